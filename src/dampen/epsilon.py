@@ -1,0 +1,64 @@
+"""ε as an exact number.
+
+In floats 0.1 three times is more than 0.3; a budget cannot live with that.  Every ε becomes a
+`Fraction`: a string, an `int`, a `Fraction` or a `Decimal` is exact, and a `float` means its
+shortest decimal, so that `0.1` is one tenth.
+"""
+
+from decimal import Decimal
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+from typing import TypeAlias
+
+from dampen.errors import ParameterError
+
+Epsilon: TypeAlias = str | int | float | Fraction | Decimal
+
+
+def exact(epsilon: Epsilon, name: str = "epsilon") -> Fraction:
+    """The exact value of a privacy parameter.
+
+    >>> exact("0.1") == exact(0.1) == Fraction(1, 10)
+    True
+    >>> exact(0.1) * 3 == exact("0.3")
+    True
+
+    Raises:
+        ParameterError: if it is not a finite number above zero.
+    """
+    value = _fraction(epsilon, name)
+    if value <= 0:
+        raise ParameterError(f"Expected {name} > 0, got {name}={epsilon}.")
+    return value
+
+
+def decimal_text(value: Fraction) -> str:
+    """The shortest exact text: `0.1` where the decimal ends, else `1/3`.
+
+    >>> decimal_text(Fraction(1, 8)), decimal_text(Fraction(1, 3)), decimal_text(Fraction(2))
+    ('0.125', '1/3', '2')
+    """
+    denominator, places = value.denominator, 0
+    while (10**places) % denominator:
+        places += 1
+        if places > 40:
+            return f"{value.numerator}/{value.denominator}"
+    digits = Decimal(value.numerator * 10**places // denominator).scaleb(-places)
+    return f"{digits:f}"
+
+
+def _fraction(epsilon: Epsilon, name: str) -> Fraction:
+    wanted = f"Expected {name} to be a positive number such as '0.5'"
+    if isinstance(epsilon, bool):
+        raise ParameterError(f"{wanted}, got {name}={epsilon}.")
+    try:
+        match epsilon:
+            case str() | Decimal():
+                return Fraction(epsilon)
+            case Integral() | Rational():
+                return Fraction(int(epsilon.numerator), int(epsilon.denominator))
+            case Real():
+                return Fraction(str(epsilon))
+    except (ValueError, OverflowError, ZeroDivisionError, TypeError):
+        raise ParameterError(f"{wanted}, got {name}={epsilon!r}.") from None
+    raise ParameterError(f"{wanted}, got a {type(epsilon).__name__}.")

@@ -1,0 +1,46 @@
+"""The errors of dampen: one small family, in the order in which a release meets them.
+
+A release first checks its public parameters (`ParameterError`: nothing was charged), then charges
+the budget (`BudgetError`: refused, nothing was charged), then looks at the data (`DataError`: the
+charge stands).  A `DataError` is for the curator and never quotes a value, a count or a row.
+"""
+
+import difflib
+import warnings
+from collections.abc import Iterable
+
+
+class DampenError(Exception):
+    """Every error that dampen raises on purpose."""
+
+
+class ParameterError(DampenError, ValueError):
+    """A public parameter is not what was expected.  Nothing was charged, no data was read."""
+
+
+class BudgetError(DampenError):
+    """The budget refused a charge.  Nothing was charged, no data was read."""
+
+
+class DataError(DampenError, ValueError):
+    """The private data is not what the public parameters promise.  The charge, if any, stands."""
+
+
+class PrivacyLeakWarning(UserWarning):
+    """A public parameter was taken from the private data; the guarantee does not cover it."""
+
+
+def warn_leak(parameter: str, remedy: str, *, stacklevel: int = 3) -> None:
+    """Warns that `parameter` was taken from the data, and says what to pass instead."""
+    warnings.warn(
+        f"{parameter} was taken from the private data, so the release is not covered by epsilon "
+        f"alone. {remedy}",
+        PrivacyLeakWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """` Did you mean 'x'?`, or nothing where no known word is close."""
+    close = difflib.get_close_matches(word.lower(), list(known), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
