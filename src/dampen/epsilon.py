@@ -7,7 +7,7 @@ shortest decimal, so that `0.1` is one tenth.
 
 from decimal import Decimal
 from fractions import Fraction
-from numbers import Integral, Rational, Real
+from numbers import Rational, Real
 from typing import TypeAlias
 
 from dampen.errors import ParameterError
@@ -47,18 +47,18 @@ def decimal_text(value: Fraction) -> str:
     return f"{digits:f}"
 
 
-def _fraction(epsilon: Epsilon, name: str) -> Fraction:
+def _fraction(epsilon: object, name: str) -> Fraction:
     wanted = f"Expected {name} to be a positive number such as '0.5'"
     if isinstance(epsilon, bool):
         raise ParameterError(f"{wanted}, got {name}={epsilon}.")
     try:
-        match epsilon:
-            case str() | Decimal():
-                return Fraction(epsilon)
-            case Integral() | Rational():
-                return Fraction(int(epsilon.numerator), int(epsilon.denominator))
-            case Real():
-                return Fraction(str(epsilon))
+        # numpy's numbers register with these abstract types; str(float) is its shortest decimal.
+        if isinstance(epsilon, str | Decimal):
+            return Fraction(epsilon)
+        if isinstance(epsilon, Rational):
+            return Fraction(int(epsilon.numerator), int(epsilon.denominator))
+        if isinstance(epsilon, Real):
+            return Fraction(str(epsilon))
     except (ValueError, OverflowError, ZeroDivisionError, TypeError):
         raise ParameterError(f"{wanted}, got {name}={epsilon!r}.") from None
     raise ParameterError(f"{wanted}, got a {type(epsilon).__name__}.")

@@ -199,7 +199,7 @@ class CompletedClosedForm:
         if self.horizon is None:
             return self.given.sum_to(t)
         if self.horizon == 0:
-            return t * self.bound
+            return t.astype(np.float64) * self.bound
         inside = self.given.sum_to(np.minimum(t, self.horizon))
         return inside + np.maximum(t - self.horizon, 0) * self.bound
 
@@ -248,7 +248,8 @@ def _checked_bound(bound: float | None, sensitivity: Sensitivity) -> float:
         raise ParameterError(f"Expected bound > 0 and finite, got bound={value:g}.")
     if known is not None and known > value:
         raise ParameterError(
-            f"Expected bound >= {known:g}, the cap of the sensitivity function, got bound={value:g}."
+            f"Expected bound >= {known:g}, the cap of the sensitivity function, "
+            f"got bound={value:g}."
         )
     return value
 

@@ -10,7 +10,7 @@ Admissibility speaks of neighbours, so `dampen.testing.check_admissible` checks 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -93,14 +93,14 @@ class Constant:
     cap: float
     horizon: None = None
 
-    def at(self, t: int, /) -> FloatArray:
+    def at(self, _: int, /) -> FloatArray:
         return np.asarray(self.cap)
 
     def at_each(self, t: IntArray, /) -> FloatArray:
         return np.full(len(t), self.cap)
 
     def sum_to(self, t: IntArray, /) -> FloatArray:
-        return t * self.cap
+        return t.astype(np.float64) * self.cap
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -165,6 +165,7 @@ class BoundedClosedForm:
     delta: ClosedForm
     cap: float
     horizon: int
+    _first: dict[int, IntArray] = field(default_factory=dict)
 
     @property
     def _inside(self) -> int:
@@ -183,13 +184,18 @@ class BoundedClosedForm:
 
     def sum_to(self, t: IntArray, /) -> FloatArray:
         if self._inside == 0:
-            return t * self.cap
+            return t.astype(np.float64) * self.cap
         below = np.minimum(t, self._first_at_cap(len(t)))
         return self.delta.sum_to(below) + (t - below) * self.cap
 
     def _first_at_cap(self, size: int) -> IntArray:
+        if size not in self._first:
+            self._first[size] = self._search_first_at_cap(size)
+        return self._first[size]
+
+    def _search_first_at_cap(self, size: int) -> IntArray:
         first = np.zeros(size, dtype=np.int64)
-        for step in _powers_of_two(self._inside):
+        for step in powers_of_two(self._inside):
             trial = first + step
             last = np.minimum(trial, self._inside) - 1
             below = (trial <= self._inside) & (self.delta.at_each(last) < self.cap)
@@ -286,7 +292,7 @@ def _order_along(u: FloatArray, delta: FloatArray) -> tuple[bool, bool]:
     return bool(rises.all()) and not unequal_tie, bool(falls.all()) and not unequal_tie
 
 
-def _powers_of_two(limit: int) -> list[int]:
+def powers_of_two(limit: int) -> list[int]:
     """All powers of two up to `limit`, largest first: the steps of a bisection."""
     return [1 << bit for bit in reversed(range(limit.bit_length()))]
 

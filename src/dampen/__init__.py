@@ -1,0 +1,68 @@
+"""Differentially private selection by local dampening.
+
+Which node, which attribute, which percentile, which category: released with ε-differential
+privacy, with noise that follows the local sensitivity of the data at hand.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from dampen import accuracy, errors, mechanisms, sampling, sensitivity
+from dampen.errors import (
+    BudgetError,
+    DampenError,
+    DataError,
+    ParameterError,
+    PrivacyLeakWarning,
+)
+from dampen.mechanisms import Mechanism, probabilities, select
+from dampen.releases import Release, release
+from dampen.sampling import InsecureSource
+from dampen.selection import Neighbours, Problem, Selection
+
+if TYPE_CHECKING:
+    from dampen import testing
+    from dampen.applications.frequency import most_frequent
+
+__version__ = "0.1.0"
+
+# Names whose modules import more than numpy: loaded when first used.
+_LAZY = {
+    "most_frequent": "dampen.applications.frequency",
+    "testing": "dampen.testing",
+}
+
+__all__ = [
+    "BudgetError",
+    "DampenError",
+    "DataError",
+    "InsecureSource",
+    "Mechanism",
+    "Neighbours",
+    "ParameterError",
+    "PrivacyLeakWarning",
+    "Problem",
+    "Release",
+    "Selection",
+    "accuracy",
+    "errors",
+    "mechanisms",
+    "most_frequent",
+    "probabilities",
+    "release",
+    "sampling",
+    "select",
+    "sensitivity",
+    "testing",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'dampen' has no attribute {name!r}")
+    module = import_module(_LAZY[name])
+    return module if module.__name__ == f"dampen.{name}" else getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,140 @@
+"""How far is a mechanism's answer from the best one?  (Section 4.4 of the paper.)
+
+The error of an answer r is u* - u(x, r), with u* the largest utility.  Everything here looks at the
+data and is *not* private: for study on public or synthetic data.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from dampen.epsilon import Epsilon, decimal_text, exact
+from dampen.errors import ParameterError
+from dampen.mechanisms import Mechanism, named, probabilities
+from dampen.scores import Shifted
+from dampen.selection import FloatArray, Selection
+
+
+class ErrorDistribution(NamedTuple):
+    """The possible errors, ascending, and the probability of each."""
+
+    error: FloatArray
+    probability: FloatArray
+
+
+def error_distribution(
+    selection: Selection, epsilon: Epsilon, mechanism: str | Mechanism
+) -> ErrorDistribution:
+    """The distribution of the error of one draw."""
+    p = probabilities(selection, epsilon, mechanism)
+    error, where = np.unique(selection.utility.max() - selection.utility, return_inverse=True)
+    return ErrorDistribution(error, np.bincount(where, weights=p).astype(np.float64))
+
+
+def expected_error(selection: Selection, epsilon: Epsilon, mechanism: str | Mechanism) -> float:
+    """The expected error of one draw.
+
+    >>> import dampen
+    >>> s = dampen.Selection([1, 0], dampen.sensitivity.constant(1))
+    >>> round(dampen.accuracy.expected_error(s, 2, "em"), 4)
+    0.2689
+    """
+    error, p = error_distribution(selection, epsilon, mechanism)
+    return float(error @ p)
+
+
+def tail_probability(
+    selection: Selection, epsilon: Epsilon, mechanism: str | Mechanism, theta: float
+) -> float:
+    """P[error >= theta] of one draw."""
+    error, p = error_distribution(selection, epsilon, mechanism)
+    return float(p[error >= theta].sum())
+
+
+def epsilon_for_error(
+    selection: Selection,
+    mechanism: str | Mechanism,
+    error: float,
+    *,
+    lowest: Epsilon = "1e-4",
+    highest: Epsilon = "1e4",
+) -> Fraction:
+    """The smallest ε, to 0.1 %, at which the expected error is at most `error`.
+
+    The expected error of every mechanism here is non-increasing in ε where its score keeps the
+    order of the utilities; where it does not, this is one crossing point.
+
+    Raises:
+        ParameterError: if even `highest` does not reach it.
+    """
+    low, high = exact(lowest), exact(highest)
+    if error < 0:
+        raise ParameterError(f"Expected error >= 0, got error={error:g}.")
+    if expected_error(selection, high, mechanism) > error:
+        raise ParameterError(
+            f"Expected an error that {named(mechanism).name!r} reaches at some epsilon up to "
+            f"{decimal_text(high)}; it does not."
+        )
+    if expected_error(selection, low, mechanism) <= error:
+        return low
+    while high / low > Fraction(1001, 1000):
+        middle = Fraction(repr(float(f"{float(low * high) ** 0.5:.6g}")))
+        if expected_error(selection, middle, mechanism) <= error:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One line of `compare`: a mechanism at one ε."""
+
+    mechanism: str
+    epsilon: Fraction
+    expected_error: float
+    best_probability: float
+
+
+def compare(
+    selection: Selection,
+    epsilons: Iterable[Epsilon],
+    mechanisms: Iterable[str | Mechanism] = ("em", "pf", "ld", "sld", "ld-pf", "sld-pf"),
+) -> list[Comparison]:
+    """Mechanisms side by side: expected error, and the probability of a best candidate."""
+    chosen = [named(m) for m in mechanisms]
+    lines = []
+    for epsilon in map(exact, epsilons):
+        for mechanism in chosen:
+            error, p = error_distribution(selection, epsilon, mechanism)
+            lines.append(Comparison(mechanism.name, epsilon, float(error @ p), float(p[0])))
+    return lines
+
+
+def dominates(first: Selection, second: Selection, *, towards: int = 1) -> bool:
+    """Whether SLD with the first δ is never worse than with the second, by Lemma 5, corrected.
+
+    Order the candidates by utility, best first, and let α = (sum of the second δ) - (sum of the
+    first) over all t.  Towards -infinity the first dominates if α does not increase along that
+    order, which is the paper's condition; towards +infinity if it does not *decrease*: the printed
+    order is reversed there.  Neither needs α >= 0, since a constant changes no probability.  Then
+    the ratio of the two distributions is monotone in the utility, so that P[error >= θ] is at most
+    as large for every θ and every ε.
+
+    >>> from dampen import Selection, sensitivity
+    >>> def instance(*delta):
+    ...     return Selection([1, 0], sensitivity.table([delta] * 5), bound=10)
+    >>> dominates(instance(2, 2), instance(8, 2)), dominates(instance(8, 2), instance(2, 2))
+    (False, True)
+    """
+    if not np.array_equal(first.utility, second.utility) or first.bound != second.bound:
+        raise ParameterError("Expected two selections with the same utilities and bound.")
+    score = Shifted(towards)
+    gain = score.of(first).values - score.of(second).values
+    order = np.lexsort((gain, first.utility))
+    steps, ties = np.diff(gain[order]), np.diff(first.utility[order]) == 0
+    tolerance = 2 * float(score.of(first).eta + score.of(second).eta)
+    return bool(((steps >= -tolerance) | ties).all())

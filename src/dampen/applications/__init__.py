@@ -1,0 +1,1 @@
+"""Release functions: one call from private data to a private answer."""

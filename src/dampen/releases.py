@@ -1,0 +1,139 @@
+"""Releases: what every user-facing function returns, and the one order in which it comes about.
+
+1. Public parameters are checked: `ParameterError`, nothing charged.
+2. The budget is charged: `BudgetError` if it refuses, nothing charged.
+3. Only then the data is looked at: `DataError`, the charge stands.
+
+A crash, an interrupt or bad data after step 2 costs the charge and never gives a free look.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from dampen.epsilon import Epsilon, decimal_text, exact
+from dampen.errors import ParameterError
+from dampen.mechanisms import Mechanism, check_k, named, select
+from dampen.sampling import InsecureSource, Source, SystemSource
+from dampen.selection import Neighbours, Problem
+
+X = TypeVar("X")
+
+
+class Budget(Protocol):
+    """What a release charges: an account of a `dampen.Ledger`, or anything with this method."""
+
+    def charge(
+        self, epsilon: Fraction, /, *, query: str, mechanism: str, neighbours: Neighbours
+    ) -> None:
+        """Records the charge, or raises `BudgetError` and records nothing."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A private answer and the public facts about it; nothing else about the data.
+
+    Attributes:
+        answer: a label, a value, or a list of them.
+        epsilon: the exact ε that it cost.
+        mechanism: its name.
+        neighbours: the relation that ε speaks of.
+        parameters: the public parameters it was asked with.
+        secure: False if the randomness came from a seeded source.
+    """
+
+    answer: Any
+    epsilon: Fraction
+    mechanism: str
+    neighbours: Neighbours
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    secure: bool = True
+
+    def to_json(self) -> str:
+        """One JSON object; ε is exact decimal text."""
+        return json.dumps(
+            {
+                "answer": self.answer,
+                "epsilon": decimal_text(self.epsilon),
+                "mechanism": self.mechanism,
+                "neighbours": str(self.neighbours),
+                "parameters": dict(self.parameters),
+                "secure": self.secure,
+            },
+            default=_plain,
+        )
+
+    def __repr__(self) -> str:
+        insecure = "" if self.secure else ", NOT SECURE: seeded randomness"
+        return (
+            f"Release({self.answer!r}, epsilon={decimal_text(self.epsilon)}, "
+            f"mechanism={self.mechanism!r}, neighbours={str(self.neighbours)!r}{insecure})"
+        )
+
+
+def release(
+    problem: Problem[X],
+    load: Callable[[], X],
+    *,
+    query: str,
+    epsilon: Epsilon,
+    mechanism: str | Mechanism,
+    k: int | None = None,
+    budget: Budget | None = None,
+    source: Source | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Release:
+    """One private selection, from public parameters to a `Release`.
+
+    Args:
+        problem: public parameters only; see `dampen.selection.Problem`.
+        load: gives the private data; called after the charge, and only then.
+        query: what the ledger records the charge under.
+        epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        mechanism: a name or a `Mechanism`.
+        k: how many candidates to release; None for one.
+        budget: where to charge ε; None charges nothing.
+        source: of random bits; the operating system's by default.
+        parameters: public facts to show in the release.
+
+    Guarantee: ε-differential privacy for `problem.neighbours`, provided that the problem's δ is
+    admissible for them.
+    """
+    epsilon, chosen, bits = exact(epsilon), named(mechanism), open_source(source)
+    candidates = problem.candidates
+    check_k(k, len(candidates))
+    if budget is not None:
+        budget.charge(epsilon, query=query, mechanism=chosen.name, neighbours=problem.neighbours)
+    picked = select(problem.selection(load()), epsilon, chosen, k, source=bits)
+    answer = [candidates[i] for i in picked] if isinstance(picked, list) else candidates[picked]
+    return Release(
+        answer, epsilon, chosen.name, problem.neighbours, dict(parameters or {}), bits.secure
+    )
+
+
+def open_source(source: Source | None) -> Source:
+    """The source of a release: the operating system, unless another was given and may be used."""
+    if source is None:
+        return SystemSource()
+    if isinstance(source, InsecureSource) and not source.allow_release:
+        raise ParameterError(
+            "Expected a secure source for a release, got a seeded one. For experiments on public "
+            "data pass InsecureSource(seed, allow_release=True)."
+        )
+    return source
+
+
+def _plain(value: Any) -> Any:
+    """JSON for numpy numbers and exact numbers; text for any other label."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Fraction):
+        return decimal_text(value)
+    return str(value)

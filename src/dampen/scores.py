@@ -1,0 +1,209 @@
+"""Scores of sensitivity 1: global, dampened, shifted (theory: Defs. 13, 17, 18 of the paper).
+
+A mechanism is a score times a draw.  A score turns a selection into one number q(x, r) per
+candidate such that neighbours differ by at most 1; the draw adds noise and takes the largest.
+
+**Rounding.** Scores are computed in floats, so they come with η, a public constant that bounds
+their distance from the exact score; the mechanism pays for it by using ε / (1 + 2η).  η is never
+computed from scores.  To make it constant, dampened and shifted scores are clamped to a public
+range (which keeps sensitivity 1) and rounded to a public grid:
+
+| score | η | why |
+|---|---|---|
+| global | 2^-28, or 0 for exact utilities | the utility's own rounding; u and Δ are used exactly |
+| dampened | 2^-20 | relative error 2^-49 of a score of at most 2^28; half a grid step |
+| shifted | 2^-48 (T + utility_range) | relative error 2^-49 of u / Δ and of a sum of T terms |
+
+Relative errors are what the arithmetic gives: δ never decreases in t, so b(i) <= i δ(i), and a
+relative error of b or u moves D by at most (D + 1) times it.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from dampen.errors import DataError, ParameterError
+from dampen.selection import (
+    LARGEST_SCORE,
+    ClosedForm,
+    CompletedClosedForm,
+    FloatArray,
+    Selection,
+    Sensitivity,
+)
+from dampen.sensitivity import powers_of_two, two_sum
+
+LARGEST_HORIZON = 2**40
+
+
+class Scores(NamedTuple):
+    """q = values / unit, each within eta of the exact score."""
+
+    values: FloatArray
+    unit: Fraction
+    eta: Fraction
+
+
+class Score(Protocol):
+    """Turns a selection into scores of sensitivity 1."""
+
+    @property
+    def keeps_one_sided(self) -> bool:
+        """Whether the score of a one-sided utility is one-sided."""
+        ...
+
+    def of(self, selection: Selection, /) -> Scores: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Global:
+    """q = u / Δ, used exactly; a public cap above Δ may take its place."""
+
+    cap: float | None = None
+    keeps_one_sided = True
+
+    def of(self, selection: Selection, /) -> Scores:
+        eta = Fraction(0) if selection.exact else Fraction(1, 2**28)
+        return Scores(selection.utility, Fraction(_cap(self.cap, selection)), eta)
+
+
+@dataclass(frozen=True, slots=True)
+class Dampened:
+    """q = D(x, r), the dampening function (Def. 13), of u minus a public shift.
+
+    D is odd and interpolates linearly through (b(i), i), where b(i) is the sum of δ(x, j, r) over
+    j < i; D(0) = 0, and a run of zero deltas is stepped over as soon as |u| > 0.  Lemma 3:
+    neighbours differ by at most 1.  D is *not* one-sided, even where u is.
+    """
+
+    shift: float = 0.0
+    cap: float | None = None
+    keeps_one_sided = False
+
+    def of(self, selection: Selection, /) -> Scores:
+        u = selection.utility - self.shift
+        size, cap = np.abs(u), _cap(self.cap, selection)
+        delta = selection.sensitivity
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            if self.shift == 0 and covers_at_zero(delta):
+                D = _ratio(size, delta.at(0))
+            elif isinstance(delta, ClosedForm):
+                D = _dampen_by_bisection(size, delta, cap)
+            else:
+                D = _dampen_by_walk(size, delta, cap)
+        return _on_grid(np.copysign(D, u), LARGEST_SCORE, Fraction(1, 2**20))
+
+
+@dataclass(frozen=True, slots=True)
+class Shifted:
+    """The limit of D as the shift goes to ±infinity (Defs. 17, 18), in closed form.
+
+    With δ = cap for all t >= T: q = (u + sum over t < T of δ) / cap towards +infinity, and with a
+    minus towards -infinity; here less the public constant T, so that a constant δ gives u / Δ.
+    The direction is a public choice: +1 suits a δ that does not decrease with utility, -1 one
+    that does not increase.  For a flat δ both are the exponential mechanism.
+    """
+
+    towards: int = 1
+    cap: float | None = None
+    keeps_one_sided = False
+
+    def __post_init__(self) -> None:
+        if self.towards not in (-1, 1):
+            raise ParameterError(f"Expected towards=1 or towards=-1, got towards={self.towards}.")
+
+    def of(self, selection: Selection, /) -> Scores:
+        T = _finite_horizon(selection.sensitivity)
+        cap, reach = _cap(self.cap, selection), selection.utility_range
+        with np.errstate(over="ignore"):
+            u = np.clip(selection.utility / cap, -reach, reach)
+        q = u - self.towards * _deficit(selection.sensitivity, T, cap)
+        eta = Fraction(T + int(np.ceil(reach)), 2**48)
+        return _on_grid(q, T + reach, eta)
+
+
+def covers_at_zero(delta: Sensitivity) -> bool:
+    """Whether a theorem says |u(x, r)| <= δ(x, 0, r) for all r, so that D needs δ(x, 0, ·) only."""
+    given = delta.given if isinstance(delta, CompletedClosedForm) else delta
+    return bool(getattr(given, "covers_at_zero", False))
+
+
+def _dampen_by_bisection(u: FloatArray, delta: ClosedForm, cap: float) -> FloatArray:
+    """D(u) for u >= 0: the largest i with b(i) <= u, bit by bit; then one linear piece."""
+    last = LARGEST_SCORE if delta.horizon is None else min(delta.horizon, LARGEST_SCORE)
+    i = np.zeros(len(u), dtype=np.int64)
+    for step in powers_of_two(int(last)):
+        trial = i + step
+        fits = (trial <= last) & (delta.sum_to(np.minimum(trial, int(last))) <= u)
+        i = np.where(fits, trial, i)
+    slope = np.where(i == delta.horizon, cap, delta.at_each(i))
+    rest = _ratio(u - delta.sum_to(i), slope)
+    D = i + np.where(i == last, np.maximum(rest, 0), np.clip(rest, 0, 1))
+    return np.where(u == 0, 0.0, D)
+
+
+def _dampen_by_walk(u: FloatArray, delta: Sensitivity, cap: float) -> FloatArray:
+    """D(u) for u >= 0, where δ has no closed form: t adds 1, 0, or a share on the last piece."""
+    T = _finite_horizon(delta)
+    b, lost = np.zeros(len(u)), np.zeros(len(u))
+    D, previous = np.zeros(len(u)), np.zeros(len(u))
+    for t in range(T):
+        step = delta.at(t)
+        _check_never_decreases(previous, step)
+        D += np.clip(_ratio(u - b - lost, step), 0, 1)
+        b, error = two_sum(b, step)
+        lost, previous = lost + error, step
+    return D + np.maximum(_ratio(u - b - lost, np.asarray(cap)), 0)
+
+
+def _deficit(delta: Sensitivity, T: int, cap: float) -> FloatArray:
+    """The sum of 1 - δ / cap over t < T: how far δ stays below the cap, in score units."""
+    if isinstance(delta, ClosedForm):
+        n = len(delta.at(0))
+        return T - delta.sum_to(np.full(n, T, dtype=np.int64)) / cap
+    total, lost, previous = np.zeros(1), np.zeros(1), np.zeros(1)
+    for t in range(T):
+        step = delta.at(t)
+        _check_never_decreases(previous, step)
+        total, error = two_sum(total, 1 - step / cap)
+        lost, previous = lost + error, step
+    return total + lost
+
+
+def _ratio(u: FloatArray, delta: FloatArray) -> FloatArray:
+    """u / δ, and for δ = 0 the limit: nothing for u <= 0, infinity for u > 0."""
+    return np.where(delta > 0, u / delta, np.where(u > 0, np.inf, 0.0))
+
+
+def _on_grid(q: FloatArray, reach: float, eta: Fraction) -> Scores:
+    """Clamps to the public range and rounds to a grid of at most eta / 2."""
+    grid = 2.0 ** np.floor(np.log2(float(eta)) - 1)
+    return Scores(np.rint(np.clip(q, -reach, reach) / grid) * grid, Fraction(1), eta)
+
+
+def _cap(cap: float | None, selection: Selection) -> float:
+    if cap is None:
+        return selection.bound
+    if not (np.isfinite(cap) and cap >= selection.bound):
+        raise ParameterError(
+            f"Expected cap >= {selection.bound:g}, the bound of the selection, got cap={cap:g}."
+        )
+    return float(cap)
+
+
+def _finite_horizon(delta: Sensitivity) -> int:
+    if delta.horizon is None:
+        raise ParameterError(
+            "Expected a sensitivity function with a finite horizon. Wrap it in "
+            "dampen.sensitivity.bounded(delta, cap, horizon) with a public horizon."
+        )
+    if delta.horizon > LARGEST_HORIZON:
+        raise ParameterError(f"Expected a horizon of at most 2^40, got {delta.horizon}.")
+    return delta.horizon
+
+
+def _check_never_decreases(previous: FloatArray, step: FloatArray) -> None:
+    if (step < previous).any():
+        raise DataError("Expected sensitivities that never decrease with t; some do.")
