@@ -1,0 +1,1 @@
+"""Compiled loops: arrays in, arrays out.  No objects, no randomness, no validation."""

@@ -1,0 +1,279 @@
+"""Egocentric betweenness of every node, from integer counts.
+
+Notation: c is the ego, its d neighbours are numbered 0 .. d-1 by degree, e edges run among them.
+For two neighbours a < b that are not adjacent, g is the number of neighbours of c adjacent to both;
+
+    EBC(c) = sum over those pairs of 1 / (1 + g) = sum over g of pairs[g] / (1 + g),
+
+so an ego needs the integer histogram `pairs` and nothing else: the result depends neither on the
+order of work nor on the number of threads.
+
+Three ways to count, chosen per ego by an estimate of their cost:
+
+- *wedges*: walk a - w - b for every a and every b > a;
+- *hubs*: a neighbour w adjacent to t others makes t(t-1)/2 wedges.  For a few such hubs H the pairs
+  are counted in closed form instead: with N(I) the number of neighbours adjacent to all of I, the
+  sum over |I| = j of C(N(I), 2) says by inversion how many pairs have exactly k common hubs.  Only
+  pairs that are adjacent or share another neighbour are then corrected one by one;
+- *bit sets*: for a dense ego, the words of two rows are intersected for every pair not adjacent.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dampen._kernels.compile import compiled, popcount
+
+MOST_HUBS = 10
+MOST_WORDS = 1 << 21
+"""Bit sets of one ego: at most 16 MB."""
+WORDS_PER_WEDGE = 2
+"""Words intersected in the time of one step of a wedge walk."""
+ADJACENT = -(1 << 30)
+
+
+class Workspace(NamedTuple):
+    """The memory of one thread: linear in nodes and edges, reused for every ego."""
+
+    place: Any  # per node of the graph: its number in the ego, plus 1
+    start: Any  # per neighbour: where its row of `later` begins
+    later: Any  # numbers of later adjacent neighbours
+    degree: Any  # per neighbour: how many others are adjacent to it
+    row: Any  # per neighbour: where its row of `adjacent` begins
+    up: Any  # where, in that row, the later ones begin
+    adjacent: Any  # numbers of adjacent neighbours, each row sorted
+    is_hub: Any
+    hubs: Any  # per neighbour: the hubs adjacent to it, one bit each
+    subsets: Any  # N(I) for every set I of hubs
+    count: Any  # per neighbour b: wedges from the current a to b
+    touched: Any  # the b that have any
+    words: Any  # bit sets
+    pairs: Any  # the histogram of g
+
+
+def workspace(n: int, edges: int, largest_degree: int) -> Workspace:
+    """Pages that are never touched cost nothing: an ego uses what its own size asks for."""
+    d = largest_degree + 1
+    return Workspace(
+        place=np.zeros(n, np.int32),
+        start=np.empty(d + 1, np.int64),
+        later=np.empty(edges + 1, np.int32),
+        degree=np.empty(d, np.int64),
+        row=np.empty(d + 1, np.int64),
+        up=np.empty(d + 1, np.int64),
+        adjacent=np.empty(2 * edges + 1, np.int32),
+        is_hub=np.zeros(d, np.bool_),
+        hubs=np.zeros(d, np.uint64),
+        subsets=np.empty(1 << MOST_HUBS, np.int64),
+        count=np.zeros(d, np.int32),
+        touched=np.empty(d + 1, np.int32),
+        words=np.empty(MOST_WORDS, np.uint64),
+        pairs=np.zeros(d + MOST_HUBS + 1, np.int64),
+    )
+
+
+@compiled
+def betweenness_of_range(
+    begin: int, end: int, first: Any, to: Any, later: Any, work: Workspace, stop: Any, result: Any
+) -> None:
+    """EBC of the nodes begin .. end-1 of a graph whose nodes are in the order of their degrees."""
+    for c in range(begin, end):
+        if stop[0]:
+            return
+        d = first[c + 1] - first[c]
+        e, wedges = _ego_network(to[first[c] : first[c + 1]], first, to, later, work)
+        apart = d * (d - 1) // 2 - e
+        if apart == 0 or wedges == 0:
+            result[c] = float(apart)
+        else:
+            _count_pairs(d, e, apart, wedges, work)
+            result[c] = _sum_of_shares(work.pairs, work.degree[:d].max())
+
+
+@compiled
+def _ego_network(
+    neighbours: Any, first: Any, to: Any, later: Any, work: Workspace
+) -> tuple[int, int]:
+    """Lists the edges among the neighbours, each once; returns their number and the wedges."""
+    d, place, start, degree = len(neighbours), work.place, work.start, work.degree
+    for i in range(d):
+        place[neighbours[i]] = i + 1
+        degree[i] = 0
+    e = 0
+    for i in range(d):
+        start[i] = e
+        for j in range(later[neighbours[i]], first[neighbours[i] + 1]):
+            number = place[to[j]]
+            if number:
+                work.later[e] = number - 1
+                degree[number - 1] += 1
+                e += 1
+        degree[i] += e - start[i]
+    start[d] = e
+    wedges = 0
+    for i in range(d):
+        place[neighbours[i]] = 0
+        wedges += degree[i] * (degree[i] - 1) // 2
+    return e, wedges
+
+
+@compiled
+def _count_pairs(d: int, e: int, apart: int, wedges: int, work: Workspace) -> None:
+    """Fills the histogram in the cheapest of three ways."""
+    h, walked = _choose_hubs(d, e, wedges, work)
+    size = (d + 63) // 64
+    if d * size <= MOST_WORDS and apart * size < WORDS_PER_WEDGE * walked:
+        _pairs_by_bits(d, size, work)
+    else:
+        _symmetric_rows(d, work)
+        _pairs_by_hubs(d, h, work)
+        _correct_by_wedges(d, h, work)
+    if h:
+        for v in range(d):
+            work.is_hub[v] = False
+            work.hubs[v] = 0
+
+
+@compiled
+def _choose_hubs(d: int, e: int, wedges: int, work: Workspace) -> tuple[int, int]:
+    """Marks the hubs that are worth it; returns their number and the wedges left to walk."""
+    h, cost = 0, d + e
+    while h < MOST_HUBS and wedges > cost:
+        w = -1
+        for v in range(d):
+            if not work.is_hub[v] and (w < 0 or work.degree[v] > work.degree[w]):
+                w = v
+        gain = work.degree[w] * (work.degree[w] - 1) // 2
+        if gain <= cost:
+            break
+        work.is_hub[w] = True
+        wedges -= gain
+        h += 1
+        cost = d + (4 << h)
+    return h, wedges
+
+
+@compiled
+def _symmetric_rows(d: int, work: Workspace) -> None:
+    """Both directions of every edge, each row sorted because the rows are read in order."""
+    row, up, adjacent = work.row, work.up, work.adjacent
+    row[0] = 0
+    for v in range(d):
+        up[v] = row[v]
+        row[v + 1] = row[v] + work.degree[v]
+    for v in range(d):
+        for i in range(work.start[v], work.start[v + 1]):
+            w = work.later[i]
+            adjacent[up[v] + i - work.start[v]] = w
+            adjacent[up[w]] = v
+            up[w] += 1
+
+
+@compiled
+def _pairs_by_hubs(d: int, h: int, work: Workspace) -> None:
+    """How many pairs, adjacent or not, have exactly k hubs in common, for k = 0 .. h."""
+    pairs = work.pairs
+    if h == 0:
+        pairs[0] = d * (d - 1) // 2
+        return
+    _mark_hubs(d, work)
+    subsets = work.subsets[: 1 << h]
+    subsets[:] = 0
+    for v in range(d):
+        subsets[work.hubs[v]] += 1
+    for bit in range(h):
+        for i in range(1 << h):
+            if not i >> bit & 1:
+                subsets[i] += subsets[i | 1 << bit]
+    for i in range(1 << h):
+        pairs[popcount(np.uint64(i))] += subsets[i] * (subsets[i] - 1) // 2
+    # Pairs sharing at least the hubs I, summed over |I| = j, count a pair sharing k C(k, j) times.
+    for k in range(h - 1, -1, -1):
+        choose = 1
+        for j in range(k + 1, h + 1):
+            choose = choose * j // (j - k)
+            pairs[k] -= choose * pairs[j]
+
+
+@compiled
+def _mark_hubs(d: int, work: Workspace) -> None:
+    bit = np.uint64(1)
+    for w in range(d):
+        if work.is_hub[w]:
+            for i in range(work.row[w], work.row[w + 1]):
+                work.hubs[work.adjacent[i]] |= bit
+            bit <<= np.uint64(1)
+
+
+@compiled
+def _correct_by_wedges(d: int, h: int, work: Workspace) -> None:
+    """Takes out adjacent pairs and moves those that share a neighbour which is no hub."""
+    row, up, adjacent, count, touched = work.row, work.up, work.adjacent, work.count, work.touched
+    hubs, pairs = work.hubs, work.pairs
+    for a in range(d):
+        for i in range(up[a], row[a + 1]):
+            count[adjacent[i]] = ADJACENT
+            pairs[popcount(hubs[a] & hubs[adjacent[i]])] -= 1
+        n = 0
+        for i in range(row[a], row[a + 1]):
+            w = adjacent[i]
+            if h and work.is_hub[w]:
+                continue
+            j = row[w + 1] - 1
+            b = adjacent[j]
+            while b > a:
+                touched[n] = b
+                n += count[b] == 0
+                count[b] += 1
+                j -= 1
+                b = adjacent[j]
+        for i in range(n):
+            b = touched[i]
+            k = popcount(hubs[a] & hubs[b])
+            pairs[k] -= 1
+            pairs[k + count[b]] += 1
+            count[b] = 0
+        for i in range(up[a], row[a + 1]):
+            count[adjacent[i]] = 0
+
+
+@compiled
+def _pairs_by_bits(d: int, size: int, work: Workspace) -> None:
+    words, pairs = work.words, work.pairs
+    words[: d * size] = 0
+    for v in range(d):
+        for i in range(work.start[v], work.start[v + 1]):
+            w = work.later[i]
+            words[v * size + (w >> 6)] |= np.uint64(1) << np.uint64(w & 63)
+            words[w * size + (v >> 6)] |= np.uint64(1) << np.uint64(v & 63)
+    for a in range(d):
+        i = work.start[a]
+        first_row = words[a * size : (a + 1) * size]
+        for b in range(a + 1, d):
+            if i < work.start[a + 1] and work.later[i] == b:
+                i += 1
+                continue
+            other = words[b * size : (b + 1) * size]
+            g = np.uint64(0)
+            for word in range(size):
+                g += popcount(first_row[word] & other[word])
+            pairs[g] += 1
+
+
+@compiled
+def _sum_of_shares(pairs: Any, largest: int) -> float:
+    """The sum of pairs[g] / (1 + g), and an empty histogram again.
+
+    All terms are positive; `lost` carries the rounding errors of the additions (Knuth), so that the
+    relative error is below 2^-51.
+    """
+    total = lost = 0.0
+    for g in range(largest, -1, -1):
+        if pairs[g]:
+            share = pairs[g] / (1.0 + g)
+            s = total + share
+            back = s - total
+            lost += (total - (s - back)) + (share - back)
+            total = s
+            pairs[g] = 0
+    return total + lost
