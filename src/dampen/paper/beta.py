@@ -1,0 +1,48 @@
+"""The β example (Example 9 of the paper): how the size of δ moves the error of SLD.
+
+δ_β(x, t, r) = min(u(x, r) t / β, Δ) with u = 10, 20, 30, Δ = 100, ε = 1.  It is non-decreasing in u,
+so SLD shifts to +infinity, and bounded: for t >= 10 β it is Δ for every candidate.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dampen import accuracy, sensitivity
+from dampen.paper.study import Parameters, Row, Study, number
+from dampen.sampling import InsecureSource
+from dampen.selection import Selection
+
+UTILITY = np.array([10.0, 20.0, 30.0])
+DELTA = 100.0
+EPSILON = "1"
+METHODS = ("em", "ld", "sld", "sld-pf")
+
+
+def instance(beta: float) -> Selection:
+    """The three candidates with δ_β."""
+    horizon = int(np.ceil(DELTA / UTILITY.min() * beta))
+    t = np.arange(max(horizon, 1))[:, None]
+    return Selection(UTILITY, sensitivity.table(np.minimum(UTILITY * t / beta, DELTA)), DELTA)
+
+
+def _cells(quick: bool) -> Sequence[Parameters]:
+    points = 7 if quick else 31
+    return [{"beta": float(f"{beta:.6g}")} for beta in np.logspace(-1, 2, points)]
+
+
+def _run(cell: Parameters, source: InsecureSource) -> Sequence[Row]:
+    del source  # expected errors are computed, not sampled
+    beta = number(cell, "beta")
+    s = instance(beta)
+    return [(beta, m, accuracy.expected_error(s, EPSILON, m)) for m in METHODS]
+
+
+STUDY = Study(
+    name="beta",
+    title="Expected error while δ shrinks (β grows)",
+    figure="Figure 7, Example 9",
+    columns=("beta", "method", "error"),
+    cells=_cells,
+    run=_run,
+)

@@ -1,0 +1,22 @@
+"""All studies, in the order of the paper."""
+
+from dampen.errors import ParameterError, did_you_mean
+from dampen.paper import beta
+from dampen.paper.study import Study
+
+ALL: tuple[Study, ...] = (beta.STUDY,)
+
+
+def named(name: str) -> Study:
+    """The study of that name.
+
+    Raises:
+        ParameterError: if there is none; says which name is close.
+    """
+    for study in ALL:
+        if study.name == name:
+            return study
+    names = [study.name for study in ALL]
+    raise ParameterError(
+        f"Expected a study, one of {', '.join(names)}, got {name!r}.{did_you_mean(name, names)}"
+    )

@@ -1,0 +1,61 @@
+"""What a study is: cells in, rows out."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from dampen.sampling import InsecureSource
+
+Value: TypeAlias = str | int | float
+Parameters: TypeAlias = Mapping[str, Value]
+Row: TypeAlias = tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """One figure or table of the paper.
+
+    Attributes:
+        name: the name of its CSV file.
+        title: one line for people.
+        figure: where the paper shows it.
+        columns: of the CSV.
+        cells: the parameters of every cell; True for the quick version on bundled data.
+        run: computes one cell.  All randomness comes from the source, which belongs to the cell.
+        revision: raised when the code changes what a cell means, so that old results are dropped.
+        minutes: about how long the full version takes on two cores.
+    """
+
+    name: str
+    title: str
+    figure: str
+    columns: tuple[str, ...]
+    cells: Callable[[bool], Sequence[Parameters]]
+    run: Callable[[Parameters, InsecureSource], Sequence[Row]]
+    revision: int = 1
+    minutes: float = 0.1
+
+    def key(self, parameters: Parameters) -> str:
+        """Names a cell for good: equal keys mean equal rows."""
+        return json.dumps([self.name, self.revision, dict(parameters)], sort_keys=True)
+
+    def compute(self, parameters: Parameters) -> Sequence[Row]:
+        """The rows of one cell, the same on every machine and in any order of cells."""
+        return self.run(parameters, InsecureSource(seed_of(self.key(parameters))))
+
+
+def seed_of(key: str) -> int:
+    """A seed that depends on the key alone."""
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big")
+
+
+def text(value: Value) -> str:
+    """A value as the CSV shows it: ten digits are the same on every machine."""
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+def number(cell: Mapping[str, Value], name: str) -> float:
+    """A numeric parameter or column."""
+    return float(cell[name])
