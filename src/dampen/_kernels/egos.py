@@ -11,10 +11,10 @@ order of work nor on the number of threads.
 Three ways to count, chosen per ego by an estimate of their cost:
 
 - *wedges*: walk a - w - b for every a and every b > a;
-- *hubs*: a neighbour w adjacent to t others makes t(t-1)/2 wedges.  For a few such hubs H the pairs
-  are counted in closed form instead: with N(I) the number of neighbours adjacent to all of I, the
-  sum over |I| = j of C(N(I), 2) says by inversion how many pairs have exactly k common hubs.  Only
-  pairs that are adjacent or share another neighbour are then corrected one by one;
+- *hubs*: a neighbour w adjacent to t others makes t(t-1)/2 wedges.  The worst of them are taken out
+  as hubs: neighbours adjacent to the same set of hubs form a class, and all pairs are counted class
+  by class.  Only pairs that are adjacent or share another neighbour are corrected one by one, so
+  that a neighbour adjacent to everything costs d, not d²;
 - *bit sets*: for a dense ego, the words of two rows are intersected for every pair not adjacent.
 """
 
@@ -24,7 +24,7 @@ import numpy as np
 
 from dampen._kernels.compile import compiled, popcount
 
-MOST_HUBS = 10
+MOST_HUBS = 64
 MOST_WORDS = 1 << 21
 """Bit sets of one ego: at most 16 MB."""
 WORDS_PER_WEDGE = 2
@@ -44,7 +44,8 @@ class Workspace(NamedTuple):
     adjacent: Any  # numbers of adjacent neighbours, each row sorted
     is_hub: Any
     hubs: Any  # per neighbour: the hubs adjacent to it, one bit each
-    subsets: Any  # N(I) for every set I of hubs
+    classes: Any  # the different sets of hubs
+    members: Any  # how many neighbours each has
     count: Any  # per neighbour b: wedges from the current a to b
     touched: Any  # the b that have any
     words: Any  # bit sets
@@ -64,11 +65,12 @@ def workspace(n: int, edges: int, largest_degree: int) -> Workspace:
         adjacent=np.empty(2 * edges + 1, np.int32),
         is_hub=np.zeros(d, np.bool_),
         hubs=np.zeros(d, np.uint64),
-        subsets=np.empty(1 << MOST_HUBS, np.int64),
+        classes=np.empty(d, np.uint64),
+        members=np.empty(d, np.int64),
         count=np.zeros(d, np.int32),
         touched=np.empty(d + 1, np.int32),
         words=np.empty(MOST_WORDS, np.uint64),
-        pairs=np.zeros(d + MOST_HUBS + 1, np.int64),
+        pairs=np.zeros(d, np.int64),
     )
 
 
@@ -137,7 +139,7 @@ def _count_pairs(d: int, e: int, apart: int, wedges: int, work: Workspace) -> No
 @compiled
 def _choose_hubs(d: int, e: int, wedges: int, work: Workspace) -> tuple[int, int]:
     """Marks the hubs that are worth it; returns their number and the wedges left to walk."""
-    h, cost = 0, d + e
+    h, cost = 0, 16 * d + e
     while h < MOST_HUBS and wedges > cost:
         w = -1
         for v in range(d):
@@ -149,8 +151,14 @@ def _choose_hubs(d: int, e: int, wedges: int, work: Workspace) -> tuple[int, int
         work.is_hub[w] = True
         wedges -= gain
         h += 1
-        cost = d + (4 << h)
+        cost = 2 * d + _pairs_of_classes(h + 1, d) - _pairs_of_classes(h, d)
     return h, wedges
+
+
+@compiled
+def _pairs_of_classes(h: int, d: int) -> int:
+    classes = min(1 << min(h, 32), d)
+    return classes * classes // 2
 
 
 @compiled
@@ -171,28 +179,29 @@ def _symmetric_rows(d: int, work: Workspace) -> None:
 
 @compiled
 def _pairs_by_hubs(d: int, h: int, work: Workspace) -> None:
-    """How many pairs, adjacent or not, have exactly k hubs in common, for k = 0 .. h."""
-    pairs = work.pairs
+    """How many pairs, adjacent or not, have exactly k hubs in common, for every k."""
+    pairs, classes, members = work.pairs, work.classes, work.members
     if h == 0:
         pairs[0] = d * (d - 1) // 2
         return
     _mark_hubs(d, work)
-    subsets = work.subsets[: 1 << h]
-    subsets[:] = 0
-    for v in range(d):
-        subsets[work.hubs[v]] += 1
-    for bit in range(h):
-        for i in range(1 << h):
-            if not i >> bit & 1:
-                subsets[i] += subsets[i | 1 << bit]
-    for i in range(1 << h):
-        pairs[popcount(np.uint64(i))] += subsets[i] * (subsets[i] - 1) // 2
-    # Pairs sharing at least the hubs I, summed over |I| = j, count a pair sharing k C(k, j) times.
-    for k in range(h - 1, -1, -1):
-        choose = 1
-        for j in range(k + 1, h + 1):
-            choose = choose * j // (j - k)
-            pairs[k] -= choose * pairs[j]
+    n = _classes(np.sort(work.hubs[:d]), classes, members)
+    for i in range(n):
+        pairs[popcount(classes[i])] += members[i] * (members[i] - 1) // 2
+        for j in range(i):
+            pairs[popcount(classes[i] & classes[j])] += members[i] * members[j]
+
+
+@compiled
+def _classes(ordered: Any, classes: Any, members: Any) -> int:
+    """The distinct values of a sorted array, how often each occurs, how many there are."""
+    n = 0
+    for i in range(len(ordered)):
+        if i == 0 or ordered[i] != ordered[i - 1]:
+            classes[n], members[n] = ordered[i], 0
+            n += 1
+        members[n - 1] += 1
+    return n
 
 
 @compiled
