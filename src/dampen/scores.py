@@ -27,13 +27,12 @@ import numpy as np
 from dampen.errors import DataError, ParameterError
 from dampen.selection import (
     LARGEST_SCORE,
-    ClosedForm,
     CompletedClosedForm,
     FloatArray,
     Selection,
     Sensitivity,
 )
-from dampen.sensitivity import powers_of_two, two_sum
+from dampen.sensitivity import bisection_steps, two_sum
 
 LARGEST_HORIZON = 2**40
 
@@ -89,7 +88,7 @@ class Dampened:
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             if self.shift == 0 and covers_at_zero(delta):
                 D = _ratio(size, delta.at(0))
-            elif isinstance(delta, ClosedForm):
+            elif isinstance(delta, CompletedClosedForm):
                 D = _dampen_by_bisection(size, delta, cap)
             else:
                 D = _dampen_by_walk(size, delta, cap)
@@ -130,17 +129,18 @@ def covers_at_zero(delta: Sensitivity) -> bool:
     return bool(getattr(given, "covers_at_zero", False))
 
 
-def _dampen_by_bisection(u: FloatArray, delta: ClosedForm, cap: float) -> FloatArray:
+def _dampen_by_bisection(u: FloatArray, delta: CompletedClosedForm, cap: float) -> FloatArray:
     """D(u) for u >= 0: the largest i with b(i) <= u, bit by bit; then one linear piece."""
-    last = LARGEST_SCORE if delta.horizon is None else min(delta.horizon, LARGEST_SCORE)
-    i = np.zeros(len(u), dtype=np.int64)
-    for step in powers_of_two(int(last)):
-        trial = i + step
-        fits = (trial <= last) & (delta.sum_to(np.minimum(trial, int(last))) <= u)
-        i = np.where(fits, trial, i)
-    slope = np.where(i == delta.horizon, cap, delta.at_each(i))
-    rest = _ratio(u - delta.sum_to(i), slope)
-    D = i + np.where(i == last, np.maximum(rest, 0), np.clip(rest, 0, 1))
+    last = int(LARGEST_SCORE) if delta.horizon is None else min(delta.horizon, int(LARGEST_SCORE))
+    i, trial = np.zeros(len(u), dtype=np.int64), np.empty(len(u), dtype=np.int64)
+    for step in bisection_steps(last):
+        np.add(i, step, out=trial)
+        np.copyto(i, trial, where=delta.given.sum_to(trial) <= u)
+    slope = delta.at_each(i)
+    if last == delta.horizon:
+        np.copyto(slope, cap, where=i == last)
+    rest = np.maximum(_ratio(u - delta.sum_to(i), slope), 0)
+    D = i + np.where(i == last, rest, np.minimum(rest, 1))
     return np.where(u == 0, 0.0, D)
 
 
@@ -154,15 +154,14 @@ def _dampen_by_walk(u: FloatArray, delta: Sensitivity, cap: float) -> FloatArray
         _check_never_decreases(previous, step)
         D += np.clip(_ratio(u - b - lost, step), 0, 1)
         b, error = two_sum(b, step)
-        lost, previous = lost + error, step
+        lost, previous = np.where(np.isfinite(b), lost + error, 0), step
     return D + np.maximum(_ratio(u - b - lost, np.asarray(cap)), 0)
 
 
 def _deficit(delta: Sensitivity, T: int, cap: float) -> FloatArray:
     """The sum of 1 - δ / cap over t < T: how far δ stays below the cap, in score units."""
-    if isinstance(delta, ClosedForm):
-        n = len(delta.at(0))
-        return T - delta.sum_to(np.full(n, T, dtype=np.int64)) / cap
+    if isinstance(delta, CompletedClosedForm):
+        return T - delta.sum_to(np.full(delta.size, T, dtype=np.int64)) / cap
     total, lost, previous = np.zeros(1), np.zeros(1), np.zeros(1)
     for t in range(T):
         step = delta.at(t)

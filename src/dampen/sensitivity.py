@@ -195,11 +195,9 @@ class BoundedClosedForm:
 
     def _search_first_at_cap(self, size: int) -> IntArray:
         first = np.zeros(size, dtype=np.int64)
-        for step in powers_of_two(self._inside):
-            trial = first + step
-            last = np.minimum(trial, self._inside) - 1
-            below = (trial <= self._inside) & (self.delta.at_each(last) < self.cap)
-            first = np.where(below, trial, first)
+        for step in bisection_steps(self._inside):
+            below = self.delta.at_each(first + (step - 1)) < self.cap
+            first = np.where(below, first + step, first)
         return first
 
 
@@ -292,9 +290,15 @@ def _order_along(u: FloatArray, delta: FloatArray) -> tuple[bool, bool]:
     return bool(rises.all()) and not unequal_tie, bool(falls.all()) and not unequal_tie
 
 
-def powers_of_two(limit: int) -> list[int]:
-    """All powers of two up to `limit`, largest first: the steps of a bisection."""
-    return [1 << bit for bit in reversed(range(limit.bit_length()))]
+def bisection_steps(last: int) -> list[int]:
+    """Steps that, taken or not, lead from 0 to every number up to `last` and never beyond it.
+
+    >>> bisection_steps(5)
+    [2, 2, 1]
+    """
+    bits = (last + 1).bit_length() - 1
+    offset = last - ((1 << bits) - 1)
+    return [offset][:offset] + [1 << bit for bit in reversed(range(bits))]
 
 
 def _prefix_sums(rows: FloatArray) -> FloatArray:

@@ -1,0 +1,43 @@
+# Two commands: `make run` shows what dampen does, `make test` checks that it does it right.
+# Both create .venv on their first run (with uv where it is present) and work offline from then on.
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "uv pip install --quiet --python $(BIN)/python" || echo "$(BIN)/python -m pip install --quiet --disable-pip-version-check")
+CREATE := $(shell command -v uv >/dev/null 2>&1 && echo "uv venv --quiet --allow-existing --python $(PYTHON) .venv" || echo "$(PYTHON) -m venv .venv")
+
+.PHONY: run test lint types imports pytest test-slow test-report benchmarks clean
+
+run: .venv/.run
+	$(BIN)/dampen demo
+
+test: lint types imports pytest
+
+lint: .venv/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: .venv/.test
+	$(BIN)/mypy
+
+imports: .venv/.test
+	$(BIN)/lint-imports
+
+pytest: .venv/.test
+	$(BIN)/pytest -n auto -m "not slow"
+
+test-slow: .venv/.test
+	$(BIN)/pytest -n auto -m slow
+
+.venv/.run: pyproject.toml
+	$(CREATE)
+	$(INSTALL) -e ".[plot]"
+	touch $@
+
+.venv/.test: pyproject.toml
+	$(CREATE)
+	$(INSTALL) -e ".[test]"
+	touch .venv/.run $@
+
+clean:
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist

@@ -1,0 +1,80 @@
+"""Ratios of the core to a plain numpy Gumbel-max, in one run: `python benchmarks/core.py`.
+
+The peer is not private (floats, a seeded generator): it is the least that any noisy maximum costs.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dampen.sampling import Noise, SystemSource, noisy_top
+from dampen.scores import Dampened, Shifted
+from dampen.selection import FloatArray, IntArray, Selection
+
+REPEATS = 9
+
+
+@dataclass(frozen=True)
+class Growing:
+    """δ(x, t, r) = start_r + t: the closed form of a problem whose sensitivity grows by one."""
+
+    start: FloatArray
+    horizon: int
+
+    def at(self, t: int, /) -> FloatArray:
+        return self.start + t
+
+    def at_each(self, t: IntArray, /) -> FloatArray:
+        return self.start + t
+
+    def sum_to(self, t: IntArray, /) -> FloatArray:
+        return t * (self.start + (t - 1) * 0.5)
+
+
+def interleaved(tasks: dict[str, Callable[[], object]]) -> dict[str, float]:
+    """Median seconds of each task; the tasks take turns, so that a noisy machine hits all alike."""
+    for task in tasks.values():
+        task()
+    seconds: dict[str, list[float]] = {name: [] for name in tasks}
+    for _ in range(REPEATS):
+        for name, task in tasks.items():
+            start = time.perf_counter()
+            task()
+            seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(values) for name, values in seconds.items()}
+
+
+def measure(n: int) -> None:
+    rng = np.random.default_rng(0)
+    utility = np.floor(rng.exponential(200, n))
+    start = 1 + np.floor(rng.exponential(20, n))
+    selection = Selection(utility, Growing(start, 1000), bound=float(start.max() + 1000))
+    flat, peaked = np.zeros(n), np.r_[1e3, np.zeros(n - 1)]
+    half, source = Fraction(1, 2), SystemSource()
+    seconds = interleaved(
+        {
+            "numpy Gumbel-max": lambda: np.argmax(utility * 0.5 + rng.gumbel(size=n)),
+            "exact draw, Gumbel, flat": lambda: noisy_top(flat, half, Noise.GUMBEL, 1, source),
+            "exact draw, Gumbel, peaked": lambda: noisy_top(peaked, half, Noise.GUMBEL, 1, source),
+            "exact draw, exponential": lambda: noisy_top(flat, half, Noise.EXPONENTIAL, 1, source),
+            "exact draw, Laplace, k = 20": lambda: noisy_top(flat, half, Noise.LAPLACE, 20, source),
+            "LD scores, closed form": lambda: Dampened().of(selection),
+            "SLD scores, closed form": lambda: Shifted().of(selection),
+        }
+    )
+    peer = seconds["numpy Gumbel-max"]
+    for name, value in seconds.items():
+        print(f"{n:>9,}  {name:<28} {value / peer:6.2f} x   ({value * 1e3:.2f} ms)")
+    ratio = seconds["exact draw, Gumbel, peaked"] / seconds["exact draw, Gumbel, flat"]
+    print(f"{n:>9,}  {'peaked / flat scores':<28} {ratio:6.2f}")
+
+
+if __name__ == "__main__":
+    for size in (10**3, 10**4, 10**5, 10**6):
+        measure(size)
