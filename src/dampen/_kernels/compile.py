@@ -16,3 +16,13 @@ def popcount(_context: Any, word: Any) -> Any:
         return builder.ctpop(args[0])
 
     return types.uint64(types.uint64), generate if word == types.uint64 else None
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def trailing_zeros(_context: Any, word: Any) -> Any:
+    """The place of the lowest one of an unsigned 64-bit word that is not zero."""
+
+    def generate(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], context.get_constant(types.boolean, True))
+
+    return types.uint64(types.uint64), generate if word == types.uint64 else None

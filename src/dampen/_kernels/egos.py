@@ -22,13 +22,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dampen._kernels.compile import compiled, popcount
+from dampen._kernels.compile import compiled, popcount, trailing_zeros
 
 MOST_HUBS = 64
 MOST_WORDS = 1 << 21
 """Bit sets of one ego: at most 16 MB."""
-WORDS_PER_WEDGE = 2
-"""Words intersected in the time of one step of a wedge walk."""
 ADJACENT = -(1 << 30)
 
 
@@ -122,9 +120,13 @@ def _ego_network(
 @compiled
 def _count_pairs(d: int, e: int, apart: int, wedges: int, work: Workspace) -> None:
     """Fills the histogram in the cheapest of three ways."""
-    h, walked = _choose_hubs(d, e, wedges, work)
     size = (d + 63) // 64
-    if d * size <= MOST_WORDS and apart * size < WORDS_PER_WEDGE * walked:
+    words = apart * size if d * size <= MOST_WORDS else wedges
+    if words < min(wedges, 16 * d + e):
+        _pairs_by_bits(d, size, work)
+        return
+    h, walked = _choose_hubs(d, e, wedges, work)
+    if words < walked:
         _pairs_by_bits(d, size, work)
     else:
         _symmetric_rows(d, work)
@@ -248,25 +250,35 @@ def _correct_by_wedges(d: int, h: int, work: Workspace) -> None:
 
 @compiled
 def _pairs_by_bits(d: int, size: int, work: Workspace) -> None:
+    """Intersects the rows of every pair that is not adjacent."""
     words, pairs = work.words, work.pairs
+    _rows_of_bits(d, size, work)
+    for a in range(d - 1):
+        row = a * size
+        for i in range((a + 1) // 64, size):
+            free = ~words[row + i]
+            if i == (a + 1) // 64:
+                free &= ~np.uint64(0) << np.uint64((a + 1) % 64)
+            if i == d // 64:
+                free &= (np.uint64(1) << np.uint64(d % 64)) - np.uint64(1)
+            while free:
+                other = (i * 64 + np.int64(trailing_zeros(free))) * size
+                free &= free - np.uint64(1)
+                g = np.uint64(0)
+                for j in range(size):
+                    g += popcount(words[row + j] & words[other + j])
+                pairs[g] += 1
+
+
+@compiled
+def _rows_of_bits(d: int, size: int, work: Workspace) -> None:
+    words, one = work.words, np.uint64(1)
     words[: d * size] = 0
     for v in range(d):
         for i in range(work.start[v], work.start[v + 1]):
-            w = work.later[i]
-            words[v * size + (w >> 6)] |= np.uint64(1) << np.uint64(w & 63)
-            words[w * size + (v >> 6)] |= np.uint64(1) << np.uint64(v & 63)
-    for a in range(d):
-        i = work.start[a]
-        first_row = words[a * size : (a + 1) * size]
-        for b in range(a + 1, d):
-            if i < work.start[a + 1] and work.later[i] == b:
-                i += 1
-                continue
-            other = words[b * size : (b + 1) * size]
-            g = np.uint64(0)
-            for word in range(size):
-                g += popcount(first_row[word] & other[word])
-            pairs[g] += 1
+            w = np.int64(work.later[i])
+            words[v * size + (w >> 6)] |= one << np.uint64(w & 63)
+            words[w * size + (v >> 6)] |= one << np.uint64(v & 63)
 
 
 @compiled
