@@ -93,7 +93,7 @@ def svg(figure: "Figure", name: str, title: str) -> str:
     return text.replace("<svg", label, 1)
 
 
-_STYLE: dict[str, Any] = {
+_STYLE: Any = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],

@@ -21,6 +21,7 @@ class Study:
         name: the name of its CSV file.
         title: one line for people.
         figure: where the paper shows it.
+        about: a paragraph for the report: what is shown, and what differs from the paper.
         columns: of the CSV.
         cells: the parameters of every cell; True for the quick version on bundled data.
         run: computes one cell.  All randomness comes from the source, which belongs to the cell.
@@ -31,6 +32,7 @@ class Study:
     name: str
     title: str
     figure: str
+    about: str
     columns: tuple[str, ...]
     cells: Callable[[bool], Sequence[Parameters]]
     run: Callable[[Parameters, InsecureSource], Sequence[Row]]

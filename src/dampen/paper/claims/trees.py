@@ -1,0 +1,68 @@
+"""Claims of the decision-tree evaluation: gains in accuracy, in percentage points."""
+
+from collections.abc import Callable, Sequence
+
+from dampen.paper.claims.claim import Claim, Judgement, NotMeasured, Verdict
+from dampen.paper.figures import curve
+from dampen.paper.study import Value
+
+Rows = Sequence[dict[str, Value]]
+DATASETS = ("nltcs", "acs", "adult")
+DEPTHS = (2, 5)
+
+
+def gains(rows: Rows, dataset: str, ours: str, theirs: str) -> list[float]:
+    """Accuracy of one method minus another's, in points, over depths and ε."""
+    found = []
+    for depth in DEPTHS:
+        _, a = curve(rows, "epsilon", "accuracy", dataset=dataset, depth=depth, method=ours)
+        _, b = curve(rows, "epsilon", "accuracy", dataset=dataset, depth=depth, method=theirs)
+        found += [100 * (x - y) for x, y in zip(a, b, strict=False)]
+    if not found:
+        raise NotMeasured
+    return found
+
+
+def _largest(dataset: str, ours: str, theirs: str, printed: float) -> Callable[[Rows], Judgement]:
+    def judge(rows: Rows) -> Judgement:
+        found = gains(rows, dataset, ours, theirs)
+        measured = f"from {min(found):+.1f} to {max(found):+.1f} points"
+        near = abs(max(found) - printed) <= max(2.0, printed / 2)
+        verdict = Verdict.CONFIRMED if near else Verdict.NOT_CONFIRMED
+        return Judgement(measured, verdict, _control(rows, dataset))
+
+    return judge
+
+
+def _headline(rows: Rows) -> Judgement:
+    found = {d: max(gains(rows, d, "sld", "em") + gains(rows, d, "ld", "em")) for d in DATASETS}
+    measured = ", ".join(f"{name} {value:+.1f}" for name, value in found.items()) + " points"
+    verdict = Verdict.CONFIRMED if max(found.values()) >= 10 else Verdict.NOT_CONFIRMED
+    return Judgement(
+        measured,
+        verdict,
+        "With a public number of rows, public bins and the corrected δ; the sections on the single "
+        "data sets state gains of 8 points at most, so 12 is not shown there either.",
+    )
+
+
+def _control(rows: Rows, dataset: str) -> str:
+    fair = max(gains(rows, dataset, "sld", "em-fair"))
+    simple = max(gains(rows, dataset, "max", "sld"))
+    return (
+        f"Against EM without its needless factor 1/2, SLD gains at most {fair:+.1f}; a tree on the "
+        f"criterion max gains up to {simple:+.1f} on SLD."
+    )
+
+
+CLAIMS = (
+    Claim("Tree headline", "Abstract", "accuracy rises by up to 12 %", "trees", _headline),
+    Claim("NLTCS, LD", "Section 7.4", "LD gains up to 5 points on EM",
+          "trees", _largest("nltcs", "ld", "em", 5)),
+    Claim("NLTCS, SLD", "Section 7.4", "SLD gains up to 1 point more on LD",
+          "trees", _largest("nltcs", "sld", "ld", 1)),
+    Claim("ACS", "Section 7.4", "SLD gains at most 8 points on EM",
+          "trees", _largest("acs", "sld", "em", 8)),
+    Claim("Adult", "Section 7.4", "SLD gains up to 4 points on EM",
+          "trees", _largest("adult", "sld", "em", 4)),
+)  # fmt: skip
