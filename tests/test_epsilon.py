@@ -27,7 +27,21 @@ def test_integers(given: object) -> None:
 
 @pytest.mark.parametrize(
     "given",
-    [0, -1, "0", "-0.5", float("nan"), float("inf"), "abc", "", None, [1], True, "1/0", Decimal("NaN")],
+    [
+        0,
+        -1,
+        "0",
+        "-0.5",
+        float("nan"),
+        float("inf"),
+        "abc",
+        "",
+        None,
+        [1],
+        True,
+        "1/0",
+        Decimal("NaN"),
+    ],
 )
 def test_what_is_not_a_positive_number_is_refused(given: object) -> None:
     with pytest.raises(ParameterError, match=r"Expected epsilon"):

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-import exact_scores
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import exact_scores
 from dampen import Selection, sensitivity
 from dampen.errors import DataError, ParameterError
 from dampen.scores import Dampened, Global, Scores, Shifted
@@ -46,7 +46,9 @@ def error(scores: Scores, exact: Fraction) -> Fraction:
 
 @settings(max_examples=1500, deadline=None)
 @given(instances())
-def test_dampened_scores_are_within_eta_of_exact_ones(instance: tuple[float, list[float], float]) -> None:
+def test_dampened_scores_are_within_eta_of_exact_ones(
+    instance: tuple[float, list[float], float],
+) -> None:
     u, rows, bound = instance
     exact = exact_scores.clamp(exact_scores.dampened(u, rows, bound), LARGEST_SCORE)
     for selection in selections(u, rows, bound):
@@ -122,7 +124,9 @@ def test_a_huge_horizon_is_charged_for() -> None:
     delta = sensitivity.bounded(sensitivity.constant(1.0), cap=4.0, horizon=T)
     scores = Shifted().of(Selection([3.0, -3.0], delta))
     exact = [Fraction(u) / 4 - T * Fraction(3, 4) for u in (3, -3)]
-    assert all(abs(Fraction(float(v)) - q) <= scores.eta for v, q in zip(scores.values, exact, strict=True))
+    assert all(
+        abs(Fraction(float(v)) - q) <= scores.eta for v, q in zip(scores.values, exact, strict=True)
+    )
     assert Shifted().of(Selection([3.0], sensitivity.constant(4.0))).eta < scores.eta < 1
 
 

@@ -17,7 +17,11 @@ def rows_of(delta: sensitivity.Sensitivity, bound: float, distances: int = 6) ->
 @pytest.mark.parametrize("horizon", [0, 1, 2, 3, 5])
 @pytest.mark.parametrize("given", ["table", "function", "constant"])
 def test_bounded_takes_the_minimum_and_jumps_to_the_cap(given: str, horizon: int) -> None:
-    delta = {"table": table(ROWS), "function": function(lambda t: ROWS[t], 3), "constant": constant(2)}
+    delta = {
+        "table": table(ROWS),
+        "function": function(lambda t: ROWS[t], 3),
+        "constant": constant(2),
+    }
     inner = delta[given]
     want = [
         np.minimum(ROWS[t] if given != "constant" else 2.0, 6.0) + np.zeros(3)

@@ -1,0 +1,51 @@
+"""Promises about the code itself."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
+HEAVY = [
+    "numba",
+    "sklearn",
+    "scipy",
+    "matplotlib",
+    "pandas",
+    "networkx",
+    "pyarrow",
+    "duckdb",
+    "rich",
+    "click",
+]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.name)
+def test_only_sampling_draws(path: Path) -> None:
+    text = path.read_text()
+    draws = re.search(r"\b(np|numpy)\.random|^import (random|secrets)|os\.urandom", text, re.M)
+    assert path.name == "sampling.py" or not draws
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: p.name)
+def test_modules_stay_readable(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 400
+
+
+def test_importing_dampen_pays_for_numpy_alone() -> None:
+    code = f"import dampen, sys; print([m for m in {HEAVY} if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_every_public_name_exists() -> None:
+    import dampen
+
+    for name in dampen.__all__:
+        assert getattr(dampen, name) is not None
+    assert sorted(dampen.__all__) == dir(dampen)
+    with pytest.raises(AttributeError):
+        dampen.no_such_name  # noqa: B018
