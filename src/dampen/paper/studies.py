@@ -1,10 +1,10 @@
 """All studies, in the order of the paper."""
 
 from dampen.errors import ParameterError, did_you_mean
-from dampen.paper import beta, examples
+from dampen.paper import beta, examples, percentiles
 from dampen.paper.study import Study
 
-ALL: tuple[Study, ...] = (examples.STUDY, beta.STUDY)
+ALL: tuple[Study, ...] = (examples.STUDY, beta.STUDY, percentiles.STUDY)
 
 
 def named(name: str) -> Study:

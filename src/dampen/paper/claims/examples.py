@@ -11,10 +11,13 @@ Rows = Sequence[dict[str, Value]]
 
 
 def agrees(paper: float, measured: float) -> bool:
-    """Equal to the digits that the paper prints, give or take one of the last."""
+    """Equal to the decimals that the paper prints, give or take one of the last; whole numbers are
+    exact.
+    """
     shown = f"{paper:.10g}"
     decimals = len(shown.partition(".")[2])
-    return abs(paper - measured) <= 1.01 * 10.0**-decimals
+    tolerance = 1.01 * 10.0**-decimals if decimals else 1e-4
+    return abs(paper - measured) <= tolerance
 
 
 def _examples(*names: str, sentence: str = "") -> Callable[[Rows], Judgement]:

@@ -89,8 +89,8 @@ def _similar(rows: Rows) -> Judgement:
     return Judgement(
         measured,
         verdict,
-        "PF is never worse than EM; they agree at small ε and part at large ε, where the error of "
-        "PF tends to half of EM's.",
+        "PF is never worse than EM, and with thousands of candidates of nearly equal score hardly "
+        "better at these ε.",
     )
 
 
