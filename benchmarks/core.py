@@ -27,6 +27,9 @@ class Growing:
     start: FloatArray
     horizon: int
 
+    def part(self, candidates: slice, /) -> Growing:
+        return Growing(self.start[candidates], self.horizon)
+
     def at(self, t: int, /) -> FloatArray:
         return self.start + t
 

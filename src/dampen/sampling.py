@@ -109,6 +109,8 @@ def noisy_top(
     race = _Race(values, scale, noise, source, bits)
     words, upper = race.first_pass()
     pool = race.contenders(words, upper, k)
+    if len(pool) == 1:
+        return pool.tolist()
     top: list[int] = []
     for cluster in race.clusters(words, upper, pool, k):
         top += race.settle(cluster, words[cluster]) if len(cluster) > 1 else cluster.tolist()

@@ -35,6 +35,7 @@ from dampen.selection import (
 from dampen.sensitivity import bisection_steps, two_sum
 
 LARGEST_HORIZON = 2**40
+BLOCK = 1 << 14
 
 
 class Scores(NamedTuple):
@@ -89,10 +90,12 @@ class Dampened:
             if self.shift == 0 and covers_at_zero(delta):
                 D = _ratio(size, delta.at(0))
             elif isinstance(delta, CompletedClosedForm):
-                D = _dampen_by_bisection(size, delta, cap)
+                D = np.empty(len(u))
+                for part, block in delta.blocks(BLOCK):
+                    D[part] = _dampen_by_bisection(size[part], block, cap)
             else:
                 D = _dampen_by_walk(size, delta, cap)
-        return _on_grid(np.copysign(D, u), LARGEST_SCORE, Fraction(1, 2**20))
+        return _on_grid(np.copysign(D, u, out=D), LARGEST_SCORE, Fraction(1, 2**20))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +128,7 @@ class Shifted:
 
 def covers_at_zero(delta: Sensitivity) -> bool:
     """Whether a theorem says |u(x, r)| <= δ(x, 0, r) for all r, so that D needs δ(x, 0, ·) only."""
-    given = delta.given if isinstance(delta, CompletedClosedForm) else delta
+    given = delta.given if isinstance(delta, Completed | CompletedClosedForm) else delta
     return bool(getattr(given, "covers_at_zero", False))
 
 
@@ -177,9 +180,13 @@ def _ratio(u: FloatArray, delta: FloatArray) -> FloatArray:
 
 
 def _on_grid(q: FloatArray, reach: float, eta: Fraction) -> Scores:
-    """Clamps to the public range and rounds to a grid of at most eta / 2."""
+    """Clamps to the public range and rounds to a grid of at most eta / 2, in place."""
     grid = 2.0 ** np.floor(np.log2(float(eta)) - 1)
-    return Scores(np.rint(np.clip(q, -reach, reach) / grid) * grid, Fraction(1), eta)
+    np.clip(q, -reach, reach, out=q)
+    q /= grid
+    np.rint(q, out=q)
+    q *= grid
+    return Scores(q, Fraction(1), eta)
 
 
 def _cap(cap: float | None, selection: Selection) -> float:

@@ -6,7 +6,7 @@ on δ equals the bound.  A `Selection` belongs to one database x: its arrays hav
 candidate and are private; its other fields are public.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias, TypeVar, runtime_checkable
@@ -61,6 +61,18 @@ class ClosedForm(Sensitivity, Protocol):
 
     def sum_to(self, t: IntArray, /) -> FloatArray:
         """The sum of δ(x, j, r) over j < t_r, for every candidate r."""
+        ...
+
+
+@runtime_checkable
+class Sliceable(Protocol):
+    """A closed form that can be cut into blocks of candidates, which then stay in the cache.
+
+    Optional: without it LD is right but, for a million candidates, some four times slower.
+    """
+
+    def part(self, candidates: slice, /) -> ClosedForm:
+        """The same function for these candidates only."""
         ...
 
 
@@ -186,6 +198,16 @@ class CompletedClosedForm:
 
     def at(self, t: int, /) -> FloatArray:
         return Completed(self.given, self.horizon, self.size, self.bound).at(t)
+
+    def blocks(self, length: int) -> Iterator[tuple[slice, "CompletedClosedForm"]]:
+        """The function in blocks of candidates where it can be cut, else whole."""
+        if not isinstance(self.given, Sliceable):
+            yield slice(0, self.size), self
+            return
+        for start in range(0, self.size, length):
+            part = slice(start, min(start + length, self.size))
+            given = self.given.part(part)
+            yield part, CompletedClosedForm(given, self.horizon, part.stop - start, self.bound)
 
     def at_each(self, t: IntArray, /) -> FloatArray:
         if self.horizon is None:

@@ -96,6 +96,9 @@ class Constant:
     def at(self, _: int, /) -> FloatArray:
         return np.asarray(self.cap)
 
+    def part(self, _: slice, /) -> "Constant":
+        return self
+
     def at_each(self, t: IntArray, /) -> FloatArray:
         return np.full(len(t), self.cap)
 
@@ -121,6 +124,9 @@ class Table:
     def at(self, t: int, /) -> FloatArray:
         row: FloatArray = self.rows[t]
         return row
+
+    def part(self, candidates: slice, /) -> "Table":
+        return Table(self.rows[:, candidates], self.prefix[:, candidates])
 
     def at_each(self, t: IntArray, /) -> FloatArray:
         return self.rows[t, np.arange(len(t))]
