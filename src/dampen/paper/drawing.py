@@ -54,7 +54,7 @@ def draw(panel: Panel) -> "Figure":
 
     with rc_context(_STYLE):
         figure = Figure(figsize=(WIDTH, HEIGHT))
-        axes = figure.add_axes((0.13, 0.155, 0.645, 0.815))
+        axes = figure.add_axes((0.125, 0.16, 0.63, 0.815))
         _frame(axes, panel)
         for line in panel.lines:
             _plot(axes, line)
@@ -97,7 +97,7 @@ _STYLE: Any = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 9,
+    "font.size": 10,
     "axes.edgecolor": palette.MUTED.light,
     "axes.labelcolor": palette.MUTED.light,
     "xtick.color": palette.MUTED.light,
@@ -121,7 +121,7 @@ def _frame(axes: "Axes", panel: Panel) -> None:
     axes.set_ylabel(panel.y_label)
     axes.grid(True, which="major", color=palette.GRID.light, linewidth=0.8)
     axes.set_axisbelow(True)
-    axes.tick_params(which="both", length=0, labelsize=8.5)
+    axes.tick_params(which="both", length=0, labelsize=9.5)
     plain = FuncFormatter(lambda value, _: f"{value:g}")
     for axis, is_log in ((axes.xaxis, panel.log_x), (axes.yaxis, panel.log_y)):
         if is_log:
@@ -165,7 +165,7 @@ def _label_lines(axes: "Axes", lines: Sequence[Line]) -> None:
             xytext=(box.x1 * scale + 9, y),
             textcoords="figure points",
             color=method.ink.light,
-            fontsize=8.5,
+            fontsize=9.5,
             va="center",
             arrowprops={"arrowstyle": "-", "color": method.ink.light, "lw": 0.6, "alpha": 0.5,
                         "shrinkA": 1, "shrinkB": 1, "relpos": (0, 0.5)},

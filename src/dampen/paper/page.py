@@ -23,7 +23,11 @@ def document(title: str, body: str) -> str:
 
 def table(header: Sequence[str], rows: Sequence[Sequence[Cell]], caption: str = "") -> str:
     """A table that sorts when a heading is clicked; numbers sort as numbers."""
-    head = "".join(f'<th><button type="button">{escape(name)}</button></th>' for name in header)
+    first = rows[0] if rows else header
+    head = "".join(
+        f'<th{_class(value)}><button type="button">{escape(name)}</button></th>'
+        for name, value in zip(header, first, strict=True)
+    )
     lines = ["<tr>" + "".join(map(_cell, row)) + "</tr>" for row in rows]
     title = f"<caption>{escape(caption)}</caption>" if caption else ""
     body = "\n".join(lines)
@@ -77,6 +81,10 @@ def _cell(value: Cell) -> str:
     return f"<td>{value if isinstance(value, Html) else escape(value)}</td>"
 
 
+def _class(value: Cell) -> str:
+    return ' class="n"' if isinstance(value, float) else ""
+
+
 def _short(value: float) -> str:
     if value == int(value) and abs(value) < 1e6:
         return f"{value:.0f}"
@@ -125,6 +133,7 @@ th button:focus-visible { outline: 2px solid var(--link); border-radius: .2rem; 
 th[aria-sort=ascending] button::after { content: " \\2191"; }
 th[aria-sort=descending] button::after { content: " \\2193"; }
 td { border-bottom: 1px solid var(--grid); padding: .45rem .6rem; vertical-align: top; }
+th.n { text-align: right; }
 td.n { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
 .badge { display: inline-block; border: 1.5px solid currentColor; border-radius: 1rem;
   font-size: .8rem; padding: .05rem .6rem; font-weight: 600; white-space: nowrap; }

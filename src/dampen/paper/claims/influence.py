@@ -233,8 +233,8 @@ def _sql_sensitivity(rows: Rows) -> Judgement:
     return Judgement(
         f"{elastic_sensitivity(10)} by the rule we reconstructed, {sensitivity(10)} derived",
         Verdict.CORRECTED,
-        "The number follows from a static reading of the SQL, 134 D + 108; the true sensitivity "
-        "of a view is some forty times smaller, and both are run.",
+        "The number follows from a static reading of the SQL, 9 D² + 50 D + 48; the true "
+        "sensitivity of a view is some forty times smaller, and both are run.",
     )
 
 
