@@ -27,6 +27,7 @@ import numpy as np
 from dampen.errors import DataError, ParameterError
 from dampen.selection import (
     LARGEST_SCORE,
+    Completed,
     CompletedClosedForm,
     FloatArray,
     Selection,
@@ -88,7 +89,7 @@ class Dampened:
         delta = selection.sensitivity
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             if self.shift == 0 and covers_at_zero(delta):
-                D = _ratio(size, delta.at(0))
+                D = _dampen_at_zero(size, delta.at(0))
             elif isinstance(delta, CompletedClosedForm):
                 D = np.empty(len(u))
                 for part, block in delta.blocks(BLOCK):
@@ -130,6 +131,15 @@ def covers_at_zero(delta: Sensitivity) -> bool:
     """Whether a theorem says |u(x, r)| <= δ(x, 0, r) for all r, so that D needs δ(x, 0, ·) only."""
     given = delta.given if isinstance(delta, Completed | CompletedClosedForm) else delta
     return bool(getattr(given, "covers_at_zero", False))
+
+
+def _dampen_at_zero(u: FloatArray, delta: FloatArray) -> FloatArray:
+    """D(u) for 0 <= u <= δ(x, 0, ·), in blocks that stay in the cache."""
+    D = np.empty(len(u))
+    for start in range(0, len(u), BLOCK):
+        part = slice(start, start + BLOCK)
+        D[part] = _ratio(u[part], delta[part])
+    return D
 
 
 def _dampen_by_bisection(u: FloatArray, delta: CompletedClosedForm, cap: float) -> FloatArray:
