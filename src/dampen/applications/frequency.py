@@ -26,8 +26,9 @@ def most_frequent(
     Guarantee: ε-DP under adding or removing one value.  `categories` is the public list of
     candidates; without it the distinct values are taken, with a `PrivacyLeakWarning`.
 
-    The default is permute-and-flip for one answer and for k up to 2, the joint release above: at k answers
-    permute-and-flip gets ε/k for each, one-sided, and the joint release ε for all, with Laplace noise.
+    The default is permute-and-flip for one answer, the joint release for several: there every count
+    gets Laplace noise of scale 1/ε once, whatever k is, where permute-and-flip would draw k times at
+    ε/k.
 
     >>> import dampen
     >>> votes = ["tea"] * 90 + ["coffee"] * 30
@@ -41,7 +42,7 @@ def most_frequent(
         lambda: list(values),
         query="most-frequent",
         epsilon=epsilon,
-        mechanism=mechanism or ("pf" if k is None or k <= 2 else "joint"),
+        mechanism=mechanism or ("pf" if k is None or k == 1 else "joint"),
         k=k,
         budget=budget,
         source=source,
