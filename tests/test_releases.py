@@ -73,6 +73,24 @@ def test_bad_data_costs_the_charge() -> None:
     assert events == ["q 1/2 pf add-remove-row", "data"]
 
 
+def test_a_parameter_that_fails_only_with_the_data_says_that_it_was_charged() -> None:
+    class Unbounded(MostFrequent):
+        def selection(self, values: list[str], /) -> dampen.Selection:
+            return dampen.Selection([1.0, 2.0], dampen.sensitivity.constant(1), bound=2)
+
+    events: list[str] = []
+    with pytest.raises(DataError, match="finite horizon.*the charge stands"):
+        release(
+            Unbounded(["a", "b"]),
+            list,
+            query="q",
+            epsilon=1,
+            mechanism="sld",
+            budget=Account(events),
+        )
+    assert len(events) == 1
+
+
 def test_a_seeded_source_must_be_allowed_and_is_declared() -> None:
     source = InsecureSource(3, allow_release=True)
     answer = dampen.most_frequent(["a"], ["a", "b"], epsilon=1, source=source)

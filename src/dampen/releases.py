@@ -16,12 +16,13 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from dampen.epsilon import Epsilon, decimal_text, exact
-from dampen.errors import ParameterError
+from dampen.errors import DataError, ParameterError
 from dampen.mechanisms import Mechanism, check_k, named, select
 from dampen.sampling import InsecureSource, Source, SystemSource
-from dampen.selection import Neighbours, Problem
+from dampen.selection import Neighbours, Problem, Selection
 
 X = TypeVar("X")
+T = TypeVar("T")
 
 
 class Budget(Protocol):
@@ -109,11 +110,19 @@ def release(
     check_k(k, len(candidates))
     if budget is not None:
         budget.charge(epsilon, query=query, mechanism=chosen.name, neighbours=problem.neighbours)
-    picked = select(problem.selection(load()), epsilon, chosen, k, source=bits)
+    picked = _draw_from(problem, load, lambda s: select(s, epsilon, chosen, k, source=bits))
     answer = [candidates[i] for i in picked] if isinstance(picked, list) else candidates[picked]
     return Release(
         answer, epsilon, chosen.name, problem.neighbours, dict(parameters or {}), bits.secure
     )
+
+
+def _draw_from(problem: Problem[X], load: Callable[[], X], draw: Callable[[Selection], T]) -> T:
+    """Everything after the charge; a parameter found wrong only now is said to have cost it."""
+    try:
+        return draw(problem.selection(load()))
+    except ParameterError as error:
+        raise DataError(f"{error} This showed only with the data, so the charge stands.") from None
 
 
 def open_source(source: Source | None) -> Source:

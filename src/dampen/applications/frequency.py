@@ -27,8 +27,8 @@ def most_frequent(
     candidates; without it the distinct values are taken, with a `PrivacyLeakWarning`.
 
     The default is permute-and-flip for one answer, the joint release for several: there every count
-    gets Laplace noise of scale 1/ε once, whatever k is, where permute-and-flip would draw k times at
-    ε/k.
+    gets Laplace noise of scale 1/ε once, whatever k is, where permute-and-flip would draw k times
+    at ε/k.
 
     >>> import dampen
     >>> votes = ["tea"] * 90 + ["coffee"] * 30
