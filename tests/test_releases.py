@@ -79,7 +79,7 @@ def test_a_parameter_that_fails_only_with_the_data_says_that_it_was_charged() ->
             return dampen.Selection([1.0, 2.0], dampen.sensitivity.constant(1), bound=2)
 
     events: list[str] = []
-    with pytest.raises(DataError, match="finite horizon.*the charge stands"):
+    with pytest.raises(DataError, match=r"finite horizon.*the charge stands"):
         release(
             Unbounded(["a", "b"]),
             list,
