@@ -1,0 +1,178 @@
+"""A schema: the public facts about a table, in a few readable lines of TOML.
+
+    rows = 50000
+
+    [columns.age]
+    bins = [17, 90, 10]
+
+    [columns.workclass]
+    values = ["Private", "Self-employed", "Government", "?"]
+
+    [target]
+    classes = ["<=50K", ">50K"]
+
+`bins` are lower end, upper end and number of bins; `rows` is an upper bound on the number of rows.
+Everything in it is public: write it from what is known about the data without looking at it.
+"""
+
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from dampen.errors import ParameterError, did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Numbers from `lower` to `upper`, cut into `count` bins of equal width."""
+
+    lower: float
+    upper: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """Text: one of these values."""
+
+    values: tuple[str, ...]
+
+
+Column: TypeAlias = Bins | Values
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The public description of a table."""
+
+    rows: int
+    columns: Mapping[str, Column]
+    classes: tuple[str, ...]
+
+
+def load_schema(path: str | Path) -> Schema:
+    """Reads and checks a schema.
+
+    Raises:
+        ParameterError: if the file is missing, is not TOML, or says something else than a schema.
+    """
+    return parse_schema(_text(Path(path)), str(path))
+
+
+def parse_schema(text: str, name: str = "the schema") -> Schema:
+    """A schema from its text; `name` is what errors call it.
+
+    >>> parse_schema("rows = 9; columns.age.bins = [0, 9, 3]; target.classes = ['a', 'b']".replace(
+    ...     "; ", chr(10)))
+    Schema(rows=9, columns={'age': Bins(lower=0.0, upper=9.0, count=3)}, classes=('a', 'b'))
+    """
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ParameterError(f"{name} is not valid TOML: {error}.") from None
+    _check_keys(content, {"rows", "columns", "target"}, name)
+    columns = _table(content, "columns", name)
+    target = _table(content, "target", name)
+    _check_keys(target, {"classes"}, f"[target] of {name}")
+    return Schema(
+        rows=_rows(content.get("rows"), name),
+        columns={key: _column(key, value, name) for key, value in columns.items()},
+        classes=_words(target.get("classes"), f"[target] classes of {name}", at_least=2),
+    )
+
+
+def format_schema(schema: Schema) -> str:
+    """The text that `parse_schema` reads back as the same schema."""
+    parts = [f"rows = {schema.rows}\n"]
+    for name, column in schema.columns.items():
+        parts.append(f"[columns.{_quoted(name)}]\n{_line(column)}\n")
+    parts.append(f"[target]\nclasses = {_listed(schema.classes)}\n")
+    return "\n".join(parts)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise ParameterError(f"Cannot read the schema {path}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise ParameterError(f"{path} is not a schema: it is not UTF-8 text.") from None
+
+
+def _check_keys(content: Mapping[str, Any], known: set[str], name: str) -> None:
+    for key in content:
+        if key not in known:
+            raise ParameterError(
+                f"Expected only {', '.join(sorted(known))} in {name}, got {key!r}."
+                f"{did_you_mean(key, known)}"
+            )
+
+
+def _table(content: Mapping[str, Any], key: str, name: str) -> Mapping[str, Any]:
+    table = content.get(key)
+    if not isinstance(table, dict) or not table:
+        example = "[columns.NAME]" if key == "columns" else f"[{key}]"
+        raise ParameterError(f"Expected {example} in {name}.")
+    return table
+
+
+def _rows(rows: Any, name: str) -> int:
+    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+        raise ParameterError(
+            f"Expected rows = N in {name}, a public upper bound on the number of rows."
+        )
+    return rows
+
+
+def _column(key: str, content: Any, name: str) -> Column:
+    where = f"[columns.{key}] of {name}"
+    if not isinstance(content, dict) or len(content) != 1:
+        raise ParameterError(f"Expected either bins or values in {where}.")
+    _check_keys(content, {"bins", "values"}, where)
+    if "bins" in content:
+        return _bins(content["bins"], where)
+    return Values(_words(content["values"], f"values in {where}", at_least=1))
+
+
+def _bins(given: Any, where: str) -> Bins:
+    wanted = f"Expected bins = [lower, upper, count] in {where}"
+    if not isinstance(given, list) or len(given) != 3 or any(isinstance(b, bool) for b in given):
+        raise ParameterError(f"{wanted}, got {given!r}.")
+    lower, upper, count = given
+    numbers = isinstance(lower, int | float) and isinstance(upper, int | float)
+    if not (numbers and isfinite(lower) and isfinite(upper) and lower < upper):
+        raise ParameterError(f"{wanted} with lower < upper, got {given!r}.")
+    if not isinstance(count, int) or count < 1:
+        raise ParameterError(f"{wanted} with a whole count >= 1, got {given!r}.")
+    return Bins(float(lower), float(upper), count)
+
+
+def _words(given: Any, where: str, at_least: int) -> tuple[str, ...]:
+    if not isinstance(given, list) or len(given) < at_least:
+        raise ParameterError(f"Expected a list of at least {at_least} {where}.")
+    if not all(isinstance(word, str | int) and not isinstance(word, bool) for word in given):
+        raise ParameterError(f"Expected text or whole numbers as {where}.")
+    words = tuple(map(str, given))
+    if len(set(words)) < len(words):
+        raise ParameterError(f"Expected different {where}; some occur twice.")
+    return words
+
+
+def _line(column: Column) -> str:
+    if isinstance(column, Bins):
+        return f"bins = [{column.lower:.17g}, {column.upper:.17g}, {column.count}]"
+    return f"values = {_listed(column.values)}"
+
+
+def _listed(words: Iterable[str]) -> str:
+    return "[" + ", ".join(map(_quoted, words)) + "]"
+
+
+def _quoted(word: str) -> str:
+    """A TOML basic string; JSON's escapes are among TOML's once DEL is escaped too."""
+    import json
+
+    return json.dumps(word, ensure_ascii=False).replace("\x7f", "\\u007f")
