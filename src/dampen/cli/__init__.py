@@ -20,8 +20,10 @@ COMMANDS = {
     "schema": Lazy("dampen.cli.trees", "schema", "Describe the public columns of a table."),
     "budget": Lazy("dampen.cli.budget", "budget", "Create budgets, show what was spent."),
     "compare": Lazy("dampen.cli.studies", "compare", "Mechanisms side by side, on public data."),
-    "verify": Lazy("dampen.cli.studies", "verify", "The proof kit on a problem of your own."),
-    "example": Lazy("dampen.cli.studies", "example", "The paper's running example, eight nodes."),
+    "verify": Lazy("dampen.cli.proofs", "verify", "The proof kit on a problem of your own."),
+    "example": Lazy(
+        "dampen.cli.proofs", "example_command", "The paper's running example, eight nodes."
+    ),
     "demo": Lazy("dampen.cli.demo", "demo", "The three applications on small real data."),
     "datasets": Lazy("dampen.cli.paper", "datasets", "The data sets of the paper."),
     "paper": Lazy("dampen.cli.paper", "paper", "The evaluation of the paper."),
