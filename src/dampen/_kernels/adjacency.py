@@ -4,11 +4,23 @@ A graph is `first` (n + 1 offsets, int64) and `to` (both directions of every edg
 sorted, no loops, no repeats).
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dampen._kernels.compile import compiled
+
+
+class Ordered(NamedTuple):
+    """A graph whose nodes are renamed 0, 1, ... in the order of their degrees, smallest first.
+
+    A node has few later neighbours, however many neighbours it has: at most sqrt(2 m) of m edges.
+    """
+
+    order: Any  # per node: its old name
+    first: Any
+    to: Any
+    later: Any  # per node: where in its row the later ones begin
 
 
 @compiled
@@ -59,12 +71,8 @@ def without_repeats(first: Any, to: Any) -> tuple[Any, Any]:
 
 
 @compiled
-def by_degree(first: Any, to: Any) -> tuple[Any, Any, Any, Any]:
-    """The graph with its nodes renamed 0, 1, ... in the order of their degrees, smallest first.
-
-    Returns the order (old name of each new node), `first`, `to` and, per node, where its later
-    neighbours begin.  A node has few later neighbours, however many it has: at most sqrt(2 m).
-    """
+def by_degree(first: Any, to: Any) -> Ordered:
+    """The same graph in the order of degrees; nodes of equal degree keep theirs."""
     n = len(first) - 1
     order, rank = _sorted_by_degree(first)
     new_first = np.zeros(n + 1, np.int64)
@@ -77,7 +85,7 @@ def by_degree(first: Any, to: Any) -> tuple[Any, Any, Any, Any]:
             u = rank[to[i]]
             new_to[fill[u]] = v
             fill[u] += 1
-    return order, new_first, new_to, later
+    return Ordered(order, new_first, new_to, later)
 
 
 @compiled

@@ -8,7 +8,7 @@ from numba.extending import intrinsic
 compiled: Any = njit(nogil=True, cache=True)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def popcount(_context: Any, word: Any) -> Any:
     """The number of ones in an unsigned 64-bit word."""
 
@@ -18,7 +18,7 @@ def popcount(_context: Any, word: Any) -> Any:
     return types.uint64(types.uint64), generate if word == types.uint64 else None
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def trailing_zeros(_context: Any, word: Any) -> Any:
     """The place of the lowest one of an unsigned 64-bit word that is not zero."""
 

@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dampen._kernels.adjacency import Ordered
 from dampen._kernels.compile import compiled, popcount, trailing_zeros
 
 MOST_HUBS = 64
@@ -48,9 +49,10 @@ class Workspace(NamedTuple):
     touched: Any  # the b that have any
     words: Any  # bit sets
     pairs: Any  # the histogram of g
+    stop: Any  # a flag that all threads share
 
 
-def workspace(n: int, edges: int, largest_degree: int) -> Workspace:
+def workspace(n: int, edges: int, largest_degree: int, stop: Any) -> Workspace:
     """Pages that are never touched cost nothing: an ego uses what its own size asks for."""
     d = largest_degree + 1
     return Workspace(
@@ -69,19 +71,20 @@ def workspace(n: int, edges: int, largest_degree: int) -> Workspace:
         touched=np.empty(d + 1, np.int32),
         words=np.empty(MOST_WORDS, np.uint64),
         pairs=np.zeros(d, np.int64),
+        stop=stop,
     )
 
 
 @compiled
 def betweenness_of_range(
-    begin: int, end: int, first: Any, to: Any, later: Any, work: Workspace, stop: Any, result: Any
+    begin: int, end: int, graph: Ordered, work: Workspace, result: Any
 ) -> None:
-    """EBC of the nodes begin .. end-1 of a graph whose nodes are in the order of their degrees."""
+    """EBC of the nodes begin .. end-1; returns early when the stop flag rises."""
     for c in range(begin, end):
-        if stop[0]:
+        if work.stop[0]:
             return
-        d = first[c + 1] - first[c]
-        e, wedges = _ego_network(to[first[c] : first[c + 1]], first, to, later, work)
+        d = graph.first[c + 1] - graph.first[c]
+        e, wedges = _ego_network(c, graph, work)
         apart = d * (d - 1) // 2 - e
         if apart == 0 or wedges == 0:
             result[c] = float(apart)
@@ -91,10 +94,10 @@ def betweenness_of_range(
 
 
 @compiled
-def _ego_network(
-    neighbours: Any, first: Any, to: Any, later: Any, work: Workspace
-) -> tuple[int, int]:
+def _ego_network(c: int, graph: Ordered, work: Workspace) -> tuple[int, int]:
     """Lists the edges among the neighbours, each once; returns their number and the wedges."""
+    first, to, later = graph.first, graph.to, graph.later
+    neighbours = to[first[c] : first[c + 1]]
     d, place, start, degree = len(neighbours), work.place, work.start, work.degree
     for i in range(d):
         place[neighbours[i]] = i + 1
