@@ -1,0 +1,7 @@
+"""Private decision trees as scikit-learn estimators (application 3, and beyond it)."""
+
+from dampen.trees.classifier import TreeClassifier
+from dampen.trees.encoding import Bins, Categories, bins
+from dampen.trees.paper import paper_tree
+
+__all__ = ["Bins", "Categories", "TreeClassifier", "bins", "paper_tree"]

@@ -1,0 +1,269 @@
+"""Growing a tree level by level: one pass over the rows per level, one selection per node.
+
+Empty nodes are grown like any others: leaving them out would tell that they are empty.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dampen import sensitivity
+from dampen._kernels import splits as kernel
+from dampen.mechanisms import PF, select
+from dampen.problems.splits import split_selection
+from dampen.sampling import Source, discrete_laplace
+from dampen.selection import FloatArray, IntArray, Selection
+from dampen.trees.candidates import BoolArray, Candidates, candidates_of
+from dampen.trees.encoding import Domain
+from dampen.trees.plan import SULQ, Plan
+
+CHUNK_CELLS = 1 << 22
+"""Tables of one chunk of nodes: at most 32 MB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A released tree: arrays with one entry per node, the root first.  Nothing here is private.
+
+    Attributes:
+        attribute: the attribute a node splits by, -1 for a leaf.
+        route_start: where a node's routes begin.
+        routes: the child for every code of the attribute, node after node.
+        label: the class of a leaf, -1 inside the tree.
+        level: the distance from the root.
+        counts: the noisy class counts of the leaves, where leaves were made from them.
+    """
+
+    attribute: IntArray
+    route_start: IntArray
+    routes: IntArray
+    label: IntArray
+    level: IntArray
+    counts: IntArray | None
+
+    def apply(self, codes: Any) -> IntArray:
+        """The leaf of every row."""
+        node = np.zeros(len(codes), dtype=np.int64)
+        moving = np.flatnonzero(self.attribute[node] >= 0)
+        while len(moving):
+            at = node[moving]
+            node[moving] = self.routes[self.route_start[at] + codes[moving, self.attribute[at]]]
+            moving = moving[self.attribute[node[moving]] >= 0]
+        return node
+
+
+class Rows:
+    """The private table, coded, and the node of the current level that each row is in."""
+
+    def __init__(self, codes: Any, classes: Any, n_classes: int) -> None:
+        self.codes, self.classes, self.n_classes = codes, classes, n_classes
+        self.node = np.zeros(len(codes), dtype=np.int64)
+        self.order, self.begins = kernel.group_rows(self.node, 1)
+
+    def class_counts(self) -> IntArray:
+        """Counts (node, class) of the current level."""
+        cells = self.node[self.order] * self.n_classes + self.classes[self.order]
+        nodes = len(self.begins) - 1
+        counts = np.bincount(cells, minlength=nodes * self.n_classes)
+        return counts.reshape(nodes, self.n_classes)
+
+    def tables(self, nodes: list[int], first: IntArray) -> IntArray:
+        """Counts (node, value, class) of the given nodes, in one pass over their rows."""
+        rows = [self.order[self.begins[i] : self.begins[i + 1]] for i in nodes]
+        begins = np.concatenate([[0], np.cumsum([len(r) for r in rows], dtype=np.int64)])
+        tables = np.zeros((len(nodes), int(first[-1]), self.n_classes), dtype=np.int64)
+        groups = (np.concatenate(rows), begins)
+        kernel.count_tables(self.codes, self.classes, groups, first, tables)
+        return tables
+
+    def move(
+        self, attribute: IntArray, route_start: IntArray, routes: IntArray, nodes: int
+    ) -> None:
+        """Every row to its child in the next level, which has so many nodes."""
+        kernel.move_rows(self.codes, self.node, attribute, route_start, routes)
+        self.order, self.begins = kernel.group_rows(self.node, nodes)
+
+
+def grow(
+    plan: Plan, domains: Sequence[Domain], n_classes: int, rows: Rows, *, source: Source
+) -> Tree:
+    """A private tree from coded rows; spends exactly what `plan.charges` says."""
+    growth = _Growth(plan, candidates_of(domains, plan.branching), n_classes, source)
+    allowed = np.ones((1, int(growth.candidates.first[-1])), dtype=np.bool_)
+    for level in range(plan.depth + 1):
+        totals = rows.class_counts()
+        chosen = growth.choose(level, rows, totals, allowed)
+        growth.make_leaves(level, totals, [split is None for split in chosen])
+        allowed = growth.make_children(level, allowed, chosen)
+        rows.move(*growth.routes_of_level(level), len(allowed))
+    return growth.tree()
+
+
+class _Growth:
+    """The nodes made so far, level by level."""
+
+    def __init__(self, plan: Plan, candidates: Candidates, n_classes: int, source: Source) -> None:
+        self.plan, self.candidates, self.source = plan, candidates, source
+        self.n_classes = n_classes
+        self.begins = [0]  # where each level begins
+        self.attribute: list[int] = []
+        self.label: list[int] = []
+        self.level: list[int] = []
+        self.route_start: list[int] = []
+        self.routes: list[int] = []
+        self.counts: list[IntArray] = []
+
+    def choose(
+        self, level: int, rows: Rows, totals: IntArray, allowed: BoolArray
+    ) -> list[int | None]:
+        """The split of every node of a level, `None` for a leaf."""
+        chosen: list[int | None] = [None] * len(totals)
+        if level == self.plan.depth:
+            return chosen
+        large = self._large_enough(level, totals)
+        possible = {i: np.flatnonzero(self.candidates.possible(allowed[i])) for i in large}
+        splitting = [i for i in large if len(possible[i])]
+        for part in _chunks(splitting, int(self.candidates.first[-1]) * self.n_classes):
+            tables = rows.tables(part, self.candidates.first)
+            two_way = self.candidates.tables(tables) if self._binary else tables
+            for i, table in zip(part, two_way, strict=True):
+                chosen[i] = self._choose_one(level, table, possible[i])
+        return chosen
+
+    @property
+    def _binary(self) -> bool:
+        return self.candidates.branching == "binary"
+
+    def _large_enough(self, level: int, totals: IntArray) -> list[int]:
+        """The paper's stop rule, on noisy counts: N / (t |C|) < sqrt(2) / ε' makes a leaf."""
+        if not self.plan.stopping:
+            return list(range(len(totals)))
+        epsilon = self.plan.count_epsilon(level)
+        noisy = totals.sum(axis=1) + discrete_laplace(1 / epsilon, len(totals), self.source)
+        widest = 2 if self._binary else int(np.diff(self.candidates.first).max())
+        enough = noisy >= math.sqrt(2) / float(epsilon) * widest * self.n_classes
+        return [int(i) for i in np.flatnonzero(enough)]
+
+    def _choose_one(self, level: int, table: IntArray, candidates: IntArray) -> int:
+        """One selection among the candidates that a node's path leaves."""
+        epsilon = self.plan.query_epsilon(level)
+        rows, starts = self._rows_of(table, candidates)
+        if self.plan.mechanism == SULQ:
+            best = _noisiest_gain(rows, starts, epsilon, self.source)
+        else:
+            node = split_selection(
+                rows,
+                starts,
+                self.plan.max_rows,
+                self.plan.criterion_at(level),
+                one_sided=self.plan.one_sided,
+            )
+            picked = select(node, epsilon, self.plan.mechanism, source=self.source)
+            assert isinstance(picked, int)
+            best = picked
+        return int(candidates[best])
+
+    def _rows_of(self, table: IntArray, candidates: IntArray) -> tuple[IntArray, IntArray]:
+        """The counts of the given candidates below each other, and where each begins."""
+        if self._binary:
+            rows = table[candidates].reshape(-1, self.n_classes)
+            return rows, np.arange(0, len(rows) + 1, 2)
+        first = self.candidates.first
+        parts = [table[first[a] : first[a + 1]] for a in candidates]
+        sizes = [0, *(len(p) for p in parts)]
+        return np.concatenate(parts), np.cumsum(sizes, dtype=np.int64)
+
+    def make_leaves(self, level: int, totals: IntArray, is_leaf: list[bool]) -> None:
+        """Appends the nodes of a level, and labels those that are leaves."""
+        epsilon = self.plan.leaf_epsilon(level)
+        for i, leaf in enumerate(is_leaf):
+            label, counts = -1, np.zeros(self.n_classes, dtype=np.int64)
+            if leaf and self.plan.leaves == "noisy-counts":
+                counts = totals[i] + discrete_laplace(1 / epsilon, self.n_classes, self.source)
+                label = int(counts.argmax())
+            elif leaf:
+                label = _most_frequent(totals[i], epsilon, self.source)
+            self.attribute.append(-1)
+            self.label.append(label)
+            self.level.append(level)
+            self.counts.append(counts)
+
+    def make_children(self, level: int, allowed: BoolArray, chosen: list[int | None]) -> BoolArray:
+        """Routes to the next level; the values that the path of each of its nodes allows."""
+        begin = self.begins[level]
+        self.begins.append(begin + len(chosen))
+        children: list[BoolArray] = []
+        for i, split in enumerate(chosen):
+            self.route_start.append(len(self.routes))
+            if split is not None:
+                self.attribute[begin + i] = int(self.candidates.attribute[split])
+                next_node = self.begins[level + 1] + len(children)
+                children += self._branch(split, allowed[i], next_node)
+        return np.array(children, dtype=np.bool_).reshape(-1, allowed.shape[1])
+
+    def _branch(self, split: int, allowed: BoolArray, next_node: int) -> list[BoolArray]:
+        """Routes every code of an attribute to one of the children, numbered from `next_node`."""
+        a = self.candidates.attribute[split]
+        values = slice(self.candidates.first[a], self.candidates.first[a + 1])
+        branches = self.candidates.branches(split)
+        route = np.empty(values.stop - values.start, dtype=np.int64)
+        children: list[BoolArray] = []
+        for k, codes in enumerate(branches):
+            route[codes] = next_node + k
+            child = allowed.copy()
+            child[values] &= np.isin(np.arange(len(route)), codes)
+            children.append(child)
+        self.routes += route.tolist()
+        return children
+
+    def routes_of_level(self, level: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Attributes, where routes start, and routes, numbered inside their levels."""
+        begin, end = self.begins[level], self.begins[level + 1]
+        attribute = np.array(self.attribute[begin:end], dtype=np.int64)
+        start = np.array(self.route_start[begin:end], dtype=np.int64)
+        return attribute, start, np.array(self.routes, dtype=np.int64) - end
+
+    def tree(self) -> Tree:
+        """The finished tree."""
+        noisy = self.plan.leaves == "noisy-counts"
+        return Tree(
+            np.array(self.attribute, dtype=np.int64),
+            np.array(self.route_start, dtype=np.int64),
+            np.array(self.routes, dtype=np.int64),
+            np.array(self.label, dtype=np.int64),
+            np.array(self.level, dtype=np.int64),
+            np.array(self.counts, dtype=np.int64) if noisy else None,
+        )
+
+
+def _most_frequent(counts: IntArray, epsilon: Fraction, source: Source) -> int:
+    """A class by permute-and-flip on its count: sensitivity 1, one-sided, exact."""
+    leaf = Selection(counts, sensitivity.constant(1), one_sided=True, exact=True)
+    picked = select(leaf, epsilon, PF, source=source)
+    assert isinstance(picked, int)
+    return picked
+
+
+def _noisiest_gain(table: IntArray, starts: IntArray, epsilon: Fraction, source: Source) -> int:
+    """SuLQ-based ID3 (Blum et al. 2005): the best information gain of noisy counts.
+
+    Every attribute gets an equal part of ε, half for the counts τ_j and half for the τ_jc.
+    """
+    scale = 2 * (len(starts) - 1) / epsilon
+    cells = table + discrete_laplace(scale, table.size, source).reshape(table.shape)
+    values = table.sum(axis=1) + discrete_laplace(scale, len(table), source)
+    whole = np.maximum(values, 1)[:, None]
+    part = np.clip(cells, 1, whole)
+    gains: FloatArray = np.where(cells > 0, part * np.log2(part / whole), 0.0).sum(axis=1)
+    return int(np.argmax(np.add.reduceat(gains, starts[:-1])))
+
+
+def _chunks(nodes: list[int], cells: int) -> Iterator[list[int]]:
+    """Nodes in groups whose tables fit into memory."""
+    size = max(1, CHUNK_CELLS // max(cells, 1))
+    for start in range(0, len(nodes), size):
+        yield nodes[start : start + size]
