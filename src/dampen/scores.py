@@ -18,6 +18,7 @@ Relative errors are what the arithmetic gives: δ never decreases in t, so b(i) 
 relative error of b or u moves D by at most (D + 1) times it.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, Protocol
@@ -32,11 +33,13 @@ from dampen.selection import (
     FloatArray,
     Selection,
     Sensitivity,
+    Sliceable,
 )
 from dampen.sensitivity import bisection_steps, two_sum
 
 LARGEST_HORIZON = 2**40
 BLOCK = 1 << 14
+DAMPENED_ETA = Fraction(1, 2**20)
 
 
 class Scores(NamedTuple):
@@ -84,19 +87,19 @@ class Dampened:
     keeps_one_sided = False
 
     def of(self, selection: Selection, /) -> Scores:
+        delta, cap = selection.sensitivity, _cap(self.cap, selection)
+        if self.shift == 0 and covers_at_zero(delta):
+            return _of_covered(selection.utility, delta)
         u = selection.utility - self.shift
-        size, cap = np.abs(u), _cap(self.cap, selection)
-        delta = selection.sensitivity
+        size = np.abs(u)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            if self.shift == 0 and covers_at_zero(delta):
-                D = _dampen_at_zero(size, delta.at(0))
-            elif isinstance(delta, CompletedClosedForm):
+            if isinstance(delta, CompletedClosedForm):
                 D = np.empty(len(u))
                 for part, block in delta.blocks(BLOCK):
                     D[part] = _dampen_by_bisection(size[part], block, cap)
             else:
                 D = _dampen_by_walk(size, delta, cap)
-        return _on_grid(np.copysign(D, u, out=D), LARGEST_SCORE, Fraction(1, 2**20))
+        return _on_grid(np.copysign(D, u, out=D), LARGEST_SCORE, DAMPENED_ETA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,13 +136,24 @@ def covers_at_zero(delta: Sensitivity) -> bool:
     return bool(getattr(given, "covers_at_zero", False))
 
 
-def _dampen_at_zero(u: FloatArray, delta: FloatArray) -> FloatArray:
-    """D(u) for 0 <= u <= δ(x, 0, ·), in blocks that stay in the cache."""
-    D = np.empty(len(u))
-    for start in range(0, len(u), BLOCK):
-        part = slice(start, start + BLOCK)
-        D[part] = _ratio(u[part], delta[part])
-    return D
+def _of_covered(u: FloatArray, delta: Sensitivity) -> Scores:
+    """D = u / δ(x, 0, ·), and 0 where δ is, since |u| <= δ; in blocks, without an array of δ."""
+    q = np.zeros(len(u))
+    for part, delta_0 in _blocks_at_zero(delta, len(u)):
+        np.divide(u[part], delta_0, out=q[part], where=delta_0 > 0)
+        _on_grid(q[part], LARGEST_SCORE, DAMPENED_ETA)
+    return Scores(q, Fraction(1), DAMPENED_ETA)
+
+
+def _blocks_at_zero(delta: Sensitivity, size: int) -> Iterator[tuple[slice, FloatArray]]:
+    given = delta.given if isinstance(delta, Completed | CompletedClosedForm) else delta
+    if not isinstance(delta, Completed | CompletedClosedForm) or not isinstance(given, Sliceable):
+        yield slice(0, size), delta.at(0)
+        return
+    for start in range(0, size, BLOCK):
+        part = slice(start, min(start + BLOCK, size))
+        block = Completed(given.part(part), delta.horizon, part.stop - start, delta.bound)
+        yield part, block.at(0)
 
 
 def _dampen_by_bisection(u: FloatArray, delta: CompletedClosedForm, cap: float) -> FloatArray:

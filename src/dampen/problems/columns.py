@@ -7,6 +7,9 @@ import numpy as np
 from dampen.errors import DataError, ParameterError
 from dampen.selection import FloatArray
 
+SMALLEST_RANGE = 2.0**-900
+"""Below it floats lose digits; no measured quantity is that small."""
+
 
 def clipped(values: Any, n: int, lower: float, upper: float) -> FloatArray:
     """The n numbers of a column, clipped to the public range.  How many were clipped stays private.
@@ -57,7 +60,7 @@ def finite_range(lower: float, upper: float) -> tuple[float, float]:
         raise ParameterError(
             f"Expected lower and upper to be numbers, got lower={lower!r}, upper={upper!r}."
         ) from None
-    if not (np.isfinite(high - low) and low < high):
+    if not (np.isfinite(high - low) and high - low > SMALLEST_RANGE):
         raise ParameterError(
             f"Expected lower < upper, both finite and public, got lower={low:g}, upper={high:g}."
         )

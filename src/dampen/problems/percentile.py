@@ -35,15 +35,15 @@ t = min(k, n-k+1) on.  Its sums over t need one sort.
 [-1, 0].
 
 Where this differs from the paper: its algorithm Candidates misses the maximum, and its SLD is then
-not private; its LS at distance 0 is too large in the main text, and has a wrong sign in the appendix.
+not private; its LS at distance 0 is too large in the main text, with one sign wrong in the appendix.
 `tests/problems/test_percentile_paper.py` keeps the counterexamples.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from math import ceil
 from numbers import Real
 from typing import Any, Literal, TypeAlias
@@ -57,7 +57,7 @@ from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 Percent: TypeAlias = str | int | float | Fraction | Decimal
 Delta: TypeAlias = Literal["exact", "simple"]
 
-CHUNK = 1 << 15
+BLOCK = 1 << 13
 """Passes over many labels work on pieces that stay in the processor's cache."""
 
 
@@ -70,8 +70,8 @@ class PercentileLabel:
         p: which percentile, 0 to 100; a decimal is taken exactly.
         upper: public upper end of the values; larger ones are clipped to it.
         lower: public lower end.
-        delta: "exact" is LS itself at every distance, O(n) time for each; "simple" is a little larger
-            from distance 1 on, and all its sums together cost one sort.  Only SLD sees the difference.
+        delta: "exact" is LS itself, at O(n) time for every distance; "simple" is a little larger
+            from distance 1 on, and its sums over all distances cost one sort.  It matters to SLD only.
         labels: one public name per value, in the order of the values; None means 0..n-1.
     """
 
@@ -101,14 +101,14 @@ class PercentileLabel:
         Utilities are rounded once, δ at most twice, relative to themselves.
         """
         lower, upper = finite_range(self.lower, self.upper)
-        v, k = clipped(values, self.n, lower, upper), rank(self.p, self.n)
+        v = clipped(values, self.n, lower, upper)
         if lower:
             v -= lower
-        near = _around(v, k, upper - lower)
+        column = Column(v, rank(self.p, self.n), upper - lower)
         form = Exact if self.delta == "exact" else Simple
-        u = np.abs(np.subtract(v, near.m, out=np.empty(self.n)))
-        np.negative(u, out=u)
-        return Selection(u, form(v, near), upper - lower, utility_range=1.0)
+        return Selection(
+            column.utility(), form(column, slice(0, self.n)), column.bound, utility_range=1.0
+        )
 
 
 def rank(p: Percent, n: int) -> int:
@@ -122,41 +122,102 @@ def rank(p: Percent, n: int) -> int:
     return min(max(ceil(_percent(p) * (int(n) + 1) / 100), 1), int(n))
 
 
-@dataclass(frozen=True, slots=True)
-class _Around:
-    """The order statistics next to the percentile: x_(k-1), x_(k), x_(k+1); 0 and Λ past the ends."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Column:
+    """The private values, shifted to [0, Λ], and what is computed from all of them, each once."""
 
+    values: FloatArray
     k: int
-    below: float
-    m: float
-    above: float
     bound: float
+
+    @property
+    def n(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def around(self) -> tuple[float, float, float]:
+        """x_(k-1), x_(k) and x_(k+1); 0 and Λ past the ends.  No sort."""
+        parts = np.partition(self.values, self.k - 1)
+        below = parts[: self.k - 1].max() if self.k > 1 else 0.0
+        above = parts[self.k :].min() if self.k < self.n else self.bound
+        return float(below), float(parts[self.k - 1]), float(above)
+
+    @cached_property
+    def ordered(self) -> FloatArray:
+        """x_(0) = 0, the n values in order, x_(n+1) = Λ."""
+        return np.concatenate([[0.0], self.values[self.order], [self.bound]])
+
+    @cached_property
+    def order(self) -> IntArray:
+        return np.argsort(self.values)
+
+    @cached_property
+    def offset(self) -> IntArray:
+        """ρ - k for every label: how many places it is above the percentile."""
+        offset = np.empty(self.n, dtype=np.int64)
+        offset[self.order] = np.arange(1 - self.k, self.n + 1 - self.k)
+        return offset
+
+    @cached_property
+    def sums(self) -> tuple[FloatArray, FloatArray]:
+        """Sums of B over 1..j for j < T; and of the differences, by ρ - k from -(T-1) to T-1.
+
+        For `Simple`.  All summands are multiples of one unit, so integers sum them exactly.
+        """
+        k, T, x = self.k, min(self.k, self.n - self.k + 1), self.ordered
+        unit = float(np.ldexp(1.0, int(np.frexp(self.bound)[1]) - 54))
+        above, below = x[k : k + T] / unit, (self.bound - x[k - T + 1 : k + 1][::-1]) / unit
+        common = np.maximum(above[1:], below[1:]).astype(np.int64)
+        left = np.maximum(above[1:], below[:-1]).astype(np.int64)
+        right = np.maximum(above[:-1], below[1:]).astype(np.int64)
+        own = np.concatenate([np.cumsum(left - common)[::-1], [0], np.cumsum(right - common)])
+        high, low = np.cumsum(common >> 27), np.cumsum(common & (2**27 - 1))
+        return np.concatenate([[0.0], (high * 2.0**27 + low) * unit]), own * unit
+
+    def utility(self) -> FloatArray:
+        u = self.values - self.around[1]
+        np.abs(u, out=u)
+        return np.negative(u, out=u)
+
+    def at_zero(self, v: FloatArray) -> FloatArray:
+        """LS(x, 0, r) for labels of value v, from three order statistics."""
+        (below, m, above), bound = self.around, self.bound
+        # At k = 1 nothing lifts the interval off 0, at k = n nothing pulls it off Λ.
+        gap_above = above - m if self.k > 1 else 0.0
+        gap_below = m - below if self.k < self.n else 0.0
+        # Products with 0 and 1 are exact; numpy.where would branch, which random order makes slow.
+        upper = (v >= m).astype(np.float64)
+        lower, g = 1 - upper, np.abs(v - m)
+        delta = np.maximum(g, np.abs(upper * bound - v))
+        np.maximum(delta, lower * (bound - above) + upper * below - g, out=delta)
+        np.maximum(delta, lower * gap_above + upper * gap_below, out=delta)
+        np.copyto(delta, max(below, bound - above, gap_above, gap_below), where=g == 0)
+        return delta
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Exact:
     """LS(x, t, r) for t >= 0.  O(n) time for each t, one sort before the first t >= 1."""
 
-    values: FloatArray
-    near: _Around
+    column: Column
+    candidates: slice
     covers_at_zero = True
 
     @property
     def horizon(self) -> int:
-        n, k = len(self.values), self.near.k
+        n, k = self.column.n, self.column.k
         return min(n, k + 1, n - k + 2)
 
+    def part(self, candidates: slice, /) -> "Exact":
+        return Exact(self.column, candidates)
+
     def at(self, t: int, /) -> FloatArray:
-        if t == 0:
-            return at_zero(self.values, self.near)
-        return _in_chunks(lambda v: self._beyond_zero(v, t), self.values)
+        at_t = self.column.at_zero if t == 0 else partial(self._beyond_zero, t=t)
+        return _in_blocks(at_t, self.column.values[self.candidates])
 
     def _beyond_zero(self, v: FloatArray, t: int) -> FloatArray:
-        k, bound = self.near.k, self.near.bound
-
-        def z(i: int) -> FloatArray:
-            return _others(self._ordered, v, i)
-
+        k, bound = self.column.k, self.column.bound
+        z = partial(_others, self.column.ordered, v)
         up, down = z(k - 1 + t), z(k - t)
         delta = np.maximum(z(k - 2 + t), bound - z(k + 1 - t))
         for term in (
@@ -171,10 +232,6 @@ class Exact:
             np.maximum(delta, term, out=delta)
         return delta
 
-    @cached_property
-    def _ordered(self) -> FloatArray:
-        return _padded(np.sort(self.values), self.near.bound)
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Simple:
@@ -184,96 +241,46 @@ class Simple:
     δ(x, t, r) is B_t = max(x_(k+t), Λ - x_(k-t)) for t > |ρ-k|, and before that
     max(x_(k+t), Λ - x_(k-t+1)) if ρ < k, max(x_(k-1+t), Λ - x_(k-t)) if ρ > k.  Sums over t are the
     prefix sums of B, the same for all labels, plus those of the differences, which stay below Λ.
-    All these numbers are between Λ/2 and Λ, so they are multiples of one unit and are summed exactly,
-    as integers; a sum is then within 2^-50 of itself.
+    All these numbers are between Λ/2 and Λ, which makes a sum right to 2^-50 of itself.
     """
 
-    values: FloatArray
-    near: _Around
+    column: Column
+    candidates: slice
     covers_at_zero = True
 
     @property
     def horizon(self) -> int:
-        return min(self.near.k, len(self.values) - self.near.k + 1)
+        return min(self.column.k, self.column.n - self.column.k + 1)
+
+    @property
+    def values(self) -> FloatArray:
+        return self.column.values[self.candidates]
+
+    def part(self, candidates: slice, /) -> "Simple":
+        return Simple(self.column, candidates)
 
     def at(self, t: int, /) -> FloatArray:
-        if t == 0:
-            return at_zero(self.values, self.near)
-        return _in_chunks(lambda v: self._beyond_zero(v, t), self.values)
+        at_t = self.column.at_zero if t == 0 else partial(self._beyond_zero, t=t)
+        return _in_blocks(at_t, self.values)
 
     def at_each(self, t: IntArray, /) -> FloatArray:
-        return np.where(t == 0, self._at_zero, self._beyond_zero(self.values, np.maximum(t, 1)))
+        beyond = self._beyond_zero(self.values, np.maximum(t, 1))
+        return np.where(t == 0, self.at(0), beyond)
 
     def sum_to(self, t: IntArray, /) -> FloatArray:
-        common, own = self._sums
+        common, own = self.column.sums
         last = np.maximum(t - 1, 0)
-        step = np.clip(self._offset, -last, last)
-        total = common[last] + (own[step + self.horizon - 1] + self._at_zero)
-        return np.where(t > 0, total, 0.0)
+        step = np.clip(self.column.offset[self.candidates], -last, last)
+        step += self.horizon - 1
+        total = common[last]
+        total += own[step]
+        total += self.at(0)
+        total *= t > 0
+        return total
 
     def _beyond_zero(self, v: FloatArray, t: int | IntArray) -> FloatArray:
-        k, bound = self.near.k, self.near.bound
-        up, down = _others(self._ordered, v, k - 1 + t), _others(self._ordered, v, k - t)
-        return np.maximum(up, bound - down)
-
-    @cached_property
-    def _at_zero(self) -> FloatArray:
-        return self.at(0)
-
-    @cached_property
-    def _order(self) -> IntArray:
-        return np.argsort(self.values)
-
-    @cached_property
-    def _ordered(self) -> FloatArray:
-        return _padded(self.values[self._order], self.near.bound)
-
-    @cached_property
-    def _offset(self) -> IntArray:
-        """ρ - k for every label: how many places it is above the percentile."""
-        offset = np.empty(len(self.values), dtype=np.int64)
-        offset[self._order] = np.arange(1 - self.near.k, len(self.values) + 1 - self.near.k)
-        return offset
-
-    @cached_property
-    def _sums(self) -> tuple[FloatArray, FloatArray]:
-        """Sums of B over 1..j for j < T; and of the differences, by ρ - k from -(T-1) to T-1."""
-        x, k, bound = self._ordered, self.near.k, self.near.bound
-        t = np.arange(1, self.horizon)
-        common = _integers(np.maximum(x[k + t], bound - x[k - t]), bound)
-        left = _integers(np.maximum(x[k + t], bound - x[k - t + 1]), bound)
-        right = _integers(np.maximum(x[k - 1 + t], bound - x[k - t]), bound)
-        own = np.concatenate([np.cumsum(left - common)[::-1], [0], np.cumsum(right - common)])
-        high, low = np.cumsum(common >> 27) * 2.0**27, np.cumsum(common & (2**27 - 1))
-        unit = _unit_exponent(bound)
-        return np.ldexp(np.concatenate([[0.0], high + low]), unit), np.ldexp(own * 1.0, unit)
-
-
-def at_zero(values: FloatArray, near: _Around) -> FloatArray:
-    """LS(x, 0, r) for every label, from three order statistics: no sort."""
-    m, bound = near.m, near.bound
-    # At k = 1 nothing lifts the interval off 0, at k = n nothing pulls it off Λ.
-    gap_above = near.above - m if near.k > 1 else 0.0
-    gap_below = m - near.below if near.k < len(values) else 0.0
-    at_percentile = max(near.below, bound - near.above, gap_above, gap_below)
-
-    def chunk(v: FloatArray) -> FloatArray:
-        lower = v < m
-        g = np.abs(v - m)
-        delta = np.maximum(g, np.where(lower, v, bound - v))
-        np.maximum(delta, np.where(lower, bound - near.above, near.below) - g, out=delta)
-        np.maximum(delta, np.where(lower, gap_above, gap_below), out=delta)
-        delta[g == 0] = at_percentile
-        return delta
-
-    return _in_chunks(chunk, values)
-
-
-def _around(v: FloatArray, k: int, bound: float) -> _Around:
-    parts = np.partition(v, k - 1)
-    below = parts[: k - 1].max() if k > 1 else 0.0
-    above = parts[k:].min() if k < len(v) else bound
-    return _Around(k, float(below), float(parts[k - 1]), float(above), bound)
+        z = partial(_others, self.column.ordered, v)
+        return np.maximum(z(self.column.k - 1 + t), self.column.bound - z(self.column.k - t))
 
 
 def _others(ordered: FloatArray, v: FloatArray, i: int | IntArray) -> FloatArray:
@@ -283,23 +290,10 @@ def _others(ordered: FloatArray, v: FloatArray, i: int | IntArray) -> FloatArray
     return np.where(here < v, here, next_one)
 
 
-def _padded(ordered: FloatArray, bound: float) -> FloatArray:
-    return np.concatenate([[0.0], ordered, [bound]])
-
-
-def _integers(delta: FloatArray, bound: float) -> IntArray:
-    """Numbers from Λ/2 to Λ, as exact multiples of 2^-54 times the power of two above Λ."""
-    return np.ldexp(delta, -_unit_exponent(bound)).astype(np.int64)
-
-
-def _unit_exponent(bound: float) -> int:
-    return int(np.frexp(bound)[1]) - 54
-
-
-def _in_chunks(f: Any, values: FloatArray) -> FloatArray:
+def _in_blocks(f: Callable[[FloatArray], FloatArray], values: FloatArray) -> FloatArray:
     out = np.empty(len(values))
-    for start in range(0, len(values), CHUNK):
-        out[start : start + CHUNK] = f(values[start : start + CHUNK])
+    for start in range(0, len(values), BLOCK):
+        out[start : start + BLOCK] = f(values[start : start + BLOCK])
     return out
 
 
@@ -327,4 +321,6 @@ def _check_labels(labels: Sequence[Hashable], n: int) -> None:
     if any(label is None or label != label for label in labels):  # noqa: PLR0124 (NaN)
         raise ParameterError("Expected a label for every value; some are missing.")
     if different < n:
-        raise ParameterError("Expected different labels; some occur twice. Pass labels=None for 0..n-1.")
+        raise ParameterError(
+            "Expected different labels; some occur twice. Pass labels=None for 0..n-1."
+        )
