@@ -42,9 +42,10 @@ STUDY = Study(
     name="beta",
     title="Expected error while δ shrinks (β grows)",
     figure="Figure 7, Example 9",
-    about="Three candidates with utilities 10, 20, 30 and δ = min(u t / β, Δ). As β grows, δ stays "
-    "small for longer, and longer for the lesser candidates: SLD tells them apart better and "
-    "better. LD gains nothing: it divides each utility by its own δ, which makes them equal.",
+    about="Three candidates with utilities 10, 20, 30 and δ = min(u t / β, Δ). As β grows, δ "
+    "stays small for longer, and longer for the lesser candidates: SLD tells them apart "
+    "better and better. LD gains nothing: it divides each utility by its own δ, which "
+    "makes them equal.",
     columns=("beta", "method", "error"),
     cells=_cells,
     run=_run,

@@ -135,7 +135,7 @@ def _plot(axes: "Axes", line: Line) -> None:
     method = palette.METHODS[line.method]
     colour = method.ink.light
     if line.marks:
-        axes.scatter(line.x, line.y, s=7, color=colour, alpha=0.55, linewidths=0)
+        axes.scatter(line.x, line.y, s=12, color=colour, alpha=0.7, linewidths=0)
         return
     style = (0, method.dashes) if method.dashes else "solid"
     axes.plot(line.x, line.y, color=colour, linewidth=1.9, linestyle=style, solid_capstyle="round")
@@ -150,6 +150,7 @@ def _label_lines(axes: "Axes", lines: Sequence[Line]) -> None:
     drawn = [line for line in lines if not line.marks]
     if not drawn:
         return
+    axes.autoscale_view()  # limits are lazy, and the places of labels depend on them
     scale = 72 / axes.figure.dpi  # display units to points
     to_points = axes.transData.transform
     ends = [to_points((line.x[-1], line.y[-1])) * scale for line in drawn]

@@ -146,8 +146,8 @@ STUDY = Study(
     title="The worked examples",
     figure="Examples 1 to 8",
     about="Every number of the running examples, recomputed by enumeration of all graphs around "
-    "the eight-node graph, without closed forms. The last line is a counterexample: the error that "
-    "the dominance lemma promises to be the smaller one, beside the other.",
+    "the eight-node graph, without closed forms. The last line is a counterexample: the "
+    "error that the dominance lemma promises to be the smaller one, beside the other.",
     columns=("example", "quantity", "paper", "measured"),
     cells=_cells,
     run=_run,

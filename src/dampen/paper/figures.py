@@ -102,7 +102,7 @@ def _private_sql(rows: Rows) -> list[Panel]:
     return [
         Panel(
             f"privatesql-{dataset}",
-            f"{_name(dataset)} · 50 nodes · mean over k = 1, 2, 3",
+            f"{_name(dataset)} · mean over k = 1, 2, 3",
             "ε",
             "share of the true top k",
             _lines(where(rows, dataset=dataset), "epsilon", "accuracy"),

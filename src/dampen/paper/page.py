@@ -136,7 +136,8 @@ td { border-bottom: 1px solid var(--grid); padding: .45rem .6rem; vertical-align
 th.n { text-align: right; }
 td.n { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
 .badge { display: inline-block; border: 1.5px solid currentColor; border-radius: 1rem;
-  font-size: .8rem; padding: .05rem .6rem; font-weight: 600; white-space: nowrap; }
+  font-size: .8rem; padding: .05rem .6rem; font-weight: 600; margin: .1rem 0; }
+td .badge { white-space: nowrap; }
 .ok { color: var(--ok); } .fix { color: var(--fix); } .no { color: var(--no); }
 .none { color: var(--muted); }
 details { margin: .6rem 0; } summary { cursor: pointer; color: var(--link); }

@@ -44,13 +44,16 @@ METHODS: dict[str, Method] = {
     "ld-pf": Method("LD·PF", "permute-and-flip on dampened scores", _GREEN, _SHORT),
     "sld": Method("SLD", "shifted local dampening, as in the paper", _BLUE),
     "sld-pf": Method("SLD·PF", "permute-and-flip on shifted scores", _BLUE, _SHORT),
+    "sld-n": Method("SLD, D = n−1", "SLD without an assumption on degrees", _ORANGE),
     "joint": Method("SLD joint", "all shifted scores at once, any k for one ε", _VIOLET),
     "degree": Method("degree", "EM on the degree, one-sided: the control", _PINK),
     "degree-joint": Method("degree joint", "degree + Laplace(2/ε), any k for one ε", _RED),
     "rank": Method("rank value", "the percentile's value by rank utility, not a label", _RED),
     "max": Method("max tree", "criterion max, one-sided permute-and-flip", _RED),
-    "private-sql": Method("PrivateSQL", "noisy counts, derived sensitivity", _ORANGE),
-    "private-sql-flex": Method("PrivateSQL (elastic)", "noisy counts, elastic sensitivity", _RED),
+    "private-sql": Method("PSQL", "PrivateSQL: noisy counts, derived sensitivity", _ORANGE),
+    "private-sql-flex": Method(
+        "PSQL elastic", "PrivateSQL: noisy counts, elastic sensitivity", _ORANGE, _SHORT
+    ),
     "nodes": Method("nodes", "one point per degree", _BLUE),
 }
 

@@ -71,9 +71,10 @@ STUDY = Study(
     title="Percentile selection: expected error",
     figure="Figure 9",
     about="The label whose value is nearest to the p-th percentile of the 4096 counts of a "
-    "DPBench histogram; expected errors are computed, not sampled. LD gains where most counts are "
-    "far below Λ. All label mechanisms fail at small ε, and must: a label hides behind its equals. "
-    "The last curve answers the other question, the percentile's value, by the rank utility.",
+    "DPBench histogram; expected errors are computed, not sampled. LD gains where most "
+    "counts are far below Λ. All label mechanisms fail at small ε, and must: a label "
+    "hides behind its equals. The last curve answers the other question, the percentile's "
+    "value, by the rank utility.",
     columns=("dataset", "p", "epsilon", "method", "error"),
     cells=_cells,
     run=_run,

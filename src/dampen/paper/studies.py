@@ -1,10 +1,17 @@
 """All studies, in the order of the paper."""
 
 from dampen.errors import ParameterError, did_you_mean
-from dampen.paper import beta, examples, percentiles
+from dampen.paper import beta, correlation, examples, percentiles, privatesql, topk
 from dampen.paper.study import Study
 
-ALL: tuple[Study, ...] = (examples.STUDY, beta.STUDY, percentiles.STUDY)
+ALL: tuple[Study, ...] = (
+    examples.STUDY,
+    beta.STUDY,
+    correlation.STUDY,
+    percentiles.STUDY,
+    topk.STUDY,
+    privatesql.STUDY,
+)
 
 
 def named(name: str) -> Study:
