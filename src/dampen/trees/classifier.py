@@ -1,5 +1,6 @@
 """The private decision tree as a scikit-learn classifier."""
 
+import copy
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -73,7 +74,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes: the public classes.
         max_rows: a public upper bound on the number of rows.
         budget: an account to charge ε to, before the data is looked at.
-        source: of random bits; the operating system's by default.
+        source: of random bits; the operating system's by default.  An `InsecureSource` starts
+            anew at every fit, so that equal fits give equal trees.
 
     Attributes:
         tree_: the released tree.
@@ -118,7 +120,10 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Releases a tree: checks the parameters, charges the budget, then looks at the data."""
         self._check_parameters()
         names = _column_names(X)
-        domains, source = given_domains(self.domains, names), open_source(self.source)
+        domains, source = (
+            given_domains(self.domains, names),
+            open_source(copy.deepcopy(self.source)),
+        )
         plan = self._plan(domains, self.max_rows) if self._is_public(domains) else None
         self._charge()
         X, y = self._validated(X, y)
@@ -137,7 +142,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         A number beyond the outer bin edges counts as inside the end bin, a category that is not
         in its domain as the last one of it.
         """
-        classes: NDArray[Any] = self.classes_[self.tree_.label[self._leaf_of(X)]]
+        leaf = self._leaf_of(X)
+        classes: NDArray[Any] = self.classes_[self.tree_.label[leaf]]
         return classes
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -180,10 +186,9 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def __sklearn_clone__(self) -> "TreeClassifier":
-        """A clone shares the budget and the source: a copied budget could be spent twice."""
-        shared = {"budget", "source"}
+        """A clone shares the budget: a copied one could be spent twice."""
         parameters = {
-            name: value if name in shared else clone(value, safe=False)
+            name: value if name == "budget" else clone(value, safe=False)
             for name, value in self.get_params(deep=False).items()
         }
         return type(self)(**parameters)
@@ -248,7 +253,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
-        if hasattr(X, "__len__") and hasattr(y, "__len__") and len(X) != len(y):
+        if _rows(X) is not None and _rows(y) is not None and _rows(X) != _rows(y):
             # scikit-learn's own message would tell how many rows there are.
             raise DataError("Expected as many classes in y as rows in X.")
         X, y = validate_data(self, X, y, dtype=None)
@@ -291,8 +296,14 @@ def _column_names(X: Any) -> list[str]:
     columns = getattr(X, "columns", None)
     if columns is not None:
         return [str(name) for name in columns]
-    shape = np.shape(X) if not hasattr(X, "shape") else X.shape
+    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
     return [f"x{i}" for i in range(shape[1] if len(shape) == 2 else 0)]
+
+
+def _rows(data: Any) -> int | None:
+    """How many rows an array or a DataFrame has; unknown for anything else."""
+    shape = getattr(data, "shape", None)
+    return int(shape[0]) if shape else None
 
 
 def _all_domains(given: Sequence[Domain | None], X: Any, names: Sequence[str]) -> list[Domain]:

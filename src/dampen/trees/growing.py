@@ -179,18 +179,19 @@ class _Growth:
 
     def make_leaves(self, level: int, totals: IntArray, is_leaf: list[bool]) -> None:
         """Appends the nodes of a level, and labels those that are leaves."""
-        epsilon = self.plan.leaf_epsilon(level)
-        for i, leaf in enumerate(is_leaf):
-            label, counts = -1, np.zeros(self.n_classes, dtype=np.int64)
-            if leaf and self.plan.leaves == "noisy-counts":
-                counts = totals[i] + discrete_laplace(1 / epsilon, self.n_classes, self.source)
-                label = int(counts.argmax())
-            elif leaf:
-                label = _most_frequent(totals[i], epsilon, self.source)
-            self.attribute.append(-1)
-            self.label.append(label)
-            self.level.append(level)
-            self.counts.append(counts)
+        epsilon, leaf = self.plan.leaf_epsilon(level), np.flatnonzero(is_leaf)
+        label = np.full(len(totals), -1, dtype=np.int64)
+        counts = np.zeros_like(totals)
+        if self.plan.leaves == "noisy-counts":
+            noise = discrete_laplace(1 / epsilon, len(leaf) * self.n_classes, self.source)
+            counts[leaf] = totals[leaf] + noise.reshape(-1, self.n_classes)
+            label[leaf] = counts[leaf].argmax(axis=1)
+        else:
+            label[leaf] = [_most_frequent(totals[i], epsilon, self.source) for i in leaf]
+        self.attribute += [-1] * len(totals)
+        self.label += label.tolist()
+        self.level += [level] * len(totals)
+        self.counts.append(counts)
 
     def make_children(self, level: int, allowed: BoolArray, chosen: list[int | None]) -> BoolArray:
         """Routes to the next level; the values that the path of each of its nodes allows."""
@@ -215,7 +216,8 @@ class _Growth:
         for k, codes in enumerate(branches):
             route[codes] = next_node + k
             child = allowed.copy()
-            child[values] &= np.isin(np.arange(len(route)), codes)
+            child[values] = False
+            child[values][codes] = allowed[values][codes]
             children.append(child)
         self.routes += route.tolist()
         return children
@@ -236,7 +238,7 @@ class _Growth:
             np.array(self.routes, dtype=np.int64),
             np.array(self.label, dtype=np.int64),
             np.array(self.level, dtype=np.int64),
-            np.array(self.counts, dtype=np.int64) if noisy else None,
+            np.concatenate(self.counts) if noisy else None,
         )
 
 
