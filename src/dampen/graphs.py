@@ -125,9 +125,9 @@ def egocentric_betweenness(
 
 def node_set(nodes: Sequence[Hashable] | None, n: int | None) -> Sequence[Hashable] | None:
     """The public nodes: a list without repeats, or 0 .. n-1, or None where neither is given."""
-    if nodes is not None and n is not None:
-        raise ParameterError("Expected nodes= or n=, got both.")
-    if n is not None:
+    if nodes is not None and n is not None and len(nodes) != n:
+        raise ParameterError("Expected nodes= or n=, got both, and they disagree.")
+    if nodes is None and n is not None:
         if isinstance(n, bool) or not isinstance(n, int | np.integer):
             raise ParameterError(f"Expected n to be an integer >= 1, got n={n!r}.")
         check_size(int(n))
