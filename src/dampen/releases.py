@@ -19,10 +19,9 @@ from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import DataError, ParameterError
 from dampen.mechanisms import Mechanism, check_k, named, select
 from dampen.sampling import InsecureSource, Source, SystemSource
-from dampen.selection import Neighbours, Problem, Selection
+from dampen.selection import Neighbours, Problem
 
 X = TypeVar("X")
-T = TypeVar("T")
 
 
 class Budget(Protocol):
@@ -105,24 +104,71 @@ def release(
     Guarantee: ε-differential privacy for `problem.neighbours`, provided that the problem's δ is
     admissible for them.
     """
-    epsilon, chosen, bits = exact(epsilon), named(mechanism), open_source(source)
-    candidates = problem.candidates
-    check_k(k, len(candidates))
-    if budget is not None:
-        budget.charge(epsilon, query=query, mechanism=chosen.name, neighbours=problem.neighbours)
-    picked = _draw_from(problem, load, lambda s: select(s, epsilon, chosen, k, source=bits))
-    answer = [candidates[i] for i in picked] if isinstance(picked, list) else candidates[picked]
-    return Release(
-        answer, epsilon, chosen.name, problem.neighbours, dict(parameters or {}), bits.secure
+    check_k(k, len(problem.candidates))
+    paid = pay(
+        problem.neighbours,
+        query=query,
+        epsilon=epsilon,
+        mechanism=mechanism,
+        budget=budget,
+        source=source,
     )
+    return paid.release(problem, load, k=k, parameters=parameters)
 
 
-def _draw_from(problem: Problem[X], load: Callable[[], X], draw: Callable[[Selection], T]) -> T:
-    """Everything after the charge; a parameter found wrong only now is said to have cost it."""
-    try:
-        return draw(problem.selection(load()))
-    except ParameterError as error:
-        raise DataError(f"{error} This showed only with the data, so the charge stands.") from None
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """The right to one release: its parameters were checked and its ε was charged."""
+
+    epsilon: Fraction
+    mechanism: Mechanism
+    source: Source
+
+    def release(
+        self,
+        problem: Problem[X],
+        load: Callable[[], X],
+        *,
+        k: int | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> Release:
+        """Looks at the data and draws; a parameter found wrong only now has cost the charge."""
+        try:
+            selection = problem.selection(load())
+            picked = select(selection, self.epsilon, self.mechanism, k, source=self.source)
+        except ParameterError as error:
+            told = f"{error} This showed only with the data, so the charge stands."
+            raise DataError(told) from None
+        names = problem.candidates
+        return Release(
+            [names[i] for i in picked] if isinstance(picked, list) else names[picked],
+            self.epsilon,
+            self.mechanism.name,
+            problem.neighbours,
+            dict(parameters or {}),
+            self.source.secure,
+        )
+
+
+def pay(
+    neighbours: Neighbours,
+    *,
+    query: str,
+    epsilon: Epsilon,
+    mechanism: str | Mechanism,
+    budget: Budget | None = None,
+    source: Source | None = None,
+) -> Paid:
+    """Checks the parameters of a release and charges it, before any data is read.
+
+    `release` does both; this is for problems that exist only once data is read, because one of
+    their public parameters is taken from it (with a `PrivacyLeakWarning`).
+    """
+    paid = Paid(exact(epsilon), named(mechanism), open_source(source))
+    if budget is not None:
+        name = paid.mechanism.name
+        budget.charge(paid.epsilon, query=query, mechanism=name, neighbours=neighbours)
+    return paid
 
 
 def open_source(source: Source | None) -> Source:
