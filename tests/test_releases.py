@@ -121,6 +121,19 @@ def test_categories_from_the_data_are_a_leak_that_is_named() -> None:
         dampen.most_frequent(["a", "b", "a"], epsilon=1)
 
 
+def test_even_leaked_categories_are_read_after_the_charge() -> None:
+    class Refusing:
+        def charge(self, epsilon: Fraction, /, **_: object) -> None:
+            raise BudgetError("Expected epsilon <= 0 left.")
+
+    def untouchable():
+        raise AssertionError("data was read without a charge")
+        yield
+
+    with pytest.raises(BudgetError), pytest.warns(PrivacyLeakWarning):
+        dampen.most_frequent(untouchable(), epsilon=1, budget=Refusing())
+
+
 @pytest.mark.parametrize("bad", [[], ["a", "a"]])
 def test_bad_categories(bad: list[str]) -> None:
     with pytest.raises(ParameterError, match="categor"):

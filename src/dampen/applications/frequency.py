@@ -1,13 +1,14 @@
 """`most_frequent`: which category occurs most often, privately."""
 
+import sys
 from collections.abc import Hashable, Sequence
 from typing import Any
 
 from dampen.epsilon import Epsilon
 from dampen.errors import warn_leak
-from dampen.mechanisms import Mechanism
+from dampen.mechanisms import Mechanism, check_k
 from dampen.problems.frequency import MostFrequent
-from dampen.releases import Budget, Release, release
+from dampen.releases import Budget, Release, pay
 from dampen.sampling import Source
 
 
@@ -35,21 +36,20 @@ def most_frequent(
     >>> dampen.most_frequent(votes, categories=["coffee", "tea", "water"], epsilon="1").answer
     'tea'
     """
-    given = list(categories) if categories is not None else _distinct(values)
-    parameters = {"categories": len(given)} | ({} if k is None else {"k": k})
-    return release(
-        MostFrequent(given),
-        lambda: list(values),
+    chosen = mechanism or ("pf" if k is None or k == 1 else "joint")
+    public = None if categories is None else MostFrequent(list(categories))
+    check_k(k, sys.maxsize if public is None else len(public.candidates))
+    if public is None:
+        warn_leak("categories", "Pass categories=, the public list of candidates.")
+    paid = pay(
+        MostFrequent.neighbours,
         query="most-frequent",
         epsilon=epsilon,
-        mechanism=mechanism or ("pf" if k is None or k == 1 else "joint"),
-        k=k,
+        mechanism=chosen,
         budget=budget,
         source=source,
-        parameters=parameters,
     )
-
-
-def _distinct(values: Any) -> list[Hashable]:
-    warn_leak("categories", "Pass categories=, the public list of candidates.", stacklevel=4)
-    return list(dict.fromkeys(values))
+    rows = list(values)
+    problem = public or MostFrequent(list(dict.fromkeys(rows)))
+    parameters = {"categories": len(problem.candidates)} | ({} if k is None else {"k": k})
+    return paid.release(problem, lambda: rows, k=k, parameters=parameters)
