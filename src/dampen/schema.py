@@ -15,6 +15,8 @@
 Everything in it is public: write it from what is known about the data without looking at it.
 """
 
+import json
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -88,7 +90,7 @@ def format_schema(schema: Schema) -> str:
     """The text that `parse_schema` reads back as the same schema."""
     parts = [f"rows = {schema.rows}\n"]
     for name, column in schema.columns.items():
-        parts.append(f"[columns.{_quoted(name)}]\n{_line(column)}\n")
+        parts.append(f"[columns.{_key(name)}]\n{_line(column)}\n")
     parts.append(f"[target]\nclasses = {_listed(schema.classes)}\n")
     return "\n".join(parts)
 
@@ -171,8 +173,10 @@ def _listed(words: Iterable[str]) -> str:
     return "[" + ", ".join(map(_quoted, words)) + "]"
 
 
+def _key(name: str) -> str:
+    return name if re.fullmatch("[A-Za-z0-9_-]+", name) else _quoted(name)
+
+
 def _quoted(word: str) -> str:
     """A TOML basic string; JSON's escapes are among TOML's once DEL is escaped too."""
-    import json
-
     return json.dumps(word, ensure_ascii=False).replace("\x7f", "\\u007f")

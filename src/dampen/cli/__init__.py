@@ -17,7 +17,7 @@ COMMANDS = {
     "most-frequent": Lazy("dampen.cli.columns", "most_frequent", "The most frequent categories."),
     "tree": Lazy("dampen.cli.trees", "tree", "Grow a private decision tree."),
     "predict": Lazy("dampen.cli.trees", "predict", "Predict the rows of a file with a tree."),
-    "schema": Lazy("dampen.cli.trees", "schema", "Describe the public columns of a table."),
+    "schema": Lazy("dampen.cli.schema", "schema", "Describe the public columns of a table."),
     "budget": Lazy("dampen.cli.budget", "budget", "Create budgets, show what was spent."),
     "compare": Lazy("dampen.cli.studies", "compare", "Mechanisms side by side, on public data."),
     "verify": Lazy("dampen.cli.proofs", "verify", "The proof kit on a problem of your own."),

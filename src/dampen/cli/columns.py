@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dampen.cli.printing import example
-from dampen.cli.releasing import release_options, show_release
+from dampen.cli.releasing import public_lines, release_options, show_release
 from dampen.cli.till import Till, rehearse
 from dampen.errors import ParameterError
 from dampen.sources.tables import Kind, open_table
@@ -144,7 +144,4 @@ def _categories(text: str | None, file: Path | None) -> list[str]:
         raise ParameterError("Expected either --categories or --categories-file.")
     if text is not None:
         return [word.strip() for word in text.split(",")]
-    try:
-        return Path(str(file)).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError):
-        raise ParameterError(f"Cannot read the categories in {file}.") from None
+    return public_lines(Path(str(file)))

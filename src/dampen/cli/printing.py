@@ -41,7 +41,10 @@ def print_table(
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
     for row in listed:
         table.add_row(*[Text(cell(value)) for value in row])
-    console().print(table)
+    screen = console()
+    with screen.capture() as drawn:
+        screen.print(table)
+    click.echo("\n".join(line.rstrip() for line in drawn.get().strip("\n").splitlines()))
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:
@@ -60,7 +63,7 @@ def print_json(value: Any) -> None:
 def cell(value: Any) -> str:
     """A value as text of one line that cannot command the terminal."""
     if isinstance(value, float):
-        return f"{value:.4g}"
+        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     if isinstance(value, list | tuple):
         return ", ".join(map(cell, value))
     return printable(str(value))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -9,9 +10,13 @@ import click
 from dampen.cli.printing import print_facts, print_json, print_table
 from dampen.cli.till import Till, budget_options
 from dampen.epsilon import decimal_text
+from dampen.errors import ParameterError
 
 if TYPE_CHECKING:
     from dampen.releases import Release
+
+PACKED = (b"\x1f\x8b", b"PAR1", b"PK")
+"""How gzip, Parquet and npz files begin."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,3 +50,26 @@ def show_release(release: "Release", till: Till, *, as_json: bool) -> None:
         print_facts(facts)
     else:
         print_facts({"answer": release.answer} | facts)
+
+
+def public_lines(file: Path) -> list[str]:
+    """The lines of a file of public names."""
+    try:
+        return file.read_text(encoding="utf-8-sig").splitlines()
+    except OSError as error:
+        raise ParameterError(f"Cannot read {file}: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise ParameterError(f"Expected one name per line in {file}, UTF-8 text.") from None
+
+
+def check_edge_list(file: Path) -> None:
+    """Refuses, before any charge, a file that is surely no edge list: empty, or binary."""
+    try:
+        with file.open("rb") as stream:
+            start = stream.read(4096)
+    except OSError as error:
+        raise ParameterError(f"Cannot read {file}: {error.strerror}.") from None
+    if not start:
+        raise ParameterError(f"Expected an edge list, but {file} is empty.")
+    if b"\0" in start and not start.startswith(PACKED):
+        raise ParameterError(f"Expected an edge list, CSV, TSV, text or Parquet; {file} is binary.")

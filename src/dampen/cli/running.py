@@ -43,7 +43,9 @@ def _end(error: BaseException) -> int:
 
 
 def _say(text: str, error: BaseException, code: int) -> int:
-    complain(" ".join([text, *getattr(error, "__notes__", [])]))
+    # click turns an interrupt into an error of its own; the notes stay with its cause.
+    notes = [getattr(each, "__notes__", []) for each in (error, error.__cause__)]
+    complain(" ".join([text, *notes[0], *notes[1]]))
     return code
 
 

@@ -1,0 +1,70 @@
+"""`dampen top-k`: the most influential nodes of a graph in a file."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dampen.cli.printing import example
+from dampen.cli.releasing import check_edge_list, release_options, show_release
+from dampen.cli.till import Till, rehearse
+
+if TYPE_CHECKING:
+    from dampen.releases import Release
+
+LARGEST_MADE_UP = 10**6
+"""Nodes of the made-up graph on which parameters are tried."""
+
+
+@click.command(
+    "top-k",
+    epilog=example(
+        "dampen top-k follows.csv.gz -k 10 --epsilon 0.5",
+        "dampen top-k edges.txt -k 5 --epsilon 0.2 --n 36692 --budget social",
+    ),
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("-k", "k", type=int, required=True, help="How many nodes.")
+@click.option(
+    "--nodes",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The public nodes, one per line. [default: those with an edge: a leak]",
+)
+@click.option("--n", type=int, help="The public nodes are 0 to n-1.")
+@click.option("--max-degree", type=int, help="Public bound on the degrees. [default: n-1]")
+@click.option(
+    "--metric",
+    type=click.Choice(["betweenness", "degree"]),
+    default="betweenness",
+    show_default=True,
+    help="What influence means.",
+)
+@release_options
+def top_k(*, file: Path, nodes: Path | None, till: Till, as_json: bool, **options: Any) -> None:
+    """Releases the K most influential nodes of the graph in FILE, an edge list.
+
+    Protects each edge (neighbours: add or remove one). FILE is CSV, TSV, Parquet or two columns of
+    text, gzip or not; the nodes are public.
+    """
+    from dampen.applications.influence import top_k as release_top_k
+    from dampen.sources.edge_files import read_nodes
+    from dampen.sources.edges import open_edges
+
+    def ask(graph: Any, **chosen: Any) -> "Release":
+        return release_top_k(graph, **(options | chosen))
+
+    if nodes is not None:
+        options["nodes"] = read_nodes(nodes)
+    check_edge_list(file)
+    with till.open():
+        if nodes is None and options["n"] is None:
+            # The nodes will be read off the edges, so the charge cannot wait for the release.
+            size = max(2, min(options["k"], LARGEST_MADE_UP))
+            cost = rehearse(lambda budget: ask(([0], [1]), n=size, budget=budget))
+            open_edges(file)
+            till.charge(cost.epsilon, **cost.details)
+            answer = ask(file)
+        else:
+            answer = ask(file, budget=till)
+    show_release(answer, till, as_json=as_json)

@@ -1,0 +1,71 @@
+"""`dampen verify` and `dampen example`."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+BROKEN = """
+import dampen
+from dataclasses import dataclass
+from dampen.testing import Universe
+
+@dataclass(frozen=True)
+class Tripled:
+    neighbours = dampen.Neighbours.ADD_REMOVE_ROW
+    candidates = ("a", "b")
+
+    def selection(self, x):
+        utility = [3 * x.count("a"), x.count("b")]
+        return dampen.Selection(utility, dampen.sensitivity.constant(1))
+
+problem = Tripled()
+universe = Universe.add_remove_row(["a", "b"], max_rows=2)
+"""
+
+
+def test_a_sound_problem(dampen) -> None:
+    done = dampen("verify", "my_problem.py")
+    assert (done.code, done.err) == (0, "")
+    assert "holds  admissible" in done.out
+    assert "FAILS" not in done.out
+
+
+def test_a_broken_problem_shows_its_counterexample(dampen, place: Path) -> None:
+    (place / "broken.py").write_text(BROKEN)
+    done = dampen("verify", "broken.py")
+    assert done.code == 1
+    assert "FAILS  privacy loss" in done.out
+    assert "y = ('a',)" in done.out
+    verdicts = json.loads(dampen("verify", "broken.py", "--json").out)
+    assert not verdicts[0]["holds"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("1 / 0", "ZeroDivisionError: division by zero (line 1 of p.py)"),
+        ("def (", "SyntaxError"),
+        ("x = 1", "to define 'problem'"),
+        ("problem = 1", "to define 'universe'"),
+        ("problem = universe = 1", "The problem in p.py failed"),
+        (BROKEN.replace("x.count", "x.cuont"), "has no attribute 'cuont'"),
+    ],
+)
+def test_a_file_that_is_no_problem(dampen, place: Path, content: str, message: str) -> None:
+    (place / "p.py").write_text(content)
+    done = dampen("verify", "p.py")
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_missing_file_and_wrong_epsilon(dampen) -> None:
+    assert "no such file" in dampen("verify", "none.py").err
+    assert "got epsilon='abc'" in dampen("verify", "my_problem.py", "--epsilon", "abc").err
+
+
+def test_the_running_example(dampen) -> None:
+    lines = dampen("example").out.splitlines()
+    (a,) = [line.split() for line in lines if line.strip().startswith("a ")]
+    assert a == ["a", "6.5", "1.7", "0.22", "0.24", "0.32", "0.35"]
