@@ -160,18 +160,15 @@ def _label_lines(axes: "Axes", lines: Sequence[Line]) -> None:
     places = _apart([ends[i][1] for i in order], box.y0 * scale + 4, box.y1 * scale - 4)
     for i, y in zip(order, places, strict=True):
         method = palette.METHODS[drawn[i].method]
-        axes.annotate(
-            method.label,
-            xy=(drawn[i].x[-1], drawn[i].y[-1]),
-            xytext=(box.x1 * scale + 9, y),
-            textcoords="figure points",
-            color=method.ink.light,
-            fontsize=9.5,
-            va="center",
-            arrowprops={"arrowstyle": "-", "color": method.ink.light, "lw": 0.6, "alpha": 0.5,
-                        "shrinkA": 1, "shrinkB": 1, "relpos": (0, 0.5)},
-            annotation_clip=False,
-        )  # fmt: skip
+        colour, end, x = method.ink.light, (drawn[i].x[-1], drawn[i].y[-1]), box.x1 * scale + 9
+        place: dict[str, Any] = {
+            "xytext": (x, y),
+            "textcoords": "figure points",
+            "annotation_clip": False,
+        }
+        axes.annotate(method.label, end, color=colour, fontsize=9.5, va="center", **place)
+        leader = {"arrowstyle": "-", "color": colour, "lw": 0.6, "alpha": 0.5, "shrinkA": 2}
+        axes.annotate("", end, arrowprops=leader, **place)
 
 
 def _apart(wanted: Sequence[float], low: float, high: float) -> list[float]:

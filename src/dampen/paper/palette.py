@@ -34,6 +34,7 @@ _BLUE = Ink("#0068a8", "#57b4ec")
 _RED = Ink("#c4450c", "#ff8552")
 _PINK = Ink("#a8457f", "#e58fc0")
 _VIOLET = Ink("#6b50c0", "#ad9af5")
+_GREY = Ink("#8a9099", "#858c97")
 _SHORT = (3.0, 1.6)
 
 METHODS: dict[str, Method] = {
@@ -50,6 +51,8 @@ METHODS: dict[str, Method] = {
     "degree-joint": Method("degree joint", "degree + Laplace(2/ε), any k for one ε", _RED),
     "rank": Method("rank value", "the percentile's value by rank utility, not a label", _RED),
     "max": Method("max tree", "criterion max, one-sided permute-and-flip", _RED),
+    "default": Method("default", "the default of dampen.TreeClassifier", _VIOLET),
+    "plain": Method("not private", "an ordinary tree, without any privacy", _GREY, _SHORT),
     "private-sql": Method("PSQL", "PrivateSQL: noisy counts, derived sensitivity", _ORANGE),
     "private-sql-flex": Method(
         "PSQL elastic", "PrivateSQL: noisy counts, elastic sensitivity", _ORANGE, _SHORT

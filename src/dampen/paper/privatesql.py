@@ -60,9 +60,9 @@ def noisy_betweenness(
     counts: IntArray, bound: int, epsilon: Fraction, source: InsecureSource
 ) -> FloatArray:
     """EBC from noisy views: each of the n views has ε/n and sensitivity `bound`."""
-    n = len(counts)
-    others = np.array([[c not in pair for pair in zip(*sql_views.pairs(n), strict=True)]
-                       for c in range(n)])  # fmt: skip
+    n, (u, v) = len(counts), sql_views.pairs(len(counts))
+    c = np.arange(n)[:, None]
+    others = (u != c) & (v != c)
     noise = discrete_laplace(bound * n / epsilon, counts.size, source).reshape(counts.shape)
     return sql_views.betweenness(np.where(others, counts + noise, 0))
 

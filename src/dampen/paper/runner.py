@@ -43,12 +43,14 @@ def run(
     """
     folder.mkdir(parents=True, exist_ok=True)
     pending = [(s, cell) for s in chosen for cell in _pending(s, folder, quick)]
-    with progress(len(pending), "Studies") as advance:
-        for study, cell, result in _results(pending, min(workers, len(pending))):
-            journal.append(folder, study, study.key(cell), result)
-            advance(1)
-    for study in chosen:
-        _write(study, folder, quick)
+    try:
+        with progress(len(pending), "Studies") as advance:
+            for study, cell, result in _results(pending, min(workers, len(pending))):
+                journal.append(folder, study, study.key(cell), result)
+                advance(1)
+    finally:
+        for study in chosen:
+            _write(study, folder, quick)
     return [state(study, folder, quick=quick) for study in chosen]
 
 

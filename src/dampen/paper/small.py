@@ -3,10 +3,11 @@
 import numpy as np
 
 from dampen.datasets import Edges
-from dampen.selection import IntArray
+from dampen.selection import FloatArray, IntArray
 
 HISTOGRAMS = ("steep", "even")
 GRAPHS = ("karate", "miserables")
+TABLES = ("cancer",)
 
 
 def histogram(name: str) -> IntArray:
@@ -25,3 +26,24 @@ def graph(name: str) -> Edges:
     ends = np.sort(np.array(named.edges, dtype=np.int32), axis=1)
     ends = ends[np.lexsort((ends[:, 1], ends[:, 0]))]
     return Edges(ends[:, 0].copy(), ends[:, 1].copy(), named.number_of_nodes())
+
+
+CANCER_RANGES = {
+    "radius": (5.0, 30.0),
+    "texture": (5.0, 40.0),
+    "perimeter": (40.0, 190.0),
+    "area": (100.0, 2600.0),
+    "smoothness": (0.05, 0.17),
+    "concavity": (0.0, 0.45),
+}
+"""Public ranges for six columns of the breast-cancer table."""
+
+
+def table() -> tuple[FloatArray, IntArray]:
+    """Six columns and the class of the breast-cancer table of scikit-learn."""
+    from sklearn.datasets import load_breast_cancer
+
+    data = load_breast_cancer()
+    names = [name.removeprefix("mean ") for name in data.feature_names[:10]]
+    columns = [names.index(name) for name in CANCER_RANGES]
+    return data.data[:, columns], data.target.astype(np.int64)
