@@ -17,9 +17,8 @@ u by at most g, or max(lo, Λ-hi) - g; one more change of another value moves I 
 neighbour.  If r was among the t changes, v was free: then it is lo, Λ-hi or hi-lo, over the
 intervals of t-1 changes.  Most of these are below others; what is left is, with s+ = max(s, 0):
 
-    LS(x, 0, r) = max of  g,  min(v, lo - (v-hi)+),  min(Λ-v, Λ-hi - (lo-v)+),
-                          hi - max(lo, v) if k > 1,  min(hi, v) - lo if k < n,
-                          with I = [z_{k-1}, z_k];
+    LS(x, 0, r) = max of  g,  max(lo, Λ-hi) - g,  hi - max(lo, v) if k > 1,
+                          min(hi, v) - lo if k < n,             with I = [z_{k-1}, z_k];
     LS(x, t, r) = max of  z_{k-2+t},  Λ - z_{k+1-t},  z_{k-1+t} - v,  v - z_{k-t},
                           min(v, z_{k-1+t} - (v - z_{k+t})+),
                           min(Λ-v, Λ - z_{k-t} - (z_{k-1-t} - v)+),
@@ -34,8 +33,8 @@ t = min(k, n-k+1) on.  Its sums over t need one sort.
 **Local dampening needs t = 0 only**, since g = |u| is among the terms: D = u / δ(x, 0, r), in
 [-1, 0].
 
-Where this differs from the paper: its algorithm Candidates misses the maximum, and its SLD is then
-not private; its LS at distance 0 is too large in the main text, with one sign wrong in the appendix.
+Where this differs from the paper: its algorithm Candidates misses the maximum, so that SLD with it
+is not private; its LS at distance 0 is too large in the main text, in the appendix a sign is wrong.
 `tests/problems/test_percentile_paper.py` keeps the counterexamples.
 """
 
@@ -59,6 +58,8 @@ Delta: TypeAlias = Literal["exact", "simple"]
 
 BLOCK = 1 << 13
 """Passes over many labels work on pieces that stay in the processor's cache."""
+KERNEL_FROM = 1 << 19
+"""From so many labels on a compiled kernel is worth the half second of loading the compiler."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +72,7 @@ class PercentileLabel:
         upper: public upper end of the values; larger ones are clipped to it.
         lower: public lower end.
         delta: "exact" is LS itself, at O(n) time for every distance; "simple" is a little larger
-            from distance 1 on, and its sums over all distances cost one sort.  It matters to SLD only.
+            from distance 1 on, and its sums over all distances cost one sort.  Only SLD sees it.
         labels: one public name per value, in the order of the values; None means 0..n-1.
     """
 
@@ -160,19 +161,25 @@ class Column:
 
     @cached_property
     def sums(self) -> tuple[FloatArray, FloatArray]:
-        """Sums of B over 1..j for j < T; and of the differences, by ρ - k from -(T-1) to T-1.
+        """For `Simple`: sums of B over 1..j for j < T; of the differences, for -T < ρ-k < T."""
+        from dampen._kernels import percentile as kernel
 
-        For `Simple`.  All summands are multiples of one unit, so integers sum them exactly.
-        """
         k, T, x = self.k, min(self.k, self.n - self.k + 1), self.ordered
+        # Every float from Λ/2 to Λ is a multiple of this.
         unit = float(np.ldexp(1.0, int(np.frexp(self.bound)[1]) - 54))
-        above, below = x[k : k + T] / unit, (self.bound - x[k - T + 1 : k + 1][::-1]) / unit
-        common = np.maximum(above[1:], below[1:]).astype(np.int64)
-        left = np.maximum(above[1:], below[:-1]).astype(np.int64)
-        right = np.maximum(above[:-1], below[1:]).astype(np.int64)
-        own = np.concatenate([np.cumsum(left - common)[::-1], [0], np.cumsum(right - common)])
-        high, low = np.cumsum(common >> 27), np.cumsum(common & (2**27 - 1))
-        return np.concatenate([[0.0], (high * 2.0**27 + low) * unit]), own * unit
+        below = self.bound - x[k - T + 1 : k + 1][::-1]
+        common, own = kernel.exact_sums(x[k : k + T], below, unit)
+        return common, own
+
+    @cached_property
+    def own(self) -> FloatArray:
+        """The whole sum of the differences for every label."""
+        T = len(self.sums[0])
+        own = np.empty(self.n)
+        own[self.order] = self.sums[1][
+            np.clip(np.arange(T - self.k, T + self.n - self.k), 0, 2 * T - 2)
+        ]
+        return own
 
     def utility(self) -> FloatArray:
         u = self.values - self.around[1]
@@ -180,19 +187,23 @@ class Column:
         return np.negative(u, out=u)
 
     def at_zero(self, v: FloatArray) -> FloatArray:
-        """LS(x, 0, r) for labels of value v, from three order statistics."""
+        """LS(x, 0, r) for labels of value v: max(g, reach - g, gap), with g = |v - m|.
+
+        reach and gap depend on the side of m = x_(k) on which v lies: below, at, above.
+        """
         (below, m, above), bound = self.around, self.bound
         # At k = 1 nothing lifts the interval off 0, at k = n nothing pulls it off Λ.
-        gap_above = above - m if self.k > 1 else 0.0
-        gap_below = m - below if self.k < self.n else 0.0
-        # Products with 0 and 1 are exact; numpy.where would branch, which random order makes slow.
-        upper = (v >= m).astype(np.float64)
-        lower, g = 1 - upper, np.abs(v - m)
-        delta = np.maximum(g, np.abs(upper * bound - v))
-        np.maximum(delta, lower * (bound - above) + upper * below - g, out=delta)
-        np.maximum(delta, lower * gap_above + upper * gap_below, out=delta)
-        np.copyto(delta, max(below, bound - above, gap_above, gap_below), where=g == 0)
-        return delta
+        up = above - m if self.k > 1 else 0.0
+        down = m - below if self.k < self.n else 0.0
+        reach = np.array([max(m, bound - above), max(below, bound - above), max(below, bound - m)])
+        gap = np.array([up, max(up, down), down])
+        if self.n >= KERNEL_FROM:
+            from dampen._kernels import percentile as kernel
+
+            delta: FloatArray = kernel.at_zero(v, m, reach, gap)
+            return delta
+        side, g = np.add(v >= m, v > m, dtype=np.intp), np.abs(v - m)
+        return np.maximum(np.maximum(g, reach[side] - g), gap[side])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -268,15 +279,20 @@ class Simple:
         return np.where(t == 0, self.at(0), beyond)
 
     def sum_to(self, t: IntArray, /) -> FloatArray:
-        common, own = self.column.sums
         last = np.maximum(t - 1, 0)
-        step = np.clip(self.column.offset[self.candidates], -last, last)
-        step += self.horizon - 1
-        total = common[last]
-        total += own[step]
+        total: FloatArray = self.column.sums[0][last]
+        total += self._own_to(last)
         total += self.at(0)
         total *= t > 0
         return total
+
+    def _own_to(self, last: IntArray) -> FloatArray:
+        """The sum of the differences over 1..last."""
+        T = self.horizon
+        if (last >= T - 1).all():
+            return self.column.own[self.candidates]
+        offset = np.clip(self.column.offset[self.candidates], -last, last)
+        return self.column.sums[1][offset + (T - 1)]
 
     def _beyond_zero(self, v: FloatArray, t: int | IntArray) -> FloatArray:
         z = partial(_others, self.column.ordered, v)
