@@ -3,6 +3,7 @@
 `a` are the scaled scores, the largest of them 0; the noise has scale 1.
 """
 
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
@@ -49,6 +50,13 @@ def laplace_argmax(a: FloatArray) -> FloatArray:
 
 
 def _gauss(low: float, high: float, count: int) -> tuple[FloatArray, FloatArray]:
-    x, w = np.polynomial.legendre.leggauss(count)
+    x, w = _legendre(count)
     half = (high - low) / 2
     return low + half * (x + 1), half * w
+
+
+@cache
+def _legendre(count: int) -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights on [-1, 1]: an eigenvalue problem, solved once."""
+    x, w = np.polynomial.legendre.leggauss(count)
+    return x, w
