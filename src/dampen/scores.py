@@ -188,7 +188,10 @@ def _dampen_by_walk(u: FloatArray, delta: Sensitivity, cap: float) -> FloatArray
 def _deficit(delta: Sensitivity, T: int, cap: float) -> FloatArray:
     """The sum of 1 - δ / cap over t < T: how far δ stays below the cap, in score units."""
     if isinstance(delta, CompletedClosedForm):
-        return T - delta.sum_to(np.full(delta.size, T, dtype=np.int64)) / cap
+        deficit = np.empty(delta.size)
+        for part, block in delta.blocks(BLOCK):
+            deficit[part] = T - block.sum_to(np.full(block.size, T, dtype=np.int64)) / cap
+        return deficit
     total, lost, previous = np.zeros(1), np.zeros(1), np.zeros(1)
     for t in range(T):
         step = delta.at(t)
