@@ -44,7 +44,8 @@ def print_table(
     screen = console()
     with screen.capture() as drawn:
         screen.print(table)
-    click.echo("\n".join(line.rstrip() for line in drawn.get().strip("\n").splitlines()))
+    lines = [line.rstrip() for line in drawn.get().splitlines()]
+    click.echo("\n".join(line for line in lines if line))
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """`dampen compare`: mechanisms side by side, on data that is public."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,9 +21,6 @@ from dampen.sources.tables import open_table
 
 if TYPE_CHECKING:
     from fractions import Fraction
-
-JOINT_CAP = 10
-"""The joint release of betweenness takes its cap from so many times the largest degree allowed."""
 
 
 class Method(NamedTuple):
@@ -114,7 +112,7 @@ def _compare_top_k(
     with progress(len(cells) * options["runs"], "Comparing") as advance:
         for method, epsilon in cells:
             shares = []
-            for share in _shares(method, epsilon, best, k, options["runs"]):
+            for share in found_shares(method, epsilon, best, k, options["runs"]):
                 shares.append(share)
                 advance(1)
             lines[method.name][f"ε = {decimal_text(epsilon)}"] = round(float(np.mean(shares)), 3)
@@ -123,6 +121,7 @@ def _compare_top_k(
 
 def _methods(file: Path, options: dict[str, Any]) -> list[Method]:
     """What competes: the paper's mechanisms, permute-and-flip, joint release, and the degree."""
+    from dampen.applications.influence import JOINT_STRETCH
     from dampen.graphs import graph_of
     from dampen.problems.influence import InfluentialNode
     from dampen.sources.edge_files import read_nodes
@@ -131,14 +130,10 @@ def _methods(file: Path, options: dict[str, Any]) -> list[Method]:
     given = None if options["nodes"] is None else read_nodes(options["nodes"])
     graph = graph_of(file, range(options["n"]) if options["n"] is not None else given)
 
-    def selection(**chosen: Any) -> Selection:
-        problem = InfluentialNode(nodes=graph.nodes, max_degree=options["max_degree"], **chosen)
-        return problem.selection(graph)
-
-    widest = options["max_degree"] or len(graph.nodes) - 1
-    between = selection()
-    capped = selection(cap_degree=JOINT_CAP * max(1, widest))
-    degree = selection(metric="degree")
+    problem = InfluentialNode(nodes=graph.nodes, max_degree=options["max_degree"])
+    between = problem.selection(graph)
+    capped = problem.with_cap_degree(JOINT_STRETCH).selection(graph)
+    degree = replace(problem, metric="degree").selection(graph)
     return [
         *[
             Method(f"betweenness {name}", between, named(name))
@@ -149,7 +144,7 @@ def _methods(file: Path, options: dict[str, Any]) -> list[Method]:
     ]
 
 
-def _shares(
+def found_shares(
     method: Method, epsilon: "Fraction", best: FloatArray, k: int, runs: int
 ) -> Iterator[float]:
     """Of k released nodes, the share that is as good as the k-th best; one number per run."""
