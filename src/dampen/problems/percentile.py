@@ -120,7 +120,7 @@ def rank(p: Percent, n: int) -> int:
     """
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ParameterError(f"Expected at least one value, got n={n!r}.")
-    return min(max(ceil(_percent(p) * (int(n) + 1) / 100), 1), int(n))
+    return min(max(ceil(as_fraction(p) * (int(n) + 1) / 100), 1), int(n))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -313,7 +313,8 @@ def _in_blocks(f: Callable[[FloatArray], FloatArray], values: FloatArray) -> Flo
     return out
 
 
-def _percent(p: Percent) -> Fraction:
+def as_fraction(p: Percent) -> Fraction:
+    """p exactly; a float means its shortest decimal."""
     wanted = "Expected p to be a percentile from 0 to 100"
     try:
         exact = isinstance(p, str | int | np.integer | Fraction | Decimal)
@@ -331,10 +332,13 @@ def _check_labels(labels: Sequence[Hashable], n: int) -> None:
     if len(labels) != n:
         raise ParameterError(f"Expected one label per value ({n}), got {len(labels)} labels.")
     try:
+        missing = any(label is None or label != label for label in labels)  # noqa: PLR0124 (NaN)
         different = len(set(labels))
     except TypeError:
-        raise ParameterError("Expected labels that can be compared, such as text.") from None
-    if any(label is None or label != label for label in labels):  # noqa: PLR0124 (NaN)
+        raise ParameterError(
+            "Expected labels such as text or whole numbers, none of them missing."
+        ) from None
+    if missing:
         raise ParameterError("Expected a label for every value; some are missing.")
     if different < n:
         raise ParameterError(

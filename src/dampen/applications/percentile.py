@@ -1,0 +1,165 @@
+"""`percentile`: which record is at the percentile, or what its value is, privately."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from typing import Any, Literal, cast
+
+from dampen.epsilon import Epsilon, exact
+from dampen.errors import ParameterError, did_you_mean
+from dampen.mechanisms import Mechanism, named, select
+from dampen.problems.percentile import Delta, Percent, PercentileLabel, as_fraction
+from dampen.problems.percentile_value import PercentileValue
+from dampen.releases import Budget, Release, open_source
+from dampen.releases import release as release_one
+from dampen.sampling import Source
+from dampen.selection import Neighbours
+
+Kind = Literal["label", "value"]
+DEFAULT_MECHANISM = {"label": "ld-pf", "value": "pf"}
+
+
+def percentile(
+    values: Any,
+    p: Percent | Sequence[Percent],
+    epsilon: Epsilon,
+    upper: float,
+    lower: float = 0.0,
+    *,
+    labels: Any = None,
+    release: Kind = "label",
+    step: float | None = None,
+    mechanism: str | Mechanism | None = None,
+    delta: Delta = "simple",
+    budget: Budget | None = None,
+    source: Source | None = None,
+) -> Release:
+    """The p-th percentile with ε-differential privacy: the label of its record, or its value.
+
+    Guarantee: ε-DP under replacing one value.  The number of values, the labels, the range, the
+    step and p are public.  Values outside the range are clipped, and how many is not shown.
+
+    Args:
+        values: a list, a numpy array, a pandas, polars or pyarrow column of numbers.
+        p: the percentile, 0 to 100; for values also a list, each at an equal share of ε, with
+            answers that never decrease in p.
+        epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
+        upper: public upper end of the values.
+        lower: public lower end of the values.
+        labels: one public name per value; None means 0..n-1.
+        release: "label" names the record whose value is nearest to the percentile; "value" gives a
+            point of the public grid.  No private mechanism can name a record well when others are
+            much like it (see `docs/percentile.md`); if you want a number, take the value.
+        step: distance of the grid's points, for values.
+        mechanism: for labels "ld-pf" by default, for values "pf".
+        delta: for labels and SLD, the sensitivity function: "simple" costs one sort, "exact" is the
+            local sensitivity itself and costs O(n) time for every distance up to about n/2.
+        budget: where to charge ε; None charges nothing.
+        source: of random bits; the operating system's by default.
+
+    >>> import dampen
+    >>> hours = [35, 38, 40, 40, 40, 41, 45, 50, 60, 38] * 30
+    >>> dampen.percentile(hours, 50, epsilon="2", upper=100, release="value", step=5).answer
+    40
+    """
+    _check_kind(release)
+    chosen = named(mechanism or DEFAULT_MECHANISM[release])
+    n = _size(values)
+    public: dict[str, Any] = {"n": n, "p": p, "lower": lower, "upper": upper, "release": release}
+    if release == "label":
+        _check_label_arguments(p, step)
+        label = PercentileLabel(
+            n=n, p=cast("Percent", p), upper=upper, lower=lower, delta=delta, labels=_names(labels)
+        )
+        ask = partial(release_one, label, query="percentile-label", parameters=public)
+    else:
+        points = _check_value_arguments(p, step, labels)
+        grid = [
+            PercentileValue(n=n, p=q, upper=upper, lower=lower, step=cast("float", step))
+            for q in points
+        ]
+        public["step"] = step
+        ask = partial(_several, grid, many=not _is_one(p), parameters=public)
+    return ask(lambda: values, epsilon=epsilon, mechanism=chosen, budget=budget, source=source)
+
+
+def _several(
+    problems: Sequence[PercentileValue],
+    load: Callable[[], Any],
+    *,
+    many: bool,
+    epsilon: Epsilon,
+    mechanism: Mechanism,
+    budget: Budget | None,
+    source: Source | None,
+    parameters: Mapping[str, Any],
+) -> Release:
+    """One value per problem, at an equal and exact share of ε each, in the order of p.
+
+    Sorting the answers is post-processing.  Guarantee: ε-DP in total, by sequential composition.
+    """
+    epsilon, bits, near = exact(epsilon), open_source(source), Neighbours.REPLACE_ONE
+    if budget is not None:
+        budget.charge(epsilon, query="percentile-value", mechanism=mechanism.name, neighbours=near)
+    values, share = load(), epsilon / len(problems)
+    picked = [select(q.selection(values), share, mechanism, source=bits) for q in problems]
+    ascending = iter(sorted(cast("list[int]", picked)))
+    answer: list[Any] = [None] * len(problems)
+    for i in sorted(range(len(problems)), key=lambda i: as_fraction(problems[i].p)):
+        answer[i] = problems[i].candidates[next(ascending)]
+    return Release(
+        answer if many else answer[0], epsilon, mechanism.name, near, parameters, bits.secure
+    )
+
+
+def _check_kind(release: str) -> None:
+    if release not in DEFAULT_MECHANISM:
+        hint = did_you_mean(str(release), DEFAULT_MECHANISM)
+        raise ParameterError(f"Expected release='label' or release='value', got {release!r}.{hint}")
+
+
+def _check_label_arguments(p: Percent | Sequence[Percent], step: float | None) -> None:
+    if step is not None or not _is_one(p):
+        raise ParameterError(
+            "Expected one p and no step= for a label. Pass release='value' for numbers."
+        )
+
+
+def _check_value_arguments(
+    p: Percent | Sequence[Percent], step: float | None, labels: Any
+) -> Sequence[Percent]:
+    """The percentiles asked for."""
+    if step is None:
+        raise ParameterError(
+            "Expected step=, the public distance of the grid's points, for release='value'."
+        )
+    if labels is not None:
+        raise ParameterError("Expected no labels= for release='value': the answer is a number.")
+    points = [cast("Percent", p)] if _is_one(p) else list(cast("Sequence[Percent]", p))
+    if not points:
+        raise ParameterError("Expected at least one percentile p, got none.")
+    return points
+
+
+def _is_one(p: Percent | Sequence[Percent]) -> bool:
+    return isinstance(p, str) or not hasattr(p, "__len__")
+
+
+def _size(values: Any) -> int:
+    """The public number of values."""
+    if isinstance(values, str) or not hasattr(values, "__len__") or getattr(values, "ndim", 1) != 1:
+        raise ParameterError(
+            "Expected values in one dimension: a list, a numpy array, or one column of a table."
+        )
+    if len(values) == 0:
+        raise ParameterError("Expected at least one value, got an empty column.")
+    return len(values)
+
+
+def _names(labels: Any) -> list[Hashable] | None:
+    """Labels as plain Python objects, whatever column holds them."""
+    if labels is None:
+        return None
+    for method in ("to_pylist", "tolist", "to_list"):
+        if hasattr(labels, method):
+            return list(getattr(labels, method)())
+    return list(labels)
