@@ -1,6 +1,7 @@
 """`dampen datasets` and `dampen paper`: the paper's data, and its evaluation."""
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ def list_datasets() -> None:
 @click.argument("names", nargs=-1)
 def fetch(names: Sequence[str]) -> None:
     """Downloads and checks data sets; all, if none is named."""
+    _require("pooch")
     from dampen.datasets import CATALOGUE, DatasetError, dataset
     from dampen.datasets import fetch as fetch_one
 
@@ -79,7 +81,9 @@ def list_studies(quick: bool, results: Path) -> None:
 
     for study in studies.ALL:
         state = runner.state(study, _folder(results, quick), quick=quick)
-        click.echo(f"  {study.name:<12} {_state(state):<34} {study.figure:<22} {study.title}")
+        click.echo(
+            f"  {study.name:<12} {_state(state, quick):<34} {study.figure:<22} {study.title}"
+        )
 
 
 @paper.command()
@@ -89,12 +93,13 @@ def list_studies(quick: bool, results: Path) -> None:
 @_RESULTS
 def run(names: Sequence[str], quick: bool, workers: int, results: Path) -> None:
     """Computes studies, all if none is named.  Stop it at any time: it resumes."""
+    _require("duckdb")
     from dampen.paper import runner
 
     folder = _folder(results, quick)
     states = runner.run(_chosen(names), folder, quick=quick, workers=workers)
     for state in states:
-        click.echo(f"  {state.study.name:<12} {_state(state)}")
+        click.echo(f"  {state.study.name:<12} {_state(state, quick)}")
     click.echo(f"CSVs are in {folder}; next: dampen paper report -o report.html")
 
 
@@ -109,6 +114,7 @@ def run(names: Sequence[str], quick: bool, workers: int, results: Path) -> None:
 @_RESULTS
 def report(output: Path, quick: bool, summary: Path | None, results: Path) -> None:
     """Writes one self-contained page; figures for papers go beside the CSVs."""
+    _require("matplotlib")
     from dampen.paper import report as writer
 
     folder = _folder(results, quick)
@@ -135,12 +141,20 @@ def _chosen(names: Sequence[str]) -> "Sequence[Study]":
     return [studies.named(name) for name in names] if names else studies.ALL
 
 
-def _state(state: "State") -> str:
+def _state(state: "State", quick: bool) -> str:
     if state.complete:
-        return f"done in {_time(state.seconds)}"
+        return f"done, {_time(state.seconds)} of one core"
     progress = f"{state.done} of {state.total} cells" if state.done else "not run"
+    about = "" if quick else f" (about {_time(60 * state.study.minutes)})"
     needs = f", needs {', '.join(state.missing)}" if state.missing else ""
-    return f"{progress} (about {_time(60 * state.study.minutes)}){needs}"
+    return f"{progress}{about}{needs}"
+
+
+def _require(*packages: str) -> None:
+    """The studies need more than dampen itself does."""
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        raise click.ClickException(f"This needs {', '.join(missing)}: pip install 'dampen[paper]'.")
 
 
 def _time(seconds: float) -> str:

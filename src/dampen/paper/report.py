@@ -166,7 +166,7 @@ def _mean(found: Sequence[float]) -> float:
 def _footer(folder: Path, quick: bool) -> str:
     states = [runner.state(study, folder, quick=quick) for study in studies.ALL]
     rows: list[list[page.Cell]] = [
-        [s.study.name, s.study.figure, f"{s.done} of {s.total}", round(s.seconds, 1)]
+        [s.study.name, s.study.figure, f"{s.done} of {s.total}", round(float(s.seconds), 1)]
         for s in states
     ]
     table = page.table(("study", "in the paper", "cells", "seconds of one core"), rows)
