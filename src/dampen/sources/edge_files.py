@@ -7,7 +7,6 @@ error tells the line and what was expected there, never what it holds.
 
 import csv
 import gzip
-import io
 import re
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -74,7 +73,7 @@ def read_nodes(path: str | PathLike[str]) -> list[Hashable]:
     """A public node set from a text file: one label per line, integers if all lines are."""
     try:
         with _stream(Path(path)) as stream:
-            text = io.TextIOWrapper(stream, encoding="utf-8-sig").read()
+            text = stream.read().decode("utf-8-sig")
     except (OSError, EOFError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is broken"
         raise ParameterError(f"Expected a readable file {str(path)!r}: {reason}.") from None
