@@ -4,8 +4,8 @@
     python benchmarks/cli.py startup    one of: startup, top-k, table, ledger
 
 - startup: `dampen --help` against `python -c "import numpy"`: at most 3x.
-- top-k: `dampen top-k` on Enron, gzip edge list to answer, against reading it with pandas (a process)
-  plus one run of egocentric betweenness (without its imports, then with them): at most 2x.
+- top-k: `dampen top-k` on Enron, gzip edge list to answer, against a process that reads it with
+  pandas plus one run of egocentric betweenness (without imports, then with): at most 2x.
 - table: seconds and peak memory of one column of a large CSV, against pandas.
 - ledger: charges per second, one process, synchronised to disk.
 """

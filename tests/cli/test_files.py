@@ -100,6 +100,9 @@ WRONG_WORDS = [
     (replaced(PERCENTILE, "--column", "salry"), "Did you mean 'salary'"),
     ([*PERCENTILE, "--label", "name"], "Expected a column 'name'"),
     (replaced(PERCENTILE, "-p", "101"), "from 0 to 100"),
+    (replaced(PERCENTILE, "-p", "50,90"), "Expected one p"),
+    ([*PERCENTILE, "--mechanism", "joint"], "joint="),
+    ([*PERCENTILE, "--release", "value"], "step="),
     (replaced(PERCENTILE, "-p", "x"), "from 0 to 100"),
     (replaced(PERCENTILE, "--upper", "x"), "not a valid float"),
     (replaced(PERCENTILE, "--upper", "-5"), "lower < upper"),
@@ -209,6 +212,10 @@ def test_percentile_answers(dampen) -> None:
     assert named["answer"].startswith("E")
     value = json.loads(dampen(*PERCENTILE, "--release", "value", "--step", "1000", "--json").out)
     assert value["answer"] % 1000 == 0
+    several = [*replaced(PERCENTILE, "-p", "50, 90"), "--release", "value", "--step", "1000"]
+    low, high = json.loads(dampen(*several, "--json").out)["answer"]
+    assert low <= high
+    assert "90" in dampen(*several).out
     numbered = json.loads(dampen(*PERCENTILE, "--json").out)
     assert 0 <= numbered["answer"] < 300
 

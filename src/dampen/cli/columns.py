@@ -23,14 +23,20 @@ if TYPE_CHECKING:
     epilog=example(
         "dampen percentile salaries.parquet --column salary --label employee -p 95 \\",
         "  --upper 500000 --epsilon 2",
-        "dampen percentile salaries.csv --column salary --release value --step 1000 -p 50 \\",
+        "dampen percentile salaries.csv --column salary --release value --step 1000 -p 50,90 \\",
         "  --upper 500000 --epsilon 0.5",
     )
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--column", required=True, help="The private numbers.")
 @click.option("--label", help="Public names of the rows. [default: row numbers from 0]")
-@click.option("-p", "p", required=True, metavar="P", help="Which percentile, 0 to 100.")
+@click.option(
+    "-p",
+    "p",
+    required=True,
+    metavar="P",
+    help="Which percentile, 0 to 100; for values also P,P,...",
+)
 @click.option("--upper", type=float, required=True, help="Public bound; larger values are clipped.")
 @click.option("--lower", type=float, default=0.0, show_default=True, help="Public bound.")
 @click.option(
@@ -60,6 +66,8 @@ def percentile(
     from dampen.applications.percentile import percentile as release_percentile
 
     options["release"] = options.pop("wanted")
+    several = [part.strip() for part in options["p"].split(",")]
+    options["p"] = several if len(several) > 1 else several[0]
     if label is not None and options["release"] == "value":
         raise ParameterError("Expected --label only where a label is released, not a value.")
 
@@ -80,7 +88,7 @@ def percentile(
         columns = table.read(kinds)
         labels = None if label is None else list(columns[label])
         answer = ask(columns[column], labels, None)
-    show_release(answer, till, as_json=as_json)
+    show_release(answer, till, as_json=as_json, names=("p", several))
 
 
 @click.command(

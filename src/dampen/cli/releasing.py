@@ -1,7 +1,7 @@
 """What every releasing command shares: its options, and how its answer is shown."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -33,8 +33,17 @@ def release_options(command: F) -> F:
     return command
 
 
-def show_release(release: "Release", till: Till, *, as_json: bool) -> None:
-    """Prints an answer and the public facts about it."""
+def show_release(
+    release: "Release",
+    till: Till,
+    *,
+    as_json: bool,
+    names: tuple[str, Sequence[Any]] | None = None,
+) -> None:
+    """Prints an answer and the public facts about it.
+
+    Several answers are ranked, or carry the `names`: a heading and one name each.
+    """
     if as_json:
         print_json(json.loads(release.to_json()) | till.facts())
         return
@@ -46,7 +55,8 @@ def show_release(release: "Release", till: Till, *, as_json: bool) -> None:
     if budget := till.facts().get("budget"):
         facts["budget"] = f"{budget['name']}, {budget['left']} of {budget['total']} left"
     if isinstance(release.answer, list):
-        print_table(["rank", "answer"], enumerate(release.answer, start=1))
+        heading, each = names or ("rank", range(1, len(release.answer) + 1))
+        print_table([heading, "answer"], zip(each, release.answer, strict=True))
         print_facts(facts)
     else:
         print_facts({"answer": release.answer} | facts)

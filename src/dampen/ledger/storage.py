@@ -10,7 +10,6 @@ import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TypeVar
@@ -107,10 +106,9 @@ def read(path: Path, query: Callable[[Connection], T]) -> T:
 
 def library_version() -> str:
     """The version of dampen that writes the row."""
-    try:
-        return version("dampen")
-    except PackageNotFoundError:
-        return "unknown"
+    from dampen import __version__
+
+    return __version__
 
 
 def _initialise(path: Path) -> None:
