@@ -26,16 +26,14 @@ def complain(text: str, word: str = "dampen", colour: str = "red") -> None:
     click.echo(f"{click.style(word + ':', fg=colour, bold=True)} {line}", err=True, color=_colour())
 
 
-def print_table(
-    columns: Sequence[str], rows: Iterable[Iterable[Any]], *, title: str | None = None
-) -> None:
+def print_table(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> None:
     """A table with a header; numbers to the right."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     listed = [list(row) for row in rows]
-    table = Table(box=SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for i, column in enumerate(columns):
         numeric = listed and all(isinstance(row[i], int | float) for row in listed)
         table.add_column(column, justify="right" if numeric else "left", overflow="fold")
