@@ -112,8 +112,7 @@ def egocentric_betweenness(
     Returns:
         An array indexed by node where the nodes are 0, 1, ..., n-1, else {label: value}.
 
-    >>> import dampen
-    >>> dampen.egocentric_betweenness(([0, 0, 0], [1, 2, 3]), n=5)
+    >>> egocentric_betweenness(([0, 0, 0], [1, 2, 3]), n=5)
     array([3., 0., 0., 0., 0.])
     """
     made = graph_of(graph, node_set(nodes, n))

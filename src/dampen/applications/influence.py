@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from dampen.epsilon import Epsilon
-from dampen.errors import warn_leak
+from dampen.errors import ParameterError, warn_leak
 from dampen.graphs import Graph, graph_of, load_graph, node_set
 from dampen.mechanisms import Mechanism, named
 from dampen.problems.influence import Delta, InfluentialNode, Metric
@@ -56,15 +56,15 @@ def top_k(
         budget: where to charge ε.
         source: of random bits.
 
-    >>> import dampen, networkx
-    >>> dampen.top_k(networkx.les_miserables_graph(), k=1, epsilon="10").answer
+    >>> import networkx
+    >>> top_k(networkx.les_miserables_graph(), k=1, epsilon="10").answer
     ['Valjean']
     """
     known, load = _opened(graph, node_set(nodes, n))
     chosen = named(mechanism or ("joint" if delta == "degree" else "ld"))
     problem = InfluentialNode(nodes=known, max_degree=max_degree, metric=metric, delta=delta)
     if chosen.noise is Noise.LAPLACE and metric == "betweenness":
-        problem = problem.with_cap_degree(JOINT_STRETCH)
+        problem = _for_joint_release(problem)
     shown = {"nodes": len(known), "max_degree": problem.max_degree, "metric": _name(metric)}
     return release(
         problem,
@@ -77,6 +77,15 @@ def top_k(
         source=source,
         parameters=shown | ({"delta": delta} if metric == "betweenness" else {}) | _k(k),
     )
+
+
+def _for_joint_release(problem: InfluentialNode) -> InfluentialNode:
+    if problem.delta != "degree":
+        raise ParameterError(
+            f"Expected delta 'degree' for a joint release, got {problem.delta!r}: with codegrees "
+            "one edge can move any number of scores."
+        )
+    return problem.with_cap_degree(JOINT_STRETCH)
 
 
 def _opened(
