@@ -1,4 +1,4 @@
-"""scikit-learn for real: its own checks, pipelines, searches, DataFrames."""
+"""scikit-learn for real: its own checks, pipelines, searches, DataFrames, pickles."""
 
 import pickle
 
@@ -27,3 +27,98 @@ SEEDED = InsecureSource(5, allow_release=True)
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+class Account:
+    """A budget that remembers its charges."""
+
+    def __init__(self):
+        self.charges = []
+
+    def charge(self, epsilon, /, *, query, mechanism, neighbours):
+        self.charges.append((epsilon, query, mechanism, str(neighbours)))
+
+
+def people(rows=600):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(15, 95, rows),
+            "job": rng.choice(["none", "farm", "office"], rows),
+            "hours": rng.uniform(0, 60, rows),
+        }
+    )
+    rich = (frame["age"] > 40) & (frame["job"] == "office")
+    return frame, np.where(rich, "rich", "poor")
+
+
+PUBLIC = {
+    "domains": {
+        "age": bins(15, 95, 8),
+        "job": ["none", "farm", "office"],
+        "hours": bins(0, 60, 3),
+    },
+    "classes": ["poor", "rich"],
+    "max_rows": 1000,
+}
+
+
+def test_frames_arrays_and_polars_give_the_same_tree():
+    frame, y = people()
+    tree = TreeClassifier("20", source=SEEDED, **PUBLIC)
+    expected = tree.fit(frame, y).predict(frame)
+    assert (expected == y).mean() > 0.95
+    assert tree.feature_names_in_.tolist() == ["age", "job", "hours"]
+    other = clone(tree).fit(pl.from_pandas(frame), y)
+    assert (other.predict(pl.from_pandas(frame)) == expected).all()
+    positions = clone(tree).set_params(domains=list(PUBLIC["domains"].values()))
+    array = frame.to_numpy(dtype=object)
+    assert (positions.fit(array, y).predict(array) == expected).all()
+
+
+def test_scores_probabilities_and_pickles():
+    frame, y = people()
+    tree = TreeClassifier("20", leaves="noisy-counts", **PUBLIC).fit(frame, y)
+    probability = tree.predict_proba(frame)
+    np.testing.assert_allclose(probability.sum(axis=1), 1)
+    assert (tree.classes_[probability.argmax(axis=1)] == tree.predict(frame)).all()
+    assert ((probability > 0) & (probability < 1)).any()
+    assert tree.score(frame, y) > 0.9
+    again = pickle.loads(pickle.dumps(tree))
+    assert (again.predict(frame) == tree.predict(frame)).all()
+    assert again.report() == tree.report()
+
+
+def test_pipelines_and_searches_charge_every_fit():
+    frame, y = people(200)
+    account = Account()
+    tree = TreeClassifier("5", max_depth=2, budget=account, **PUBLIC)
+    steps = make_pipeline(FunctionTransformer(lambda X: X), tree)
+    assert len(cross_val_score(steps, frame, y, cv=3)) == 3
+    assert len(account.charges) == 3
+    search = GridSearchCV(tree, {"criterion": ["max", "gini"]}, cv=2).fit(frame, y)
+    assert search.best_params_["criterion"] in {"max", "gini"}
+    assert len(account.charges) == 3 + 2 * 2 + 1
+    assert {float(epsilon) for epsilon, *_ in account.charges} == {5.0}
+
+
+def test_clones_share_the_budget_and_nothing_fitted():
+    frame, y = people(100)
+    account = Account()
+    tree = TreeClassifier("1", budget=account, **PUBLIC).fit(frame, y)
+    other = clone(tree)
+    assert other.budget is account
+    assert not hasattr(other, "tree_")
+    assert other.get_params()["domains"] == PUBLIC["domains"]
+
+
+def test_a_seeded_source_gives_equal_trees_and_says_that_it_is_insecure():
+    frame, y = people(300)
+    trees = [TreeClassifier("0.5", max_depth=3, source=SEEDED, **PUBLIC) for _ in range(2)]
+    reports = [tree.fit(frame, y).report() for tree in trees]
+    assert reports[0] == reports[1]
+    assert "NOT SECURE" in reports[0]
+    other = InsecureSource(6, allow_release=True)
+    assert TreeClassifier("0.5", max_depth=3, source=other, **PUBLIC).fit(
+        frame, y
+    ).report() not in (reports)

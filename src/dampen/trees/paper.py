@@ -19,7 +19,7 @@ N / (t |C|) < sqrt(2) / ε'.
 from typing import Any
 
 from dampen.epsilon import Epsilon
-from dampen.errors import ParameterError, did_you_mean
+from dampen.errors import ParameterError
 from dampen.trees.classifier import TreeClassifier
 
 ALGORITHMS: dict[str, dict[str, Any]] = {
@@ -45,8 +45,7 @@ def paper_tree(algorithm: str, epsilon: Epsilon, max_depth: int, **public: Any) 
     'sld'
     """
     if algorithm not in ALGORITHMS:
-        hint = did_you_mean(algorithm, ALGORITHMS)
-        raise ParameterError(f"Expected one of {', '.join(ALGORITHMS)}, got {algorithm!r}.{hint}")
+        raise ParameterError(f"Expected one of {', '.join(ALGORITHMS)}, got {algorithm!r}.")
     template: dict[str, Any] = {
         "criterion": "information-gain",
         "branching": "multiway",

@@ -1,0 +1,235 @@
+"""Growing: tables by one pass, routes, and the tree that a huge ε must give."""
+
+import itertools
+import math
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+from dampen.mechanisms import PF, named, probabilities
+from dampen.problems.splits import split_selection
+from dampen.sampling import InsecureSource
+from dampen.selection import Selection
+from dampen.sensitivity import constant
+from dampen.trees.candidates import candidates_of
+from dampen.trees.encoding import Bins, Categories
+from dampen.trees.growing import Rows, grow
+from dampen.trees.plan import Plan, checked_shares, default_depth
+from dampen.universes import Universe
+
+DOMAINS = [Bins([0, 1, 2, 3, 4]), Categories("abc"), Categories((0, 1)), Categories((0,))]
+
+
+def coded_rows(n=500, classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    codes = np.column_stack([rng.integers(0, len(d), n) for d in DOMAINS]).astype(np.int16)
+    label = (codes[:, 0] + 2 * codes[:, 2] + (rng.random(n) < 0.2)) % classes
+    return codes, label.astype(np.int64)
+
+
+def plan_of(depth, epsilon="1000000", shares=None, **changes):
+    settings = {
+        "mechanism": named("pf"), "criterion": "gini", "branching": "binary",
+        "stopping": False, "leaves": "pf", "one_sided": True,
+    } | changes  # fmt: skip
+    given = checked_shares(shares, depth, stopping=settings["stopping"])
+    return Plan(Fraction(epsilon), 1000, depth, given, **settings)
+
+
+def source(seed=0):
+    return InsecureSource(seed)
+
+
+def side_of(candidates, r, codes):
+    """Which child every row goes to, straight from the definition of a candidate."""
+    a = candidates.attribute[r]
+    branches = candidates.branches(r)
+    return np.array([next(k for k, b in enumerate(branches) if c in b) for c in codes[:, a]])
+
+
+@pytest.mark.parametrize("branching", ["binary", "multiway"])
+def test_candidates_are_all_splits_that_tell_rows_apart(branching):
+    candidates = candidates_of(DOMAINS, branching)
+    sizes = [len(b) for b in map(candidates.branches, range(len(candidates)))]
+    if branching == "multiway":
+        assert sizes == [4, 3, 2, 1]
+    else:  # three cuts, three categories, one for two values, none for a single one
+        assert np.bincount(candidates.attribute, minlength=4).tolist() == [3, 3, 1, 0]
+        assert set(sizes) == {2}
+    everything = np.ones(int(candidates.first[-1]), dtype=bool)
+    possible = candidates.possible(everything)
+    assert possible.sum() == (3 if branching == "multiway" else 7)
+    everything[1:4] = False  # only the first value of the first attribute is left
+    assert not candidates.possible(everything)[candidates.attribute == 0].any()
+
+
+def test_tables_of_a_level_against_counting():
+    codes, classes = coded_rows()
+    rows = Rows(codes, classes, 3)
+    rows.move(np.array([1]), np.array([0]), np.array([0, 1, 2]), 3)
+    candidates = candidates_of(DOMAINS, "binary")
+    base = rows.tables([2, 0], candidates.first)
+    two_way = candidates.tables(base)
+    assert rows.class_counts().sum() == len(codes)
+    for place, node in enumerate([2, 0]):
+        inside = codes[:, 1] == node
+        for a, code in itertools.product(range(4), range(4)):
+            if code < len(DOMAINS[a]):
+                expected = np.bincount(classes[inside & (codes[:, a] == code)], minlength=3)
+                assert (base[place, candidates.first[a] + code] == expected).all()
+        for r in range(len(candidates)):
+            side = side_of(candidates, r, codes[inside])
+            for k in (0, 1):
+                expected = np.bincount(classes[inside][side == k], minlength=3)
+                assert (two_way[place, r, k] == expected).all()
+
+
+def greedy(codes, classes, plan, candidates, allowed, level=0):
+    """The non-private twin: recursive, from definitions, one node at a time."""
+    counts = np.bincount(classes, minlength=3)
+    possible = np.flatnonzero(candidates.possible(allowed))
+    if level == plan.depth or len(possible) == 0:
+        return int(counts.argmax())
+    gains = []
+    for r in possible:
+        side = side_of(candidates, r, codes)
+        cells = np.array(
+            [np.bincount(classes[side == k], minlength=3) for k in range(side.max(initial=0) + 1)]
+        )
+        criterion = plan.criterion_at(level)
+        starts = np.array([0, len(cells)])
+        gains.append(split_selection(cells, starts, plan.max_rows, criterion).utility[0])
+    best = int(possible[int(np.argmax(gains))])
+    side, a = side_of(candidates, best, codes), candidates.attribute[best]
+    children = []
+    for k, branch in enumerate(candidates.branches(best)):
+        child = allowed.copy()
+        child[candidates.first[a] : candidates.first[a + 1]] = False
+        mine = candidates.first[a] + np.array(branch)
+        child[mine] = allowed[mine]
+        subset = side == k
+        children.append(greedy(codes[subset], classes[subset], plan, candidates, child, level + 1))
+    return int(a), candidates.branches(best), children
+
+
+def walk(tree, row):
+    while isinstance(tree, tuple):
+        a, branches, children = tree
+        tree = children[next(k for k, b in enumerate(branches) if row[a] in b)]
+    return tree
+
+
+@pytest.mark.parametrize("criterion", ["gini", "max", "information-gain", "gini-max"])
+@pytest.mark.parametrize("branching", ["binary", "multiway"])
+def test_a_huge_epsilon_gives_the_greedy_tree(criterion, branching):
+    """Where the data decides, permute-and-flip at ε = 10^6 does not; ties are left out."""
+    codes, classes = coded_rows()
+    plan = plan_of(2, criterion=criterion, branching=branching)
+    tree = grow(plan, DOMAINS, 3, Rows(codes, classes, 3), source=source())
+    candidates = candidates_of(DOMAINS, branching)
+    allowed = np.ones(int(candidates.first[-1]), dtype=bool)
+    expected = greedy(codes, classes, plan, candidates, allowed)
+    got = tree.label[tree.apply(codes)]
+    assert (got == [walk(expected, row) for row in codes]).all()
+    assert tree.attribute[0] == expected[0]
+
+
+@pytest.mark.parametrize("mechanism", ["em", "ld", "sld", "ld-pf", "sld-pf", "sulq"])
+def test_every_mechanism_finds_the_attribute_that_decides(mechanism):
+    codes, _ = coded_rows()
+    classes = codes[:, 2].astype(np.int64)
+    chosen = "sulq" if mechanism == "sulq" else named(mechanism)
+    plan = plan_of(1, criterion="information-gain", mechanism=chosen)
+    tree = grow(plan, DOMAINS, 2, Rows(codes, classes, 2), source=source())
+    assert tree.attribute[0] == 2
+    assert (tree.label[tree.apply(codes)] == classes).all()
+
+
+def test_empty_nodes_are_grown_like_any_others():
+    """The shape of a tree without stopping is public: it tells nothing about the rows."""
+    codes, classes = coded_rows(4)
+    for rows in (Rows(codes, classes, 3), Rows(codes[:0], classes[:0], 3)):
+        tree = grow(plan_of(3), DOMAINS, 3, rows, source=source())
+        assert (np.bincount(tree.level) == [1, 2, 4, 8]).all()
+        assert ((tree.label >= 0) == (tree.attribute < 0)).all()
+
+
+def test_used_up_attributes_end_a_branch_with_all_its_budget():
+    domains = [Categories((0, 1))]
+    rows = Rows(np.array([[0], [1], [1]]), np.array([0, 1, 1]), 2)
+    plan = plan_of(4)
+    tree = grow(plan, domains, 2, rows, source=source())
+    assert tree.level.max() == 1
+    assert plan.leaf_epsilon(1) == plan.epsilon * Fraction(4, 5)
+
+
+def test_the_stop_rule_ends_small_nodes():
+    codes, classes = coded_rows(500)
+    plan = plan_of(3, epsilon="1", stopping=True, leaves="noisy-counts", branching="multiway")
+    tree = grow(plan, DOMAINS, 3, Rows(codes, classes, 3), source=source())
+    # 500 rows are below sqrt(2) / (1/8) * 4 * 3 = 136 only after a split.
+    assert tree.level.max() in {1, 2}
+    assert tree.counts.shape == (len(tree.label), 3)
+
+
+def test_shares_add_up_exactly():
+    for depth, stopping in itertools.product(range(7), (False, True)):
+        plan = plan_of(depth, epsilon="1/3", stopping=stopping)
+        assert sum(c.epsilon for c in plan.charges()) == Fraction(1, 3)
+        spent = [plan.count_epsilon(i) + plan.query_epsilon(i) for i in range(depth)]
+        for level in range(depth + 1):
+            leaf = plan.count_epsilon(level) + plan.leaf_epsilon(level)
+            assert sum(spent[:level], leaf) <= Fraction(1, 3)
+    plan = plan_of(2, epsilon="1", shares=["0.5", "0.2", "0.3"])
+    assert [c.epsilon for c in plan.charges()] == [Fraction(1, 2), Fraction(1, 5), Fraction(3, 10)]
+
+
+def test_depth_grows_with_epsilon_and_rows():
+    depths = [default_depth(Fraction(e), 30_000, 180, 2) for e in ("0.001", "0.01", "0.1", "1")]
+    assert depths == sorted(depths)
+    assert depths[1:] == [2, 3, 5]
+    assert default_depth(Fraction(1), 10, 180, 2) == 0
+
+
+@cache
+def leaf_probabilities(counts, epsilon):
+    leaf = Selection(counts, constant(1), one_sided=True, exact=True)
+    return probabilities(leaf, epsilon, PF)
+
+
+def tree_probabilities(rows, plan, candidates):
+    """The distribution of all trees of depth 1, from the probabilities of each selection."""
+    codes = np.array([r[:-1] for r in rows], dtype=np.int64).reshape(-1, 2)
+    classes = np.array([r[-1] for r in rows], dtype=np.int64)
+    table = candidates.tables(Rows(codes, classes, 2).tables([0], candidates.first))[0]
+    starts = np.arange(0, 2 * len(candidates) + 1, 2)
+    node = split_selection(table.reshape(-1, 2), starts, plan.max_rows, plan.criterion_at(0))
+    split = probabilities(node, plan.query_epsilon(0), plan.mechanism)
+    result = []
+    for r in range(len(candidates)):
+        leaf = [leaf_probabilities(tuple(c.tolist()), plan.leaf_epsilon(1)) for c in table[r]]
+        result += [split[r] * p * q for p in leaf[0] for q in leaf[1]]
+    return result
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "criterion"),
+    [("pf", "max"), ("pf", "gini"), ("em", "information-gain"), ("sld", "information-gain")],
+)
+def test_privacy_loss_of_a_whole_tree(mechanism, criterion):
+    """Split and leaves together, over all tables with at most three rows: at most ε."""
+    domains = [Categories((0, 1)), Categories("abc")]
+    candidates = candidates_of(domains, "binary")
+    every = Universe.add_remove_row(
+        list(itertools.product(range(2), range(3), range(2))), max_rows=3
+    )
+    plan = plan_of(1, epsilon="2", mechanism=named(mechanism), criterion=criterion)
+    log_p = np.log([tree_probabilities(x, plan, candidates) for x in every.databases])
+    np.testing.assert_allclose(np.exp(log_p).sum(axis=1), 1)
+    left, right = every.neighbours.T
+    loss = np.abs(log_p[left] - log_p[right]).max()
+    assert loss <= 2 + 1e-9
+    assert loss > 0.3
+    assert math.isfinite(loss)

@@ -1,0 +1,96 @@
+"""Text, picture and JSON of a released tree."""
+
+import json
+
+import numpy as np
+import pytest
+
+from dampen.errors import ParameterError
+from dampen.trees import TreeClassifier, bins
+
+PUBLIC = {
+    "domains": {"colour": ["red", "green", "blue"], "size": bins(0, 8, 4)},
+    "classes": ["no", "yes"],
+    "max_rows": 500,
+}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        {"colour": ["red", "green", "blue", "red"] * 100, "size": np.arange(400) % 8}
+    )
+    y = np.where((frame["colour"] == "red") & (frame["size"] >= 4), "yes", "no")
+    return TreeClassifier("100", max_depth=2, **PUBLIC).fit(frame, y), frame
+
+
+def test_the_report_tells_budget_and_tree(fitted):
+    tree, _ = fitted
+    text = tree.report()
+    assert "epsilon 100 for adding or removing one row, at most 500 rows" in text
+    assert "level  0  split        40  (0.4 of epsilon)" in text
+    assert "level  2  leaf         20  (0.2 of epsilon)" in text
+    assert "colour: red" in text
+    assert "size: >= 4 -> yes" in text
+    assert "colour: not red" in text
+
+
+def test_a_tree_of_depth_zero_is_one_class():
+    tree = TreeClassifier("100", max_depth=0, **{**PUBLIC, "domains": [3, 4]})
+    tree.fit([[0, 1]] * 20, ["yes"] * 20)
+    assert tree.report().endswith("always -> yes")
+    assert tree.predict([[2, 2]]).tolist() == ["yes"]
+
+
+def test_json_keeps_everything_that_prediction_needs(fitted):
+    tree, frame = fitted
+    text = tree.to_json()
+    again = TreeClassifier.from_json(text)
+    assert again.to_json() == text
+    assert again.report() == tree.report()
+    assert (again.predict(frame) == tree.predict(frame)).all()
+    assert again.plan_ == tree.plan_
+    assert json.loads(text)["plan"]["shares"] == ["2/5", "2/5", "1/5"]
+    again.set_params(domains=PUBLIC["domains"], classes=PUBLIC["classes"])
+    assert again.fit(frame, tree.predict(frame)).plan_ == tree.plan_
+
+
+def test_json_of_noisy_counts():
+    rows = np.column_stack([np.arange(90) % 3, np.arange(90) % 4])
+    tree = TreeClassifier(
+        "50", leaves="noisy-counts", domains=[3, 4], classes=[0, 1], max_rows=90
+    ).fit(rows, rows[:, 0] % 2)
+    again = TreeClassifier.from_json(tree.to_json())
+    np.testing.assert_array_equal(again.predict_proba(rows), tree.predict_proba(rows))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"format": 99}'])
+def test_other_text_is_refused(text):
+    with pytest.raises(ParameterError, match=r"JSON of a tree|format"):
+        TreeClassifier.from_json(text)
+
+
+def test_the_picture_shows_every_node(fitted):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    tree, _ = fitted
+    ax = tree.plot()
+    words = [t.get_text() for t in ax.texts]
+    assert words.count("yes") + words.count("no") == 4
+    assert "colour" in words
+    assert ">= 4" in words
+    assert tree.plot(ax) is ax
+    plt.close(ax.figure)
+
+
+def test_a_tree_too_wide_to_draw_is_refused():
+    tree = TreeClassifier(
+        "1", max_depth=2, branching="multiway", domains=[30, 30], classes=[0, 1], max_rows=9
+    ).fit([[0, 0]], [0])
+    with pytest.raises(ParameterError, match="leaves to draw"):
+        tree.plot()
