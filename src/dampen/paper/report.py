@@ -6,6 +6,7 @@ from pathlib import Path
 
 from dampen.paper import claims, drawing, figures, journal, page, runner, studies
 from dampen.paper.claims import Finding, Tables, Verdict
+from dampen.paper.claims.influence import table_1
 from dampen.paper.figures import values
 from dampen.paper.study import Study, Value, number
 
@@ -36,9 +37,8 @@ def write(folder: Path, target: Path, *, quick: bool = False) -> list[Finding]:
     tables = load(folder)
     findings = claims.evaluate(tables)
     sections = [_section(s, tables[s.name], folder, findings) for s in _shown(tables)]
-    body = "\n".join(
-        [_header(findings, quick), _claims(findings), *sections, _footer(folder, quick)]
-    )
+    header = _header(findings, _shown(tables), quick)
+    body = "\n".join([header, _claims(findings), *sections, _footer(folder, quick)])
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(page.document("Local dampening, re-run", body), encoding="utf-8")
     return findings
@@ -71,11 +71,12 @@ def _shown(tables: Tables) -> list[Study]:
     return [study for study in studies.ALL if tables.get(study.name)]
 
 
-def _header(findings: Sequence[Finding], quick: bool) -> str:
+def _header(findings: Sequence[Finding], shown: Sequence[Study], quick: bool) -> str:
     tiles = [
         f'<div class="tile"><b class="{_KIND[v]}">{len(_with(findings, v))}</b>{v}</div>'
         for v in Verdict
     ]
+    links = "".join(f'<li><a href="#{s.name}">{escape(s.title)}</a></li>' for s in shown)
     note = (
         '<p class="note"><b>Quick run.</b> These are small bundled data, to show that everything '
         "works; claims about the paper's data need <code>dampen paper run</code>.</p>"
@@ -87,7 +88,7 @@ def _header(findings: Sequence[Finding], quick: bool) -> str:
         "<p>Every figure and table of <i>Local Dampening: Differential Privacy for Non-numeric "
         "Queries via Local Sensitivity</i> (Farias et al.), computed again with corrected "
         "sensitivity functions and exact sampling, beside controls that the paper lacks.</p>"
-        f'{note}<div class="tiles">{"".join(tiles)}</div></header>'
+        f'{note}<div class="tiles">{"".join(tiles)}</div><nav><ul>{links}</ul></nav></header>'
     )
 
 
@@ -120,10 +121,11 @@ def _section(
     content = journal.csv_path(folder, study).read_text(encoding="utf-8")
     numbers = page.table(*_pivot(rows))
     opened = "" if drawn else " open"
+    beside = page.table(*table_1(rows)) if study.name == "privatesql" and table_1(rows)[1] else ""
     return (
         f'<section id="{study.name}"><h2>{escape(study.title)}</h2>'
         f'<p class="where">{escape(study.figure)}</p><p>{escape(study.about)}</p>'
-        f"{page.legend(methods) if methods else ''}{shown}<p>{marks}</p>"
+        f"{page.legend(methods) if methods else ''}{shown}{beside}<p>{marks}</p>"
         f"<details{opened}><summary>Numbers</summary>"
         f"<p>{page.download(f'{study.name}.csv', content)}</p>{numbers}</details></section>"
     )

@@ -1,7 +1,7 @@
 """All studies, in the order of the paper."""
 
 from dampen.errors import ParameterError, did_you_mean
-from dampen.paper import beta, correlation, examples, percentiles, privatesql, topk, trees
+from dampen.paper import beta, correlation, examples, percentiles, privatesql, roots, topk, trees
 from dampen.paper.study import Study
 
 ALL: tuple[Study, ...] = (
@@ -12,6 +12,7 @@ ALL: tuple[Study, ...] = (
     topk.STUDY,
     privatesql.STUDY,
     trees.STUDY,
+    roots.STUDY,
 )
 
 

@@ -213,6 +213,22 @@ def _means(rows: Rows, dataset: str, method: str) -> tuple[list[float], list[flo
     return means, errors
 
 
+def table_1(rows: Rows) -> tuple[list[str], list[list[Value]]]:
+    """Table 1 of the paper beside what was measured, one line per graph and ε."""
+    header = ["graph", "ε", "SLD, paper", "SLD", "PSQL, paper", "PSQL elastic", "PSQL", "degree"]
+    lines: list[list[Value]] = []
+    for dataset in GRAPHS:
+        if not where(rows, dataset=dataset):
+            continue
+        shown = ("sld", "private-sql-flex", "private-sql", "degree")
+        sld, elastic, derived, degree = (_means(rows, dataset, m)[0] for m in shown)
+        for i, epsilon in enumerate(TABLE_EPSILONS):
+            printed, sql = (TABLE_1[m][dataset][i] for m in ("sld", "private-sql-flex"))
+            numbers = (printed, sld[i], sql, elastic[i], derived[i], degree[i])
+            lines.append([dataset, epsilon, *numbers])
+    return header, lines
+
+
 def _better_than_sql(rows: Rows) -> Judgement:
     gaps = []
     for dataset in GRAPHS:

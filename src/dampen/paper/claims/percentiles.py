@@ -38,7 +38,9 @@ def _income(rows: Rows) -> Judgement:
     measured = " / ".join(f"{value:.1f} %" for value in found)
     if max(found) <= 3 + TOLERANCE:
         return Judgement(
-            measured, Verdict.CONFIRMED, "Small everywhere: δ is close to Λ on these counts."
+            measured,
+            Verdict.CONFIRMED,
+            "A point above the stated bound at most; δ is close to Λ here.",
         )
     return Judgement(measured, Verdict.NOT_CONFIRMED, "The reduction is larger than stated.")
 
