@@ -189,8 +189,8 @@ def _table(method: str, dataset: str) -> Callable[[Rows], Judgement]:
 
 _WHY = {
     "sld": "More than three standard errors from the paper, whose samples are not known",
-    "private-sql-flex": "Noise of this size leaves a random order, whose accuracy is .04; the "
-    "paper's values above that need less noise than ε/n per view and its sensitivity give",
+    "private-sql-flex": "The noise leaves a random order, whose accuracy is .04; with ε/n per "
+    "view and this sensitivity we do not reach the paper's values above that",
 }
 
 
