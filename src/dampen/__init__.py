@@ -23,13 +23,24 @@ from dampen.selection import Neighbours, Problem, Selection
 if TYPE_CHECKING:
     from dampen import testing
     from dampen.applications.frequency import most_frequent
+    from dampen.applications.influence import top_k
+    from dampen.applications.percentile import percentile
+    from dampen.graphs import egocentric_betweenness
+    from dampen.ledger import Ledger
+    from dampen.trees import TreeClassifier, bins
 
 __version__ = "0.1.0"
 
 # Names whose modules import more than numpy: loaded when first used.
 _LAZY = {
+    "Ledger": "dampen.ledger",
+    "TreeClassifier": "dampen.trees",
+    "bins": "dampen.trees",
+    "egocentric_betweenness": "dampen.graphs",
     "most_frequent": "dampen.applications.frequency",
+    "percentile": "dampen.applications.percentile",
     "testing": "dampen.testing",
+    "top_k": "dampen.applications.influence",
 }
 
 __all__ = [
@@ -37,6 +48,7 @@ __all__ = [
     "DampenError",
     "DataError",
     "InsecureSource",
+    "Ledger",
     "Mechanism",
     "Neighbours",
     "ParameterError",
@@ -44,16 +56,21 @@ __all__ = [
     "Problem",
     "Release",
     "Selection",
+    "TreeClassifier",
     "accuracy",
+    "bins",
+    "egocentric_betweenness",
     "errors",
     "mechanisms",
     "most_frequent",
+    "percentile",
     "probabilities",
     "release",
     "sampling",
     "select",
     "sensitivity",
     "testing",
+    "top_k",
 ]
 
 
