@@ -54,7 +54,7 @@ def draw(panel: Panel) -> "Figure":
 
     with rc_context(_STYLE):
         figure = Figure(figsize=(WIDTH, HEIGHT))
-        axes = figure.add_axes((0.125, 0.16, 0.63, 0.815))
+        axes = figure.add_axes((0.135, 0.16, 0.62, 0.815))
         _frame(axes, panel)
         for line in panel.lines:
             _plot(axes, line)
@@ -122,13 +122,23 @@ def _frame(axes: "Axes", panel: Panel) -> None:
     axes.grid(True, which="major", color=palette.GRID.light, linewidth=0.8)
     axes.set_axisbelow(True)
     axes.tick_params(which="both", length=0, labelsize=9.5)
-    plain = FuncFormatter(lambda value, _: f"{value:g}")
     for axis, is_log in ((axes.xaxis, panel.log_x), (axes.yaxis, panel.log_y)):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
         if is_log:
-            axis.set_major_formatter(plain)
             axis.set_minor_formatter(NullFormatter())
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
+
+
+def short(value: float) -> str:
+    """A number for an axis.
+
+    >>> short(0.001), short(5000), short(20_000), short(1.5e6)
+    ('0.001', '5000', '20k', '1.5M')
+    """
+    if abs(value) >= 1e6:
+        return f"{value / 1e6:g}M"
+    return f"{value / 1e3:g}k" if abs(value) >= 1e4 else f"{value:g}"
 
 
 def _plot(axes: "Axes", line: Line) -> None:

@@ -128,7 +128,8 @@ figure svg text { font-family: inherit; }
 table { border-collapse: collapse; width: 100%; font-size: .9rem; }
 caption { text-align: left; color: var(--muted); padding: .2rem 0; }
 th { text-align: left; border-bottom: 2px solid var(--grid); padding: 0; white-space: nowrap; }
-th button { all: unset; cursor: pointer; padding: .4rem .6rem; font-weight: 600; display: block; }
+th button { all: unset; cursor: pointer; padding: .4rem .6rem; font-weight: 600; display: block;
+  width: 100%; box-sizing: border-box; }
 th button:focus-visible { outline: 2px solid var(--link); border-radius: .2rem; }
 th[aria-sort=ascending] button::after { content: " \\2191"; }
 th[aria-sort=descending] button::after { content: " \\2193"; }

@@ -225,7 +225,7 @@ def table_1(rows: Rows) -> tuple[list[str], list[list[Value]]]:
         for i, epsilon in enumerate(TABLE_EPSILONS):
             printed, sql = (TABLE_1[m][dataset][i] for m in ("sld", "private-sql-flex"))
             numbers = (printed, sld[i], sql, elastic[i], derived[i], degree[i])
-            lines.append([dataset, epsilon, *numbers])
+            lines.append([dataset, epsilon, *(round(x, 2) for x in numbers)])
     return header, lines
 
 
