@@ -8,7 +8,8 @@ A crash, an interrupt or bad data after step 2 costs the charge and never gives 
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
@@ -132,13 +133,10 @@ class Paid:
         k: int | None = None,
         parameters: Mapping[str, Any] | None = None,
     ) -> Release:
-        """Looks at the data and draws; a parameter found wrong only now has cost the charge."""
-        try:
+        """Looks at the data and draws."""
+        with after_the_charge():
             selection = problem.selection(load())
             picked = select(selection, self.epsilon, self.mechanism, k, source=self.source)
-        except ParameterError as error:
-            told = f"{error} This showed only with the data, so the charge stands."
-            raise DataError(told) from None
         names = problem.candidates
         return Release(
             [names[i] for i in picked] if isinstance(picked, list) else names[picked],
@@ -148,6 +146,16 @@ class Paid:
             dict(parameters or {}),
             self.source.secure,
         )
+
+
+@contextmanager
+def after_the_charge() -> Iterator[None]:
+    """Where data is looked at: a parameter found wrong only here is a `DataError`."""
+    try:
+        yield
+    except ParameterError as error:
+        told = f"{error} This showed only with the data, so the charge stands."
+        raise DataError(told) from None
 
 
 def pay(

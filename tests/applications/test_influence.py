@@ -150,3 +150,21 @@ def test_joint_reaches_the_accuracy_of_the_paper_with_a_tenth_of_epsilon() -> No
     assert accuracy("0.05", "joint", None) > accuracy("0.5", "sld", degree) - 0.05
     assert accuracy("0.1", "joint", None) > 0.75
     assert accuracy("0.1", "sld", degree) < 0.2
+
+
+def test_nodes_taken_from_the_edges_are_read_after_the_charge(tmp_path: Path) -> None:
+    broken = tmp_path / "edges.txt"
+    broken.write_text("1 2\n3\n")  # the second line has no target: a look would find out
+    with pytest.warns(PrivacyLeakWarning, match="nodes"), pytest.raises(BudgetError):
+        top_k(broken, k=1, epsilon=1, budget=Recorder(limit=0))
+    spent = Recorder()
+    with pytest.warns(PrivacyLeakWarning), pytest.raises(DataError):
+        top_k(broken, k=1, epsilon=1, budget=spent)
+    assert len(spent.charges) == 1
+
+
+def test_too_few_nodes_found_in_the_edges_cost_the_charge(tmp_path: Path) -> None:
+    edges = tmp_path / "edges.txt"
+    edges.write_text("x y\n")
+    with pytest.warns(PrivacyLeakWarning), pytest.raises(DataError, match="the charge stands"):
+        top_k(edges, k=3, epsilon=1)

@@ -8,7 +8,7 @@ from dampen.epsilon import Epsilon
 from dampen.errors import warn_leak
 from dampen.mechanisms import Mechanism, check_k
 from dampen.problems.frequency import MostFrequent
-from dampen.releases import Budget, Release, pay
+from dampen.releases import Budget, Release, after_the_charge, pay
 from dampen.sampling import Source
 
 
@@ -49,7 +49,8 @@ def most_frequent(
         budget=budget,
         source=source,
     )
-    rows = list(values)
-    problem = public or MostFrequent(list(dict.fromkeys(rows)))
+    with after_the_charge():
+        rows = list(values)
+        problem = public or MostFrequent(list(dict.fromkeys(rows)))
     parameters = {"categories": len(problem.candidates)} | ({} if k is None else {"k": k})
     return paid.release(problem, lambda: rows, k=k, parameters=parameters)

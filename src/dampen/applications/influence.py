@@ -5,10 +5,10 @@ from typing import Any
 
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
-from dampen.graphs import Graph, graph_of, load_graph, node_set
-from dampen.mechanisms import Mechanism, named
+from dampen.graphs import LARGEST_N, Graph, graph_of, load_graph, node_set
+from dampen.mechanisms import Mechanism, check_k, named
 from dampen.problems.influence import Delta, InfluentialNode, Metric
-from dampen.releases import Budget, Release, release
+from dampen.releases import Budget, Release, after_the_charge, pay
 from dampen.sampling import Noise, Source
 from dampen.sources.edges import open_edges
 
@@ -60,23 +60,33 @@ def top_k(
     >>> top_k(networkx.les_miserables_graph(), k=1, epsilon="10").answer
     ['Valjean']
     """
-    known, load = _opened(graph, node_set(nodes, n))
     chosen = named(mechanism or ("joint" if delta == "degree" else "ld"))
-    problem = InfluentialNode(nodes=known, max_degree=max_degree, metric=metric, delta=delta)
-    if chosen.noise is Noise.LAPLACE and metric == "betweenness":
-        problem = _for_joint_release(problem)
-    shown = {"nodes": len(known), "max_degree": problem.max_degree, "metric": _name(metric)}
-    return release(
-        problem,
-        load,
+    joint = chosen.noise is Noise.LAPLACE and metric == "betweenness"
+
+    def problem_on(nodes: Sequence[Hashable]) -> InfluentialNode:
+        made = InfluentialNode(nodes=nodes, max_degree=max_degree, metric=metric, delta=delta)
+        return _for_joint_release(made) if joint else made
+
+    known, load = _opened(graph, node_set(nodes, n))
+    problem = problem_on(range(LARGEST_N) if known is None else known)
+    check_k(k, len(problem.candidates))
+    if known is None:
+        warn_leak("nodes", "Pass nodes= or n=, the public node set.")
+    paid = pay(
+        problem.neighbours,
         query="top-k",
         epsilon=epsilon,
         mechanism=chosen,
-        k=k,
         budget=budget,
         source=source,
-        parameters=shown | ({"delta": delta} if metric == "betweenness" else {}) | _k(k),
     )
+    with after_the_charge():
+        made = load()
+        if known is None:
+            problem = problem_on(made.nodes)
+    shown = {"nodes": problem.n, "max_degree": problem.max_degree, "metric": _name(metric)}
+    shown |= ({"delta": delta} if metric == "betweenness" else {}) | ({} if k is None else {"k": k})
+    return paid.release(problem, lambda: made, k=k, parameters=shown)
 
 
 def _for_joint_release(problem: InfluentialNode) -> InfluentialNode:
@@ -90,23 +100,15 @@ def _for_joint_release(problem: InfluentialNode) -> InfluentialNode:
 
 def _opened(
     graph: Any, nodes: Sequence[Hashable] | None
-) -> tuple[Sequence[Hashable], Callable[[], Graph]]:
-    """The public nodes, and how to read the rest; only a bare edge list is read at once."""
+) -> tuple[Sequence[Hashable] | None, Callable[[], Graph]]:
+    """The public nodes, where they are known without reading edges, and how to read the edges."""
     if isinstance(graph, Graph):
         given = graph.nodes if nodes is None else nodes
         return given, lambda: graph_of(graph, given)
     opened = open_edges(graph)
     known = opened.nodes if nodes is None else nodes
-    if known is None:
-        warn_leak("nodes", "Pass nodes= or n=, the public node set.", stacklevel=4)
-        read = load_graph(opened)
-        return read.nodes, lambda: read
     return known, lambda: load_graph(opened, known)
 
 
 def _name(metric: str | Metric) -> str:
     return metric if isinstance(metric, str) else type(metric).__name__
-
-
-def _k(k: int | None) -> dict[str, int]:
-    return {} if k is None else {"k": k}
