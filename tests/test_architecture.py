@@ -49,3 +49,17 @@ def test_every_public_name_exists() -> None:
     assert sorted(dampen.__all__) == dir(dampen)
     with pytest.raises(AttributeError):
         dampen.no_such_name  # noqa: B018
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    import dampen
+
+    reference = (ROOT / "docs" / "reference.md").read_text()
+    missing = [n for n in dampen.__all__ if not re.search(rf"\b{n}\b", reference)]
+    assert missing == []
+
+
+def test_every_link_in_the_documentation_leads_somewhere() -> None:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text()):
+            assert target.startswith("http") or (page.parent / target).exists(), (page.name, target)
