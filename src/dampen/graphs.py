@@ -21,7 +21,9 @@ from dampen.sources.edges import EdgeSource, as_labels, edge_source, numbered, o
 
 SMALL = 1 << 16
 """Graphs with less work than this, in squared degrees, are not worth a second thread."""
-CHUNKS = 512
+CHUNK = 1 << 18
+"""Work, in squared degrees, that a thread takes at a time: some milliseconds."""
+MOST_CHUNKS = 512
 LARGEST_N = 1 << 30
 
 Rows: TypeAlias = tuple[IntArray, NDArray[np.int32]]
@@ -209,7 +211,8 @@ def _for_all_nodes(
 
 def _ranges(cost: FloatArray) -> Iterator[tuple[int, int]]:
     """Ranges of nodes of about equal cost, from the costliest end."""
-    ends = np.searchsorted(cost, np.linspace(0, cost[-1], CHUNKS + 1)[1:-1], side="right")
+    chunks = min(int(cost[-1] / CHUNK) + 16, MOST_CHUNKS)
+    ends = np.searchsorted(cost, np.linspace(0, cost[-1], chunks + 1)[1:-1], side="right")
     cuts = np.unique(np.concatenate([[0], ends, [len(cost)]])).tolist()
     return iter(list(pairwise(cuts))[::-1])
 
