@@ -4,8 +4,9 @@
 
 For every graph: medians of 5, warm, of EBC of all nodes on all cores (reading excluded), of `A @ A`
 of scipy.sparse (int32), and of a plain count of all triangles; all in the same run, taken in turns,
-so that a busy machine is busy for all.  `--igraph N` adds igraph's betweenness, ego by ego, on the N
-largest nodes and on N random others, scaled up; `--naive` adds one run of plain wedge counting on one core.
+so that a busy machine is busy for all.  `--igraph N` adds igraph's betweenness, ego by ego, on the
+N largest nodes and on N random others, scaled up; `--naive` adds one run of plain wedge counting on
+one core.
 """
 
 import argparse
@@ -142,9 +143,8 @@ def measure(name: str, graph: Graph, sample: int, with_naive: bool) -> None:
     print(f"{text}, peak so far {peak:.0f} MB", flush=True)
     if sample:
         theirs = igraph_time(graph, sample)
-        print(
-            f"{'':22} igraph ego by ego {theirs:.0f} s (from a sample): {theirs / taken['ebc']:.0f}x"
-        )
+        ratio = theirs / taken["ebc"]
+        print(f"{'':22} igraph ego by ego {theirs:.0f} s (from a sample): {ratio:.0f}x")
     if with_naive:
         start = time.perf_counter()
         expected = naive(graph.first, graph.to)
