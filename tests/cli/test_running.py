@@ -8,10 +8,12 @@ import time
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
 from dampen.cli import COMMANDS, group
 from dampen.cli.running import run
+from dampen.ledger import Ledger
 
 CALL = [sys.executable, "-c", "from dampen.cli import main; main()"]
 HEAVY = ["numba", "matplotlib", "sklearn", "pyarrow", "pandas", "networkx", "rich", "scipy"]
@@ -140,3 +142,19 @@ def test_an_interrupt_after_the_charge_says_that_it_stands(dampen, place: Path) 
     _, err = child.communicate()
     assert child.returncode == 130
     assert err.strip() == "dampen: Interrupted. Budget 'b' was charged epsilon 0.5."
+
+
+@pytest.mark.slow
+def test_killed_commands_have_paid(dampen, place: Path) -> None:
+    dampen("budget", "create", "b", "--epsilon", "1000", "--neighbours", "add-remove-row")
+    asked = ["most-frequent", "visits.csv", "--column", "diagnosis", "--categories", "flu,cold"]
+    answers, moments = 0, np.random.default_rng(3).uniform(0.3, 1.5, 40)
+    for moment in moments:
+        child = subprocess.Popen(
+            [*CALL, *asked, "--epsilon", "1", "--budget", "b", "--json"], stdout=subprocess.PIPE
+        )
+        time.sleep(moment)
+        child.kill()
+        answers += b"answer" in child.communicate()[0]
+        assert answers <= len(Ledger(place / "ledger.sqlite3").history("b"))
+    assert dampen(*asked, "--epsilon", "1", "--budget", "b").code == 0
