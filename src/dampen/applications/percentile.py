@@ -7,15 +7,17 @@ from typing import Any, Literal, cast
 from dampen.epsilon import Epsilon, exact
 from dampen.errors import ParameterError, did_you_mean
 from dampen.mechanisms import Mechanism, named, select
-from dampen.problems.percentile import Delta, Percent, PercentileLabel, as_fraction
+from dampen.problems.columns import finite_range
+from dampen.problems.percentile import NEAR, Delta, Percent, PercentileLabel, as_fraction
 from dampen.problems.percentile_value import PercentileValue
 from dampen.releases import Budget, Release, open_source
 from dampen.releases import release as release_one
-from dampen.sampling import Source
+from dampen.sampling import Noise, Source
+from dampen.scores import Dampened
 from dampen.selection import Neighbours
 
 Kind = Literal["label", "value"]
-DEFAULT_MECHANISM = {"label": "ld-pf", "value": "pf"}
+KINDS = ("label", "value")
 
 
 def percentile(
@@ -50,9 +52,10 @@ def percentile(
             point of the public grid.  No private mechanism can name a record well when others are
             much like it (see `docs/percentile.md`); if you want a number, take the value.
         step: distance of the grid's points, for values.
-        mechanism: for labels "ld-pf" by default, for values "pf".
-        delta: for labels and SLD, the sensitivity function: "simple" costs one sort, "exact" is the
-            local sensitivity itself and costs O(n) time for every distance up to about n/2.
+        mechanism: for values "pf" by default; for labels local dampening with permute-and-flip, of
+            the utility lowered by the range (`label_mechanism`).
+        delta: for labels and a mechanism of your choice: "simple" is a sensitivity function that
+            costs one sort; "exact", the local sensitivity itself, costs SLD O(n²) time.
         budget: where to charge ε; None charges nothing.
         source: of random bits; the operating system's by default.
 
@@ -62,24 +65,40 @@ def percentile(
     40
     """
     _check_kind(release)
-    chosen = named(mechanism or DEFAULT_MECHANISM[release])
     n = _size(values)
     public: dict[str, Any] = {"n": n, "p": p, "lower": lower, "upper": upper, "release": release}
     if release == "label":
         _check_label_arguments(p, step)
         label = PercentileLabel(
-            n=n, p=cast("Percent", p), upper=upper, lower=lower, delta=delta, labels=_names(labels)
+            n=n,
+            p=cast("Percent", p),
+            upper=upper,
+            lower=lower,
+            delta=delta if mechanism else "exact",
+            horizon=None if mechanism else NEAR,
+            labels=_names(labels),
         )
+        chosen = named(mechanism or label_mechanism(lower, upper))
         ask = partial(release_one, label, query="percentile-label", parameters=public)
     else:
         points = _check_value_arguments(p, step, labels)
+        public["step"] = step
         grid = [
             PercentileValue(n=n, p=q, upper=upper, lower=lower, step=cast("float", step))
             for q in points
         ]
-        public["step"] = step
+        chosen = named(mechanism or "pf")
         ask = partial(_several, grid, many=not _is_one(p), parameters=public)
     return ask(lambda: values, epsilon=epsilon, mechanism=chosen, budget=budget, source=source)
+
+
+def label_mechanism(lower: float, upper: float) -> Mechanism:
+    """The default for labels: permute-and-flip on D of the utility lowered by the range.
+
+    Sound because the shift is public; `benchmarks/percentile_default.py` measures it.
+    """
+    low, high = finite_range(lower, upper)
+    return Mechanism("ld-pf-range", Dampened(shift=high - low), Noise.EXPONENTIAL)
 
 
 def _several(
@@ -112,8 +131,8 @@ def _several(
 
 
 def _check_kind(release: str) -> None:
-    if release not in DEFAULT_MECHANISM:
-        hint = did_you_mean(str(release), DEFAULT_MECHANISM)
+    if release not in KINDS:
+        hint = did_you_mean(str(release), KINDS)
         raise ParameterError(f"Expected release='label' or release='value', got {release!r}.{hint}")
 
 

@@ -22,7 +22,7 @@ intervals of t-1 changes.  Most of these are below others; what is left is, with
     LS(x, t, r) = max of  z_{k-2+t},  Λ - z_{k+1-t},  z_{k-1+t} - v,  v - z_{k-t},
                           min(v, z_{k-1+t} - (v - z_{k+t})+),
                           min(Λ-v, Λ - z_{k-t} - (z_{k-1-t} - v)+),
-                          z_k - z_{k-1},  z_{k+t} - max(z_{k-1}, v),  min(z_k, v) - z_{k-1-t}.
+             and, for t = 1, of  z_k - z_{k-1},  z_{k+1} - max(z_{k-1}, v),  min(z_k, v) - z_{k-2}.
 
 Both are exact, ties and the ends k = 1 and k = n included.  From t = min(k+1, n-k+2) on LS is Λ if
 n > 1, so this is the horizon, but for n = 1, where LS = 0 and the horizon 1: a public number.
@@ -31,7 +31,8 @@ n > 1, so this is the horizon, but for n = 1, where LS = 0 and the horizon 1: a 
 t = min(k, n-k+1) on.  Its sums over t need one sort.
 
 **Local dampening needs t = 0 only**, since g = |u| is among the terms: D = u / δ(x, 0, r), in
-[-1, 0].
+[-1, 0].  With the utility lowered by the public constant Λ, D spans more than that and tells labels
+apart better; `dampen.percentile` does so by default.
 
 Where this differs from the paper: its algorithm Candidates misses the maximum, so that SLD with it
 is not private; its LS at distance 0 is too large in the main text, in the appendix a sign is wrong.
@@ -49,13 +50,17 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from dampen import sensitivity
 from dampen.errors import ParameterError
 from dampen.problems.columns import clipped, finite_range
-from dampen.selection import FloatArray, IntArray, Neighbours, Selection
+from dampen.selection import FloatArray, IntArray, Neighbours, Selection, Sensitivity
 
 Percent: TypeAlias = str | int | float | Fraction | Decimal
 Delta: TypeAlias = Literal["exact", "simple"]
 
+NEAR = 6
+"""LD with a shift of at most Λ looks at distances below this: |u - shift| <= 2Λ, and LS is at least
+Λ/3 at distance 1 and Λ/2 from distance 2 on, so that b(6) >= 2Λ."""
 BLOCK = 1 << 13
 """Passes over many labels work on pieces that stay in the processor's cache."""
 KERNEL_FROM = 1 << 19
@@ -73,6 +78,8 @@ class PercentileLabel:
         lower: public lower end.
         delta: "exact" is LS itself, at O(n) time for every distance; "simple" is a little larger
             from distance 1 on, and its sums over all distances cost one sort.  Only SLD sees it.
+        horizon: a public distance from which on δ is Λ in any case; None means where LS is certain
+            to be.  6 is enough for LD with a shift of at most Λ, and makes it fast (`NEAR`).
         labels: one public name per value, in the order of the values; None means 0..n-1.
     """
 
@@ -81,6 +88,7 @@ class PercentileLabel:
     upper: float
     lower: float = 0.0
     delta: Delta = "exact"
+    horizon: int | None = None
     labels: Sequence[Hashable] | None = None
     neighbours = Neighbours.REPLACE_ONE
 
@@ -89,6 +97,8 @@ class PercentileLabel:
         finite_range(self.lower, self.upper)
         if self.delta not in ("exact", "simple"):
             raise ParameterError(f"Expected delta='exact' or delta='simple', got {self.delta!r}.")
+        if self.horizon is not None and self.horizon < 0:
+            raise ParameterError(f"Expected horizon >= 0, got horizon={self.horizon}.")
         if self.labels is not None:
             _check_labels(self.labels, self.n)
 
@@ -107,9 +117,10 @@ class PercentileLabel:
             v -= lower
         column = Column(v, rank(self.p, self.n), upper - lower)
         form = Exact if self.delta == "exact" else Simple
-        return Selection(
-            column.utility(), form(column, slice(0, self.n)), column.bound, utility_range=1.0
-        )
+        delta: Sensitivity = form(column, slice(0, self.n))
+        if self.horizon is not None:
+            delta = sensitivity.bounded(delta, column.bound, self.horizon)
+        return Selection(column.utility(), delta, column.bound, utility_range=1.0)
 
 
 def rank(p: Percent, n: int) -> int:
@@ -146,7 +157,7 @@ class Column:
     @cached_property
     def ordered(self) -> FloatArray:
         """x_(0) = 0, the n values in order, x_(n+1) = Λ."""
-        return np.concatenate([[0.0], self.values[self.order], [self.bound]])
+        return np.concatenate([[0.0], np.sort(self.values), [self.bound]])
 
     @cached_property
     def order(self) -> IntArray:
@@ -164,11 +175,11 @@ class Column:
         """For `Simple`: sums of B over 1..j for j < T; of the differences, for -T < ρ-k < T."""
         from dampen._kernels import percentile as kernel
 
-        k, T, x = self.k, min(self.k, self.n - self.k + 1), self.ordered
+        k, T, x = self.k, min(self.k, self.n - self.k + 1), self.values[self.order]
         # Every float from Λ/2 to Λ is a multiple of this.
         unit = float(np.ldexp(1.0, int(np.frexp(self.bound)[1]) - 54))
-        below = self.bound - x[k - T + 1 : k + 1][::-1]
-        common, own = kernel.exact_sums(x[k : k + T], below, unit)
+        below = self.bound - x[k - T : k][::-1]
+        common, own = kernel.exact_sums(x[k - 1 : k - 1 + T], below, unit)
         return common, own
 
     @cached_property
@@ -230,16 +241,17 @@ class Exact:
         k, bound = self.column.k, self.column.bound
         z = partial(_others, self.column.ordered, v)
         up, down = z(k - 1 + t), z(k - t)
-        delta = np.maximum(z(k - 2 + t), bound - z(k + 1 - t))
-        for term in (
+        terms = [
+            bound - z(k + 1 - t),
             up - v,
             v - down,
             np.minimum(v, up - np.maximum(v - z(k + t), 0)),
             np.minimum(bound - v, (bound - down) - np.maximum(z(k - 1 - t) - v, 0)),
-            z(k) - z(k - 1),
-            z(k + t) - np.maximum(z(k - 1), v),
-            np.minimum(z(k), v) - z(k - 1 - t),
-        ):
+        ]
+        if t == 1:
+            terms += [up - down, z(k + 1) - np.maximum(down, v), np.minimum(up, v) - z(k - 2)]
+        delta: FloatArray = z(k - 2 + t)
+        for term in terms:
             np.maximum(delta, term, out=delta)
         return delta
 
@@ -303,7 +315,9 @@ def _others(ordered: FloatArray, v: FloatArray, i: int | IntArray) -> FloatArray
     """z_i: the i-th smallest of the other values, for labels of value v, from the padded order."""
     last = len(ordered) - 1
     here, next_one = ordered[np.clip(i, 0, last)], ordered[np.clip(np.add(i, 1), 0, last)]
-    return np.where(here < v, here, next_one)
+    # Products with 0 and 1 are exact; numpy.where would branch, which random order makes slow.
+    passed = np.asarray(here < v, dtype=np.float64)
+    return passed * here + (1 - passed) * next_one
 
 
 def _in_blocks(f: Callable[[FloatArray], FloatArray], values: FloatArray) -> FloatArray:
