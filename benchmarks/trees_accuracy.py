@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -94,15 +94,36 @@ def accuracy(cell: Cell, folds: int) -> float:
     return float(np.mean(scores))
 
 
-def study(cells: list[Cell], folds: int, workers: int) -> dict[Cell, float]:
-    found: dict[Cell, float] = {}
+def study(cells: list[Cell], folds: int, workers: int, file: Path | None) -> dict[Cell, float]:
+    """All cells; those in the file are not computed again, and new ones are added to it."""
+    found = _read(file, cells) if file and file.exists() else {}
+    missing = [cell for cell in cells if cell not in found]
     with ProcessPoolExecutor(workers) as pool:
-        work = pool.map(accuracy, cells, itertools.repeat(folds), chunksize=4)
-        for i, (cell, value) in enumerate(zip(cells, work, strict=True), 1):
+        work = pool.map(accuracy, missing, itertools.repeat(folds), chunksize=4)
+        for i, (cell, value) in enumerate(zip(missing, work, strict=True), 1):
             found[cell] = value
+            if file:
+                _append(file, cell, value)
             if i % 100 == 0:
-                print(f"{i} of {len(cells)} cells", file=sys.stderr, flush=True)
+                print(f"{i} of {len(missing)} cells", file=sys.stderr, flush=True)
     return found
+
+
+def _read(file: Path, cells: list[Cell]) -> dict[Cell, float]:
+    wanted = set(cells)
+    with file.open(newline="") as lines:
+        rows = [row for row in csv.reader(lines) if row[0] != "table"]
+    found = {Cell(t, int(d), e, m, int(r)): float(a) for t, d, e, m, r, a in rows}
+    return {cell: value for cell, value in found.items() if cell in wanted}
+
+
+def _append(file: Path, cell: Cell, value: float) -> None:
+    new = not file.exists()
+    with file.open("a", newline="") as lines:
+        writer = csv.writer(lines)
+        if new:
+            writer.writerow(["table", "depth", "epsilon", "method", "repetition", "accuracy"])
+        writer.writerow([*astuple(cell), value])
 
 
 def interval(values: Iterable[float]) -> tuple[float, float]:
@@ -114,13 +135,18 @@ def interval(values: Iterable[float]) -> tuple[float, float]:
     return float(v.mean()), float(half)
 
 
+def _methods(found: dict[Cell, float]) -> list[str]:
+    measured = {cell.method for cell in found}
+    return [method for method in METHODS if method in measured]
+
+
 def print_tables(found: dict[Cell, float], repetitions: int) -> None:
     settings = sorted({(c.table, c.depth) for c in found})
     epsilons = [e for e in EPSILONS if any(c.epsilon == e for c in found)]
     for table, depth in settings:
         print(f"\n### {table}, depth {depth}\n\n| method | " + " | ".join(epsilons) + " |")
         print("|---|" + "---|" * len(epsilons))
-        for method in METHODS:
+        for method in _methods(found):
             cells = []
             for e in epsilons:
                 mean, half = interval(
@@ -161,26 +187,25 @@ def print_claims(found: dict[Cell, float], repetitions: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="2 repetitions of 5 folds, two ε")
-    parser.add_argument("--out", type=Path, help="a CSV file for all repetitions")
+    parser.add_argument(
+        "--out", type=Path, help="a CSV file of all repetitions; an old one is continued"
+    )
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS, metavar="METHOD")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
     repetitions, folds = (2, 5) if options.quick else (10, 10)
     epsilons = ("0.1", "1") if options.quick else EPSILONS
     cells = [
         Cell(t, d, e, m, r)
-        for t, d, e, m in itertools.product(("NLTCS", "ACS", "Adult"), DEPTHS, epsilons, METHODS)
+        for t, d, e, m in itertools.product(
+            ("NLTCS", "ACS", "Adult"), DEPTHS, epsilons, options.methods
+        )
         for r in range(repetitions)
     ]
-    found = study(cells, folds, options.workers)
-    if options.out:
-        with options.out.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(["table", "depth", "epsilon", "method", "repetition", "accuracy"])
-            writer.writerows(
-                (c.table, c.depth, c.epsilon, c.method, c.repetition, a) for c, a in found.items()
-            )
+    found = study(cells, folds, options.workers, options.out)
     print_tables(found, repetitions)
-    print_claims(found, repetitions)
+    if set(options.methods) == set(METHODS):
+        print_claims(found, repetitions)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ def fitted():
     frame = pd.DataFrame(
         {"colour": ["red", "green", "blue", "red"] * 100, "size": np.arange(400) % 8}
     )
-    y = np.where((frame["colour"] == "red") & (frame["size"] >= 4), "yes", "no")
+    y = np.where((frame["colour"] == "red") & (frame["size"] >= 2), "yes", "no")
     return TreeClassifier("100", max_depth=2, **PUBLIC).fit(frame, y), frame
 
 
@@ -30,10 +30,10 @@ def test_the_report_tells_budget_and_tree(fitted):
     tree, _ = fitted
     text = tree.report()
     assert "epsilon 100 for adding or removing one row, at most 500 rows" in text
-    assert "level  0  split        40  (0.4 of epsilon)" in text
-    assert "level  2  leaf         20  (0.2 of epsilon)" in text
+    assert "level  0  split      37.5  (0.375 of epsilon)" in text
+    assert "level  2  leaf         25  (0.25 of epsilon)" in text
     assert "colour: red" in text
-    assert "size: >= 4 -> yes" in text
+    assert "size: >= 2 -> yes" in text
     assert "colour: not red" in text
 
 
@@ -52,7 +52,7 @@ def test_json_keeps_everything_that_prediction_needs(fitted):
     assert again.report() == tree.report()
     assert (again.predict(frame) == tree.predict(frame)).all()
     assert again.plan_ == tree.plan_
-    assert json.loads(text)["plan"]["shares"] == ["2/5", "2/5", "1/5"]
+    assert json.loads(text)["plan"]["shares"] == ["3/8", "3/8", "1/4"]
     again.set_params(domains=PUBLIC["domains"], classes=PUBLIC["classes"])
     assert again.fit(frame, tree.predict(frame)).plan_ == tree.plan_
 
@@ -83,7 +83,7 @@ def test_the_picture_shows_every_node(fitted):
     words = [t.get_text() for t in ax.texts]
     assert words.count("yes") + words.count("no") == 4
     assert "colour" in words
-    assert ">= 4" in words
+    assert ">= 2" in words
     assert tree.plot(ax) is ax
     plt.close(ax.figure)
 

@@ -22,7 +22,6 @@ Branching: TypeAlias = Literal["binary", "multiway"]
 Leaves: TypeAlias = Literal["pf", "noisy-counts"]
 
 SULQ: Literal["sulq"] = "sulq"
-LEAF_SHARE = Fraction(1, 5)
 MOST_NODES = 2**20
 DEEPEST = 16
 
@@ -167,21 +166,22 @@ def check_size(sizes: Sequence[int], depth: int, branching: Branching, *, stoppi
 def default_depth(epsilon: Fraction, max_rows: int, candidates: int, branches: float) -> int:
     """A depth from public sizes alone.
 
-    A split has to tell signals of N / 2^depth rows from noise of about ln(candidates) / ε.  The
-    slope 0.4 was fitted to Adult, where it gives 2, 3, 5 for ε = 0.01, 0.1, 1; nodes with more
-    than two branches use rows up faster.
+    A split has to tell signals of a node's rows from noise of about ln(candidates) / ε.  Slope and
+    offset were fitted to Adult, where they give depth 1, 2, 3, 5 for ε = 0.01, 0.03, 0.1, 1; nodes
+    with more than two branches use rows up faster.
     """
     check_max_rows(max_rows)
     signal = float(epsilon) * max_rows / math.log(1 + max(candidates, 2))
-    levels = 0.4 * (math.log2(max(signal, 1.0)) - 1) / math.log2(max(branches, 2.0))
+    levels = 0.6 * (math.log2(max(signal, 1.0)) - 4.6) / math.log2(max(branches, 2.0))
     return min(max(0, round(levels)), DEEPEST)
 
 
 def _split_shares(depth: int) -> tuple[Fraction, ...]:
-    """A leaf needs little: a fifth; the levels of splits share the rest equally."""
+    """The leaves get 1 / (depth + 2), the levels of splits share the rest equally."""
     if depth == 0:
         return (Fraction(1),)
-    return (*[(1 - LEAF_SHARE) / depth] * depth, LEAF_SHARE)
+    leaf = Fraction(1, depth + 2)
+    return (*[(1 - leaf) / depth] * depth, leaf)
 
 
 def _equal_shares(depth: int) -> tuple[Fraction, ...]:
