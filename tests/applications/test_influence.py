@@ -15,6 +15,7 @@ from dampen.applications.influence import top_k
 from dampen.errors import BudgetError, DataError, ParameterError, PrivacyLeakWarning
 from dampen.graphs import betweenness, graph_of
 from dampen.mechanisms import MECHANISMS, Mechanism
+from dampen.problems.influence import Degree
 from dampen.sampling import InsecureSource, Noise
 from dampen.scores import Dampened
 from dampen.selection import Neighbours
@@ -42,13 +43,29 @@ def spider(legs: int = 60) -> nx.Graph:
     return nx.relabel_nodes(graph, str)
 
 
-@pytest.mark.parametrize("mechanism", [None, *(m.name for m in MECHANISMS)])
-def test_every_mechanism_finds_obvious_hubs(mechanism: str | None) -> None:
+@pytest.mark.parametrize("mechanism", [m.name for m in MECHANISMS])
+def test_every_mechanism_finds_obvious_hubs(mechanism: str) -> None:
     release = top_k(spider(), k=2, epsilon="5000", mechanism=mechanism)
     assert release.answer == ["0", "other"]
     assert release.epsilon == 5000
-    assert release.mechanism == (mechanism or "joint")
+    assert release.mechanism == mechanism
     assert release.neighbours is Neighbours.ADD_REMOVE_EDGE
+
+
+@pytest.mark.parametrize("metric", ["betweenness", "degree"])
+def test_the_default_is_the_joint_release_but_for_one_or_two_nodes(metric: str) -> None:
+    for k, mechanism in {None: "pf", 1: "pf", 2: "pf", 3: "joint", 9: "joint"}.items():
+        release = top_k(spider(), k=k, epsilon="5000", metric=metric)
+        assert release.mechanism == mechanism
+        assert release.parameters["metric"] == metric
+        stands_in = metric == "betweenness" and mechanism == "pf"
+        assert release.parameters.get("ranked_by") == ("degree" if stands_in else None)
+    assert top_k(spider(), k=3, epsilon="9", delta="codegree").mechanism == "ld-pf"
+
+
+def test_a_metric_of_your_own_is_dampened_by_default() -> None:
+    assert top_k(spider(), k=2, epsilon="5000", metric=Degree()).answer == ["0", "other"]
+    assert top_k(spider(), k=2, epsilon="1", metric=Degree()).parameters["metric"] == "Degree"
 
 
 @pytest.mark.parametrize("delta", ["degree", "codegree"])
@@ -89,7 +106,7 @@ def test_the_charge_comes_after_parameters_and_before_data(tmp_path: Path) -> No
     with pytest.raises(DataError, match="max_degree"):
         top_k(spider(), k=1, epsilon="0.25", max_degree=3, budget=budget)
     assert [charge[0] for charge in budget.charges] == [Fraction(1, 2), Fraction(1, 4)]
-    assert budget.charges[0][1:] == ("top-k", "joint", Neighbours.ADD_REMOVE_EDGE)
+    assert budget.charges[0][1:] == ("top-k", "pf", Neighbours.ADD_REMOVE_EDGE)
 
 
 def test_a_refused_charge_reads_no_edges(tmp_path: Path) -> None:
@@ -112,12 +129,12 @@ def test_nodes_taken_from_edges_are_warned_of(tmp_path: Path) -> None:
 
 
 def test_a_release_shows_public_facts_only() -> None:
-    release = top_k(spider(), k=2, epsilon="1")
+    release = top_k(spider(), k=3, epsilon="1")
     assert release.parameters == {
-        "nodes": 91, "max_degree": 90, "metric": "betweenness", "delta": "degree", "k": 2,
+        "nodes": 91, "max_degree": 90, "metric": "betweenness", "delta": "degree", "k": 3,
     }  # fmt: skip
     assert json.loads(release.to_json())["parameters"] == release.parameters
-    empty = top_k(nx.empty_graph(91), k=2, epsilon="1")
+    empty = top_k(nx.empty_graph(91), k=3, epsilon="1")
     assert empty.parameters == release.parameters
 
 

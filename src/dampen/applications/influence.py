@@ -34,10 +34,11 @@ def top_k(
 
     Guarantee: ε-DP under adding or removing one edge, for all k nodes together.
 
-    The default mechanism is `joint`, whatever k is: shifted local dampening with Laplace noise,
-    once for all nodes.  It was the most accurate sound method on the three graphs of the paper (see
-    docs/influence.md), and it ranks by the degree, with EBC in the last decimals: so does SLD, and
-    no method that weighs EBC itself more found the nodes of largest EBC as well at equal ε.
+    The default is what found most of the nodes of largest EBC on the graphs of the paper (see
+    docs/influence.md), and it ranks by the degree, as the paper's SLD does in all but the last
+    decimals.  From k = 3 on it is `joint`: shifted local dampening with Laplace noise, once for all
+    nodes.  For one or two nodes it is permute-and-flip on the degree itself, which is one-sided;
+    the release then says `ranked_by` degree.
 
     Args:
         graph: a networkx or igraph graph, a sparse matrix, a pair (src, dst) of arrays, a DataFrame
@@ -51,7 +52,7 @@ def top_k(
         n: short for the nodes 0, 1, ..., n-1.
         max_degree: a public bound on all degrees; n - 1 if left out, which is usually better.
         metric: "betweenness" (egocentric), "degree", or a `dampen.problems.influence.Metric`.
-        mechanism: a name such as "sld" (as in the paper), or a `Mechanism`.
+        mechanism: a name such as "sld" (as in the paper), or a `Mechanism`; None for the best one.
         delta: the sensitivity function of betweenness: "degree" or "codegree".
         budget: where to charge ε.
         source: of random bits.
@@ -60,11 +61,14 @@ def top_k(
     >>> top_k(networkx.les_miserables_graph(), k=1, epsilon="10").answer
     ['Valjean']
     """
-    chosen = named(mechanism or ("joint" if delta == "degree" else "ld"))
+    ranked_by, default = _most_accurate(metric, delta, k)
+    if mechanism is not None:
+        ranked_by = metric
+    chosen = named(default if mechanism is None else mechanism)
     joint = chosen.noise is Noise.LAPLACE and metric == "betweenness"
 
     def problem_on(nodes: Sequence[Hashable]) -> InfluentialNode:
-        made = InfluentialNode(nodes=nodes, max_degree=max_degree, metric=metric, delta=delta)
+        made = InfluentialNode(nodes=nodes, max_degree=max_degree, metric=ranked_by, delta=delta)
         return _for_joint_release(made) if joint else made
 
     known, load = _opened(graph, node_set(nodes, n))
@@ -84,9 +88,20 @@ def top_k(
         made = load()
         if known is None:
             problem = problem_on(made.nodes)
-    shown = {"nodes": problem.n, "max_degree": problem.max_degree, "metric": _name(metric)}
-    shown |= ({"delta": delta} if metric == "betweenness" else {}) | ({} if k is None else {"k": k})
-    return paid.release(problem, lambda: made, k=k, parameters=shown)
+    return paid.release(problem, lambda: made, k=k, parameters=_shown(problem, metric, k))
+
+
+def _most_accurate(metric: str | Metric, delta: Delta, k: int | None) -> tuple[str | Metric, str]:
+    """What to rank by and how: the most accurate sound method, of theory and of measurement.
+
+    Noise on the degree: exponential of scale k/ε for permute-and-flip (one-sided), Laplace of scale
+    2/ε for the joint release, which is the wider one for k <= 2.
+    """
+    if metric not in ("betweenness", "degree") or delta != "degree":
+        return metric, "ld-pf"
+    if k is None or k in (1, 2):
+        return "degree", "pf"
+    return metric, "joint"
 
 
 def _for_joint_release(problem: InfluentialNode) -> InfluentialNode:
@@ -110,5 +125,16 @@ def _opened(
     return known, lambda: load_graph(opened, known)
 
 
-def _name(metric: str | Metric) -> str:
-    return metric if isinstance(metric, str) else type(metric).__name__
+def _shown(problem: InfluentialNode, metric: str | Metric, k: int | None) -> dict[str, Any]:
+    """Public facts only: what was asked, and what stood in for it."""
+    asked = metric if isinstance(metric, str) else type(metric).__name__
+    facts: dict[str, Any] = {
+        "nodes": problem.n,
+        "max_degree": problem.max_degree,
+        "metric": asked,
+    }
+    if problem.metric == "betweenness":
+        facts["delta"] = problem.delta
+    elif problem.metric != metric:
+        facts["ranked_by"] = problem.metric
+    return facts | ({} if k is None else {"k": k})
