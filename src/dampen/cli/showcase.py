@@ -13,10 +13,10 @@ import numpy as np
 from dampen import accuracy
 from dampen.applications.influence import JOINT_STRETCH, top_k
 from dampen.applications.percentile import percentile
-from dampen.cli.studies import Method, found_shares
+from dampen.cli.studies import Method, found_shares, percentile_methods
 from dampen.mechanisms import named
 from dampen.problems.influence import InfluentialNode
-from dampen.problems.percentile import PercentileLabel, rank
+from dampen.problems.percentile import rank
 from dampen.sampling import InsecureSource
 from dampen.trees import TreeClassifier, bins, paper_tree
 
@@ -77,12 +77,13 @@ def tumours() -> Scene:
     upper, p = 30.0, 90
     k = rank(p, len(radius))
     true = int(np.argsort(radius, kind="stable")[k - 1])
-    s = PercentileLabel(n=len(radius), p=p, upper=upper).selection(radius)
-    common: dict[str, Any] = {"p": p, "upper": upper, "epsilon": "5"}
+    methods = list(percentile_methods(radius, {"p": p, "upper": upper, "lower": 0.0}))
+    compared = {DAMPEN: methods[-1], EXPONENTIAL: methods[0]}
+    common: dict[str, Any] = {"p": p, "upper": upper, "epsilon": "10"}
     value = percentile(radius, release="value", step=0.1, source=_seed(1), **common).answer
     named_ones = [
         [percentile(radius, mechanism=name, source=_seed(i), **common).answer for i in range(5)]
-        for name in ("ld-pf", "em")
+        for name in (None, "em")
     ]
     rows: list[list[Any]] = [
         ["the value there", float(radius[true]), float(value), "-"],
@@ -91,14 +92,14 @@ def tumours() -> Scene:
     ]
     epsilons = (0.5, 1.0, 2.0, 5.0, 10.0)
     return Scene(
-        title=f"The {p}th percentile of the radius of {len(radius)} tumours, in mm, ε = 5",
+        title=f"The {p}th percentile of the radius of {len(radius)} tumours, in mm, ε = 10",
         columns=["", "true", DAMPEN, EXPONENTIAL],
         rows=rows,
         measure="expected error of the released tumour's radius, mm",
         larger_is_better=False,
         curves={
-            name: {e: accuracy.expected_error(s, e, mechanism) for e in epsilons}
-            for name, mechanism in ((DAMPEN, "ld-pf"), (EXPONENTIAL, "em"))
+            name: {e: accuracy.expected_error(m.selection, e, m.mechanism) for e in epsilons}
+            for name, m in compared.items()
         },
         remark="One tumour's radius is protected. To name a tumour is hard for every private "
         "method, its value is not: ask for what you need.",

@@ -78,7 +78,7 @@ def compare(
 def _compare_percentile(
     file: Path, column: str, epsilons: "list[Fraction]", options: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    from dampen.problems.percentile import PercentileLabel, rank
+    from dampen.problems.percentile import rank
 
     if options["upper"] is None:
         raise ParameterError("Expected --upper with --column.")
@@ -86,19 +86,28 @@ def _compare_percentile(
     table = open_table(file)
     table.require_numbers(column)
     values = table.read({column: "numbers"})[column]
-    problem = PercentileLabel(
-        n=len(values),
-        p=options["p"],
-        upper=options["upper"],
-        lower=options["lower"],
-        delta="simple",
-    )
-    names = ("em", "pf", "ld", "ld-pf", "sld", "sld-pf")
-    found = accuracy.compare(problem.selection(values), epsilons, names)
-    lines: dict[str, dict[str, Any]] = {name: {"expected error": name} for name in names}
-    for each in found:
-        lines[each.mechanism][f"ε = {decimal_text(each.epsilon)}"] = each.expected_error
-    return list(lines.values())
+    lines = []
+    for name, s, mechanism in percentile_methods(values, options):
+        errors = {
+            f"ε = {decimal_text(epsilon)}": accuracy.expected_error(s, epsilon, mechanism)
+            for epsilon in epsilons
+        }
+        lines.append({"expected error": name} | errors)
+    return lines
+
+
+def percentile_methods(values: FloatArray, options: dict[str, Any]) -> Iterator[Method]:
+    """What competes for labels: the paper's mechanisms, permute-and-flip, and the default."""
+    from dampen.applications.percentile import label_mechanism
+    from dampen.problems.percentile import NEAR, PercentileLabel
+
+    public = {name: options[name] for name in ("p", "upper", "lower")} | {"n": len(values)}
+    paper = PercentileLabel(**public, delta="simple").selection(values)
+    for name in ("em", "pf", "ld", "ld-pf", "sld", "sld-pf"):
+        yield Method(name, paper, named(name))
+    ours = PercentileLabel(**public, delta="exact", horizon=NEAR).selection(values)
+    default = label_mechanism(options["lower"], options["upper"])
+    yield Method(f"{default.name} (default)", ours, default)
 
 
 def _compare_top_k(
