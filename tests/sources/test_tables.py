@@ -1,5 +1,6 @@
 """Tables from files: every dialect gives the same columns; nothing is quoted when it fails."""
 
+import csv
 import gzip
 import io
 from pathlib import Path
@@ -8,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from dampen.errors import DataError, ParameterError
 from dampen.sources.tables import open_table
@@ -173,3 +176,28 @@ def test_a_torn_gzip_is_a_data_error(tmp_path: Path) -> None:
     path.write_bytes(content[: len(content) // 2])
     with pytest.raises(DataError, match=r"to its end|header"):
         open_table(path).read({"a": "numbers"})
+
+
+cells = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=6)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    rows=st.lists(st.tuples(cells, st.floats(-1e9, 1e9)), max_size=6),
+    separator=st.sampled_from(",;\t"),
+    newline=st.sampled_from(["\n", "\r\n"]),
+)
+def test_what_the_csv_module_writes_is_read_back(
+    tmp_path_factory: pytest.TempPathFactory,
+    rows: list[tuple[str, float]],
+    separator: str,
+    newline: str,
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "twin.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        dialect = {"lineterminator": newline, "quoting": csv.QUOTE_NONNUMERIC}
+        writer = csv.writer(file, delimiter=separator, **dialect)
+        writer.writerows([("name", "value"), *rows])
+    columns = open_table(path).read({"name": "text", "value": "numbers"})
+    assert columns["name"].tolist() == [name for name, _ in rows]
+    assert columns["value"].tolist() == [value for _, value in rows]
