@@ -117,8 +117,13 @@ def test_labels_come_back_unchanged(tmp_path: Path) -> None:
         (tmp_path / "edges").write_text("".join(f"{a}{separator}{b}\n" for a, b in pairs), "utf-8")
         assert list(neighbours(tmp_path / "edges")) == ["Ann Lee", "Bö", "007"]
     assert neighbours(nx.Graph([((0, 1), (2, 3))])) == {(0, 1): {(2, 3)}, (2, 3): {(0, 1)}}
-    large = [2**63 - 2, 5]
-    assert neighbours((large[:1], large[1:]), large) == {large[0]: {5}, 5: {large[0]}}
+    for large in (2**63 - 2, 2**64 - 1, 2**80):
+        assert neighbours(([large], [5]), [large, 5]) == {large: {5}, 5: {large}}
+    unsigned = np.array([2**64 - 1], dtype=np.uint64), np.array([2**53 + 1], dtype=np.uint64)
+    assert list(neighbours(unsigned, [2**64 - 1, 2**53 + 1])) == [2**64 - 1, 2**53 + 1]
+    with pytest.raises(DataError):
+        graph_of(unsigned, [2**64 - 1, 2**53])
+    assert neighbours(([np.int32(1)], [np.int64(0)]), range(2)) == {0: {1}, 1: {0}}
     assert neighbours(pl.DataFrame({"a": ["x"], "b": ["y"]})) == {"x": {"y"}, "y": {"x"}}
     assert neighbours(igraph.Graph.TupleList([("x", "y")])) == {"x": {"y"}, "y": {"x"}}
 

@@ -83,9 +83,9 @@ def as_labels(values: Any) -> Labels:
     array = values if isinstance(values, np.ndarray) else _array_of_objects(values)
     if array.ndim != 1:
         raise DataError("Expected the ends of edges in one dimension.")
-    if array.dtype.kind == "O" and all(type(label) is int for label in array):
+    if array.dtype.kind == "u" or (array.dtype.kind == "O" and all(map(_is_integer, array))):
         array = _integers(array)
-    if array.dtype.kind == "f" and len(array) == 0:
+    if len(array) == 0:
         array = array.astype(np.int64)
     if array.dtype.kind == "f" or any(_is_missing(label) for label in _objects_in(array)):
         raise DataError(
@@ -235,10 +235,14 @@ def _array_of_objects(values: Iterable[Any]) -> Labels:
 
 
 def _integers(array: Labels) -> Labels:
-    try:
-        return array.astype(np.int64)
-    except OverflowError:
-        return array
+    """Signed integers of 64 bits where they fit: numpy compares others with them as floats."""
+    if len(array) and array.max() > np.iinfo(np.int64).max:
+        return array.astype(object)
+    return array.astype(np.int64)
+
+
+def _is_integer(label: Any) -> bool:
+    return isinstance(label, int | np.integer) and not isinstance(label, bool)
 
 
 def _objects_in(array: Labels) -> Iterable[Any]:
