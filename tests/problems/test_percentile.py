@@ -221,9 +221,18 @@ def test_public_parameters_are_checked(wrong, says):
 
 @pytest.mark.parametrize(
     "values",
-    [[1, 2], [1, 2, float("nan")], [1, 2, None], ["1", "2", "3"], [True, False, True]]
-    + [[[1], [2], [3]], [1, 2, [3, 4]], np.array(["2020-01-01"] * 3, dtype="datetime64[D]")]
-    + [np.ma.masked_array([1.0, 2.0, 7777.0], mask=[0, 0, 1]), [1 + 2j, 1, 1]],
+    [
+        [1, 2],
+        [1, 2, float("nan")],
+        [1, 2, None],
+        ["1", "2", "3"],
+        [True, False, True],
+        [[1], [2], [3]],
+        [1, 2, [3, 4]],
+        [1 + 2j, 1, 1],
+        np.array(["2020-01-01"] * 3, dtype="datetime64[D]"),
+        np.ma.masked_array([1.0, 2.0, 7777.0], mask=[0, 0, 1]),
+    ],
 )
 def test_bad_data_is_an_error_that_quotes_nothing(values):
     with pytest.raises(DataError) as error:
