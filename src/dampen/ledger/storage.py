@@ -106,9 +106,12 @@ def read(path: Path, query: Callable[[Connection], T]) -> T:
 
 def library_version() -> str:
     """The version of dampen that writes the row."""
-    from dampen import __version__
+    from importlib.metadata import PackageNotFoundError, version
 
-    return __version__
+    try:
+        return version("dampen")
+    except PackageNotFoundError:  # run from its source, not installed
+        return "unknown"
 
 
 def _initialise(path: Path) -> None:
