@@ -245,6 +245,14 @@ def test_a_tree_from_file_to_predictions(dampen, place: Path) -> None:
     refused(dampen("predict", "tree.json", "new.csv"), "tree.json")
 
 
+def test_a_tree_that_cannot_be_written_is_not_lost(dampen, place: Path) -> None:
+    (place / "full").symlink_to("/dev/full")
+    done = dampen(*TREE, "-o", "full")
+    assert done.code == 1
+    assert json.loads(done.out)["features"] == ["age", "workclass"]
+    assert "The tree is on standard output." in done.err
+
+
 def test_a_drafted_schema_grows_a_tree(dampen, place: Path) -> None:
     drafted = dampen(*SCHEMA, "--target", "income", "-o", "drafted.toml")
     assert (drafted.code, drafted.err) == (0, "")

@@ -122,7 +122,6 @@ def test_missing_numbers_are_nan(tmp_path: Path) -> None:
         (b"\xff\xfe\x00\x01" * 100, "Expected CSV, TSV or Parquet"),
         (bytes(range(256)) * 400, "Expected CSV, TSV or Parquet"),
         (b"x" * 100_000, "Expected CSV, TSV or Parquet"),
-        (b"17,Ada\n18,Bob\n", "looks like data"),
         (b"PAR1 and nothing else", "not a whole Parquet file"),
         (b"\x1f\x8b\x08 and nothing else", "not a whole gzip file"),
         (b"PK\x03\x04\x14\x00\x06\x00", "Expected CSV, TSV or Parquet"),
@@ -136,6 +135,16 @@ def test_what_is_no_table_is_refused_before_reading(
     with pytest.raises(ParameterError, match=message) as caught:
         open_table(path)
     assert "Ada" not in str(caught.value)
+
+
+def test_a_file_without_a_header_is_not_quoted(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("17,Adam\n18,Bob\n")
+    with pytest.raises(ParameterError, match="looks like data") as caught:
+        open_table(path).require("Ada")
+    assert "Adam" not in str(caught.value)
+    path.write_text("name,2025,2026\nAda,1,2\n")
+    assert open_table(path).read({"2026": "numbers"})["2026"].tolist() == [2]
 
 
 def test_missing_file_and_directory(tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ def tree(
         model.fit(Attributes(rows), Classes(rows))
     model.feature_names_in_ = np.array(list(schema.columns), dtype=object)
     if output is not None:
-        output.write_text(model.to_json() + "\n", encoding="utf-8")
+        _write(model, output)
     if as_json:
         click.echo(model.to_json())
     else:
@@ -181,6 +181,15 @@ def _check_writable(output: Path | None) -> None:
     place = output if output.exists() else output.absolute().parent
     if output.is_dir() or not os.access(place, os.W_OK):
         raise ParameterError(f"Cannot write {output}.")
+
+
+def _write(model: "TreeClassifier", output: Path) -> None:
+    try:
+        output.write_text(model.to_json() + "\n", encoding="utf-8")
+    except OSError as error:
+        click.echo(model.to_json())  # it was paid for
+        why = f"Cannot write {output}: {error.strerror}. The tree is on standard output."
+        raise click.ClickException(why) from None
 
 
 def _classifier(

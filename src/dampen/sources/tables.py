@@ -49,10 +49,17 @@ class Table:
         """
         for name in names:
             if name not in self.columns:
-                hint = did_you_mean(name, self.columns)
-                raise ParameterError(f"Expected a column {name!r} in {self.path}.{hint}")
+                raise ParameterError(
+                    f"Expected a column {name!r} in {self.path}.{self._hint(name)}"
+                )
             if self.columns.count(name) > 1:
                 raise ParameterError(f"Expected one column {name!r} in {self.path}, got several.")
+
+    def _hint(self, name: str) -> str:
+        # The first line of a file without a header is private and must not be quoted.
+        if any(_is_number(column) for column in self.columns):
+            return " Its first line looks like data, not like the names of columns."
+        return did_you_mean(name, self.columns)
 
     def require_numbers(self, *names: str) -> None:
         """`require`, and for Parquet that the columns have a numeric type."""
@@ -140,7 +147,6 @@ def open_table(path: str | Path) -> Table:
     line = _header_line(path, compressed)
     separator = max(",;\t", key=_outside_quotes(line).count)
     columns = tuple(next(csv.reader([line], delimiter=separator)))
-    _check_header(path, columns)
     return Table(path, columns, "csv", separator, compressed)
 
 
@@ -188,14 +194,6 @@ def _header_line(path: Path, compressed: bool) -> str:
 
 def _outside_quotes(line: str) -> str:
     return "".join(line.split('"')[::2])
-
-
-def _check_header(path: Path, columns: tuple[str, ...]) -> None:
-    # A file without a header must not have its first row quoted as column names.
-    if any(_is_number(name) for name in columns):
-        raise ParameterError(
-            f"Expected a header with column names in the first line of {path}; it looks like data."
-        )
 
 
 def _is_number(text: str) -> bool:
