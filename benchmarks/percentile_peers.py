@@ -1,0 +1,94 @@
+"""Rank error of the value release against OpenDP and diffprivlib, at the same ε, range and grid.
+
+Needs an environment of its own, because diffprivlib 0.6.6 needs scikit-learn <= 1.8:
+
+    python -m venv peers
+    peers/bin/pip install diffprivlib==0.6.6 "opendp>=0.16,<0.17" "scikit-learn<=1.8"
+    peers/bin/pip install numpy pandas python-flint
+    PYTHONPATH=src peers/bin/python benchmarks/percentile_peers.py [--runs 400] [--data directory]
+
+The rank error of an answer g is the distance from k to [#{x<g}+1, #{x<=g}], in records.  All three
+are ε-DP for replacing one record: OpenDP with d_in = 2 and the size known, diffprivlib by its own
+statement.  With --data the hours per week of Adult, which have heavy ties, are added.
+"""
+
+import argparse
+import math
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import opendp.prelude as dp
+import pandas as pd
+from diffprivlib.tools import quantile
+
+from dampen import percentile
+from dampen.problems.percentile import rank
+
+dp.enable_features("contrib")
+Answer = Callable[[], float]
+
+
+def dampen_answer(x: np.ndarray, p: float, epsilon: float, upper: float, step: float) -> Answer:
+    return lambda: percentile(x, p, epsilon, upper, release="value", step=step).answer
+
+
+def opendp_answer(x: np.ndarray, p: float, epsilon: float, upper: float, step: float) -> Answer:
+    domain = dp.vector_domain(dp.atom_domain(T=float, nan=False), size=len(x))
+    grid = [float(g) for g in np.arange(round(upper / step) + 1) * step]
+
+    def make(scale: float) -> dp.Measurement:
+        return dp.m.make_private_quantile(
+            domain, dp.symmetric_distance(), dp.max_divergence(), grid, p / 100, scale
+        )
+
+    scale = dp.binary_search_param(make, d_in=2, d_out=epsilon, T=float)
+    measurement, values = make(scale), [float(v) for v in np.minimum(x, upper)]
+    return lambda: measurement(values)
+
+
+def diffprivlib_answer(x: np.ndarray, p: float, epsilon: float, upper: float) -> Answer:
+    return lambda: quantile(x, p / 100, epsilon=epsilon, bounds=(0, upper))
+
+
+def rank_error(x: np.ndarray, p: float, answer: float) -> float:
+    if math.isnan(answer):
+        return float("nan")
+    k = rank(p, len(x))
+    return max(0, int((x < answer).sum()) + 1 - k, k - int((x <= answer).sum()))
+
+
+def mean_error(x: np.ndarray, p: float, answer: Answer, runs: int) -> str:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        errors = np.array([rank_error(x, p, float(answer())) for _ in range(runs)])
+    return f"{errors.mean():8.2f} ± {errors.std() / math.sqrt(runs):5.2f}"
+
+
+def compare(name: str, x: np.ndarray, upper: float, step: float, runs: int) -> None:
+    for epsilon in (0.1, 1.0):
+        for p in (50, 90, 99):
+            ours = mean_error(x, p, dampen_answer(x, p, epsilon, upper, step), runs)
+            peer = mean_error(x, p, opendp_answer(x, p, epsilon, upper, step), runs)
+            other = mean_error(x, p, diffprivlib_answer(x, p, epsilon, upper), runs)
+            print(f"| {name} | {epsilon:g} | {p} | {ours} | {peer} | {other} |", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=400)
+    parser.add_argument("--data", type=Path)
+    arguments = parser.parse_args()
+    print("| data | ε | p | dampen | OpenDP | diffprivlib |\n|---|---|---|---|---|---|")
+    for n in (4096, 65536):
+        x = np.random.default_rng(n).lognormal(size=n)
+        compare(f"lognormal, {n}", x, 20.0, 0.01, arguments.runs)
+    if arguments.data:
+        table = pd.read_csv(arguments.data / "tables" / "adult.csv.gz")
+        hours = table["hours-per-week"].to_numpy(dtype=float)
+        compare(f"Adult hours, {len(hours)}", hours, 100.0, 1.0, arguments.runs)
+
+
+if __name__ == "__main__":
+    main()
