@@ -182,6 +182,14 @@ def test_directories_and_impossible_places(tmp_path: Path) -> None:
             Ledger(path).create("b", epsilon=1, neighbours="replace-one")
 
 
+def test_impossible_names(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / ("x" * 5000))
+    with pytest.raises(BudgetError, match="File name too long"):
+        ledger.create("b", epsilon=1, neighbours="replace-one")
+    with pytest.raises(BudgetError, match="File name too long"):
+        ledger.spent("b")
+
+
 def test_damage_is_one_line(ledger: Ledger) -> None:
     for _ in range(40):
         ledger.charge("payroll", "0.001", query="q" * 500)

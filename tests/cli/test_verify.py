@@ -61,7 +61,7 @@ def test_a_file_that_is_no_problem(dampen, place: Path, content: str, message: s
 
 
 def test_missing_file_and_wrong_epsilon(dampen) -> None:
-    assert "no such file" in dampen("verify", "none.py").err
+    assert "No such file" in dampen("verify", "none.py").err
     assert "got epsilon='abc'" in dampen("verify", "my_problem.py", "--epsilon", "abc").err
 
 

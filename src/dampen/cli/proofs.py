@@ -71,8 +71,10 @@ def example_command() -> None:
 
 
 def _run_file(file: Path) -> dict[str, Any]:
-    if not file.is_file():
-        raise ParameterError(f"Cannot read {file}: no such file.")
+    try:
+        file.open().close()
+    except OSError as error:
+        raise ParameterError(f"Cannot read {file}: {error.strerror}.") from None
     # A problem may import modules that lie beside it, as a script may.
     sys.path.insert(0, str(file.parent.absolute()))
     try:

@@ -178,8 +178,8 @@ def _check_writable(output: Path | None) -> None:
     """Before the charge: a tree that cannot be kept should not be paid for."""
     if output is None:
         return
-    place = output if output.exists() else output.absolute().parent
-    if output.is_dir() or not os.access(place, os.W_OK):
+    place = output if os.path.lexists(output) else output.absolute().parent
+    if os.path.isdir(output) or not os.access(place, os.W_OK):
         raise ParameterError(f"Cannot write {output}.")
 
 

@@ -65,9 +65,10 @@ def create(path: Path) -> None:
     """Makes the file with its tables where there is none yet; any number of processes may try."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        directory = path.is_dir()
     except OSError as error:
         raise BudgetError(f"Cannot create the ledger {path}: {error.strerror}.") from None
-    if path.is_dir():
+    if directory:
         raise BudgetError(f"Expected a ledger file, but {path} is a directory.")
     _patiently(path, lambda: _initialise(path))
 
@@ -158,7 +159,11 @@ def _read_mode(path: Path) -> str:
 
 
 def _require(path: Path) -> None:
-    if not path.exists():
+    try:
+        present = path.exists()
+    except OSError as error:
+        raise BudgetError(f"Cannot read the ledger {path}: {error.strerror}.") from None
+    if not present:
         raise BudgetError(
             f"There is no ledger {path}. Create a budget first: "
             "dampen budget create NAME --epsilon E --neighbours RELATION."
