@@ -34,12 +34,6 @@ def curve(rows: Rows, x: str, y: str, **wanted: Value) -> tuple[list[float], lis
     return xs, [sum(at[point]) / len(at[point]) for point in xs]
 
 
-def spread(rows: Rows, x: str, column: str, **wanted: Value) -> list[float]:
-    """Standard errors along a curve, one row per point."""
-    found = sorted(where(rows, **wanted), key=lambda row: number(row, x))
-    return [number(row, column) for row in found]
-
-
 def _beta(rows: Rows) -> list[Panel]:
     lines = [Line(str(m), *curve(rows, "beta", "error", method=m)) for m in values(rows, "method")]
     return [Panel("beta", "u = 10, 20, 30 · Δ = 100 · ε = 1", "β", "expected error", lines)]
@@ -61,79 +55,34 @@ def _correlation(rows: Rows) -> list[Panel]:
     return found
 
 
-def _percentiles(rows: Rows) -> list[Panel]:
-    return [
-        Panel(
-            f"percentiles-{dataset}-{p:.0f}",
-            f"{_name(dataset)} · p = {p:.0f}",
-            "ε",
-            "expected error",
-            _lines(where(rows, dataset=dataset, p=p), "epsilon", "error"),
-        )
-        for dataset in values(rows, "dataset")
-        for p in sorted(number(r, "p") for r in _firsts(where(rows, dataset=dataset), "p"))
-    ]
+def _over_epsilon(
+    study: str, y: str, y_label: str, title: str, setting: str | None = None
+) -> Callable[[Rows], list[Panel]]:
+    """One panel per data set and value of the setting, methods over ε; shares go from 0 to 1."""
+    y_range = (-0.03, 1.03) if y_label.startswith("share") else None
+
+    def draw(rows: Rows) -> list[Panel]:
+        found = []
+        for dataset in values(rows, "dataset"):
+            of_dataset = where(rows, dataset=dataset)
+            for value in values(of_dataset, setting) if setting else [""]:
+                here = where(of_dataset, **{setting: value}) if setting else of_dataset
+                name = "-".join([study, str(dataset), *([f"{value:.0f}"] if setting else [])])
+                heading = f"{_name(dataset)} · {title.format(value)}"
+                found.append(Panel(name, heading, "ε", y_label, _lines(here, y), y_range=y_range))
+        return found
+
+    return draw
 
 
-def _topk(rows: Rows) -> list[Panel]:
-    found = []
-    for dataset in values(rows, "dataset"):
-        for k in values(where(rows, dataset=dataset), "k"):
-            here = where(rows, dataset=dataset, k=k)
-            lines = [
-                Line(
-                    str(m),
-                    *curve(here, "epsilon", "accuracy", method=m),
-                    spread=spread(here, "epsilon", "spread", method=m),
-                )
-                for m in values(here, "method")
-            ]
-            title = f"{_name(dataset)} · k = {k:.0f}"
-            found.append(
-                Panel(
-                    f"topk-{dataset}-{k:.0f}", title, "ε", "share of the true top k", lines,
-                    y_range=(-0.03, 1.03),
-                )
-            )  # fmt: skip
-    return found
-
-
-def _private_sql(rows: Rows) -> list[Panel]:
-    return [
-        Panel(
-            f"privatesql-{dataset}",
-            f"{_name(dataset)} · mean over k = 1, 2, 3",
-            "ε",
-            "share of the true top k",
-            _lines(where(rows, dataset=dataset), "epsilon", "accuracy"),
-            y_range=(-0.03, 1.03),
-        )
-        for dataset in values(rows, "dataset")
-    ]
-
-
-def _trees(rows: Rows) -> list[Panel]:
-    return [
-        Panel(
-            f"trees-{dataset}-{depth:.0f}",
-            f"{_name(dataset)} · depth {depth:.0f}",
-            "ε",
-            "accuracy",
-            _lines(where(rows, dataset=dataset, depth=depth), "epsilon", "accuracy"),
-        )
-        for dataset in values(rows, "dataset")
-        for depth in sorted(
-            number(r, "depth") for r in _firsts(where(rows, dataset=dataset), "depth")
-        )
-    ]
-
-
-def _lines(rows: Rows, x: str, y: str) -> list[Line]:
-    return [Line(str(m), *curve(rows, x, y, method=m)) for m in values(rows, "method")]
-
-
-def _firsts(rows: Rows, column: str) -> list[dict[str, Value]]:
-    return list({row[column]: row for row in rows}.values())
+def _lines(rows: Rows, y: str) -> list[Line]:
+    """One line per method, with standard errors where the rows have them."""
+    lines = []
+    for method in values(rows, "method"):
+        x, heights = curve(rows, "epsilon", y, method=method)
+        errors = curve(rows, "epsilon", "spread", method=method)[1] if "spread" in rows[0] else ()
+        lines.append(Line(str(method), x, heights, spread=errors))
+    return lines
 
 
 def _name(dataset: Value) -> str:
@@ -144,8 +93,10 @@ def _name(dataset: Value) -> str:
 _DRAWN: dict[str, Callable[[Rows], list[Panel]]] = {
     "beta": _beta,
     "correlation": _correlation,
-    "percentiles": _percentiles,
-    "topk": _topk,
-    "privatesql": _private_sql,
-    "trees": _trees,
+    "percentiles": _over_epsilon("percentiles", "error", "expected error", "p = {:.0f}", "p"),
+    "topk": _over_epsilon("topk", "accuracy", "share of the true top k", "k = {:.0f}", "k"),
+    "privatesql": _over_epsilon(
+        "privatesql", "accuracy", "share of the true top k", "mean over k = 1, 2, 3"
+    ),
+    "trees": _over_epsilon("trees", "accuracy", "accuracy", "depth {:.0f}", "depth"),
 }
