@@ -75,6 +75,14 @@ def test_completion_answers() -> None:
     assert done.stderr == ""
 
 
+def test_completion_knows_the_budgets(dampen) -> None:
+    dampen("budget", "create", "payroll", "--epsilon", "1", "--neighbours", "replace-one")
+    words = {"_DAMPEN_COMPLETE": "bash_complete", "COMP_CWORD": "3"}
+    words["COMP_WORDS"] = "dampen budget show pa"
+    done = subprocess.run(CALL, env=os.environ | words, capture_output=True, text=True, check=False)
+    assert done.stdout == "plain,payroll\n"
+
+
 def test_no_colours_in_a_pipe(dampen) -> None:
     for arguments in (("example",), ("budget", "show"), ("--help",), ("verify", "my_problem.py")):
         shown = dampen(*arguments)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from dampen.cli.printing import example, print_facts, print_json, print_table
-from dampen.cli.till import ledger_option, open_ledger
+from dampen.cli.till import known_budgets, ledger_option, open_ledger
 from dampen.epsilon import decimal_text
 from dampen.ledger import Account, Charge, Ledger
 from dampen.selection import Neighbours
@@ -48,7 +48,7 @@ def create(name: str, epsilon: str, neighbours: str, ledger: Path | None) -> Non
 
 
 @budget.command(epilog=example("dampen budget show payroll", "dampen budget show --json"))
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=known_budgets)
 @ledger_option
 @click.option("--json", "as_json", is_flag=True, help="For machines.")
 def show(name: str | None, ledger: Path | None, as_json: bool) -> None:

@@ -105,7 +105,12 @@ def rehearse(release: Callable[[Budget], object]) -> Cost:
 def budget_options(command: F) -> F:
     """Adds --budget, --ledger, --analyst and --dataset; the command gets a `till`."""
 
-    @click.option("--budget", metavar="NAME", help="Charge epsilon to this budget.")
+    @click.option(
+        "--budget",
+        metavar="NAME",
+        shell_complete=known_budgets,
+        help="Charge epsilon to this budget.",
+    )
     @ledger_option
     @click.option("--analyst", metavar="WHO", help="Recorded with the charge. [default: you]")
     @click.option("--dataset", metavar="WHAT", help="Recorded with the charge. [default: the file]")
@@ -137,6 +142,16 @@ def ledger_option(command: F) -> F:
         metavar="FILE",
         help="Where budgets are kept. [default: $DAMPEN_LEDGER, else your data directory]",
     )(command)
+
+
+def known_budgets(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """The budgets that a shell may complete to."""
+    try:
+        return [
+            name for name in open_ledger(ctx.params.get("ledger")) if name.startswith(incomplete)
+        ]
+    except DampenError:
+        return []
 
 
 def open_ledger(path: Path | None) -> Ledger:
