@@ -1,23 +1,18 @@
 """Growing: tables by one pass, routes, and the tree that a huge ε must give."""
 
 import itertools
-import math
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 import pytest
 
-from dampen.mechanisms import PF, named, probabilities
+from dampen.mechanisms import named
 from dampen.problems.splits import split_selection
 from dampen.sampling import InsecureSource
-from dampen.selection import Selection
-from dampen.sensitivity import constant
 from dampen.trees.candidates import candidates_of
 from dampen.trees.encoding import Bins, Categories
 from dampen.trees.growing import Rows, grow
 from dampen.trees.plan import Plan, checked_shares, default_depth
-from dampen.universes import Universe
 
 DOMAINS = [Bins([0, 1, 2, 3, 4]), Categories("abc"), Categories((0, 1)), Categories((0,))]
 
@@ -191,45 +186,3 @@ def test_depth_grows_with_epsilon_and_rows():
     assert depths == sorted(depths)
     assert depths[1:] == [1, 3, 5]
     assert default_depth(Fraction(1), 10, 180, 2) == 0
-
-
-@cache
-def leaf_probabilities(counts, epsilon):
-    leaf = Selection(counts, constant(1), one_sided=True, exact=True)
-    return probabilities(leaf, epsilon, PF)
-
-
-def tree_probabilities(rows, plan, candidates):
-    """The distribution of all trees of depth 1, from the probabilities of each selection."""
-    codes = np.array([r[:-1] for r in rows], dtype=np.int64).reshape(-1, 2)
-    classes = np.array([r[-1] for r in rows], dtype=np.int64)
-    table = candidates.tables(Rows(codes, classes, 2).tables([0], candidates.first))[0]
-    starts = np.arange(0, 2 * len(candidates) + 1, 2)
-    node = split_selection(table.reshape(-1, 2), starts, plan.max_rows, plan.criterion_at(0))
-    split = probabilities(node, plan.query_epsilon(0), plan.mechanism)
-    result = []
-    for r in range(len(candidates)):
-        leaf = [leaf_probabilities(tuple(c.tolist()), plan.leaf_epsilon(1)) for c in table[r]]
-        result += [split[r] * p * q for p in leaf[0] for q in leaf[1]]
-    return result
-
-
-@pytest.mark.parametrize(
-    ("mechanism", "criterion"),
-    [("pf", "max"), ("pf", "gini"), ("em", "information-gain"), ("sld", "information-gain")],
-)
-def test_privacy_loss_of_a_whole_tree(mechanism, criterion):
-    """Split and leaves together, over all tables with at most three rows: at most ε."""
-    domains = [Categories((0, 1)), Categories("abc")]
-    candidates = candidates_of(domains, "binary")
-    every = Universe.add_remove_row(
-        list(itertools.product(range(2), range(3), range(2))), max_rows=3
-    )
-    plan = plan_of(1, epsilon="2", mechanism=named(mechanism), criterion=criterion)
-    log_p = np.log([tree_probabilities(x, plan, candidates) for x in every.databases])
-    np.testing.assert_allclose(np.exp(log_p).sum(axis=1), 1)
-    left, right = every.neighbours.T
-    loss = np.abs(log_p[left] - log_p[right]).max()
-    assert loss <= 2 + 1e-9
-    assert loss > 0.3
-    assert math.isfinite(loss)
