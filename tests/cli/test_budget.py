@@ -28,7 +28,7 @@ def test_a_budget_from_creation_to_refusal(dampen, place: Path) -> None:
     shown = dampen("budget", "show", "visits", "--json")
     (charge,) = json.loads(shown.out)["charges"]
     assert (charge["epsilon"], charge["analyst"]) == ("0.75", "audit")
-    assert (charge["dataset"], charge["query"]) == ("visits.csv", "most-frequent")
+    assert (charge["dataset"], charge["query"]) == ("visits.csv", "most-frequent k=1 of diagnosis")
     assert "audit" in dampen("budget", "show", "visits").out
     assert "visits" in dampen("budget", "show").out
     assert json.loads(dampen("budget", "show", "--json").out)[0]["left"] == "0.25"

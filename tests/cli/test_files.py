@@ -25,6 +25,12 @@ RELEASES = {
     "most-frequent": (FREQUENT, "add-remove-row"),
     "tree": (TREE, "add-remove-row"),
 }
+RECORDED = {
+    "top-k": "top-k k=3 by betweenness",
+    "percentile": "percentile-label p=95 of salary",
+    "most-frequent": "most-frequent k=1 of diagnosis",
+    "tree": "tree for income",
+}
 EVERY = [TOP_K, PERCENTILE, FREQUENT, TREE, COMPARE, COMPARE_TABLE, SCHEMA]
 
 
@@ -53,6 +59,7 @@ def test_a_release_is_charged_and_shown(dampen, place: Path, name: str) -> None:
     assert "of 5 left" in done.out
     (charge,) = Ledger(place / "ledger.sqlite3").history("b")
     assert (charge.neighbours, charge.dataset) == (relation, command[1])
+    assert charge.query == RECORDED[name]
 
 
 @pytest.mark.parametrize("command", [TOP_K, PERCENTILE, FREQUENT, TREE], ids=lambda c: c[0])

@@ -83,6 +83,7 @@ def percentile(
     if label is not None:
         table.require(label)
         kinds[label] = "text"
+    till.asked = f"p={','.join(several)} of {column}"
     with till.open():
         till.charge(cost.epsilon, **cost.details)
         columns = table.read(kinds)
@@ -127,6 +128,7 @@ def most_frequent(
     listed = _categories(categories, categories_file)
     table = open_table(file)
     table.require(column)
+    till.asked = f"k={options['k'] or 1} of {column}"
     with till.open():
         answer = release_most_frequent(
             Rows(lambda: table.read({column: "text"})[column]),

@@ -57,6 +57,7 @@ def top_k(*, file: Path, nodes: Path | None, till: Till, as_json: bool, **option
     if nodes is not None:
         options["nodes"] = read_nodes(nodes)
     check_edge_list(file)
+    till.asked = f"k={options['k']} by {options['metric']}"
     with till.open():
         if nodes is None and options["n"] is None:
             # The nodes will be read off the edges, so the charge cannot wait for the release.

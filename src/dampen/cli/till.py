@@ -37,9 +37,16 @@ class Cost(NamedTuple):
 
 @dataclass
 class Till:
-    """A budget for a release, or none; it remembers that the moment of the charge has passed."""
+    """A budget for a release, or none; it remembers that the moment of the charge has passed.
+
+    Attributes:
+        account: who pays, if anybody.
+        asked: public details of the question, for the ledger.
+        paid: ε, once the moment of the charge has passed.
+    """
 
     account: Account | None = None
+    asked: str = ""
     paid: Fraction | None = None
 
     def charge(
@@ -47,7 +54,8 @@ class Till:
     ) -> None:
         """Charges the account, if there is one."""
         if self.account is not None:
-            self.account.charge(epsilon, query=query, mechanism=mechanism, neighbours=neighbours)
+            whole = f"{query} {self.asked}".strip()
+            self.account.charge(epsilon, query=whole, mechanism=mechanism, neighbours=neighbours)
         self.paid = epsilon
 
     @contextmanager

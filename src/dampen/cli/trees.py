@@ -66,6 +66,7 @@ def tree(
     _check_writable(output)
     rows = PrivateRows(table, _kinds(schema.columns), target)
     model = _classifier(schema, epsilon, depth, mechanism, till)
+    till.asked = f"for {target}"
     with till.open():
         model.fit(Attributes(rows), Classes(rows))
     model.feature_names_in_ = np.array(list(schema.columns), dtype=object)
