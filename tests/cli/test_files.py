@@ -88,6 +88,20 @@ def test_bad_files(dampen, place: Path, command: tuple[str, ...], kind: str) -> 
         assert Ledger(place / "ledger.sqlite3").spent("b") == 0
 
 
+@pytest.mark.parametrize("content", [None, b"", bytes(range(256)) * 300])
+def test_bad_files_besides_the_data(dampen, place: Path, content: bytes | None) -> None:
+    dampen(*TREE, "-o", "tree.json")
+    if content is not None:
+        (place / "broken").write_bytes(content)
+    refused(dampen("predict", "tree.json", "broken"), "broken")
+    refused(dampen("predict", "broken", "new.csv"), "broken")
+    refused(dampen(*replaced(TREE, "--schema", "broken")), "broken")
+    refused(dampen("verify", "broken"), "broken")
+    if content != b"":  # an empty list of nodes or categories is refused for its own reason
+        refused(dampen(*TOP_K[:-2], "--nodes", "broken"), "broken")
+        refused(dampen(*FREQUENT[:4], "--categories-file", "broken", "--epsilon", "1"), "broken")
+
+
 @pytest.mark.parametrize("name", RELEASES)
 @pytest.mark.parametrize("epsilon", ["abc", "0", "-1", "nan", "inf"])
 def test_bad_epsilon(dampen, name: str, epsilon: str) -> None:
