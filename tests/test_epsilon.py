@@ -40,6 +40,9 @@ def test_integers(given: object) -> None:
         [1],
         True,
         "1/0",
+        "1e999999999",
+        "1e-999999999",
+        "1e",
         Decimal("NaN"),
     ],
 )

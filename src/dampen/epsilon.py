@@ -12,6 +12,8 @@ from typing import TypeAlias
 
 from dampen.errors import ParameterError
 
+LARGEST_EXPONENT = 300
+
 Epsilon: TypeAlias = str | int | float | Fraction | Decimal
 
 
@@ -54,6 +56,7 @@ def _fraction(epsilon: object, name: str) -> Fraction:
     try:
         # numpy's numbers register with these abstract types; str(float) is its shortest decimal.
         if isinstance(epsilon, str | Decimal):
+            _check_exponent(str(epsilon))
             return Fraction(epsilon)
         if isinstance(epsilon, Rational):
             return Fraction(int(epsilon.numerator), int(epsilon.denominator))
@@ -62,3 +65,10 @@ def _fraction(epsilon: object, name: str) -> Fraction:
     except (ValueError, OverflowError, ZeroDivisionError, TypeError):
         raise ParameterError(f"{wanted}, got {name}={epsilon!r}.") from None
     raise ParameterError(f"{wanted}, got a {type(epsilon).__name__}.")
+
+
+def _check_exponent(text: str) -> None:
+    """A number such as 1e999999999 would take all memory to write out."""
+    _, e, exponent = text.lower().partition("e")
+    if e and abs(int(exponent)) > LARGEST_EXPONENT:
+        raise ValueError

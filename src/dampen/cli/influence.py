@@ -1,19 +1,13 @@
 """`dampen top-k`: the most influential nodes of a graph in a file."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from dampen.cli.printing import example
 from dampen.cli.releasing import check_edge_list, release_options, show_release
-from dampen.cli.till import Till, rehearse
-
-if TYPE_CHECKING:
-    from dampen.releases import Release
-
-LARGEST_MADE_UP = 10**6
-"""Nodes of the made-up graph on which parameters are tried."""
+from dampen.cli.till import Till
 
 
 @click.command(
@@ -49,23 +43,11 @@ def top_k(*, file: Path, nodes: Path | None, till: Till, as_json: bool, **option
     """
     from dampen.applications.influence import top_k as release_top_k
     from dampen.sources.edge_files import read_nodes
-    from dampen.sources.edges import open_edges
-
-    def ask(graph: Any, **chosen: Any) -> "Release":
-        return release_top_k(graph, **(options | chosen))
 
     if nodes is not None:
         options["nodes"] = read_nodes(nodes)
     check_edge_list(file)
     till.asked = f"k={options['k']} by {options['metric']}"
     with till.open():
-        if nodes is None and options["n"] is None:
-            # The nodes will be read off the edges, so the charge cannot wait for the release.
-            size = max(2, min(options["k"], LARGEST_MADE_UP))
-            cost = rehearse(lambda budget: ask(([0], [1]), n=size, budget=budget))
-            open_edges(file)
-            till.charge(cost.epsilon, **cost.details)
-            answer = ask(file)
-        else:
-            answer = ask(file, budget=till)
+        answer = release_top_k(file, budget=till, **options)
     show_release(answer, till, as_json=as_json)
