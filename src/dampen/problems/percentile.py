@@ -175,21 +175,21 @@ class Column:
         """For `Simple`: sums of B over 1..j for j < T; of the differences, for -T < ρ-k < T."""
         from dampen._kernels import percentile as kernel
 
-        k, T, x = self.k, min(self.k, self.n - self.k + 1), self.values[self.order]
+        k, T = self.k, min(self.k, self.n - self.k + 1)
+        x = self.values[self.order[k - T : k + T - 1]]
         # Every float from Λ/2 to Λ is a multiple of this.
         unit = float(np.ldexp(1.0, int(np.frexp(self.bound)[1]) - 54))
-        below = self.bound - x[k - T : k][::-1]
-        common, own = kernel.exact_sums(x[k - 1 : k - 1 + T], below, unit)
+        common, own = kernel.exact_sums(x[T - 1 :], self.bound - x[T - 1 :: -1], unit)
         return common, own
 
     @cached_property
     def own(self) -> FloatArray:
         """The whole sum of the differences for every label."""
-        T = len(self.sums[0])
-        own = np.empty(self.n)
-        own[self.order] = self.sums[1][
-            np.clip(np.arange(T - self.k, T + self.n - self.k), 0, 2 * T - 2)
-        ]
+        k, sums, T = self.k, self.sums[1], len(self.sums[0])
+        in_order, own = np.empty(self.n), np.empty(self.n)
+        in_order[: k - T], in_order[k + T - 1 :] = sums[0], sums[-1]
+        in_order[k - T : k + T - 1] = sums
+        own[self.order] = in_order
         return own
 
     def utility(self) -> FloatArray:
