@@ -78,7 +78,7 @@ def by_degree(first: Any, to: Any) -> Ordered:
     new_first = np.zeros(n + 1, np.int64)
     for v in range(n):
         new_first[v + 1] = new_first[v] + first[order[v] + 1] - first[order[v]]
-    new_to, fill, later = np.empty_like(to), new_first[:-1].copy(), new_first[:-1].copy()
+    new_to, fill, later = np.empty(len(to), np.uint32), new_first[:-1].copy(), new_first[:-1].copy()
     for v in range(n):
         later[v] = fill[v]
         for i in range(first[order[v]], first[order[v] + 1]):

@@ -28,6 +28,8 @@ from dampen._kernels.compile import compiled, popcount, trailing_zeros
 MOST_HUBS = 64
 MOST_WORDS = 1 << 21
 """Bit sets of one ego: at most 16 MB."""
+WORDS_PER_STEP = 2
+"""Words intersected in the time of one step of a walk."""
 ADJACENT = -(1 << 30)
 
 
@@ -58,17 +60,17 @@ def workspace(n: int, edges: int, largest_degree: int, stop: Any) -> Workspace:
     return Workspace(
         place=np.zeros(n, np.int32),
         start=np.empty(d + 1, np.int64),
-        later=np.empty(edges + 1, np.int32),
+        later=np.empty(edges + 1, np.uint32),
         degree=np.empty(d, np.int64),
         row=np.empty(d + 1, np.int64),
         up=np.empty(d + 1, np.int64),
-        adjacent=np.empty(2 * edges + 1, np.int32),
+        adjacent=np.empty(2 * edges + 1, np.uint32),
         is_hub=np.zeros(d, np.bool_),
         hubs=np.zeros(d, np.uint64),
         classes=np.empty(d, np.uint64),
         members=np.empty(d, np.int64),
         count=np.zeros(d, np.int32),
-        touched=np.empty(d + 1, np.int32),
+        touched=np.empty(d + 1, np.uint32),
         words=np.empty(MOST_WORDS, np.uint64),
         pairs=np.zeros(d, np.int64),
         stop=stop,
@@ -124,7 +126,7 @@ def _ego_network(c: int, graph: Ordered, work: Workspace) -> tuple[int, int]:
 def _count_pairs(d: int, e: int, apart: int, wedges: int, work: Workspace) -> None:
     """Fills the histogram in the cheapest of three ways."""
     size = (d + 63) // 64
-    words = apart * size if d * size <= MOST_WORDS else wedges
+    words = apart * size // WORDS_PER_STEP if d * size <= MOST_WORDS else wedges
     if words < min(wedges, 16 * d + e):
         _pairs_by_bits(d, size, work)
         return
@@ -257,19 +259,20 @@ def _pairs_by_bits(d: int, size: int, work: Workspace) -> None:
     words, pairs = work.words, work.pairs
     _rows_of_bits(d, size, work)
     for a in range(d - 1):
-        row = a * size
+        row = words[a * size : (a + 1) * size]
         for i in range((a + 1) // 64, size):
-            free = ~words[row + i]
+            free = ~row[i]
             if i == (a + 1) // 64:
                 free &= ~np.uint64(0) << np.uint64((a + 1) % 64)
             if i == d // 64:
                 free &= (np.uint64(1) << np.uint64(d % 64)) - np.uint64(1)
             while free:
-                other = (i * 64 + np.int64(trailing_zeros(free))) * size
+                b = i * 64 + np.int64(trailing_zeros(free))
                 free &= free - np.uint64(1)
+                other = words[b * size : (b + 1) * size]
                 g = np.uint64(0)
                 for j in range(size):
-                    g += popcount(words[row + j] & words[other + j])
+                    g += popcount(row[j] & other[j])
                 pairs[g] += 1
 
 
