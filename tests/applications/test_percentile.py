@@ -103,6 +103,11 @@ def test_every_mechanism_may_be_asked_for(mechanism, delta):
     assert release.mechanism == mechanism
 
 
+@pytest.mark.parametrize("delta", ["exact", "simple"])
+def test_the_default_mechanism_takes_either_sensitivity(delta):
+    assert percentile(WAGES, 100, 10_000, 60, delta=delta, labels=NAMES).answer == "fay"
+
+
 def test_several_percentiles_share_epsilon_and_never_decrease():
     values, p = np.random.default_rng(5).normal(50, 20, 300), [90, 10, 50, 25, "99.5"]
     for seed in range(20):
@@ -161,9 +166,8 @@ def test_the_release_says_what_is_public_and_is_json():
 def test_parameters_are_checked_before_anything_is_charged_or_read(wrong, says):
     account = Account()
     arguments = {"values": Unread(WAGES), "p": 50, "epsilon": 1, "upper": 60, "budget": account}
-    mechanism = {"mechanism": "ld"} if "delta" in wrong else {}
     with pytest.raises(ParameterError, match=says):
-        percentile(**(arguments | mechanism | wrong))
+        percentile(**(arguments | wrong))
     assert account.charges == []
 
 

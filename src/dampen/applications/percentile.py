@@ -31,7 +31,7 @@ def percentile(
     release: Kind = "label",
     step: float | None = None,
     mechanism: str | Mechanism | None = None,
-    delta: Delta = "simple",
+    delta: Delta | None = None,
     budget: Budget | None = None,
     source: Source | None = None,
 ) -> Release:
@@ -54,8 +54,9 @@ def percentile(
         step: distance of the grid's points, for values.
         mechanism: for values "pf" by default; for labels local dampening with permute-and-flip, of
             the utility lowered by the range (`label_mechanism`).
-        delta: for labels and a mechanism of your choice: "simple" is a sensitivity function that
-            costs one sort; "exact", the local sensitivity itself, costs SLD O(n²) time.
+        delta: for labels, "exact" is the local sensitivity itself, "simple" a little more.  It
+            concerns SLD, where "simple" costs one sort and "exact" O(n²) time.  None takes "exact"
+            for the default mechanism, "simple" for others.
         budget: where to charge ε; None charges nothing.
         source: of random bits; the operating system's by default.
 
@@ -74,7 +75,7 @@ def percentile(
             p=cast("Percent", p),
             upper=upper,
             lower=lower,
-            delta=delta if mechanism else "exact",
+            delta=delta or ("simple" if mechanism else "exact"),
             horizon=None if mechanism else NEAR,
             labels=_names(labels),
         )
