@@ -52,8 +52,8 @@ STUDY = Study(
     about="The share of the true top k, by egocentric betweenness, that each method finds; "
     "bands are two standard errors. SLD beats EM, PF and LD by orders of magnitude, as "
     "the paper says. But EBC is at most two units of its score and the degree is all the "
-    "rest, so the degree is the control: EM on the degree does better than SLD, and the "
-    "joint release, which needs no ε/k, better still.",
+    "rest: SLD stops short of the true top k where the degree does, EM on the degree is "
+    "better than SLD, and the joint release, which needs no ε/k, better still.",
     columns=("dataset", "k", "epsilon", "method", "runs", "accuracy", "spread"),
     cells=_cells,
     run=_run,
