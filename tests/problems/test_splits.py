@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -236,6 +237,18 @@ def test_utilities_against_their_definition(criterion):
                 case "gini":
                     expected -= a * (1 - (shares**2).sum())
         assert s.utility[attribute] == pytest.approx(expected, rel=1e-12)
+
+
+def test_gini_of_many_values_keeps_its_digits():
+    """Ten thousand terms: the sum is rounded once, as exact fractions show."""
+    rng = np.random.default_rng(8)
+    cells = random_cells(rng, 10_000, 3, 200)
+    exact = -sum(
+        (a - Fraction(int((row * row).sum()), a) for row in cells if (a := int(row.sum()))),
+        Fraction(0),
+    )
+    s = split_selection(cells, np.array([0, 10_000]), 2**24, "gini")
+    assert abs(Fraction(float(s.utility[0])) / exact - 1) < Fraction(1, 2**50)
 
 
 def test_pure_values_have_a_gain_of_exactly_zero():

@@ -63,6 +63,15 @@ def move_rows(codes: Any, node_of_row: Any, attribute: Any, route_start: Any, ro
 
 
 @compiled
+def _add(total: Any, lost: Any, term: Any) -> Any:
+    """One step of Neumaier's sum: the rounded total, and what all roundings have lost so far."""
+    new = total + term
+    if abs(total) >= abs(term):
+        return new, lost + ((total - new) + term)
+    return new, lost + ((term - new) + total)
+
+
+@compiled
 def information_gain(table: Any, starts: Any) -> Any:
     """-tau H(C|A) of every candidate: compensated sums of terms of one sign."""
     u = np.zeros(len(starts) - 1)
@@ -73,13 +82,7 @@ def information_gain(table: Any, starts: Any) -> Any:
             for b in table[j]:
                 if 0 < b < a:
                     ratio = math.log(b / a) if 2 * b < a else math.log1p((b - a) / a)
-                    term = b * (ratio / LN2)
-                    new = total + term
-                    # Terms have one sign but any order of size: Neumaier's correction.
-                    lost += (
-                        (total - new) + term if abs(total) >= abs(term) else (term - new) + total
-                    )
-                    total = new
+                    total, lost = _add(total, lost, b * (ratio / LN2))
         u[r] = total + lost
     return u
 
@@ -99,13 +102,15 @@ def gini(table: Any, starts: Any) -> Any:
     """-sum_j (a - sum_c b^2 / a) of every candidate; numerators are exact integers."""
     u = np.zeros(len(starts) - 1)
     for r in range(len(u)):
+        total, lost = 0.0, 0.0
         for j in range(starts[r], starts[r + 1]):
             a, squares = 0, 0
             for b in table[j]:
                 a += b
                 squares += b * b
             if a > 0:
-                u[r] -= (a * a - squares) / a
+                total, lost = _add(total, lost, (squares - a * a) / a)
+        u[r] = total + lost
     return u
 
 
@@ -323,9 +328,7 @@ def _sums_before(begins: Any, pieces: Any, limits: Any) -> Any:
         total, lost = 0.0, 0.0
         for i in range(begins[r], begins[r + 1] - 1):
             term = piece_sum(pieces[i], pieces[i + 1, 0], limits)
-            new = total + term
-            lost += (total - new) + term if total >= term else (term - new) + total
-            total = new
+            total, lost = _add(total, lost, term)
             sums[i + 1] = total + lost
     return sums
 
