@@ -82,7 +82,7 @@ def list_studies(quick: bool, results: Path) -> None:
     for study in studies.ALL:
         state = runner.state(study, _folder(results, quick), quick=quick)
         click.echo(
-            f"  {study.name:<12} {_state(state, quick):<34} {study.figure:<22} {study.title}"
+            f"  {study.name:<12} {study.figure:<23} {study.title:<52} {_state(state, quick)}"
         )
 
 
@@ -100,7 +100,12 @@ def run(names: Sequence[str], quick: bool, workers: int, results: Path) -> None:
     states = runner.run(_chosen(names), folder, quick=quick, workers=workers)
     for state in states:
         click.echo(f"  {state.study.name:<12} {_state(state, quick)}")
-    click.echo(f"CSVs are in {folder}; next: dampen paper report -o report.html")
+    missing = sorted({name for state in states for name in state.missing})
+    if missing:
+        click.echo(f"Left out: {', '.join(missing)}. Get them with `dampen datasets fetch`.")
+    click.echo(
+        f"CSVs are in {folder}; next: dampen paper report{' --quick' if quick else ''} -o report.html"
+    )
 
 
 @paper.command()
