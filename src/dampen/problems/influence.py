@@ -225,11 +225,12 @@ class EgoSensitivity:
     def sum_to(self, t: IntArray, /) -> FloatArray:
         below = np.minimum(t, self.top)
         straight = np.minimum(below, self.curve)
-        # The sum of m(m-1)/4 over a <= m < b is (b-a) (a² + ab + b² - 3(a+b) + 2) / 12.
+        # The sum of m(m-1)/4 over a <= m < b is (b-a) ((a+b)(a+b-3) - ab + 2) / 12.
         a, b = self.C + straight, self.C + below
-        squares = a * a + a * b + b * b - 3 * (a + b) + 2
-        line = straight * self.d + straight * (straight - 1) // 2
-        return line + (below - straight) * (squares / 12) + (t - below) * self.cap
+        both = a + b
+        squares = both * (both - 3) - a * b + 2
+        line = straight * (2 * self.d + straight - 1) * 0.5
+        return line + (b - a) * (squares / 12) + (t - below) * self.cap
 
 
 def _first_above(cap: float) -> int:
