@@ -171,7 +171,7 @@ def default_depth(epsilon: Fraction, max_rows: int, candidates: int, branches: f
     with more than two branches use rows up faster.
     """
     check_max_rows(max_rows)
-    signal = float(min(epsilon, 10**9)) * max_rows / math.log(1 + max(candidates, 2))
+    signal = float(min(epsilon, Fraction(10**9))) * max_rows / math.log(1 + max(candidates, 2))
     levels = 0.6 * (math.log2(max(signal, 1.0)) - 4.6) / math.log2(max(branches, 2.0))
     return min(max(0, round(levels)), DEEPEST)
 

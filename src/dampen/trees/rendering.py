@@ -1,6 +1,7 @@
 """A released tree as text, as a picture, as JSON.  All of it is public."""
 
 import json
+import textwrap
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -47,7 +48,7 @@ def plot(classifier: "TreeClassifier", ax: Any = None) -> Any:
             "Use report(), or a smaller max_depth."
         )
     if ax is None:
-        size = (max(4.0, 1.1 * leaves), 1.2 + 1.3 * (int(tree.level.max()) + 1))
+        size = (max(4.0, 1.4 * leaves), 1.2 + 1.3 * (int(tree.level.max()) + 1))
         ax = plt.subplots(figsize=size)[1]
     x = _positions(tree)
     for node in range(len(tree.attribute)):
@@ -55,7 +56,9 @@ def plot(classifier: "TreeClassifier", ax: Any = None) -> Any:
         for child, condition in _children(classifier, node):
             ends = [x[node], x[child]], [-tree.level[node] - 0.12, -tree.level[child] + 0.12]
             ax.plot(*ends, color="0.6", linewidth=1, zorder=0)
-            ax.text(np.mean(ends[0]), np.mean(ends[1]), condition, ha="center", fontsize=7)
+            # Near the child, where branches are far enough apart for words.
+            at = 0.3 * ends[0][0] + 0.7 * ends[0][1], 0.3 * ends[1][0] + 0.7 * ends[1][1]
+            ax.text(*at, textwrap.shorten(condition, 18, placeholder="…"), **_LABEL)
     ax.set_xlim(-0.7, leaves - 0.3)
     ax.set_ylim(-int(tree.level.max()) - 0.5, 0.5)
     ax.set_axis_off()
@@ -108,6 +111,12 @@ def restore(classifier: "TreeClassifier", text: str) -> None:
     )
 
 
+_LABEL: dict[str, Any] = {
+    "ha": "center",
+    "va": "center",
+    "fontsize": 7,
+    "bbox": {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"},
+}
 _PLAIN_FIELDS = (
     "max_rows", "depth", "criterion", "branching", "stopping", "leaves", "one_sided",
 )  # fmt: skip
