@@ -103,9 +103,8 @@ def run(names: Sequence[str], quick: bool, workers: int, results: Path) -> None:
     missing = sorted({name for state in states for name in state.missing})
     if missing:
         click.echo(f"Left out: {', '.join(missing)}. Get them with `dampen datasets fetch`.")
-    click.echo(
-        f"CSVs are in {folder}; next: dampen paper report{' --quick' if quick else ''} -o report.html"
-    )
+    option = " --quick" if quick else ""
+    click.echo(f"CSVs are in {folder}; next: dampen paper report{option} -o report.html")
 
 
 @paper.command()
