@@ -215,6 +215,10 @@ class EgoSensitivity:
         top = np.minimum(_first_above(cap) - C, int(np.ceil(cap)) - d)
         return cls(d, C, cap, horizon, np.maximum(m - C, 0), np.clip(top, 0, horizon))
 
+    def part(self, candidates: slice, /) -> "EgoSensitivity":
+        d, C, curve, top = (a[candidates] for a in (self.d, self.C, self.curve, self.top))
+        return EgoSensitivity(d, C, self.cap, self.horizon, curve, top)
+
     def at(self, t: int, /) -> FloatArray:
         return self.at_each(np.asarray(t))
 
