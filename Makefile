@@ -6,7 +6,7 @@ BIN := .venv/bin
 INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "uv pip install --quiet --python $(BIN)/python" || echo "$(BIN)/python -m pip install --quiet --disable-pip-version-check")
 CREATE := $(shell command -v uv >/dev/null 2>&1 && echo "uv venv --quiet --allow-existing --python $(PYTHON) .venv" || echo "$(PYTHON) -m venv .venv")
 
-.PHONY: run test lint types imports pytest test-slow test-report benchmarks clean
+.PHONY: run test lint types imports pytest test-slow test-report clean
 
 run: .venv/.run
 	$(BIN)/dampen demo
@@ -29,9 +29,15 @@ pytest: .venv/.test
 test-slow: .venv/.test
 	$(BIN)/pytest -n auto -m slow
 
+# Needs a browser: apt-get install chromium
+test-report: .venv/.test
+	$(BIN)/pytest tests/browser/report_page.py
+
 .venv/.run: pyproject.toml
 	$(CREATE)
 	$(INSTALL) -e ".[plot]"
+	@echo "Compiling the kernels, once ..."
+	@$(BIN)/python -c "from dampen.cli import showcase; showcase.influence(); showcase.diagnosis()"
 	touch $@
 
 .venv/.test: pyproject.toml
