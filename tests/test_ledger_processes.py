@@ -148,6 +148,7 @@ import os, sys
 from dampen.errors import BudgetError
 from dampen.ledger import Ledger, storage
 ledger = Ledger(sys.argv[1])
+storage.library_version()  # imports modules, which nobody may not read if Python is root's own
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
 print(ledger.spent("b"))
