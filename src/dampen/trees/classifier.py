@@ -294,7 +294,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 def _column_names(X: Any) -> list[str]:
     """The public names of the columns: those of a DataFrame, or x0, x1, ..."""
-    columns = getattr(X, "columns", None)
+    # The columns of a pyarrow table are data; its names are elsewhere.
+    columns = getattr(X, "column_names", getattr(X, "columns", None))
     if columns is not None:
         return [str(name) for name in columns]
     shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
