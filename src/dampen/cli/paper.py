@@ -147,7 +147,7 @@ def _chosen(names: Sequence[str]) -> "Sequence[Study]":
 
 def _state(state: "State", quick: bool) -> str:
     if state.complete:
-        return f"done, {_time(state.seconds)} of one core"
+        return f"done, {_time(state.seconds)} of one worker"
     progress = f"{state.done} of {state.total} cells" if state.done else "not run"
     about = "" if quick else f" (about {_time(60 * state.study.minutes)})"
     needs = f", needs {', '.join(state.missing)}" if state.missing else ""

@@ -171,7 +171,7 @@ def _footer(folder: Path, quick: bool) -> str:
         [s.study.name, s.study.figure, f"{s.done} of {s.total}", round(float(s.seconds), 1)]
         for s in states
     ]
-    table = page.table(("study", "in the paper", "cells", "seconds of one core"), rows)
+    table = page.table(("study", "in the paper", "cells", "seconds of one worker"), rows)
     command = "dampen paper run --quick" if quick else "dampen paper run"
     return (
         f"<section id=how><h2>How this was made</h2><p><code>{command}</code> computes the cells, "
