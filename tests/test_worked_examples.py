@@ -98,17 +98,22 @@ def test_example_8_shifting_with_corrected_numbers() -> None:
     assert p.round(3).tolist() == [0.338] * 2 + [0.054] * 6
 
 
-def test_example_9_beta_raises_the_error_under_the_shift_to_plus_infinity() -> None:
-    """Larger β means smaller δ; the paper says smaller error, its own definition says larger."""
+def test_example_9_the_effect_of_beta_depends_on_the_horizon() -> None:
+    """δ = min(u t / β, Δ): the error falls with β if T lets every δ reach Δ, else it rises.
+
+    Once all have reached it, the sum of Δ - δ is about Δ² β / (2u), and a larger β spreads the
+    candidates; on a short horizon a large β makes all δ alike, which is the exponential mechanism.
+    """
     from dampen.accuracy import expected_error
 
     u = np.array([10.0, 20.0, 30.0])
 
-    def error(beta: float) -> float:
-        delta = sensitivity.bounded(
-            sensitivity.function(lambda t: np.minimum(u * t / beta, 100), 50), cap=100, horizon=50
-        )
-        return expected_error(Selection(u, delta), 1, "sld")
+    def error(beta: float, horizon: int) -> float:
+        delta = sensitivity.function(lambda t: np.minimum(u * t / beta, 100), horizon)
+        return expected_error(Selection(u, delta, bound=100), 1, "sld")
 
-    errors = [error(beta) for beta in (10, 100, 1000, 1e5)]
-    assert errors[1] < errors[2] < errors[3]
+    long = [error(beta, 1000) for beta in (0.1, 1, 3, 10, 100)]
+    assert long == sorted(long, reverse=True)
+    assert long[0] > 1.5 * long[3]
+    short = [error(beta, 50) for beta in (100, 1000, 1e5)]
+    assert short == sorted(short)
