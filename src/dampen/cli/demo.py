@@ -18,7 +18,7 @@ COLOURS = ("#0068a8", "#8a9099")
 PICTURE = Path("dampen-demo.png")
 
 
-@click.command(epilog=example("dampen demo", "dampen demo -o picture.png"))
+@click.command(epilog=example("dampen demo", "dampen demo -o picture.png", "dampen demo --files ."))
 @click.option(
     "-o",
     "--output",
@@ -27,13 +27,24 @@ PICTURE = Path("dampen-demo.png")
     show_default=True,
     help="Where to save the plot.",
 )
-def demo(output: Path) -> None:
+@click.option(
+    "--files",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIRECTORY",
+    help="Write the files of the documentation's examples there, and stop.",
+)
+def demo(output: Path, files: Path | None) -> None:
     """Shows the three applications on small, public, real data.
 
     Private answers beside the true ones and beside those of the exponential mechanism, with bars in
     the terminal and a plot as PNG. Randomness is seeded here, so that you see the same every time;
     a release takes it from the operating system.
     """
+    if files is not None:
+        from dampen.cli.samples import write_samples
+
+        click.echo(f"Wrote {', '.join(write_samples(files))}.")
+        return
     if not output.absolute().parent.is_dir():
         raise ParameterError(f"Cannot write {output}: no such directory.")
     started = time.monotonic()
