@@ -61,13 +61,14 @@ def example_command() -> None:
     u = betweenness(graph(USUAL))
     s = Selection(u, sensitivity.table([np.full(8, 3.0), np.full(8, 5.0)]), bound=7.5)
     scores = Dampened().of(s)
-    names = ("em", "pf", "ld", "ld-pf")
+    names = ("em", "pf", "ld", "sld", "ld-pf")
     chances = [probabilities(s, 2, name).round(2).tolist() for name in names]
     rows = zip(
         NODES, u.tolist(), (scores.values / float(scores.unit)).tolist(), *chances, strict=True
     )
     click.echo(f"edges: {USUAL}")
     print_table(["node", "betweenness", "dampened", *[f"P[{name}]" for name in names]], rows)
+    click.echo("This sensitivity is the same for all nodes, so SLD is the exponential mechanism.")
 
 
 def _run_file(file: Path) -> dict[str, Any]:
