@@ -8,17 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from dampen.paper.trees import ADULT_RANGES
 from dampen.trees import Categories, bins
 from dampen.trees.encoding import encode_rows, given_domains
 
-ADULT_RANGES = {
-    "age": (17, 90),
-    "education-num": (1, 16),
-    "capital-gain": (0, 100_000),
-    "capital-loss": (0, 5_000),
-    "hours-per-week": (1, 99),
-}
-"""Public knowledge: the ranges of the census questionnaire."""
 ADULT_CLASSES = ("<=50K", ">50K")
 
 

@@ -7,16 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dampen.paper.trees import ADULT_RANGES
 from dampen.sampling import InsecureSource
 from dampen.trees import TreeClassifier, bins
-
-RANGES = {
-    "age": (17, 90),
-    "education-num": (1, 16),
-    "capital-gain": (0, 100_000),
-    "capital-loss": (0, 5_000),
-    "hours-per-week": (1, 99),
-}
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +23,10 @@ def adult():
 def test_accuracy_of_the_default(adult, epsilon, least):
     """Mean of ten seeded fits; the least accuracies are those of issue and docs."""
     names = [c for c in adult.columns if c not in {"fnlwgt", "education", "income", "split"}]
-    domains = {c: bins(*RANGES[c], 20) if c in RANGES else sorted(adult[c].unique()) for c in names}
+    domains = {
+        c: bins(*ADULT_RANGES[c], 20) if c in ADULT_RANGES else sorted(adult[c].unique())
+        for c in names
+    }
     train, test = (adult[adult["split"] == part] for part in ("train", "test"))
     scores = []
     for seed in range(10):

@@ -4,13 +4,13 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, cast
 
-from dampen.epsilon import Epsilon, exact
+from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, did_you_mean
 from dampen.mechanisms import Mechanism, named, select
 from dampen.problems.columns import finite_range
 from dampen.problems.percentile import NEAR, Delta, Percent, PercentileLabel, as_fraction
 from dampen.problems.percentile_value import PercentileValue
-from dampen.releases import Budget, Release, open_source
+from dampen.releases import Budget, Release, after_the_charge, pay
 from dampen.releases import release as release_one
 from dampen.sampling import Noise, Source
 from dampen.scores import Dampened
@@ -117,17 +117,31 @@ def _several(
 
     Sorting the answers is post-processing.  Guarantee: ε-DP in total, by sequential composition.
     """
-    epsilon, bits, near = exact(epsilon), open_source(source), Neighbours.REPLACE_ONE
-    if budget is not None:
-        budget.charge(epsilon, query="percentile-value", mechanism=mechanism.name, neighbours=near)
-    values, share = load(), epsilon / len(problems)
-    picked = [select(q.selection(values), share, mechanism, source=bits) for q in problems]
+    near = Neighbours.REPLACE_ONE
+    paid = pay(
+        near,
+        query="percentile-value",
+        epsilon=epsilon,
+        mechanism=mechanism,
+        budget=budget,
+        source=source,
+    )
+    with after_the_charge():
+        values, share = load(), paid.epsilon / len(problems)
+        picked = [
+            select(q.selection(values), share, mechanism, source=paid.source) for q in problems
+        ]
     ascending = iter(sorted(cast("list[int]", picked)))
     answer: list[Any] = [None] * len(problems)
     for i in sorted(range(len(problems)), key=lambda i: as_fraction(problems[i].p)):
         answer[i] = problems[i].candidates[next(ascending)]
     return Release(
-        answer if many else answer[0], epsilon, mechanism.name, near, parameters, bits.secure
+        answer if many else answer[0],
+        paid.epsilon,
+        mechanism.name,
+        near,
+        parameters,
+        paid.source.secure,
     )
 
 

@@ -101,8 +101,8 @@ def tumours() -> Scene:
             name: {e: accuracy.expected_error(m.selection, e, m.mechanism) for e in epsilons}
             for name, m in compared.items()
         },
-        remark="One tumour's radius is protected. To name a tumour is hard for every private "
-        "method, its value is not: ask for what you need.",
+        remark="One tumour's radius is protected. Below ε = 5 hardly any method can name a tumour, "
+        "hence ε = 10 above; its value is easy: ask for what you need.",
     )
 
 
