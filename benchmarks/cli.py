@@ -101,7 +101,7 @@ def table() -> None:
                 )
         size = path.stat().st_size / 2**20
         ours = PEAK.format(
-            body="from dampen.sources.tables import open_table\n"
+            body="from dampen.data.tables import open_table\n"
             "open_table(sys.argv[1]).read({'salary': 'numbers'})"
         )
         pandas = PEAK.format(body="import pandas\npandas.read_csv(sys.argv[1], usecols=['salary'])")

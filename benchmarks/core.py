@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dampen.sampling import Noise, SystemSource, noisy_top
+from dampen.sampling import Noise, SystemEntropy, noisy_top
 from dampen.scores import Dampened, Shifted
 from dampen.selection import FloatArray, IntArray, Selection
 
@@ -59,14 +59,16 @@ def measure(n: int) -> None:
     start = 1 + np.floor(rng.exponential(20, n))
     selection = Selection(utility, Growing(start, 1000), bound=float(start.max() + 1000))
     flat, peaked = np.zeros(n), np.r_[1e3, np.zeros(n - 1)]
-    half, source = Fraction(1, 2), SystemSource()
+    half, entropy = Fraction(1, 2), SystemEntropy()
     seconds = interleaved(
         {
             "numpy Gumbel-max": lambda: np.argmax(utility * 0.5 + rng.gumbel(size=n)),
-            "exact draw, Gumbel, flat": lambda: noisy_top(flat, half, Noise.GUMBEL, 1, source),
-            "exact draw, Gumbel, peaked": lambda: noisy_top(peaked, half, Noise.GUMBEL, 1, source),
-            "exact draw, exponential": lambda: noisy_top(flat, half, Noise.EXPONENTIAL, 1, source),
-            "exact draw, Laplace, k = 20": lambda: noisy_top(flat, half, Noise.LAPLACE, 20, source),
+            "exact draw, Gumbel, flat": lambda: noisy_top(flat, half, Noise.GUMBEL, 1, entropy),
+            "exact draw, Gumbel, peaked": lambda: noisy_top(peaked, half, Noise.GUMBEL, 1, entropy),
+            "exact draw, exponential": lambda: noisy_top(flat, half, Noise.EXPONENTIAL, 1, entropy),
+            "exact draw, Laplace, k = 20": lambda: noisy_top(
+                flat, half, Noise.LAPLACE, 20, entropy
+            ),
             "LD scores, closed form": lambda: Dampened().of(selection),
             "SLD scores, closed form": lambda: Shifted().of(selection),
         }

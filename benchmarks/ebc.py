@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from dampen._kernels.adjacency import by_degree
 from dampen._kernels.compile import compiled
-from dampen.graphs import Graph, betweenness, graph_of
+from dampen.influence.graphs import Graph, betweenness, graph_of
 from dampen.selection import FloatArray
 
 GRAPHS = (

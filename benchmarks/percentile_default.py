@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from dampen.accuracy import expected_error
-from dampen.applications.percentile import label_mechanism
 from dampen.mechanisms import Mechanism
-from dampen.problems.percentile import PercentileLabel
+from dampen.percentiles.labels import PercentileLabel
+from dampen.percentiles.release import label_mechanism
 from dampen.sampling import Noise
 from dampen.scores import Shifted
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from dampen.accuracy import expected_error
-from dampen.problems.percentile import PercentileLabel
+from dampen.percentiles.labels import PercentileLabel
 
 PAPER = {"PATENT": ("44", "52", "59"), "HEPTH": ("12", "52", "73"), "INCOME": ("-", "-", "3")}
 

@@ -26,8 +26,8 @@ import pandas as pd
 from diffprivlib.tools import quantile
 
 from dampen import probabilities
-from dampen.problems.percentile import rank
-from dampen.problems.percentile_value import PercentileValue
+from dampen.percentiles.labels import rank
+from dampen.percentiles.values import PercentileValue
 
 dp.enable_features("contrib")
 Answer = Callable[[], float]

@@ -14,9 +14,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dampen.applications.percentile import label_mechanism
-from dampen.problems.percentile import NEAR, PercentileLabel
-from dampen.problems.percentile_value import PercentileValue
+from dampen.percentiles.labels import NEAR, PercentileLabel
+from dampen.percentiles.release import label_mechanism
+from dampen.percentiles.values import PercentileValue
 from dampen.scores import Dampened, Global, Shifted
 
 UPPER = 50.0

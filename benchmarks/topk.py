@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from dampen.graphs import graph_of
+from dampen.influence.graphs import graph_of
+from dampen.influence.problem import InfluentialNode
 from dampen.mechanisms import draw, named
-from dampen.problems.influence import InfluentialNode
-from dampen.sampling import SystemSource
+from dampen.sampling import SystemEntropy
 
 RUNS = 15
 
@@ -41,7 +41,7 @@ def main() -> None:
     arguments = parser.parse_args()
     graph = graph_of(Path(os.environ["DAMPEN_DATA"]) / "graphs" / f"{arguments.graph}.npz")
     selection = InfluentialNode(nodes=graph.nodes).with_cap_degree(10).selection(graph)
-    rng, k, source = np.random.default_rng(0), arguments.k, SystemSource()
+    rng, k, entropy = np.random.default_rng(0), arguments.k, SystemEntropy()
 
     def gumbel(values: Any) -> Callable[[], Any]:
         return lambda: np.argpartition(-(values * 0.01 + rng.gumbel(size=len(values))), k)[:k]
@@ -49,7 +49,7 @@ def main() -> None:
     def ours(name: str) -> Callable[[], Any]:
         mechanism = named(name)
         return lambda: draw(
-            selection, mechanism.score.of(selection), Fraction(1), mechanism, k=k, source=source
+            selection, mechanism.score.of(selection), Fraction(1), mechanism, k=k, entropy=entropy
         )
 
     jobs = {"numpy Gumbel": gumbel(selection.utility)}

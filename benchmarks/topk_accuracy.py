@@ -14,10 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dampen.graphs import Graph, betweenness, graph_of
+from dampen.influence.graphs import Graph, betweenness, graph_of
+from dampen.influence.problem import InfluentialNode
 from dampen.mechanisms import Mechanism, draw, named
-from dampen.problems.influence import InfluentialNode
-from dampen.sampling import InsecureSource
+from dampen.sampling import InsecureEntropy
 from dampen.scores import Scores
 from dampen.selection import IntArray, Selection
 
@@ -72,9 +72,9 @@ class Study:
         """The mean share of `best` that is found; standard error <= 0.5 / sqrt(runs)."""
         found = 0
         for run in range(runs):
-            source = InsecureSource(1000 * len(best) + run)
+            entropy = InsecureEntropy(1000 * len(best) + run)
             top = draw(
-                self.selection, self.scores, epsilon, self.mechanism, k=len(best), source=source
+                self.selection, self.scores, epsilon, self.mechanism, k=len(best), entropy=entropy
             )
             found += len(np.intersect1d(top, best))
         return found / (runs * len(best))

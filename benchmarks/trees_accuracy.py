@@ -26,7 +26,7 @@ from scipy import stats
 from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeClassifier
 
-from dampen.sampling import InsecureSource
+from dampen.sampling import InsecureEntropy
 from dampen.trees import TreeClassifier, paper_tree
 from trees_data import CodedTable, paper_tables
 
@@ -86,8 +86,8 @@ def accuracy(cell: Cell, folds: int) -> float:
     split = KFold(folds, shuffle=True, random_state=cell.repetition).split(table.codes)
     for fold, (train, test) in enumerate(split):
         seed = crc32(repr((cell.depth, cell.epsilon, cell.repetition, fold)).encode())
-        source = InsecureSource(seed, allow_release=True)
-        public = {**table.public(), "source": source}
+        entropy = InsecureEntropy(seed, allow_release=True)
+        public = {**table.public(), "entropy": entropy}
         tree = make(cell.method, cell.epsilon, cell.depth, public)
         tree.fit(table.codes[train], table.classes[train])
         scores.append(tree.score(table.codes[test], table.classes[test]))

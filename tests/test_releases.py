@@ -11,12 +11,12 @@ import dampen
 from dampen import (
     BudgetError,
     DataError,
-    InsecureSource,
+    InsecureEntropy,
     ParameterError,
     PrivacyLeakWarning,
     Release,
 )
-from dampen.problems.frequency import MostFrequent
+from dampen.frequency.problem import MostFrequent
 from dampen.releases import release
 
 
@@ -50,7 +50,7 @@ def test_the_charge_comes_before_the_data() -> None:
 
 @pytest.mark.parametrize(
     "bad",
-    [{"epsilon": "0"}, {"mechanism": "nope"}, {"k": 0}, {"k": 3}, {"source": InsecureSource(1)}],
+    [{"epsilon": "0"}, {"mechanism": "nope"}, {"k": 0}, {"k": 3}, {"entropy": InsecureEntropy(1)}],
 )
 def test_bad_parameters_cost_nothing_and_see_nothing(bad: dict[str, object]) -> None:
     events: list[str] = []
@@ -92,8 +92,8 @@ def test_a_parameter_that_fails_only_with_the_data_says_that_it_was_charged() ->
 
 
 def test_a_seeded_source_must_be_allowed_and_is_declared() -> None:
-    source = InsecureSource(3, allow_release=True)
-    answer = dampen.most_frequent(["a"], ["a", "b"], epsilon=1, source=source)
+    entropy = InsecureEntropy(3, allow_release=True)
+    answer = dampen.most_frequent(["a"], ["a", "b"], epsilon=1, entropy=entropy)
     assert not answer.secure and "NOT SECURE" in repr(answer)
 
 

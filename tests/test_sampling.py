@@ -10,9 +10,9 @@ from dampen.sampling import (
     _LOWER,
     _UPPER,
     SLACK,
-    InsecureSource,
+    InsecureEntropy,
     Noise,
-    SystemSource,
+    SystemEntropy,
     discrete_laplace,
     noisy_top,
 )
@@ -54,9 +54,9 @@ def test_laplace_noise_takes_its_sign_from_the_last_bit() -> None:
 def test_scores_count_exactly_where_noise_ties() -> None:
     same = [word(0.5)] * 2
     values = np.array([1.0, np.nextafter(1.0, 2)])
-    source = Replay(*same)
-    assert noisy_top(values, Fraction(1), Noise.GUMBEL, 1, source) == [1]
-    assert source.reads > 1  # the tie was decided by further bits
+    entropy = Replay(*same)
+    assert noisy_top(values, Fraction(1), Noise.GUMBEL, 1, entropy) == [1]
+    assert entropy.reads > 1  # the tie was decided by further bits
 
 
 @pytest.mark.parametrize("noise", list(Noise))
@@ -98,7 +98,7 @@ def test_numpy_log_is_as_good_as_the_first_pass_trusts() -> None:
 @pytest.mark.parametrize("noise", list(Noise))
 def test_a_short_first_pass_sorts_everything_the_same_way(noise: Noise) -> None:
     # With 2 bits nearly everything is a near-tie; the order must still be strict and complete.
-    top = noisy_top(np.arange(40) / 10, Fraction(1, 3), noise, 40, InsecureSource(5), bits=2)
+    top = noisy_top(np.arange(40) / 10, Fraction(1, 3), noise, 40, InsecureEntropy(5), bits=2)
     assert sorted(top) == list(range(40))
 
 
@@ -108,9 +108,9 @@ def test_the_top_k_are_the_largest_exact_values(noise: Noise, k: int) -> None:
     """Recomputes every noisy value from the recorded bits, in ball arithmetic."""
     values = np.random.default_rng(k).normal(size=30) * 2
     for seed in range(20):
-        source = Recorder(InsecureSource(seed))
-        top = noisy_top(values, Fraction(1, 2), noise, k, source, bits=32)
-        words = np.frombuffer(source.first, dtype=np.uint32).tolist()
+        entropy = Recorder(InsecureEntropy(seed))
+        top = noisy_top(values, Fraction(1, 2), noise, k, entropy, bits=32)
+        words = np.frombuffer(entropy.first, dtype=np.uint32).tolist()
         noisy = [float(values[i]) / 2 + float(noise_at(noise, w, 32, Fraction(1, 2)).mid())
                  for i, w in enumerate(words)]  # fmt: skip
         gaps = -np.diff(np.sort(noisy)[::-1])
@@ -123,7 +123,7 @@ class Recorder:
 
     secure = False
 
-    def __init__(self, inner: InsecureSource) -> None:
+    def __init__(self, inner: InsecureEntropy) -> None:
         self.inner, self.first = inner, b""
 
     def read(self, size: int, /) -> bytes:
@@ -135,20 +135,20 @@ class Recorder:
 def test_extreme_scores() -> None:
     values = np.array([1e308, -1e308, 0.0, 1e308])
     for noise in Noise:
-        assert noisy_top(values, Fraction(1), noise, 1, SystemSource())[0] in (0, 3)
-        assert noisy_top(values, Fraction(10**320), noise, 1, SystemSource())[0] in (0, 3)
-        tiny = noisy_top(values, Fraction(1, 10**320), noise, 4, SystemSource())
+        assert noisy_top(values, Fraction(1), noise, 1, SystemEntropy())[0] in (0, 3)
+        assert noisy_top(values, Fraction(10**320), noise, 1, SystemEntropy())[0] in (0, 3)
+        tiny = noisy_top(values, Fraction(1, 10**320), noise, 4, SystemEntropy())
         assert sorted(tiny) == [0, 1, 2, 3]
 
 
 def test_an_insecure_source_repeats_itself_and_says_so() -> None:
-    first, second = InsecureSource(7), InsecureSource(7)
+    first, second = InsecureEntropy(7), InsecureEntropy(7)
     assert first.read(64) == second.read(64)
-    assert first.read(64) != InsecureSource(8).read(64)
+    assert first.read(64) != InsecureEntropy(8).read(64)
     assert not first.secure
-    assert SystemSource().secure
-    assert SystemSource().read(32) != SystemSource().read(32)
+    assert SystemEntropy().secure
+    assert SystemEntropy().read(32) != SystemEntropy().read(32)
 
 
 def test_discrete_laplace_of_a_tiny_scale_is_zero() -> None:
-    assert not discrete_laplace(Fraction(1, 1000), 1000, SystemSource()).any()
+    assert not discrete_laplace(Fraction(1, 1000), 1000, SystemEntropy()).any()

@@ -17,16 +17,16 @@ from dampen.errors import (
 )
 from dampen.mechanisms import Mechanism, probabilities, select
 from dampen.releases import Release, release
-from dampen.sampling import InsecureSource
+from dampen.sampling import InsecureEntropy
 from dampen.selection import Neighbours, Problem, Selection
 
 if TYPE_CHECKING:
     from dampen import testing
-    from dampen.applications.frequency import most_frequent
-    from dampen.applications.influence import top_k
-    from dampen.applications.percentile import percentile
-    from dampen.graphs import egocentric_betweenness
+    from dampen.frequency import most_frequent
+    from dampen.influence.graphs import egocentric_betweenness
+    from dampen.influence.release import top_k
     from dampen.ledger import Ledger
+    from dampen.percentiles import percentile
     from dampen.trees import TreeClassifier, bins
 
 __version__ = "0.1.0"
@@ -36,18 +36,18 @@ _LAZY = {
     "Ledger": "dampen.ledger",
     "TreeClassifier": "dampen.trees",
     "bins": "dampen.trees",
-    "egocentric_betweenness": "dampen.graphs",
-    "most_frequent": "dampen.applications.frequency",
-    "percentile": "dampen.applications.percentile",
+    "egocentric_betweenness": "dampen.influence",
+    "most_frequent": "dampen.frequency",
+    "percentile": "dampen.percentiles",
     "testing": "dampen.testing",
-    "top_k": "dampen.applications.influence",
+    "top_k": "dampen.influence",
 }
 
 __all__ = [
     "BudgetError",
     "DampenError",
     "DataError",
-    "InsecureSource",
+    "InsecureEntropy",
     "Ledger",
     "Mechanism",
     "Neighbours",

@@ -21,7 +21,7 @@ import numpy as np
 from dampen.epsilon import Epsilon, exact
 from dampen.errors import ParameterError, did_you_mean
 from dampen.quadrature import laplace_argmax, permute_and_flip
-from dampen.sampling import Noise, Source, SystemSource, noisy_top
+from dampen.sampling import Entropy, Noise, SystemEntropy, noisy_top
 from dampen.scores import Dampened, Global, Score, Scores, Shifted
 from dampen.selection import FloatArray, Selection
 
@@ -65,7 +65,7 @@ def select(
     mechanism: str | Mechanism,
     k: int | None = None,
     *,
-    source: Source | None = None,
+    entropy: Entropy | None = None,
 ) -> int | list[int]:
     """Draws the index of one candidate, or a list of k different ones, best first, with ε-DP.
 
@@ -82,7 +82,7 @@ def select(
     chosen, size = named(mechanism), check_k(k, len(selection))
     epsilon = exact(epsilon)
     scores = chosen.score.of(selection)
-    top = draw(selection, scores, epsilon, chosen, k=size, source=source or SystemSource())
+    top = draw(selection, scores, epsilon, chosen, k=size, entropy=entropy or SystemEntropy())
     return top[0] if k is None else top
 
 
@@ -119,13 +119,13 @@ def draw(
     mechanism: Mechanism,
     *,
     k: int,
-    source: Source,
+    entropy: Entropy,
 ) -> list[int]:
     """k different candidates, best first, from scores that are computed already."""
     c = noise_scale(selection, scores, epsilon, mechanism, k)
     if mechanism.noise is Noise.EXPONENTIAL:
-        return _peel(scores.values, c, k, source)
-    return noisy_top(scores.values, c, mechanism.noise, k, source)
+        return _peel(scores.values, c, k, entropy)
+    return noisy_top(scores.values, c, mechanism.noise, k, entropy)
 
 
 def noise_scale(
@@ -161,12 +161,12 @@ def check_k(k: int | None, candidates: int) -> int:
     return int(k)
 
 
-def _peel(values: FloatArray, c: Fraction, k: int, source: Source) -> list[int]:
+def _peel(values: FloatArray, c: Fraction, k: int, entropy: Entropy) -> list[int]:
     """Permute-and-flip, k times without replacement (its noise may not be reused)."""
     left = np.arange(len(values))
     top: list[int] = []
     for _ in range(k):
-        [best] = noisy_top(values[left], c, Noise.EXPONENTIAL, 1, source)
+        [best] = noisy_top(values[left], c, Noise.EXPONENTIAL, 1, entropy)
         top.append(int(left[best]))
         left = np.delete(left, best)
     return top

@@ -19,7 +19,7 @@ import numpy as np
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import DataError, ParameterError
 from dampen.mechanisms import Mechanism, check_k, named, select
-from dampen.sampling import InsecureSource, Source, SystemSource
+from dampen.sampling import Entropy, InsecureEntropy, SystemEntropy
 from dampen.selection import Neighbours, Problem
 
 X = TypeVar("X")
@@ -45,7 +45,7 @@ class Release:
         mechanism: its name.
         neighbours: the relation that ε speaks of.
         parameters: the public parameters it was asked with.
-        secure: False if the randomness came from a seeded source.
+        secure: False if the randomness came from a seeded generator.
     """
 
     answer: Any
@@ -86,7 +86,7 @@ def release(
     mechanism: str | Mechanism,
     k: int | None = None,
     budget: Budget | None = None,
-    source: Source | None = None,
+    entropy: Entropy | None = None,
     parameters: Mapping[str, Any] | None = None,
 ) -> Release:
     """One private selection, from public parameters to a `Release`.
@@ -99,7 +99,7 @@ def release(
         mechanism: a name or a `Mechanism`.
         k: how many candidates to release; None for one.
         budget: where to charge ε; None charges nothing.
-        source: of random bits; the operating system's by default.
+        entropy: of random bits; the operating system's by default.
         parameters: public facts to show in the release.
 
     Guarantee: ε-differential privacy for `problem.neighbours`, provided that the problem's δ is
@@ -112,7 +112,7 @@ def release(
         epsilon=epsilon,
         mechanism=mechanism,
         budget=budget,
-        source=source,
+        entropy=entropy,
     )
     return paid.release(problem, load, k=k, parameters=parameters)
 
@@ -123,7 +123,7 @@ class Paid:
 
     epsilon: Fraction
     mechanism: Mechanism
-    source: Source
+    entropy: Entropy
 
     def release(
         self,
@@ -136,7 +136,7 @@ class Paid:
         """Looks at the data and draws."""
         with after_the_charge():
             selection = problem.selection(load())
-            picked = select(selection, self.epsilon, self.mechanism, k, source=self.source)
+            picked = select(selection, self.epsilon, self.mechanism, k, entropy=self.entropy)
         names = problem.candidates
         return Release(
             [names[i] for i in picked] if isinstance(picked, list) else names[picked],
@@ -144,7 +144,7 @@ class Paid:
             self.mechanism.name,
             problem.neighbours,
             dict(parameters or {}),
-            self.source.secure,
+            self.entropy.secure,
         )
 
 
@@ -165,30 +165,30 @@ def pay(
     epsilon: Epsilon,
     mechanism: str | Mechanism,
     budget: Budget | None = None,
-    source: Source | None = None,
+    entropy: Entropy | None = None,
 ) -> Paid:
     """Checks the parameters of a release and charges it, before any data is read.
 
     `release` does both; this is for problems that exist only once data is read, because one of
     their public parameters is taken from it (with a `PrivacyLeakWarning`).
     """
-    paid = Paid(exact(epsilon), named(mechanism), open_source(source))
+    paid = Paid(exact(epsilon), named(mechanism), open_entropy(entropy))
     if budget is not None:
         name = paid.mechanism.name
         budget.charge(paid.epsilon, query=query, mechanism=name, neighbours=neighbours)
     return paid
 
 
-def open_source(source: Source | None) -> Source:
-    """The source of a release: the operating system, unless another was given and may be used."""
-    if source is None:
-        return SystemSource()
-    if isinstance(source, InsecureSource) and not source.allow_release:
+def open_entropy(entropy: Entropy | None) -> Entropy:
+    """The entropy of a release: the operating system, unless another was given and may be used."""
+    if entropy is None:
+        return SystemEntropy()
+    if isinstance(entropy, InsecureEntropy) and not entropy.allow_release:
         raise ParameterError(
-            "Expected a secure source for a release, got a seeded one. For experiments on public "
-            "data pass InsecureSource(seed, allow_release=True)."
+            "Expected secure entropy for a release, got a seeded generator. For experiments on "
+            "public data pass InsecureEntropy(seed, allow_release=True)."
         )
-    return source
+    return entropy
 
 
 def _plain(value: Any) -> Any:

@@ -47,7 +47,7 @@ class Noise(StrEnum):
     """±(-log U): the joint release."""
 
 
-class Source(Protocol):
+class Entropy(Protocol):
     """Where random bits come from."""
 
     @property
@@ -57,7 +57,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class SystemSource:
+class SystemEntropy:
     """The operating system's entropy: the default of every release."""
 
     secure: bool = field(default=True, init=False)
@@ -67,10 +67,10 @@ class SystemSource:
 
 
 @dataclass(slots=True)
-class InsecureSource:
-    """A seeded, predictable source, for experiments and tests only.
+class InsecureEntropy:
+    """A seeded, predictable generator, for experiments and tests only.
 
-    Who knows the seed can undo the noise.  A release refuses this source unless it was made with
+    Who knows the seed can undo the noise.  A release refuses it unless it was made with
     `allow_release=True`, and then says `secure=False`.
     """
 
@@ -91,7 +91,7 @@ def noisy_top(
     scale: Fraction,
     noise: Noise,
     k: int,
-    source: Source,
+    entropy: Entropy,
     *,
     bits: int = FIRST_PASS_BITS,
 ) -> list[int]:
@@ -102,11 +102,11 @@ def noisy_top(
         scale: an exact positive number.
         noise: independent for every candidate.
         k: how many, 1 <= k <= len(values).
-        source: where the bits come from.
+        entropy: where the bits come from.
         bits: known bits per candidate in the first pass, 2 to 32.  The distribution of the answer
             does not depend on it; tests make it small to force refinement.
     """
-    race = _Race(values, scale, noise, source, bits)
+    race = _Race(values, scale, noise, entropy, bits)
     words, upper = race.first_pass()
     pool = race.contenders(words, upper, k)
     if len(pool) == 1:
@@ -117,12 +117,12 @@ def noisy_top(
     return top[:k]
 
 
-def discrete_laplace(scale: Fraction, size: int, source: Source) -> IntArray:
+def discrete_laplace(scale: Fraction, size: int, entropy: Entropy) -> IntArray:
     """`size` integers with P(z) proportional to exp(-|z| / scale), drawn exactly.
 
     A floored exponential is geometric, and the difference of two geometric numbers is this.
     """
-    return _geometric(scale, size, source) - _geometric(scale, size, source)
+    return _geometric(scale, size, entropy) - _geometric(scale, size, entropy)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class _Race:
     values: FloatArray
     scale: Fraction
     noise: Noise
-    source: Source
+    entropy: Entropy
     bits: int
 
     def first_pass(self) -> tuple[NDArray[np.uint32], FloatArray]:
@@ -143,7 +143,7 @@ class _Race:
         with np.errstate(divide="ignore", over="ignore", under="ignore"):
             for start in range(0, n, CHUNK):
                 part = slice(start, min(start + CHUNK, n))
-                m = np.frombuffer(self.source.read(4 * (part.stop - start)), dtype=np.uint32)
+                m = np.frombuffer(self.entropy.read(4 * (part.stop - start)), dtype=np.uint32)
                 words[part] = m >> np.uint32(32 - self.bits)
                 score = np.maximum((self.values[part] - largest) * factor, LOWEST)
                 upper[part] = score + bound(words[part], self.bits) + SLACK
@@ -186,7 +186,7 @@ class _Race:
         ball = {i: _noisy_ball(score[i], uniform[i], self.noise) for i in members}
         while unsettled := _unsettled(ball):
             for i in unsettled:
-                uniform[i] = uniform[i].extended(self.source)
+                uniform[i] = uniform[i].extended(self.entropy)
                 ball[i] = _noisy_ball(score[i], uniform[i], self.noise)
         return _ranked(ball)
 
@@ -205,8 +205,8 @@ class _Uniform:
             return cls(word >> 1, bits - 1, bool(word & 1))
         return cls(word, bits, negative=False)
 
-    def extended(self, source: Source) -> "_Uniform":
-        more = int.from_bytes(source.read(REFINEMENT_BITS // 8), "little")
+    def extended(self, entropy: Entropy) -> "_Uniform":
+        more = int.from_bytes(entropy.read(REFINEMENT_BITS // 8), "little")
         return _Uniform(
             (self.m << REFINEMENT_BITS) | more, self.bits + REFINEMENT_BITS, self.negative
         )
@@ -257,9 +257,9 @@ def _unsettled(ball: dict[int, "arb"]) -> list[int]:
     return list(overlapping)
 
 
-def _geometric(scale: Fraction, size: int, source: Source) -> IntArray:
+def _geometric(scale: Fraction, size: int, entropy: Entropy) -> IntArray:
     """floor(-scale * log U): P(g) proportional to exp(-g / scale), g = 0, 1, ..."""
-    words = np.frombuffer(source.read(8 * size), dtype=np.uint64) >> np.uint64(11)
+    words = np.frombuffer(entropy.read(8 * size), dtype=np.uint64) >> np.uint64(11)
     factor = float(scale)
     with np.errstate(divide="ignore"):
         high = -np.log(words * 2.0**-53) * (factor * (1 + 2.0**-44)) + SLACK
@@ -268,11 +268,11 @@ def _geometric(scale: Fraction, size: int, source: Source) -> IntArray:
     g = np.zeros(size, dtype=np.int64)
     g[settled] = np.floor(low[settled])
     for i in np.flatnonzero(~settled):
-        g[i] = _floored(scale, _Uniform(int(words[i]), 53, negative=False), source)
+        g[i] = _floored(scale, _Uniform(int(words[i]), 53, negative=False), entropy)
     return g
 
 
-def _floored(scale: Fraction, uniform: _Uniform, source: Source) -> int:
+def _floored(scale: Fraction, uniform: _Uniform, entropy: Entropy) -> int:
     from flint import arb, ctx, fmpq
 
     while True:
@@ -281,7 +281,7 @@ def _floored(scale: Fraction, uniform: _Uniform, source: Source) -> int:
             floor = x.floor().unique_fmpz() if x.is_finite() else None
         if floor is not None:
             return int(floor)
-        uniform = uniform.extended(source)
+        uniform = uniform.extended(entropy)
 
 
 _Bound = Callable[[NDArray[np.uint32], int], FloatArray]

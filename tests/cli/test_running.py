@@ -122,7 +122,7 @@ def test_foreign_errors_are_not_quoted(
 
 INTERRUPTED = """
 import sys, time
-import dampen.sources.tables as tables
+import dampen.data.tables as tables
 from dampen.cli import main
 
 def slow(self, kinds):

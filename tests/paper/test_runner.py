@@ -106,7 +106,7 @@ def test_a_failing_cell_stops_the_run_and_keeps_the_others(tmp_path, monkeypatch
 
 def test_a_new_revision_drops_old_cells():
     def study(revision):
-        return Study("s", "", "", "", (), lambda quick: [], lambda cell, source: [], revision)
+        return Study("s", "", "", "", (), lambda quick: [], lambda cell, entropy: [], revision)
 
     assert study(1).key({"a": 1}) != study(2).key({"a": 1})
     assert study(1).key({"a": 1, "b": 2}) == study(1).key({"b": 2, "a": 1})

@@ -20,7 +20,7 @@ from dampen.paper import (
     trees,
 )
 from dampen.paper.claims.percentiles import largest_reduction
-from dampen.sampling import InsecureSource
+from dampen.sampling import InsecureEntropy
 
 needs_data = pytest.mark.skipif(
     "DAMPEN_DATA" not in os.environ, reason="needs the real data: set DAMPEN_DATA"
@@ -73,7 +73,7 @@ def test_true_top_breaks_ties_by_id():
 def test_samples_are_connected_and_induced():
     edges = small.graph("miserables")
     graph = nx.Graph(zip(edges.src.tolist(), edges.dst.tolist(), strict=True))
-    sample = privatesql.sample(edges, 20, InsecureSource(5))
+    sample = privatesql.sample(edges, 20, InsecureEntropy(5))
     taken = nx.Graph(zip(sample.src.tolist(), sample.dst.tolist(), strict=True))
     assert sample.n == 20
     assert nx.is_connected(taken)
@@ -83,12 +83,12 @@ def test_samples_are_connected_and_induced():
 
 
 def test_views_without_noise_find_the_truth():
-    edges = privatesql.sample(small.graph("miserables"), 20, InsecureSource(5))
+    edges = privatesql.sample(small.graph("miserables"), 20, InsecureEntropy(5))
     ebc, _ = influence.methods(edges)
     counts = privatesql.sql_views.views(edges, truncation=20)
-    exactly = privatesql.noisy_betweenness(counts, 1, exact("1e6"), InsecureSource(1))
+    exactly = privatesql.noisy_betweenness(counts, 1, exact("1e6"), InsecureEntropy(1))
     assert np.allclose(exactly, ebc)
-    noisy = privatesql.noisy_betweenness(counts, 37, exact("0.1"), InsecureSource(1))
+    noisy = privatesql.noisy_betweenness(counts, 37, exact("0.1"), InsecureEntropy(1))
     assert not np.allclose(noisy, ebc, atol=1)
 
 
@@ -126,7 +126,7 @@ def test_percentile_reductions_match_the_theory(name, p, expected):
 
 def _errors(name, p, epsilon):
     from dampen import accuracy
-    from dampen.problems.percentile import PercentileLabel
+    from dampen.percentiles.labels import PercentileLabel
 
     values = percentiles.load(name)
     s = PercentileLabel(n=len(values), p=p, upper=float(values.max())).selection(values)
@@ -143,11 +143,11 @@ def test_top_k_on_enron_is_of_the_right_order():
     each side; with a fixed seed the outcome does not change from run to run.
     """
     ebc, ready = influence.prepared("enron")
-    source = InsecureSource(7)
+    entropy = InsecureEntropy(7)
     expected = {"sld": (0.34, "0.1"), "degree": (0.79, "0.05"), "degree-joint": (0.93, "0.05")}
     truth = influence.true_top(ebc, 5)
     for method, (accuracy, epsilon) in expected.items():
         found = [
-            influence.share(ready[method].top(5, exact(epsilon), source), truth) for _ in range(30)
+            influence.share(ready[method].top(5, exact(epsilon), entropy), truth) for _ in range(30)
         ]
         assert abs(np.mean(found) - accuracy) < 0.2, method

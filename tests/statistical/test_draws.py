@@ -6,9 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dampen import InsecureSource, Selection, probabilities, select, sensitivity
+from dampen import InsecureEntropy, Selection, probabilities, select, sensitivity
 from dampen.mechanisms import MECHANISMS, Mechanism, named
-from dampen.sampling import Noise, SystemSource, discrete_laplace, noisy_top
+from dampen.sampling import Noise, SystemEntropy, discrete_laplace, noisy_top
 from goodness import assert_draws_follow, counts_of, draw_many
 
 UTILITY = [6.5, 6.0, 3.0, 2.0, 0.0, 0.0]
@@ -38,8 +38,8 @@ def test_one_sided_utilities_need_no_factor_of_two(name: str) -> None:
 @pytest.mark.parametrize("noise", list(Noise))
 def test_a_first_pass_of_three_bits_changes_nothing(noise: Noise) -> None:
     a = np.array([2.0, 1.5, 1.0, 0.0, 0.0])
-    source = InsecureSource(11)
-    draws = draw_many(lambda: noisy_top(a, Fraction(1), noise, 1, source, bits=3)[0], 6_000)
+    entropy = InsecureEntropy(11)
+    draws = draw_many(lambda: noisy_top(a, Fraction(1), noise, 1, entropy, bits=3)[0], 6_000)
     law = Mechanism("law", named("em").score, noise)
 
     def probability(epsilon: str) -> np.ndarray:
@@ -51,7 +51,7 @@ def test_a_first_pass_of_three_bits_changes_nothing(noise: Noise) -> None:
 
 @pytest.mark.parametrize("name", ["em", "pf"])
 def test_top_k_follows_the_law_of_sequences(name: str) -> None:
-    from dampen.testing import _outputs
+    from dampen.testing.checks import _outputs
 
     sequences = list(itertools.permutations(range(4), 2))
     draws = draw_many(lambda: tuple(select(ONE_SIDED, 3, name, k=2)), TIMES)
@@ -78,7 +78,7 @@ def simulated_joint(s: Selection, epsilon: float, sequences: list[tuple[int, ...
 @pytest.mark.parametrize("scale", ["1/3", "2", "25"])
 def test_discrete_laplace_follows_its_law(scale: str) -> None:
     s = Fraction(scale)
-    z = discrete_laplace(s, 60_000, SystemSource())
+    z = discrete_laplace(s, 60_000, SystemEntropy())
     reach = int(8 * s) + 4
     outcomes = np.arange(-reach, reach + 1)
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from dampen.paper.trees import ADULT_RANGES
-from dampen.sampling import InsecureSource
+from dampen.sampling import InsecureEntropy
 from dampen.trees import TreeClassifier, bins
 
 
@@ -35,7 +35,7 @@ def test_accuracy_of_the_default(adult, epsilon, least):
             domains=domains,
             classes=["<=50K", ">50K"],
             max_rows=50_000,
-            source=InsecureSource(seed, allow_release=True),
+            entropy=InsecureEntropy(seed, allow_release=True),
         )
         scores.append(tree.fit(train[names], train["income"]).score(test[names], test["income"]))
     assert np.mean(scores) >= least

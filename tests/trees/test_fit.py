@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dampen.errors import BudgetError, DataError, ParameterError, PrivacyLeakWarning
-from dampen.sampling import InsecureSource
+from dampen.sampling import InsecureEntropy
 from dampen.trees import Bins, Categories, TreeClassifier, bins, paper_tree
 
 
@@ -73,7 +73,7 @@ def test_a_refused_charge_leaves_the_data_alone():
         ({"domains": {"x7": 3}}, "'x7'"),
         ({"domains": [3]}, "one domain per column"),
         ({"domains": [3, 1.5]}, "domain of x1"),
-        ({"source": InsecureSource(1)}, "secure source"),
+        ({"entropy": InsecureEntropy(1)}, "secure entropy"),
         ({"branching": "multiway", "domains": [3000, 3000], "max_depth": 2}, "2\\^20 leaves"),
     ],
 )

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from dampen.mechanisms import named
-from dampen.problems.splits import split_selection
-from dampen.sampling import InsecureSource
+from dampen.sampling import InsecureEntropy
 from dampen.trees.candidates import candidates_of
 from dampen.trees.encoding import Bins, Categories
 from dampen.trees.growing import Rows, grow
 from dampen.trees.plan import Plan, checked_shares, default_depth
+from dampen.trees.splits import split_selection
 
 DOMAINS = [Bins([0, 1, 2, 3, 4]), Categories("abc"), Categories((0, 1)), Categories((0,))]
 
@@ -33,8 +33,8 @@ def plan_of(depth, epsilon="1000000", shares=None, **changes):
     return Plan(Fraction(epsilon), 1000, depth, given, **settings)
 
 
-def source(seed=0):
-    return InsecureSource(seed)
+def seeded(seed=0):
+    return InsecureEntropy(seed)
 
 
 def side_of(candidates, r, codes):
@@ -122,7 +122,7 @@ def test_a_huge_epsilon_gives_the_greedy_tree(criterion, branching):
     """Where the data decides, permute-and-flip at ε = 10^6 does not; ties are left out."""
     codes, classes = coded_rows()
     plan = plan_of(2, criterion=criterion, branching=branching)
-    tree = grow(plan, DOMAINS, 3, Rows(codes, classes, 3), source=source())
+    tree = grow(plan, DOMAINS, 3, Rows(codes, classes, 3), entropy=seeded())
     candidates = candidates_of(DOMAINS, branching)
     allowed = np.ones(int(candidates.first[-1]), dtype=bool)
     expected = greedy(codes, classes, plan, candidates, allowed)
@@ -137,7 +137,7 @@ def test_every_mechanism_finds_the_attribute_that_decides(mechanism):
     classes = codes[:, 2].astype(np.int64)
     chosen = "sulq" if mechanism == "sulq" else named(mechanism)
     plan = plan_of(1, criterion="information-gain", mechanism=chosen)
-    tree = grow(plan, DOMAINS, 2, Rows(codes, classes, 2), source=source())
+    tree = grow(plan, DOMAINS, 2, Rows(codes, classes, 2), entropy=seeded())
     assert tree.attribute[0] == 2
     assert (tree.label[tree.apply(codes)] == classes).all()
 
@@ -146,7 +146,7 @@ def test_empty_nodes_are_grown_like_any_others():
     """The shape of a tree without stopping is public: it tells nothing about the rows."""
     codes, classes = coded_rows(4)
     for rows in (Rows(codes, classes, 3), Rows(codes[:0], classes[:0], 3)):
-        tree = grow(plan_of(3), DOMAINS, 3, rows, source=source())
+        tree = grow(plan_of(3), DOMAINS, 3, rows, entropy=seeded())
         assert (np.bincount(tree.level) == [1, 2, 4, 8]).all()
         assert ((tree.label >= 0) == (tree.attribute < 0)).all()
 
@@ -155,7 +155,7 @@ def test_used_up_attributes_end_a_branch_with_all_its_budget():
     domains = [Categories((0, 1))]
     rows = Rows(np.array([[0], [1], [1]]), np.array([0, 1, 1]), 2)
     plan = plan_of(4)
-    tree = grow(plan, domains, 2, rows, source=source())
+    tree = grow(plan, domains, 2, rows, entropy=seeded())
     assert tree.level.max() == 1
     assert plan.leaf_epsilon(1) == plan.epsilon * (1 - Fraction(5, 24))
 
@@ -163,7 +163,7 @@ def test_used_up_attributes_end_a_branch_with_all_its_budget():
 def test_the_stop_rule_ends_small_nodes():
     codes, classes = coded_rows(500)
     plan = plan_of(3, epsilon="1", stopping=True, leaves="noisy-counts", branching="multiway")
-    tree = grow(plan, DOMAINS, 3, Rows(codes, classes, 3), source=source())
+    tree = grow(plan, DOMAINS, 3, Rows(codes, classes, 3), entropy=seeded())
     # 500 rows are below sqrt(2) / (1/8) * 4 * 3 = 136 only after a split.
     assert tree.level.max() in {1, 2}
     assert tree.counts.shape == (len(tree.label), 3)

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from dampen.mechanisms import PF, named, probabilities
-from dampen.problems.splits import split_selection
-from dampen.sampling import SystemSource
+from dampen.sampling import SystemEntropy
 from dampen.selection import Selection
 from dampen.sensitivity import constant
+from dampen.testing.universes import Universe
 from dampen.trees.candidates import candidates_of
 from dampen.trees.encoding import Categories
 from dampen.trees.growing import Rows, grow
 from dampen.trees.plan import Plan, checked_shares
-from dampen.universes import Universe
+from dampen.trees.splits import split_selection
 from goodness import assert_draws_follow
 
 DOMAINS = [Categories((0, 1)), Categories("abc")]
@@ -93,7 +93,7 @@ def test_fits_follow_the_law(mechanism, criterion):
     index = {(*candidates.branches(r)[0], a): r for r, a in enumerate(candidates.attribute)}
     counts = np.zeros(4 * len(candidates), dtype=np.int64)
     for _ in range(2000):
-        tree = grow(plan, DOMAINS, 2, Rows(codes, classes, 2), source=SystemSource())
+        tree = grow(plan, DOMAINS, 2, Rows(codes, classes, 2), entropy=SystemEntropy())
         left = np.flatnonzero(tree.routes == 1).tolist()
         r = index[(*left, int(tree.attribute[0]))]
         counts[4 * r + 2 * tree.label[1] + tree.label[2]] += 1

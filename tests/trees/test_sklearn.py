@@ -12,17 +12,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from dampen.sampling import InsecureSource
+from dampen.sampling import InsecureEntropy
 from dampen.trees import TreeClassifier, bins, paper_tree
 
-SEEDED = InsecureSource(5, allow_release=True)
+SEEDED = InsecureEntropy(5, allow_release=True)
 
 
 @pytest.mark.filterwarnings("ignore::dampen.errors.PrivacyLeakWarning")
 @parametrize_with_checks(
     [
-        TreeClassifier(epsilon=10_000, max_depth=5, source=SEEDED),
-        paper_tree("ShiftedLocalDiffPID3", epsilon=100_000, max_depth=3, source=SEEDED),
+        TreeClassifier(epsilon=10_000, max_depth=5, entropy=SEEDED),
+        paper_tree("ShiftedLocalDiffPID3", epsilon=100_000, max_depth=3, entropy=SEEDED),
     ]
 )
 def test_scikit_learn_checks(estimator, check):
@@ -65,7 +65,7 @@ PUBLIC = {
 
 def test_frames_arrays_and_polars_give_the_same_tree():
     frame, y = people()
-    tree = TreeClassifier("20", source=SEEDED, **PUBLIC)
+    tree = TreeClassifier("20", entropy=SEEDED, **PUBLIC)
     expected = tree.fit(frame, y).predict(frame)
     assert (expected == y).mean() > 0.95
     assert tree.feature_names_in_.tolist() == ["age", "job", "hours"]
@@ -114,11 +114,11 @@ def test_clones_share_the_budget_and_nothing_fitted():
 
 def test_a_seeded_source_gives_equal_trees_and_says_that_it_is_insecure():
     frame, y = people(300)
-    trees = [TreeClassifier("0.5", max_depth=3, source=SEEDED, **PUBLIC) for _ in range(2)]
+    trees = [TreeClassifier("0.5", max_depth=3, entropy=SEEDED, **PUBLIC) for _ in range(2)]
     reports = [tree.fit(frame, y).report() for tree in trees]
     assert reports[0] == reports[1]
     assert "NOT SECURE" in reports[0]
-    other = InsecureSource(6, allow_release=True)
-    assert TreeClassifier("0.5", max_depth=3, source=other, **PUBLIC).fit(
+    other = InsecureEntropy(6, allow_release=True)
+    assert TreeClassifier("0.5", max_depth=3, entropy=other, **PUBLIC).fit(
         frame, y
     ).report() not in (reports)

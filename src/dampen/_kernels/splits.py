@@ -167,7 +167,7 @@ def _frontier(table: Any, lo: Any, hi: Any) -> Any:
     """The values that no other value dominates, as rows (n, m), n and m falling.
 
     Of each value only its rarest class matters, and a value matters only if none has both a larger
-    n and a smaller m: see `dampen.problems.splits`.
+    n and a smaller m: see `dampen.trees.splits`.
     """
     size = hi - lo
     n, m = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)

@@ -12,8 +12,8 @@ import click
 from dampen.cli.printing import example
 from dampen.cli.releasing import public_lines, release_options, show_release
 from dampen.cli.till import Till, rehearse
+from dampen.data.tables import Kind, open_table
 from dampen.errors import ParameterError
-from dampen.sources.tables import Kind, open_table
 
 if TYPE_CHECKING:
     from dampen.releases import Budget, Release
@@ -63,7 +63,7 @@ def percentile(
     Protects each row's value (neighbours: replace one). The number of rows and their labels are
     public.
     """
-    from dampen.applications.percentile import percentile as release_percentile
+    from dampen.percentiles.release import percentile as release_percentile
 
     options["release"] = options.pop("wanted")
     several = [part.strip() for part in options["p"].split(",")]
@@ -123,7 +123,7 @@ def most_frequent(
 
     Protects each row (neighbours: add or remove one).
     """
-    from dampen.applications.frequency import most_frequent as release_most_frequent
+    from dampen.frequency.release import most_frequent as release_most_frequent
 
     listed = _categories(categories, categories_file)
     table = open_table(file)

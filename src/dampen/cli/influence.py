@@ -41,8 +41,8 @@ def top_k(*, file: Path, nodes: Path | None, till: Till, as_json: bool, **option
     Protects each edge (neighbours: add or remove one). FILE is CSV, TSV, Parquet or two columns of
     text, gzip or not; the nodes are public.
     """
-    from dampen.applications.influence import top_k as release_top_k
-    from dampen.sources.edge_files import read_nodes
+    from dampen.data.edge_files import read_nodes
+    from dampen.influence.release import top_k as release_top_k
 
     if nodes is not None:
         options["nodes"] = read_nodes(nodes)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.cli.printing import example
+from dampen.data.tables import open_table
 from dampen.errors import DataError, ParameterError
-from dampen.schema import Bins, Column, Schema, Values, format_schema
-from dampen.sources.tables import open_table
+from dampen.trees.schema import Bins, Column, Schema, Values, format_schema
 
 FEW = 12
 """Whole numbers with at most so many different values are codes, not quantities."""

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from dampen import accuracy
-from dampen.applications.influence import JOINT_STRETCH, top_k
-from dampen.applications.percentile import percentile
 from dampen.cli.studies import Method, found_shares, percentile_methods
+from dampen.influence.problem import InfluentialNode
+from dampen.influence.release import JOINT_STRETCH, top_k
 from dampen.mechanisms import named
-from dampen.problems.influence import InfluentialNode
-from dampen.problems.percentile import rank
-from dampen.sampling import InsecureSource
+from dampen.percentiles.labels import rank
+from dampen.percentiles.release import percentile
+from dampen.sampling import InsecureEntropy
 from dampen.trees import TreeClassifier, bins, paper_tree
 
 DAMPEN, EXPONENTIAL = "dampen", "exponential mechanism"
@@ -48,7 +48,7 @@ def influence() -> Scene:
     capped = InfluentialNode(nodes=nodes).with_cap_degree(JOINT_STRETCH).selection(graph)
     true = [nodes[i] for i in np.argsort(-between.utility, kind="stable")[:k]]
     answers = [
-        top_k(graph, k=k, epsilon="2", mechanism=name, source=_seed(1)).answer
+        top_k(graph, k=k, epsilon="2", mechanism=name, entropy=_seed(1)).answer
         for name in (None, "em")
     ]
     methods = {
@@ -80,9 +80,9 @@ def tumours() -> Scene:
     methods = list(percentile_methods(radius, {"p": p, "upper": upper, "lower": 0.0}))
     compared = {DAMPEN: methods[-1], EXPONENTIAL: methods[0]}
     common: dict[str, Any] = {"p": p, "upper": upper, "epsilon": "10"}
-    value = percentile(radius, release="value", step=0.1, source=_seed(1), **common).answer
+    value = percentile(radius, release="value", step=0.1, entropy=_seed(1), **common).answer
     named_ones = [
-        [percentile(radius, mechanism=name, source=_seed(i), **common).answer for i in range(5)]
+        [percentile(radius, mechanism=name, entropy=_seed(i), **common).answer for i in range(5)]
         for name in (None, "em")
     ]
     rows: list[list[Any]] = [
@@ -121,7 +121,7 @@ def diagnosis() -> Scene:
 
     def score(make: Any, epsilon: float) -> float:
         runs = [
-            make(epsilon, source=_seed(run), **public)
+            make(epsilon, entropy=_seed(run), **public)
             .fit(X[~test], y[~test])
             .score(X[test], y[test])
             for run in range(TREE_RUNS)
@@ -171,5 +171,5 @@ def _mean_share(method: Method, epsilon: float, utility: Any, k: int) -> float:
     return float(np.mean(list(found_shares(method, exact(epsilon), utility, k, RUNS))))
 
 
-def _seed(seed: int) -> InsecureSource:
-    return InsecureSource(seed, allow_release=True)
+def _seed(seed: int) -> InsecureEntropy:
+    return InsecureEntropy(seed, allow_release=True)

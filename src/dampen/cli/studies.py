@@ -11,13 +11,13 @@ import numpy as np
 from dampen import accuracy
 from dampen.cli.printing import example, print_json, print_table
 from dampen.cli.releasing import check_edge_list
+from dampen.data.tables import open_table
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError
 from dampen.mechanisms import Mechanism, check_k, draw, named
 from dampen.progress import progress
-from dampen.sampling import InsecureSource
+from dampen.sampling import InsecureEntropy
 from dampen.selection import FloatArray, Selection
-from dampen.sources.tables import open_table
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -78,7 +78,7 @@ def compare(
 def _compare_percentile(
     file: Path, column: str, epsilons: "list[Fraction]", options: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    from dampen.problems.percentile import rank
+    from dampen.percentiles.labels import rank
 
     if options["upper"] is None:
         raise ParameterError("Expected --upper with --column.")
@@ -98,8 +98,8 @@ def _compare_percentile(
 
 def percentile_methods(values: FloatArray, options: dict[str, Any]) -> Iterator[Method]:
     """What competes for labels: the paper's mechanisms, permute-and-flip, and the default."""
-    from dampen.applications.percentile import label_mechanism
-    from dampen.problems.percentile import NEAR, PercentileLabel
+    from dampen.percentiles.labels import NEAR, PercentileLabel
+    from dampen.percentiles.release import label_mechanism
 
     public = {name: options[name] for name in ("p", "upper", "lower")} | {"n": len(values)}
     paper = PercentileLabel(**public, delta="simple").selection(values)
@@ -130,10 +130,10 @@ def _compare_top_k(
 
 def _methods(file: Path, options: dict[str, Any]) -> list[Method]:
     """What competes: the paper's mechanisms, permute-and-flip, joint release, and the degree."""
-    from dampen.applications.influence import JOINT_STRETCH
-    from dampen.graphs import graph_of
-    from dampen.problems.influence import InfluentialNode
-    from dampen.sources.edge_files import read_nodes
+    from dampen.data.edge_files import read_nodes
+    from dampen.influence.graphs import graph_of
+    from dampen.influence.problem import InfluentialNode
+    from dampen.influence.release import JOINT_STRETCH
 
     check_edge_list(file)
     given = None if options["nodes"] is None else read_nodes(options["nodes"])
@@ -160,6 +160,6 @@ def found_shares(
     threshold = np.partition(best, len(best) - k)[len(best) - k]
     scores = method.mechanism.score.of(method.selection)
     for seed in range(runs):
-        source = InsecureSource(seed)
-        top = draw(method.selection, scores, epsilon, method.mechanism, k=k, source=source)
+        entropy = InsecureEntropy(seed)
+        top = draw(method.selection, scores, epsilon, method.mechanism, k=k, entropy=entropy)
         yield float(np.mean(best[top] >= threshold))

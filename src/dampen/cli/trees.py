@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from dampen.cli.printing import example, print_facts, print_json
 from dampen.cli.releasing import release_options
 from dampen.cli.till import Till
+from dampen.data.tables import Kind, Table, open_table
 from dampen.epsilon import decimal_text
 from dampen.errors import DataError, ParameterError
-from dampen.schema import Bins, Schema, load_schema
-from dampen.sources.tables import Kind, Table, open_table
+from dampen.trees.schema import Bins, Schema, load_schema
 
 if TYPE_CHECKING:
     from dampen.trees import TreeClassifier

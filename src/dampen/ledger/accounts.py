@@ -1,6 +1,6 @@
 """The budget ledger: an append-only SQLite file with one row per charge.
 
-Guarantees, each with its test in `tests/test_ledger*.py`:
+Guarantees, each with its test in `tests/ledger/`:
 
 - A charge that was granted is on disk, synchronised, before `charge` returns; only then may a
   release look at data.  A crash after it costs the charge and never gives a free look.

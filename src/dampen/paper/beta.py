@@ -10,7 +10,7 @@ import numpy as np
 
 from dampen import accuracy, sensitivity
 from dampen.paper.study import Parameters, Row, Study, number
-from dampen.sampling import InsecureSource
+from dampen.sampling import InsecureEntropy
 from dampen.selection import Selection
 
 UTILITY = np.array([10.0, 20.0, 30.0])
@@ -31,8 +31,8 @@ def _cells(quick: bool) -> Sequence[Parameters]:
     return [{"beta": float(f"{beta:.6g}")} for beta in np.logspace(-1, 2, points)]
 
 
-def _run(cell: Parameters, source: InsecureSource) -> Sequence[Row]:
-    del source  # expected errors are computed, not sampled
+def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
+    del entropy  # expected errors are computed, not sampled
     beta = number(cell, "beta")
     s = instance(beta)
     return [(beta, m, accuracy.expected_error(s, EPSILON, m)) for m in METHODS]

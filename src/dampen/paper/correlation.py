@@ -11,17 +11,17 @@ import numpy as np
 from dampen.paper import small
 from dampen.paper.influence import GRAPHS, prepared
 from dampen.paper.study import Parameters, Row, Study
-from dampen.sampling import InsecureSource
+from dampen.sampling import InsecureEntropy
 
 
 def _cells(quick: bool) -> Sequence[Parameters]:
     return [{"dataset": name} for name in (small.GRAPHS if quick else GRAPHS)]
 
 
-def _run(cell: Parameters, source: InsecureSource) -> Sequence[Row]:
+def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     from scipy.stats import pearsonr, spearmanr
 
-    del source  # nothing is random
+    del entropy  # nothing is random
     name = str(cell["dataset"])
     ebc, ready = prepared(name)
     delta = ready["sld"].selection.sensitivity.at(0)

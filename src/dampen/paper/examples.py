@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dampen import accuracy, sensitivity
 from dampen.mechanisms import Mechanism, probabilities
 from dampen.paper.study import Parameters, Row, Study
-from dampen.sampling import InsecureSource, Noise
+from dampen.sampling import InsecureEntropy, Noise
 from dampen.scores import Dampened
 from dampen.selection import FloatArray, Selection
 
@@ -67,8 +67,8 @@ def _within(adjacency: Adjacency, t: int) -> Iterator[Adjacency]:
             yield from _within(neighbour, t - 1)
 
 
-def _run(cell: Parameters, source: InsecureSource) -> Sequence[Row]:
-    del cell, source  # everything is computed
+def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
+    del cell, entropy  # everything is computed
     return [*_running_graphs(), *_mechanisms(), *_inversion(), *_shifting(), *_dominance()]
 
 

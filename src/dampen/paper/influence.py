@@ -13,11 +13,11 @@ import numpy as np
 
 from dampen import datasets
 from dampen.datasets import Edges
-from dampen.graphs import Graph, graph_of
+from dampen.influence.graphs import Graph, graph_of
+from dampen.influence.problem import InfluentialNode
 from dampen.mechanisms import EM, JOINT, LD, PF, SLD, SLD_PF, Mechanism, draw
 from dampen.paper import small
-from dampen.problems.influence import InfluentialNode
-from dampen.sampling import Source
+from dampen.sampling import Entropy
 from dampen.scores import Scores
 from dampen.selection import FloatArray, Selection
 
@@ -34,8 +34,8 @@ class Ready:
     scores: Scores
     mechanism: Mechanism
 
-    def top(self, k: int, epsilon: Fraction, source: Source) -> list[int]:
-        return draw(self.selection, self.scores, epsilon, self.mechanism, k=k, source=source)
+    def top(self, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
+        return draw(self.selection, self.scores, epsilon, self.mechanism, k=k, entropy=entropy)
 
 
 def load(name: str) -> Edges:

@@ -15,9 +15,9 @@ from dampen import accuracy, datasets
 from dampen.mechanisms import probabilities
 from dampen.paper import small
 from dampen.paper.study import Parameters, Row, Study
-from dampen.problems.percentile import PercentileLabel, rank
-from dampen.problems.percentile_value import PercentileValue
-from dampen.sampling import InsecureSource
+from dampen.percentiles.labels import PercentileLabel, rank
+from dampen.percentiles.values import PercentileValue
+from dampen.sampling import InsecureEntropy
 from dampen.selection import IntArray
 
 METHODS = ("em", "pf", "ld", "ld-pf", "sld")
@@ -46,8 +46,8 @@ def _cells(quick: bool) -> Sequence[Parameters]:
     ]
 
 
-def _run(cell: Parameters, source: InsecureSource) -> Sequence[Row]:
-    del source  # expected errors are computed, not sampled
+def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
+    del entropy  # expected errors are computed, not sampled
     name, p, epsilon = str(cell["dataset"]), int(cell["p"]), str(cell["epsilon"])
     values = load(name)
     problem = PercentileLabel(n=len(values), p=p, upper=float(values.max()), delta="simple")

@@ -13,11 +13,11 @@ import numpy as np
 
 from dampen.datasets import Edges
 from dampen.epsilon import exact
-from dampen.graphs import Graph, graph_of
+from dampen.influence.graphs import Graph, graph_of
 from dampen.paper import small, sql_views
 from dampen.paper.influence import GRAPHS, largest_degree, load, methods, share, true_top
 from dampen.paper.study import Parameters, Row, Study
-from dampen.sampling import InsecureSource, discrete_laplace
+from dampen.sampling import InsecureEntropy, discrete_laplace
 from dampen.selection import FloatArray, IntArray
 
 EPSILONS = ("0.1", "0.5", "1", "5", "10")
@@ -25,11 +25,11 @@ KS = (1, 2, 3)
 COMPARED = ("sld", "degree", "degree-joint")
 
 
-def sample(edges: Edges, size: int, source: InsecureSource) -> Edges:
+def sample(edges: Edges, size: int, entropy: InsecureEntropy) -> Edges:
     """The graph on the first `size` nodes of a breadth-first search from a random node."""
     graph = graph_of((edges.src, edges.dst), range(edges.n))
     while True:
-        start = int.from_bytes(source.read(8), "big") % edges.n
+        start = int.from_bytes(entropy.read(8), "big") % edges.n
         nodes = _first_nodes(graph, start, size)
         if len(nodes) == size:
             return _induced(edges, nodes)
@@ -57,13 +57,13 @@ def _induced(edges: Edges, nodes: Sequence[int]) -> Edges:
 
 
 def noisy_betweenness(
-    counts: IntArray, bound: int, epsilon: Fraction, source: InsecureSource
+    counts: IntArray, bound: int, epsilon: Fraction, entropy: InsecureEntropy
 ) -> FloatArray:
     """EBC from noisy views: each of the n views has ε/n and sensitivity `bound`."""
     n, (u, v) = len(counts), sql_views.pairs(len(counts))
     c = np.arange(n)[:, None]
     others = (u != c) & (v != c)
-    noise = discrete_laplace(bound * n / epsilon, counts.size, source).reshape(counts.shape)
+    noise = discrete_laplace(bound * n / epsilon, counts.size, entropy).reshape(counts.shape)
     return sql_views.betweenness(np.where(others, counts + noise, 0))
 
 
@@ -76,9 +76,9 @@ def _cells(quick: bool) -> Sequence[Parameters]:
     ]
 
 
-def _run(cell: Parameters, source: InsecureSource) -> Sequence[Row]:
+def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     name, number, runs = str(cell["dataset"]), int(cell["sample"]), int(cell["runs"])
-    graph = sample(load(name), int(cell["size"]), source)
+    graph = sample(load(name), int(cell["size"]), entropy)
     degree = largest_degree(graph)
     ebc, ready = methods(graph)
     counts = sql_views.views(graph, truncation=degree)
@@ -92,13 +92,13 @@ def _run(cell: Parameters, source: InsecureSource) -> Sequence[Row]:
         found: dict[tuple[str, int], list[float]] = {}
         for _ in range(runs):
             for method, bound in bounds.items():
-                noisy = noisy_betweenness(counts, bound, epsilon, source)
+                noisy = noisy_betweenness(counts, bound, epsilon, entropy)
                 for k in KS:
                     best = sorted(true_top(noisy, k))
                     found.setdefault((method, k), []).append(share(best, true_top(ebc, k)))
             for method in COMPARED:
                 for k in KS:
-                    best = ready[method].top(k, epsilon, source)
+                    best = ready[method].top(k, epsilon, entropy)
                     found.setdefault((method, k), []).append(share(best, true_top(ebc, k)))
         rows += [
             (name, number, k, float(epsilon), method, runs, float(np.mean(each)))

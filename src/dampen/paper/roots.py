@@ -12,9 +12,9 @@ from dampen.mechanisms import LD, SLD
 from dampen.paper import small
 from dampen.paper.study import Parameters, Row, Study
 from dampen.paper.trees import load
-from dampen.problems.splits import BestSplit
-from dampen.sampling import InsecureSource
+from dampen.sampling import InsecureEntropy
 from dampen.selection import FloatArray, IntArray
+from dampen.trees.splits import BestSplit
 
 
 def _cells(quick: bool) -> Sequence[Parameters]:
@@ -22,8 +22,8 @@ def _cells(quick: bool) -> Sequence[Parameters]:
     return [{"dataset": name} for name in names]
 
 
-def _run(cell: Parameters, source: InsecureSource) -> Sequence[Row]:
-    del source  # nothing is random
+def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
+    del entropy  # nothing is random
     name, table = str(cell["dataset"]), load(str(cell["dataset"]))
     sizes = [len(domain) for domain in table.domains]
     problem = BestSplit(domains=sizes, classes=2, max_rows=table.max_rows)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dampen.sampling import InsecureSource
+from dampen.sampling import InsecureEntropy
 
 Value: TypeAlias = str | int | float
 Parameters: TypeAlias = Mapping[str, Value]
@@ -24,7 +24,7 @@ class Study:
         about: a paragraph for the report: what is shown, and what differs from the paper.
         columns: of the CSV.
         cells: the parameters of every cell; True for the quick version on bundled data.
-        run: computes one cell.  All randomness comes from the source, which belongs to the cell.
+        run: computes one cell.  All randomness comes from the entropy, which belongs to the cell.
         revision: raised when the code changes what a cell means, so that old results are dropped.
         minutes: about how long the full version takes on two cores.
     """
@@ -35,7 +35,7 @@ class Study:
     about: str
     columns: tuple[str, ...]
     cells: Callable[[bool], Sequence[Parameters]]
-    run: Callable[[Parameters, InsecureSource], Sequence[Row]]
+    run: Callable[[Parameters, InsecureEntropy], Sequence[Row]]
     revision: int = 1
     minutes: float = 0.1
 
@@ -45,7 +45,7 @@ class Study:
 
     def compute(self, parameters: Parameters) -> Sequence[Row]:
         """The rows of one cell, the same on every machine and in any order of cells."""
-        return self.run(parameters, InsecureSource(seed_of(self.key(parameters))))
+        return self.run(parameters, InsecureEntropy(seed_of(self.key(parameters))))
 
 
 def seed_of(key: str) -> int:

@@ -12,7 +12,7 @@ from dampen.epsilon import exact
 from dampen.paper import small
 from dampen.paper.influence import GRAPHS, prepared, share, true_top
 from dampen.paper.study import Parameters, Row, Study
-from dampen.sampling import InsecureSource
+from dampen.sampling import InsecureEntropy
 
 
 def epsilons(points: int) -> list[str]:
@@ -32,14 +32,14 @@ def _cells(quick: bool) -> Sequence[Parameters]:
     ]
 
 
-def _run(cell: Parameters, source: InsecureSource) -> Sequence[Row]:
+def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     name, k, runs = str(cell["dataset"]), int(cell["k"]), int(cell["runs"])
     epsilon = exact(str(cell["epsilon"]))
     ebc, ready = prepared(name)
     truth = true_top(ebc, k)
     rows: list[Row] = []
     for method, drawer in ready.items():
-        found = np.array([share(drawer.top(k, epsilon, source), truth) for _ in range(runs)])
+        found = np.array([share(drawer.top(k, epsilon, entropy), truth) for _ in range(runs)])
         error = float(found.std(ddof=1) / np.sqrt(runs))
         rows.append((name, k, float(epsilon), method, runs, float(found.mean()), error))
     return rows

@@ -16,7 +16,7 @@ import numpy as np
 from dampen import datasets
 from dampen.paper import small
 from dampen.paper.study import Parameters, Row, Study, seed_of
-from dampen.sampling import InsecureSource
+from dampen.sampling import InsecureEntropy
 from dampen.selection import IntArray
 
 CLASS_COLUMN = {"nltcs": 13, "acs": 10}
@@ -96,7 +96,7 @@ def _cancer() -> Coded:
 
 
 def makers() -> dict[str, Callable[..., Any]]:
-    """From a method to its unfitted tree: ε, depth, public parameters, source."""
+    """From a method to its unfitted tree: ε, depth, public parameters, entropy."""
     from dampen.trees import TreeClassifier, paper_tree
 
     def of_paper(algorithm: str) -> Callable[..., Any]:
@@ -114,8 +114,8 @@ def makers() -> dict[str, Callable[..., Any]]:
 
 def folds(rows: int, parts: int, repetition: int, name: str) -> Iterator[tuple[IntArray, IntArray]]:
     """Training and test rows of a shuffled cross-validation, the same for all methods and ε."""
-    source = InsecureSource(seed_of(f"folds of {name}, repetition {repetition}"))
-    order = np.argsort(np.frombuffer(source.read(8 * rows), dtype="<u8"), kind="stable")
+    entropy = InsecureEntropy(seed_of(f"folds of {name}, repetition {repetition}"))
+    order = np.argsort(np.frombuffer(entropy.read(8 * rows), dtype="<u8"), kind="stable")
     for part in range(parts):
         test = np.sort(order[part::parts])
         yield np.setdiff1d(order, test), test
@@ -133,16 +133,16 @@ def _cells(quick: bool) -> Sequence[Parameters]:
     ]
 
 
-def _run(cell: Parameters, source: InsecureSource) -> Sequence[Row]:
+def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     name, depth, epsilon = str(cell["dataset"]), int(cell["depth"]), str(cell["epsilon"])
     run, table = int(cell["run"]), load(str(cell["dataset"]))
     public = {"domains": table.domains, "classes": [0, 1], "max_rows": table.max_rows}
     found: dict[str, list[float]] = {}
     for train, test in folds(len(table.codes), int(cell["folds"]), run, name):
         for method, make in makers().items():
-            seed = int.from_bytes(source.read(8), "big")
-            own = InsecureSource(seed, allow_release=True)
-            tree = make(epsilon, depth, source=own, **public)
+            seed = int.from_bytes(entropy.read(8), "big")
+            own = InsecureEntropy(seed, allow_release=True)
+            tree = make(epsilon, depth, entropy=own, **public)
             tree.fit(table.codes[train], table.classes[train])
             score = tree.score(table.codes[test], table.classes[test])
             found.setdefault(method, []).append(score)

@@ -3,7 +3,7 @@
 With two branches (`binary`) an ordered attribute is cut between two of its values, and of an
 unordered one each value in turn is set apart from the others.  With one branch per value
 (`multiway`, ID3) the candidates are the attributes.  Either way a candidate is a function of one
-row, so that `dampen.problems.splits` covers both.
+row, so that `dampen.trees.splits` covers both.
 """
 
 from collections.abc import Sequence

@@ -13,9 +13,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError, warn_leak
 from dampen.mechanisms import Mechanism
-from dampen.problems.splits import check_max_rows
-from dampen.releases import Budget, open_source
-from dampen.sampling import Source
+from dampen.releases import Budget, open_entropy
+from dampen.sampling import Entropy
 from dampen.selection import FloatArray, IntArray, Neighbours
 from dampen.trees import rendering
 from dampen.trees.candidates import candidates_of
@@ -42,6 +41,7 @@ from dampen.trees.plan import (
     checked_shares,
     default_depth,
 )
+from dampen.trees.splits import check_max_rows
 
 
 class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -75,7 +75,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes: the public classes.
         max_rows: a public upper bound on the number of rows.
         budget: an account to charge ε to, before the data is looked at.
-        source: of random bits; the operating system's by default.  An `InsecureSource` starts
+        entropy: of random bits; the operating system's by default.  An `InsecureEntropy` starts
             anew at every fit, so that equal fits give equal trees.
 
     Attributes:
@@ -100,7 +100,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes: Sequence[Hashable] | None = None,
         max_rows: int | None = None,
         budget: Budget | None = None,
-        source: Source | None = None,
+        entropy: Entropy | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.max_depth = max_depth
@@ -115,15 +115,15 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes = classes
         self.max_rows = max_rows
         self.budget = budget
-        self.source = source
+        self.entropy = entropy
 
     def fit(self, X: Any, y: Any) -> "TreeClassifier":
         """Releases a tree: checks the parameters, charges the budget, then looks at the data."""
         self._check_parameters()
         names = _column_names(X)
-        domains, source = (
+        domains, entropy = (
             given_domains(self.domains, names),
-            open_source(copy.deepcopy(self.source)),
+            open_entropy(copy.deepcopy(self.entropy)),
         )
         plan = self._plan(domains, self.max_rows) if self._is_public(domains) else None
         self._charge()
@@ -133,8 +133,10 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.plan_ = plan or self._plan(self.domains_, max_rows)
         codes = encode_rows(list(X.T), self.domains_, names)
         rows = Rows(codes, self._class_codes(y), len(self.classes_))
-        self.tree_: Tree = grow(self.plan_, self.domains_, len(self.classes_), rows, source=source)
-        self.secure_ = source.secure
+        self.tree_: Tree = grow(
+            self.plan_, self.domains_, len(self.classes_), rows, entropy=entropy
+        )
+        self.secure_ = entropy.secure
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:

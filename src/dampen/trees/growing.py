@@ -14,12 +14,12 @@ import numpy as np
 from dampen import sensitivity
 from dampen._kernels import splits as kernel
 from dampen.mechanisms import PF, select
-from dampen.problems.splits import split_selection
-from dampen.sampling import Source, discrete_laplace
+from dampen.sampling import Entropy, discrete_laplace
 from dampen.selection import FloatArray, IntArray, Selection
 from dampen.trees.candidates import BoolArray, Candidates, candidates_of
 from dampen.trees.encoding import Domain
 from dampen.trees.plan import SULQ, Plan
+from dampen.trees.splits import split_selection
 
 CHUNK_CELLS = 1 << 22
 """Tables of one chunk of nodes: at most 32 MB."""
@@ -89,10 +89,10 @@ class Rows:
 
 
 def grow(
-    plan: Plan, domains: Sequence[Domain], n_classes: int, rows: Rows, *, source: Source
+    plan: Plan, domains: Sequence[Domain], n_classes: int, rows: Rows, *, entropy: Entropy
 ) -> Tree:
     """A private tree from coded rows; spends exactly what `plan.charges` says."""
-    growth = _Growth(plan, candidates_of(domains, plan.branching), n_classes, source)
+    growth = _Growth(plan, candidates_of(domains, plan.branching), n_classes, entropy)
     allowed = np.ones((1, int(growth.candidates.first[-1])), dtype=np.bool_)
     for level in range(plan.depth + 1):
         totals = rows.class_counts()
@@ -106,8 +106,10 @@ def grow(
 class _Growth:
     """The nodes made so far, level by level."""
 
-    def __init__(self, plan: Plan, candidates: Candidates, n_classes: int, source: Source) -> None:
-        self.plan, self.candidates, self.source = plan, candidates, source
+    def __init__(
+        self, plan: Plan, candidates: Candidates, n_classes: int, entropy: Entropy
+    ) -> None:
+        self.plan, self.candidates, self.entropy = plan, candidates, entropy
         self.n_classes = n_classes
         self.begins = [0]  # where each level begins
         self.attribute: list[int] = []
@@ -143,7 +145,7 @@ class _Growth:
         if not self.plan.stopping:
             return list(range(len(totals)))
         epsilon = self.plan.count_epsilon(level)
-        noisy = totals.sum(axis=1) + discrete_laplace(1 / epsilon, len(totals), self.source)
+        noisy = totals.sum(axis=1) + discrete_laplace(1 / epsilon, len(totals), self.entropy)
         widest = 2 if self._binary else int(np.diff(self.candidates.first).max())
         enough = noisy >= math.sqrt(2) / float(epsilon) * widest * self.n_classes
         return [int(i) for i in np.flatnonzero(enough)]
@@ -153,7 +155,7 @@ class _Growth:
         epsilon = self.plan.query_epsilon(level)
         rows, starts = self._rows_of(table, candidates)
         if self.plan.mechanism == SULQ:
-            best = _noisiest_gain(rows, starts, epsilon, self.source)
+            best = _noisiest_gain(rows, starts, epsilon, self.entropy)
         else:
             node = split_selection(
                 rows,
@@ -162,7 +164,7 @@ class _Growth:
                 self.plan.criterion_at(level),
                 one_sided=self.plan.one_sided,
             )
-            picked = select(node, epsilon, self.plan.mechanism, source=self.source)
+            picked = select(node, epsilon, self.plan.mechanism, entropy=self.entropy)
             assert isinstance(picked, int)
             best = picked
         return int(candidates[best])
@@ -183,11 +185,11 @@ class _Growth:
         label = np.full(len(totals), -1, dtype=np.int64)
         counts = np.zeros_like(totals)
         if self.plan.leaves == "noisy-counts":
-            noise = discrete_laplace(1 / epsilon, len(leaf) * self.n_classes, self.source)
+            noise = discrete_laplace(1 / epsilon, len(leaf) * self.n_classes, self.entropy)
             counts[leaf] = totals[leaf] + noise.reshape(-1, self.n_classes)
             label[leaf] = counts[leaf].argmax(axis=1)
         else:
-            label[leaf] = [_most_frequent(totals[i], epsilon, self.source) for i in leaf]
+            label[leaf] = [_most_frequent(totals[i], epsilon, self.entropy) for i in leaf]
         self.attribute += [-1] * len(totals)
         self.label += label.tolist()
         self.level += [level] * len(totals)
@@ -242,22 +244,22 @@ class _Growth:
         )
 
 
-def _most_frequent(counts: IntArray, epsilon: Fraction, source: Source) -> int:
+def _most_frequent(counts: IntArray, epsilon: Fraction, entropy: Entropy) -> int:
     """A class by permute-and-flip on its count: sensitivity 1, one-sided, exact."""
     leaf = Selection(counts, sensitivity.constant(1), one_sided=True, exact=True)
-    picked = select(leaf, epsilon, PF, source=source)
+    picked = select(leaf, epsilon, PF, entropy=entropy)
     assert isinstance(picked, int)
     return picked
 
 
-def _noisiest_gain(table: IntArray, starts: IntArray, epsilon: Fraction, source: Source) -> int:
+def _noisiest_gain(table: IntArray, starts: IntArray, epsilon: Fraction, entropy: Entropy) -> int:
     """SuLQ-based ID3 (Blum et al. 2005): the best information gain of noisy counts.
 
     Every attribute gets an equal part of ε, half for the counts τ_j and half for the τ_jc.
     """
     scale = 2 * (len(starts) - 1) / epsilon
-    cells = table + discrete_laplace(scale, table.size, source).reshape(table.shape)
-    values = table.sum(axis=1) + discrete_laplace(scale, len(table), source)
+    cells = table + discrete_laplace(scale, table.size, entropy).reshape(table.shape)
+    values = table.sum(axis=1) + discrete_laplace(scale, len(table), entropy)
     whole = np.maximum(values, 1)[:, None]
     part = np.clip(cells, 1, whole)
     gains: FloatArray = np.where(cells > 0, part * np.log2(part / whole), 0.0).sum(axis=1)

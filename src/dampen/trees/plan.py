@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import ParameterError, did_you_mean
 from dampen.mechanisms import MECHANISMS, Mechanism
-from dampen.problems.splits import CRITERIA, Criterion, check_integer, check_max_rows
+from dampen.trees.splits import CRITERIA, Criterion, check_integer, check_max_rows
 
 TreeCriterion: TypeAlias = Literal["information-gain", "max", "gini", "gini-max"]
 Branching: TypeAlias = Literal["binary", "multiway"]

@@ -1,1 +1,0 @@
-"""Release functions: one call from private data to a private answer."""

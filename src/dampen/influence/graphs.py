@@ -1,0 +1,248 @@
+"""Graphs in compressed rows, and their egocentric betweenness, exact, on all cores.
+
+A `Graph` is undirected and simple, on a public set of nodes; its edges are private, so nothing
+here shows or tells how many there are.
+"""
+
+import os
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dampen.data.edges import EdgeSource, as_labels, edge_source, numbered, open_edges
+from dampen.errors import DataError, ParameterError
+from dampen.progress import progress
+from dampen.selection import FloatArray, IntArray
+
+SMALL = 1 << 16
+"""Graphs with less work than this, in squared degrees, are not worth a second thread."""
+CHUNK = 1 << 18
+"""Work, in squared degrees, that a thread takes at a time: some milliseconds."""
+MOST_CHUNKS = 512
+LARGEST_N = 1 << 30
+
+Rows: TypeAlias = tuple[IntArray, NDArray[np.int32]]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Graph:
+    """An undirected simple graph on a public set of nodes.
+
+    Attributes:
+        nodes: the labels, in the order of all results; public.
+        first, to: node i has the neighbours to[first[i]:first[i + 1]], sorted; private.
+    """
+
+    nodes: Sequence[Hashable]
+    first: IntArray
+    to: NDArray[np.int32]
+
+    def __repr__(self) -> str:
+        return f"<Graph on {len(self.nodes)} nodes>"
+
+    @property
+    def degrees(self) -> IntArray:
+        """The number of neighbours of every node."""
+        return np.diff(self.first)
+
+
+def graph_of(data: Any, nodes: Sequence[Hashable] | None = None) -> Graph:
+    """Any graph that `dampen.data.edges.open_edges` takes, on the given nodes.
+
+    Direction is forgotten; loops and repeated edges are dropped.  Without `nodes`, the nodes of the
+    input count, or else those that have an edge.
+
+    Raises:
+        DataError: if an edge ends outside the nodes.
+    """
+    if isinstance(data, Graph):
+        return data if nodes is None or same_nodes(data.nodes, nodes) else _renumbered(data, nodes)
+    return load_graph(open_edges(data), nodes)
+
+
+def load_graph(source: EdgeSource, nodes: Sequence[Hashable] | None = None) -> Graph:
+    """Reads the edges of an opened source; see `graph_of`."""
+    from dampen._kernels.adjacency import compressed
+
+    as_text = nodes is not None and all(isinstance(node, str) for node in nodes)
+    ends = source.load_text() if as_text and source.load_text else source.load()
+    if nodes is None:
+        nodes = source.nodes if source.nodes is not None else source.nodes_of(*ends)
+    check_size(len(nodes))
+    src, dst = numbered(ends[0], nodes), numbered(ends[1], nodes)
+    if len(src) != len(dst):
+        raise DataError("Expected as many sources as targets, one of each per edge.")
+    return Graph(nodes, *compressed(src, dst, len(nodes)))
+
+
+def check_size(n: int) -> None:
+    """A graph has at least one node, and at most 2^30."""
+    if n < 1:
+        raise ParameterError("Expected a graph with at least one node, got an empty one.")
+    if n > LARGEST_N:
+        raise ParameterError(f"Expected at most 2^30 nodes, got {n}.")
+
+
+def same_nodes(one: Sequence[Hashable], other: Sequence[Hashable]) -> bool:
+    """Whether two node sets are equal, in the same order."""
+    if one is other or (isinstance(one, range) and isinstance(other, range)):
+        return one == other
+    return len(one) == len(other) and all(a == b for a, b in zip(one, other, strict=True))
+
+
+def egocentric_betweenness(
+    graph: Any, *, nodes: Sequence[Hashable] | None = None, n: int | None = None
+) -> Any:
+    """The egocentric betweenness of every node, exact; NOT private.
+
+    EBC(c) is the sum of 1 / (1 + g) over the pairs of neighbours of c that are not adjacent, with g
+    the number of other neighbours of c adjacent to both: the betweenness of c in its ego network.
+
+    Guarantee: every value has a relative error below 2^-51 and is exactly 0 where EBC is 0; the
+    result does not depend on the number of threads.
+
+    Args:
+        graph: any graph; see `dampen.top_k`.
+        nodes: the nodes, where the input does not say them; nodes without edges have EBC 0.
+        n: short for nodes 0, 1, ..., n-1.
+
+    Returns:
+        An array indexed by node where the nodes are 0, 1, ..., n-1, else {label: value}.
+
+    >>> egocentric_betweenness(([0, 0, 0], [1, 2, 3]), n=5)
+    array([3., 0., 0., 0., 0.])
+    """
+    made = graph_of(graph, node_set(nodes, n))
+    values = betweenness(made)
+    if isinstance(made.nodes, range):
+        return values
+    return dict(zip(made.nodes, values.tolist(), strict=True))
+
+
+def node_set(nodes: Sequence[Hashable] | None, n: int | None) -> Sequence[Hashable] | None:
+    """The public nodes: a list without repeats, or 0 .. n-1, or None where neither is given."""
+    if nodes is not None and n is not None and len(nodes) != n:
+        raise ParameterError("Expected nodes= or n=, got both, and they disagree.")
+    if nodes is None and n is not None:
+        if isinstance(n, bool) or not isinstance(n, int | np.integer):
+            raise ParameterError(f"Expected n to be an integer >= 1, got n={n!r}.")
+        check_size(int(n))
+        return range(int(n))
+    if nodes is None or isinstance(nodes, range):
+        return nodes
+    if isinstance(nodes, str | bytes):
+        raise ParameterError("Expected nodes to be a list of labels, got one text.")
+    labels: list[Hashable] = as_labels(nodes).tolist()
+    if len(set(labels)) < len(labels):
+        raise ParameterError("Expected nodes without repeats; some occur twice.")
+    check_size(len(labels))
+    return labels
+
+
+def betweenness(graph: Graph) -> FloatArray:
+    """The egocentric betweenness of every node, in the order of `graph.nodes`."""
+    from dampen._kernels.adjacency import by_degree
+    from dampen._kernels.egos import betweenness_of_range, workspace
+
+    n = len(graph.nodes)
+    ordered = by_degree(graph.first, graph.to)
+    result, stop = np.zeros(n), np.zeros(1, dtype=np.bool_)
+    largest = int(ordered.first[n] - ordered.first[n - 1])
+
+    def worker() -> Callable[[int, int], None]:
+        work = workspace(n, len(graph.to) // 2, largest, stop)
+        return lambda begin, end: betweenness_of_range(begin, end, ordered, work, result)
+
+    _for_all_nodes(worker, ordered.first, stop, "Egocentric betweenness")
+    values = np.empty(n)
+    values[ordered.order] = result
+    return values
+
+
+def codegrees(graph: Graph) -> IntArray:
+    """For every node, the largest number of neighbours that it shares with any other node."""
+    from dampen._kernels.adjacency import by_degree
+    from dampen._kernels.codegrees import Workspace, codegrees_of_range
+
+    n = len(graph.nodes)
+    ordered = by_degree(graph.first, graph.to)
+    stop, results = np.zeros(1, dtype=np.bool_), list[IntArray]()
+
+    def worker() -> Callable[[int, int], None]:
+        work = Workspace(np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32), stop)
+        own = np.zeros(n, dtype=np.int64)
+        results.append(own)
+        return lambda begin, end: codegrees_of_range(begin, end, ordered, work, own)
+
+    _for_all_nodes(worker, ordered.first, stop, "Codegrees")
+    largest = np.empty(n, dtype=np.int64)
+    largest[ordered.order] = np.maximum.reduce(results)
+    return largest
+
+
+def _for_all_nodes(
+    worker: Callable[[], Callable[[int, int], None]], first: IntArray, stop: Any, label: str
+) -> None:
+    """Runs a kernel over all nodes on all cores, the largest nodes first.
+
+    Every thread makes its own worker and takes the next range when it is done with one.  An
+    interrupt raises the stop flag, which kernels read at every node, and waits for them.
+    """
+    n = len(first) - 1
+    cost = np.cumsum(np.square(np.diff(first).astype(np.float64)) + 1)
+    if cost[-1] <= SMALL:
+        worker()(0, n)
+        return
+    ranges, done = _ranges(cost), list[int]()
+    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    with progress(n, label) as advance, ThreadPoolExecutor(threads) as pool:
+        running = {pool.submit(_drain, worker, ranges, done) for _ in range(threads or 1)}
+        try:
+            _watch(running, done, advance)
+        except BaseException:
+            stop[0] = True
+            raise
+
+
+def _ranges(cost: FloatArray) -> Iterator[tuple[int, int]]:
+    """Ranges of nodes of about equal cost, from the costliest end."""
+    chunks = min(int(cost[-1] / CHUNK) + 16, MOST_CHUNKS)
+    ends = np.searchsorted(cost, np.linspace(0, cost[-1], chunks + 1)[1:-1], side="right")
+    cuts = np.unique(np.concatenate([[0], ends, [len(cost)]])).tolist()
+    return iter(list(pairwise(cuts))[::-1])
+
+
+def _drain(
+    worker: Callable[[], Callable[[int, int], None]],
+    ranges: Iterator[tuple[int, int]],
+    done: list[int],
+) -> None:
+    run = worker()
+    for begin, end in ranges:
+        run(begin, end)
+        done.append(end - begin)
+
+
+def _watch(running: set[Future[None]], done: list[int], advance: Callable[[int], None]) -> None:
+    """Waits for all threads, awake often enough for an interrupt and the progress bar."""
+    shown = 0
+    while running:
+        finished, running = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
+        for future in finished:
+            future.result()
+        total = sum(done[:])
+        advance(total - shown)
+        shown = total
+
+
+def _renumbered(graph: Graph, nodes: Sequence[Hashable]) -> Graph:
+    """The same edges on another node set."""
+    src = np.repeat(np.arange(len(graph.nodes)), graph.degrees)
+    labels = as_labels(graph.nodes)
+    once = src < graph.to
+    return load_graph(edge_source(labels[src[once]], labels[graph.to[once]]), nodes)

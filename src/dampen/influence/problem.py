@@ -1,0 +1,255 @@
+"""The most influential node of a graph (application 2 of the paper).
+
+Add/remove one edge between public nodes, degrees at most D (public; n - 1 always holds).  With d(v)
+the degree of v and q(m) = max(m(m-1)/4, m):
+
+- u(G, v) = EBC(v), the egocentric betweenness: see `dampen.egocentric_betweenness`.
+- Δ = q(D) (Lemma 8 of the paper).
+- δ(G, t, v) = min(q(d(v) + t), Δ): the *degree* version, the paper's.  It does not decrease with
+  the degree, so SLD shifts to +infinity; T = D.
+- δ(G, t, v) = min(max((C+t)(C+t-1)/4, d(v) + t), Δ), with C the largest number of neighbours that v
+  shares with any other node: the *codegree* version.  Much smaller on real graphs: made for LD with
+  a public shift; bad for SLD, which lives on the differences between the δ of two nodes.
+
+Both are admissible, checked by brute force on all graphs with six vertices.
+
+**The cap.**  Any public number above Δ may play the role of Δ.  `cap_degree` = D' >= D makes it
+q(D') with T = D'; D' = D is the paper's SLD.  As D' grows, SLD turns into the exponential mechanism
+on the degree.
+
+**Joint release.**  The whole vector of shifted scores changes by at most S = 2 + 4 / q(D') in the
+1-norm, when an edge joins a and b of degrees i and j with c common neighbours.  (1) The score of a
+changes by 1 - (q(i) - gain) / q(D'), where -c(c-1)/4 <= gain <= i - c: a new pair for each
+neighbour that is not common, a loss of at most 1/2 for each pair of common ones.  (2) A common
+neighbour keeps its degree; its EBC falls by at most 1 for the pair a, b and by 1/2 for each of its
+neighbours adjacent to exactly one of them, that is by 1 + (i + j - 2c)/2.  (3) If both ends rise,
+the total above 2 is at most -2 q(m) + 2m + c(m - 1 - c) over q(D') with m = (i + j)/2, because q is
+convex; its maximum is 4, at m = 5, c = 2.  (4) If an end falls, the total is below 2.  The bound of
+the theory notes, 2 + D(D-1) / (2 q(D')), counts (2) as D/2 and is twice as large for D' = D.
+With the codegree version many δ change at once, so there is no joint release.
+
+What SLD ranks by: EBC(v) / q(D') is at most 2 score units; all the rest is the degree.  The degree
+itself (`metric="degree"`) is therefore the control to beat: integers, Δ = 1, one-sided, S = 2.
+
+Differences from the paper: D is a public parameter, not the largest degree of the private graph.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from math import inf, nextafter
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from dampen import sensitivity
+from dampen.errors import DataError, ParameterError, did_you_mean
+from dampen.influence.graphs import LARGEST_N, Graph, betweenness, codegrees, graph_of, node_set
+from dampen.selection import FloatArray, IntArray, Neighbours, Selection
+
+Delta = Literal["degree", "codegree"]
+
+
+class Metric(Protocol):
+    """An influence metric with its own sensitivity function: pass one of your own as `metric=`.
+
+    A frozen dataclass of public parameters with one method.  Its guarantee is the admissibility of
+    the δ in the selections that it makes, for graphs that differ by one edge and whose degrees are
+    at most `max_degree`; `dampen.testing` checks that on all small graphs.
+    """
+
+    def selection(self, graph: Graph, max_degree: int, /) -> Selection:
+        """Utilities and sensitivities, one per node, in the order of `graph.nodes`."""
+        ...
+
+
+@dataclass(frozen=True)
+class InfluentialNode:
+    """Which of the public nodes has the largest influence?
+
+    Attributes:
+        n: the nodes are 0, 1, ..., n - 1; or else
+        nodes: their labels.
+        max_degree: D, a public bound on all degrees, by default n - 1.  A smaller one is an
+            assumption: a graph that violates it is a `DataError`.
+        metric: "betweenness" (egocentric), "degree", or a `Metric` of your own.
+        delta: for betweenness, the sensitivity function, "degree" (the paper's) or "codegree".
+        cap_degree: for betweenness, D' >= D; by default D.
+
+    >>> InfluentialNode(n=4).selection(([0, 0, 0], [1, 2, 3])).utility
+    array([3., 0., 0., 0.])
+    """
+
+    n: int | None = None
+    nodes: Sequence[Hashable] | None = None
+    max_degree: int | None = None
+    metric: str | Metric = "betweenness"
+    delta: Delta = "degree"
+    cap_degree: int | None = None
+    neighbours = Neighbours.ADD_REMOVE_EDGE
+
+    def __post_init__(self) -> None:
+        known = node_set(self.nodes, self.n)
+        if known is None:
+            raise ParameterError("Expected n= or nodes=, the public nodes of the graph; got none.")
+        object.__setattr__(self, "nodes", known)
+        object.__setattr__(self, "n", len(known))
+        largest = _degree("max_degree", self.max_degree, 1, LARGEST_N, default=len(known) - 1)
+        object.__setattr__(self, "max_degree", max(1, min(largest, len(known) - 1)))
+        self._chosen_metric()
+
+    @property
+    def candidates(self) -> Sequence[Hashable]:
+        assert self.nodes is not None
+        return self.nodes
+
+    def selection(self, graph: Any, /) -> Selection:
+        """Takes (src, dst) arrays, or any graph that `dampen.top_k` takes.
+
+        Raises:
+            DataError: if an edge ends outside the nodes, or a degree is above `max_degree`.
+        """
+        made = graph_of(graph, self.candidates)
+        assert self.max_degree is not None
+        if made.degrees.max() > self.max_degree:
+            raise DataError(
+                "Expected no degree above max_degree, the public bound; at least one is. Drop "
+                "edges by a public rule, or leave max_degree out: n - 1 always holds."
+            )
+        return self._chosen_metric().selection(made, self.max_degree)
+
+    def with_cap_degree(self, stretch: int) -> "InfluentialNode":
+        """The same problem with D' = stretch times D."""
+        assert self.max_degree is not None
+        return replace(self, cap_degree=min(stretch * self.max_degree, LARGEST_N))
+
+    def _chosen_metric(self) -> Metric:
+        if not isinstance(self.metric, str):
+            return self.metric
+        if self.metric == "degree":
+            return Degree()
+        if self.metric != "betweenness":
+            hint = did_you_mean(self.metric, ("betweenness", "degree"))
+            raise ParameterError(
+                f"Expected metric 'betweenness' or 'degree', got {self.metric!r}.{hint}"
+            )
+        if self.delta not in ("degree", "codegree"):
+            hint = did_you_mean(str(self.delta), ("degree", "codegree"))
+            raise ParameterError(
+                f"Expected delta 'degree' or 'codegree', got {self.delta!r}.{hint}"
+            )
+        assert self.max_degree is not None
+        D = self.max_degree
+        return Betweenness(self.delta, _degree("cap_degree", self.cap_degree, D, LARGEST_N, D))
+
+
+@dataclass(frozen=True)
+class Degree:
+    """The number of neighbours: integers, Δ = 1, and one edge changes exactly two of them."""
+
+    def selection(self, graph: Graph, max_degree: int, /) -> Selection:
+        return Selection(
+            graph.degrees,
+            sensitivity.constant(1),
+            one_sided=True,
+            joint=2.0,
+            exact=True,
+            utility_range=float(max_degree),
+        )
+
+
+@dataclass(frozen=True)
+class Betweenness:
+    """Egocentric betweenness, with one of two sensitivity functions and the cap q(cap_degree)."""
+
+    delta: Delta
+    cap_degree: int
+
+    def selection(self, graph: Graph, max_degree: int, /) -> Selection:  # noqa: ARG002
+        d = graph.degrees
+        by_degree = self.delta == "degree"
+        C = d if by_degree else codegrees(graph)
+        cap = q(self.cap_degree)
+        return Selection(
+            betweenness(graph),
+            EgoSensitivity.of(d, C, cap, self.cap_degree),
+            bound=cap,
+            joint=nextafter(2 + 4 / cap, inf) if by_degree else None,
+            # EBC is at most D(D-1)/2, which is at most 2 q(D).
+            utility_range=2.0,
+        )
+
+
+def q(m: int) -> float:
+    """max(m(m-1)/4, m): how much one edge can change the EBC of a node of degree m, at most."""
+    return max(m * (m - 1) / 4, float(m))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EgoSensitivity:
+    """min(max((C+t)(C+t-1)/4, d+t), cap), in closed form; C = d gives min(q(d+t), cap).
+
+    Guarantee: `at_each` is exact and `sum_to` has a relative error of at most 2^-50: all terms are
+    positive, and each is an integer product up to three roundings.
+
+    Attributes:
+        d, C: degrees and codegrees, C <= d.
+        cap, horizon: public; δ has reached the cap by then.
+        curve: from this t on the first term of the maximum is the larger one.
+        top: from this t on δ is the cap.
+    """
+
+    d: IntArray
+    C: IntArray
+    cap: float
+    horizon: int
+    curve: IntArray
+    top: IntArray
+
+    @classmethod
+    def of(cls, d: IntArray, C: IntArray, cap: float, horizon: int) -> "EgoSensitivity":
+        # (C+t)(C+t-1) >= 4(d+t), in m = C+t: m² - 5m >= 4(d-C), for good from its larger root on.
+        # The root in floats may be off by one; two exact comparisons correct that.
+        m = ((5 + np.sqrt(25 + 16.0 * (d - C))) / 2).astype(np.int64) - 1
+        for _ in range(3):
+            m += m * (m - 5) < 4 * (d - C)
+        top = np.minimum(_first_above(cap) - C, int(np.ceil(cap)) - d)
+        return cls(d, C, cap, horizon, np.maximum(m - C, 0), np.clip(top, 0, horizon))
+
+    def part(self, candidates: slice, /) -> "EgoSensitivity":
+        d, C, curve, top = (a[candidates] for a in (self.d, self.C, self.curve, self.top))
+        return EgoSensitivity(d, C, self.cap, self.horizon, curve, top)
+
+    def at(self, t: int, /) -> FloatArray:
+        return self.at_each(np.asarray(t))
+
+    def at_each(self, t: IntArray, /) -> FloatArray:
+        m = self.C + t
+        return np.minimum(np.maximum(m * (m - 1) / 4, self.d + t), self.cap)
+
+    def sum_to(self, t: IntArray, /) -> FloatArray:
+        below = np.minimum(t, self.top)
+        straight = np.minimum(below, self.curve)
+        # The sum of m(m-1)/4 over a <= m < b is (b-a) ((a+b)(a+b-3) - ab + 2) / 12.
+        a, b = self.C + straight, self.C + below
+        both = a + b
+        squares = both * (both - 3) - a * b + 2
+        line = straight * (2 * self.d + straight - 1) * 0.5
+        return line + (b - a) * (squares / 12) + (t - below) * self.cap
+
+
+def _first_above(cap: float) -> int:
+    """The smallest m with m(m-1)/4 >= cap."""
+    m = int(np.sqrt(4 * cap))
+    while m * (m - 1) / 4 < cap:
+        m += 1
+    return m
+
+
+def _degree(name: str, value: int | None, low: int, high: int, default: int) -> int:
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ParameterError(f"Expected {name} to be an integer, got {name}={value!r}.")
+    if not low <= value <= high:
+        raise ParameterError(f"Expected {name} >= {low}, got {name}={value}.")
+    return int(value)

@@ -1,0 +1,7 @@
+"""Which record, or which value, is at a percentile?  (Application 1 of the paper.)"""
+
+from dampen.percentiles.labels import PercentileLabel
+from dampen.percentiles.release import percentile
+from dampen.percentiles.values import PercentileValue
+
+__all__ = ["PercentileLabel", "PercentileValue", "percentile"]

@@ -1,0 +1,241 @@
+"""Graphs from objects and files: the same graph from everywhere, and errors that tell no data."""
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import igraph
+import networkx as nx
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+
+from dampen.data.edge_files import read_nodes
+from dampen.data.edges import open_edges
+from dampen.errors import DataError, ParameterError
+from dampen.influence.graphs import egocentric_betweenness, graph_of
+
+SRC = [3, 0, 2, 2, 1, 2, 3]
+DST = [0, 1, 0, 2, 0, 0, 2]
+"""Edges 0-1, 0-2, 0-3, 2-3: one repeated, one turned round, one loop.  Node 4 has none."""
+NEIGHBOURS = {0: {1, 2, 3}, 1: {0}, 2: {0, 3}, 3: {0, 2}, 4: set[int]()}
+
+
+def neighbours(data: Any, nodes: Any = None) -> dict[Any, set[Any]]:
+    graph = graph_of(data, nodes)
+    rows = np.split(graph.to, graph.first[1:-1])
+    return {
+        label: {graph.nodes[i] for i in row} for label, row in zip(graph.nodes, rows, strict=True)
+    }
+
+
+def digraph() -> nx.DiGraph:
+    graph = nx.MultiDiGraph(zip(SRC, DST, strict=True))
+    graph.add_node(4)
+    return graph
+
+
+def matrix() -> sp.csr_matrix:
+    entries = sp.coo_matrix((np.ones(len(SRC)), (SRC, DST)), shape=(5, 5))
+    return (entries.tocsr() != 0).astype(np.int8)
+
+
+OBJECTS: dict[str, Callable[[], Any]] = {
+    "networkx": digraph,
+    "igraph": lambda: igraph.Graph(5, list(zip(SRC, DST, strict=True)), directed=True),
+    "scipy matrix": matrix,
+    "scipy array": lambda: sp.coo_array(matrix()),
+    "lists": lambda: (SRC, DST),
+    "arrays": lambda: (np.array(SRC, dtype=np.uint16), np.array(DST, dtype=np.int32)),
+    "one array": lambda: np.column_stack([SRC, DST]),
+    "pandas": lambda: pd.DataFrame({"a": SRC, "b": DST}),
+    "polars": lambda: pl.DataFrame({"a": SRC, "b": DST}),
+    "pyarrow": lambda: pa.table({"a": SRC, "b": DST}),
+    "named among others": lambda: pd.DataFrame({"when": 7, "Source": SRC, "Target": DST}),
+}
+
+
+@pytest.mark.parametrize("kind", OBJECTS)
+def test_the_same_graph_from_every_object(kind: str) -> None:
+    assert neighbours(OBJECTS[kind](), range(5)) == NEIGHBOURS
+
+
+@pytest.mark.parametrize("kind", ["networkx", "igraph", "scipy matrix"])
+def test_graph_objects_carry_their_nodes(kind: str) -> None:
+    data = OBJECTS[kind]()
+    assert set(open_edges(data).nodes or ()) == set(range(5))
+    assert neighbours(data) == NEIGHBOURS
+
+
+def lines(separator: str, header: str = "", comment: str = "") -> str:
+    rows = [f"{a}{separator}{b}" for a, b in zip(SRC, DST, strict=True)]
+    return "".join(f"{line}\n" for line in [comment, header, *rows] if line)
+
+
+TEXTS = {
+    "comma": lines(","),
+    "comma and header": lines(",", "from,to"),
+    "text above integers": lines(",", "person,friend"),
+    "semicolon": lines(" ; ", "source;target"),
+    "tab and comments": lines("\t", comment="# Directed graph\n# FromNodeId\tToNodeId\n% done"),
+    "blanks": lines("   "),
+    "blanks and a comment inside": lines(" ").replace("2 0", "# hello\n\n 2 0 ", 1),
+    "carriage returns": lines(",", "id_1,id_2").replace("\n", "\r\n"),
+    "no last line end": lines(",").rstrip(),
+    "byte order mark": "\ufeff" + lines(",", "source,target"),
+    "more columns": "time,src,dst,note\n" + "".join(
+        f"9.5,{a},{b},\n" for a, b in zip(SRC, DST, strict=True)
+    ),
+    "plus signs": lines(",+"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("kind", TEXTS)
+def test_the_same_graph_from_every_text(kind: str, compressed: bool, tmp_path: Path) -> None:
+    file, content = tmp_path / "edges", TEXTS[kind].encode()
+    file.write_bytes(gzip.compress(content) if compressed else content)
+    assert neighbours(file, range(5)) == NEIGHBOURS
+    assert neighbours(str(file)) == {v: near for v, near in NEIGHBOURS.items() if near}
+
+
+def test_the_same_graph_from_parquet_and_npz(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"u": SRC, "v": DST, "kind": ["x"] * len(SRC)}), tmp_path / "edges")
+    np.savez(tmp_path / "edges.npz", src=np.array(SRC), dst=np.array(DST), n=5)
+    assert neighbours(tmp_path / "edges", range(5)) == NEIGHBOURS
+    assert neighbours(tmp_path / "edges.npz") == NEIGHBOURS
+
+
+def test_labels_come_back_unchanged(tmp_path: Path) -> None:
+    pairs = [("Ann Lee", "Bö"), ("Bö", "007")]
+    for separator in (",", "\t", ";"):
+        (tmp_path / "edges").write_text("".join(f"{a}{separator}{b}\n" for a, b in pairs), "utf-8")
+        assert list(neighbours(tmp_path / "edges")) == ["Ann Lee", "Bö", "007"]
+    assert neighbours(nx.Graph([((0, 1), (2, 3))])) == {(0, 1): {(2, 3)}, (2, 3): {(0, 1)}}
+    for large in (2**63 - 2, 2**64 - 1, 2**80):
+        assert neighbours(([large], [5]), [large, 5]) == {large: {5}, 5: {large}}
+    unsigned = np.array([2**64 - 1], dtype=np.uint64), np.array([2**53 + 1], dtype=np.uint64)
+    assert list(neighbours(unsigned, [2**64 - 1, 2**53 + 1])) == [2**64 - 1, 2**53 + 1]
+    with pytest.raises(DataError):
+        graph_of(unsigned, [2**64 - 1, 2**53])
+    assert neighbours(([np.int32(1)], [np.int64(0)]), range(2)) == {0: {1}, 1: {0}}
+    assert neighbours(pl.DataFrame({"a": ["x"], "b": ["y"]})) == {"x": {"y"}, "y": {"x"}}
+    assert neighbours(igraph.Graph.TupleList([("x", "y")])) == {"x": {"y"}, "y": {"x"}}
+
+
+def test_text_nodes_of_a_file_of_integers_stay_text(tmp_path: Path) -> None:
+    (tmp_path / "edges").write_text("007,8\n")
+    assert neighbours(tmp_path / "edges", ["007", "8", "9"])["007"] == {"8"}
+    assert neighbours(tmp_path / "edges") == {7: {8}, 8: {7}}
+
+
+def test_quoted_labels_and_a_file_without_edges(tmp_path: Path) -> None:
+    (tmp_path / "edges").write_text('source,target\n"Lee, Ann",Bo\n')
+    assert neighbours(tmp_path / "edges") == {"Lee, Ann": {"Bo"}, "Bo": {"Lee, Ann"}}
+    (tmp_path / "edges").write_text("# nothing\n")
+    assert neighbours(tmp_path / "edges", range(2)) == {0: set(), 1: set()}
+    with pytest.raises(ParameterError, match="at least one node"):
+        graph_of(tmp_path / "edges")
+
+
+BROKEN = {
+    "one,two,three\n1,2,3\n": "two columns",
+    "1,2,3\n4,5,6\n": "two columns",
+    "alone\n": "line 1",
+    "# x\n\nalone\n": "line 3",
+    "source,target,weight\n1,2,0.5\n": "unweighted",
+}
+BROKEN_INSIDE = {
+    "1,2\n3,secret\n": "two integers separated by a comma on line 2",
+    "# x\n1 2\n\n3 4 5\n": "two integers separated by blanks on line 4",
+    "a\tb\nc\td\te\n": "two labels separated by a tab on line 2",
+    "from,to\n1,2\n3\n": "line 3",
+    "1,2\n3,\n": "line 2",
+    "1,2\n3,99999999999999999999\n": "line 2",
+    "1,2\n1.5,2\n": "line 2",
+}
+
+
+@pytest.mark.parametrize("content", BROKEN)
+def test_a_file_of_unknown_form_is_refused_before_it_is_read(content: str, tmp_path: Path) -> None:
+    (tmp_path / "edges").write_text(content)
+    with pytest.raises(ParameterError, match=BROKEN[content]):
+        open_edges(tmp_path / "edges")
+
+
+@pytest.mark.parametrize("content", BROKEN_INSIDE)
+def test_a_broken_line_is_named_but_not_quoted(content: str, tmp_path: Path) -> None:
+    (tmp_path / "edges").write_text(content)
+    source = open_edges(tmp_path / "edges")
+    with pytest.raises(DataError, match=BROKEN_INSIDE[content]) as caught:
+        source.load()
+    assert "secret" not in str(caught.value)
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    for path in (tmp_path / "absent", tmp_path):
+        with pytest.raises(ParameterError, match="readable file"):
+            open_edges(path)
+    cut = gzip.compress(b"1,2\n" * 10_000)[:-20]
+    (tmp_path / "cut.gz").write_bytes(cut)
+    with pytest.raises(DataError, match="broken"):
+        graph_of(tmp_path / "cut.gz")
+    (tmp_path / "latin").write_bytes("a,b\nü,x\n".encode("latin-1"))
+    with pytest.raises((DataError, ParameterError), match="line 2"):
+        graph_of(tmp_path / "latin")
+    np.savez(tmp_path / "other.npz", a=[1])
+    with pytest.raises(ParameterError, match="src, dst"):
+        open_edges(tmp_path / "other.npz")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [42, "", (SRC,), sp.csr_matrix((2, 3)), pd.DataFrame({"a": SRC, "b": DST, "c": 1}),
+     pd.DataFrame({"source": SRC, "target": DST, "weight": 1.0})],
+    ids=["number", "empty path", "one column", "not square", "three columns", "weights"],
+)  # fmt: skip
+def test_inputs_of_unknown_form(data: Any) -> None:
+    with pytest.raises(ParameterError, match="Expected"):
+        open_edges(data)
+
+
+@pytest.mark.parametrize(
+    ("data", "nodes"),
+    [
+        ((SRC, DST), range(3)),
+        ((SRC, DST), [0, 1, 2]),
+        ((SRC, DST), ["a"]),
+        (([-1], [0]), range(3)),
+        (([-1], [0]), [-1, 0]),
+        (([0.5], [1.0]), range(3)),
+        (([None], ["a"]), ["a"]),
+        (pd.DataFrame({"a": [1, None], "b": [0, 1]}), range(3)),
+        (([0, 1], [1]), range(3)),
+        (([[0], [1]], [[1], [2]]), range(3)),
+        (sp.csr_matrix([[0, 0.5], [0.5, 0]]), range(2)),
+        (([[]], [0]), range(2)),
+    ],
+)
+def test_edges_that_are_not_as_promised(data: Any, nodes: Any) -> None:
+    with pytest.raises(DataError, match="Expected") as caught:
+        graph_of(data, nodes)
+    assert not any(character.isdigit() for character in str(caught.value).replace("= 0", ""))
+
+
+def test_node_files(tmp_path: Path) -> None:
+    (tmp_path / "nodes").write_text("# all\n3\n1\n\n2\n")
+    assert read_nodes(tmp_path / "nodes") == [3, 1, 2]
+    (tmp_path / "nodes").write_text("x y\n 1 \n")
+    assert read_nodes(tmp_path / "nodes") == ["x y", "1"]
+    with pytest.raises(ParameterError, match="readable"):
+        read_nodes(tmp_path / "absent")
+
+
+def test_betweenness_takes_files(tmp_path: Path) -> None:
+    (tmp_path / "edges").write_text("a b\na c\n")
+    assert egocentric_betweenness(tmp_path / "edges") == {"a": 1, "b": 0, "c": 0}
