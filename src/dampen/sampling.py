@@ -46,6 +46,10 @@ class Noise(StrEnum):
     LAPLACE = "laplace"
     """±(-log U): the joint release."""
 
+    def rho(self, epsilon: Fraction) -> Fraction:
+        """What a draw at ε costs in zCDP: ε-bounded range makes it ε²/8, pure ε-DP ε²/2."""
+        return epsilon**2 / (8 if self is Noise.GUMBEL else 2)
+
 
 class Entropy(Protocol):
     """Where random bits come from."""

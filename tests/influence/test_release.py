@@ -28,9 +28,9 @@ class Recorder:
         self.limit = limit
         self.charges: list[tuple[Fraction, str, str, Neighbours]] = []
 
-    def charge(
-        self, epsilon: Fraction, *, query: str, mechanism: str, neighbours: Neighbours
-    ) -> None:
+    def charge(self, cost, /):
+        epsilon, query, mechanism = cost.epsilon, cost.query, cost.mechanism
+        neighbours = cost.neighbours
         if epsilon > self.limit:
             raise BudgetError("no")
         self.charges.append((epsilon, query, mechanism, neighbours))

@@ -25,7 +25,9 @@ class Account:
     def __init__(self, total="10"):
         self.left, self.charges = Fraction(total), []
 
-    def charge(self, epsilon, /, *, query, mechanism, neighbours):
+    def charge(self, cost, /):
+        epsilon, query, mechanism = cost.epsilon, cost.query, cost.mechanism
+        neighbours = cost.neighbours
         if epsilon > self.left:
             raise BudgetError("not enough left")
         self.left -= epsilon

@@ -7,8 +7,8 @@ from typing import Any
 from dampen.epsilon import Epsilon
 from dampen.errors import warn_leak
 from dampen.frequency.problem import MostFrequent
-from dampen.mechanisms import Mechanism, check_k
-from dampen.releases import Budget, Release, after_the_charge, pay
+from dampen.mechanisms import Mechanism, check_k, named
+from dampen.releases import Budget, Release, pay, selection_cost
 from dampen.sampling import Entropy
 
 
@@ -36,21 +36,23 @@ def most_frequent(
     >>> dampen.most_frequent(votes, categories=["coffee", "tea", "water"], epsilon="1").answer
     'tea'
     """
-    chosen = mechanism or ("pf" if k is None or k == 1 else "joint")
+    chosen = named(mechanism or ("pf" if k is None or k == 1 else "joint"))
     public = None if categories is None else MostFrequent(list(categories))
     check_k(k, sys.maxsize if public is None else len(public.candidates))
-    if public is None:
-        warn_leak("categories", "Pass categories=, the public list of candidates.")
-    paid = pay(
+    leaks = () if public is not None else ("categories",)
+    cost = selection_cost(
         MostFrequent.neighbours,
         query="most-frequent",
         epsilon=epsilon,
         mechanism=chosen,
-        budget=budget,
-        entropy=entropy,
+        leaks=leaks,
     )
-    with after_the_charge():
+    if public is None:
+        warn_leak("categories", "Pass categories=, the public list of candidates.")
+    paid = pay(cost, budget=budget, entropy=entropy)
+    with paid.looking():
         rows = list(values)
         problem = public or MostFrequent(list(dict.fromkeys(rows)))
+        answer = paid.select(problem, rows, chosen, k)
     parameters = {"categories": len(problem.candidates)} | ({} if k is None else {"k": k})
-    return paid.release(problem, lambda: rows, k=k, parameters=parameters)
+    return paid.release(answer, parameters)

@@ -9,7 +9,7 @@ from dampen.errors import ParameterError, warn_leak
 from dampen.influence.graphs import LARGEST_N, Graph, graph_of, load_graph, node_set
 from dampen.influence.problem import Delta, InfluentialNode, Metric
 from dampen.mechanisms import Mechanism, check_k, named
-from dampen.releases import Budget, Release, after_the_charge, pay
+from dampen.releases import Budget, Release, pay, selection_cost
 from dampen.sampling import Entropy, Noise
 
 JOINT_STRETCH = 10
@@ -74,21 +74,22 @@ def top_k(
     known, load = _opened(graph, node_set(nodes, n))
     problem = problem_on(range(LARGEST_N) if known is None else known)
     check_k(k, len(problem.candidates))
-    if known is None:
-        warn_leak("nodes", "Pass nodes= or n=, the public node set.")
-    paid = pay(
+    cost = selection_cost(
         problem.neighbours,
         query="top-k",
         epsilon=epsilon,
         mechanism=chosen,
-        budget=budget,
-        entropy=entropy,
+        leaks=("nodes",) if known is None else (),
     )
-    with after_the_charge():
+    if known is None:
+        warn_leak("nodes", "Pass nodes= or n=, the public node set.")
+    paid = pay(cost, budget=budget, entropy=entropy)
+    with paid.looking():
         made = load()
         if known is None:
             problem = problem_on(made.nodes)
-    return paid.release(problem, lambda: made, k=k, parameters=_shown(problem, metric, k))
+        answer = paid.select(problem, made, chosen, k)
+    return paid.release(answer, _shown(problem, metric, k))
 
 
 def _most_accurate(metric: str | Metric, delta: Delta, k: int | None) -> tuple[str | Metric, str]:

@@ -30,6 +30,7 @@ from typing import Self
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import BudgetError, ParameterError, did_you_mean
 from dampen.ledger import storage
+from dampen.releases import Cost, library_version
 from dampen.selection import Neighbours
 
 
@@ -56,7 +57,7 @@ class Ledger:
     >>> ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.sqlite3")
     >>> payroll = ledger.create("payroll", epsilon="0.3", neighbours="replace-one")
     >>> for _ in range(3):
-    ...     ledger.charge("payroll", 0.1)
+    ...     _ = ledger.charge("payroll", 0.1)
     >>> ledger.remaining("payroll")
     Fraction(0, 1)
     >>> ledger.charge("payroll", 0.1)
@@ -102,8 +103,8 @@ class Ledger:
         analyst: str = "",
         dataset: str = "",
         rho: Epsilon | None = None,
-    ) -> None:
-        """Takes ε from a budget, durably, or refuses and changes nothing.
+    ) -> str:
+        """Takes ε from a budget, durably, and returns the charge's id; or refuses.
 
         Args:
             name: the budget.
@@ -124,18 +125,19 @@ class Ledger:
         zcdp = cost**2 / 2 if rho is None else exact(rho, "rho")
         relation = None if neighbours is None else _relation(neighbours)
 
-        def grant(connection: Connection) -> None:
+        def grant(connection: Connection) -> str:
             total, own = _known(connection, name)
             _check_relation(name, own, relation)
             _check_funds(name, total, _spent(connection, name), cost)
             amounts = (decimal_text(cost), decimal_text(zcdp))
-            connection.execute(
+            row = connection.execute(
                 "INSERT INTO charge (budget, epsilon, rho, query, mechanism, neighbours,"
                 " analyst, dataset, time, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (name, *amounts, query, mechanism, own.value, analyst, dataset, *_stamp()),
             )
+            return str(row.lastrowid)
 
-        storage.write(self.path, grant)
+        return storage.write(self.path, grant)
 
     def total(self, name: str) -> Fraction:
         """The ε that a budget was created with."""
@@ -193,18 +195,17 @@ class Account:
         """The same budget; its charges record the analyst and the dataset."""
         return replace(self, analyst=analyst or self.analyst, dataset=dataset or self.dataset)
 
-    def charge(
-        self, epsilon: Epsilon, *, query: str, mechanism: str, neighbours: Neighbours
-    ) -> None:
+    def charge(self, cost: Cost, /) -> str:
         """`Ledger.charge` on this budget."""
-        self.ledger.charge(
+        return self.ledger.charge(
             self.name,
-            epsilon,
-            query=query,
-            mechanism=mechanism,
-            neighbours=neighbours,
+            cost.epsilon,
+            query=cost.query,
+            mechanism=cost.mechanism,
+            neighbours=cost.neighbours,
             analyst=self.analyst,
             dataset=self.dataset,
+            rho=cost.rho,
         )
 
     @property
@@ -293,7 +294,7 @@ def _relation(neighbours: Neighbours | str) -> Neighbours:
 
 
 def _stamp() -> tuple[str, str]:
-    return datetime.now(UTC).isoformat(timespec="milliseconds"), storage.library_version()
+    return datetime.now(UTC).isoformat(timespec="milliseconds"), library_version()
 
 
 def _charge(row: sqlite3.Row) -> Charge:

@@ -105,16 +105,6 @@ def read(path: Path, query: Callable[[Connection], T]) -> T:
     return _patiently(path, attempt)
 
 
-def library_version() -> str:
-    """The version of dampen that writes the row."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("dampen")
-    except PackageNotFoundError:  # run from its source, not installed
-        return "unknown"
-
-
 def _initialise(path: Path) -> None:
     with closing(_connect(path, "rwc")) as connection:
         connection.execute("BEGIN IMMEDIATE")

@@ -10,7 +10,7 @@ from dampen.errors import ParameterError, did_you_mean
 from dampen.mechanisms import Mechanism, named, select
 from dampen.percentiles.labels import NEAR, Delta, Percent, PercentileLabel, as_fraction
 from dampen.percentiles.values import PercentileValue
-from dampen.releases import Budget, Release, after_the_charge, pay
+from dampen.releases import Budget, Release, pay, selection_cost
 from dampen.releases import release as release_one
 from dampen.sampling import Entropy, Noise
 from dampen.scores import Dampened
@@ -117,32 +117,21 @@ def _several(
 
     Sorting the answers is post-processing.  Guarantee: ε-DP in total, by sequential composition.
     """
-    near = Neighbours.REPLACE_ONE
-    paid = pay(
-        near,
-        query="percentile-value",
-        epsilon=epsilon,
-        mechanism=mechanism,
-        budget=budget,
-        entropy=entropy,
+    cost = selection_cost(
+        Neighbours.REPLACE_ONE, query="percentile-value", epsilon=epsilon, mechanism=mechanism
     )
-    with after_the_charge():
+    paid = pay(cost, budget=budget, entropy=entropy)
+    with paid.looking():
         values, share = load(), paid.epsilon / len(problems)
         picked = [
-            select(q.selection(values), share, mechanism, entropy=paid.entropy) for q in problems
+            select(q.selection(values), epsilon=share, mechanism=mechanism, entropy=paid.entropy)
+            for q in problems
         ]
     ascending = iter(sorted(cast("list[int]", picked)))
     answer: list[Any] = [None] * len(problems)
     for i in sorted(range(len(problems)), key=lambda i: as_fraction(problems[i].p)):
         answer[i] = problems[i].candidates[next(ascending)]
-    return Release(
-        answer if many else answer[0],
-        paid.epsilon,
-        mechanism.name,
-        near,
-        parameters,
-        paid.entropy.secure,
-    )
+    return paid.release(answer if many else answer[0], parameters)
 
 
 def _check_kind(release: str) -> None:

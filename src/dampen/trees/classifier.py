@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError, warn_leak
 from dampen.mechanisms import Mechanism
-from dampen.releases import Budget, open_entropy
+from dampen.releases import Budget, Cost, Paid, composed_cost, pay
 from dampen.sampling import Entropy
 from dampen.selection import FloatArray, IntArray, Neighbours
 from dampen.trees import rendering
@@ -121,12 +121,22 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Releases a tree: checks the parameters, charges the budget, then looks at the data."""
         self._check_parameters()
         names = _column_names(X)
-        domains, entropy = (
-            given_domains(self.domains, names),
-            open_entropy(copy.deepcopy(self.entropy)),
-        )
+        domains = given_domains(self.domains, names)
         plan = self._plan(domains, self.max_rows) if self._is_public(domains) else None
-        self._charge()
+        paid = pay(self._cost(), budget=self.budget, entropy=copy.deepcopy(self.entropy))
+        with paid.looking():
+            self._look(X, y, names, domains, plan, paid)
+        return self
+
+    def _look(  # noqa: PLR0917
+        self,
+        X: Any,
+        y: Any,
+        names: list[str],
+        domains: Sequence[Domain | None],
+        plan: Plan | None,
+        paid: Paid,
+    ) -> None:
         X, y = self._validated(X, y)
         self.domains_, self.classes_ = _all_domains(domains, X, names), self._all_classes(y)
         max_rows = self._all_rows(len(X))
@@ -134,10 +144,9 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         codes = encode_rows(list(X.T), self.domains_, names)
         rows = Rows(codes, self._class_codes(y), len(self.classes_))
         self.tree_: Tree = grow(
-            self.plan_, self.domains_, len(self.classes_), rows, entropy=entropy
+            self.plan_, self.domains_, len(self.classes_), rows, entropy=paid.entropy
         )
-        self.secure_ = entropy.secure
-        return self
+        self.secure_ = paid.entropy.secure
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row.
@@ -244,15 +253,13 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         size = len(candidates_of(domains, self.branching))
         return default_depth(checked_epsilon(self.epsilon), max_rows, size, branches)
 
-    def _charge(self) -> None:
-        if self.budget is None:
-            return
+    def _cost(self) -> Cost:
         mechanism = checked_mechanism(self.mechanism)
-        self.budget.charge(
-            checked_epsilon(self.epsilon),
+        return composed_cost(
+            Neighbours.ADD_REMOVE_ROW,
             query="tree",
+            epsilon=checked_epsilon(self.epsilon),
             mechanism=SULQ if isinstance(mechanism, str) else mechanism.name,
-            neighbours=Neighbours.ADD_REMOVE_ROW,
         )
 
     def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
