@@ -13,6 +13,7 @@ import numpy as np
 
 from dampen import sensitivity
 from dampen._kernels import splits as kernel
+from dampen._kernels.compile import interruptible
 from dampen.mechanisms import PF, select
 from dampen.sampling import Entropy, discrete_laplace
 from dampen.selection import FloatArray, IntArray, Selection
@@ -62,7 +63,7 @@ class Rows:
     def __init__(self, codes: Any, classes: Any, n_classes: int) -> None:
         self.codes, self.classes, self.n_classes = codes, classes, n_classes
         self.node = np.zeros(len(codes), dtype=np.int64)
-        self.order, self.begins = kernel.group_rows(self.node, 1)
+        self.order, self.begins = interruptible(kernel.group_rows)(self.node, 1)
 
     def class_counts(self) -> IntArray:
         """Counts (node, class) of the current level."""
@@ -85,7 +86,7 @@ class Rows:
     ) -> None:
         """Every row to its child in the next level, which has so many nodes."""
         kernel.move_rows(self.codes, self.node, attribute, route_start, routes)
-        self.order, self.begins = kernel.group_rows(self.node, nodes)
+        self.order, self.begins = interruptible(kernel.group_rows)(self.node, nodes)
 
 
 def grow(
