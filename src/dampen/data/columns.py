@@ -9,12 +9,21 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dampen.data.opened import Chunk
 from dampen.errors import DataError, ParameterError
 from dampen.selection import FloatArray, IntArray
 
-__all__ = ["Lookup", "as_labels", "as_numbers", "clipped", "finite_range", "joined_numbers"]
+__all__ = [
+    "Lookup",
+    "as_labels",
+    "as_numbers",
+    "clipped",
+    "finite_range",
+    "joined_numbers",
+    "missing_in",
+]
 
 SMALLEST_RANGE = 2.0**-900
 """Below it floats lose digits; no measured quantity is that small."""
@@ -86,6 +95,18 @@ def as_labels(chunks: Iterable[Chunk]) -> list[Hashable]:
         else:
             labels += chunk.tolist() if isinstance(chunk, np.ndarray) else list(chunk)
     return labels
+
+
+def missing_in(chunk: Chunk) -> NDArray[np.bool_]:
+    """Which records are missing: null, None or NaN."""
+    if _is_arrow(chunk):
+        nulls: NDArray[np.bool_] = chunk.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)  # type: ignore[union-attr]
+        return nulls
+    if isinstance(chunk, np.ndarray) and chunk.dtype.kind == "f":
+        return np.isnan(chunk)
+    if isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O":
+        return np.zeros(len(chunk), dtype=np.bool_)
+    return np.array([v is None or v != v for v in chunk], dtype=np.bool_)  # noqa: PLR0124 (NaN)
 
 
 class Lookup:
