@@ -136,7 +136,9 @@ class Paid:
         """Looks at the data and draws."""
         with after_the_charge():
             selection = problem.selection(load())
-            picked = select(selection, self.epsilon, self.mechanism, k, entropy=self.entropy)
+            picked = select(
+                selection, epsilon=self.epsilon, mechanism=self.mechanism, k=k, entropy=self.entropy
+            )
         names = problem.candidates
         return Release(
             [names[i] for i in picked] if isinstance(picked, list) else names[picked],

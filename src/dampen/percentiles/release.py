@@ -129,7 +129,8 @@ def _several(
     with after_the_charge():
         values, share = load(), paid.epsilon / len(problems)
         picked = [
-            select(q.selection(values), share, mechanism, entropy=paid.entropy) for q in problems
+            select(q.selection(values), epsilon=share, mechanism=mechanism, entropy=paid.entropy)
+            for q in problems
         ]
     ascending = iter(sorted(cast("list[int]", picked)))
     answer: list[Any] = [None] * len(problems)

@@ -164,7 +164,9 @@ class _Growth:
                 self.plan.criterion_at(level),
                 one_sided=self.plan.one_sided,
             )
-            picked = select(node, epsilon, self.plan.mechanism, entropy=self.entropy)
+            picked = select(
+                node, epsilon=epsilon, mechanism=self.plan.mechanism, entropy=self.entropy
+            )
             assert isinstance(picked, int)
             best = picked
         return int(candidates[best])
@@ -247,7 +249,7 @@ class _Growth:
 def _most_frequent(counts: IntArray, epsilon: Fraction, entropy: Entropy) -> int:
     """A class by permute-and-flip on its count: sensitivity 1, one-sided, exact."""
     leaf = Selection(counts, sensitivity.constant(1), one_sided=True, exact=True)
-    picked = select(leaf, epsilon, PF, entropy=entropy)
+    picked = select(leaf, epsilon=epsilon, mechanism=PF, entropy=entropy)
     assert isinstance(picked, int)
     return picked
 
