@@ -131,7 +131,8 @@ def _errors(name, p, epsilon):
     values = percentiles.load(name)
     s = PercentileLabel(n=len(values), p=p, upper=float(values.max())).selection(values)
     return [
-        (name, p, float(epsilon), m, accuracy.expected_error(s, epsilon, m)) for m in ("em", "ld")
+        (name, p, float(epsilon), m, accuracy.expected_error(s, epsilon=epsilon, mechanism=m))
+        for m in ("em", "ld")
     ]
 
 

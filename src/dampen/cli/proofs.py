@@ -28,7 +28,7 @@ def verify(ctx: click.Context, file: Path, epsilon: str, as_json: bool) -> None:
 
     defined = _run_file(file)
     try:
-        verdicts = check(defined["problem"], defined["universe"], epsilon)
+        verdicts = check(defined["problem"], defined["universe"], epsilon=epsilon)
     except DampenError:
         raise
     except Exception as error:
@@ -62,7 +62,7 @@ def example_command() -> None:
     s = Selection(u, sensitivity.table([np.full(8, 3.0), np.full(8, 5.0)]), bound=7.5)
     scores = Dampened().of(s)
     names = ("em", "pf", "ld", "sld", "ld-pf")
-    chances = [probabilities(s, 2, name).round(2).tolist() for name in names]
+    chances = [probabilities(s, epsilon=2, mechanism=name).round(2).tolist() for name in names]
     rows = zip(
         NODES, u.tolist(), (scores.values / float(scores.unit)).tolist(), *chances, strict=True
     )

@@ -35,7 +35,7 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     del entropy  # expected errors are computed, not sampled
     beta = number(cell, "beta")
     s = instance(beta)
-    return [(beta, m, accuracy.expected_error(s, EPSILON, m)) for m in METHODS]
+    return [(beta, m, accuracy.expected_error(s, epsilon=EPSILON, mechanism=m)) for m in METHODS]
 
 
 STUDY = Study(

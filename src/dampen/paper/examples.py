@@ -91,10 +91,10 @@ def _mechanisms() -> Iterator[Row]:
     flat = sensitivity.table([np.full(8, at0.max()), np.full(8, at1.max())])
     dampened = Dampened().of(Selection(u, flat, 7.5))
     yield "Example 5", "D(G, a)", 1.7, float(dampened.values[0])
-    local = probabilities(Selection(u, flat, 7.5), 2, "ld")
+    local = probabilities(Selection(u, flat, 7.5), epsilon=2, mechanism="ld")
     yield "Example 5", "P[a], local dampening", 0.32, local[0]
     yield "Example 5", "P[v0], local dampening", 0.06, local[2]
-    exponential = probabilities(Selection(u, flat, 7.5), 2, "em")
+    exponential = probabilities(Selection(u, flat, 7.5), epsilon=2, mechanism="em")
     yield "Example 6", "P[a], exponential mechanism", 0.22, exponential[0]
     yield "Example 6", "P[v0], exponential mechanism", 0.09, exponential[2]
 
@@ -110,10 +110,12 @@ def _shifting() -> Iterator[Row]:
     yield "Example 8", "LS(G, 0, v2)", 2, at0[4]
     yield "Example 8", "D(G, a), shifted by 7", 0.1, float(by_seven.of(printed).values[0])
     yield "Example 8", "D(G, v0), shifted by 7", -2, float(by_seven.of(printed).values[2])
-    chance = probabilities(printed, 2, mechanism)
+    chance = probabilities(printed, epsilon=2, mechanism=mechanism)
     yield "Example 8", "P[a], shifted by 7", 0.472, chance[0]
     yield "Example 8", "P[v0], shifted by 7", 0.0046, chance[2]
-    chance = probabilities(Selection(u, sensitivity.table([at0, at1]), 7.5), 2, mechanism)
+    chance = probabilities(
+        Selection(u, sensitivity.table([at0, at1]), 7.5), epsilon=2, mechanism=mechanism
+    )
     yield "Example 8", "P[a], shifted by 7, exact LS", 0.472, chance[0]
     yield "Example 8", "P[v0], shifted by 7, exact LS", 0.0046, chance[2]
 
@@ -130,7 +132,7 @@ def _dominance() -> Iterator[Row]:
 
     def error(delta: list[int]) -> float:
         s = Selection([1, 0], sensitivity.table([delta] * 5), 10)
-        return accuracy.expected_error(s, 1, "sld")
+        return accuracy.expected_error(s, epsilon=1, mechanism="sld")
 
     dominating, dominated = error([2, 2]), error([8, 2])
     yield "Dominance", "error, dominating δ", dominated, dominating

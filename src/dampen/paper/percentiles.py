@@ -52,7 +52,7 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     values = load(name)
     problem = PercentileLabel(n=len(values), p=p, upper=float(values.max()), delta="simple")
     selection = problem.selection(values)
-    errors = {m: accuracy.expected_error(selection, epsilon, m) for m in METHODS}
+    errors = {m: accuracy.expected_error(selection, epsilon=epsilon, mechanism=m) for m in METHODS}
     errors["rank"] = value_error(values, p, epsilon)
     return [(name, p, float(epsilon), method, error) for method, error in errors.items()]
 
@@ -61,7 +61,7 @@ def value_error(values: IntArray, p: int, epsilon: str) -> float:
     """The expected distance between the released value and the percentile's."""
     top = int(values.max())
     problem = PercentileValue(n=len(values), p=p, upper=top, step=-(-top // GRID_POINTS))
-    chance = probabilities(problem.selection(values), epsilon, "pf")
+    chance = probabilities(problem.selection(values), epsilon=epsilon, mechanism="pf")
     truth = np.sort(values)[rank(p, len(values)) - 1]
     return float(np.abs(problem.grid - truth) @ chance)
 
