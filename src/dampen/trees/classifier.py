@@ -52,8 +52,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     The defaults are the most accurate configuration we know: two branches per node, split criterion
     `gini` (on the last level `max`), one-sided permute-and-flip for splits and leaves, no noisy
-    counts, 1 / (depth + 2) of ε for the leaves.  For the paper's algorithms see
-    `dampen.trees.paper_tree`.
+    counts, 1 / (depth + 2) of ε for the leaves.  `docs/trees.md` has the paper's
+    algorithms as configurations.
 
     Args:
         epsilon: the privacy parameter of one fit; required.
