@@ -104,11 +104,12 @@ class BySum:
         )
 
     def probabilities(self, epsilon: Fraction) -> FloatArray:
-        return probabilities(self.sums, epsilon, "pf")
+        return probabilities(self.sums, epsilon=epsilon, mechanism="pf")
 
     def winners(self, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
         return sorted(self.ranking(k, epsilon, entropy))
 
     def ranking(self, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
-        chosen = select(self.sums, epsilon, "pf" if k == 1 else "joint", k, entropy=entropy)
+        mechanism = "pf" if k == 1 else "joint"
+        chosen = select(self.sums, epsilon=epsilon, mechanism=mechanism, k=k, entropy=entropy)
         return chosen if isinstance(chosen, list) else [chosen]

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from dampen.data.numbers import finite_range
+from dampen.data.columns import finite_range
 from dampen.errors import ParameterError
 from dampen.selection import FloatArray, IntArray
 

@@ -39,7 +39,7 @@ from typing import Any
 
 import numpy as np
 
-from dampen.data.numbers import as_numbers
+from dampen.data.memory import numbers_in
 from dampen.epsilon import Epsilon, exact
 from dampen.errors import DataError, ParameterError
 from dampen.groups.contests import ByReach, BySum, Contest
@@ -127,7 +127,7 @@ class BestGroup:
         """
         position = {group: i for i, group in enumerate(self.groups)}
         group = np.fromiter((position.get(name, -1) for name in by), dtype=np.int64)
-        numbers = as_numbers(values)
+        numbers = numbers_in(values)
         if numbers.shape != group.shape:
             raise DataError("Expected as many values as groups, in one dimension.")
         listed = group >= 0
