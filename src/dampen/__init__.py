@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from dampen.percentiles import percentile
     from dampen.trees import TreeClassifier, bins
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Names whose modules import more than numpy: loaded when first used.
 _LAZY = {
