@@ -23,6 +23,7 @@ from dampen.selection import Neighbours, Problem, Selection
 if TYPE_CHECKING:
     from dampen import testing
     from dampen.frequency import most_frequent
+    from dampen.groups import top_groups
     from dampen.influence.graphs import egocentric_betweenness
     from dampen.influence.release import top_k
     from dampen.ledger import Ledger
@@ -40,6 +41,7 @@ _LAZY = {
     "most_frequent": "dampen.frequency",
     "percentile": "dampen.percentiles",
     "testing": "dampen.testing",
+    "top_groups": "dampen.groups",
     "top_k": "dampen.influence",
 }
 
@@ -70,6 +72,7 @@ __all__ = [
     "select",
     "sensitivity",
     "testing",
+    "top_groups",
     "top_k",
 ]
 

@@ -32,16 +32,18 @@ The sum needs no reach: see `dampen.groups.contests`.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dampen.data.memory import numbers_in
+from dampen.data.columns import Lookup, as_numbers
+from dampen.data.memory import MemoryTable
+from dampen.data.opened import Batch, Kind, Opened
 from dampen.epsilon import Epsilon, exact
-from dampen.errors import DataError, ParameterError
+from dampen.errors import DataError, ParameterError, did_you_mean
 from dampen.groups.contests import ByReach, BySum, Contest
 from dampen.groups.grid import Grid
 from dampen.groups.histograms import Histograms
@@ -105,10 +107,19 @@ class BestGroup:
                 "then bring in a whole group."
             )
         _exact_caution(self.caution)
-        if self.neighbours not in STEPS:
-            raise ParameterError(
-                f"Expected neighbours to be one of {', '.join(STEPS)}, got {self.neighbours!r}."
-            )
+        relation(self.neighbours)
+
+    @property
+    def by_sum(self) -> bool:
+        """Whether groups are compared by their sums, which needs no reach."""
+        return isinstance(measure(self.statistic, self.p), Sum)
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """What a release shows of its parameters; of the groups, how many there are."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        name = "median" if self.p is None else "quantile"
+        return given | {"groups": len(self.groups), "statistic": self.statistic or name}
 
     @property
     def candidates(self) -> Sequence[Hashable]:
@@ -119,27 +130,34 @@ class BestGroup:
         return Grid.between(self.lower, self.upper, self.step)
 
     def counts(self, values: Any, by: Any) -> IntArray:
+        """Rows by group and cell of the grid, from two columns in memory; see `opened_counts`."""
+        return self.opened_counts(MemoryTable({"values": values, "by": by}), "values", "by")
+
+    def opened_counts(self, rows: Opened, values: str, by: str) -> IntArray:
         """Rows by group and cell of the grid: all that is ever asked of the data.
 
         Raises:
-            DataError: if a row of one of the groups has no number for a value, or the columns
-                differ in length.
+            DataError: if a row of one of the groups has no number for a value.
         """
-        position = {group: i for i, group in enumerate(self.groups)}
-        group = np.fromiter((position.get(name, -1) for name in by), dtype=np.int64)
-        numbers = numbers_in(values)
-        if numbers.shape != group.shape:
-            raise DataError("Expected as many values as groups, in one dimension.")
-        listed = group >= 0
-        numbers, group = numbers[listed], group[listed]
-        if np.isnan(numbers).any():
+        lookup, grid, cells = Lookup(self.groups), self.grid, self.grid.top + 1
+        missing, text = len(self.groups) * cells, all(isinstance(g, str) for g in self.groups)
+
+        def cell_of(batch: Batch) -> IntArray:
+            group, numbers = lookup.positions(batch[by]), as_numbers(batch[values])
+            place = grid.cells(numbers)
+            place += group * cells
+            place[np.isnan(numbers)] = missing
+            place[group < 0] = -1
+            return place
+
+        wanted: dict[str, Kind] = {values: "numbers", by: "text" if text else "any"}
+        counts = rows.counts(wanted, cell_of, missing + 1)
+        if counts[missing]:
             raise DataError(
                 "Expected numbers only; some are missing (NaN or null). Fill or drop them first, "
                 "by a rule that looks at each record alone."
             )
-        size = (len(self.groups), self.grid.top + 1)
-        flat = np.bincount(group * size[1] + self.grid.cells(numbers), minlength=size[0] * size[1])
-        return flat.reshape(size)
+        return counts[:missing].reshape(len(self.groups), cells)
 
     def probabilities(self, values: Any, by: Any, *, epsilon: Epsilon) -> FloatArray:
         """The probability of every group to be the answer, to about 1e-12; not private.
@@ -167,6 +185,21 @@ class BestGroup:
         if value < SMALLEST_EPSILON:
             raise ParameterError(f"Expected epsilon >= 1e-9, got epsilon={epsilon}.")
         return value
+
+
+def relation(name: Neighbours | str) -> Neighbours:
+    """The neighbour relation of that name, among those that groups know.
+
+    Raises:
+        ParameterError: if there is none.
+    """
+    known = {str(neighbours): neighbours for neighbours in STEPS}
+    if str(name) in known:
+        return known[str(name)]
+    raise ParameterError(
+        f"Expected neighbours to be one of {', '.join(known)}, got {name!r}."
+        f"{did_you_mean(str(name), known)}"
+    )
 
 
 def _check_groups(groups: Sequence[Hashable]) -> None:
