@@ -23,13 +23,14 @@ from dampen.selection import Neighbours, Problem, Selection
 if TYPE_CHECKING:
     from dampen import testing
     from dampen.frequency import most_frequent
+    from dampen.groups import top_groups
     from dampen.influence.graphs import egocentric_betweenness
     from dampen.influence.release import top_k
     from dampen.ledger import Ledger
     from dampen.percentiles import percentile
     from dampen.trees import TreeClassifier, bins
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Names whose modules import more than numpy: loaded when first used.
 _LAZY = {
@@ -40,6 +41,7 @@ _LAZY = {
     "most_frequent": "dampen.frequency",
     "percentile": "dampen.percentiles",
     "testing": "dampen.testing",
+    "top_groups": "dampen.groups",
     "top_k": "dampen.influence",
 }
 
@@ -70,6 +72,7 @@ __all__ = [
     "select",
     "sensitivity",
     "testing",
+    "top_groups",
     "top_k",
 ]
 

@@ -10,7 +10,7 @@ that releases goes through `pay`; the contract suite in `tests/contracts` runs o
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -24,7 +24,7 @@ from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import BudgetError, DampenError, DataError, ParameterError, raise_alone
 from dampen.mechanisms import Mechanism, check_k, named, select
 from dampen.sampling import Entropy, InsecureEntropy, SystemEntropy
-from dampen.selection import Neighbours, Problem
+from dampen.selection import Neighbours, Problem, Selection
 
 X = TypeVar("X")
 
@@ -165,7 +165,7 @@ def release(
     cost = selection_cost(problem.neighbours, query=query, epsilon=epsilon, mechanism=chosen)
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
-        answer = paid.select(problem, load(), chosen, k)
+        answer = paid.draw(problem.selection(load()), problem.candidates, chosen, k)
     return paid.release(answer, parameters)
 
 
@@ -233,15 +233,13 @@ class Paid:
                 interrupt.add_note(self.stands)
             raise
 
-    def select(
-        self, problem: Problem[X], data: X, mechanism: Mechanism, k: int | None = None
+    def draw(
+        self, selection: Selection, names: Sequence[Any], mechanism: Mechanism, k: int | None = None
     ) -> Any:
-        """Draws the label of one candidate, or a list of k of them."""
-        selection = problem.selection(data)
+        """Draws the name of one candidate, or a list of k of them."""
         picked = select(
             selection, epsilon=self.epsilon, mechanism=mechanism, k=k, entropy=self.entropy
         )
-        names = problem.candidates
         return [names[i] for i in picked] if isinstance(picked, list) else names[picked]
 
     def release(self, answer: Any, parameters: Mapping[str, Any] | None = None) -> Release:

@@ -37,8 +37,7 @@ def test_every_command_has_help(dampen, name: str) -> None:
         shown = dampen(*path, "--help")
         assert (shown.code, shown.err) == (0, "")
         assert shown.out.startswith(f"Usage: dampen {' '.join(path)}")
-        if name not in ("datasets", "paper"):
-            assert "Example:\n" in shown.out
+        assert "Example:\n" in shown.out
 
 
 def test_every_summary_is_listed(dampen) -> None:

@@ -32,15 +32,15 @@ class Unread:
 
 
 def ask_percentile(budget: Account, data: Any) -> Any:
-    return percentile(data, 50, epsilon="0.6", upper=10, budget=budget)
+    return percentile(data, p=50, epsilon="0.6", upper=10, budget=budget)
 
 
 def ask_value(budget: Account, data: Any) -> Any:
-    return percentile(data, 50, "0.6", upper=10, release="value", step=1, budget=budget)
+    return percentile(data, p=50, epsilon="0.6", upper=10, release="value", step=1, budget=budget)
 
 
 def ask_frequent(budget: Account, data: Any) -> Any:
-    return most_frequent(data, [1, 2, 3], epsilon="0.6", budget=budget)
+    return most_frequent(data, categories=[1, 2, 3], epsilon="0.6", budget=budget)
 
 
 def ask_top_k(budget: Account, data: Any) -> Any:

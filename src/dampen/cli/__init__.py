@@ -22,11 +22,9 @@ COMMANDS = {
     "compare": Lazy("dampen.cli.studies", "compare", "Mechanisms side by side, on public data."),
     "verify": Lazy("dampen.cli.proofs", "verify", "The proof kit on a problem of your own."),
     "example": Lazy(
-        "dampen.cli.proofs", "example_command", "The paper's running example, eight nodes."
+        "dampen.cli.example", "example_command", "The paper's running example, eight nodes."
     ),
     "demo": Lazy("dampen.cli.demo", "demo", "The three applications on small real data."),
-    "datasets": Lazy("dampen.cli.paper", "datasets", "The data sets of the paper."),
-    "paper": Lazy("dampen.cli.paper", "paper", "The evaluation of the paper."),
     "completion": Lazy("dampen.cli.completion", "completion", "For bash, zsh and fish."),
 }
 

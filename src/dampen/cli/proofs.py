@@ -1,4 +1,4 @@
-"""`dampen verify` and `dampen example`: look at a problem, not at data."""
+"""`dampen verify`: looks at a problem, not at data."""
 
 import runpy
 import sys
@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dampen.cli.printing import cell, example, print_json, print_table
+from dampen.cli.printing import cell, example, print_json
 from dampen.errors import DampenError, ParameterError
 
 
@@ -43,32 +43,6 @@ def verify(ctx: click.Context, file: Path, epsilon: str, as_json: bool) -> None:
             click.echo(f"{mark}  {cell(verdict.claim)}: {cell(rest)}")
     if not all(verdicts):
         ctx.exit(1)
-
-
-@click.command("example", epilog=example("dampen example"))
-def example_command() -> None:
-    """The running example of the paper: which of eight nodes has the largest betweenness?
-
-    Prints the chance of every node at epsilon = 2 (Examples 5 and 6 of the paper).
-    """
-    import numpy as np
-
-    from dampen import probabilities, sensitivity
-    from dampen.paper.examples import NODES, USUAL, betweenness, graph
-    from dampen.scores import Dampened
-    from dampen.selection import Selection
-
-    u = betweenness(graph(USUAL))
-    s = Selection(u, sensitivity.table([np.full(8, 3.0), np.full(8, 5.0)]), bound=7.5)
-    scores = Dampened().of(s)
-    names = ("em", "pf", "ld", "sld", "ld-pf")
-    chances = [probabilities(s, 2, name).round(2).tolist() for name in names]
-    rows = zip(
-        NODES, u.tolist(), (scores.values / float(scores.unit)).tolist(), *chances, strict=True
-    )
-    click.echo(f"edges: {USUAL}")
-    print_table(["node", "betweenness", "dampened", *[f"P[{name}]" for name in names]], rows)
-    click.echo("This sensitivity is the same for all nodes, so SLD is the exponential mechanism.")
 
 
 def _run_file(file: Path) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from dampen.mechanisms import named
 from dampen.percentiles.labels import rank
 from dampen.percentiles.release import percentile
 from dampen.sampling import InsecureEntropy
-from dampen.trees import TreeClassifier, bins, paper_tree
+from dampen.trees import TreeClassifier, bins
 
 DAMPEN, EXPONENTIAL = "dampen", "exponential mechanism"
 RUNS = 100
@@ -98,7 +98,10 @@ def tumours() -> Scene:
         measure="expected error of the released tumour's radius, mm",
         larger_is_better=False,
         curves={
-            name: {e: accuracy.expected_error(m.selection, e, m.mechanism) for e in epsilons}
+            name: {
+                e: accuracy.expected_error(m.selection, epsilon=e, mechanism=m.mechanism)
+                for e in epsilons
+            }
             for name, m in compared.items()
         },
         remark="One tumour's radius is protected. Below ε = 5 hardly any method can name a tumour, "
@@ -129,7 +132,17 @@ def diagnosis() -> Scene:
         return float(np.mean(runs))
 
     def exponential(epsilon: float, **options: Any) -> TreeClassifier:
-        return paper_tree("GlobalDiffPID3", epsilon, 2, **options)
+        return TreeClassifier(
+            epsilon,
+            max_depth=2,
+            mechanism="em",
+            criterion="information-gain",
+            branching="multiway",
+            stopping=True,
+            leaves="noisy-counts",
+            one_sided=False,
+            **options,
+        )
 
     curves = {
         name: {e: score(make, e) for e in (0.1, 0.5, 1.0, 2.0, 5.0)}

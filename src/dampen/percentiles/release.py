@@ -1,37 +1,41 @@
 """`percentile`: which record is at the percentile, or what its value is, privately."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, Literal, cast
 
-from dampen.data.numbers import finite_range
+from dampen.data.columns import as_labels, finite_range, joined_numbers
+from dampen.data.open import open_columns
+from dampen.data.opened import Kind, Opened, require_labels, require_numbers, whole_columns
 from dampen.epsilon import Epsilon
-from dampen.errors import ParameterError, did_you_mean
+from dampen.errors import DataError, ParameterError, did_you_mean
 from dampen.mechanisms import Mechanism, named, select
 from dampen.percentiles.labels import NEAR, Delta, Percent, PercentileLabel, as_fraction
 from dampen.percentiles.values import PercentileValue
-from dampen.releases import Budget, Release, pay, selection_cost
-from dampen.releases import release as release_one
+from dampen.releases import Budget, Paid, Release, pay, selection_cost
 from dampen.sampling import Entropy, Noise
 from dampen.scores import Dampened
 from dampen.selection import Neighbours
 
-Kind = Literal["label", "value"]
-KINDS = ("label", "value")
+__all__ = ["label_mechanism", "percentile"]
+
+Wanted = Literal["label", "value"]
+WANTED = ("label", "value")
 
 
 def percentile(
-    values: Any,
+    data: Any,
+    column: str | None = None,
+    *,
     p: Percent | Sequence[Percent],
     epsilon: Epsilon,
     upper: float,
     lower: float = 0.0,
-    *,
     labels: Any = None,
-    release: Kind = "label",
+    release: Wanted = "label",
     step: float | None = None,
     mechanism: str | Mechanism | None = None,
     delta: Delta | None = None,
+    header: bool = False,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
 ) -> Release:
@@ -41,13 +45,14 @@ def percentile(
     step and p are public.  Values outside the range are clipped, and how many is not shown.
 
     Args:
-        values: a list, a numpy array, a pandas, polars or pyarrow column of numbers.
+        data: a column of numbers, a table, or the path of a file (see `dampen.data`).
+        column: in a table, the name of the column of numbers.
         p: the percentile, 0 to 100; for values also a list, each at an equal share of ε, with
             answers that never decrease in p.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         upper: public upper end of the values.
         lower: public lower end of the values.
-        labels: one public name per value; None means 0..n-1.
+        labels: one public name per value, as a column or the name of one; None means 0..n-1.
         release: "label" names the record whose value is nearest to the percentile; "value" gives a
             point of the public grid.  No private mechanism can name a record well when others are
             much like it (see `docs/percentile.md`); if you want a number, take the value.
@@ -57,100 +62,152 @@ def percentile(
         delta: for labels, "exact" is the local sensitivity itself, "simple" a little more.  It
             concerns SLD, where "simple" costs one sort and "exact" O(n²) time.  None takes "exact"
             for the default mechanism, "simple" for others.
+        header: says that the first line of a text file surely holds the names of its columns.
         budget: where to charge ε; None charges nothing.
         entropy: of random bits; the operating system's by default.
 
     >>> import dampen
     >>> hours = [35, 38, 40, 40, 40, 41, 45, 50, 60, 38] * 30
-    >>> dampen.percentile(hours, 50, epsilon="2", upper=100, release="value", step=5).answer
+    >>> dampen.percentile(hours, p=50, epsilon="2", upper=100, release="value", step=5).answer
     40
     """
-    _check_kind(release)
-    n = _size(values)
-    public: dict[str, Any] = {"n": n, "p": p, "lower": lower, "upper": upper, "release": release}
+    _check_wanted(release)
+    points = _check_points(p, release, step, labels)
+    chosen = named(mechanism or ("pf" if release == "value" else label_mechanism(lower, upper)))
+    public: dict[str, Any] = {"p": p, "lower": lower, "upper": upper, "release": release}
+    question: _Labels | _Values
     if release == "label":
-        _check_label_arguments(p, step)
-        label = PercentileLabel(
-            n=n,
-            p=cast("Percent", p),
-            upper=upper,
-            lower=lower,
-            delta=delta or ("simple" if mechanism else "exact"),
-            horizon=None if mechanism else NEAR,
-            labels=_names(labels),
-        )
-        chosen = named(mechanism or label_mechanism(lower, upper))
-        ask = partial(release_one, label, query="percentile-label", parameters=public)
+        given = delta or ("simple" if mechanism else "exact")
+        question = _Labels(points[0], lower, upper, given, None if mechanism else NEAR)
     else:
-        points = _check_value_arguments(p, step, labels)
+        question = _Values(points, lower, upper, cast("float", step), many=not _is_one(p))
         public["step"] = step
-        grid = [
-            PercentileValue(n=n, p=q, upper=upper, lower=lower, step=cast("float", step))
-            for q in points
-        ]
-        chosen = named(mechanism or "pf")
-        ask = partial(_several, grid, many=not _is_one(p), parameters=public)
-    return ask(lambda: values, epsilon=epsilon, mechanism=chosen, budget=budget, entropy=entropy)
+    opened, names = open_columns(data, column=column, labels=labels, header=header)
+    require_numbers(opened, names["column"])
+    question.check(opened, names)
+    cost = selection_cost(
+        Neighbours.REPLACE_ONE,
+        query=f"percentile-{release}",
+        epsilon=epsilon,
+        mechanism=chosen,
+    )
+    paid = pay(cost, budget=budget, entropy=entropy)
+    with paid.looking():
+        n, answer = question.answer(opened, names, paid, chosen)
+    return paid.release(answer, {"n": n} | public)
 
 
 def label_mechanism(lower: float, upper: float) -> Mechanism:
     """The default for labels: permute-and-flip on D of the utility lowered by the range.
 
-    Sound because the shift is public; `benchmarks/percentile_default.py` measures it.
+    Sound because the shift is public; `dampen-studies run percentile-default` measures it.
     """
     low, high = finite_range(lower, upper)
     return Mechanism("ld-pf-range", Dampened(shift=high - low), Noise.EXPONENTIAL)
 
 
-def _several(
-    problems: Sequence[PercentileValue],
-    load: Callable[[], Any],
-    *,
-    many: bool,
-    epsilon: Epsilon,
-    mechanism: Mechanism,
-    budget: Budget | None,
-    entropy: Entropy | None,
-    parameters: Mapping[str, Any],
-) -> Release:
-    """One value per problem, at an equal and exact share of ε each, in the order of p.
+class _Labels:
+    """Whose value is at the percentile?  Its public parameters, and the answer once n is known."""
 
-    Sorting the answers is post-processing.  Guarantee: ε-DP in total, by sequential composition.
-    """
-    cost = selection_cost(
-        Neighbours.REPLACE_ONE, query="percentile-value", epsilon=epsilon, mechanism=mechanism
-    )
-    paid = pay(cost, budget=budget, entropy=entropy)
-    with paid.looking():
-        values, share = load(), paid.epsilon / len(problems)
+    def __init__(
+        self, p: Percent, lower: float, upper: float, delta: Delta, horizon: int | None
+    ) -> None:
+        self.public: dict[str, Any] = {
+            "p": p, "upper": upper, "lower": lower, "delta": delta, "horizon": horizon
+        }  # fmt: skip
+        PercentileLabel(n=1, **self.public)
+
+    def check(self, opened: Opened, names: dict[str, str]) -> None:
+        """In memory the number of records and their labels are at hand, and both are public."""
+        if "labels" in names:
+            require_labels(opened, names["labels"])
+        if opened.rows is not None:
+            PercentileLabel(n=opened.rows, labels=self._labels(opened, names), **self.public)
+
+    def answer(
+        self, opened: Opened, names: dict[str, str], paid: Paid, mechanism: Mechanism
+    ) -> tuple[int, Any]:
+        wanted: dict[str, Kind] = {names["column"]: "numbers"}
+        if "labels" in names:
+            wanted[names["labels"]] = "text" if opened.rows is None else "any"
+        columns = whole_columns(opened, wanted)
+        values = _some(joined_numbers(columns[names["column"]]))
+        labels = as_labels(columns[names["labels"]]) if "labels" in names else None
+        problem = PercentileLabel(n=len(values), labels=labels, **self.public)
+        drawn = paid.draw(problem.selection(values), problem.candidates, mechanism)
+        return problem.n, drawn
+
+    @staticmethod
+    def _labels(opened: Opened, names: dict[str, str]) -> Any:
+        if "labels" not in names:
+            return None
+        return as_labels(whole_columns(opened, {names["labels"]: "any"})[names["labels"]])
+
+
+class _Values:
+    """What is the value at each percentile?"""
+
+    def __init__(
+        self, points: Sequence[Percent], lower: float, upper: float, step: float, *, many: bool
+    ) -> None:
+        self.points, self.many = points, many
+        self.public: dict[str, Any] = {"upper": upper, "lower": lower, "step": step}
+        for point in points:
+            PercentileValue(n=1, p=point, **self.public)
+
+    def check(self, opened: Opened, _: dict[str, str]) -> None:
+        if opened.rows == 0:
+            raise ParameterError("Expected at least one value, got an empty column.")
+
+    def answer(
+        self, opened: Opened, names: dict[str, str], paid: Paid, mechanism: Mechanism
+    ) -> tuple[int, Any]:
+        """One value per point, at an equal and exact share of ε each, in the order of p.
+
+        Sorting the answers is post-processing.  ε-DP in total, by sequential composition.
+        """
+        name = names["column"]
+        values = _some(joined_numbers(whole_columns(opened, {name: "numbers"})[name]))
+        problems = [PercentileValue(n=len(values), p=p, **self.public) for p in self.points]
+        share = paid.epsilon / len(problems)
         picked = [
-            select(q.selection(values), epsilon=share, mechanism=mechanism, entropy=paid.entropy)
+            cast(
+                "int",
+                select(
+                    q.selection(values), epsilon=share, mechanism=mechanism, entropy=paid.entropy
+                ),
+            )
             for q in problems
         ]
-    ascending = iter(sorted(cast("list[int]", picked)))
-    answer: list[Any] = [None] * len(problems)
-    for i in sorted(range(len(problems)), key=lambda i: as_fraction(problems[i].p)):
-        answer[i] = problems[i].candidates[next(ascending)]
-    return paid.release(answer if many else answer[0], parameters)
+        in_order = sorted(range(len(problems)), key=lambda i: as_fraction(self.points[i]))
+        answers: list[Any] = [None] * len(problems)
+        for i, drawn in zip(in_order, sorted(picked), strict=True):
+            answers[i] = problems[i].candidates[drawn]
+        return len(values), answers if self.many else answers[0]
 
 
-def _check_kind(release: str) -> None:
-    if release not in KINDS:
-        hint = did_you_mean(str(release), KINDS)
+def _some(values: Any) -> Any:
+    if len(values) == 0:
+        raise DataError("Expected at least one value, got an empty column.")
+    return values
+
+
+def _check_wanted(release: str) -> None:
+    if release not in WANTED:
+        hint = did_you_mean(str(release), WANTED)
         raise ParameterError(f"Expected release='label' or release='value', got {release!r}.{hint}")
 
 
-def _check_label_arguments(p: Percent | Sequence[Percent], step: float | None) -> None:
-    if step is not None or not _is_one(p):
-        raise ParameterError(
-            "Expected one p and no step= for a label. Pass release='value' for numbers."
-        )
-
-
-def _check_value_arguments(
-    p: Percent | Sequence[Percent], step: float | None, labels: Any
+def _check_points(
+    p: Percent | Sequence[Percent], release: str, step: float | None, labels: Any
 ) -> Sequence[Percent]:
     """The percentiles asked for."""
+    if release == "label":
+        if step is not None or not _is_one(p):
+            raise ParameterError(
+                "Expected one p and no step= for a label. Pass release='value' for numbers."
+            )
+        return [cast("Percent", p)]
     if step is None:
         raise ParameterError(
             "Expected step=, the public distance of the grid's points, for release='value'."
@@ -165,24 +222,3 @@ def _check_value_arguments(
 
 def _is_one(p: Percent | Sequence[Percent]) -> bool:
     return isinstance(p, str) or not hasattr(p, "__len__")
-
-
-def _size(values: Any) -> int:
-    """The public number of values."""
-    if isinstance(values, str) or not hasattr(values, "__len__") or getattr(values, "ndim", 1) != 1:
-        raise ParameterError(
-            "Expected values in one dimension: a list, a numpy array, or one column of a table."
-        )
-    if len(values) == 0:
-        raise ParameterError("Expected at least one value, got an empty column.")
-    return len(values)
-
-
-def _names(labels: Any) -> list[Hashable] | None:
-    """Labels as plain Python objects, whatever column holds them."""
-    if labels is None:
-        return None
-    for method in ("to_pylist", "tolist", "to_list"):
-        if hasattr(labels, method):
-            return list(getattr(labels, method)())
-    return list(labels)

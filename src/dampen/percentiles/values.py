@@ -27,8 +27,9 @@ from typing import Any, cast
 import numpy as np
 
 from dampen import sensitivity
-from dampen.data.numbers import clipped, finite_range
-from dampen.errors import ParameterError
+from dampen.data.columns import clipped, finite_range
+from dampen.data.memory import numbers_in
+from dampen.errors import DataError, ParameterError
 from dampen.percentiles.labels import Percent, rank
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 
@@ -85,7 +86,9 @@ class PercentileValue:
     def selection(self, values: Any, /) -> Selection:
         """Rank utilities of the grid's points: O((n + points) log n) time, O(n + points) memory."""
         lower, upper = finite_range(self.lower, self.upper)
-        x, k = np.sort(clipped(values, self.n, lower, upper)), rank(self.p, self.n)
+        x, k = np.sort(clipped(numbers_in(values), lower, upper)), rank(self.p, self.n)
+        if x.shape != (self.n,):
+            raise DataError("Expected as many values as n, the public size.")
         less = np.searchsorted(x, self.grid, side="left")
         at_most = np.searchsorted(x, self.grid, side="right")
         u = -np.maximum(np.maximum(less + 1 - k, k - at_most), 0)

@@ -2,6 +2,5 @@
 
 from dampen.trees.classifier import TreeClassifier
 from dampen.trees.encoding import Bins, Categories, bins
-from dampen.trees.paper import paper_tree
 
-__all__ = ["Bins", "Categories", "TreeClassifier", "bins", "paper_tree"]
+__all__ = ["Bins", "Categories", "TreeClassifier", "bins"]
