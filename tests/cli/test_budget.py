@@ -97,7 +97,7 @@ def test_a_damaged_ledger_is_one_line(dampen, place: Path) -> None:
 
 def test_a_lost_answer_can_be_fetched(dampen, place: Path) -> None:
     account = Ledger(place / "ledger.sqlite3").create("b", epsilon=1, neighbours="add-remove-row")
-    paid = most_frequent(["flu", "flu"], ["flu", "cold"], epsilon=1, budget=account)
+    paid = most_frequent(["flu"], categories=["flu", "cold"], epsilon=1, budget=account)
     assert paid.charge is not None
     assert dampen("budget", "answer", paid.charge).out.strip() == paid.to_json()
     missing = dampen("budget", "answer", "7-" + "0" * 16)
