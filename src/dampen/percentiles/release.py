@@ -8,11 +8,12 @@ from dampen.data.numbers import finite_range
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, did_you_mean
 from dampen.mechanisms import Mechanism, named, select
+from dampen.noise import EXPONENTIAL
 from dampen.percentiles.labels import NEAR, Delta, Percent, PercentileLabel, as_fraction
 from dampen.percentiles.values import PercentileValue
 from dampen.releases import Budget, Release, after_the_charge, pay
 from dampen.releases import release as release_one
-from dampen.sampling import Entropy, Noise
+from dampen.sampling import Entropy
 from dampen.scores import Dampened
 from dampen.selection import Neighbours
 
@@ -99,7 +100,7 @@ def label_mechanism(lower: float, upper: float) -> Mechanism:
     Sound because the shift is public; `benchmarks/percentile_default.py` measures it.
     """
     low, high = finite_range(lower, upper)
-    return Mechanism("ld-pf-range", Dampened(shift=high - low), Noise.EXPONENTIAL)
+    return Mechanism("ld-pf-range", Dampened(shift=high - low), EXPONENTIAL)
 
 
 def _several(
