@@ -7,7 +7,7 @@ privacy, with noise that follows the local sensitivity of the data at hand.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dampen import accuracy, errors, mechanisms, sampling, sensitivity
+from dampen import accuracy, errors, mechanisms, noise, sampling, sensitivity
 from dampen.errors import (
     BudgetError,
     DampenError,
@@ -16,6 +16,7 @@ from dampen.errors import (
     PrivacyLeakWarning,
 )
 from dampen.mechanisms import Mechanism, probabilities, select
+from dampen.noise import Noise
 from dampen.releases import Release, release
 from dampen.sampling import InsecureEntropy
 from dampen.selection import Neighbours, Problem, Selection
@@ -58,6 +59,7 @@ __all__ = [
     "Ledger",
     "Mechanism",
     "Neighbours",
+    "Noise",
     "ParameterError",
     "PrivacyLeakWarning",
     "Problem",
@@ -72,6 +74,7 @@ __all__ = [
     "errors",
     "mechanisms",
     "most_frequent",
+    "noise",
     "percentile",
     "probabilities",
     "problems",

@@ -9,10 +9,11 @@ from dampen.data.opened import Kind, Opened, require_labels, require_numbers, wh
 from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError, did_you_mean
 from dampen.mechanisms import Mechanism, named, select
+from dampen.noise import EXPONENTIAL
 from dampen.percentiles.labels import NEAR, Delta, Percent, PercentileLabel, as_fraction
 from dampen.percentiles.values import PercentileValue
 from dampen.releases import Budget, Paid, Release, pay, selection_cost
-from dampen.sampling import Entropy, Noise
+from dampen.sampling import Entropy
 from dampen.scores import Dampened
 from dampen.selection import Neighbours
 
@@ -103,7 +104,7 @@ def label_mechanism(lower: float, upper: float) -> Mechanism:
     Sound because the shift is public; `dampen-studies run percentile-default` measures it.
     """
     low, high = finite_range(lower, upper)
-    return Mechanism("ld-pf-range", Dampened(shift=high - low), Noise.EXPONENTIAL)
+    return Mechanism("ld-pf-range", Dampened(shift=high - low), EXPONENTIAL)
 
 
 class _Labels:
