@@ -21,28 +21,33 @@ from dampen.sampling import InsecureEntropy
 from dampen.selection import Neighbours, Problem, Selection
 
 if TYPE_CHECKING:
-    from dampen import testing
+    from dampen import data, problems, testing, trees
     from dampen.frequency import most_frequent
     from dampen.groups import top_groups
     from dampen.influence.graphs import egocentric_betweenness
     from dampen.influence.release import top_k
     from dampen.ledger import Ledger
     from dampen.percentiles import percentile
+    from dampen.testing import Universe
     from dampen.trees import TreeClassifier, bins
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Names whose modules import more than numpy: loaded when first used.
 _LAZY = {
     "Ledger": "dampen.ledger",
     "TreeClassifier": "dampen.trees",
+    "Universe": "dampen.testing",
     "bins": "dampen.trees",
+    "data": "dampen.data",
     "egocentric_betweenness": "dampen.influence",
     "most_frequent": "dampen.frequency",
     "percentile": "dampen.percentiles",
+    "problems": "dampen.problems",
     "testing": "dampen.testing",
     "top_groups": "dampen.groups",
     "top_k": "dampen.influence",
+    "trees": "dampen.trees",
 }
 
 __all__ = [
@@ -59,14 +64,17 @@ __all__ = [
     "Release",
     "Selection",
     "TreeClassifier",
+    "Universe",
     "accuracy",
     "bins",
+    "data",
     "egocentric_betweenness",
     "errors",
     "mechanisms",
     "most_frequent",
     "percentile",
     "probabilities",
+    "problems",
     "release",
     "sampling",
     "select",
@@ -74,6 +82,7 @@ __all__ = [
     "testing",
     "top_groups",
     "top_k",
+    "trees",
 ]
 
 

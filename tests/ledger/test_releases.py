@@ -85,7 +85,7 @@ def test_a_refused_release_does_not_look(tmp_path: Path, ask: Any) -> None:
 
 @pytest.mark.parametrize("ask", RELATIONS)
 def test_another_relation_is_refused(tmp_path: Path, ask: Any) -> None:
-    other = "replace-one" if RELATIONS[ask] != "replace-one" else "add-remove-row"
+    other = "replace-one" if RELATIONS[ask] == "add-remove-edge" else "add-remove-edge"
     account = Ledger(tmp_path / "ledger").create("b", epsilon=9, neighbours=other)
     with pytest.raises(BudgetError, match="cannot share a budget"):
         ask(account, Unread())
