@@ -58,10 +58,6 @@ LARGEST_FLOAT = float(np.finfo(np.float64).max)
 LARGEST_SCALE = 2**40
 """Of discrete noise: so far its values fit into 64 bits, but for a chance below 2^-10^6."""
 
-    def rho(self, epsilon: Fraction) -> Fraction:
-        """What a draw at ε costs in zCDP: ε-bounded range makes it ε²/8, pure ε-DP ε²/2."""
-        return epsilon**2 / (8 if self is Noise.GUMBEL else 2)
-
 
 class Entropy(Protocol):
     """Where random bits come from.  A source is shared, never copied: see `fresh`."""
