@@ -45,7 +45,7 @@ paper-full: .venv/.studies
 
 .venv/.run: pyproject.toml
 	$(CREATE)
-	$(INSTALL) -e ".[plot]"
+	$(INSTALL) -e ".[demo,plot]"
 	@echo "Compiling the kernels, once ..."
 	@$(BIN)/python -c "from dampen.cli import showcase; showcase.influence(); showcase.diagnosis()"
 	touch $@

@@ -26,7 +26,9 @@ class Account:
     def __init__(self, events: list[str], refuse: bool = False) -> None:
         self.events, self.refuse = events, refuse
 
-    def charge(self, epsilon: Fraction, /, *, query: str, mechanism: str, neighbours: str) -> None:
+    def charge(self, cost, /):
+        epsilon, query, mechanism = cost.epsilon, cost.query, cost.mechanism
+        neighbours = cost.neighbours
         if self.refuse:
             raise BudgetError("Expected epsilon <= 0 left.")
         self.events.append(f"{query} {epsilon} {mechanism} {neighbours}")
@@ -123,7 +125,7 @@ def test_categories_from_the_data_are_a_leak_that_is_named() -> None:
 
 def test_even_leaked_categories_are_read_after_the_charge() -> None:
     class Refusing:
-        def charge(self, epsilon: Fraction, /, **_: object) -> None:
+        def charge(self, cost: object, /) -> None:
             raise BudgetError("Expected epsilon <= 0 left.")
 
     def untouchable():

@@ -8,6 +8,18 @@ charge stands).  A `DataError` is for the curator and never quotes a value, a co
 import difflib
 import warnings
 from collections.abc import Iterable
+from typing import NoReturn
+
+__all__ = [
+    "BudgetError",
+    "DampenError",
+    "DataError",
+    "ParameterError",
+    "PrivacyLeakWarning",
+    "did_you_mean",
+    "raise_alone",
+    "warn_leak",
+]
 
 
 class DampenError(Exception):
@@ -38,6 +50,18 @@ def warn_leak(parameter: str, remedy: str, *, stacklevel: int = 3) -> None:
         PrivacyLeakWarning,
         stacklevel=stacklevel,
     )
+
+
+def raise_alone(error: Exception) -> NoReturn:
+    """Raises an error without the one that is being handled, which may hold private data.
+
+    `raise ... from None` only hides the other one from tracebacks: it stays in `__context__`, where
+    crash reporters find it.
+    """
+    try:
+        raise error
+    finally:
+        error.__context__ = None
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -1,37 +1,91 @@
-"""Releases: what every user-facing function returns, and the one order in which it comes about.
+"""Releases: what every user-facing function returns, and the one way in which it is paid for.
 
 1. Public parameters are checked: `ParameterError`, nothing charged.
-2. The budget is charged: `BudgetError` if it refuses, nothing charged.
-3. Only then the data is looked at: `DataError`, the charge stands.
+2. The budget is charged (`pay`): `BudgetError` if it refuses, nothing charged.
+3. Only then the data is looked at (`Paid.looking`): `DataError`, the charge stands.
 
-A crash, an interrupt or bad data after step 2 costs the charge and never gives a free look.
+A crash, an interrupt or bad data after step 2 costs the charge and never gives a free look.  All
+that releases goes through `pay`; the contract suite in `tests/contracts` runs over every function.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Protocol, TypeVar
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed_version
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
 from dampen.epsilon import Epsilon, decimal_text, exact
-from dampen.errors import DataError, ParameterError
+from dampen.errors import BudgetError, DampenError, DataError, ParameterError, raise_alone
 from dampen.mechanisms import Mechanism, check_k, named, select
 from dampen.sampling import Entropy, InsecureEntropy, SystemEntropy
-from dampen.selection import Neighbours, Problem
+from dampen.selection import Neighbours, Problem, Selection
+
+__all__ = [
+    "Budget",
+    "Cost",
+    "Keeper",
+    "Paid",
+    "Release",
+    "composed_cost",
+    "library_version",
+    "open_entropy",
+    "pay",
+    "release",
+    "selection_cost",
+]
 
 X = TypeVar("X")
+
+
+def library_version() -> str:
+    """The version of dampen that makes a release."""
+    try:
+        return installed_version("dampen")
+    except PackageNotFoundError:  # run from its source, not installed
+        return "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a release asks of a budget.  All of it is public.
+
+    Attributes:
+        epsilon: the ε of a pure ε-DP release.
+        rho: its cost in zero-concentrated differential privacy, at most ε²/2.
+        query: what was asked, in a few words.
+        mechanism: the name of the mechanism.
+        neighbours: the relation that ε speaks of.
+        leaks: the public parameters that are taken from the data, and so are not covered by ε.
+    """
+
+    epsilon: Fraction
+    rho: Fraction
+    query: str
+    mechanism: str
+    neighbours: Neighbours
+    leaks: tuple[str, ...] = ()
 
 
 class Budget(Protocol):
     """What a release charges: an account of a `dampen.Ledger`, or anything with this method."""
 
-    def charge(
-        self, epsilon: Fraction, /, *, query: str, mechanism: str, neighbours: Neighbours
-    ) -> None:
-        """Records the charge, or raises `BudgetError` and records nothing."""
+    def charge(self, cost: Cost, /) -> str | None:
+        """Records the charge and returns its id; or raises `BudgetError` and records nothing."""
+        ...
+
+
+@runtime_checkable
+class Keeper(Protocol):
+    """A budget that keeps what was paid for, so that an answer that got lost can be fetched."""
+
+    def keep(self, charge: str, answer: str, /) -> None:
+        """Keeps the JSON of a release beside its charge."""
         ...
 
 
@@ -46,6 +100,9 @@ class Release:
         neighbours: the relation that ε speaks of.
         parameters: the public parameters it was asked with.
         secure: False if the randomness came from a seeded generator.
+        leaks: which public parameters were taken from the data; ε does not cover them.
+        charge: the id of its entry in the ledger, if a budget paid.
+        version: of the library.
     """
 
     answer: Any
@@ -54,26 +111,33 @@ class Release:
     neighbours: Neighbours
     parameters: Mapping[str, Any] = field(default_factory=dict)
     secure: bool = True
+    leaks: tuple[str, ...] = ()
+    charge: str | None = None
+    version: str = field(default_factory=library_version)
 
     def to_json(self) -> str:
         """One JSON object; ε is exact decimal text."""
         return json.dumps(
             {
-                "answer": self.answer,
+                "answer": _text_keys(self.answer),
                 "epsilon": decimal_text(self.epsilon),
                 "mechanism": self.mechanism,
                 "neighbours": str(self.neighbours),
                 "parameters": dict(self.parameters),
                 "secure": self.secure,
+                "leaks": list(self.leaks),
+                "charge": self.charge,
+                "version": self.version,
             },
             default=_plain,
         )
 
     def __repr__(self) -> str:
         insecure = "" if self.secure else ", NOT SECURE: seeded randomness"
+        leaky = f", NOT COVERED BY EPSILON: {', '.join(self.leaks)}" if self.leaks else ""
         return (
             f"Release({self.answer!r}, epsilon={decimal_text(self.epsilon)}, "
-            f"mechanism={self.mechanism!r}, neighbours={str(self.neighbours)!r}{insecure})"
+            f"mechanism={self.mechanism!r}, neighbours={str(self.neighbours)!r}{insecure}{leaky})"
         )
 
 
@@ -105,82 +169,133 @@ def release(
     Guarantee: ε-differential privacy for `problem.neighbours`, provided that the problem's δ is
     admissible for them.
     """
+    if not callable(load):
+        raise ParameterError(
+            f"Expected load to be a function that gives the data, got a {type(load).__name__}. "
+            "Pass lambda: data, so that the data is looked at after the charge."
+        )
     check_k(k, len(problem.candidates))
-    paid = pay(
-        problem.neighbours,
-        query=query,
-        epsilon=epsilon,
-        mechanism=mechanism,
-        budget=budget,
-        entropy=entropy,
-    )
-    return paid.release(problem, load, k=k, parameters=parameters)
+    chosen = named(mechanism)
+    cost = selection_cost(problem.neighbours, query=query, epsilon=epsilon, mechanism=chosen)
+    paid = pay(cost, budget=budget, entropy=entropy)
+    with paid.looking():
+        answer = paid.draw(problem.selection(load()), problem.candidates, chosen, k)
+    return paid.release(answer, parameters)
+
+
+def selection_cost(
+    neighbours: Neighbours,
+    *,
+    query: str,
+    epsilon: Epsilon,
+    mechanism: Mechanism,
+    leaks: tuple[str, ...] = (),
+) -> Cost:
+    """The cost of one selection at ε."""
+    e = exact(epsilon)
+    return Cost(e, mechanism.noise.rho(e), query, mechanism.name, neighbours, leaks)
+
+
+def composed_cost(
+    neighbours: Neighbours,
+    *,
+    query: str,
+    epsilon: Epsilon,
+    mechanism: str,
+    leaks: tuple[str, ...] = (),
+) -> Cost:
+    """The cost of a release that is ε-DP in all and made of several parts: ρ = ε²/2."""
+    e = exact(epsilon)
+    return Cost(e, e**2 / 2, query, mechanism, neighbours, leaks)
+
+
+def pay(cost: Cost, *, budget: Budget | None = None, entropy: Entropy | None = None) -> "Paid":
+    """Charges a release whose parameters were checked, before any data is looked at."""
+    bits = open_entropy(entropy)
+    charge = None if budget is None else budget.charge(cost)
+    return Paid(cost, bits, budget, charge)
 
 
 @dataclass(frozen=True, slots=True)
 class Paid:
     """The right to one release: its parameters were checked and its ε was charged."""
 
-    epsilon: Fraction
-    mechanism: Mechanism
+    cost: Cost
     entropy: Entropy
+    budget: Budget | None = None
+    charge: str | None = None
 
-    def release(
-        self,
-        problem: Problem[X],
-        load: Callable[[], X],
-        *,
-        k: int | None = None,
-        parameters: Mapping[str, Any] | None = None,
-    ) -> Release:
-        """Looks at the data and draws."""
-        with after_the_charge():
-            selection = problem.selection(load())
-            picked = select(selection, self.epsilon, self.mechanism, k, entropy=self.entropy)
-        names = problem.candidates
-        return Release(
-            [names[i] for i in picked] if isinstance(picked, list) else names[picked],
-            self.epsilon,
-            self.mechanism.name,
-            problem.neighbours,
+    @property
+    def epsilon(self) -> Fraction:
+        return self.cost.epsilon
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """Where data is looked at: every failure is a `DataError` that says that the charge stands.
+
+        Errors of other libraries may quote the data, so they are replaced, context included; set
+        DAMPEN_TRACEBACK=1 to see them.
+        """
+        try:
+            yield
+        except Exception as error:
+            if os.environ.get("DAMPEN_TRACEBACK"):
+                raise DataError(self._told(error)) from error
+            raise_alone(DataError(self._told(error)))
+        except BaseException as interrupt:
+            if self.stands:
+                interrupt.add_note(self.stands)
+            raise
+
+    def draw(
+        self, selection: Selection, names: Sequence[Any], mechanism: Mechanism, k: int | None = None
+    ) -> Any:
+        """Draws the name of one candidate, or a list of k of them."""
+        picked = select(
+            selection, epsilon=self.epsilon, mechanism=mechanism, k=k, entropy=self.entropy
+        )
+        return [names[i] for i in picked] if isinstance(picked, list) else names[picked]
+
+    def release(self, answer: Any, parameters: Mapping[str, Any] | None = None) -> Release:
+        """The answer with its public facts, kept where the budget keeps answers."""
+        made = Release(
+            answer,
+            self.cost.epsilon,
+            self.cost.mechanism,
+            self.cost.neighbours,
             dict(parameters or {}),
             self.entropy.secure,
+            self.cost.leaks,
+            self.charge,
         )
+        keeper: object = self.budget
+        if self.charge is not None and isinstance(keeper, Keeper):
+            with suppress(BudgetError):  # the caller has the answer; a full disk must not take it
+                keeper.keep(self.charge, made.to_json())
+        return made
 
+    @property
+    def stands(self) -> str:
+        """A sentence about the charge, empty where nothing was charged."""
+        if self.budget is None:
+            return ""
+        named = f" ({self.charge})" if self.charge else ""
+        return f"The charge of epsilon {decimal_text(self.cost.epsilon)}{named} stands."
 
-@contextmanager
-def after_the_charge() -> Iterator[None]:
-    """Where data is looked at: a parameter found wrong only here is a `DataError`."""
-    try:
-        yield
-    except ParameterError as error:
-        told = f"{error} This showed only with the data, so the charge stands."
-        raise DataError(told) from None
-
-
-def pay(
-    neighbours: Neighbours,
-    *,
-    query: str,
-    epsilon: Epsilon,
-    mechanism: str | Mechanism,
-    budget: Budget | None = None,
-    entropy: Entropy | None = None,
-) -> Paid:
-    """Checks the parameters of a release and charges it, before any data is read.
-
-    `release` does both; this is for problems that exist only once data is read, because one of
-    their public parameters is taken from it (with a `PrivacyLeakWarning`).
-    """
-    paid = Paid(exact(epsilon), named(mechanism), open_entropy(entropy))
-    if budget is not None:
-        name = paid.mechanism.name
-        budget.charge(paid.epsilon, query=query, mechanism=name, neighbours=neighbours)
-    return paid
+    def _told(self, error: Exception) -> str:
+        text = (
+            str(error)
+            if isinstance(error, DampenError)
+            else (
+                f"Expected data that can be read and used; it gave a {type(error).__name__}. Set "
+                "DAMPEN_TRACEBACK=1 to see it in full; it may then show private data."
+            )
+        )
+        return " ".join(part for part in (text, self.stands) if part)
 
 
 def open_entropy(entropy: Entropy | None) -> Entropy:
-    """The entropy of a release: the operating system, unless another was given and may be used."""
+    """The entropy of a release: the operating system's, unless other may be used."""
     if entropy is None:
         return SystemEntropy()
     if isinstance(entropy, InsecureEntropy) and not entropy.allow_release:
@@ -189,6 +304,13 @@ def open_entropy(entropy: Entropy | None) -> Entropy:
             "public data pass InsecureEntropy(seed, allow_release=True)."
         )
     return entropy
+
+
+def _text_keys(answer: Any) -> Any:
+    """JSON knows text as keys only; an answer per group has the groups as keys."""
+    return (
+        {str(key): value for key, value in answer.items()} if isinstance(answer, dict) else answer
+    )
 
 
 def _plain(value: Any) -> Any:

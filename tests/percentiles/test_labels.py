@@ -9,13 +9,13 @@ import pytest
 from dampen import testing
 from dampen.errors import DataError, ParameterError
 from dampen.mechanisms import Mechanism
+from dampen.noise import GUMBEL
 from dampen.percentiles import labels
 from dampen.percentiles.labels import NEAR, PercentileLabel, rank
 from dampen.percentiles.release import label_mechanism
-from dampen.sampling import Noise
 from dampen.scores import Dampened, Shifted
 
-SLD_DOWN = Mechanism("sld-down", Shifted(towards=-1), Noise.GUMBEL)
+SLD_DOWN = Mechanism("sld-down", Shifted(towards=-1), GUMBEL)
 SIZES = [(1, 3), (2, 3), (3, 3), (4, 3), (5, 2)]
 CASES = [(n, bound, k) for n, bound in SIZES for k in range(1, n + 1)]
 
@@ -73,7 +73,9 @@ def test_the_simple_form_is_never_below_the_exact_one(n, bound, k):
     "mechanism", ["em", "pf", "ld", "ld-pf", "sld", "sld-pf", SLD_DOWN, label_mechanism(0, 3)]
 )
 def test_the_privacy_loss_is_at_most_epsilon(mechanism, k, delta):
-    verdict = testing.privacy_loss(problem(4, 3, k, delta), universe(4, 3), "1", mechanism)
+    verdict = testing.privacy_loss(
+        problem(4, 3, k, delta), universe(4, 3), epsilon="1", mechanism=mechanism
+    )
     assert verdict, verdict
 
 

@@ -14,7 +14,9 @@ class Account:
     def __init__(self, limit=10):
         self.left, self.charges = Fraction(limit), []
 
-    def charge(self, epsilon, /, *, query, mechanism, neighbours):
+    def charge(self, cost, /):
+        epsilon, query, mechanism = cost.epsilon, cost.query, cost.mechanism
+        neighbours = cost.neighbours
         if epsilon > self.left:
             raise BudgetError("Expected a charge within the budget.")
         self.left -= epsilon

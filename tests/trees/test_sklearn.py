@@ -44,7 +44,9 @@ class Account:
     def __init__(self):
         self.charges = []
 
-    def charge(self, epsilon, /, *, query, mechanism, neighbours):
+    def charge(self, cost, /):
+        epsilon, query, mechanism = cost.epsilon, cost.query, cost.mechanism
+        neighbours = cost.neighbours
         self.charges.append((epsilon, query, mechanism, str(neighbours)))
 
 

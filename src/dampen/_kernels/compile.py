@@ -1,11 +1,73 @@
-"""How kernels are compiled: cached on disk, without the interpreter's lock."""
+"""How kernels are compiled: without the interpreter's lock, cached on disk where that can be.
 
+A cache that cannot be written is done without, one that cannot be read is made anew: neither may
+stop a release.  Kernels are called before a charge once (`prepare` functions), so that whatever
+goes wrong with a compiler goes wrong for free.
+"""
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from numba import njit, types
+from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 
-compiled: Any = njit(nogil=True, cache=True)
+
+def compiled(function: Callable[..., Any]) -> Any:
+    """A compiled function that keeps its machine code on disk, if there is a place for it."""
+    made: Any = njit(nogil=True)(function)
+    if hasattr(made, "_cache"):
+        with suppress(RuntimeError, OSError):  # no directory can be written
+            made._cache = _SturdyCache(function)
+    return made
+
+
+class _SturdyCache(FunctionCache):
+    """A cache whose damaged files count as absent."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:
+            with suppress(Exception):
+                self.flush()
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(Exception):
+            super().save_overload(sig, data)
+
+
+def interruptible(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel, run beside the main thread, which waits and can be interrupted.
+
+    On the main thread an interrupt that arrives while a compiled function returns a tuple ends
+    the process with a segmentation fault.
+    """
+
+    def run(*arguments: Any) -> Any:
+        if threading.current_thread() is not threading.main_thread():
+            return kernel(*arguments)
+        outcome: list[Any] = []
+        worker = threading.Thread(target=_settle, args=(kernel, arguments, outcome), daemon=True)
+        worker.start()
+        while worker.is_alive():
+            worker.join(0.1)
+        result, error = outcome
+        if error is not None:
+            raise error
+        return result
+
+    return run
+
+
+def _settle(kernel: Callable[..., Any], arguments: tuple[Any, ...], outcome: list[Any]) -> None:
+    try:
+        outcome += [kernel(*arguments), None]
+    except BaseException as error:
+        outcome += [None, error]
 
 
 @intrinsic

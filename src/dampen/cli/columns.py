@@ -85,7 +85,7 @@ def percentile(
         kinds[label] = "text"
     till.asked = f"p={','.join(several)} of {column}"
     with till.open():
-        till.charge(cost.epsilon, **cost.details)
+        till.charge(cost)
         columns = table.read(kinds)
         labels = None if label is None else list(columns[label])
         answer = ask(columns[column], labels, None)

@@ -98,7 +98,10 @@ def tumours() -> Scene:
         measure="expected error of the released tumour's radius, mm",
         larger_is_better=False,
         curves={
-            name: {e: accuracy.expected_error(m.selection, e, m.mechanism) for e in epsilons}
+            name: {
+                e: accuracy.expected_error(m.selection, epsilon=e, mechanism=m.mechanism)
+                for e in epsilons
+            }
             for name, m in compared.items()
         },
         remark="One tumour's radius is protected. Below ε = 5 hardly any method can name a tumour, "

@@ -89,7 +89,9 @@ def _compare_percentile(
     lines = []
     for name, s, mechanism in percentile_methods(values, options):
         errors = {
-            f"ε = {decimal_text(epsilon)}": accuracy.expected_error(s, epsilon, mechanism)
+            f"ε = {decimal_text(epsilon)}": accuracy.expected_error(
+                s, epsilon=epsilon, mechanism=mechanism
+            )
             for epsilon in epsilons
         }
         lines.append({"expected error": name} | errors)

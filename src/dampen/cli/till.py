@@ -5,34 +5,19 @@ import getpass
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import click
 
 from dampen.epsilon import decimal_text
 from dampen.errors import DampenError, DataError, ParameterError
 from dampen.ledger import Account, Ledger, default_path
-from dampen.releases import Budget
-from dampen.selection import Neighbours
+from dampen.releases import Budget, Cost
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class Cost(NamedTuple):
-    """What a release asks a budget for."""
-
-    epsilon: Fraction
-    query: str
-    mechanism: str
-    neighbours: Neighbours
-
-    @property
-    def details(self) -> dict[str, Any]:
-        """All but ε, by name."""
-        return {name: value for name, value in self._asdict().items() if name != "epsilon"}
 
 
 @dataclass
@@ -49,14 +34,12 @@ class Till:
     asked: str = ""
     paid: Fraction | None = None
 
-    def charge(
-        self, epsilon: Fraction, /, *, query: str, mechanism: str, neighbours: Neighbours
-    ) -> None:
+    def charge(self, cost: Cost, /) -> str | None:
         """Charges the account, if there is one."""
-        if self.account is not None:
-            whole = f"{query} {self.asked}".strip()
-            self.account.charge(epsilon, query=whole, mechanism=mechanism, neighbours=neighbours)
-        self.paid = epsilon
+        whole = replace(cost, query=f"{cost.query} {self.asked}".strip())
+        charge = None if self.account is None else self.account.charge(whole)
+        self.paid = cost.epsilon
+        return charge
 
     @contextmanager
     def open(self) -> Iterator["Till"]:
@@ -94,10 +77,8 @@ def rehearse(release: Callable[[Budget], object]) -> Cost:
     asked: list[Cost] = []
 
     class Listener:
-        def charge(
-            self, epsilon: Fraction, /, *, query: str, mechanism: str, neighbours: Neighbours
-        ) -> None:
-            asked.append(Cost(epsilon, query, mechanism, neighbours))
+        def charge(self, cost: Cost, /) -> None:
+            asked.append(cost)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -105,7 +86,7 @@ def rehearse(release: Callable[[Budget], object]) -> Cost:
             release(Listener())
         except DataError as error:
             # Nothing is wrong with made-up data, and nothing was charged: drop the words about it.
-            text, _, _ = str(error).partition(" This showed only with the data")
+            text, _, _ = str(error).partition(" The charge of epsilon")
             raise ParameterError(text) from None
     return asked[0]
 

@@ -1,1 +1,17 @@
-"""Where private data comes from: files, read only when a release asks for them."""
+"""How private data comes in: memory, files and engines, through one door.
+
+| what | from |
+|---|---|
+| a column | a list, numpy, one column of pandas, polars or pyarrow |
+| a table | frames of pandas and polars (also lazy), pyarrow tables, readers, dicts of columns |
+| a file | CSV, TSV, JSON lines, Parquet, Feather; gzip, bz2; directories of Parquet; `-` |
+| edges | networkx, igraph, sparse matrices, (src, dst), any table, text with two columns, npz |
+
+What is opened shows public facts alone; rows are read after the charge (`dampen.releases`).
+"""
+
+from dampen.data.edges import OpenedEdges, open_edges
+from dampen.data.open import open_columns, open_table
+from dampen.data.opened import Field, Opened
+
+__all__ = ["Field", "Opened", "OpenedEdges", "open_columns", "open_edges", "open_table"]

@@ -2,23 +2,29 @@
 
 Text: two columns, separated by a comma, a semicolon, a tab or blanks; with or without a header;
 lines that begin with # or % are comments.  More columns need a header that names the ends.  An
-error tells the line and what was expected there, never what it holds.
+error tells what was expected in a line, never which line or what it holds.
 """
 
 import csv
-import gzip
+import io
 import re
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from glob import has_magic
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NoReturn
+from zipfile import BadZipFile
 
 import numpy as np
 
-from dampen.data.edges import EdgeSource, Ends, as_labels, distinct, end_columns
-from dampen.errors import DataError, ParameterError
+from dampen.data.edges import Ends, OpenedEdges, as_labels, end_columns, open_edge_table
+from dampen.data.files import COLUMNAR, open_file
+from dampen.data.streams import BROKEN, Bytes, open_bytes
+from dampen.errors import DataError, ParameterError, raise_alone
+
+__all__ = ["open_edge_file", "parse_integers", "read_nodes"]
 
 INTEGER = re.compile(r"[+-]?\d+")
 SEPARATORS = (",", ";", "\t")
@@ -49,34 +55,32 @@ class TextForm:
         return f"{fields} separated by {NAMES[self.separator]}"
 
 
-def open_file(path: str | PathLike[str]) -> EdgeSource:
+def open_edge_file(path: str | PathLike[str]) -> OpenedEdges:
     """Checks that the file is there and has a form that can be read; reads no edges."""
-    file = Path(path)
-    try:
-        with file.open("rb") as stream:
-            magic = stream.read(4)
-        if magic == b"PAR1":
-            return _open_parquet(file)
-        if magic[:2] == b"PK":
-            return _open_npz(file)
-        form = _form(file)
-    except (OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or "it is broken"
-        raise ParameterError(f"Expected a readable file {str(path)!r}: {reason}.") from None
-    as_text = replace(form, integers=False)
-    return EdgeSource(
-        None, lambda: _load_text(file, form), distinct, lambda: _load_text(file, as_text)
-    )
+    name = str(path)
+    if Path(name).is_dir() or (has_magic(name) and not Path(name).exists()):
+        return open_edge_table(open_file(name))
+    opened = open_bytes(name)
+    if opened.path is not None and opened.head[:2] == b"PK":
+        return _open_npz(opened.path)
+    if opened.head[:4] in COLUMNAR or opened.head.lstrip()[:1] == b"{":
+        return open_edge_table(open_file(name) if opened.path else _refused(opened))
+    form = _form(opened)
+
+    def load(as_text: bool) -> Ends:
+        return _load_text(opened, replace(form, integers=form.integers and not as_text))
+
+    return OpenedEdges(None, load)
 
 
 def read_nodes(path: str | PathLike[str]) -> list[Hashable]:
     """A public node set from a text file: one label per line, integers if all lines are."""
+    opened = open_bytes(str(path))
     try:
-        with _stream(Path(path)) as stream:
+        with opened.open() as stream:
             text = stream.read().decode("utf-8-sig")
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is broken"
-        raise ParameterError(f"Expected a readable file {str(path)!r}: {reason}.") from None
+    except (*BROKEN, UnicodeDecodeError):
+        raise_alone(ParameterError(f"Expected one node per line in {path}, text in UTF-8."))
     labels = [line.strip() for line in text.splitlines()]
     labels = [label for label in labels if label and label[0] not in "#%"]
     if all(INTEGER.fullmatch(label) for label in labels):
@@ -84,16 +88,22 @@ def read_nodes(path: str | PathLike[str]) -> list[Hashable]:
     return list(labels)
 
 
-def _stream(file: Path) -> IO[bytes]:
-    with file.open("rb") as stream:
-        packed = stream.read(2) == b"\x1f\x8b"
-    return gzip.open(file) if packed else file.open("rb")  # type: ignore[return-value]
+def _refused(opened: Bytes) -> NoReturn:
+    raise ParameterError(
+        f"Expected a file, or text with two columns; {opened.title} is a pipe of another form."
+    )
 
 
-def _form(file: Path) -> TextForm:
+def _form(opened: Bytes) -> TextForm:
     """The form of a text file, from its first two lines that are neither empty nor comments."""
-    with _stream(file) as stream:
-        lines = list(islice(_data_lines(stream), 2))
+    if not opened.head:
+        raise ParameterError(f"Expected an edge list, but {opened.title} is empty.")
+    if b"\0" in opened.head:
+        raise ParameterError(f"Expected an edge list, text or Parquet; {opened.title} is binary.")
+    try:
+        lines = list(islice(_data_lines(io.BytesIO(opened.head)), 2))
+    except DataError as error:
+        raise_alone(ParameterError(str(error)))
     if not lines:
         return TextForm(",", 0, 2, (0, 1), True)
     number, line = lines[0]
@@ -101,7 +111,8 @@ def _form(file: Path) -> TextForm:
     fields = [_fields(line, separator) for _, line in lines]
     if len(fields[0]) < 2:
         raise ParameterError(
-            f"Expected two labels separated by a comma, a tab or blanks on line {number}, got one."
+            f"Expected two labels in every line of {opened.title}, separated by a comma, a tab or "
+            "blanks."
         )
     header = _is_header(fields)
     ends = end_columns(fields[0] if header else [""] * len(fields[0]))
@@ -133,7 +144,7 @@ def _data_lines(stream: IO[bytes]) -> Iterator[tuple[int, str]]:
         try:
             line = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip("\r\n ")
         except UnicodeDecodeError:
-            raise DataError(f"Expected text in UTF-8 on line {number}.") from None
+            raise_alone(DataError("Expected text in UTF-8."))
         if line and line[0] not in "#%":
             yield number, line
 
@@ -144,17 +155,24 @@ def _fields(line: str, separator: str) -> list[str]:
     return [field.strip() for field in next(csv.reader([line], delimiter=separator))]
 
 
-def _load_text(file: Path, form: TextForm) -> Ends:
+def _load_text(opened: Bytes, form: TextForm) -> Ends:
     try:
-        with _stream(file) as stream:
+        with opened.open() as stream:
             return (
                 _load_integers(stream.read(), form) if form.integers else _load_labels(stream, form)
             )
-    except (OSError, EOFError):
-        raise DataError("Expected a file that can be read to its end; it is broken.") from None
+    except BROKEN:
+        problem = f"{opened.title} cannot be read to its end."
+    raise DataError(problem)
+
+
+def parse_integers(content: bytes) -> Ends:
+    """Two columns of integers, separated by blanks."""
+    return _load_integers(content, TextForm("", 0, 2, (0, 1), True))
 
 
 def _load_integers(content: bytes, form: TextForm) -> Ends:
+    from dampen._kernels.compile import interruptible
     from dampen._kernels.edge_lists import parsed
 
     begin = 3 if content.startswith(b"\xef\xbb\xbf") else 0
@@ -162,9 +180,9 @@ def _load_integers(content: bytes, form: TextForm) -> Ends:
         begin = content.find(b"\n", begin) + 1 or len(content)
     text = np.frombuffer(content, dtype=np.uint8)
     separator = ord(form.separator) if form.separator else 0
-    src, dst, bad = parsed(text, begin, separator, form.columns, form.ends)
+    src, dst, bad = interruptible(parsed)(text, begin, separator, form.columns, form.ends)
     if bad >= 0:
-        raise _unexpected(content.count(b"\n", 0, bad) + 1, form)
+        raise _unexpected(form)
     return src, dst
 
 
@@ -176,47 +194,30 @@ def _load_labels(stream: IO[bytes], form: TextForm) -> Ends:
             continue
         fields = _fields(line, form.separator)
         if len(fields) != form.columns or not all(fields[i] for i in form.ends):
-            raise _unexpected(number, form)
+            raise _unexpected(form)
         src.append(fields[form.ends[0]])
         dst.append(fields[form.ends[1]])
     return as_labels(src), as_labels(dst)
 
 
-def _unexpected(line: int, form: TextForm) -> DataError:
-    return DataError(f"Expected {form.expected} on line {line}; it holds something else.")
+def _unexpected(form: TextForm) -> DataError:
+    return DataError(f"Expected {form.expected} in every line; one holds something else.")
 
 
-def _open_parquet(file: Path) -> EdgeSource:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        names = pq.read_schema(file).names
-    except pa.ArrowException:
-        raise ParameterError("Expected a Parquet file with a readable schema.") from None
-    a, b = end_columns(names)
-
-    def load() -> Ends:
-        table = pq.read_table(file, columns=[names[a], names[b]])
-        return as_labels(table.column(0)), as_labels(table.column(1))
-
-    return EdgeSource(None, load, distinct)
-
-
-def _open_npz(file: Path) -> EdgeSource:
+def _open_npz(file: Path) -> OpenedEdges:
     """Arrays src, dst and the number of nodes n, which the file states and so counts as public."""
     try:
         with np.load(file, allow_pickle=False) as arrays:
             known = {"src", "dst", "n"} <= set(arrays.files)
             n = int(arrays["n"]) if known else 0
-    except (ValueError, TypeError, OSError):
+    except (ValueError, TypeError, KeyError, BadZipFile, *BROKEN):
         known = False
-    if not known:
+    if not known or n < 0:
         raise ParameterError("Expected an npz file with the arrays src, dst and the number n.")
 
-    def load() -> Ends:
+    def load(_: bool) -> Ends:
         with np.load(file, allow_pickle=False) as arrays:
             ends: list[Any] = [as_labels(arrays["src"]), as_labels(arrays["dst"])]
         return ends[0], ends[1]
 
-    return EdgeSource(range(n), load, distinct)
+    return OpenedEdges(range(n), load)

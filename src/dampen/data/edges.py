@@ -1,8 +1,12 @@
-"""Graphs from whatever holds them, in two steps: open (public), then load (private).
+"""Edge lists from whatever holds them, in two steps: open (public), then load (private).
 
 `open_edges` looks at the kind of input, at its node set where it carries one, and at the header of
-a file; a release does that before it charges the budget.  `EdgeSource.load` then reads the edges.
-The nodes of networkx, igraph and sparse inputs count as public; a bare edge list has none.
+a file; a release does that before it charges the budget.  `OpenedEdges.load` then reads the edges.
+
+The shape of a sparse matrix and the n of an npz file state the nodes, so these are public.  The
+nodes of a networkx or igraph graph are often just those that have an edge, which is data: they are
+`carried`, and used only where the caller says that they are public (`nodes="graph"`) or with a
+`PrivacyLeakWarning`.  A bare edge list has no nodes at all.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -14,7 +18,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dampen.data.memory import as_chunk, is_column, open_memory
+from dampen.data.opened import Chunk, Kind, Opened, require, require_labels, whole_columns
 from dampen.errors import DataError, ParameterError
+
+__all__ = ["OpenedEdges", "as_labels", "end_columns", "numbered", "open_edges"]
 
 Labels: TypeAlias = NDArray[Any]
 Ends: TypeAlias = tuple[Labels, Labels]
@@ -31,67 +39,128 @@ END_COLUMNS = (
 """Names, in lower case, by which the ends of an edge are found among more than two columns."""
 
 
+def distinct(src: Labels, dst: Labels) -> Sequence[Hashable]:
+    """The labels that occur: integers sorted, others in the order in which they occur."""
+    if src.dtype.kind in "iu" and dst.dtype.kind in "iu":
+        labels: list[Hashable] = np.unique(np.concatenate([src, dst])).tolist()
+        return labels
+    return list(dict.fromkeys(src.tolist()) | dict.fromkeys(dst.tolist()))
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class EdgeSource:
+class OpenedEdges:
     """A graph that was opened but not read.
 
     Attributes:
-        nodes: the node set that the input carries; public.  None for a bare edge list.
-        load: reads the ends of all edges; private.
+        nodes: the node set that the input states; public.  None where it states none.
+        load: reads the ends of all edges; private.  Its argument asks for labels as text, which
+            only files heed, for nodes such as "007".
+        carried: the nodes of a graph object, where those may be data.
         nodes_of: the node set of a bare edge list, from its ends: a leak, to be warned of.
-        load_text: for files, the same with all labels as text, for nodes such as "007".
     """
 
     nodes: Sequence[Hashable] | None
-    load: Callable[[], Ends]
-    nodes_of: Callable[[Labels, Labels], Sequence[Hashable]]
-    load_text: Callable[[], Ends] | None = None
+    load: Callable[[bool], Ends]
+    carried: Callable[[], Sequence[Hashable]] | None = None
+    nodes_of: Callable[[Labels, Labels], Sequence[Hashable]] = distinct
 
 
-def open_edges(data: Any) -> EdgeSource:
-    """Opens a path, a networkx or igraph graph, a sparse matrix, (src, dst) or a DataFrame.
+def open_edges(data: Any, *, source: str | None = None, target: str | None = None) -> OpenedEdges:
+    """Opens a path, a graph object, a sparse matrix, (src, dst) or a table with two columns.
+
+    Args:
+        data: what holds the edges.
+        source: in a table, the name of the column with one end of every edge.
+        target: the name of the column with the other end.
 
     Raises:
         ParameterError: if the input is of no known kind, or a file has not the expected form.
     """
-    if isinstance(data, str | PathLike):
-        from dampen.data.edge_files import open_file
+    if (source is None) != (target is None):
+        raise ParameterError(
+            "Expected both source= and target=, the ends of the edges, or neither."
+        )
+    if isinstance(data, str | PathLike) and source is None:
+        from dampen.data.edge_files import open_edge_file
 
-        return open_file(data)
+        return open_edge_file(data)
     for known, opened in _KINDS:
-        if known(data):
+        if source is None and known(data):
             return opened(data)
-    raise ParameterError(
-        "Expected a graph: a path, a networkx or igraph graph, a sparse matrix, a pair (src, dst) "
-        f"of arrays, or a DataFrame with two columns; got a {type(data).__name__}."
+    return open_edge_table(_table(data), source, target)
+
+
+def open_edge_table(
+    table: Opened, source: str | None = None, target: str | None = None
+) -> OpenedEdges:
+    """The edges in two columns of an opened table."""
+    names = [field.name for field in table.fields]
+    if source is None or target is None:
+        a, b = end_columns(names)
+        source, target = names[a], names[b]
+    require(table, source, target)
+    require_labels(table, source, target)
+
+    def load(as_text: bool) -> Ends:
+        kind: Kind = "text" if as_text else "any"
+        columns = whole_columns(table, {source: kind, target: kind})
+        return _joined(columns[source]), _joined(columns[target])
+
+    return OpenedEdges(None, load)
+
+
+def edge_pair(src: Any, dst: Any) -> OpenedEdges:
+    """A bare edge list in two columns.  Integers without a node set mean 0, 1, ..., the largest."""
+    return OpenedEdges(
+        None,
+        lambda _: (as_labels(as_chunk(src)), as_labels(as_chunk(dst))),
+        nodes_of=_up_to_largest,
     )
 
 
-def edge_source(src: Any, dst: Any) -> EdgeSource:
-    """A bare edge list in two columns.  Integers without a node set mean 0, 1, ..., the largest."""
-    return EdgeSource(None, lambda: (as_labels(src), as_labels(dst)), _up_to_largest)
-
-
-def as_labels(values: Any) -> Labels:
+def as_labels(chunk: Chunk) -> Labels:
     """One column of labels: integers where all are, else objects, unchanged.
 
     Raises:
         DataError: if it is not a column, or labels are missing or fractions.
     """
-    if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
-    array = values if isinstance(values, np.ndarray) else _array_of_objects(values)
+    array = _array(chunk)
     if array.ndim != 1:
         raise DataError("Expected the ends of edges in one dimension.")
     if array.dtype.kind == "u" or (array.dtype.kind == "O" and all(map(_is_integer, array))):
         array = _integers(array)
     if len(array) == 0:
         array = array.astype(np.int64)
-    if array.dtype.kind == "f" or any(_is_missing(label) for label in _objects_in(array)):
+    if array.dtype.kind not in "iOU" or any(_is_missing(label) for label in _objects_in(array)):
         raise DataError(
             "Expected labels of nodes, integers or text, none of them missing or a fraction."
         )
     return array
+
+
+def _array(chunk: Any) -> Labels:
+    if not hasattr(chunk, "to_pylist"):
+        return chunk if isinstance(chunk, np.ndarray) else _array_of_objects(chunk)
+    import pyarrow.types as kinds
+
+    if kinds.is_integer(chunk.type) and not chunk.null_count:
+        integers: Labels = chunk.to_numpy(zero_copy_only=False)
+        return integers
+    if kinds.is_dictionary(chunk.type):
+        chunk = chunk.dictionary_decode()
+    coded = chunk.dictionary_encode()
+    words = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
+    labels: Labels = words[coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+    return labels
+
+
+def _joined(chunks: Sequence[Chunk]) -> Labels:
+    parts = [as_labels(chunk) for chunk in chunks if len(chunk)]
+    if not parts:
+        return np.empty(0, dtype=np.int64)
+    if len({part.dtype.kind for part in parts}) > 1:
+        parts = [part.astype(object) for part in parts]
+    return np.concatenate(parts)
 
 
 def numbered(labels: Labels, nodes: Sequence[Hashable]) -> NDArray[np.int32]:
@@ -107,7 +176,7 @@ def numbered(labels: Labels, nodes: Sequence[Hashable]) -> NDArray[np.int32]:
         if len(labels) and labels.max() >= len(nodes):
             raise _outside()
         return labels.astype(np.int32)
-    ids = as_labels(nodes)
+    ids = as_labels(list(nodes))
     if integers and ids.dtype.kind in "iu":
         return _positions(labels, ids)
     number = {label: i for i, label in enumerate(ids.tolist())}
@@ -115,14 +184,6 @@ def numbered(labels: Labels, nodes: Sequence[Hashable]) -> NDArray[np.int32]:
         return np.fromiter((number[label] for label in labels.tolist()), np.int32, len(labels))
     except (KeyError, TypeError):
         raise _outside() from None
-
-
-def distinct(src: Labels, dst: Labels) -> Sequence[Hashable]:
-    """The labels that occur: integers sorted, others in the order in which they occur."""
-    if src.dtype.kind in "iu" and dst.dtype.kind in "iu":
-        labels: list[Hashable] = np.unique(np.concatenate([src, dst])).tolist()
-        return labels
-    return list(dict.fromkeys(src.tolist()) | dict.fromkeys(dst.tolist()))
 
 
 def end_columns(names: Sequence[str]) -> tuple[int, int]:
@@ -148,33 +209,32 @@ def end_columns(names: Sequence[str]) -> tuple[int, int]:
     )
 
 
-def _networkx(graph: Any) -> EdgeSource:
-    nodes = list(graph.nodes)
-
-    def load() -> Ends:
+def _networkx(graph: Any) -> OpenedEdges:
+    def load(_: bool) -> Ends:
         edges = list(graph.edges())
         return as_labels([edge[0] for edge in edges]), as_labels([edge[1] for edge in edges])
 
-    return EdgeSource(nodes, load, distinct)
+    return OpenedEdges(None, load, carried=lambda: list(graph.nodes))
 
 
-def _igraph(graph: Any) -> EdgeSource:
-    named = "name" in graph.vs.attributes()
-    nodes: Sequence[Hashable] = list(graph.vs["name"]) if named else range(graph.vcount())
+def _igraph(graph: Any) -> OpenedEdges:
+    def nodes() -> Sequence[Hashable]:
+        named = "name" in graph.vs.attributes()
+        return list(graph.vs["name"]) if named else range(graph.vcount())
 
-    def load() -> Ends:
+    def load(_: bool) -> Ends:
         ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-        labels = as_labels(nodes)
+        labels = as_labels(list(nodes()))
         return labels[ends[:, 0]], labels[ends[:, 1]]
 
-    return EdgeSource(nodes, load, distinct)
+    return OpenedEdges(None, load, carried=nodes)
 
 
-def _sparse(matrix: Any) -> EdgeSource:
+def _sparse(matrix: Any) -> OpenedEdges:
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise ParameterError(f"Expected a square adjacency matrix, got shape {matrix.shape}.")
+        raise ParameterError("Expected a square adjacency matrix, got another shape.")
 
-    def load() -> Ends:
+    def load(_: bool) -> Ends:
         entries = matrix.tocoo()
         if not np.isin(entries.data, (0, 1)).all():
             raise DataError(
@@ -184,25 +244,33 @@ def _sparse(matrix: Any) -> EdgeSource:
         edge = entries.data != 0
         return entries.row[edge].astype(np.int64), entries.col[edge].astype(np.int64)
 
-    return EdgeSource(range(matrix.shape[0]), load, distinct)
+    return OpenedEdges(range(matrix.shape[0]), load)
 
 
-def _data_frame(frame: Any) -> EdgeSource:
-    names = [str(name) for name in getattr(frame, "column_names", None) or frame.columns]
-    a, b = end_columns(names)
-
-    def load() -> Ends:
-        return as_labels(_column(frame, a)), as_labels(_column(frame, b))
-
-    return EdgeSource(None, load, distinct)
+def _rows_of_two(data: Any) -> OpenedEdges:
+    return edge_pair(data[:, 0], data[:, 1])
 
 
-def _column(frame: Any, i: int) -> Any:
-    if hasattr(frame, "iloc"):
-        return frame.iloc[:, i]
-    if hasattr(frame, "column_names"):
-        return frame.column(i)
-    return frame[frame.columns[i]]
+def _table(data: Any) -> Opened:
+    if isinstance(data, str | PathLike):
+        from dampen.data.files import open_file
+
+        return open_file(data)
+    if isinstance(data, Opened):
+        return data
+    table = open_memory(data)
+    if table is None:
+        hint = (
+            " Pass numpy.array(edges) for a list of pairs."
+            if isinstance(data, list | tuple)
+            else ""
+        )
+        raise ParameterError(
+            "Expected a graph: a path, a networkx or igraph graph, a sparse matrix, a tuple "
+            "(src, dst) of two columns, an array with two columns, or a DataFrame; got a "
+            f"{type(data).__name__}.{hint}"
+        )
+    return table
 
 
 def _up_to_largest(src: Labels, dst: Labels) -> Sequence[Hashable]:
@@ -257,19 +325,24 @@ def _has(*names: str) -> Callable[[Any], bool]:
     return lambda data: all(hasattr(data, name) for name in names)
 
 
+def _is_pair(data: Any) -> bool:
+    """(src, dst).  A list of two pairs, or a tuple of two, could be meant either way."""
+    return (
+        isinstance(data, tuple)
+        and len(data) == 2
+        and all(is_column(column) and not isinstance(column, tuple) for column in data)
+    )
+
+
+def _is_rows_of_two(data: Any) -> bool:
+    return isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[1] == 2
+
+
 # By what they offer, not by class, so that no library is imported to find out.
-_KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any], EdgeSource]], ...] = (
+_KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any], OpenedEdges]], ...] = (
     (_has("vs", "get_edgelist"), _igraph),
-    (_has("nodes", "edges"), _networkx),
+    (_has("nodes", "edges", "adj"), _networkx),
     (_has("tocoo", "shape"), _sparse),
-    (_has("column_names"), _data_frame),
-    (_has("columns"), _data_frame),
-    (
-        lambda data: isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[1] == 2,
-        lambda data: edge_source(data[:, 0], data[:, 1]),
-    ),
-    (
-        lambda data: isinstance(data, tuple | list) and len(data) == 2,
-        lambda data: edge_source(*data),
-    ),
+    (_is_rows_of_two, _rows_of_two),
+    (_is_pair, lambda pair: edge_pair(*pair)),
 )

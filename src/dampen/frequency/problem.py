@@ -5,14 +5,21 @@ because adding a row never lowers a count.  One row changes one count, so the wh
 has 1-norm sensitivity 1 and `joint` reads off any k for one ε.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dampen import sensitivity
+from dampen.data.columns import Lookup
+from dampen.data.grouping import Grouping
+from dampen.data.memory import MemoryTable
+from dampen.data.opened import CellOf, Kind, Opened
 from dampen.errors import DataError, ParameterError
 from dampen.selection import IntArray, Neighbours, Selection
+
+__all__ = ["MostFrequent"]
 
 
 @dataclass(frozen=True)
@@ -23,28 +30,70 @@ class MostFrequent:
     neighbours = Neighbours.ADD_REMOVE_ROW
 
     def __post_init__(self) -> None:
+        if isinstance(self.categories, str):
+            raise ParameterError("Expected categories to be a list, got one text.")
         if len(self.categories) == 0:
             raise ParameterError("Expected at least one category, got none.")
-        if len(set(self.categories)) < len(self.categories):
+        try:
+            different = len(set(self.categories))
+        except TypeError:
+            raise ParameterError("Expected categories such as text or numbers.") from None
+        if different < len(self.categories):
             raise ParameterError("Expected different categories; some occur twice.")
 
     @property
     def candidates(self) -> Sequence[Hashable]:
         return self.categories
 
-    def selection(self, values: Sequence[Hashable], /) -> Selection:
-        """Counts per category; a value outside the categories is a `DataError`."""
-        return Selection(
-            self._counts(values), sensitivity.constant(1), one_sided=True, joint=1.0, exact=True
-        )
+    def selection(self, values: Any, /) -> Selection:
+        """A column of values, or the counts of the categories as a mapping.
 
-    def _counts(self, values: Sequence[Hashable]) -> IntArray:
-        position = {category: i for i, category in enumerate(self.categories)}
-        try:
-            codes = np.fromiter((position[v] for v in values), dtype=np.int64)
-        except (KeyError, TypeError):
+        Raises:
+            DataError: if a value is not among the categories.
+        """
+        return self.selection_of_counts(self.counts(values))
+
+    def counts(self, values: Any, /) -> IntArray:
+        """The rows of every category, then those of none of them; see `selection`."""
+        if isinstance(values, Mapping):
+            return self._given_counts(values)
+        return self.opened_counts(MemoryTable({"": values}), "")
+
+    def opened_counts(self, rows: Opened, column: str, /) -> IntArray:
+        """The rows of every category, then those of none of them, of an opened table."""
+        return rows.counts(self._wanted(column), self._cell_of(column), len(self.categories))
+
+    def grouped_counts(self, rows: Opened, column: str, by: str, grouping: Grouping, /) -> IntArray:
+        """`opened_counts` of every group, one line each."""
+        wanted, cell_of = self._wanted(column), self._cell_of(column)
+        return grouping.counts(rows, by, wanted, cell_of, len(self.categories))
+
+    def selection_of_counts(self, counts: IntArray, /) -> Selection:
+        """From the rows of every category, then those of none of them.
+
+        Raises:
+            DataError: if there are rows of none of the categories.
+        """
+        if counts[-1]:
             raise DataError(
                 "Expected only values from the given categories; there is another one. Add it to "
                 "categories= if it is public, or drop such rows before the release."
-            ) from None
-        return np.bincount(codes, minlength=len(self.categories))
+            )
+        return Selection(
+            counts[:-1], sensitivity.constant(1), one_sided=True, joint=1.0, exact=True
+        )
+
+    def _wanted(self, column: str) -> dict[str, Kind]:
+        text = all(isinstance(category, str) for category in self.categories)
+        return {column: "text" if text else "any"}
+
+    def _cell_of(self, column: str) -> CellOf:
+        lookup = Lookup(self.categories)
+        return lambda batch: lookup.positions(batch[column])
+
+    def _given_counts(self, counts: Mapping[Any, Any]) -> IntArray:
+        others = sum(1 for value in counts if value not in set(self.categories))
+        given = [counts.get(category, 0) for category in self.categories]
+        if not all(isinstance(c, int | np.integer) and 0 <= c < 2**53 for c in given):
+            raise DataError("Expected counts that are whole numbers >= 0, as a Counter has.")
+        return np.array([*given, others], dtype=np.int64)

@@ -8,13 +8,14 @@ import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.data.edges import EdgeSource, as_labels, edge_source, numbered, open_edges
+from dampen.data.edges import OpenedEdges, as_labels, edge_pair, numbered, open_edges
 from dampen.errors import DataError, ParameterError
 from dampen.progress import progress
 from dampen.selection import FloatArray, IntArray
@@ -25,8 +26,8 @@ CHUNK = 1 << 18
 """Work, in squared degrees, that a thread takes at a time: some milliseconds."""
 MOST_CHUNKS = 512
 LARGEST_N = 1 << 30
-
-Rows: TypeAlias = tuple[IntArray, NDArray[np.int32]]
+BYTES_PER_NODE = 64
+"""What a node takes in the arrays of a release, at least."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -65,27 +66,56 @@ def graph_of(data: Any, nodes: Sequence[Hashable] | None = None) -> Graph:
     return load_graph(open_edges(data), nodes)
 
 
-def load_graph(source: EdgeSource, nodes: Sequence[Hashable] | None = None) -> Graph:
-    """Reads the edges of an opened source; see `graph_of`."""
+def load_graph(opened: OpenedEdges, nodes: Sequence[Hashable] | None = None) -> Graph:
+    """Reads the edges of an opened graph; see `graph_of`."""
     from dampen._kernels.adjacency import compressed
+    from dampen._kernels.compile import interruptible
 
-    as_text = nodes is not None and all(isinstance(node, str) for node in nodes)
-    ends = source.load_text() if as_text and source.load_text else source.load()
+    ends = opened.load(nodes is not None and all(isinstance(node, str) for node in nodes))
     if nodes is None:
-        nodes = source.nodes if source.nodes is not None else source.nodes_of(*ends)
+        nodes = known_nodes(opened) or opened.nodes_of(*ends)
     check_size(len(nodes))
     src, dst = numbered(ends[0], nodes), numbered(ends[1], nodes)
     if len(src) != len(dst):
         raise DataError("Expected as many sources as targets, one of each per edge.")
-    return Graph(nodes, *compressed(src, dst, len(nodes)))
+    return Graph(nodes, *interruptible(compressed)(src, dst, len(nodes)))
+
+
+@cache
+def prepare(metric: str = "betweenness") -> None:
+    """Compiles or loads the kernels of a release, on a made-up graph, before anything is paid."""
+    from dampen.data.edge_files import parse_integers
+
+    src, dst = parse_integers(b"0 1\n1 2\n0 2\n2 3\n")
+    graph = load_graph(edge_pair(src, dst), range(4))
+    if metric == "betweenness":
+        betweenness(graph)
+
+
+def known_nodes(opened: OpenedEdges) -> Sequence[Hashable] | None:
+    """The nodes that the input states or carries; None for a bare edge list."""
+    return opened.carried() if opened.nodes is None and opened.carried else opened.nodes
 
 
 def check_size(n: int) -> None:
-    """A graph has at least one node, and at most 2^30."""
+    """A graph has at least one node, at most 2^30, and fits into memory."""
     if n < 1:
         raise ParameterError("Expected a graph with at least one node, got an empty one.")
     if n > LARGEST_N:
         raise ParameterError(f"Expected at most 2^30 nodes, got {n}.")
+    if n * BYTES_PER_NODE > _memory():
+        raise ParameterError(
+            f"Expected at most {_memory() // BYTES_PER_NODE} nodes on this machine, got {n}: they "
+            "would not fit into its memory."
+        )
+
+
+def _memory() -> int:
+    """The bytes of memory of this machine, where it tells."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 1 << 62
 
 
 def same_nodes(one: Sequence[Hashable], other: Sequence[Hashable]) -> bool:
@@ -137,7 +167,7 @@ def node_set(nodes: Sequence[Hashable] | None, n: int | None) -> Sequence[Hashab
         return nodes
     if isinstance(nodes, str | bytes):
         raise ParameterError("Expected nodes to be a list of labels, got one text.")
-    labels: list[Hashable] = as_labels(nodes).tolist()
+    labels: list[Hashable] = as_labels(list(nodes)).tolist()
     if len(set(labels)) < len(labels):
         raise ParameterError("Expected nodes without repeats; some occur twice.")
     check_size(len(labels))
@@ -147,10 +177,11 @@ def node_set(nodes: Sequence[Hashable] | None, n: int | None) -> Sequence[Hashab
 def betweenness(graph: Graph) -> FloatArray:
     """The egocentric betweenness of every node, in the order of `graph.nodes`."""
     from dampen._kernels.adjacency import by_degree
+    from dampen._kernels.compile import interruptible
     from dampen._kernels.egos import betweenness_of_range, workspace
 
     n = len(graph.nodes)
-    ordered = by_degree(graph.first, graph.to)
+    ordered = interruptible(by_degree)(graph.first, graph.to)
     result, stop = np.zeros(n), np.zeros(1, dtype=np.bool_)
     largest = int(ordered.first[n] - ordered.first[n - 1])
 
@@ -168,9 +199,10 @@ def codegrees(graph: Graph) -> IntArray:
     """For every node, the largest number of neighbours that it shares with any other node."""
     from dampen._kernels.adjacency import by_degree
     from dampen._kernels.codegrees import Workspace, codegrees_of_range
+    from dampen._kernels.compile import interruptible
 
     n = len(graph.nodes)
-    ordered = by_degree(graph.first, graph.to)
+    ordered = interruptible(by_degree)(graph.first, graph.to)
     stop, results = np.zeros(1, dtype=np.bool_), list[IntArray]()
 
     def worker() -> Callable[[int, int], None]:
@@ -243,6 +275,6 @@ def _watch(running: set[Future[None]], done: list[int], advance: Callable[[int],
 def _renumbered(graph: Graph, nodes: Sequence[Hashable]) -> Graph:
     """The same edges on another node set."""
     src = np.repeat(np.arange(len(graph.nodes)), graph.degrees)
-    labels = as_labels(graph.nodes)
+    labels = as_labels(list(graph.nodes))
     once = src < graph.to
-    return load_graph(edge_source(labels[src[once]], labels[graph.to[once]]), nodes)
+    return load_graph(edge_pair(labels[src[once]], labels[graph.to[once]]), nodes)

@@ -6,11 +6,19 @@ from typing import Any
 from dampen.data.edges import open_edges
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
-from dampen.influence.graphs import LARGEST_N, Graph, graph_of, load_graph, node_set
+from dampen.influence.graphs import (
+    LARGEST_N,
+    Graph,
+    check_size,
+    graph_of,
+    load_graph,
+    node_set,
+    prepare,
+)
 from dampen.influence.problem import Delta, InfluentialNode, Metric
 from dampen.mechanisms import Mechanism, check_k, named
-from dampen.releases import Budget, Release, after_the_charge, pay
-from dampen.sampling import Entropy, Noise
+from dampen.releases import Budget, Release, pay, selection_cost
+from dampen.sampling import Entropy
 
 JOINT_STRETCH = 10
 """The joint release caps at q(10 D): the scores of the largest nodes are then not squeezed."""
@@ -21,8 +29,10 @@ def top_k(
     *,
     k: int | None = None,
     epsilon: Epsilon,
-    nodes: Sequence[Hashable] | None = None,
+    nodes: Sequence[Hashable] | str | None = None,
     n: int | None = None,
+    source: str | None = None,
+    target: str | None = None,
     max_degree: int | None = None,
     metric: str | Metric = "betweenness",
     mechanism: str | Mechanism | None = None,
@@ -41,15 +51,19 @@ def top_k(
     the release then says `ranked_by` degree.
 
     Args:
-        graph: a networkx or igraph graph, a sparse matrix, a pair (src, dst) of arrays, a DataFrame
-            with two columns, or the path of a file (CSV, TSV, blanks, gzip, Parquet, npz).
+        graph: a networkx or igraph graph, a sparse matrix, a tuple (src, dst) of columns, an array
+            or a table with two columns (pandas, polars, pyarrow), or the path of a file (CSV, TSV,
+            blanks, JSON lines, Parquet, Feather, npz; gzip or bz2; `-` is standard input).
             Direction, loops, repeated edges and the attributes of edges do not matter.
         k: how many nodes; None for one node that is not in a list.
         epsilon: the privacy parameter.
-        nodes: the public node set.  The nodes of a networkx, igraph or sparse graph and the n of an
-            npz file count as public; for a bare edge list they are taken from the edges, with a
-            `PrivacyLeakWarning`.
+        nodes: the public node set, or "graph", which says that the nodes of a networkx or igraph
+            graph are public (one that was made from an edge list has only nodes with edges: that
+            is data).  The shape of a sparse matrix and the n of an npz file count as public.  In
+            all other cases nodes are taken from the data, with a `PrivacyLeakWarning`.
         n: short for the nodes 0, 1, ..., n-1.
+        source: in a table, the name of the column with one end of every edge.
+        target: the name of the column with the other end.
         max_degree: a public bound on all degrees; n - 1 if left out, which is usually better.
         metric: "betweenness" (egocentric), "degree", or a `dampen.influence.problem.Metric`.
         mechanism: a name such as "sld" (as in the paper), or a `Mechanism`; None for the best one.
@@ -58,37 +72,39 @@ def top_k(
         entropy: of random bits.
 
     >>> import networkx
-    >>> top_k(networkx.les_miserables_graph(), k=1, epsilon="10").answer
+    >>> top_k(networkx.les_miserables_graph(), nodes="graph", k=1, epsilon="10").answer
     ['Valjean']
     """
     ranked_by, default = _most_accurate(metric, delta, k)
     if mechanism is not None:
         ranked_by = metric
     chosen = named(default if mechanism is None else mechanism)
-    joint = chosen.noise is Noise.LAPLACE and metric == "betweenness"
+    joint = chosen.noise.joint and metric == "betweenness"
 
     def problem_on(nodes: Sequence[Hashable]) -> InfluentialNode:
         made = InfluentialNode(nodes=nodes, max_degree=max_degree, metric=ranked_by, delta=delta)
         return _for_joint_release(made) if joint else made
 
-    known, load = _opened(graph, node_set(nodes, n))
+    known, load = _opened(graph, nodes, n, (source, target))
+    prepare(ranked_by if isinstance(ranked_by, str) else "other")
     problem = problem_on(range(LARGEST_N) if known is None else known)
     check_k(k, len(problem.candidates))
-    if known is None:
-        warn_leak("nodes", "Pass nodes= or n=, the public node set.")
-    paid = pay(
+    cost = selection_cost(
         problem.neighbours,
         query="top-k",
         epsilon=epsilon,
         mechanism=chosen,
-        budget=budget,
-        entropy=entropy,
+        leaks=("nodes",) if known is None else (),
     )
-    with after_the_charge():
+    if known is None:
+        warn_leak("nodes", "Pass nodes= or n=, the public node set.")
+    paid = pay(cost, budget=budget, entropy=entropy)
+    with paid.looking():
         made = load()
         if known is None:
             problem = problem_on(made.nodes)
-    return paid.release(problem, lambda: made, k=k, parameters=_shown(problem, metric, k))
+        answer = paid.draw(problem.selection(made), problem.candidates, chosen, k)
+    return paid.release(answer, _shown(problem, metric, k))
 
 
 def _most_accurate(metric: str | Metric, delta: Delta, k: int | None) -> tuple[str | Metric, str]:
@@ -114,14 +130,27 @@ def _for_joint_release(problem: InfluentialNode) -> InfluentialNode:
 
 
 def _opened(
-    graph: Any, nodes: Sequence[Hashable] | None
+    graph: Any,
+    nodes: Sequence[Hashable] | str | None,
+    n: int | None,
+    ends: tuple[str | None, str | None],
 ) -> tuple[Sequence[Hashable] | None, Callable[[], Graph]]:
     """The public nodes, where they are known without reading edges, and how to read the edges."""
     if isinstance(graph, Graph):
-        given = graph.nodes if nodes is None else nodes
+        given = graph.nodes if nodes is None or isinstance(nodes, str) else node_set(nodes, n)
         return given, lambda: graph_of(graph, given)
-    opened = open_edges(graph)
-    known = opened.nodes if nodes is None else nodes
+    opened = open_edges(graph, source=ends[0], target=ends[1])
+    if isinstance(nodes, str):
+        if nodes != "graph" or opened.carried is None:
+            raise ParameterError(
+                "Expected nodes= to be the list of public nodes; nodes='graph' is for networkx and "
+                "igraph graphs alone."
+            )
+        known = node_set(opened.carried(), n)
+    else:
+        known = node_set(nodes, n) or opened.nodes
+    if known is not None:
+        check_size(len(known))
     return known, lambda: load_graph(opened, known)
 
 

@@ -51,8 +51,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from dampen import sensitivity
-from dampen.data.numbers import clipped, finite_range
-from dampen.errors import ParameterError
+from dampen.data.columns import clipped, finite_range
+from dampen.data.memory import numbers_in
+from dampen.errors import DataError, ParameterError
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection, Sensitivity
 
 Percent: TypeAlias = str | int | float | Fraction | Decimal
@@ -112,7 +113,9 @@ class PercentileLabel:
         Utilities are rounded once, δ at most twice, relative to themselves.
         """
         lower, upper = finite_range(self.lower, self.upper)
-        v = clipped(values, self.n, lower, upper)
+        v = clipped(numbers_in(values), lower, upper)
+        if v.shape != (self.n,):
+            raise DataError("Expected as many values as n, the public size.")
         if lower:
             v -= lower
         column = Column(v, rank(self.p, self.n), upper - lower)
@@ -174,12 +177,14 @@ class Column:
     def sums(self) -> tuple[FloatArray, FloatArray]:
         """For `Simple`: sums of B over 1..j for j < T; of the differences, for -T < ρ-k < T."""
         from dampen._kernels import percentile as kernel
+        from dampen._kernels.compile import interruptible
 
         k, T = self.k, min(self.k, self.n - self.k + 1)
         x = self.values[self.order[k - T : k + T - 1]]
         # Every float from Λ/2 to Λ is a multiple of this.
         unit = float(np.ldexp(1.0, int(np.frexp(self.bound)[1]) - 54))
-        common, own = kernel.exact_sums(x[T - 1 :], self.bound - x[T - 1 :: -1], unit)
+        above, below = x[T - 1 :], self.bound - x[T - 1 :: -1]
+        common, own = interruptible(kernel.exact_sums)(above, below, unit)
         return common, own
 
     @cached_property

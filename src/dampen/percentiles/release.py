@@ -1,53 +1,69 @@
 """`percentile`: which record is at the percentile, or what its value is, privately."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from functools import partial
+from collections.abc import Hashable, Sequence
 from typing import Any, Literal, cast
 
-from dampen.data.numbers import finite_range
+from dampen.data.columns import finite_range
+from dampen.data.open import open_columns
+from dampen.data.opened import require_numbers
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, did_you_mean
-from dampen.mechanisms import Mechanism, named, select
-from dampen.percentiles.labels import NEAR, Delta, Percent, PercentileLabel, as_fraction
-from dampen.percentiles.values import PercentileValue
-from dampen.releases import Budget, Release, after_the_charge, pay
-from dampen.releases import release as release_one
-from dampen.sampling import Entropy, Noise
+from dampen.mechanisms import Mechanism, named
+from dampen.noise import EXPONENTIAL
+from dampen.percentiles.labels import NEAR, Delta, Percent
+from dampen.percentiles.questions import GroupedValues, Labels, Question, Values
+from dampen.releases import Budget, Release, pay, selection_cost
+from dampen.sampling import Entropy
 from dampen.scores import Dampened
 from dampen.selection import Neighbours
 
-Kind = Literal["label", "value"]
-KINDS = ("label", "value")
+__all__ = ["label_mechanism", "percentile"]
+
+Wanted = Literal["label", "value"]
+WANTED = ("label", "value")
 
 
 def percentile(
-    values: Any,
+    data: Any,
+    column: str | None = None,
+    *,
     p: Percent | Sequence[Percent],
     epsilon: Epsilon,
     upper: float,
     lower: float = 0.0,
-    *,
     labels: Any = None,
-    release: Kind = "label",
+    release: Wanted = "label",
     step: float | None = None,
     mechanism: str | Mechanism | None = None,
     delta: Delta | None = None,
+    by: Any = None,
+    groups: Sequence[Hashable] | None = None,
+    neighbours: Neighbours | str | None = None,
+    header: bool = False,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
 ) -> Release:
     """The p-th percentile with ε-differential privacy: the label of its record, or its value.
 
-    Guarantee: ε-DP under replacing one value.  The number of values, the labels, the range, the
-    step and p are public.  Values outside the range are clipped, and how many is not shown.
+    Guarantee: ε-DP under replacing one value; the number of values, the labels, the range, the step
+    and p are public.  For values also under adding or removing one row, where the number of rows is
+    private.  Values outside the range are clipped, and how many is not shown.
+
+    With `by=` and `groups=` the answer is a dict with the value of every group, for one ε: under
+    adding or removing one row, the default then; or under replacing one value, where everyone's
+    group, and so the number of rows of every group, is public and fixed.  (Where a replacement may
+    change the group too, the release under add/remove-row costs 2ε.)  Rows of groups that are not
+    listed are dropped, and groups without rows have an answer like any other.
 
     Args:
-        values: a list, a numpy array, a pandas, polars or pyarrow column of numbers.
+        data: a column of numbers, a table, or the path of a file (see `dampen.data`).
+        column: in a table, the name of the column of numbers.
         p: the percentile, 0 to 100; for values also a list, each at an equal share of ε, with
             answers that never decrease in p.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         upper: public upper end of the values.
         lower: public lower end of the values.
-        labels: one public name per value; None means 0..n-1.
+        labels: one public name per value, as a column or the name of one; None means 0..n-1.
         release: "label" names the record whose value is nearest to the percentile; "value" gives a
             point of the public grid.  No private mechanism can name a record well when others are
             much like it (see `docs/percentile.md`); if you want a number, take the value.
@@ -57,111 +73,98 @@ def percentile(
         delta: for labels, "exact" is the local sensitivity itself, "simple" a little more.  It
             concerns SLD, where "simple" costs one sort and "exact" O(n²) time.  None takes "exact"
             for the default mechanism, "simple" for others.
+        by: for values, the column of groups, or its name.
+        groups: the public list of groups.
+        neighbours: for values, "replace-one" or "add-remove-row", what ε speaks of; see above.
+        header: says that the first line of a text file surely holds the names of its columns.
         budget: where to charge ε; None charges nothing.
         entropy: of random bits; the operating system's by default.
 
     >>> import dampen
     >>> hours = [35, 38, 40, 40, 40, 41, 45, 50, 60, 38] * 30
-    >>> dampen.percentile(hours, 50, epsilon="2", upper=100, release="value", step=5).answer
+    >>> dampen.percentile(hours, p=50, epsilon="2", upper=100, release="value", step=5).answer
     40
     """
-    _check_kind(release)
-    n = _size(values)
-    public: dict[str, Any] = {"n": n, "p": p, "lower": lower, "upper": upper, "release": release}
+    _check_wanted(release)
+    points = _check_points(p, release, step, labels)
+    _check_grouping(release, by, groups, neighbours)
+    chosen = named(mechanism or ("pf" if release == "value" else label_mechanism(lower, upper)))
+    public: dict[str, Any] = {"p": p, "lower": lower, "upper": upper, "release": release}
+    question: Question
     if release == "label":
-        _check_label_arguments(p, step)
-        label = PercentileLabel(
-            n=n,
-            p=cast("Percent", p),
-            upper=upper,
-            lower=lower,
-            delta=delta or ("simple" if mechanism else "exact"),
-            horizon=None if mechanism else NEAR,
-            labels=_names(labels),
-        )
-        chosen = named(mechanism or label_mechanism(lower, upper))
-        ask = partial(release_one, label, query="percentile-label", parameters=public)
+        given = delta or ("simple" if mechanism else "exact")
+        question = Labels(points[0], lower, upper, given, None if mechanism else NEAR)
     else:
-        points = _check_value_arguments(p, step, labels)
         public["step"] = step
-        grid = [
-            PercentileValue(n=n, p=q, upper=upper, lower=lower, step=cast("float", step))
-            for q in points
-        ]
-        chosen = named(mechanism or "pf")
-        ask = partial(_several, grid, many=not _is_one(p), parameters=public)
-    return ask(lambda: values, epsilon=epsilon, mechanism=chosen, budget=budget, entropy=entropy)
+        near = _relation(neighbours, grouped=by is not None)
+        many = not _is_one(p)
+        question = Values(points, lower, upper, cast("float", step), many=many, neighbours=near)
+        if groups is not None:
+            question = GroupedValues(question, groups)
+    opened, names = open_columns(data, column=column, labels=labels, by=by, header=header)
+    require_numbers(opened, names["column"])
+    question.check(opened, names)
+    cost = selection_cost(
+        question.neighbours,
+        query=f"percentile-{release}",
+        epsilon=epsilon,
+        mechanism=chosen,
+    )
+    paid = pay(cost, budget=budget, entropy=entropy)
+    with paid.looking():
+        facts, answer = question.answer(opened, names, paid, chosen)
+    return paid.release(answer, facts | public)
 
 
 def label_mechanism(lower: float, upper: float) -> Mechanism:
     """The default for labels: permute-and-flip on D of the utility lowered by the range.
 
-    Sound because the shift is public; `benchmarks/percentile_default.py` measures it.
+    Sound because the shift is public; `dampen-studies run percentile-default` measures it.
     """
     low, high = finite_range(lower, upper)
-    return Mechanism("ld-pf-range", Dampened(shift=high - low), Noise.EXPONENTIAL)
+    return Mechanism("ld-pf-range", Dampened(shift=high - low), EXPONENTIAL)
 
 
-def _several(
-    problems: Sequence[PercentileValue],
-    load: Callable[[], Any],
-    *,
-    many: bool,
-    epsilon: Epsilon,
-    mechanism: Mechanism,
-    budget: Budget | None,
-    entropy: Entropy | None,
-    parameters: Mapping[str, Any],
-) -> Release:
-    """One value per problem, at an equal and exact share of ε each, in the order of p.
-
-    Sorting the answers is post-processing.  Guarantee: ε-DP in total, by sequential composition.
-    """
-    near = Neighbours.REPLACE_ONE
-    paid = pay(
-        near,
-        query="percentile-value",
-        epsilon=epsilon,
-        mechanism=mechanism,
-        budget=budget,
-        entropy=entropy,
-    )
-    with after_the_charge():
-        values, share = load(), paid.epsilon / len(problems)
-        picked = [
-            select(q.selection(values), share, mechanism, entropy=paid.entropy) for q in problems
-        ]
-    ascending = iter(sorted(cast("list[int]", picked)))
-    answer: list[Any] = [None] * len(problems)
-    for i in sorted(range(len(problems)), key=lambda i: as_fraction(problems[i].p)):
-        answer[i] = problems[i].candidates[next(ascending)]
-    return Release(
-        answer if many else answer[0],
-        paid.epsilon,
-        mechanism.name,
-        near,
-        parameters,
-        paid.entropy.secure,
-    )
-
-
-def _check_kind(release: str) -> None:
-    if release not in KINDS:
-        hint = did_you_mean(str(release), KINDS)
+def _check_wanted(release: str) -> None:
+    if release not in WANTED:
+        hint = did_you_mean(str(release), WANTED)
         raise ParameterError(f"Expected release='label' or release='value', got {release!r}.{hint}")
 
 
-def _check_label_arguments(p: Percent | Sequence[Percent], step: float | None) -> None:
-    if step is not None or not _is_one(p):
+def _check_grouping(release: str, by: Any, groups: Any, neighbours: Any) -> None:
+    if release == "label" and not (by is groups is neighbours is None):
         raise ParameterError(
-            "Expected one p and no step= for a label. Pass release='value' for numbers."
+            "Expected no by=, groups= or neighbours= for a label. Pass release='value' for numbers."
+        )
+    if (by is None) != (groups is None):
+        raise ParameterError(
+            "Expected both by=, the column of groups, and groups=, the public list of them."
         )
 
 
-def _check_value_arguments(
-    p: Percent | Sequence[Percent], step: float | None, labels: Any
+def _relation(neighbours: Neighbours | str | None, *, grouped: bool) -> Neighbours:
+    """What ε speaks of: groups are private unless said otherwise, the number of values public."""
+    known = {str(near): near for near in (Neighbours.REPLACE_ONE, Neighbours.ADD_REMOVE_ROW)}
+    if neighbours is None:
+        return Neighbours.ADD_REMOVE_ROW if grouped else Neighbours.REPLACE_ONE
+    if str(neighbours) not in known:
+        raise ParameterError(
+            f"Expected neighbours to be one of {', '.join(known)}, got {str(neighbours)!r}."
+            f"{did_you_mean(str(neighbours), known)}"
+        )
+    return known[str(neighbours)]
+
+
+def _check_points(
+    p: Percent | Sequence[Percent], release: str, step: float | None, labels: Any
 ) -> Sequence[Percent]:
     """The percentiles asked for."""
+    if release == "label":
+        if step is not None or not _is_one(p):
+            raise ParameterError(
+                "Expected one p and no step= for a label. Pass release='value' for numbers."
+            )
+        return [cast("Percent", p)]
     if step is None:
         raise ParameterError(
             "Expected step=, the public distance of the grid's points, for release='value'."
@@ -176,24 +179,3 @@ def _check_value_arguments(
 
 def _is_one(p: Percent | Sequence[Percent]) -> bool:
     return isinstance(p, str) or not hasattr(p, "__len__")
-
-
-def _size(values: Any) -> int:
-    """The public number of values."""
-    if isinstance(values, str) or not hasattr(values, "__len__") or getattr(values, "ndim", 1) != 1:
-        raise ParameterError(
-            "Expected values in one dimension: a list, a numpy array, or one column of a table."
-        )
-    if len(values) == 0:
-        raise ParameterError("Expected at least one value, got an empty column.")
-    return len(values)
-
-
-def _names(labels: Any) -> list[Hashable] | None:
-    """Labels as plain Python objects, whatever column holds them."""
-    if labels is None:
-        return None
-    for method in ("to_pylist", "tolist", "to_list"):
-        if hasattr(labels, method):
-            return list(getattr(labels, method)())
-    return list(labels)

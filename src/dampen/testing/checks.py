@@ -10,7 +10,7 @@ trust; the same checks reject the algorithms of the paper that are not private.
 >>> universe = Universe.add_remove_row(["a", "b"], max_rows=3)
 >>> print(check_admissible(MostFrequent(["a", "b"]), universe))
 admissible: holds for 10 databases and 12 pairs of neighbours
->>> print(privacy_loss(MostFrequent(["a", "b"]), universe, "1", "pf"))
+>>> print(privacy_loss(MostFrequent(["a", "b"]), universe, epsilon="1", mechanism="pf"))
 privacy loss 1 of epsilon 1 (pf): holds for 10 databases and 12 pairs of neighbours
 """
 
@@ -24,8 +24,7 @@ import numpy as np
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import DampenError, ParameterError
 from dampen.mechanisms import Mechanism, named, noise_scale, probabilities
-from dampen.quadrature import permute_and_flip
-from dampen.sampling import Noise
+from dampen.noise import Noise
 from dampen.scores import Score
 from dampen.selection import FloatArray, IntArray, Problem, Selection
 from dampen.testing.universes import Universe
@@ -175,6 +174,7 @@ def check_one_sided(problem: Problem[X], universe: Universe[X]) -> Verdict:
 def privacy_loss(
     problem: Problem[X],
     universe: Universe[X],
+    *,
     epsilon: Epsilon,
     mechanism: str | Mechanism,
     k: int = 1,
@@ -204,6 +204,7 @@ def privacy_loss(
 def verify(
     problem: Problem[X],
     universe: Universe[X],
+    *,
     epsilon: Epsilon = "1",
     mechanisms: Iterable[str | Mechanism] = ("em", "pf", "ld", "sld", "ld-pf", "sld-pf"),
 ) -> list[Verdict]:
@@ -220,7 +221,9 @@ def verify(
     if first.joint is not None:
         verdicts.append(check_joint_sensitivity(problem, universe))
         chosen.append(named("joint"))
-    return verdicts + [privacy_loss(problem, universe, epsilon, m) for m in chosen]
+    return verdicts + [
+        privacy_loss(problem, universe, epsilon=epsilon, mechanism=m) for m in chosen
+    ]
 
 
 def _instances(problem: Problem[X], universe: Universe[X]) -> list[Selection]:
@@ -255,8 +258,8 @@ def _scores(instances: list[Selection], score: Score) -> tuple[FloatArray, float
 def _outputs(s: Selection, epsilon: Any, mechanism: Mechanism, k: int) -> FloatArray:
     """The probabilities of all outputs: candidates, or sequences of k different candidates."""
     if k == 1:
-        return probabilities(s, epsilon, mechanism)
-    if mechanism.noise is Noise.LAPLACE:
+        return probabilities(s, epsilon=epsilon, mechanism=mechanism)
+    if mechanism.noise.joint:
         raise ParameterError(
             "Expected k=1 for a joint release: its privacy for every k at once is what "
             "check_joint_sensitivity shows."
@@ -271,10 +274,7 @@ def _sequence_probability(a: FloatArray, sequence: tuple[int, ...], noise: Noise
     left, p = list(range(len(a))), 1.0
     for r in sequence:
         rest = a[left] - a[left].max()
-        weight = (
-            np.exp(rest) / np.exp(rest).sum() if noise is Noise.GUMBEL else permute_and_flip(rest)
-        )
-        p *= float(weight[left.index(r)])
+        p *= float(noise.law(rest)[left.index(r)])
         left.remove(r)
     return p
 

@@ -7,26 +7,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dampen.data.open import open_table
+from dampen.data.opened import Opened, require, require_labels, require_numbers
 from dampen.epsilon import Epsilon
-from dampen.errors import DataError, ParameterError, warn_leak
+from dampen.errors import ParameterError, warn_leak
 from dampen.mechanisms import Mechanism
-from dampen.releases import Budget, open_entropy
-from dampen.sampling import Entropy
+from dampen.releases import Budget, Cost, composed_cost, pay
+from dampen.sampling import Entropy, InsecureEntropy
 from dampen.selection import FloatArray, IntArray, Neighbours
-from dampen.trees import rendering
+from dampen.trees import artefact, rendering
 from dampen.trees.candidates import candidates_of
-from dampen.trees.encoding import (
-    Categories,
-    Domain,
-    encode_queries,
-    encode_rows,
-    given_domains,
-    leaked_domain,
-)
-from dampen.trees.growing import Rows, Tree, grow
+from dampen.trees.encoding import Bins, Categories, Domain, encode_queries, given_domains
+from dampen.trees.growing import Rows, Tree, grow, prepare
 from dampen.trees.plan import (
     SULQ,
     Branching,
@@ -41,7 +35,10 @@ from dampen.trees.plan import (
     checked_shares,
     default_depth,
 )
+from dampen.trees.reading import TARGET, Supervised, read_rows
 from dampen.trees.splits import check_max_rows
+
+__all__ = ["TreeClassifier"]
 
 
 class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -120,24 +117,28 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> "TreeClassifier":
         """Releases a tree: checks the parameters, charges the budget, then looks at the data."""
         self._check_parameters()
-        names = _column_names(X)
-        domains, entropy = (
-            given_domains(self.domains, names),
-            open_entropy(copy.deepcopy(self.entropy)),
-        )
-        plan = self._plan(domains, self.max_rows) if self._is_public(domains) else None
-        self._charge()
-        X, y = self._validated(X, y)
-        self.domains_, self.classes_ = _all_domains(domains, X, names), self._all_classes(y)
-        max_rows = self._all_rows(len(X))
-        self.plan_ = plan or self._plan(self.domains_, max_rows)
-        codes = encode_rows(list(X.T), self.domains_, names)
-        rows = Rows(codes, self._class_codes(y), len(self.classes_))
-        self.tree_: Tree = grow(
-            self.plan_, self.domains_, len(self.classes_), rows, entropy=entropy
-        )
-        self.secure_ = entropy.secure
-        return self
+        opened = Supervised.open(X, y)
+        validate_data(self, X, skip_check_array=True)
+        self.n_features_in_ = len(opened.names)
+        return self._release(opened, list(opened.names), TARGET)
+
+    def fit_table(self, data: Any, *, target: str, header: bool = False) -> "TreeClassifier":
+        """Releases a tree from a table: a DataFrame, lazy or not, or a file (see `dampen.data`).
+
+        The attributes are the columns that `domains` names, or all others where it names none.
+
+        Args:
+            data: the table.
+            target: the name of its column of classes.
+            header: says that the first line of a text file surely holds the names of its columns.
+        """
+        self._check_parameters()
+        table = open_table(data, header=header)
+        features = self._features(table, target)
+        require_labels(table, target, *features)
+        self.n_features_in_ = len(features)
+        self.feature_names_in_ = np.array(features, dtype=object)
+        return self._release(table, features, target)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row.
@@ -145,9 +146,19 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         A number beyond the outer bin edges counts as inside the end bin, a category that is not
         in its domain as the last one of it.
         """
-        leaf = self._leaf_of(X)
-        classes: NDArray[Any] = self.classes_[self.tree_.label[leaf]]
-        return classes
+        return self._classes_of(self._leaf_of(X))
+
+    def predict_table(self, data: Any, *, header: bool = False) -> NDArray[Any]:
+        """The class of every row of a table, which has columns of the names in the tree."""
+        check_is_fitted(self)
+        table, domains = open_table(data, header=header), self._domains_by_name()
+        require(table, *domains)
+        wanted = {name: domain.kind for name, domain in domains.items()}
+        leaves = [
+            self.tree_.apply(encode_queries([batch[name] for name in domains], domains))
+            for batch in table.batches(wanted)
+        ]
+        return self._classes_of(np.concatenate([np.empty(0, dtype=np.int64), *leaves]))
 
     def predict_proba(self, X: Any) -> FloatArray:
         """Shares of the leaf's noisy counts; zeros and a one where only its class was released."""
@@ -172,13 +183,13 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def to_json(self) -> str:
         """The fitted tree as one JSON object: all that prediction and `report` need."""
         check_is_fitted(self)
-        return rendering.to_json(self)
+        return artefact.to_json(self)
 
     @classmethod
     def from_json(cls, text: str) -> "TreeClassifier":
         """The fitted tree that `to_json` wrote; it predicts without any data or budget."""
         tree = cls()
-        rendering.restore(tree, text)
+        artefact.restore(tree, text)
         return tree
 
     def __sklearn_tags__(self) -> Any:
@@ -189,9 +200,9 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def __sklearn_clone__(self) -> "TreeClassifier":
-        """A clone shares the budget: a copied one could be spent twice."""
+        """A clone shares budget and entropy: copies could be spent, or their noise repeated."""
         parameters = {
-            name: value if name == "budget" else clone(value, safe=False)
+            name: value if name in ("budget", "entropy") else clone(value, safe=False)
             for name, value in self.get_params(deep=False).items()
         }
         return type(self)(**parameters)
@@ -210,8 +221,56 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.max_rows is not None:
             check_max_rows(self.max_rows)
 
-    def _is_public(self, domains: Sequence[Domain | None]) -> bool:
-        return self.max_rows is not None and all(d is not None for d in domains)
+    def _release(self, table: Opened, features: list[str], target: str) -> "TreeClassifier":
+        """Parameters, then the charge, then the rows."""
+        given = dict(zip(features, given_domains(self.domains, features), strict=True))
+        require_numbers(table, *[n for n, domain in given.items() if isinstance(domain, Bins)])
+        leaks = self._leaks(given)
+        public = None if leaks else self._plan(list(given.values()), self.max_rows)
+        cost = self._cost(tuple(leaks))
+        prepare(public)
+        for name, remedy in leaks.items():
+            warn_leak(name, remedy, stacklevel=4)
+        paid = pay(cost, budget=self.budget, entropy=self._entropy())
+        with paid.looking():
+            rows = read_rows(table, given, target, self.classes, self.max_rows)
+            self.domains_, self.classes_ = list(rows.domains.values()), np.asarray(rows.classes)
+            self.plan_ = public or self._plan(self.domains_, self.max_rows or len(rows.codes))
+            coded = Rows(rows.codes, rows.class_codes, len(self.classes_))
+            self.tree_: Tree = grow(
+                self.plan_, self.domains_, len(self.classes_), coded, entropy=paid.entropy
+            )
+        self.secure_ = paid.entropy.secure
+        self.release_ = paid.release(artefact.content(self), {"depth": self.plan_.depth})
+        return self
+
+    def _features(self, table: Opened, target: str) -> list[str]:
+        if isinstance(self.domains, Mapping):
+            features = [str(name) for name in self.domains]
+        else:
+            features = [field.name for field in table.fields if field.name != target]
+        if target in features:
+            raise ParameterError(f"Expected no domain of {target!r}: it is the target.")
+        return features
+
+    def _leaks(self, domains: Mapping[str, Domain | None]) -> dict[str, str]:
+        """The public parameters that are missing, each with its remedy."""
+        leaks = {
+            f"The domain of {name}": f"Pass domains={{{name!r}: dampen.bins(low, high, count)}} or "
+            "a list of categories."
+            for name, domain in domains.items()
+            if domain is None
+        }
+        if self.classes is None:
+            leaks["The list of classes"] = "Pass classes=[...]."
+        if self.max_rows is None:
+            leaks["The number of rows"] = "Pass max_rows=, a public bound."
+        return leaks
+
+    def _entropy(self) -> Entropy | None:
+        """A seeded generator starts anew at every fit; other entropy is shared, never copied."""
+        seeded = isinstance(self.entropy, InsecureEntropy)
+        return copy.deepcopy(self.entropy) if seeded else self.entropy
 
     def _plan(self, domains: Sequence[Any], max_rows: int | None) -> Plan:
         """Every public decision, from public sizes (or from those read off the data)."""
@@ -244,75 +303,28 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         size = len(candidates_of(domains, self.branching))
         return default_depth(checked_epsilon(self.epsilon), max_rows, size, branches)
 
-    def _charge(self) -> None:
-        if self.budget is None:
-            return
+    def _cost(self, leaks: tuple[str, ...]) -> Cost:
         mechanism = checked_mechanism(self.mechanism)
-        self.budget.charge(
-            checked_epsilon(self.epsilon),
+        return composed_cost(
+            Neighbours.ADD_REMOVE_ROW,
             query="tree",
+            epsilon=checked_epsilon(self.epsilon),
             mechanism=SULQ if isinstance(mechanism, str) else mechanism.name,
-            neighbours=Neighbours.ADD_REMOVE_ROW,
+            leaks=leaks,
         )
 
-    def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
-        if _rows(X) is not None and _rows(y) is not None and _rows(X) != _rows(y):
-            # scikit-learn's own message would tell how many rows there are.
-            raise DataError("Expected as many classes in y as rows in X.")
-        X, y = validate_data(self, X, y, dtype=None)
-        if self.classes is None:
-            check_classification_targets(y)
-        return X, y
+    def _domains_by_name(self) -> dict[str, Domain]:
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = [f"x{i}" for i in range(len(self.domains_))]
+        return {str(name): domain for name, domain in zip(names, self.domains_, strict=True)}
 
-    def _all_classes(self, y: Any) -> NDArray[Any]:
-        if self.classes is not None:
-            return np.asarray(self.classes)
-        warn_leak("The list of classes", "Pass classes=[...].", stacklevel=4)
-        classes = np.unique(y)
-        if len(classes) < 2:
-            raise DataError("Expected rows of at least two classes; all are of one class.")
+    def _classes_of(self, leaf: IntArray) -> NDArray[Any]:
+        classes: NDArray[Any] = self.classes_[self.tree_.label[leaf]]
         return classes
-
-    def _all_rows(self, rows: int) -> int:
-        if self.max_rows is None:
-            warn_leak("The number of rows", "Pass max_rows=, a public bound.", stacklevel=4)
-            return rows
-        if rows > self.max_rows:
-            raise DataError("Expected at most max_rows rows, the public bound; there are more.")
-        return int(self.max_rows)
-
-    def _class_codes(self, y: Any) -> IntArray:
-        codes = Categories(tuple(self.classes_.tolist())).encode(y)
-        if len(codes) and codes.min() < 0:
-            raise DataError("Expected only the public classes in y; there are others.")
-        return codes
 
     def _leaf_of(self, X: Any) -> IntArray:
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=None, reset=False)
-        names = _column_names(X)
-        return self.tree_.apply(encode_queries(list(X.T), self.domains_, names))
-
-
-def _column_names(X: Any) -> list[str]:
-    """The public names of the columns: those of a DataFrame, or x0, x1, ..."""
-    # The columns of a pyarrow table are data; its names are elsewhere.
-    columns = getattr(X, "column_names", getattr(X, "columns", None))
-    if columns is not None:
-        return [str(name) for name in columns]
-    shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
-    return [f"x{i}" for i in range(shape[1] if len(shape) == 2 else 0)]
-
-
-def _rows(data: Any) -> int | None:
-    """How many rows an array or a DataFrame has; unknown for anything else."""
-    shape = getattr(data, "shape", None)
-    return int(shape[0]) if shape else None
-
-
-def _all_domains(given: Sequence[Domain | None], X: Any, names: Sequence[str]) -> list[Domain]:
-    """The public domains, completed from the data, with a warning for each that is missing."""
-    return [
-        leaked_domain(X[:, a], names[a]) if domain is None else domain
-        for a, domain in enumerate(given)
-    ]
+        finite: Any = "allow-nan" if any(d.holds_missing for d in self.domains_) else True
+        X = validate_data(self, X, dtype=None, reset=False, ensure_all_finite=finite)
+        return self.tree_.apply(encode_queries(list(X.T), self._domains_by_name()))

@@ -4,110 +4,157 @@ A domain is public knowledge: it is never read off the data without a `PrivacyLe
 Numbers go into bins, and a number beyond the outer edges goes into the end bin.  A category that
 is not listed is an error when fitting; when predicting it is treated as the *last* category of its
 domain, so that a catch-all such as "other" belongs at the end of the list.
+
+A missing value is a value of its own where the domain declares it, by `missing="own"` for bins and
+by `None` among categories, and else an error when fitting.
 """
 
 import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import cached_property
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from dampen.errors import DataError, ParameterError, did_you_mean, warn_leak
+from dampen.data.columns import Lookup, as_labels, as_numbers, missing_in
+from dampen.data.opened import Batch, Chunk, Kind
+from dampen.errors import DataError, ParameterError, did_you_mean
 from dampen.selection import FloatArray, IntArray
+
+__all__ = ["Bins", "Categories", "Domain", "bins"]
 
 LEAKED_BINS = 10
 MOST_VALUES = 2**15
+
+Missing: TypeAlias = Literal["own"]
 
 
 @dataclass(frozen=True)
 class Bins:
     """Public edges, ascending: bin i is edges[i] <= x < edges[i+1]; the end bins are open outwards.
 
+    With `missing="own"` a missing number has a bin of its own, after all others.
+
     >>> Bins([0, 18, 65, 120]).encode(np.array([-3, 17.5, 18, 64, 200])).tolist()
     [0, 0, 1, 1, 2]
     """
 
     edges: Sequence[float]
-    ordered = True
+    missing: Missing | None = None
+    ordered: ClassVar[bool] = True
+    kind: ClassVar[Kind] = "numbers"
 
     def __post_init__(self) -> None:
         edges = np.asarray(self.edges, dtype=np.float64)
         fits = edges.ndim == 1 and 2 <= len(edges) <= MOST_VALUES
         if not (fits and np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
-            raise ParameterError("Expected at least two bin edges, finite and ascending.")
+            raise ParameterError(f"Expected 2 to {MOST_VALUES} bin edges, finite and ascending.")
+        if self.missing not in (None, "own"):
+            raise ParameterError(f"Expected missing='own' or nothing, got {self.missing!r}.")
         object.__setattr__(self, "edges", tuple(edges.tolist()))
 
     def __len__(self) -> int:
-        return len(self.edges) - 1
+        return len(self.edges) - 1 + self.holds_missing
 
-    def encode(self, column: Any, /) -> IntArray:
-        """The bin of every number."""
-        numbers: FloatArray = np.asarray(column).astype(np.float64)
-        return np.searchsorted(np.asarray(self.edges[1:-1]), numbers, side="right")
+    @property
+    def holds_missing(self) -> bool:
+        """Whether a missing value has a code of its own."""
+        return self.missing is not None
+
+    def encode(self, column: Chunk, /) -> IntArray:
+        """The bin of every number, -1 for one that is missing and may not be."""
+        # An array that holds text besides may hold its numbers as text; so may flags be meant.
+        parsed = isinstance(column, np.ndarray) and column.dtype.kind in "bOU"
+        numbers = np.asarray(column).astype(np.float64) if parsed else as_numbers(column)
+        codes = np.searchsorted(np.asarray(self.edges[1:-1]), numbers, side="right")
+        return np.where(np.isnan(numbers), -1 if self.missing is None else len(self) - 1, codes)
 
     def describe(self, codes: Sequence[int]) -> str:
         """The numbers in an unbroken run of bins."""
-        low = self.edges[codes[0]] if codes[0] > 0 else None
-        high = self.edges[codes[-1] + 1] if codes[-1] < len(self) - 1 else None
-        if low is None and high is None:
-            return "any"
-        if low is None:
-            return f"< {high:g}"
-        return f">= {low:g}" if high is None else f"{low:g} to {high:g}"
+        last = len(self.edges) - 2
+        present = [code for code in codes if code <= last]
+        absent = "missing" if len(present) < len(codes) else ""
+        if not present:
+            return absent
+        low = self.edges[present[0]] if present[0] > 0 else None
+        high = self.edges[present[-1] + 1] if present[-1] < last else None
+        return " or ".join(filter(None, [_span(low, high), absent]))
 
 
 @dataclass(frozen=True)
 class Categories:
-    """Public categories, all different; `ordered` ones are cut in two rather than told apart."""
+    """Public categories, all different; `ordered` ones are cut in two rather than told apart.
+
+    `None` among them stands for a missing value.
+    """
 
     values: Sequence[Hashable]
     ordered: bool = False
 
     def __post_init__(self) -> None:
+        if not 1 <= len(self.values) <= MOST_VALUES:
+            raise ParameterError(f"Expected 1 to {MOST_VALUES} categories, got {len(self.values)}.")
         values = tuple(v.item() if isinstance(v, np.generic) else v for v in self.values)
-        if not 1 <= len(values) <= MOST_VALUES:
-            raise ParameterError(f"Expected 1 to {MOST_VALUES} categories, got {len(values)}.")
-        if len(set(values)) < len(values):
+        try:
+            different = len(set(values))
+        except TypeError:
+            raise ParameterError("Expected categories such as text or numbers.") from None
+        if different < len(values):
             raise ParameterError("Expected different categories; some occur twice.")
         object.__setattr__(self, "values", values)
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def encode(self, column: Any, /) -> IntArray:
+    @property
+    def holds_missing(self) -> bool:
+        """Whether a missing value has a code of its own."""
+        return None in self.values
+
+    @property
+    def kind(self) -> Kind:
+        """In files, text is compared with text."""
+        return "text" if all(isinstance(v, str) or v is None for v in self.values) else "any"
+
+    @cached_property
+    def _lookup(self) -> Lookup:
+        return Lookup([value for value in self.values if value is not None])
+
+    def encode(self, column: Chunk, /) -> IntArray:
         """The position of every value, -1 for a value that is not listed."""
-        array = np.asarray(column)
-        if array.dtype.kind in "iub" and self.values == tuple(range(len(self))):
-            codes = array.astype(np.int64)
-            return np.where((codes >= 0) & (codes < len(self)), codes, -1)
-        position = {value: i for i, value in enumerate(self.values)}
-        if array.dtype.kind == "O":
-            return np.fromiter((position.get(v, -1) for v in array.tolist()), np.int64, len(array))
-        seen, inverse = np.unique(array, return_inverse=True)
-        known = np.fromiter((position.get(v, -1) for v in seen.tolist()), np.int64, len(seen))
-        return known[inverse]
+        codes = self._lookup.positions(column)
+        if not self.holds_missing:
+            return codes
+        place = self.values.index(None)
+        codes = np.where(codes >= place, codes + 1, codes)
+        return np.where(missing_in(column), place, codes)
 
     def describe(self, codes: Sequence[int]) -> str:
         """The categories, or the fewer that are left out."""
+        words = ["missing" if v is None else str(v) for v in self.values]
         if len(codes) <= max(1, len(self) // 2):
-            return " or ".join(str(self.values[c]) for c in codes)
-        left = [str(v) for i, v in enumerate(self.values) if i not in set(codes)]
+            return " or ".join(words[c] for c in codes)
+        chosen = set(codes)
+        left = [word for i, word in enumerate(words) if i not in chosen]
         return f"not {' or '.join(left)}" if left else "any"
 
 
 Domain: TypeAlias = Bins | Categories
 
 
-def bins(low: float, high: float, count: int) -> Bins:
+def bins(low: float, high: float, count: int, *, missing: Missing | None = None) -> Bins:
     """`count` bins of equal width between two public numbers.
 
     >>> bins(0, 100, 4)
-    Bins(edges=(0.0, 25.0, 50.0, 75.0, 100.0))
+    Bins(edges=(0.0, 25.0, 50.0, 75.0, 100.0), missing=None)
     """
-    if isinstance(count, bool) or not isinstance(count, int | np.integer) or count < 1:
-        raise ParameterError(f"Expected count to be an integer >= 1, got count={count!r}.")
-    return Bins(np.linspace(low, high, int(count) + 1).tolist())
+    whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+    if not whole or not 1 <= count < MOST_VALUES:
+        raise ParameterError(
+            f"Expected count to be an integer from 1 to {MOST_VALUES - 1}, got count={count!r}."
+        )
+    return Bins(np.linspace(low, high, int(count) + 1).tolist(), missing)
 
 
 def as_domain(given: Any, name: str) -> Domain:
@@ -139,56 +186,59 @@ def given_domains(domains: Any, names: Sequence[str]) -> list[Domain | None]:
     return [as_domain(d, name) for d, name in zip(domains, names, strict=True)]
 
 
-def encode_rows(columns: Sequence[Any], domains: Sequence[Domain], names: Sequence[str]) -> Any:
+def encode_batch(batch: Batch, domains: Mapping[str, Domain]) -> IntArray:
     """Codes for fitting, a column of the result per attribute.
 
     Raises:
         DataError: names the column with a value outside its domain, never the value.
     """
-    codes = _encoded(columns, domains, names)
-    for a, name in enumerate(names):
+    codes = _encoded([batch[name] for name in domains], domains)
+    for a, name in enumerate(domains):
         if len(codes) and codes[:, a].min() < 0:
             raise DataError(
-                f"Expected only values from the public domain of {name}; there are others. Add "
-                "them to its domain if they are public, or map them before the fit."
+                f"Expected only values from the public domain of {name}; there are others, or "
+                "missing ones (NaN). Add them to its domain if they are public, or map them before "
+                "the fit."
             )
     return codes
 
 
-def encode_queries(columns: Sequence[Any], domains: Sequence[Domain], names: Sequence[str]) -> Any:
-    """Codes for prediction: a category that is not listed becomes the last one of its domain."""
-    codes = _encoded(columns, domains, names)
-    for a, domain in enumerate(domains):
+def encode_queries(columns: Sequence[Chunk], domains: Mapping[str, Domain]) -> IntArray:
+    """Codes for prediction: a value that is not listed becomes the last one of its domain."""
+    codes = _encoded(columns, domains)
+    for a, domain in enumerate(domains.values()):
         codes[codes[:, a] < 0, a] = len(domain) - 1
     return codes
 
 
-def leaked_domain(column: Any, name: str) -> Domain:
-    """A domain read off the data, with a warning: the categories, or ten bins over the range."""
-    warn_leak(
-        f"The domain of {name}",
-        f"Pass domains={{{name!r}: dampen.bins(low, high, count)}} or a list of categories.",
-        stacklevel=6,
-    )
-    array = np.asarray(column)
-    numbers = _as_numbers(array)
+def leaked_domain(chunks: Sequence[Chunk]) -> Domain:
+    """A domain read off the data: the categories, or ten bins over the range."""
+    labels = as_labels(chunks)
+    numbers = _as_numbers(labels)
     if numbers is None:
-        return Categories(sorted(set(array.tolist()), key=str))
+        return Categories(sorted(set(labels), key=str))
+    if not np.isfinite(numbers).all():
+        raise DataError("Expected numbers only; some are NaN or infinite (inf).")
     low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 1.0)
     return bins(low, high, LEAKED_BINS) if low < high else Bins([low, low + max(1.0, abs(low))])
 
 
-def _as_numbers(array: Any) -> FloatArray | None:
+def _span(low: float | None, high: float | None) -> str:
+    if low is None and high is None:
+        return "any"
+    if low is None:
+        return f"< {high:g}"
+    return f">= {low:g}" if high is None else f"{low:g} to {high:g}"
+
+
+def _as_numbers(labels: Sequence[Hashable]) -> FloatArray | None:
     """The column as numbers, or nothing where it holds text or other objects."""
-    if array.dtype.kind == "O" and any(isinstance(v, str | bytes) for v in array.tolist()):
-        return None
-    if array.dtype.kind not in "iufbO":
+    if any(isinstance(label, str | bytes) for label in labels):
         return None
     try:
-        numbers: FloatArray = array.astype(np.float64)
+        return np.array([np.nan if v is None else v for v in labels], dtype=np.float64)
     except (TypeError, ValueError):
         return None
-    return numbers
 
 
 def _by_name(domains: Mapping[Any, Any], names: Sequence[str]) -> list[Domain | None]:
@@ -205,12 +255,12 @@ def _by_name(domains: Mapping[Any, Any], names: Sequence[str]) -> list[Domain | 
     return result
 
 
-def _encoded(columns: Sequence[Any], domains: Sequence[Domain], names: Sequence[str]) -> Any:
+def _encoded(columns: Sequence[Chunk], domains: Mapping[str, Domain]) -> Any:
     rows = len(columns[0]) if columns else 0
     codes = np.empty((rows, len(columns)), dtype=np.int16)
-    for a, (column, domain, name) in enumerate(zip(columns, domains, names, strict=True)):
+    for a, (name, domain) in enumerate(domains.items()):
         try:
-            codes[:, a] = domain.encode(column)
+            codes[:, a] = domain.encode(columns[a])
         except (TypeError, ValueError):
             raise DataError(f"Expected {name} to hold values of its public domain.") from None
     return codes

@@ -7,18 +7,20 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from dampen import sensitivity
 from dampen._kernels import splits as kernel
-from dampen.mechanisms import PF, select
-from dampen.sampling import Entropy, discrete_laplace
+from dampen._kernels.compile import interruptible
+from dampen.mechanisms import MECHANISMS, PF, Mechanism, select
+from dampen.sampling import Entropy, InsecureEntropy, discrete_laplace
 from dampen.selection import FloatArray, IntArray, Selection
 from dampen.trees.candidates import BoolArray, Candidates, candidates_of
-from dampen.trees.encoding import Domain
-from dampen.trees.plan import SULQ, Plan
+from dampen.trees.encoding import Categories, Domain
+from dampen.trees.plan import SULQ, Plan, TreeCriterion
 from dampen.trees.splits import split_selection
 
 CHUNK_CELLS = 1 << 22
@@ -62,7 +64,7 @@ class Rows:
     def __init__(self, codes: Any, classes: Any, n_classes: int) -> None:
         self.codes, self.classes, self.n_classes = codes, classes, n_classes
         self.node = np.zeros(len(codes), dtype=np.int64)
-        self.order, self.begins = kernel.group_rows(self.node, 1)
+        self.order, self.begins = interruptible(kernel.group_rows)(self.node, 1)
 
     def class_counts(self) -> IntArray:
         """Counts (node, class) of the current level."""
@@ -85,7 +87,7 @@ class Rows:
     ) -> None:
         """Every row to its child in the next level, which has so many nodes."""
         kernel.move_rows(self.codes, self.node, attribute, route_start, routes)
-        self.order, self.begins = kernel.group_rows(self.node, nodes)
+        self.order, self.begins = interruptible(kernel.group_rows)(self.node, nodes)
 
 
 def grow(
@@ -101,6 +103,21 @@ def grow(
         allowed = growth.make_children(level, allowed, chosen)
         rows.move(*growth.routes_of_level(level), len(allowed))
     return growth.tree()
+
+
+def prepare(plan: Plan | None) -> None:
+    """Compiles or loads all kernels of a fit, on no rows, before anything is paid."""
+    criterion: TreeCriterion = "information-gain" if plan is None else plan.criterion
+    mechanism = MECHANISMS[0] if plan is None or plan.mechanism == SULQ else plan.mechanism
+    _prepare(criterion, mechanism)
+
+
+@cache
+def _prepare(criterion: TreeCriterion, mechanism: Mechanism) -> None:
+    half = Fraction(1, 2)
+    tiny = Plan(Fraction(1), 9, 1, (half, half), mechanism, criterion, "binary", False, "pf", True)
+    rows = Rows(np.empty((0, 2), dtype=np.int16), np.empty(0, dtype=np.int64), 2)
+    grow(tiny, [Categories((0, 1)), Categories((0, 1))], 2, rows, entropy=InsecureEntropy(0))
 
 
 class _Growth:
@@ -164,7 +181,9 @@ class _Growth:
                 self.plan.criterion_at(level),
                 one_sided=self.plan.one_sided,
             )
-            picked = select(node, epsilon, self.plan.mechanism, entropy=self.entropy)
+            picked = select(
+                node, epsilon=epsilon, mechanism=self.plan.mechanism, entropy=self.entropy
+            )
             assert isinstance(picked, int)
             best = picked
         return int(candidates[best])
@@ -247,7 +266,7 @@ class _Growth:
 def _most_frequent(counts: IntArray, epsilon: Fraction, entropy: Entropy) -> int:
     """A class by permute-and-flip on its count: sensitivity 1, one-sided, exact."""
     leaf = Selection(counts, sensitivity.constant(1), one_sided=True, exact=True)
-    picked = select(leaf, epsilon, PF, entropy=entropy)
+    picked = select(leaf, epsilon=epsilon, mechanism=PF, entropy=entropy)
     assert isinstance(picked, int)
     return picked
 

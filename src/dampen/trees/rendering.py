@@ -1,6 +1,5 @@
-"""A released tree as text, as a picture, as JSON.  All of it is public."""
+"""A released tree as text and as a picture.  All of it is public."""
 
-import json
 import textwrap
 from collections.abc import Iterator
 from fractions import Fraction
@@ -10,15 +9,13 @@ import numpy as np
 
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
-from dampen.mechanisms import Mechanism
-from dampen.trees.encoding import Bins, Categories, Domain
+from dampen.trees.artefact import mechanism_name
 from dampen.trees.growing import Tree
-from dampen.trees.plan import Plan, checked_mechanism
+from dampen.trees.plan import Plan
 
 if TYPE_CHECKING:
     from dampen.trees.classifier import TreeClassifier
 
-FORMAT = 1
 MOST_DRAWN_LEAVES = 200
 
 
@@ -28,11 +25,13 @@ def report(classifier: "TreeClassifier") -> str:
     heading = [
         f"Private decision tree: epsilon {decimal_text(plan.epsilon)} for adding or removing one "
         f"row, at most {plan.max_rows} rows",
-        f"mechanism {_name(plan.mechanism)}, criterion {plan.criterion}, {plan.branching} splits, "
+        f"mechanism {mechanism_name(plan)}, criterion {plan.criterion}, {plan.branching} splits, "
         f"depth {plan.depth}",
     ]
     if not classifier.secure_:
         heading.append("NOT SECURE: seeded randomness")
+    if leaks := classifier.release_.leaks:
+        heading.append(f"NOT COVERED BY EPSILON: {', '.join(leaks)}")
     return "\n".join([*heading, "", *_budget_lines(plan), "", *_tree_lines(classifier)])
 
 
@@ -65,93 +64,12 @@ def plot(classifier: "TreeClassifier", ax: Any = None) -> Any:
     return ax
 
 
-def to_json(classifier: "TreeClassifier") -> str:
-    """All that prediction and the report need, with exact shares of ε."""
-    tree, plan = classifier.tree_, classifier.plan_
-    names = getattr(classifier, "feature_names_in_", None)
-    content = {
-        "format": FORMAT,
-        "plan": {
-            **{k: getattr(plan, k) for k in _PLAIN_FIELDS},
-            "epsilon": str(plan.epsilon),
-            "shares": [str(s) for s in plan.shares],
-            "mechanism": _name(plan.mechanism),
-        },
-        "secure": classifier.secure_,
-        "classes": classifier.classes_.tolist(),
-        "features": None if names is None else [str(n) for n in names],
-        "domains": [_domain_to_json(d) for d in classifier.domains_],
-        "tree": {k: getattr(tree, k).tolist() for k in _TREE_ARRAYS},
-        "counts": None if tree.counts is None else tree.counts.tolist(),
-    }
-    return json.dumps(content, ensure_ascii=False)
-
-
-def restore(classifier: "TreeClassifier", text: str) -> None:
-    """Fills an unfitted classifier from JSON."""
-    try:
-        content = json.loads(text)
-        version = content["format"]
-    except (ValueError, TypeError, KeyError):
-        raise ParameterError("Expected the JSON of a tree, as to_json() writes it.") from None
-    if version != FORMAT:
-        raise ParameterError(f"Expected a tree of format {FORMAT}, got format {version!r}.")
-    plan = _plan_from_json(content["plan"])
-    classifier.set_params(**_parameters_of(plan), mechanism=_name(plan.mechanism))
-    classifier.plan_, classifier.secure_ = plan, content["secure"]
-    classifier.classes_ = np.asarray(content["classes"])
-    classifier.domains_ = [_domain_from_json(d) for d in content["domains"]]
-    classifier.n_features_in_ = len(classifier.domains_)
-    if content["features"] is not None:
-        classifier.feature_names_in_ = np.asarray(content["features"], dtype=object)
-    arrays = {k: np.array(v, dtype=np.int64) for k, v in content["tree"].items()}
-    counts = content["counts"]
-    classifier.tree_ = Tree(
-        **arrays, counts=None if counts is None else np.array(counts, dtype=np.int64)
-    )
-
-
 _LABEL: dict[str, Any] = {
     "ha": "center",
     "va": "center",
     "fontsize": 7,
     "bbox": {"boxstyle": "square,pad=0.1", "facecolor": "white", "edgecolor": "none"},
 }
-_PLAIN_FIELDS = (
-    "max_rows", "depth", "criterion", "branching", "stopping", "leaves", "one_sided",
-)  # fmt: skip
-_TREE_ARRAYS = ("attribute", "route_start", "routes", "label", "level")
-
-
-def _plan_from_json(fields: dict[str, Any]) -> Plan:
-    return Plan(
-        **{k: fields[k] for k in _PLAIN_FIELDS},
-        epsilon=Fraction(fields["epsilon"]),
-        shares=tuple(Fraction(s) for s in fields["shares"]),
-        mechanism=checked_mechanism(fields["mechanism"]),
-    )
-
-
-def _parameters_of(plan: Plan) -> dict[str, Any]:
-    """The constructor's parameters that would make the same plan."""
-    same = ("max_rows", "criterion", "branching", "stopping", "leaves", "one_sided", "shares")
-    return {"epsilon": plan.epsilon, "max_depth": plan.depth} | {k: getattr(plan, k) for k in same}
-
-
-def _domain_to_json(domain: Domain) -> dict[str, Any]:
-    if isinstance(domain, Bins):
-        return {"edges": list(domain.edges)}
-    return {"values": list(domain.values), "ordered": domain.ordered}
-
-
-def _domain_from_json(fields: dict[str, Any]) -> Domain:
-    if "edges" in fields:
-        return Bins(fields["edges"])
-    return Categories(tuple(fields["values"]), ordered=fields["ordered"])
-
-
-def _name(mechanism: Mechanism | str) -> str:
-    return mechanism if isinstance(mechanism, str) else mechanism.name
 
 
 def _budget_lines(plan: Plan) -> Iterator[str]:
@@ -191,8 +109,10 @@ def _children(classifier: "TreeClassifier", node: int) -> Iterator[tuple[int, st
     domain = classifier.domains_[a]
     begin = int(tree.route_start[node])
     route = tree.routes[begin : begin + len(domain)]
-    for child in np.unique(route):
-        yield int(child), domain.describe(np.flatnonzero(route == child).tolist())
+    by_child = np.argsort(route, kind="stable")
+    children, begins = np.unique(route[by_child], return_index=True)
+    for child, codes in zip(children.tolist(), np.split(by_child, begins[1:]), strict=True):
+        yield child, domain.describe(codes.tolist())
 
 
 def _node_text(classifier: "TreeClassifier", node: int) -> str:

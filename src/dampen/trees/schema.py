@@ -11,8 +11,10 @@
     [target]
     classes = ["<=50K", ">50K"]
 
-`bins` are lower end, upper end and number of bins; `rows` is an upper bound on the number of rows.
-Everything in it is public: write it from what is known about the data without looking at it.
+`bins` are lower end, upper end and number of bins; `edges` lists the ends of bins one by one;
+`missing = "own"` gives missing values a bin or a value of their own; `rows` is an upper bound on
+the number of rows.  Everything in it is public: write it from what is known about the data without
+looking at it.
 """
 
 import json
@@ -22,28 +24,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from dampen.errors import ParameterError, did_you_mean
+from dampen.trees.encoding import MOST_VALUES, Bins, Categories, Domain, bins
 
-
-@dataclass(frozen=True, slots=True)
-class Bins:
-    """Numbers from `lower` to `upper`, cut into `count` bins of equal width."""
-
-    lower: float
-    upper: float
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Values:
-    """Text: one of these values."""
-
-    values: tuple[str, ...]
-
-
-Column: TypeAlias = Bins | Values
+__all__ = ["Schema", "format_schema", "load_schema", "parse_schema"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +37,7 @@ class Schema:
     """The public description of a table."""
 
     rows: int
-    columns: Mapping[str, Column]
+    columns: Mapping[str, Domain]
     classes: tuple[str, ...]
 
 
@@ -68,8 +54,8 @@ def parse_schema(text: str, name: str = "the schema") -> Schema:
     """A schema from its text; `name` is what errors call it.
 
     >>> parse_schema("rows = 9; columns.age.bins = [0, 9, 3]; target.classes = ['a', 'b']".replace(
-    ...     "; ", chr(10)))
-    Schema(rows=9, columns={'age': Bins(lower=0.0, upper=9.0, count=3)}, classes=('a', 'b'))
+    ...     "; ", chr(10))).columns["age"]
+    Bins(edges=(0.0, 3.0, 6.0, 9.0), missing=None)
     """
     try:
         content = tomllib.loads(text)
@@ -90,7 +76,7 @@ def format_schema(schema: Schema) -> str:
     """The text that `parse_schema` reads back as the same schema."""
     parts = [f"rows = {schema.rows}\n"]
     for name, column in schema.columns.items():
-        parts.append(f"[columns.{_key(name)}]\n{_line(column)}\n")
+        parts.append(f"[columns.{_key(name)}]\n{_lines(column)}\n")
     parts.append(f"[target]\nclasses = {_listed(schema.classes)}\n")
     return "\n".join(parts)
 
@@ -129,27 +115,43 @@ def _rows(rows: Any, name: str) -> int:
     return rows
 
 
-def _column(key: str, content: Any, name: str) -> Column:
+def _column(key: str, content: Any, name: str) -> Domain:
     where = f"[columns.{key}] of {name}"
-    if not isinstance(content, dict) or len(content) != 1:
-        raise ParameterError(f"Expected either bins or values in {where}.")
-    _check_keys(content, {"bins", "values"}, where)
+    kinds = {"bins", "edges", "values"}
+    if not isinstance(content, dict) or len(kinds & content.keys()) != 1:
+        raise ParameterError(f"Expected either bins, edges or values in {where}.")
+    _check_keys(content, kinds | {"missing"}, where)
+    missing = content.get("missing")
+    if missing not in (None, "own"):
+        raise ParameterError(f'Expected missing = "own" in {where}, or nothing.')
     if "bins" in content:
-        return _bins(content["bins"], where)
-    return Values(_words(content["values"], f"values in {where}", at_least=1))
+        return _bins(content["bins"], missing, where)
+    if "edges" in content:
+        return _edges(content["edges"], missing, where)
+    words = _words(content["values"], f"values in {where}", at_least=1)
+    return Categories((*words, None) if missing else words)
 
 
-def _bins(given: Any, where: str) -> Bins:
+def _bins(given: Any, missing: Any, where: str) -> Bins:
     wanted = f"Expected bins = [lower, upper, count] in {where}"
     if not isinstance(given, list) or len(given) != 3 or any(isinstance(b, bool) for b in given):
-        raise ParameterError(f"{wanted}, got {given!r}.")
+        raise ParameterError(f"{wanted}.")
     lower, upper, count = given
     numbers = isinstance(lower, int | float) and isinstance(upper, int | float)
     if not (numbers and isfinite(lower) and isfinite(upper) and lower < upper):
         raise ParameterError(f"{wanted} with lower < upper, got {given!r}.")
-    if not isinstance(count, int) or count < 1:
-        raise ParameterError(f"{wanted} with a whole count >= 1, got {given!r}.")
-    return Bins(float(lower), float(upper), count)
+    if not isinstance(count, int) or not 1 <= count < MOST_VALUES:
+        raise ParameterError(f"{wanted} with a whole count from 1 to {MOST_VALUES - 1}.")
+    return bins(float(lower), float(upper), count, missing=missing)
+
+
+def _edges(given: Any, missing: Any, where: str) -> Bins:
+    if not isinstance(given, list) or not all(isinstance(e, int | float) for e in given):
+        raise ParameterError(f"Expected edges = [number, number, ...] in {where}.")
+    try:
+        return Bins(given, missing)
+    except (ParameterError, OverflowError):
+        raise ParameterError(f"Expected ascending, finite edges in {where}.") from None
 
 
 def _words(given: Any, where: str, at_least: int) -> tuple[str, ...]:
@@ -163,10 +165,14 @@ def _words(given: Any, where: str, at_least: int) -> tuple[str, ...]:
     return words
 
 
-def _line(column: Column) -> str:
-    if isinstance(column, Bins):
-        return f"bins = [{column.lower:.17g}, {column.upper:.17g}, {column.count}]"
-    return f"values = {_listed(column.values)}"
+def _lines(domain: Domain) -> str:
+    own = '\nmissing = "own"' if domain.holds_missing else ""
+    if isinstance(domain, Categories):
+        return f"values = {_listed(str(v) for v in domain.values if v is not None)}{own}"
+    lower, upper, count = domain.edges[0], domain.edges[-1], len(domain.edges) - 1
+    if domain.edges == bins(lower, upper, count).edges:
+        return f"bins = [{lower:.17g}, {upper:.17g}, {count}]{own}"
+    return f"edges = [{', '.join(f'{edge:.17g}' for edge in domain.edges)}]{own}"
 
 
 def _listed(words: Iterable[str]) -> str:

@@ -190,9 +190,10 @@ class EnvelopeSensitivity:
 
     @cached_property
     def _envelope(self) -> Any:
+        from dampen._kernels.compile import interruptible
         from dampen._kernels.splits import envelopes
 
-        return envelopes(self.table, self.starts, self._limits)
+        return interruptible(envelopes)(self.table, self.starts, self._limits)
 
     @property
     def _limits(self) -> tuple[int, float]:

@@ -1,0 +1,109 @@
+"""Opening whatever holds a table, and finding in it the columns that a question speaks of.
+
+A column argument is either the *name* of a column of `data`, or a *column* itself:
+
+    percentile(frame, "salary", ...)         percentile(frame["salary"], ...)
+    top_groups(frame, "days", by="ward")     top_groups(days, by=wards)
+"""
+
+from os import PathLike
+from typing import Any
+
+from dampen.data.memory import COLUMNS, TABLES, MemoryTable, is_column, open_memory
+from dampen.data.opened import Opened, require
+from dampen.errors import ParameterError
+
+__all__ = ["FILES", "open_columns", "open_table"]
+
+FILES = "the path of a file (CSV, TSV, JSON lines, Parquet, Feather) or '-' for standard input"
+
+
+def open_table(data: Any, *, header: bool = False) -> Opened:
+    """Opens a table: checks what it is and reads the names of its columns, nothing else.
+
+    Args:
+        data: a table in memory or a path; an `Opened` is returned as it is.
+        header: says that the first line of a text file surely holds the names of its columns, so
+            that errors may quote them.
+
+    Raises:
+        ParameterError: if it is none of the known kinds.
+    """
+    if isinstance(data, str | PathLike):
+        from dampen.data.files import open_file
+
+        return open_file(data, header=header)
+    if isinstance(data, Opened):
+        return data
+    opened = open_memory(data)
+    if opened is None:
+        raise ParameterError(
+            f"Expected a table: {TABLES}, or {FILES}; got a {type(data).__name__}."
+        )
+    return opened
+
+
+def open_columns(
+    data: Any, /, *, header: bool = False, **roles: Any
+) -> tuple[Opened, dict[str, str]]:
+    """Opens `data` and finds the columns that a question speaks of, the first of them its values.
+
+    Args:
+        data: a table, or the column that plays the first role.
+        header: see `open_table`.
+        **roles: what each column is for, and which it is: a name, a column, or None for none.  Only
+            the first role may be None because `data` itself is the column.
+
+    Returns:
+        The opened table and the name in it of every role that is not None.
+
+    Raises:
+        ParameterError: if a column does not exist, or `data` is none of the known kinds.
+    """
+    first, *others = roles
+    if roles[first] is not None and not isinstance(roles[first], str):
+        raise ParameterError(
+            f"Expected {first} to be the name of a column, got a {type(roles[first]).__name__}."
+        )
+    if roles[first] is None:
+        return _open_bare_columns(data, first, {role: roles[role] for role in others})
+    opened, names = open_table(data, header=header), dict[str, str]()
+    extra: dict[str, Any] = {}
+    for role, column in roles.items():
+        if isinstance(column, str):
+            require(opened, column)
+            names[role] = column
+        elif column is not None:
+            names[role] = f"{role}="
+            extra[names[role]] = _checked_column(column, role)
+    if extra and not isinstance(opened, MemoryTable):
+        raise ParameterError(
+            f"Expected {', '.join(extra)} to be the name of a column of {opened.title}."
+        )
+    if extra:
+        assert isinstance(opened, MemoryTable)
+        opened = MemoryTable({**opened.columns, **extra})
+    return opened, names
+
+
+def _open_bare_columns(
+    data: Any, first: str, others: dict[str, Any]
+) -> tuple[Opened, dict[str, str]]:
+    if not is_column(data):
+        what = f"{first}=, the name of a column," if _is_table(data) else f"a column: {COLUMNS};"
+        raise ParameterError(f"Expected {what} got a {type(data).__name__}.")
+    columns = {f"{role}=": _checked_column(c, role) for role, c in others.items() if c is not None}
+    names = {role: f"{role}=" for role, column in others.items() if column is not None}
+    return MemoryTable({"values": data, **columns}), {first: "values", **names}
+
+
+def _is_table(data: Any) -> bool:
+    return isinstance(data, str | PathLike | Opened) or open_memory(data) is not None
+
+
+def _checked_column(column: Any, role: str) -> Any:
+    if not is_column(column):
+        raise ParameterError(
+            f"Expected {role}= to be a column: {COLUMNS}; got a {type(column).__name__}."
+        )
+    return column

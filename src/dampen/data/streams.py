@@ -1,0 +1,157 @@
+"""Bytes of a file, a pipe or standard input, packed or not; a pipe is read once.
+
+The beginning may be looked at before a charge, for the form of a file and its header; `open` gives
+everything from the beginning.
+"""
+
+import bz2
+import gzip
+import io
+import stat
+import sys
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, cast
+
+from dampen.errors import DataError, ParameterError
+
+__all__ = ["BROKEN", "HEAD_BYTES", "Bytes", "open_bytes"]
+
+HEAD_BYTES = 1 << 20
+"""How much of a text may be looked at for its form: a header line is not longer."""
+
+BUFFER = 1 << 16
+MOST_EXPANDED = 1 << 30
+MOST_EXPANSION = 200
+"""A packed file may expand to 1 GiB in any case, and to 200 times its size."""
+
+BROKEN = (OSError, EOFError, zlib.error)
+"""What reading a broken file raises."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Bytes:
+    """A file that was opened and not read beyond its beginning.
+
+    Attributes:
+        title: what errors call it.
+        head: its beginning, unpacked.
+        path: where it lies, None for a pipe.
+    """
+
+    title: str
+    head: bytes
+    path: Path | None
+    _pipe: Any = None
+
+    def open(self) -> IO[bytes]:
+        """All bytes from the beginning, unpacked; of a pipe only once."""
+        if self.path is None:
+            return cast("IO[bytes]", self._pipe)
+        return _unpacked(self.path.open("rb"))
+
+
+def open_bytes(path: str | Path) -> Bytes:
+    """Opens a file, a pipe or, for `-`, standard input, and looks at its beginning.
+
+    Raises:
+        ParameterError: if it cannot be read.
+    """
+    title = "standard input" if str(path) == "-" else str(path)
+    if title != "standard input" and Path(path).is_dir():
+        raise ParameterError(f"Expected a file, but {title} is a directory.")
+    try:
+        if str(path) == "-":
+            return _of_pipe(title, sys.stdin.buffer)
+        file = Path(path)
+        if not stat.S_ISREG(file.stat().st_mode):
+            return _of_pipe(title, file.open("rb", buffering=0))
+        with _unpacked(file.open("rb")) as stream:
+            return Bytes(title, stream.read(HEAD_BYTES), file)
+    except OSError as error:
+        reason = error.strerror or "it is broken"
+    except (EOFError, zlib.error, ValueError, DataError):
+        reason = "it is broken"
+    raise ParameterError(f"Cannot read {title}: {reason}.")
+
+
+def _of_pipe(title: str, pipe: IO[bytes]) -> Bytes:
+    raw = _Unpacked(pipe)
+    return Bytes(title, raw.head(HEAD_BYTES), None, io.BufferedReader(raw, BUFFER))
+
+
+def _unpacked(stream: IO[bytes]) -> IO[bytes]:
+    return io.BufferedReader(_Unpacked(stream), BUFFER)
+
+
+class _Unpacked(io.RawIOBase):
+    """The bytes of a stream, unpacked if they begin like gzip or bz2."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._packed, self._ahead, self._given = _Counted(stream), b"", 0
+        start = self._packed.peek(3)
+        self._stream: Any = self._packed
+        if start[:2] == b"\x1f\x8b":
+            self._stream = gzip.GzipFile(fileobj=cast("IO[bytes]", self._packed))
+        elif start[:3] == b"BZh":
+            self._stream = bz2.BZ2File(cast("IO[bytes]", self._packed))
+
+    def head(self, limit: int) -> bytes:
+        """The first bytes, which stay to be read."""
+        while len(self._ahead) < limit and (piece := self._take(limit - len(self._ahead))):
+            self._ahead += piece
+        return self._ahead
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        piece = self._ahead[: len(buffer)] or self._take(len(buffer))
+        self._ahead = self._ahead[len(piece) :]
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._packed.close()
+        super().close()
+
+    def _take(self, size: int) -> bytes:
+        piece: bytes = self._stream.read(size)
+        self._given += len(piece)
+        is_packed = self._stream is not self._packed
+        if is_packed and self._given > max(MOST_EXPANDED, MOST_EXPANSION * self._packed.taken):
+            raise DataError(
+                f"Expected a packed file that expands to at most {MOST_EXPANSION} times its size; "
+                "this one expands further. Unpack it first."
+            )
+        return piece
+
+
+class _Counted:
+    """A stream that can be peeked at and knows how many bytes were taken from it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._ahead, self.taken = stream, b"", 0
+
+    def peek(self, size: int) -> bytes:
+        while len(self._ahead) < size and (more := self._stream.read(size - len(self._ahead))):
+            self._ahead += more
+        return self._ahead
+
+    def read(self, size: int = -1) -> bytes:
+        if self._ahead:
+            piece, self._ahead = self._ahead, b""
+            if size >= 0:
+                piece, self._ahead = piece[:size], piece[size:]
+        else:
+            piece = self._stream.read(size)
+        self.taken += len(piece)
+        return piece
+
+    def seekable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._stream.close()
