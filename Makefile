@@ -37,7 +37,7 @@ test-report: .venv/.test
 	$(CREATE)
 	$(INSTALL) -e ".[plot]"
 	@echo "Compiling the kernels, once ..."
-	@$(BIN)/python -c "from dampen.cli import showcase; showcase.influence(); showcase.diagnosis()"
+	@$(BIN)/python -c "from dampen.cli import demo_scenes; demo_scenes.influence(); demo_scenes.diagnosis()"
 	touch $@
 
 .venv/.test: pyproject.toml
