@@ -1,13 +1,12 @@
 """Claims of speed of the command line, each beside its yardstick in the same run.
 
     python benchmarks/cli.py            everything; DAMPEN_DATA names the directory of real data
-    python benchmarks/cli.py startup    one of: startup, top-k, table, ledger
+    python benchmarks/cli.py startup    one of: startup, top-k, table
 
 - startup: `dampen --help` against `python -c "import numpy"`: at most 3x.
 - top-k: `dampen top-k` on Enron, gzip edge list to answer, against a process that reads it with
   pandas plus one run of egocentric betweenness (without imports, then with): at most 2x.
 - table: seconds and peak memory of one column of a large CSV, against pandas.
-- ledger: charges per second, one process, synchronised to disk.
 """
 
 import gzip
@@ -111,19 +110,7 @@ def table() -> None:
             print(f"table: {size:.0f} MiB of CSV, {name}: {taken:.2f} s, peak {peak:.0f} MiB")
 
 
-def ledger() -> None:
-    from dampen.ledger import Ledger
-
-    with tempfile.TemporaryDirectory() as place:
-        book = Ledger(Path(place) / "ledger.sqlite3")
-        book.create("b", epsilon=10, neighbours="replace-one")
-        start, charges = time.perf_counter(), 500
-        for _ in range(charges):
-            book.charge("b", "0.001")
-        print(f"ledger: {charges / (time.perf_counter() - start):.0f} charges per second")
-
-
-BENCHMARKS = {"startup": startup, "top-k": top_k, "table": table, "ledger": ledger}
+BENCHMARKS = {"startup": startup, "top-k": top_k, "table": table}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or BENCHMARKS:
