@@ -8,8 +8,10 @@ from typing import Any, TypeVar
 
 import click
 
-from dampen.cli.printing import example, print_facts, print_json, print_table
-from dampen.cli.till import known_budgets, ledger_option, open_ledger
+from dampen.cli.options import known_budgets, known_relations, ledger_option
+from dampen.cli.output import examples as example
+from dampen.cli.output import print_facts, print_json, print_table
+from dampen.cli.receipt import open_ledger
 from dampen.epsilon import decimal_text, short_text
 from dampen.ledger import Account, Balance, Charge, Entry, Ledger, backup, restore, verify
 from dampen.ledger.orders import spent
@@ -62,6 +64,7 @@ def budget() -> None:
     "--neighbours",
     required=True,
     metavar="RELATION",
+    shell_complete=known_relations,
     help=f"What epsilon protects: one of {', '.join(RELATIONS)}.",
 )
 @click.option("--dataset", metavar="NAME", default="", help="The only data set that it pays for.")
