@@ -1,12 +1,13 @@
 # Two commands: `make run` shows what dampen does, `make test` checks that it does it right.
-# Both create .venv on their first run (with uv where it is present) and work offline from then on.
+# `make paper` re-runs the paper's evaluation in a minute, `make paper-full` all of it.
+# All create .venv on their first run (with uv where it is present) and work offline from then on.
 
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "uv pip install --quiet --python $(BIN)/python" || echo "$(BIN)/python -m pip install --quiet --disable-pip-version-check")
 CREATE := $(shell command -v uv >/dev/null 2>&1 && echo "uv venv --quiet --allow-existing --python $(PYTHON) .venv" || echo "$(PYTHON) -m venv .venv")
 
-.PHONY: run test lint types imports pytest test-slow test-report clean
+.PHONY: run test lint types imports pytest test-slow test-report paper paper-full clean
 
 run: .venv/.run
 	$(BIN)/dampen demo
@@ -31,19 +32,33 @@ test-slow: .venv/.test
 
 # Needs a browser: apt-get install chromium
 test-report: .venv/.test
-	$(BIN)/pytest tests/browser/report_page.py
+	$(BIN)/pytest studies/tests/browser/report_page.py
+
+paper: .venv/.studies
+	$(BIN)/dampen-studies run --quick
+	$(BIN)/dampen-studies report --quick -o report/quick.html
+
+# Needs the paper's data: see `.venv/bin/dampen-studies datasets list`.
+paper-full: .venv/.studies
+	$(BIN)/dampen-studies run
+	$(BIN)/dampen-studies report -o report/full.html
 
 .venv/.run: pyproject.toml
 	$(CREATE)
-	$(INSTALL) -e ".[plot]"
+	$(INSTALL) -e ".[demo,plot]"
 	@echo "Compiling the kernels, once ..."
 	@$(BIN)/python -c "from dampen.cli import demo_scenes; demo_scenes.influence(); demo_scenes.diagnosis()"
 	touch $@
 
-.venv/.test: pyproject.toml
+.venv/.studies: pyproject.toml studies/pyproject.toml
 	$(CREATE)
-	$(INSTALL) -e ".[test]"
-	touch .venv/.run $@
+	$(INSTALL) -e . -e ./studies
+	touch $@
+
+.venv/.test: pyproject.toml studies/pyproject.toml
+	$(CREATE)
+	$(INSTALL) -e ".[test]" -e ./studies
+	touch .venv/.run .venv/.studies $@
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist

@@ -26,7 +26,7 @@ def errors(counts: np.ndarray, p: int, epsilon: float) -> list[float]:
     bound = int(counts.max())
     s = PercentileLabel(n=len(counts), p=p, upper=bound, delta="simple").selection(counts)
     special = {"default": label_mechanism(0, bound), "sld-down": DOWN}
-    return [expected_error(s, epsilon, special.get(name, name)) for name in NAMES]
+    return [expected_error(s, epsilon=epsilon, mechanism=special.get(name, name)) for name in NAMES]
 
 
 def show_paper(histograms: dict[str, np.ndarray]) -> None:

@@ -19,7 +19,10 @@ PAPER = {"PATENT": ("44", "52", "59"), "HEPTH": ("12", "52", "73"), "INCOME": ("
 def largest_reduction(counts: np.ndarray, p: int) -> float:
     s = PercentileLabel(n=len(counts), p=p, upper=int(counts.max())).selection(counts)
     epsilons = np.logspace(-1, 2, 30)
-    ratios = [expected_error(s, e, "ld") / expected_error(s, e, "em") for e in epsilons]
+    ratios = [
+        expected_error(s, epsilon=e, mechanism="ld") / expected_error(s, epsilon=e, mechanism="em")
+        for e in epsilons
+    ]
     return 100 * (1 - min(ratios))
 
 

@@ -36,7 +36,7 @@ Answer = Callable[[], float]
 def dampen_error(x: np.ndarray, p: float, epsilon: float, upper: float, step: float) -> str:
     """The expected rank error of `percentile(..., release="value")`, computed, not sampled."""
     selection = PercentileValue(n=len(x), p=p, upper=upper, step=step).selection(x)
-    return f"{-selection.utility @ probabilities(selection, epsilon, 'pf'):8.2f}"
+    return f"{-selection.utility @ probabilities(selection, epsilon=epsilon, mechanism='pf'):8.2f}"
 
 
 def opendp_answer(x: np.ndarray, p: float, epsilon: float, upper: float, step: float) -> Answer:

@@ -14,7 +14,7 @@ from statistics import fmean
 import matplotlib as mpl
 import matplotlib.pyplot as plt
 
-from dampen.paper.palette import METHODS, MUTED, TEXT
+from dampen_studies.report.palette import METHODS, MUTED, TEXT
 
 PANELS = [
     (

@@ -27,7 +27,8 @@ from sklearn.model_selection import KFold
 from sklearn.tree import DecisionTreeClassifier
 
 from dampen.sampling import InsecureEntropy
-from dampen.trees import TreeClassifier, paper_tree
+from dampen.trees import TreeClassifier
+from dampen_studies.experiments.paper_trees import paper_tree
 from trees_data import CodedTable, paper_tables
 
 EPSILONS = ("0.01", "0.05", "0.1", "0.5", "1", "2")
@@ -55,11 +56,11 @@ def make(method: str, epsilon: str, depth: int, public: dict[str, Any]) -> Any:
     """An estimator, not yet fitted."""
     if method in PAPER:
         algorithm, changes = PAPER[method]
-        return paper_tree(algorithm, epsilon, depth, **changes, **public)
+        return paper_tree(algorithm, epsilon=epsilon, max_depth=depth, **changes, **public)
     if method in OTHERS:
-        return TreeClassifier(epsilon, max_depth=depth, **OTHERS[method], **public)
+        return TreeClassifier(epsilon=epsilon, max_depth=depth, **OTHERS[method], **public)
     if method == "default, own depth":
-        return TreeClassifier(epsilon, **public)
+        return TreeClassifier(epsilon=epsilon, **public)
     return DecisionTreeClassifier(criterion="entropy", max_depth=depth)
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dampen.paper.trees import ADULT_RANGES
 from dampen.trees import Categories, bins
 from dampen.trees.encoding import encode_rows, given_domains
+from dampen_studies.experiments.trees import ADULT_RANGES
 
 ADULT_CLASSES = ("<=50K", ">50K")
 

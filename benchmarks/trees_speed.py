@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from sklearn.tree import DecisionTreeClassifier
 
-from dampen.trees import TreeClassifier, paper_tree
+from dampen.trees import TreeClassifier
+from dampen_studies.experiments.paper_trees import paper_tree
 from trees_data import adult_table
 
 DEPTH = 5
@@ -41,14 +42,16 @@ def medians(fits: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]
 def estimators(epsilon: str, public: dict[str, Any]) -> dict[str, Any]:
     return {
         "sklearn": DecisionTreeClassifier(criterion="entropy", max_depth=DEPTH),
-        "sld (paper)": paper_tree("ShiftedLocalDiffPID3", epsilon, DEPTH, **public),
-        "em (paper)": paper_tree("GlobalDiffPID3-fair", epsilon, DEPTH, **public),
-        "ld (paper)": paper_tree("LocalDiffPID3", epsilon, DEPTH, **public),
-        "sld, binary": TreeClassifier(epsilon, max_depth=DEPTH, mechanism="sld", **public),
-        "em, binary": TreeClassifier(
-            epsilon, max_depth=DEPTH, mechanism="em", criterion="information-gain", **public
+        "sld (paper)": paper_tree(
+            "ShiftedLocalDiffPID3", epsilon=epsilon, max_depth=DEPTH, **public
         ),
-        "default": TreeClassifier(epsilon, max_depth=DEPTH, **public),
+        "em (paper)": paper_tree("GlobalDiffPID3-fair", epsilon=epsilon, max_depth=DEPTH, **public),
+        "ld (paper)": paper_tree("LocalDiffPID3", epsilon=epsilon, max_depth=DEPTH, **public),
+        "sld, binary": TreeClassifier(epsilon=epsilon, max_depth=DEPTH, mechanism="sld", **public),
+        "em, binary": TreeClassifier(
+            epsilon=epsilon, max_depth=DEPTH, mechanism="em", criterion="information-gain", **public
+        ),
+        "default": TreeClassifier(epsilon=epsilon, max_depth=DEPTH, **public),
     }
 
 

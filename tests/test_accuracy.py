@@ -11,42 +11,54 @@ S = Selection([5.0, 5.0, 3.0, 0.0], sensitivity.table([[2, 2, 1, 1]]), bound=4)
 
 @pytest.mark.parametrize("name", ["em", "pf", "ld", "sld"])
 def test_the_error_distribution_is_that_of_the_draws(name: str) -> None:
-    p = probabilities(S, 1, name)
-    error, probability = accuracy.error_distribution(S, 1, name)
+    p = probabilities(S, epsilon=1, mechanism=name)
+    error, probability = accuracy.error_distribution(S, epsilon=1, mechanism=name)
     assert error.tolist() == [0, 2, 5]
     assert probability == pytest.approx([p[0] + p[1], p[2], p[3]])
-    assert accuracy.expected_error(S, 1, name) == pytest.approx(2 * p[2] + 5 * p[3])
-    assert accuracy.tail_probability(S, 1, name, 2) == pytest.approx(p[2] + p[3])
-    assert accuracy.tail_probability(S, 1, name, 0) == pytest.approx(1)
+    assert accuracy.expected_error(S, epsilon=1, mechanism=name) == pytest.approx(
+        2 * p[2] + 5 * p[3]
+    )
+    assert accuracy.tail_probability(S, epsilon=1, mechanism=name, theta=2) == pytest.approx(
+        p[2] + p[3]
+    )
+    assert accuracy.tail_probability(S, epsilon=1, mechanism=name, theta=0) == pytest.approx(1)
 
 
 def test_which_epsilon_reaches_an_error() -> None:
     for name in ("em", "pf", "sld"):
-        needed = accuracy.epsilon_for_error(S, name, 0.5)
-        assert accuracy.expected_error(S, needed, name) <= 0.5
-        assert accuracy.expected_error(S, needed * 99 / 100, name) > 0.5
-    assert accuracy.epsilon_for_error(S, "em", 100) == pytest.approx(1e-4)
+        needed = accuracy.epsilon_for_error(S, mechanism=name, error=0.5)
+        assert accuracy.expected_error(S, epsilon=needed, mechanism=name) <= 0.5
+        assert accuracy.expected_error(S, epsilon=needed * 99 / 100, mechanism=name) > 0.5
+    assert accuracy.epsilon_for_error(S, mechanism="em", error=100) == pytest.approx(1e-4)
     with pytest.raises(ParameterError, match="reaches"):
-        accuracy.epsilon_for_error(S, "em", 0.01, highest=1)
+        accuracy.epsilon_for_error(S, mechanism="em", error=0.01, highest=1)
     with pytest.raises(ParameterError, match="error >= 0"):
-        accuracy.epsilon_for_error(S, "em", -1)
+        accuracy.epsilon_for_error(S, mechanism="em", error=-1)
 
 
 def test_comparison_has_one_line_per_mechanism_and_epsilon() -> None:
-    lines = accuracy.compare(S, ["0.1", 1], ["em", "ld"])
+    lines = accuracy.compare(S, epsilons=["0.1", 1], mechanisms=["em", "ld"])
     assert [(line.mechanism, float(line.epsilon)) for line in lines] == [
         ("em", 0.1), ("ld", 0.1), ("em", 1.0), ("ld", 1.0)
     ]  # fmt: skip
-    assert lines[3].expected_error == pytest.approx(accuracy.expected_error(S, 1, "ld"))
-    assert lines[2].best_probability == pytest.approx(probabilities(S, 1, "em")[:2].sum())
+    assert lines[3].expected_error == pytest.approx(
+        accuracy.expected_error(S, epsilon=1, mechanism="ld")
+    )
+    assert lines[2].best_probability == pytest.approx(
+        probabilities(S, epsilon=1, mechanism="em")[:2].sum()
+    )
 
 
 def test_the_printed_order_of_dominance_is_refuted_for_the_shift_to_plus_infinity() -> None:
     small = Selection([1, 0], sensitivity.table([[2, 2]] * 5), bound=10)
     large = Selection([1, 0], sensitivity.table([[8, 2]] * 5), bound=10)
     # By the printed order (gaps 6 >= 0) the first dominates; its error is nearly three times it.
-    assert accuracy.expected_error(small, 1, "sld") == pytest.approx(0.4875, abs=1e-4)
-    assert accuracy.expected_error(large, 1, "sld") == pytest.approx(0.1751, abs=1e-4)
+    assert accuracy.expected_error(small, epsilon=1, mechanism="sld") == pytest.approx(
+        0.4875, abs=1e-4
+    )
+    assert accuracy.expected_error(large, epsilon=1, mechanism="sld") == pytest.approx(
+        0.1751, abs=1e-4
+    )
     assert accuracy.dominates(large, small) and not accuracy.dominates(small, large)
 
 
@@ -63,7 +75,10 @@ def test_a_dominating_instance_is_never_worse(towards: int) -> None:
         if accuracy.dominates(first, second, towards=towards):
             dominated += 1
             for theta in (1.0, 2.0, 4.0):
-                tails = [accuracy.tail_probability(s, 2, mechanism, theta) for s in (first, second)]
+                tails = [
+                    accuracy.tail_probability(s, epsilon=2, mechanism=mechanism, theta=theta)
+                    for s in (first, second)
+                ]
                 assert tails[0] <= tails[1] + 1e-5
     assert dominated > 30
 
@@ -78,8 +93,10 @@ def test_a_stable_delta_makes_sld_never_worse_than_em() -> None:
         for rows, towards in ((delta, 1), (7 - delta[::-1], -1)):
             s = Selection(u, sensitivity.table(rows), bound=7)
             assert sensitivity.classify(s).stable
-            em = accuracy.expected_error(s, 2, "em")
-            sld = accuracy.expected_error(s, 2, Mechanism("", Shifted(towards), Noise.GUMBEL))
+            em = accuracy.expected_error(s, epsilon=2, mechanism="em")
+            sld = accuracy.expected_error(
+                s, epsilon=2, mechanism=Mechanism("", Shifted(towards), Noise.GUMBEL)
+            )
             assert sld <= em + 1e-5
 
 
@@ -88,7 +105,7 @@ def test_smaller_delta_is_not_better() -> None:
 
     def separation(name: str, rows: list[float]) -> float:
         s = Selection([9, 8], sensitivity.table([[r, r] for r in rows]), bound=10)
-        p = probabilities(s, 2, name)
+        p = probabilities(s, epsilon=2, mechanism=name)
         return float(np.log(p[0] / p[1]))
 
     assert separation("ld", [1, 1, 3, 10]) == pytest.approx(0.1, abs=1e-4)

@@ -17,15 +17,21 @@ def softmax(a: np.ndarray) -> np.ndarray:
 
 def test_probabilities_by_the_definitions() -> None:
     u, eps = RUNNING.utility, 2.0
-    assert probabilities(RUNNING, 2, "em") == pytest.approx(softmax(eps * u / 15), rel=1e-6)
+    assert probabilities(RUNNING, epsilon=2, mechanism="em") == pytest.approx(
+        softmax(eps * u / 15), rel=1e-6
+    )
     D = np.where(u > 0, 1.7, 0)
-    assert probabilities(RUNNING, 2, "ld") == pytest.approx(softmax(eps * D / 2), rel=1e-5)
-    assert probabilities(RUNNING, 2, "sld") == pytest.approx(softmax(eps * u / 15), rel=1e-5)
+    assert probabilities(RUNNING, epsilon=2, mechanism="ld") == pytest.approx(
+        softmax(eps * D / 2), rel=1e-5
+    )
+    assert probabilities(RUNNING, epsilon=2, mechanism="sld") == pytest.approx(
+        softmax(eps * u / 15), rel=1e-5
+    )
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.name)
 def test_probabilities_sum_to_one_and_respect_symmetry(mechanism: Mechanism) -> None:
-    p = probabilities(RUNNING, "0.7", mechanism)
+    p = probabilities(RUNNING, epsilon="0.7", mechanism=mechanism)
     assert p.sum() == pytest.approx(1, abs=1e-12)
     assert p[0] == pytest.approx(p[1]) and np.ptp(p[2:]) < 1e-12 and p[0] > p[2]
 
@@ -33,10 +39,13 @@ def test_probabilities_sum_to_one_and_respect_symmetry(mechanism: Mechanism) -> 
 def test_with_a_constant_delta_ld_sld_and_em_agree_within_the_rounding_bound() -> None:
     u = np.random.default_rng(2).normal(size=200) * 4
     s = Selection(u, sensitivity.constant(1.5))
-    em = probabilities(s, 3, "em")
+    em = probabilities(s, epsilon=3, mechanism="em")
     for name in ("ld", "sld"):
         # |difference in log-probability| <= eps * (eta + |q| * 2 eta) with eta = 2^-20
-        assert np.abs(np.log(probabilities(s, 3, name) / em)).max() < 3 * 2.0**-20 * 40
+        assert (
+            np.abs(np.log(probabilities(s, epsilon=3, mechanism=name) / em)).max()
+            < 3 * 2.0**-20 * 40
+        )
 
 
 def test_sld_is_the_limit_of_ld_under_ever_larger_shifts() -> None:
@@ -45,7 +54,9 @@ def test_sld_is_the_limit_of_ld_under_ever_larger_shifts() -> None:
     for towards, shift in ((1, 1e3), (-1, -1e3)):
         limit = Mechanism("limit", Shifted(towards), Noise.GUMBEL)
         finite = Mechanism("finite", Dampened(shift=shift), Noise.GUMBEL)
-        assert probabilities(s, 2, finite) == pytest.approx(probabilities(s, 2, limit), rel=1e-4)
+        assert probabilities(s, epsilon=2, mechanism=finite) == pytest.approx(
+            probabilities(s, epsilon=2, mechanism=limit), rel=1e-4
+        )
 
 
 def test_permute_and_flip_is_never_worse_than_em_on_the_same_scores() -> None:
@@ -54,19 +65,22 @@ def test_permute_and_flip_is_never_worse_than_em_on_the_same_scores() -> None:
         u = rng.exponential(3, size=rng.integers(2, 30))
         s = Selection(u, sensitivity.constant(1))
         best = u.max() - u
-        assert best @ probabilities(s, 2, "pf") <= best @ probabilities(s, 2, "em") + 1e-9
+        assert (
+            best @ probabilities(s, epsilon=2, mechanism="pf")
+            <= best @ probabilities(s, epsilon=2, mechanism="em") + 1e-9
+        )
 
 
 def test_probabilities_survive_extreme_scores() -> None:
     for mechanism in MECHANISMS:
         s = Selection([1e300, 0, -1e300], sensitivity.constant(1e-3), joint=1.0)
-        assert probabilities(s, 5, mechanism)[0] == pytest.approx(1)
+        assert probabilities(s, epsilon=5, mechanism=mechanism)[0] == pytest.approx(1)
 
 
 def test_probabilities_of_a_million_candidates() -> None:
     n = 10**6
     s = Selection(np.r_[20.0, np.zeros(n - 1)], sensitivity.constant(1), exact=True)
-    p = probabilities(s, 1, "pf")
+    p = probabilities(s, epsilon=1, mechanism="pf")
     assert p.sum() == pytest.approx(1)
     # P[best] = the integral of (1 - w y)^(n-1) with w = exp(-10), in closed form
     w = np.exp(-10.0)
@@ -74,17 +88,17 @@ def test_probabilities_of_a_million_candidates() -> None:
 
 
 def test_select_gives_an_index_or_a_list() -> None:
-    assert select(RUNNING, 2, "ld") in range(8)
+    assert select(RUNNING, epsilon=2, mechanism="ld") in range(8)
     for mechanism in MECHANISMS:
-        picked = select(RUNNING, 2, mechanism, k=8)
+        picked = select(RUNNING, epsilon=2, mechanism=mechanism, k=8)
         assert isinstance(picked, list) and sorted(picked) == list(range(8))
-        assert len(select(RUNNING, 2, mechanism, k=1)) == 1
+        assert len(select(RUNNING, epsilon=2, mechanism=mechanism, k=1)) == 1
 
 
 def test_with_enough_epsilon_the_best_come_first() -> None:
     s = Selection([1.0, 5.0, 3.0, 2.0], sensitivity.constant(1), joint=1.0)
     for mechanism in MECHANISMS:
-        assert select(s, 1000, mechanism, k=3) == [1, 2, 3]
+        assert select(s, epsilon=1000, mechanism=mechanism, k=3) == [1, 2, 3]
 
 
 def test_dampened_scores_keep_the_factor_of_two_of_a_one_sided_utility() -> None:
@@ -95,8 +109,12 @@ def test_dampened_scores_keep_the_factor_of_two_of_a_one_sided_utility() -> None
     assert D == pytest.approx([4 / 3, 2 / 3], abs=1e-6)
     for one_sided in (False, True):
         s = Selection([2.0, 1.0], sensitivity.table([[1.0, 1.0]]), bound=3, one_sided=one_sided)
-        assert probabilities(s, 1, LD)[0] == pytest.approx(softmax(np.array([2 / 3, 0.5]))[0], 1e-5)
-        assert probabilities(s, 1, SLD)[0] == pytest.approx(softmax(np.array([1 / 6, 0]))[0], 1e-5)
+        assert probabilities(s, epsilon=1, mechanism=LD)[0] == pytest.approx(
+            softmax(np.array([2 / 3, 0.5]))[0], 1e-5
+        )
+        assert probabilities(s, epsilon=1, mechanism=SLD)[0] == pytest.approx(
+            softmax(np.array([1 / 6, 0]))[0], 1e-5
+        )
 
 
 def test_a_mechanism_object_passes_as_it_is() -> None:

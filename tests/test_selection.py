@@ -55,16 +55,19 @@ SOUND = Selection([3.0, 1.0], sensitivity.table([[1, 1]]), bound=2)
 @pytest.mark.parametrize(
     ("expected", "call"),
     [
-        ("epsilon", lambda: dampen.select(SOUND, 0, "em")),
-        ("epsilon", lambda: dampen.select(SOUND, "abc", "em")),
-        ("epsilon", lambda: dampen.select(SOUND, float("nan"), "em")),
-        ("epsilon", lambda: dampen.select(SOUND, float("inf"), "em")),
-        ("mechanism.*Did you mean 'sld'", lambda: dampen.select(SOUND, 1, "sdl")),
-        ("mechanism.*Did you mean 'em'", lambda: dampen.probabilities(SOUND, 1, "EM ")),
-        ("k to be an integer >= 1", lambda: dampen.select(SOUND, 1, "em", k=0)),
-        ("k to be an integer >= 1", lambda: dampen.select(SOUND, 1, "em", k=1.5)),
-        ("k <= 2", lambda: dampen.select(SOUND, 1, "em", k=3)),
-        ("joint=", lambda: dampen.select(SOUND, 1, "joint")),
+        ("epsilon", lambda: dampen.select(SOUND, epsilon=0, mechanism="em")),
+        ("epsilon", lambda: dampen.select(SOUND, epsilon="abc", mechanism="em")),
+        ("epsilon", lambda: dampen.select(SOUND, epsilon=float("nan"), mechanism="em")),
+        ("epsilon", lambda: dampen.select(SOUND, epsilon=float("inf"), mechanism="em")),
+        ("mechanism.*Did you mean 'sld'", lambda: dampen.select(SOUND, epsilon=1, mechanism="sdl")),
+        (
+            "mechanism.*Did you mean 'em'",
+            lambda: dampen.probabilities(SOUND, epsilon=1, mechanism="EM "),
+        ),
+        ("k to be an integer >= 1", lambda: dampen.select(SOUND, epsilon=1, mechanism="em", k=0)),
+        ("k to be an integer >= 1", lambda: dampen.select(SOUND, epsilon=1, mechanism="em", k=1.5)),
+        ("k <= 2", lambda: dampen.select(SOUND, epsilon=1, mechanism="em", k=3)),
+        ("joint=", lambda: dampen.select(SOUND, epsilon=1, mechanism="joint")),
         ("t >= 0", lambda: SOUND.sensitivity.at(-1)),
     ],
 )
@@ -86,7 +89,9 @@ def test_from_its_horizon_on_a_function_is_the_bound() -> None:
 def test_an_empty_table_is_the_bound() -> None:
     s = Selection([1, 2], sensitivity.table(np.zeros((0, 2))), bound=5)
     assert s.sensitivity.at(0).tolist() == [5, 5]
-    assert dampen.probabilities(s, 1, "sld") == pytest.approx(dampen.probabilities(s, 1, "em"))
+    assert dampen.probabilities(s, epsilon=1, mechanism="sld") == pytest.approx(
+        dampen.probabilities(s, epsilon=1, mechanism="em")
+    )
 
 
 def test_a_repr_shows_no_utility() -> None:

@@ -73,17 +73,23 @@ RUNNING = Selection([6.5, 6.5, 0, 0, 0, 0, 0, 0], sensitivity.table([[3] * 8, [5
 def test_example_5_local_dampening() -> None:
     D = Dampened().of(RUNNING).values
     assert pytest.approx([1.7, 1.7, 0, 0, 0, 0, 0, 0], abs=1e-6) == D
-    assert probabilities(RUNNING, 2, "ld").round(2).tolist() == [0.32] * 2 + [0.06] * 6
+    assert (
+        probabilities(RUNNING, epsilon=2, mechanism="ld").round(2).tolist()
+        == [0.32] * 2 + [0.06] * 6
+    )
 
 
 def test_example_6_exponential_mechanism() -> None:
-    assert probabilities(RUNNING, 2, "em").round(2).tolist() == [0.22] * 2 + [0.09] * 6
+    assert (
+        probabilities(RUNNING, epsilon=2, mechanism="em").round(2).tolist()
+        == [0.22] * 2 + [0.09] * 6
+    )
 
 
 def test_example_7_inversion() -> None:
     s = Selection([3, 4], sensitivity.table([[1, 4], [2, 4]]), bound=4)
     assert Dampened().of(s).values.tolist() == [2, 1]
-    p = probabilities(s, 1, "ld")
+    p = probabilities(s, epsilon=1, mechanism="ld")
     assert p[0] > p[1]
 
 
@@ -94,7 +100,7 @@ def test_example_8_shifting_with_corrected_numbers() -> None:
     score = Dampened(shift=7.0)
     assert pytest.approx([-1 / 6] * 2 + [-2] * 6, abs=1e-6) == score.of(s).values
     assert np.exp(-1 / 6) == pytest.approx(0.846, abs=5e-4)
-    p = probabilities(s, 2, Mechanism("ld, shift 7", score, Noise.GUMBEL))
+    p = probabilities(s, epsilon=2, mechanism=Mechanism("ld, shift 7", score, Noise.GUMBEL))
     assert p.round(3).tolist() == [0.338] * 2 + [0.054] * 6
 
 
@@ -110,7 +116,7 @@ def test_example_9_the_effect_of_beta_depends_on_the_horizon() -> None:
 
     def error(beta: float, horizon: int) -> float:
         delta = sensitivity.function(lambda t: np.minimum(u * t / beta, 100), horizon)
-        return expected_error(Selection(u, delta, bound=100), 1, "sld")
+        return expected_error(Selection(u, delta, bound=100), epsilon=1, mechanism="sld")
 
     long = [error(beta, 1000) for beta in (0.1, 1, 3, 10, 100)]
     assert long == sorted(long, reverse=True)

@@ -8,7 +8,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dampen import accuracy, errors, mechanisms, sampling, sensitivity, testing
+    from dampen import (
+        accuracy,
+        data,
+        errors,
+        mechanisms,
+        problems,
+        sampling,
+        sensitivity,
+        testing,
+        trees,
+    )
     from dampen.errors import (
         BudgetError,
         DampenError,
@@ -17,6 +27,7 @@ if TYPE_CHECKING:
         PrivacyLeakWarning,
     )
     from dampen.frequency import most_frequent
+    from dampen.groups import top_groups
     from dampen.influence.graphs import egocentric_betweenness
     from dampen.influence.release import top_k
     from dampen.ledger import Ledger
@@ -25,9 +36,10 @@ if TYPE_CHECKING:
     from dampen.releases import Release, release
     from dampen.sampling import InsecureEntropy
     from dampen.selection import Neighbours, Problem, Selection
+    from dampen.testing import Universe
     from dampen.trees import TreeClassifier, bins
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Loaded when first used: the command line starts before numpy has, and trees wait for scikit-learn.
 _HOME = {
@@ -44,20 +56,25 @@ _HOME = {
     "Release": "dampen.releases",
     "Selection": "dampen.selection",
     "TreeClassifier": "dampen.trees",
+    "Universe": "dampen.testing",
     "accuracy": "dampen.accuracy",
     "bins": "dampen.trees",
+    "data": "dampen.data",
     "egocentric_betweenness": "dampen.influence",
     "errors": "dampen.errors",
     "mechanisms": "dampen.mechanisms",
     "most_frequent": "dampen.frequency",
     "percentile": "dampen.percentiles",
+    "problems": "dampen.problems",
     "probabilities": "dampen.mechanisms",
     "release": "dampen.releases",
     "sampling": "dampen.sampling",
     "select": "dampen.mechanisms",
     "sensitivity": "dampen.sensitivity",
     "testing": "dampen.testing",
+    "top_groups": "dampen.groups",
     "top_k": "dampen.influence",
+    "trees": "dampen.trees",
 }
 
 __all__ = [
@@ -74,20 +91,25 @@ __all__ = [
     "Release",
     "Selection",
     "TreeClassifier",
+    "Universe",
     "accuracy",
     "bins",
+    "data",
     "egocentric_betweenness",
     "errors",
     "mechanisms",
     "most_frequent",
     "percentile",
     "probabilities",
+    "problems",
     "release",
     "sampling",
     "select",
     "sensitivity",
     "testing",
+    "top_groups",
     "top_k",
+    "trees",
 ]
 
 

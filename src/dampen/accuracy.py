@@ -26,39 +26,39 @@ class ErrorDistribution(NamedTuple):
 
 
 def error_distribution(
-    selection: Selection, epsilon: Epsilon, mechanism: str | Mechanism
+    selection: Selection, *, epsilon: Epsilon, mechanism: str | Mechanism
 ) -> ErrorDistribution:
     """The distribution of the error of one draw."""
-    p = probabilities(selection, epsilon, mechanism)
+    p = probabilities(selection, epsilon=epsilon, mechanism=mechanism)
     error, where = np.unique(selection.utility.max() - selection.utility, return_inverse=True)
     return ErrorDistribution(error, np.bincount(where, weights=p).astype(np.float64))
 
 
-def expected_error(selection: Selection, epsilon: Epsilon, mechanism: str | Mechanism) -> float:
+def expected_error(selection: Selection, *, epsilon: Epsilon, mechanism: str | Mechanism) -> float:
     """The expected error of one draw.
 
     >>> import dampen
     >>> s = dampen.Selection([1, 0], dampen.sensitivity.constant(1))
-    >>> round(dampen.accuracy.expected_error(s, 2, "em"), 4)
+    >>> round(dampen.accuracy.expected_error(s, epsilon=2, mechanism="em"), 4)
     0.2689
     """
-    error, p = error_distribution(selection, epsilon, mechanism)
+    error, p = error_distribution(selection, epsilon=epsilon, mechanism=mechanism)
     return float(error @ p)
 
 
 def tail_probability(
-    selection: Selection, epsilon: Epsilon, mechanism: str | Mechanism, theta: float
+    selection: Selection, *, epsilon: Epsilon, mechanism: str | Mechanism, theta: float
 ) -> float:
     """P[error >= theta] of one draw."""
-    error, p = error_distribution(selection, epsilon, mechanism)
+    error, p = error_distribution(selection, epsilon=epsilon, mechanism=mechanism)
     return float(p[error >= theta].sum())
 
 
 def epsilon_for_error(
     selection: Selection,
+    *,
     mechanism: str | Mechanism,
     error: float,
-    *,
     lowest: Epsilon = "1e-4",
     highest: Epsilon = "1e4",
 ) -> Fraction:
@@ -73,16 +73,16 @@ def epsilon_for_error(
     low, high = exact(lowest), exact(highest)
     if error < 0:
         raise ParameterError(f"Expected error >= 0, got error={error:g}.")
-    if expected_error(selection, high, mechanism) > error:
+    if expected_error(selection, epsilon=high, mechanism=mechanism) > error:
         raise ParameterError(
             f"Expected an error that {named(mechanism).name!r} reaches at some epsilon up to "
             f"{decimal_text(high)}; it does not."
         )
-    if expected_error(selection, low, mechanism) <= error:
+    if expected_error(selection, epsilon=low, mechanism=mechanism) <= error:
         return low
     while high / low > Fraction(1001, 1000):
         middle = Fraction(repr(float(f"{float(low * high) ** 0.5:.6g}")))
-        if expected_error(selection, middle, mechanism) <= error:
+        if expected_error(selection, epsilon=middle, mechanism=mechanism) <= error:
             high = middle
         else:
             low = middle
@@ -101,6 +101,7 @@ class Comparison:
 
 def compare(
     selection: Selection,
+    *,
     epsilons: Iterable[Epsilon],
     mechanisms: Iterable[str | Mechanism] = ("em", "pf", "ld", "sld", "ld-pf", "sld-pf"),
 ) -> list[Comparison]:
@@ -109,7 +110,7 @@ def compare(
     lines = []
     for epsilon in map(exact, epsilons):
         for mechanism in chosen:
-            error, p = error_distribution(selection, epsilon, mechanism)
+            error, p = error_distribution(selection, epsilon=epsilon, mechanism=mechanism)
             lines.append(Comparison(mechanism.name, epsilon, float(error @ p), float(p[0])))
     return lines
 

@@ -61,10 +61,10 @@ def named(mechanism: str | Mechanism) -> Mechanism:
 
 def select(
     selection: Selection,
+    *,
     epsilon: Epsilon,
     mechanism: str | Mechanism,
     k: int | None = None,
-    *,
     entropy: Entropy | None = None,
 ) -> int | list[int]:
     """Draws the index of one candidate, or a list of k different ones, best first, with ε-DP.
@@ -86,13 +86,15 @@ def select(
     return top[0] if k is None else top
 
 
-def probabilities(selection: Selection, epsilon: Epsilon, mechanism: str | Mechanism) -> FloatArray:
+def probabilities(
+    selection: Selection, *, epsilon: Epsilon, mechanism: str | Mechanism
+) -> FloatArray:
     """The probability of every candidate under one draw, to about 1e-12; not private.
 
     >>> import dampen
     >>> delta = dampen.sensitivity.table([[3] * 8, [5] * 8])
     >>> s = dampen.Selection([6.5, 6.5, 0, 0, 0, 0, 0, 0], delta, bound=7.5)
-    >>> dampen.probabilities(s, 2, "ld").round(2)
+    >>> dampen.probabilities(s, epsilon=2, mechanism="ld").round(2)
     array([0.32, 0.32, 0.06, 0.06, 0.06, 0.06, 0.06, 0.06])
     """
     chosen, epsilon = named(mechanism), exact(epsilon)

@@ -26,6 +26,20 @@ from dampen.mechanisms import Mechanism, check_k, named, select
 from dampen.sampling import Entropy, InsecureEntropy, SystemEntropy
 from dampen.selection import Neighbours, Problem, Selection
 
+__all__ = [
+    "Budget",
+    "Cost",
+    "Keeper",
+    "Paid",
+    "Release",
+    "composed_cost",
+    "library_version",
+    "open_entropy",
+    "pay",
+    "release",
+    "selection_cost",
+]
+
 X = TypeVar("X")
 
 

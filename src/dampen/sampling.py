@@ -129,6 +129,14 @@ def discrete_laplace(scale: Fraction, size: int, entropy: Entropy) -> IntArray:
     return _geometric(scale, size, entropy) - _geometric(scale, size, entropy)
 
 
+def random_order(size: int, entropy: Entropy) -> IntArray:
+    """The numbers 0..size-1 in an order that is exactly uniform: that of words, all different."""
+    while True:
+        words = np.frombuffer(entropy.read(8 * size), dtype=np.uint64)
+        if len(np.unique(words)) == size:
+            return np.argsort(words)
+
+
 @dataclass(frozen=True, slots=True)
 class _Race:
     """One noisy maximum: who may win by the bits known so far, and who does by further bits."""

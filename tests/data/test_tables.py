@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from dampen.data.tables import open_table
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dampen.data.tables import open_table
 from dampen.errors import DataError, ParameterError
 
 NAMES = ["Ada", 'Grace "G" H', "semi;colon, comma", "tab\there", "Zoë", ""]

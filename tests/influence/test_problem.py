@@ -192,7 +192,9 @@ def test_the_proof_kit_accepts_every_variant_on_larger_graphs(name: str, n: int)
 
 @pytest.mark.parametrize("mechanism", ["em", "sld"])
 def test_the_privacy_loss_of_two_nodes(mechanism: str) -> None:
-    verdict = privacy_loss(InfluentialNode(n=4), Universe.graphs(4), "1", mechanism, k=2)
+    verdict = privacy_loss(
+        InfluentialNode(n=4), Universe.graphs(4), epsilon="1", mechanism=mechanism, k=2
+    )
     assert verdict, str(verdict)
 
 

@@ -32,15 +32,15 @@ class Unread:
 
 
 def ask_percentile(budget: Account, data: Any) -> Any:
-    return percentile(data, 50, epsilon="0.6", upper=10, budget=budget)
+    return percentile(data, p=50, epsilon="0.6", upper=10, budget=budget)
 
 
 def ask_value(budget: Account, data: Any) -> Any:
-    return percentile(data, 50, "0.6", upper=10, release="value", step=1, budget=budget)
+    return percentile(data, p=50, epsilon="0.6", upper=10, release="value", step=1, budget=budget)
 
 
 def ask_frequent(budget: Account, data: Any) -> Any:
-    return most_frequent(data, [1, 2, 3], epsilon="0.6", budget=budget)
+    return most_frequent(data, categories=[1, 2, 3], epsilon="0.6", budget=budget)
 
 
 def ask_top_k(budget: Account, data: Any) -> Any:
@@ -85,7 +85,7 @@ def test_a_refused_release_does_not_look(tmp_path: Path, ask: Any) -> None:
 
 @pytest.mark.parametrize("ask", RELATIONS)
 def test_another_relation_is_refused(tmp_path: Path, ask: Any) -> None:
-    other = "replace-one" if RELATIONS[ask] != "replace-one" else "add-remove-row"
+    other = "replace-one" if RELATIONS[ask] == "add-remove-edge" else "add-remove-edge"
     account = Ledger(tmp_path / "ledger").create("b", epsilon=9, neighbours=other)
     with pytest.raises(BudgetError, match="cannot share a budget"):
         ask(account, Unread())

@@ -25,7 +25,10 @@ def counts(name):
 def test_local_dampening_reduces_the_expected_error_as_in_the_paper(name, p, reduction):
     x = counts(name)
     s = PercentileLabel(n=len(x), p=p, upper=int(x.max())).selection(x)
-    ratio = [expected_error(s, e, "ld") / expected_error(s, e, "em") for e in EPSILONS]
+    ratio = [
+        expected_error(s, epsilon=e, mechanism="ld") / expected_error(s, epsilon=e, mechanism="em")
+        for e in EPSILONS
+    ]
     assert 100 * (1 - min(ratio)) == pytest.approx(reduction, abs=1)
 
 
@@ -35,6 +38,10 @@ def test_the_default_is_never_much_worse_and_often_much_better(name, p, reductio
     bound = int(x.max())
     s = PercentileLabel(n=len(x), p=p, upper=bound, horizon=NEAR).selection(x)
     default = label_mechanism(0, bound)
-    ratio = [expected_error(s, e, default) / expected_error(s, e, "ld") for e in (1, 10, 30, 100)]
+    ratio = [
+        expected_error(s, epsilon=e, mechanism=default)
+        / expected_error(s, epsilon=e, mechanism="ld")
+        for e in (1, 10, 30, 100)
+    ]
     assert max(ratio) < 1.2
     assert ratio[-1] < 0.9

@@ -73,7 +73,9 @@ def test_the_simple_form_is_never_below_the_exact_one(n, bound, k):
     "mechanism", ["em", "pf", "ld", "ld-pf", "sld", "sld-pf", SLD_DOWN, label_mechanism(0, 3)]
 )
 def test_the_privacy_loss_is_at_most_epsilon(mechanism, k, delta):
-    verdict = testing.privacy_loss(problem(4, 3, k, delta), universe(4, 3), "1", mechanism)
+    verdict = testing.privacy_loss(
+        problem(4, 3, k, delta), universe(4, 3), epsilon="1", mechanism=mechanism
+    )
     assert verdict, verdict
 
 

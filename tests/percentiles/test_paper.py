@@ -88,7 +88,7 @@ def test_shifted_local_dampening_with_candidates_is_not_private():
     literal, ours = LiteralPercentile(20, 95, 3), PercentileLabel(n=20, p=95, upper=3)
 
     def loss(problem, mechanism):
-        p, q = (probabilities(problem.selection(z), 1, mechanism) for z in (x, y))
+        p, q = (probabilities(problem.selection(z), epsilon=1, mechanism=mechanism) for z in (x, y))
         return np.abs(np.log(p / q)).max()
 
     assert max(loss(literal, m) for m in ("sld", down)) > 2

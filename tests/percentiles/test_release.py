@@ -63,8 +63,11 @@ COLUMNS = [
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda c: type(c).__module__ + type(c).__name__)
 def test_every_kind_of_column_gives_the_same_release(column):
     for options in ({}, {"release": "value", "step": 1}):
-        one = percentile(column, 50, "1", 60, entropy=seeded(), **options)
-        assert one.answer == percentile(WAGES, 50, "1", 60, entropy=seeded(), **options).answer
+        one = percentile(column, p=50, epsilon="1", upper=60, entropy=seeded(), **options)
+        assert (
+            one.answer
+            == percentile(WAGES, p=50, epsilon="1", upper=60, entropy=seeded(), **options).answer
+        )
 
 
 @pytest.mark.parametrize(
@@ -73,41 +76,48 @@ def test_every_kind_of_column_gives_the_same_release(column):
     ids=lambda c: type(c).__module__,
 )
 def test_labels_come_from_any_column_and_come_back_as_given(labels):
-    answer = percentile(WAGES, 100, 10_000, 60, labels=labels, entropy=seeded()).answer
+    answer = percentile(
+        WAGES, p=100, epsilon=10_000, upper=60, labels=labels, entropy=seeded()
+    ).answer
     assert answer == "fay"
     assert type(answer) is str
 
 
 def test_without_labels_the_answer_is_a_position():
-    assert percentile(WAGES, 100, 10_000, 60).answer == 5
+    assert percentile(WAGES, p=100, epsilon=10_000, upper=60).answer == 5
 
 
 def test_a_large_epsilon_finds_the_value():
     values = [*range(100)]
     for p, expected in ((0, 0), (50, 50), (98, 98), (100, 99)):
-        release = percentile(values, p, 10_000, 200, release="value", step=1)
+        release = percentile(values, p=p, epsilon=10_000, upper=200, release="value", step=1)
         assert release.answer == expected
         assert type(release.answer) is int
 
 
 def test_a_shifted_range_finds_the_label_and_the_value():
     values = np.arange(-50.0, 50.0)
-    assert percentile(values, 50, 10_000, 60, lower=-60).answer == 50
+    assert percentile(values, p=50, epsilon=10_000, upper=60, lower=-60).answer == 50
     options = {"release": "value", "step": 0.5}
-    assert percentile(values, 50, 10_000, 60, lower=-60, **options).answer == 0.0
+    assert percentile(values, p=50, epsilon=10_000, upper=60, lower=-60, **options).answer == 0.0
 
 
 @pytest.mark.parametrize("mechanism", ["em", "pf", "ld", "sld", "ld-pf", "sld-pf"])
 @pytest.mark.parametrize("delta", ["exact", "simple"])
 def test_every_mechanism_may_be_asked_for(mechanism, delta):
-    release = percentile(WAGES, 50, 1, 60, mechanism=mechanism, delta=delta, labels=NAMES)
+    release = percentile(
+        WAGES, p=50, epsilon=1, upper=60, mechanism=mechanism, delta=delta, labels=NAMES
+    )
     assert release.answer in NAMES
     assert release.mechanism == mechanism
 
 
 @pytest.mark.parametrize("delta", ["exact", "simple"])
 def test_the_default_mechanism_takes_either_sensitivity(delta):
-    assert percentile(WAGES, 100, 10_000, 60, delta=delta, labels=NAMES).answer == "fay"
+    assert (
+        percentile(WAGES, p=100, epsilon=10_000, upper=60, delta=delta, labels=NAMES).answer
+        == "fay"
+    )
 
 
 def test_several_percentiles_share_epsilon_and_never_decrease():
@@ -125,12 +135,14 @@ def test_several_percentiles_share_epsilon_and_never_decrease():
 
 def test_a_list_gives_a_list():
     for p in ([50], [50, 50], [50, 50, 50]):
-        release = percentile(range(101), p, "3000", 100, release="value", step=1)
+        release = percentile(range(101), p=p, epsilon="3000", upper=100, release="value", step=1)
         assert release.answer == [50] * len(p)
 
 
 def test_the_release_says_what_is_public_and_is_json():
-    release = percentile(WAGES, "50", "0.5", 60, lower=0, release="value", step="0.5")
+    release = percentile(
+        WAGES, p="50", epsilon="0.5", upper=60, lower=0, release="value", step="0.5"
+    )
     shown = json.loads(release.to_json())
     assert shown["epsilon"] == "0.5"
     assert shown["neighbours"] == "replace-one"
@@ -158,16 +170,16 @@ def test_the_release_says_what_is_public_and_is_json():
         ({"labels": pd.array([*NAMES[:5], pd.NA])}, "missing"),
         ({"mechanism": "lld"}, "Did you mean 'ld'"),
         ({"delta": "exat"}, "delta='exact'"),
-        ({"values": []}, "at least one value"),
-        ({"values": "123"}, "one dimension"),
-        ({"values": np.ones((2, 2))}, "one dimension"),
-        ({"values": iter([1, 2])}, "one dimension"),
+        ({"data": []}, "at least one value"),
+        ({"data": "123"}, "column="),
+        ({"data": np.ones((2, 2))}, "a column"),
+        ({"data": iter([1, 2])}, "a column"),
         ({"entropy": InsecureEntropy(1)}, "secure entropy"),
     ],
 )
 def test_parameters_are_checked_before_anything_is_charged_or_read(wrong, says):
     account = Account()
-    arguments = {"values": Unread(WAGES), "p": 50, "epsilon": 1, "upper": 60, "budget": account}
+    arguments = {"data": Unread(WAGES), "p": 50, "epsilon": 1, "upper": 60, "budget": account}
     with pytest.raises(ParameterError, match=says):
         percentile(**(arguments | wrong))
     assert account.charges == []
@@ -176,7 +188,7 @@ def test_parameters_are_checked_before_anything_is_charged_or_read(wrong, says):
 @pytest.mark.parametrize("options", [{}, {"release": "value", "step": 1}])
 def test_a_refused_charge_reads_nothing(options):
     with pytest.raises(BudgetError):
-        percentile(Unread(WAGES), 50, "11", 60, budget=Account("10"), **options)
+        percentile(Unread(WAGES), p=50, epsilon="11", upper=60, budget=Account("10"), **options)
 
 
 @pytest.mark.parametrize("options", [{}, {"release": "value", "step": 1}])
@@ -199,7 +211,7 @@ def test_a_refused_charge_reads_nothing(options):
 def test_bad_data_costs_the_charge_and_quotes_nothing(column, options):
     account = Account()
     with pytest.raises(DataError) as error:
-        percentile(column, 50, 1, 60, budget=account, **options)
+        percentile(column, p=50, epsilon=1, upper=60, budget=account, **options)
     assert len(account.charges) == 1
     assert not any(character.isdigit() for character in str(error.value))
     assert error.value.__cause__ is None
@@ -210,4 +222,4 @@ def test_heavy_ties_survive():
         pytest.skip("DAMPEN_DATA does not say where the paper's data is")
     table = Path(os.environ["DAMPEN_DATA"]) / "tables" / "adult.csv.gz"
     hours = pd.read_csv(table)["hours-per-week"]
-    assert percentile(hours, 50, 1, 100, release="value", step=1).answer == 40
+    assert percentile(hours, p=50, epsilon=1, upper=100, release="value", step=1).answer == 40

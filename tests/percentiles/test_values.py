@@ -42,14 +42,14 @@ def test_sensitivity_is_one_and_no_less(p, step):
 @pytest.mark.parametrize("p", [10, 50, 100])
 def test_the_privacy_loss_is_at_most_epsilon(mechanism, p):
     problem = PercentileValue(n=4, p=p, upper=3, step=0.5)
-    verdict = testing.privacy_loss(problem, UNIVERSE, "1", mechanism)
+    verdict = testing.privacy_loss(problem, UNIVERSE, epsilon="1", mechanism=mechanism)
     assert verdict, verdict
 
 
 def test_dropping_the_half_would_not_be_private():
     """Replacing a record raises u on one side and lowers it on the other: not one-sided."""
     problem = PercentileValue(n=4, p=50, upper=3, step=0.5)
-    verdict = testing.privacy_loss(problem, UNIVERSE, "2", "em")
+    verdict = testing.privacy_loss(problem, UNIVERSE, epsilon="2", mechanism="em")
     assert verdict.value > 1.2
 
 
@@ -58,8 +58,8 @@ def test_the_percentile_itself_has_utility_zero_and_wins():
     problem = PercentileValue(n=len(hours), p=50, upper=99, step=1)
     s = problem.selection(hours)
     assert s.utility[40] == 0
-    assert probabilities(s, 1, "pf")[40] > 0.999999
-    assert problem.candidates[select(s, 1, "pf")] == 40
+    assert probabilities(s, epsilon=1, mechanism="pf")[40] > 0.999999
+    assert problem.candidates[select(s, epsilon=1, mechanism="pf")] == 40
 
 
 @pytest.mark.parametrize(

@@ -21,18 +21,23 @@ TIMES = 20_000
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.name)
 def test_select_follows_its_probabilities(mechanism: Mechanism) -> None:
     epsilon = Fraction(4)
-    draws = draw_many(lambda: select(SELECTION, epsilon, mechanism), TIMES)
-    right, wrong = (probabilities(SELECTION, e, mechanism) for e in (epsilon, epsilon * 13 / 10))
+    draws = draw_many(lambda: select(SELECTION, epsilon=epsilon, mechanism=mechanism), TIMES)
+    right, wrong = (
+        probabilities(SELECTION, epsilon=e, mechanism=mechanism)
+        for e in (epsilon, epsilon * 13 / 10)
+    )
     assert_draws_follow(counts_of(draws, range(6)), right, wrong)
 
 
 @pytest.mark.parametrize("name", ["em", "pf"])
 def test_one_sided_utilities_need_no_factor_of_two(name: str) -> None:
-    draws = draw_many(lambda: select(ONE_SIDED, "1.5", name), TIMES)
+    draws = draw_many(lambda: select(ONE_SIDED, epsilon="1.5", mechanism=name), TIMES)
     two_sided = Selection([3, 2, 1, 0], sensitivity.constant(1), exact=True)
-    right = probabilities(two_sided, 3, name)
-    assert probabilities(ONE_SIDED, "1.5", name) == pytest.approx(right, rel=1e-9)
-    assert_draws_follow(counts_of(draws, range(4)), right, probabilities(two_sided, "3.9", name))
+    right = probabilities(two_sided, epsilon=3, mechanism=name)
+    assert probabilities(ONE_SIDED, epsilon="1.5", mechanism=name) == pytest.approx(right, rel=1e-9)
+    assert_draws_follow(
+        counts_of(draws, range(4)), right, probabilities(two_sided, epsilon="3.9", mechanism=name)
+    )
 
 
 @pytest.mark.parametrize("noise", list(Noise))
@@ -44,7 +49,7 @@ def test_a_first_pass_of_three_bits_changes_nothing(noise: Noise) -> None:
 
     def probability(epsilon: str) -> np.ndarray:
         s = Selection(a, sensitivity.constant(1), joint=1.0, one_sided=True, exact=True)
-        return probabilities(s, epsilon, law)
+        return probabilities(s, epsilon=epsilon, mechanism=law)
 
     assert_draws_follow(counts_of(draws, range(5)), probability("1"), probability("1.3"))
 
@@ -54,7 +59,7 @@ def test_top_k_follows_the_law_of_sequences(name: str) -> None:
     from dampen.testing.checks import _outputs
 
     sequences = list(itertools.permutations(range(4), 2))
-    draws = draw_many(lambda: tuple(select(ONE_SIDED, 3, name, k=2)), TIMES)
+    draws = draw_many(lambda: tuple(select(ONE_SIDED, epsilon=3, mechanism=name, k=2)), TIMES)
     right, wrong = (_outputs(ONE_SIDED, Fraction(e), named(name), 2) for e in (3, Fraction(39, 10)))
     assert right.sum() == pytest.approx(1)
     assert_draws_follow(counts_of(draws, sequences), right, wrong)
@@ -64,7 +69,7 @@ def test_joint_top_k_follows_an_independent_simulation() -> None:
     """The same release with numpy's Laplace noise, 50 times as many draws as the reference law."""
     s = Selection([3, 2, 1, 0], sensitivity.constant(1), joint=2.0, exact=True)
     sequences = list(itertools.permutations(range(4), 2))
-    draws = draw_many(lambda: tuple(select(s, 3, "joint", k=2)), TIMES)
+    draws = draw_many(lambda: tuple(select(s, epsilon=3, mechanism="joint", k=2)), TIMES)
     right, wrong = (simulated_joint(s, e, sequences) for e in (3.0, 3.9))
     assert_draws_follow(counts_of(draws, sequences), right, wrong)
 
@@ -95,7 +100,9 @@ def test_permute_and_flip_equals_its_textbook_algorithm() -> None:
         s = Selection(utility, sensitivity.constant(1), exact=True)
         for epsilon in (0.1, 1.0, 6.0):
             want = textbook(np.exp(np.array(utility) * epsilon / 2))
-            assert probabilities(s, epsilon, "pf") == pytest.approx(want, abs=1e-12)
+            assert probabilities(s, epsilon=epsilon, mechanism="pf") == pytest.approx(
+                want, abs=1e-12
+            )
 
 
 def textbook(heads: np.ndarray) -> np.ndarray:
@@ -118,5 +125,7 @@ def test_permute_and_flip_agrees_with_opendp() -> None:
     draws = draw_many(lambda: peer(scores), TIMES)
     s = Selection(scores, sensitivity.constant(1), exact=True)
     assert_draws_follow(
-        counts_of(draws, range(4)), probabilities(s, 2, "pf"), probabilities(s, "2.6", "pf")
+        counts_of(draws, range(4)),
+        probabilities(s, epsilon=2, mechanism="pf"),
+        probabilities(s, epsilon="2.6", mechanism="pf"),
     )

@@ -80,9 +80,9 @@ def test_sound_problems_pass_every_check() -> None:
         ):
             assert check_unit_sensitivity(problem, UNIVERSE, score)
         for mechanism in ("em", "pf", "ld", "sld", "ld-pf", "sld-pf"):
-            verdict = privacy_loss(problem, UNIVERSE, "1.5", mechanism)
+            verdict = privacy_loss(problem, UNIVERSE, epsilon="1.5", mechanism=mechanism)
             assert verdict and 0 < verdict.value <= 1.5
-        assert privacy_loss(problem, UNIVERSE, "1.5", "ld", k=2)
+        assert privacy_loss(problem, UNIVERSE, epsilon="1.5", mechanism="ld", k=2)
     assert check_exact_sensitivity(EXACT, UNIVERSE, 3)
 
 
@@ -116,7 +116,7 @@ def test_a_bound_below_the_global_sensitivity_is_found() -> None:
 
     assert "above the bound" in check_admissible(Low(), UNIVERSE).counterexample
     assert not check_unit_sensitivity(Low(), UNIVERSE, "em")
-    loss = privacy_loss(Low(), UNIVERSE, "1", "em")
+    loss = privacy_loss(Low(), UNIVERSE, epsilon="1", mechanism="em")
     assert not loss and loss.value > 1 and "log-ratio" in loss.counterexample
 
 
@@ -130,7 +130,7 @@ def test_a_delta_frozen_at_zero_is_found_by_the_scores_too() -> None:
 def test_dropping_the_factor_of_two_of_a_two_sided_utility_is_found() -> None:
     cheat = Toy(lambda x: [], one_sided=True)
     assert not check_one_sided(cheat, UNIVERSE)
-    assert not privacy_loss(cheat, UNIVERSE, "1", "em")
+    assert not privacy_loss(cheat, UNIVERSE, epsilon="1", mechanism="em")
 
 
 def test_joint_sensitivity() -> None:
@@ -144,18 +144,20 @@ def test_joint_sensitivity() -> None:
 def test_most_frequent_is_private_by_enumeration() -> None:
     problem = MostFrequent(["a", "b", "c"])
     universe = Universe.add_remove_row("abc", max_rows=4)
-    verdicts = verify(problem, universe, "1")
+    verdicts = verify(problem, universe, epsilon="1")
     assert all(verdicts), [str(v) for v in verdicts if not v]
     assert any("1-norm" in v.claim for v in verdicts) and any(
         "one-sided" in v.claim for v in verdicts
     )
     # one-sided: the whole of ε is used, not half of it
-    assert privacy_loss(problem, universe, "1", "pf").value == pytest.approx(1, abs=1e-6)
+    assert privacy_loss(problem, universe, epsilon="1", mechanism="pf").value == pytest.approx(
+        1, abs=1e-6
+    )
     for k in (2, 3):
-        assert privacy_loss(problem, universe, "1", "pf", k=k)
-        assert privacy_loss(problem, universe, "1", "em", k=k)
+        assert privacy_loss(problem, universe, epsilon="1", mechanism="pf", k=k)
+        assert privacy_loss(problem, universe, epsilon="1", mechanism="em", k=k)
     with pytest.raises(ParameterError, match="k=1"):
-        privacy_loss(problem, universe, "1", "joint", k=2)
+        privacy_loss(problem, universe, epsilon="1", mechanism="joint", k=2)
 
 
 def test_boundedness_does_not_follow_from_local_sensitivity() -> None:

@@ -41,7 +41,7 @@ def plan_of(epsilon, mechanism, criterion):
 @cache
 def leaf_probabilities(counts, epsilon):
     leaf = Selection(counts, constant(1), one_sided=True, exact=True)
-    return probabilities(leaf, epsilon, PF)
+    return probabilities(leaf, epsilon=epsilon, mechanism=PF)
 
 
 def tree_probabilities(rows, plan, candidates):
@@ -51,7 +51,7 @@ def tree_probabilities(rows, plan, candidates):
     table = candidates.tables(Rows(codes, classes, 2).tables([0], candidates.first))[0]
     starts = np.arange(0, 2 * len(candidates) + 1, 2)
     node = split_selection(table.reshape(-1, 2), starts, plan.max_rows, plan.criterion_at(0))
-    split = probabilities(node, plan.query_epsilon(0), plan.mechanism)
+    split = probabilities(node, epsilon=plan.query_epsilon(0), mechanism=plan.mechanism)
     result = []
     for r in range(len(candidates)):
         leaf = [leaf_probabilities(tuple(c.tolist()), plan.leaf_epsilon(1)) for c in table[r]]

@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dampen.sampling import InsecureEntropy
-from dampen.trees import TreeClassifier, bins, paper_tree
+from dampen.trees import TreeClassifier, bins
 
 SEEDED = InsecureEntropy(5, allow_release=True)
 
@@ -22,7 +22,16 @@ SEEDED = InsecureEntropy(5, allow_release=True)
 @parametrize_with_checks(
     [
         TreeClassifier(epsilon=10_000, max_depth=5, entropy=SEEDED),
-        paper_tree("ShiftedLocalDiffPID3", epsilon=100_000, max_depth=3, entropy=SEEDED),
+        TreeClassifier(
+            epsilon=100_000,
+            max_depth=3,
+            mechanism="sld",
+            criterion="information-gain",
+            branching="multiway",
+            stopping=True,
+            leaves="noisy-counts",
+            entropy=SEEDED,
+        ),
     ]
 )
 def test_scikit_learn_checks(estimator, check):

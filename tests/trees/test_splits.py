@@ -167,7 +167,7 @@ def test_every_check_of_the_proof_kit_holds(criterion, domains, classes, rows):
 def test_one_sided_em_uses_its_whole_budget(criterion):
     """No factor 1/2: the loss passes ε/2, so paying for both sides would be waste."""
     problem = BestSplit(domains=[2, 2], classes=2, max_rows=4, criterion=criterion)
-    loss = privacy_loss(problem, universe([2, 2], 2, 4), "1", "em")
+    loss = privacy_loss(problem, universe([2, 2], 2, 4), epsilon="1", mechanism="em")
     assert loss
     assert loss.value > 0.5
 

@@ -20,7 +20,7 @@ from dampen.percentiles.comparison import label_methods
 from dampen.percentiles.labels import rank
 from dampen.percentiles.release import percentile
 from dampen.sampling import InsecureEntropy
-from dampen.trees import TreeClassifier, bins, paper_tree
+from dampen.trees import TreeClassifier, bins
 
 DAMPEN, EXPONENTIAL = "dampen", "exponential mechanism"
 RUNS = 100
@@ -126,7 +126,17 @@ def diagnosis() -> Scene:
         return float(np.mean(runs))
 
     def exponential(epsilon: float, **options: Any) -> TreeClassifier:
-        return paper_tree("GlobalDiffPID3", epsilon, 2, **options)
+        return TreeClassifier(
+            epsilon,
+            max_depth=2,
+            mechanism="em",
+            criterion="information-gain",
+            branching="multiway",
+            stopping=True,
+            leaves="noisy-counts",
+            one_sided=False,
+            **options,
+        )
 
     curves = {
         name: {e: score(make, e) for e in (0.1, 0.5, 1.0, 2.0, 5.0)}

@@ -31,7 +31,7 @@ def verify(ctx: click.Context, file: Path, epsilon: str, as_json: bool) -> None:
 
     defined = _run_file(file)
     try:
-        verdicts = check(defined["problem"], defined["universe"], epsilon)
+        verdicts = check(defined["problem"], defined["universe"], epsilon=epsilon)
     except DampenError:
         raise
     except (Exception, SystemExit) as error:

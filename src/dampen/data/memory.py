@@ -230,8 +230,8 @@ def _offers(*names: str) -> Callable[[Any], bool]:
 _KINDS: tuple[
     tuple[Callable[[Any], bool], Callable[[Any], MemoryTable | StreamTable | None]], ...
 ] = (
-    (lambda data: isinstance(data, Mapping), _of_mapping),
-    (_offers("columns", "iloc", "dtypes"), _of_pandas),
+    (lambda data: isinstance(data, Mapping) and not _has(data, "tocoo"), _of_mapping),
+    (_offers("iloc", "columns", "dtypes"), _of_pandas),
     (_offers("collect_schema", "get_column"), _of_polars),
     (_offers("collect_schema", "collect_batches"), _of_lazy_polars),
     (_offers("schema", "column_names", "column"), _of_arrow),

@@ -74,6 +74,11 @@ def percentile(
     _check_wanted(release)
     points = _check_points(p, release, step, labels)
     chosen = named(mechanism or ("pf" if release == "value" else label_mechanism(lower, upper)))
+    if chosen.noise is Noise.LAPLACE:
+        raise ParameterError(
+            f"Expected a mechanism for one selection, got {chosen.name!r}: percentiles have no joint "
+            "release."
+        )
     public: dict[str, Any] = {"p": p, "lower": lower, "upper": upper, "release": release}
     question: _Labels | _Values
     if release == "label":

@@ -10,7 +10,7 @@ trust; the same checks reject the algorithms of the paper that are not private.
 >>> universe = Universe.add_remove_row(["a", "b"], max_rows=3)
 >>> print(check_admissible(MostFrequent(["a", "b"]), universe))
 admissible: holds for 10 databases and 12 pairs of neighbours
->>> print(privacy_loss(MostFrequent(["a", "b"]), universe, "1", "pf"))
+>>> print(privacy_loss(MostFrequent(["a", "b"]), universe, epsilon="1", mechanism="pf"))
 privacy loss 1 of epsilon 1 (pf): holds for 10 databases and 12 pairs of neighbours
 """
 
@@ -175,6 +175,7 @@ def check_one_sided(problem: Problem[X], universe: Universe[X]) -> Verdict:
 def privacy_loss(
     problem: Problem[X],
     universe: Universe[X],
+    *,
     epsilon: Epsilon,
     mechanism: str | Mechanism,
     k: int = 1,
@@ -204,6 +205,7 @@ def privacy_loss(
 def verify(
     problem: Problem[X],
     universe: Universe[X],
+    *,
     epsilon: Epsilon = "1",
     mechanisms: Iterable[str | Mechanism] = ("em", "pf", "ld", "sld", "ld-pf", "sld-pf"),
 ) -> list[Verdict]:
@@ -220,7 +222,9 @@ def verify(
     if first.joint is not None:
         verdicts.append(check_joint_sensitivity(problem, universe))
         chosen.append(named("joint"))
-    return verdicts + [privacy_loss(problem, universe, epsilon, m) for m in chosen]
+    return verdicts + [
+        privacy_loss(problem, universe, epsilon=epsilon, mechanism=m) for m in chosen
+    ]
 
 
 def _instances(problem: Problem[X], universe: Universe[X]) -> list[Selection]:
@@ -255,7 +259,7 @@ def _scores(instances: list[Selection], score: Score) -> tuple[FloatArray, float
 def _outputs(s: Selection, epsilon: Any, mechanism: Mechanism, k: int) -> FloatArray:
     """The probabilities of all outputs: candidates, or sequences of k different candidates."""
     if k == 1:
-        return probabilities(s, epsilon, mechanism)
+        return probabilities(s, epsilon=epsilon, mechanism=mechanism)
     if mechanism.noise is Noise.LAPLACE:
         raise ParameterError(
             "Expected k=1 for a joint release: its privacy for every k at once is what "

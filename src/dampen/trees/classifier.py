@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from dampen.data.memory import MemoryTable
 from dampen.data.open import open_table
 from dampen.data.opened import Opened, require, require_labels, require_numbers
 from dampen.epsilon import Epsilon
@@ -36,7 +35,7 @@ from dampen.trees.plan import (
     checked_shares,
     default_depth,
 )
-from dampen.trees.reading import TARGET, features_of, read_rows, target_of
+from dampen.trees.reading import TARGET, Supervised, read_rows
 from dampen.trees.splits import check_max_rows
 
 __all__ = ["TreeClassifier"]
@@ -53,8 +52,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     The defaults are the most accurate configuration we know: two branches per node, split criterion
     `gini` (on the last level `max`), one-sided permute-and-flip for splits and leaves, no noisy
-    counts, 1 / (depth + 2) of ε for the leaves.  For the paper's algorithms see
-    `dampen.trees.paper_tree`.
+    counts, 1 / (depth + 2) of ε for the leaves.  `docs/trees.md` has the paper's
+    algorithms as configurations.
 
     Args:
         epsilon: the privacy parameter of one fit; required.
@@ -118,10 +117,10 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any) -> "TreeClassifier":
         """Releases a tree: checks the parameters, charges the budget, then looks at the data."""
         self._check_parameters()
-        features = features_of(X)
+        opened = Supervised.open(X, y)
         validate_data(self, X, skip_check_array=True)
-        table = MemoryTable({**features, TARGET: target_of(y)})
-        return self._release(table, list(features), TARGET)
+        self.n_features_in_ = len(opened.names)
+        return self._release(opened, list(opened.names), TARGET)
 
     def fit_table(self, data: Any, *, target: str, header: bool = False) -> "TreeClassifier":
         """Releases a tree from a table: a DataFrame, lazy or not, or a file (see `dampen.data`).

@@ -1,6 +1,7 @@
 """Rows for a tree: from tables of any kind to integer codes."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,12 +10,12 @@ from sklearn.utils.validation import column_or_1d
 
 from dampen.data.columns import as_labels
 from dampen.data.memory import MemoryTable, is_column, open_memory
-from dampen.data.opened import Batch, Kind, Opened
+from dampen.data.opened import Batch, CellOf, Field, Kind, Opened, counted
 from dampen.errors import DataError, ParameterError
 from dampen.selection import IntArray
 from dampen.trees.encoding import Categories, Domain, encode_batch, leaked_domain
 
-__all__ = ["TARGET", "CodedRows", "features_of", "read_rows", "target_of"]
+__all__ = ["TARGET", "CodedRows", "Supervised", "read_rows"]
 
 TARGET = "y="
 """The name of the classes beside the columns of X."""
@@ -29,34 +30,86 @@ class CodedRows(NamedTuple):
     classes: Sequence[Hashable]
 
 
-def features_of(X: Any) -> dict[str, Any]:
-    """The columns of X by name: those of a table, or x0, x1, ... of an array.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Supervised:
+    """X and y as scikit-learn takes them, opened: their rows are looked at after the charge."""
 
-    Raises:
-        ParameterError: if X is not a table of at least one column.
-    """
+    X: Any
+    y: Any
+    names: Sequence[str]
+    title: str = "X and y"
+    declared = True
+    rows = None
+
+    @classmethod
+    def open(cls, X: Any, y: Any) -> "Supervised":
+        """Looks at the names and the shape of X alone.
+
+        Raises:
+            ParameterError: if X is not a table of at least one column, or y is missing.
+        """
+        if y is None:
+            raise ParameterError(
+                "Expected y, one class per row: this estimator requires y to be passed, but the "
+                "target y is None."
+            )
+        names = _names(X)
+        if not names:
+            raise ParameterError(
+                "Expected columns, got 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
+            )
+        return cls(X, y, names)
+
+    @property
+    def fields(self) -> Sequence[Field]:
+        return [Field(name) for name in (*self.names, TARGET)]
+
+    def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
+        y = self.y if is_column(self.y) else column_or_1d(self.y, warn=True)
+        columns = _columns(self.X, self.names)
+        if len({len(y), *map(len, columns.values())}) > 1:
+            # scikit-learn's own message would tell how many rows there are.
+            raise DataError("Expected as many classes in y as rows in X.")
+        yield from MemoryTable({**columns, TARGET: y}).batches(wanted)
+
+    def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
+        return counted(self.batches(wanted), cell_of, size)
+
+
+def _names(X: Any) -> list[str]:
+    """The public names of the columns: those of a table, or x0, x1, ..."""
+    table = open_memory(X)
+    if table is not None:
+        return [field.name for field in table.fields]
+    if hasattr(X, "tocoo"):
+        raise ParameterError(
+            "Expected a dense table, got a sparse matrix; sparse data is not supported. Use "
+            "X.toarray()."
+        )
+    shape = X.shape if hasattr(X, "shape") else _array(X).shape
+    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+        raise ParameterError("Expected numbers or text. Complex data not supported.")
+    if len(shape) != 2:
+        raise ParameterError(
+            f"Expected 2D array, rows and columns, got {len(shape)} dimension(s) instead. Reshape "
+            "your data."
+        )
+    return [f"x{i}" for i in range(shape[1])]
+
+
+def _columns(X: Any, names: Sequence[str]) -> dict[str, Any]:
     table = open_memory(X)
     if isinstance(table, MemoryTable):
-        columns = dict(table.columns)
-    else:
-        array = _two_dimensional(X)
-        columns = {f"x{i}": array[:, i] for i in range(array.shape[1])}
-    if not columns:
-        raise ParameterError(
-            "Expected columns, got 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
-        )
-    return columns
+        return dict(table.columns)
+    array = _array(X)
+    return {name: array[:, i] for i, name in enumerate(names)}
 
 
-def target_of(y: Any) -> Any:
-    """One class per row.
-
-    Raises:
-        ParameterError: if there is none.
-    """
-    if y is None:
-        raise ParameterError("Expected y, one class per row; it requires y to be passed.")
-    return y if is_column(y) else column_or_1d(y, warn=True)
+def _array(X: Any) -> Any:
+    try:
+        return np.asarray(X)
+    except ValueError:
+        raise ParameterError("Expected a table: rows of equal length.") from None
 
 
 def read_rows(
@@ -126,20 +179,3 @@ def _completed(
         name: leaked_domain([batch[name] for batch in batches]) if domain is None else domain
         for name, domain in domains.items()
     }
-
-
-def _two_dimensional(X: Any) -> Any:
-    if hasattr(X, "tocoo"):
-        raise ParameterError("Expected a dense table, got a sparse matrix. Use X.toarray().")
-    try:
-        array = np.asarray(X)
-    except ValueError:
-        raise ParameterError("Expected a table: rows of equal length.") from None
-    if array.dtype.kind == "c":
-        raise ParameterError("Expected numbers or text. Complex data not supported.")
-    if array.ndim != 2:
-        raise ParameterError(
-            f"Expected 2D array, rows and columns, got {array.ndim} dimension(s) instead. Reshape "
-            "your data."
-        )
-    return array

@@ -13,7 +13,8 @@
 
 `bins` are lower end, upper end and number of bins; `edges` lists the ends of bins one by one;
 `missing = "own"` gives missing values a bin or a value of their own; `rows` is an upper bound on
-the number of rows.  Everything in it is public: write it from what is known about the data without looking at it.
+the number of rows.  Everything in it is public: write it from what is known about the data without
+looking at it.
 """
 
 import json

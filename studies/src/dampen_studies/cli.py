@@ -1,0 +1,167 @@
+"""`dampen-studies`: the paper's data, its evaluation, and the report.
+
+Exit codes: 0 done; 1 something is missing (data, results); 2 a wrong parameter.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from dampen.errors import DampenError, ParameterError
+from dampen_studies import datasets, runner, studies
+from dampen_studies.runner import State
+from dampen_studies.study import Study
+
+RESULTS = click.option(
+    "--results",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("study-results"),
+    show_default=True,
+    help="Folder of journals and CSVs.",
+)
+QUICK = click.option(
+    "--quick", is_flag=True, help="The quick version: few runs on little data, under a minute."
+)
+
+
+class Commands(click.Group):
+    """Errors of the library become one line."""
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except ParameterError as error:
+            raise click.UsageError(str(error)) from None
+        except DampenError as error:
+            raise click.ClickException(str(error)) from None
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+def main() -> None:
+    """The studies behind every published number of dampen, and the report of the paper."""
+
+
+@main.command("list")
+@QUICK
+@RESULTS
+def list_studies(quick: bool, results: Path) -> None:
+    """Lists every study with its state and run time."""
+    for study in studies.ALL:
+        state = runner.state(study, _folder(results, quick), quick=quick)
+        click.echo(f"  {study.name:<12} {study.figure:<23} {study.title:<52} {_said(state, quick)}")
+
+
+@main.command()
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@QUICK
+@click.option("--workers", type=click.IntRange(1), default=2, show_default=True)
+@RESULTS
+def run(names: Sequence[str], quick: bool, workers: int, results: Path) -> None:
+    """Computes studies, all if none is named.  Stop it at any time: it resumes."""
+    folder = _folder(results, quick)
+    states = runner.run(_chosen(names), folder, quick=quick, workers=workers)
+    for state in states:
+        click.echo(f"  {state.study.name:<12} {_said(state, quick)}")
+    option = " --quick" if quick else ""
+    click.echo(f"CSVs are in {folder}; next: dampen-studies report{option} -o report.html")
+    _require_complete(states)
+
+
+@main.command()
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True)
+@QUICK
+@click.option(
+    "--summary",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Also write the claims as a Markdown table, into the marked place of this file.",
+)
+@RESULTS
+def report(output: Path, quick: bool, summary: Path | None, results: Path) -> None:
+    """Writes one self-contained page; figures for papers go beside the CSVs."""
+    from dampen_studies.report import writing
+
+    folder = _folder(results, quick)
+    if not writing.load(folder):
+        option = " --quick" if quick else ""
+        raise click.ClickException(
+            f"Nothing in {folder} yet. Start with `dampen-studies run{option}`."
+        )
+    findings = writing.write(folder, output, quick=quick)
+    if summary is not None:
+        writing.write_summary(summary, findings)
+    for outcome, count in Counter(finding.outcome for finding in findings).items():
+        click.echo(f"  {count:>3} {outcome}")
+    click.echo(f"{output}")
+
+
+@main.group("datasets")
+def data() -> None:
+    """The data sets: which, where, and how to get them."""
+
+
+@data.command("list")
+def list_datasets() -> None:
+    """Lists the data sets, and whether they are here."""
+    click.echo(f"data home: {datasets.home()}")
+    for each in datasets.CATALOGUE.values():
+        where = "here" if each.present else "fetch" if each.originals else "by hand"
+        counts = ", ".join(f"{v:,} {k.replace('_', ' ')}" for k, v in each.counts.items())
+        click.echo(f"  {each.name:<8} {where:<8} {each.path:<32} {counts}")
+    click.echo("fetch: `dampen-studies datasets fetch NAME`. by hand: put the file at its path.")
+
+
+@data.command()
+@click.argument("names", nargs=-1)
+def fetch(names: Sequence[str]) -> None:
+    """Downloads and checks data sets; all, if none is named."""
+    chosen = [datasets.dataset(name) for name in names] or list(datasets.CATALOGUE.values())
+    failed = 0
+    for each in chosen:
+        try:
+            click.echo(f"{each.name}: {datasets.fetch(each.name)}")
+        except datasets.DatasetError as error:
+            failed += 1
+            click.echo(f"{each.name}: {error}", err=True)
+    if failed:
+        raise click.ClickException(f"{failed} of {len(chosen)} data sets are not here.")
+
+
+@data.command()
+@click.argument("name", required=False)
+def path(name: str | None) -> None:
+    """Prints the data home, or the place of one data set."""
+    click.echo(datasets.home() if name is None else datasets.dataset(name).file())
+
+
+def _folder(results: Path, quick: bool) -> Path:
+    return results / ("quick" if quick else "full")
+
+
+def _chosen(names: Sequence[str]) -> Sequence[Study]:
+    return [studies.named(name) for name in names] if names else studies.ALL
+
+
+def _said(state: State, quick: bool) -> str:
+    if state.complete:
+        return f"done, {_time(state.seconds)} of one worker"
+    progress = f"{state.done} of {state.total} cells" if state.done else "not run"
+    about = "" if quick else f" (about {_time(60 * state.study.minutes)})"
+    needs = f", needs {', '.join(state.missing)}" if state.missing else ""
+    return f"{progress}{about}{needs}"
+
+
+def _require_complete(states: Sequence[State]) -> None:
+    """A run that could not compute everything it was asked for has failed."""
+    short = [state.study.name for state in states if not state.complete]
+    if short:
+        missing = sorted({name for state in states for name in state.missing})
+        raise click.ClickException(
+            f"Not everything was computed ({', '.join(short)}), because this is not here: "
+            f"{', '.join(missing)}. See `dampen-studies datasets list`."
+        )
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"

@@ -1,0 +1,1 @@
+"""What is shown: panels, one page, tables for the documentation."""

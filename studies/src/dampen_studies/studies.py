@@ -1,0 +1,40 @@
+"""All studies, in the order of the paper."""
+
+from dampen.errors import ParameterError, did_you_mean
+from dampen_studies.experiments import (
+    beta,
+    correlation,
+    examples,
+    percentiles,
+    privatesql,
+    roots,
+    topk,
+    trees,
+)
+from dampen_studies.study import Study
+
+ALL: tuple[Study, ...] = (
+    examples.STUDY,
+    beta.STUDY,
+    correlation.STUDY,
+    percentiles.STUDY,
+    topk.STUDY,
+    privatesql.STUDY,
+    trees.STUDY,
+    roots.STUDY,
+)
+
+
+def named(name: str) -> Study:
+    """The study of that name.
+
+    Raises:
+        ParameterError: if there is none; says which name is close.
+    """
+    for study in ALL:
+        if study.name == name:
+            return study
+    names = [study.name for study in ALL]
+    raise ParameterError(
+        f"Expected a study, one of {', '.join(names)}, got {name!r}.{did_you_mean(name, names)}"
+    )

@@ -1,0 +1,126 @@
+"""Verdicts come from numbers: rows that agree confirm a claim, rows that do not refute it."""
+
+from math import inf
+
+import pytest
+
+from dampen_studies import claims
+from dampen_studies.claims import Outcome
+from dampen_studies.claims.examples import agrees
+from dampen_studies.claims.influence import TABLE_1, TABLE_EPSILONS, epsilon_at, orders
+from dampen_studies.claims.percentiles import largest_reduction
+
+EPSILONS = [10.0**i for i in range(-3, 5)]
+
+
+def outcome(name, tables):
+    [finding] = [f for f in claims.evaluate(tables) if f.claim.name == name]
+    return finding.outcome
+
+
+def percentile_rows(reduction):
+    return [
+        {"dataset": d, "p": float(p), "epsilon": 1.0, "method": m, "error": e}
+        for d in ("patent", "hepth", "income")
+        for p in (50, 90, 99)
+        for m, e in (("em", 100.0), ("pf", 99.0), ("ld", 100.0 - reduction), ("rank", 5.0))
+    ]
+
+
+def topk_rows(start):
+    """Every method climbs from 0 to 1 within two decades from its own start."""
+    return [
+        {"dataset": d, "k": k, "epsilon": e, "method": m, "accuracy": min(max(share, 0.0), 1.0)}
+        for d in ("enron", "dblp", "github")
+        for k in (5.0, 10.0, 20.0)
+        for m, first in start.items()
+        for i, e in enumerate(EPSILONS)
+        for share in [(i - first) / 2]
+    ]
+
+
+START = {"sld": 1, "em": 4, "pf": 3, "ld": 6, "degree": 0, "degree-joint": 0}
+
+
+def sql_rows(shift):
+    return [
+        {"dataset": d, "sample": s, "k": 1, "epsilon": e, "method": m, "accuracy": a + shift}
+        for m in TABLE_1
+        for d, printed in TABLE_1[m].items()
+        for s in range(5)
+        for e, a in zip(TABLE_EPSILONS, printed, strict=True)
+    ]  # fmt: skip
+
+
+def tree_rows(gain):
+    base = {"em": 0.8, "em-fair": 0.81, "ld": 0.8 + gain, "sld": 0.8 + gain, "default": 0.85}
+    return [
+        {"dataset": d, "depth": depth, "epsilon": 1.0, "method": m, "accuracy": a}
+        for d in ("nltcs", "acs", "adult")
+        for depth in (2.0, 5.0)
+        for m, a in base.items()
+    ]
+
+
+def test_without_numbers_nothing_is_claimed():
+    findings = claims.evaluate({})
+    assert {f.outcome for f in findings} == {Outcome.NOT_MEASURED}
+    assert len(findings) == len(claims.ALL) > 30
+
+
+def test_names_are_different():
+    assert len({claim.name for claim in claims.ALL}) == len(claims.ALL)
+
+
+@pytest.mark.parametrize(("reduction", "expected"), [(73.5, "confirmed"), (60, "not confirmed")])
+def test_the_percentile_headline(reduction, expected):
+    assert outcome("Percentile headline", {"percentiles": percentile_rows(reduction)}) == expected
+
+
+def test_reductions_are_the_largest_over_epsilon():
+    rows = percentile_rows(10) + [
+        dict(row, epsilon=2.0, error=row["error"] / (2 if row["method"] == "ld" else 1))
+        for row in percentile_rows(10)
+    ]
+    assert largest_reduction(rows, "patent", 50) == pytest.approx(55)
+
+
+@pytest.mark.parametrize(
+    ("em", "expected"),
+    [(4, "confirmed"), (3, "confirmed after correction"), (2, "not confirmed")],
+)
+def test_orders_of_magnitude(em, expected):
+    rows = topk_rows(START | {"em": em})
+    assert {round(x, 6) for x in orders(rows, "sld", "em")} == {em - 1}
+    assert outcome("Against EM", {"topk": rows}) == expected
+
+
+def test_a_method_that_never_arrives_gives_a_lower_bound():
+    rows = topk_rows(START | {"em": 8})
+    assert max(orders(rows, "sld", "em")) < 7 - 1
+    assert min(orders(rows, "sld", "em")) > 4
+
+
+def test_crossings():
+    assert epsilon_at([1, 10], [0.2, 0.4], 0.3) == pytest.approx(10**0.5)
+    assert epsilon_at([1, 10], [0.5, 0.9], 0.3) == 1
+    assert epsilon_at([1, 10], [0.1, 0.2], 0.3) == inf
+
+
+@pytest.mark.parametrize(("shift", "expected"), [(0.0, "confirmed"), (0.2, "not confirmed")])
+def test_table_1(shift, expected):
+    for name in ("enron", "dblp", "github"):
+        assert outcome(f"Table 1, SLD on {name}", {"privatesql": sql_rows(shift)}) == expected
+
+
+@pytest.mark.parametrize(("gain", "expected"), [(0.12, "confirmed"), (0.05, "not confirmed")])
+def test_the_tree_headline(gain, expected):
+    assert outcome("Tree headline", {"trees": tree_rows(gain)}) == expected
+
+
+@pytest.mark.parametrize(
+    ("paper", "measured", "expected"),
+    [(0.32, 0.3230, True), (0.32, 0.335, False), (3, 3, True), (3, 2, False), (1.7, 1.699, True)],
+)
+def test_agreement_to_the_printed_digits(paper, measured, expected):
+    assert agrees(paper, measured) is expected

@@ -1,0 +1,140 @@
+"""The report: self-contained, complete, safe to open anywhere."""
+
+import re
+from itertools import pairwise
+
+import pytest
+from click.testing import CliRunner
+
+from dampen_studies import claims, journal, runner, studies
+from dampen_studies.cli import main
+from dampen_studies.report import drawing, figures, page, writing
+from dampen_studies.report.drawing import Line, Panel
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Two studies that were run, and one whose numbers are made up, with many methods."""
+    folder = tmp_path_factory.mktemp("results")
+    chosen = [studies.named(name) for name in ("examples", "beta")]
+    runner.run(chosen, folder / "quick", quick=True, workers=1)
+    made_up = studies.named("percentiles")
+    rows = [
+        (dataset, p, epsilon, method, 100.0 / (i + epsilon))
+        for dataset in ("steep", "even")
+        for p in (50,)
+        for epsilon in (0.1, 1.0, 10.0)
+        for i, method in enumerate(("em", "pf", "ld", "ld-pf", "sld", "rank"), 1)
+    ]
+    journal.write_csv(journal.csv_path(folder / "quick", made_up), made_up.columns, rows)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def html(results):
+    writing.write(results / "quick", results / "report.html", quick=True)
+    return (results / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_page_asks_for_nothing(html):
+    assert not re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', html)
+    assert not re.findall(r"url\((?!#)", html)
+    assert "@import" not in html
+
+
+def test_every_panel_is_there_in_page_and_files(html, results):
+    panels = [
+        panel.name for name, rows in writing.load(results / "quick").items()
+        for panel in figures.panels(name, rows)
+    ]  # fmt: skip
+    assert len(panels) == 3
+    for name in panels:
+        assert f'id="figure-{name}"' in html
+        for suffix in ("png", "svg", "csv"):
+            assert (results / "quick/figures" / f"{name}.{suffix}").stat().st_size > 100
+
+
+def test_ids_are_unique(html):
+    ids = re.findall(r'\bid="([^"]+)"', html)
+    assert len(ids) == len(set(ids))
+
+
+def test_figures_take_their_colours_from_the_page(html):
+    drawn = "".join(re.findall(r"<figure.*?</figure>", html, flags=re.DOTALL))
+    assert "var(--m-ld)" in drawn
+    assert not re.findall(r"#[0-9a-f]{6}\b", drawn)
+
+
+def test_colours_are_defined_for_light_and_dark(html):
+    used = set(re.findall(r"var\(--([\w-]+)\)", html))
+    light, dark = html.split("prefers-color-scheme: dark")[:2]
+    assert not [name for name in used if f"--{name}:" not in light]
+    assert not [name for name in used if f"--{name}:" not in dark]
+
+
+def test_the_same_run_gives_the_same_page(html, results):
+    writing.write(results / "quick", results / "again.html", quick=True)
+    assert (results / "again.html").read_text(encoding="utf-8") == html
+
+
+def test_labels_do_not_cover_each_other():
+    lines = [Line(m, [1, 10], [1.0, 1.0]) for m in ("em", "pf", "ld", "sld")]
+    figure = drawing.draw(Panel("p", "t", "x", "y", lines, y_range=(0, 1)))
+    texts = [t for t in figure.axes[0].texts if t.get_text()]
+    heights = sorted(t.xyann[1] for t in texts)
+    assert len(texts) == 4
+    assert all(b - a >= drawing.LABEL_GAP - 1e-9 for a, b in pairwise(heights))
+
+
+def test_tables_escape_and_sort_by_value():
+    text = page.table(["a<b", "n"], [["<script>", 0.5], ["x", 1e6]])
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+    assert 'data-v="1000000"' in text
+
+
+def test_the_summary_goes_between_the_marks(tmp_path, results):
+    path = tmp_path / "paper.md"
+    path.write_text("# Title\n\nBefore.\n", encoding="utf-8")
+    findings = claims.evaluate(writing.load(results / "quick"))
+    writing.write_summary(path, findings)
+    once = path.read_text(encoding="utf-8")
+    writing.write_summary(path, findings)
+    assert path.read_text(encoding="utf-8") == once
+    assert once.startswith("# Title\n\nBefore.\n")
+    assert once.count("| claim | paper |") == 1
+    assert all(line.count(" | ") == 3 for line in once.splitlines() if line.startswith("| "))
+
+
+def test_commands(results, monkeypatch, tmp_path):
+    monkeypatch.setenv("DAMPEN_DATA", str(tmp_path))
+    run = CliRunner().invoke
+    folder = ["--results", str(results)]
+    done = run(main, ["run", "beta", "--quick", "--workers", "1", *folder])
+    assert done.exit_code == 0, done.output
+    listed = run(main, ["list", "--quick", *folder])
+    assert re.search(r"beta .* done, ", listed.output)
+    assert re.search(r"topk .* not run", listed.output)
+    full = run(main, ["list", *folder])
+    assert "needs dblp, enron, github" in full.output
+    page_file = tmp_path / "r.html"
+    written = run(main, ["report", "--quick", "-o", str(page_file), *folder])
+    assert written.exit_code == 0, written.output
+    assert page_file.stat().st_size > 10_000
+    empty = run(main, ["report", "-o", str(page_file), "--results", str(tmp_path / "none")])
+    assert empty.exit_code == 1
+    assert "dampen-studies run" in empty.output
+
+
+def test_dataset_commands(monkeypatch, tmp_path):
+    monkeypatch.setenv("DAMPEN_DATA", str(tmp_path))
+    run = CliRunner().invoke
+    listed = run(main, ["datasets", "list"]).output
+    assert re.search(r"nltcs +by hand", listed)
+    assert re.search(r"enron +fetch", listed)
+    assert run(main, ["datasets", "path"]).output.strip() == str(tmp_path)
+    assert run(main, ["datasets", "path", "acs"]).output.strip().endswith("tables/acs.csv.gz")
+    refused = run(main, ["datasets", "fetch", "nltcs", "acs"])
+    assert refused.exit_code == 1
+    assert "2 of 2 data sets are not here" in refused.output
+    assert "21574 rows" in refused.output
