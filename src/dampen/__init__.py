@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         data,
         errors,
         mechanisms,
+        noise,
         problems,
         sampling,
         sensitivity,
@@ -28,10 +29,10 @@ if TYPE_CHECKING:
     )
     from dampen.frequency import most_frequent
     from dampen.groups import top_groups
-    from dampen.influence.graphs import egocentric_betweenness
-    from dampen.influence.release import top_k
+    from dampen.influence import egocentric_betweenness, top_k
     from dampen.ledger import Ledger
     from dampen.mechanisms import Mechanism, probabilities, select
+    from dampen.noise import Noise
     from dampen.percentiles import percentile
     from dampen.releases import Release, release
     from dampen.sampling import InsecureEntropy
@@ -50,6 +51,7 @@ _HOME = {
     "Ledger": "dampen.ledger",
     "Mechanism": "dampen.mechanisms",
     "Neighbours": "dampen.selection",
+    "Noise": "dampen.noise",
     "ParameterError": "dampen.errors",
     "PrivacyLeakWarning": "dampen.errors",
     "Problem": "dampen.selection",
@@ -64,9 +66,10 @@ _HOME = {
     "errors": "dampen.errors",
     "mechanisms": "dampen.mechanisms",
     "most_frequent": "dampen.frequency",
+    "noise": "dampen.noise",
     "percentile": "dampen.percentiles",
-    "problems": "dampen.problems",
     "probabilities": "dampen.mechanisms",
+    "problems": "dampen.problems",
     "release": "dampen.releases",
     "sampling": "dampen.sampling",
     "select": "dampen.mechanisms",
@@ -85,6 +88,7 @@ __all__ = [
     "Ledger",
     "Mechanism",
     "Neighbours",
+    "Noise",
     "ParameterError",
     "PrivacyLeakWarning",
     "Problem",
@@ -99,6 +103,7 @@ __all__ = [
     "errors",
     "mechanisms",
     "most_frequent",
+    "noise",
     "percentile",
     "probabilities",
     "problems",
