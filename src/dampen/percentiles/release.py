@@ -91,6 +91,11 @@ def percentile(
     points = _check_points(p, release, step, labels)
     _check_grouping(release, by, groups, neighbours)
     chosen = named(mechanism or ("pf" if release == "value" else label_mechanism(lower, upper)))
+    if chosen.noise.joint:
+        raise ParameterError(
+            f"Expected a mechanism for one selection, got {chosen.name!r}: a joint release is for "
+            "counts and nodes."
+        )
     public: dict[str, Any] = {"p": p, "lower": lower, "upper": upper, "release": release}
     question: Question
     if release == "label":
