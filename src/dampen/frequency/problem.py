@@ -14,7 +14,7 @@ import numpy as np
 from dampen import sensitivity
 from dampen.data.columns import Lookup
 from dampen.data.memory import MemoryTable
-from dampen.data.opened import Kind, Opened
+from dampen.data.opened import Opened
 from dampen.errors import DataError, ParameterError
 from dampen.selection import IntArray, Neighbours, Selection
 
@@ -57,9 +57,9 @@ class MostFrequent:
     def opened_counts(self, rows: Opened, column: str, /) -> IntArray:
         """The rows of every category, then those of none of them, of an opened table."""
         lookup = Lookup(self.categories)
-        text = all(isinstance(category, str) for category in self.categories)
-        wanted: dict[str, Kind] = {column: "text" if text else "any"}
-        return rows.counts(wanted, lambda batch: lookup.positions(batch[column]), len(lookup))
+        return rows.counts(
+            {column: lookup.kind}, lambda batch: lookup.positions(batch[column]), len(lookup)
+        )
 
     def selection_of_counts(self, counts: IntArray, /) -> Selection:
         """From the rows of every category, then those of none of them.
@@ -77,7 +77,8 @@ class MostFrequent:
         )
 
     def _given_counts(self, counts: Mapping[Any, Any]) -> IntArray:
-        others = sum(1 for value in counts if value not in set(self.categories))
+        known = set(self.categories)
+        others = sum(1 for value in counts if value not in known)
         given = [counts.get(category, 0) for category in self.categories]
         if not all(isinstance(c, int | np.integer) and 0 <= c < 2**53 for c in given):
             raise DataError("Expected counts that are whole numbers >= 0, as a Counter has.")
