@@ -84,15 +84,15 @@ class MostFrequent:
         )
 
     def _wanted(self, column: str) -> dict[str, Kind]:
-        text = all(isinstance(category, str) for category in self.categories)
-        return {column: "text" if text else "any"}
+        return {column: Lookup(self.categories).kind}
 
     def _cell_of(self, column: str) -> CellOf:
         lookup = Lookup(self.categories)
         return lambda batch: lookup.positions(batch[column])
 
     def _given_counts(self, counts: Mapping[Any, Any]) -> IntArray:
-        others = sum(1 for value in counts if value not in set(self.categories))
+        known = set(self.categories)
+        others = sum(1 for value in counts if value not in known)
         given = [counts.get(category, 0) for category in self.categories]
         if not all(isinstance(c, int | np.integer) and 0 <= c < 2**53 for c in given):
             raise DataError("Expected counts that are whole numbers >= 0, as a Counter has.")
