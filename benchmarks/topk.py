@@ -10,7 +10,6 @@ import argparse
 import os
 import time
 from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 
 from dampen.influence.graphs import graph_of
 from dampen.influence.problem import InfluentialNode
-from dampen.mechanisms import draw, named
+from dampen.mechanisms import prepare
 from dampen.sampling import SystemEntropy
 
 RUNS = 15
@@ -47,10 +46,7 @@ def main() -> None:
         return lambda: np.argpartition(-(values * 0.01 + rng.gumbel(size=len(values))), k)[:k]
 
     def ours(name: str) -> Callable[[], Any]:
-        mechanism = named(name)
-        return lambda: draw(
-            selection, mechanism.score.of(selection), Fraction(1), mechanism, k=k, entropy=entropy
-        )
+        return lambda: prepare(selection, name).draw(epsilon=1, k=k, entropy=entropy)
 
     jobs = {"numpy Gumbel": gumbel(selection.utility)}
     jobs |= {name: ours(name) for name in ("joint", "sld", "em", "ld")}

@@ -16,9 +16,8 @@ import numpy as np
 
 from dampen.influence.graphs import Graph, betweenness, graph_of
 from dampen.influence.problem import InfluentialNode
-from dampen.mechanisms import Mechanism, draw, named
+from dampen.mechanisms import Prepared, prepare
 from dampen.sampling import InsecureEntropy
-from dampen.scores import Scores
 from dampen.selection import IntArray, Selection
 
 EPSILONS = ("0.005", "0.01", "0.02", "0.05", "0.1", "0.2", "0.5", "1", "2", "5", "10")
@@ -55,42 +54,29 @@ METHODS = (
 )
 
 
-@dataclass(frozen=True)
-class Study:
-    """One method on one graph, its scores computed once."""
-
-    selection: Selection
-    scores: Scores
-    mechanism: Mechanism
-
-    @classmethod
-    def of(cls, graph: Graph, method: Method) -> "Study":
-        selection, mechanism = method.selection(graph), named(method.mechanism)
-        return cls(selection, mechanism.score.of(selection), mechanism)
-
-    def accuracy(self, best: IntArray, epsilon: Fraction, runs: int) -> float:
-        """The mean share of `best` that is found; standard error <= 0.5 / sqrt(runs)."""
-        found = 0
-        for run in range(runs):
-            entropy = InsecureEntropy(1000 * len(best) + run)
-            top = draw(
-                self.selection, self.scores, epsilon, self.mechanism, k=len(best), entropy=entropy
-            )
-            found += len(np.intersect1d(top, best))
-        return found / (runs * len(best))
+def accuracy(ready: Prepared, best: IntArray, epsilon: Fraction, runs: int) -> float:
+    """The mean share of `best` that is found; standard error <= 0.5 / sqrt(runs)."""
+    found = 0
+    for run in range(runs):
+        entropy = InsecureEntropy(1000 * len(best) + run)
+        top = ready.draw(epsilon=epsilon, k=len(best), entropy=entropy)
+        found += len(np.intersect1d(top, best))
+    return found / (runs * len(best))
 
 
 def report(name: str, graph: Graph, runs: int) -> None:
     order = np.argsort(-betweenness(graph), kind="stable")
-    studies = {method.name: Study.of(graph, method) for method in METHODS}
+    studies = {m.name: prepare(m.selection(graph), m.mechanism) for m in METHODS}
     for k, share in SIZES.items():
         print(f"\n{name}, k = {k}, mean of {runs} runs")
         print(f"{'':38}" + "".join(f"{e:>7}" for e in EPSILONS))
         for label, study in studies.items():
-            _row(label, [study.accuracy(order[:k], Fraction(e), runs) for e in EPSILONS])
+            _row(label, [accuracy(study, order[:k], Fraction(e), runs) for e in EPSILONS])
         default = studies[METHODS[-1].name]
         smaller = [Fraction(e) / share for e in EPSILONS]
-        _row(f"joint at epsilon / {share}", [default.accuracy(order[:k], e, runs) for e in smaller])
+        _row(
+            f"joint at epsilon / {share}", [accuracy(default, order[:k], e, runs) for e in smaller]
+        )
 
 
 def _row(label: str, values: list[float]) -> None:

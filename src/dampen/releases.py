@@ -18,7 +18,7 @@ import numpy as np
 
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import DataError, ParameterError
-from dampen.mechanisms import Mechanism, check_k, named, select
+from dampen.mechanisms import Mechanism, check_joint, check_k, named, select
 from dampen.sampling import Entropy, InsecureEntropy, SystemEntropy
 from dampen.selection import Neighbours, Problem
 
@@ -106,6 +106,8 @@ def release(
     admissible for them.
     """
     check_k(k, len(problem.candidates))
+    if (joint := getattr(problem, "joint", None)) is not None:
+        check_joint(named(mechanism), joint)
     paid = pay(
         problem.neighbours,
         query=query,

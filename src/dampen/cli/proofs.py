@@ -4,12 +4,15 @@ import runpy
 import sys
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dampen.cli.printing import cell, example, print_json, print_table
 from dampen.errors import DampenError, ParameterError
+
+if TYPE_CHECKING:
+    from dampen.testing import Verdict
 
 
 @click.command(epilog=example("dampen verify my_problem.py --epsilon 1"))
@@ -22,7 +25,8 @@ def verify(ctx: click.Context, file: Path, epsilon: str, as_json: bool) -> None:
 
     Computes, for every database of the universe and all its neighbours, whether the sensitivity
     function is admissible, the scores have sensitivity 1, and the privacy loss is at most epsilon.
-    Exits with 1 if a check fails, and shows its counterexample. FILE is run: trust it.
+    Says what the universe was too weak to show, and what was not checked at all. Exits with 1 if a
+    check fails, and shows its counterexample. FILE is run: trust it.
     """
     from dampen.testing import verify as check
 
@@ -34,14 +38,12 @@ def verify(ctx: click.Context, file: Path, epsilon: str, as_json: bool) -> None:
     except Exception as error:
         raise ParameterError(f"The problem in {file} failed: {_describe(error)}") from None
     if as_json:
-        keys = ("claim", "holds", "scope", "counterexample", "value")
+        keys = ("claim", "outcome", "scope", "counterexample", "value", "remark")
         print_json([{key: getattr(verdict, key) for key in keys} for verdict in verdicts])
     else:
         for verdict in verdicts:
-            mark = click.style("holds", fg="green") if verdict else click.style("FAILS", fg="red")
-            rest = verdict.scope if verdict else verdict.counterexample
-            click.echo(f"{mark}  {cell(verdict.claim)}: {cell(rest)}")
-    if not all(verdicts):
+            _print_verdict(verdict)
+    if any(verdict.fails for verdict in verdicts):
         ctx.exit(1)
 
 
@@ -69,6 +71,17 @@ def example_command() -> None:
     click.echo(f"edges: {USUAL}")
     print_table(["node", "betweenness", "dampened", *[f"P[{name}]" for name in names]], rows)
     click.echo("This sensitivity is the same for all nodes, so SLD is the exponential mechanism.")
+
+
+def _print_verdict(verdict: "Verdict") -> None:
+    word, colour, rest = {
+        "holds": ("holds", "green", verdict.scope),
+        "fails": ("FAILS", "red", verdict.counterexample),
+        "not checked": ("not checked", "yellow", verdict.remark),
+    }[verdict.outcome]
+    click.echo(f"{click.style(word, fg=colour)}  {cell(verdict.claim)}: {cell(rest)}")
+    if verdict and verdict.remark:
+        click.echo(f"       {click.style('but', fg='yellow')} {cell(verdict.remark)}")
 
 
 def _run_file(file: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dampen.cli.releasing import check_edge_list
 from dampen.data.tables import open_table
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError
-from dampen.mechanisms import Mechanism, check_k, draw, named
+from dampen.mechanisms import Mechanism, check_k, named, prepare
 from dampen.progress import progress
 from dampen.sampling import InsecureEntropy
 from dampen.selection import FloatArray, Selection
@@ -160,8 +160,7 @@ def found_shares(
 ) -> Iterator[float]:
     """Of k released nodes, the share that is as good as the k-th best; one number per run."""
     threshold = np.partition(best, len(best) - k)[len(best) - k]
-    scores = method.mechanism.score.of(method.selection)
+    ready = prepare(method.selection, method.mechanism)
     for seed in range(runs):
-        entropy = InsecureEntropy(seed)
-        top = draw(method.selection, scores, epsilon, method.mechanism, k=k, entropy=entropy)
+        top = ready.draw(epsilon=epsilon, k=k, entropy=InsecureEntropy(seed))
         yield float(np.mean(best[top] >= threshold))

@@ -1,17 +1,20 @@
 """The most frequent category: the simplest problem, and a pattern for your own.
 
 Add/remove one row.  u(x, r) = the number of rows of category r: integers, Δ = 1, and one-sided,
-because adding a row never lowers a count.  One row changes one count, so the whole vector of counts
-has 1-norm sensitivity 1 and `joint` reads off any k for one ε.
+because adding a row never lowers a count.  One row changes one count: the selection is separable,
+so that no score pays a factor 2, and the whole vector of counts has 1-norm sensitivity 1, so that
+`joint` reads off any k for one ε.
 """
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
 from dampen import sensitivity
 from dampen.errors import DataError, ParameterError
+from dampen.scores import Global, Shifted
 from dampen.selection import IntArray, Neighbours, Selection
 
 
@@ -21,6 +24,7 @@ class MostFrequent:
 
     categories: Sequence[Hashable]
     neighbours = Neighbours.ADD_REMOVE_ROW
+    joint = MappingProxyType({Global(): 1.0, Shifted(): 1.0})
 
     def __post_init__(self) -> None:
         if len(self.categories) == 0:
@@ -35,7 +39,12 @@ class MostFrequent:
     def selection(self, values: Sequence[Hashable], /) -> Selection:
         """Counts per category; a value outside the categories is a `DataError`."""
         return Selection(
-            self._counts(values), sensitivity.constant(1), one_sided=True, joint=1.0, exact=True
+            self._counts(values),
+            sensitivity.constant(1),
+            one_sided=True,
+            separable=True,
+            joint=self.joint,
+            exact=True,
         )
 
     def _counts(self, values: Sequence[Hashable]) -> IntArray:

@@ -7,7 +7,7 @@ from typing import Any
 from dampen.epsilon import Epsilon
 from dampen.errors import warn_leak
 from dampen.frequency.problem import MostFrequent
-from dampen.mechanisms import Mechanism, check_k
+from dampen.mechanisms import Mechanism, check_joint, check_k, named
 from dampen.releases import Budget, Release, after_the_charge, pay
 from dampen.sampling import Entropy
 
@@ -36,7 +36,8 @@ def most_frequent(
     >>> dampen.most_frequent(votes, categories=["coffee", "tea", "water"], epsilon="1").answer
     'tea'
     """
-    chosen = mechanism or ("pf" if k is None or k == 1 else "joint")
+    chosen = named(mechanism or ("pf" if k is None or k == 1 else "joint"))
+    check_joint(chosen, MostFrequent.joint)
     public = None if categories is None else MostFrequent(list(categories))
     check_k(k, sys.maxsize if public is None else len(public.candidates))
     if public is None:

@@ -8,7 +8,7 @@ from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.influence.graphs import LARGEST_N, Graph, graph_of, load_graph, node_set
 from dampen.influence.problem import Delta, InfluentialNode, Metric
-from dampen.mechanisms import Mechanism, check_k, named
+from dampen.mechanisms import Mechanism, check_joint, check_k, named
 from dampen.releases import Budget, Release, after_the_charge, pay
 from dampen.sampling import Entropy
 
@@ -74,6 +74,8 @@ def top_k(
     known, load = _opened(graph, node_set(nodes, n))
     problem = problem_on(range(LARGEST_N) if known is None else known)
     check_k(k, len(problem.candidates))
+    if problem.joint is not None:
+        check_joint(chosen, problem.joint)
     if known is None:
         warn_leak("nodes", "Pass nodes= or n=, the public node set.")
     paid = pay(

@@ -5,8 +5,6 @@ it.  `sld-n` is SLD with D = n - 1, which needs no assumption at all.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -15,27 +13,13 @@ from dampen import datasets
 from dampen.datasets import Edges
 from dampen.influence.graphs import Graph, graph_of
 from dampen.influence.problem import InfluentialNode
-from dampen.mechanisms import EM, JOINT, LD, PF, SLD, SLD_PF, Mechanism, draw
+from dampen.mechanisms import EM, JOINT, LD, PF, SLD, SLD_PF, Prepared, prepare
 from dampen.paper import small
-from dampen.sampling import Entropy
-from dampen.scores import Scores
-from dampen.selection import FloatArray, Selection
+from dampen.selection import FloatArray
 
 GRAPHS = ("enron", "dblp", "github")
 JOINT_CAP = 10
 """The joint release of shifted scores uses the cap of degree 10 D."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ready:
-    """A method on one graph: scores are computed once, then drawn from many times."""
-
-    selection: Selection
-    scores: Scores
-    mechanism: Mechanism
-
-    def top(self, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
-        return draw(self.selection, self.scores, epsilon, self.mechanism, k=k, entropy=entropy)
 
 
 def load(name: str) -> Edges:
@@ -48,7 +32,7 @@ def largest_degree(edges: Edges) -> int:
     return int(np.bincount(ends, minlength=edges.n).max())
 
 
-def methods(edges: Edges) -> tuple[FloatArray, dict[str, Ready]]:
+def methods(edges: Edges) -> tuple[FloatArray, dict[str, Prepared]]:
     """EBC of every node, and every method ready to draw."""
     graph: Graph = graph_of((edges.src, edges.dst), range(edges.n))
     D = largest_degree(edges)
@@ -67,11 +51,11 @@ def methods(edges: Edges) -> tuple[FloatArray, dict[str, Ready]]:
         "degree": (degree, EM),
         "degree-joint": (degree, JOINT),
     }
-    return ebc.utility, {name: Ready(s, m.score.of(s), m) for name, (s, m) in pairs.items()}
+    return ebc.utility, {name: prepare(s, m) for name, (s, m) in pairs.items()}
 
 
 @lru_cache(maxsize=1)
-def prepared(name: str) -> tuple[FloatArray, dict[str, Ready]]:
+def prepared(name: str) -> tuple[FloatArray, dict[str, Prepared]]:
     """`methods` of a named graph, kept for the next cell."""
     return methods(load(name))
 

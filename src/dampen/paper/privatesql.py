@@ -98,7 +98,7 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
                     found.setdefault((method, k), []).append(share(best, true_top(ebc, k)))
             for method in COMPARED:
                 for k in KS:
-                    best = ready[method].top(k, epsilon, entropy)
+                    best = ready[method].draw(epsilon=epsilon, k=k, entropy=entropy)
                     found.setdefault((method, k), []).append(share(best, true_top(ebc, k)))
         rows += [
             (name, number, k, float(epsilon), method, runs, float(np.mean(each)))

@@ -39,7 +39,9 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     truth = true_top(ebc, k)
     rows: list[Row] = []
     for method, drawer in ready.items():
-        found = np.array([share(drawer.top(k, epsilon, entropy), truth) for _ in range(runs)])
+        found = np.array(
+            [share(drawer.draw(epsilon=epsilon, k=k, entropy=entropy), truth) for _ in range(runs)]
+        )
         error = float(found.std(ddof=1) / np.sqrt(runs))
         rows.append((name, k, float(epsilon), method, runs, float(found.mean()), error))
     return rows

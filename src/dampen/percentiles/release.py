@@ -133,7 +133,7 @@ def _several(
             select(q.selection(values), epsilon=share, mechanism=mechanism, entropy=paid.entropy)
             for q in problems
         ]
-    ascending = iter(sorted(cast("list[int]", picked)))
+    ascending = iter(sorted(picked))
     answer: list[Any] = [None] * len(problems)
     for i in sorted(range(len(problems)), key=lambda i: as_fraction(problems[i].p)):
         answer[i] = problems[i].candidates[next(ascending)]
