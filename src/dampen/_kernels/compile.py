@@ -14,7 +14,6 @@ from numba import njit, types
 from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 
-
 SMALL = 1 << 15
 """Elements of arrays that a kernel is through with before anyone can press a key."""
 
