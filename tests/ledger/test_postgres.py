@@ -281,3 +281,29 @@ def test_no_password_is_shown() -> None:
     with pytest.raises(ParameterError, match="Expected a ledger in a file") as wrong:
         _ = ledger.path
     assert "sesame" not in str(wrong.value)
+
+
+def test_the_command_line_on_a_server(
+    place: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from dampen.cli.main import main
+
+    def dampen(*arguments: str) -> str:
+        with pytest.raises(SystemExit) as ended:
+            main(list(arguments))
+        out, err = capfd.readouterr()
+        assert (ended.value.code or 0, err) == (0, "")
+        return out
+
+    secret = place.replace("dampen@", "dampen:sesame@")
+    shown = dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "add-remove-row",
+                   "--ledger", secret)  # fmt: skip
+    assert "postgresql://" in shown
+    table = tmp_path / "visits.csv"
+    table.write_text("diagnosis\n" + "flu\n" * 9)
+    monkeypatch.setenv("DAMPEN_LEDGER", secret)
+    shown += dampen("most-frequent", str(table), "--column", "diagnosis", "--categories",
+                    "flu,cold", "--epsilon", "0.5", "--budget", "b")  # fmt: skip
+    shown += dampen("budget", "verify") + dampen("budget", "show", "b")
+    assert "0.5 of 1 left" in shown
+    assert "sesame" not in shown

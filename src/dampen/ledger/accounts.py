@@ -39,7 +39,7 @@ from dampen.ledger.texts import bounded, budget_name, key_of, storable
 from dampen.releases import Cost
 from dampen.selection import Neighbours
 
-__all__ = ["Account", "Ledger", "default_path"]
+__all__ = ["Account", "Ledger", "default_place"]
 
 LONGEST_ANSWER = 16 * 2**20
 """Characters of the JSON of a release that is kept beside its charge."""
@@ -368,10 +368,10 @@ class Account:
         return self.ledger.history(self.name)
 
 
-def default_path() -> Path:
-    """`$DAMPEN_LEDGER`, else a file in the user's data directory."""
+def default_place() -> str:
+    """`$DAMPEN_LEDGER`, a path or an address; else a file in the user's data directory."""
     if named := os.environ.get("DAMPEN_LEDGER"):
-        return Path(named)
+        return named
     from platformdirs import user_data_path
 
-    return user_data_path("dampen", appauthor=False) / "ledger.sqlite3"
+    return str(user_data_path("dampen", appauthor=False) / "ledger.sqlite3")
