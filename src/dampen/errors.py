@@ -10,6 +10,17 @@ import warnings
 from collections.abc import Iterable
 from typing import NoReturn
 
+__all__ = [
+    "BudgetError",
+    "DampenError",
+    "DataError",
+    "ParameterError",
+    "PrivacyLeakWarning",
+    "did_you_mean",
+    "raise_alone",
+    "warn_leak",
+]
+
 
 class DampenError(Exception):
     """Every error that dampen raises on purpose."""

@@ -193,7 +193,7 @@ def test_sums_need_no_factor_of_two(lower, smallest):
         )
     )
     universe = testing.Universe.add_remove_row(ROWS, 4)
-    loss = testing.privacy_loss(problem, universe, "1", "pf")
+    loss = testing.privacy_loss(problem, universe, epsilon="1", mechanism="pf")
     assert loss, loss
     assert loss.value == pytest.approx(1)
     assert testing.check_joint_sensitivity(problem, universe)
@@ -217,5 +217,5 @@ def test_sums_of_replaced_values():
     universe = testing.Universe.of(
         fixed, lambda x, y: sum(a != b for a, b in zip(x, y, strict=True)) == 1
     )
-    loss = testing.privacy_loss(problem, universe, "1", "pf")
+    loss = testing.privacy_loss(problem, universe, epsilon="1", mechanism="pf")
     assert loss and loss.value == pytest.approx(1)

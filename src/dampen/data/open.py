@@ -61,6 +61,10 @@ def open_columns(
         ParameterError: if a column does not exist, or `data` is none of the known kinds.
     """
     first, *others = roles
+    if roles[first] is not None and not isinstance(roles[first], str):
+        raise ParameterError(
+            f"Expected {first} to be the name of a column, got a {type(roles[first]).__name__}."
+        )
     if roles[first] is None:
         return _open_bare_columns(data, first, {role: roles[role] for role in others})
     opened, names = open_table(data, header=header), dict[str, str]()

@@ -93,7 +93,7 @@ class BySum:
         low, step = int(grid.lower * unit), int(grid.step * unit)
         low, step = low // gcd(low, step), step // gcd(low, step)
         high = low + grid.top * step
-        change = max(abs(low), abs(high)) if neighbours is Neighbours.ADD_REMOVE_ROW else high - low
+        change = max(abs(low), abs(high)) if neighbours == Neighbours.ADD_REMOVE_ROW else high - low
         everyone = np.arange(len(x.sizes))
         pairs = zip(x.sizes.tolist(), x.lowest(everyone, x.sizes).tolist(), strict=True)
         sums = [low * n + step * cells for n, cells in pairs]
@@ -110,6 +110,11 @@ class BySum:
         return sorted(self.ranking(k, epsilon, entropy))
 
     def ranking(self, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
-        mechanism = "pf" if k == 1 else "joint"
+        mechanism = sum_mechanism(k)
         chosen = select(self.sums, epsilon=epsilon, mechanism=mechanism, k=k, entropy=entropy)
         return chosen if isinstance(chosen, list) else [chosen]
+
+
+def sum_mechanism(k: int) -> str:
+    """One draw at its best, several from one noisy vector."""
+    return "pf" if k == 1 else "joint"

@@ -55,12 +55,16 @@ class Grid:
         """The cell nearest to each value; values beyond an end belong to that end.
 
         Which cell a row gets depends on its own value alone, so that neighbours stay neighbours
-        whatever the rounding of this division does.  The values are not NaN.
+        whatever the rounding of this division does.  That of NaN is not defined.
         """
         lower, upper = float(self.lower), float(self.lower + self.top * self.step)
-        place = (np.clip(values, lower, upper) - lower) / float(self.step)
-        np.floor(place + 0.5, out=place)
-        return np.clip(place, 0, self.top).astype(np.int64)
+        place = np.clip(values, lower, upper)
+        place -= lower
+        place /= float(self.step)
+        place += 0.5
+        with np.errstate(invalid="ignore"):
+            cell = place.astype(np.int64)
+        return np.minimum(cell, self.top, out=cell)
 
     def value(self, cells: Fraction) -> Fraction:
         """The value at a place of the grid, counted in cells."""

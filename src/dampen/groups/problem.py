@@ -32,16 +32,19 @@ The sum needs no reach: see `dampen.groups.contests`.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from dampen.data.memory import numbers_in
+from dampen.data.columns import as_numbers
+from dampen.data.grouping import Grouping
+from dampen.data.memory import MemoryTable
+from dampen.data.opened import Batch, Opened
 from dampen.epsilon import Epsilon, exact
-from dampen.errors import DataError, ParameterError
+from dampen.errors import DataError, ParameterError, did_you_mean
 from dampen.groups.contests import ByReach, BySum, Contest
 from dampen.groups.grid import Grid
 from dampen.groups.histograms import Histograms
@@ -49,7 +52,6 @@ from dampen.groups.measures import Percent, Sum, measure
 from dampen.groups.reach import Reach, Replacements, Rows, Steps
 from dampen.selection import FloatArray, IntArray, Neighbours
 
-LARGEST_TABLE = 50_000_000
 LARGEST_FLOOR = 10**9
 SMALLEST_EPSILON = Fraction(1, 10**9)
 STEPS: dict[Neighbours, Steps] = {
@@ -90,13 +92,7 @@ class BestGroup:
     neighbours: Neighbours = Neighbours.ADD_REMOVE_ROW
 
     def __post_init__(self) -> None:
-        _check_groups(self.groups)
-        cells = self.grid.top + 1
-        if cells * len(self.groups) > LARGEST_TABLE:
-            raise ParameterError(
-                f"Expected at most {LARGEST_TABLE:,} counts, groups times points of the grid, got "
-                f"{len(self.groups)} times {cells:,}. Take a larger step."
-            )
+        Grouping(self.groups).check_size(self.grid.top + 1)
         chosen = measure(self.statistic, self.p)
         _check_min_rows(self.min_rows)
         if isinstance(chosen, Sum) and self.min_rows > 1:
@@ -105,10 +101,19 @@ class BestGroup:
                 "then bring in a whole group."
             )
         _exact_caution(self.caution)
-        if self.neighbours not in STEPS:
-            raise ParameterError(
-                f"Expected neighbours to be one of {', '.join(STEPS)}, got {self.neighbours!r}."
-            )
+        relation(self.neighbours)
+
+    @property
+    def by_sum(self) -> bool:
+        """Whether groups are compared by their sums, which needs no reach."""
+        return isinstance(measure(self.statistic, self.p), Sum)
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """What a release shows of its parameters; of the groups, how many there are."""
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        name = "median" if self.p is None else "quantile"
+        return given | {"groups": len(self.groups), "statistic": self.statistic or name}
 
     @property
     def candidates(self) -> Sequence[Hashable]:
@@ -119,27 +124,30 @@ class BestGroup:
         return Grid.between(self.lower, self.upper, self.step)
 
     def counts(self, values: Any, by: Any) -> IntArray:
+        """Rows by group and cell of the grid, from two columns in memory; see `opened_counts`."""
+        return self.opened_counts(MemoryTable({"values": values, "by": by}), "values", "by")
+
+    def opened_counts(self, rows: Opened, values: str, by: str) -> IntArray:
         """Rows by group and cell of the grid: all that is ever asked of the data.
 
         Raises:
-            DataError: if a row of one of the groups has no number for a value, or the columns
-                differ in length.
+            DataError: if a row of one of the groups has no number for a value.
         """
-        position = {group: i for i, group in enumerate(self.groups)}
-        group = np.fromiter((position.get(name, -1) for name in by), dtype=np.int64)
-        numbers = numbers_in(values)
-        if numbers.shape != group.shape:
-            raise DataError("Expected as many values as groups, in one dimension.")
-        listed = group >= 0
-        numbers, group = numbers[listed], group[listed]
-        if np.isnan(numbers).any():
+        grid = self.grid
+
+        def cell_of(batch: Batch) -> IntArray:
+            numbers = as_numbers(batch[values])
+            cell = grid.cells(numbers)
+            cell[np.isnan(numbers)] = -1
+            return cell
+
+        counts = Grouping(self.groups).counts(rows, by, {values: "numbers"}, cell_of, grid.top + 1)
+        if counts[:, -1].any():
             raise DataError(
                 "Expected numbers only; some are missing (NaN or null). Fill or drop them first, "
                 "by a rule that looks at each record alone."
             )
-        size = (len(self.groups), self.grid.top + 1)
-        flat = np.bincount(group * size[1] + self.grid.cells(numbers), minlength=size[0] * size[1])
-        return flat.reshape(size)
+        return counts[:, :-1]
 
     def probabilities(self, values: Any, by: Any, *, epsilon: Epsilon) -> FloatArray:
         """The probability of every group to be the answer, to about 1e-12; not private.
@@ -169,15 +177,19 @@ class BestGroup:
         return value
 
 
-def _check_groups(groups: Sequence[Hashable]) -> None:
-    if isinstance(groups, str) or len(groups) == 0:
-        raise ParameterError("Expected groups, the public list of candidates, got none.")
-    try:
-        different = len(set(groups))
-    except TypeError:
-        raise ParameterError("Expected groups such as text or whole numbers.") from None
-    if different < len(groups):
-        raise ParameterError("Expected different groups; some occur twice.")
+def relation(name: Neighbours | str) -> Neighbours:
+    """The neighbour relation of that name, among those that groups know.
+
+    Raises:
+        ParameterError: if there is none.
+    """
+    known = {str(neighbours): neighbours for neighbours in STEPS}
+    if str(name) in known:
+        return known[str(name)]
+    raise ParameterError(
+        f"Expected neighbours to be one of {', '.join(known)}, got {name!r}."
+        f"{did_you_mean(str(name), known)}"
+    )
 
 
 def _check_min_rows(min_rows: int) -> None:

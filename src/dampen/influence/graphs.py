@@ -10,7 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,8 +28,6 @@ MOST_CHUNKS = 512
 LARGEST_N = 1 << 30
 BYTES_PER_NODE = 64
 """What a node takes in the arrays of a release, at least."""
-
-Rows: TypeAlias = tuple[IntArray, NDArray[np.int32]]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

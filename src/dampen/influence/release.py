@@ -18,7 +18,7 @@ from dampen.influence.graphs import (
 from dampen.influence.problem import Delta, InfluentialNode, Metric
 from dampen.mechanisms import Mechanism, check_k, named
 from dampen.releases import Budget, Release, pay, selection_cost
-from dampen.sampling import Entropy, Noise
+from dampen.sampling import Entropy
 
 JOINT_STRETCH = 10
 """The joint release caps at q(10 D): the scores of the largest nodes are then not squeezed."""
@@ -28,7 +28,8 @@ def top_k(
     graph: Any,
     *,
     k: int | None = None,
-    epsilon: Epsilon,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
     nodes: Sequence[Hashable] | str | None = None,
     n: int | None = None,
     source: str | None = None,
@@ -56,7 +57,8 @@ def top_k(
             blanks, JSON lines, Parquet, Feather, npz; gzip or bz2; `-` is standard input).
             Direction, loops, repeated edges and the attributes of edges do not matter.
         k: how many nodes; None for one node that is not in a list.
-        epsilon: the privacy parameter.
+        epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         nodes: the public node set, or "graph", which says that the nodes of a networkx or igraph
             graph are public (one that was made from an edge list has only nodes with edges: that
             is data).  The shape of a sparse matrix and the n of an npz file count as public.  In
@@ -79,7 +81,7 @@ def top_k(
     if mechanism is not None:
         ranked_by = metric
     chosen = named(default if mechanism is None else mechanism)
-    joint = chosen.noise is Noise.LAPLACE and metric == "betweenness"
+    joint = chosen.noise.joint and metric == "betweenness"
 
     def problem_on(nodes: Sequence[Hashable]) -> InfluentialNode:
         made = InfluentialNode(nodes=nodes, max_degree=max_degree, metric=ranked_by, delta=delta)
@@ -93,7 +95,9 @@ def top_k(
         problem.neighbours,
         query="top-k",
         epsilon=epsilon,
+        rho=rho,
         mechanism=chosen,
+        k=k or 1,
         leaks=("nodes",) if known is None else (),
     )
     if known is None:

@@ -1,18 +1,27 @@
 """What is the value of the p-th percentile?  Selection on a public grid, by rank.
 
-Replace one record.  Candidates are the points g of a public grid; with L(g) = #{x < g},
-R(g) = #{x <= g} and k = ceil(p (n+1) / 100) clamped to 1..n, g would be the k-th smallest value for
-every k in [L+1, R], and
+Candidates are the points g of a public grid; L(g) = #{x < g}, R(g) = #{x <= g}.
+
+**Replace one record** (`PercentileValue`; n is public).  With k = ceil(p (n+1) / 100) clamped to
+1..n, g would be the k-th smallest value for every k in [L+1, R], and
 
     u(x, g) = -max(0, L(g) + 1 - k, k - R(g)):
 
 minus the distance of k from that range; between two values, where the range is empty, from its two
-ends.  0 means that g is the percentile.
+ends.  0 means that g is the percentile.  Sensitivity 1: replacing one record moves L(g) by -1, 0 or
+1, and R(g) too; each of the three terms moves by at most 1, hence so does their maximum.
 
-**Sensitivity 1.**  Replacing one record moves L(g) by -1, 0 or 1, and R(g) too; each of the three
-terms moves by at most 1, hence so does their maximum.  u is an integer: no rounding.  It is not
-one-sided: a replaced record raises u on one side of the percentile and lowers it on the other.
+**Add or remove one record** (`PercentileValueOfRows`; n is private, and may be 0).  With the target
+q n, q = p / 100, in place of k,
 
+    u(x, g) = -max(0, L(g) - q n, q n - R(g)),
+
+which is 0 where a share of at most q lies below g and a share of at least q at or below it.  A
+record more moves L - q n by 1 - q if it is below g and by -q if not, and q n - R by q if it is
+above g and by -(1 - q) if not.  So the sensitivity is max(q, 1 - q): less than 1, and half of it
+for the median.  In whole numbers: q = P/Q in lowest terms, Q u has the sensitivity max(P, Q - P).
+
+Neither is one-sided: a record raises u on one side of the percentile and lowers it on the other.
 The sensitivity is the same for every candidate and database, so LD and SLD are the exponential
 mechanism here, and permute-and-flip, never worse, is the mechanism to use.  The error is counted in
 records, whatever the range of the values is: that is what label selection, by distance, cannot do.
@@ -30,15 +39,62 @@ from dampen import sensitivity
 from dampen.data.columns import clipped, finite_range
 from dampen.data.memory import numbers_in
 from dampen.errors import DataError, ParameterError
-from dampen.percentiles.labels import Percent, rank
+from dampen.percentiles.labels import Percent, as_fraction, rank
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 
 LARGEST_GRID = 10_000_000
+FINEST = 10**6
+"""p has at most four decimals, so that ranks times its denominator are exact floats."""
+
+
+@dataclass(frozen=True)
+class ValueGrid:
+    """The public points lower, lower + step, ..., upper; `upper` even if no multiple of a step.
+
+    Raises:
+        ParameterError: unless lower < upper, step > 0, and the points are not too many.
+    """
+
+    lower: float
+    upper: float
+    step: float
+
+    def __post_init__(self) -> None:
+        finite_range(self.lower, self.upper)
+        _check_step(self.step, self.lower, self.upper)
+
+    @cached_property
+    def points(self) -> FloatArray | IntArray:
+        """Ascending; whole numbers if lower, upper and step are.
+
+        Each is the float nearest to the decimal: 0.3, not 3 * 0.1.
+        """
+        low, high, step = (Fraction(str(a)) for a in (self.lower, self.upper, self.step))
+        points = (high - low) // step + 1
+        unit = np.lcm.reduce([a.denominator for a in (low, high, step)], dtype=object)
+        first, last, stride = (int(a * unit) for a in (low, high, step))
+        if max(abs(first), abs(last), unit) > 2**53:
+            grid = np.minimum(float(low) + np.arange(points) * float(step), float(high))
+        elif unit == 1:
+            grid = first + np.arange(points) * stride
+        else:
+            grid = (first + np.arange(points) * stride) / unit
+        return grid if grid[-1] == float(high) else np.append(grid, grid.dtype.type(high))
+
+    @property
+    def candidates(self) -> Sequence[float]:
+        """The points; indexing gives Python numbers."""
+        return cast("Sequence[float]", memoryview(cast("Any", self.points)))
+
+    def ranks(self, values: FloatArray) -> tuple[IntArray, IntArray]:
+        """L and R of every point."""
+        x = np.sort(clipped(values, *finite_range(self.lower, self.upper)))
+        return np.searchsorted(x, self.points, "left"), np.searchsorted(x, self.points, "right")
 
 
 @dataclass(frozen=True, kw_only=True)
 class PercentileValue:
-    """Which point of the grid lower, lower + step, ..., upper is the p-th percentile?
+    """Which point of the grid lower, lower + step, ..., upper is the p-th percentile of n values?
 
     Attributes:
         n: how many values there are; public.
@@ -57,42 +113,79 @@ class PercentileValue:
 
     def __post_init__(self) -> None:
         rank(self.p, self.n)
-        finite_range(self.lower, self.upper)
-        _check_step(self.step, self.lower, self.upper)
+        self.public_grid  # noqa: B018 (checks it)
+
+    @cached_property
+    def public_grid(self) -> ValueGrid:
+        return ValueGrid(self.lower, self.upper, self.step)
+
+    @property
+    def grid(self) -> FloatArray | IntArray:
+        return self.public_grid.points
 
     @property
     def candidates(self) -> Sequence[float]:
-        """The grid; indexing gives Python numbers."""
-        return cast("Sequence[float]", memoryview(cast("Any", self.grid)))
-
-    @cached_property
-    def grid(self) -> FloatArray | IntArray:
-        """The points, ascending; whole numbers if lower, upper and step are.
-
-        Each is the float nearest to the decimal: 0.3, not 3 * 0.1.
-        """
-        low, high, step = (Fraction(str(a)) for a in (self.lower, self.upper, self.step))
-        points = (high - low) // step + 1
-        unit = np.lcm.reduce([a.denominator for a in (low, high, step)], dtype=object)
-        first, last, stride = (int(a * unit) for a in (low, high, step))
-        if max(abs(first), abs(last), unit) > 2**53:
-            grid = np.minimum(float(low) + np.arange(points) * float(step), float(high))
-        elif unit == 1:
-            grid = first + np.arange(points) * stride
-        else:
-            grid = (first + np.arange(points) * stride) / unit
-        return grid if grid[-1] == float(high) else np.append(grid, grid.dtype.type(high))
+        return self.public_grid.candidates
 
     def selection(self, values: Any, /) -> Selection:
         """Rank utilities of the grid's points: O((n + points) log n) time, O(n + points) memory."""
-        lower, upper = finite_range(self.lower, self.upper)
-        x, k = np.sort(clipped(numbers_in(values), lower, upper)), rank(self.p, self.n)
-        if x.shape != (self.n,):
+        numbers = numbers_in(values)
+        if numbers.shape != (self.n,):
             raise DataError("Expected as many values as n, the public size.")
-        less = np.searchsorted(x, self.grid, side="left")
-        at_most = np.searchsorted(x, self.grid, side="right")
+        return self.selection_of_ranks(*self.public_grid.ranks(numbers))
+
+    def selection_of_ranks(self, less: IntArray, at_most: IntArray) -> Selection:
+        """From L and R of every point."""
+        k = rank(self.p, self.n)
         u = -np.maximum(np.maximum(less + 1 - k, k - at_most), 0)
         return Selection(u, sensitivity.constant(1), exact=True, utility_range=float(self.n))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PercentileValueOfRows:
+    """The same question where the number of values is private: add or remove one of them.
+
+    Attributes:
+        p: which percentile, 0 to 100, with at most four decimals.
+        upper: public upper end of the grid; larger values are clipped to it.
+        step: distance of the grid's points; `upper` is a point even if no multiple of it.
+        lower: public lower end of the grid.
+    """
+
+    p: Percent
+    upper: float
+    step: float
+    lower: float = 0.0
+    neighbours = Neighbours.ADD_REMOVE_ROW
+
+    def __post_init__(self) -> None:
+        self.public_grid  # noqa: B018 (checks it)
+        if (as_fraction(self.p) / 100).denominator > FINEST:
+            raise ParameterError(f"Expected p with at most four decimals, got p={self.p}.")
+
+    @cached_property
+    def public_grid(self) -> ValueGrid:
+        return ValueGrid(self.lower, self.upper, self.step)
+
+    @property
+    def grid(self) -> FloatArray | IntArray:
+        return self.public_grid.points
+
+    @property
+    def candidates(self) -> Sequence[float]:
+        return self.public_grid.candidates
+
+    def selection(self, values: Any, /) -> Selection:
+        """Rank utilities of the grid's points, times the denominator of p / 100."""
+        numbers = numbers_in(values)
+        return self.selection_of_ranks(*self.public_grid.ranks(numbers), len(numbers))
+
+    def selection_of_ranks(self, less: IntArray, at_most: IntArray, n: int) -> Selection:
+        """From L and R of every point, and the private number of values."""
+        q = as_fraction(self.p) / 100
+        P, Q = q.numerator, q.denominator
+        u = -np.maximum(np.maximum(Q * less - P * n, P * n - Q * at_most), 0)
+        return Selection(u, sensitivity.constant(max(P, Q - P)), exact=True)
 
 
 def _check_step(step: float, lower: float, upper: float) -> None:

@@ -1,6 +1,24 @@
 """The problems of all applications under one name: public parameters in, a selection out.
 
 Each application keeps its mathematics beside its release function (`dampen.frequency`,
-`dampen.percentiles`, `dampen.influence`, `dampen.trees`); this package gathers the problem classes
-for those who compare mechanisms, prove privacy or write a problem of their own.
+`dampen.groups`, `dampen.influence`, `dampen.percentiles`, `dampen.trees`); this package gathers the
+problem classes for those who compare mechanisms, prove privacy or write a problem of their own.
 """
+
+from dampen.problems.frequency import MostFrequent
+from dampen.problems.groups import BestGroup
+from dampen.problems.influence import Betweenness, Degree, InfluentialNode, Metric
+from dampen.problems.percentile import PercentileLabel, PercentileValue
+from dampen.problems.splits import BestSplit
+
+__all__ = [
+    "BestGroup",
+    "BestSplit",
+    "Betweenness",
+    "Degree",
+    "InfluentialNode",
+    "Metric",
+    "MostFrequent",
+    "PercentileLabel",
+    "PercentileValue",
+]

@@ -76,8 +76,9 @@ class Bins:
 
     def encode(self, column: Chunk, /) -> IntArray:
         """The bin of every number, -1 for one that is missing and may not be."""
-        flags = isinstance(column, np.ndarray) and column.dtype.kind == "b"
-        numbers = column.astype(np.float64) if flags else as_numbers(column)  # type: ignore[union-attr]
+        # An array that holds text besides may hold its numbers as text; so may flags be meant.
+        parsed = isinstance(column, np.ndarray) and column.dtype.kind in "bOU"
+        numbers = np.asarray(column).astype(np.float64) if parsed else as_numbers(column)
         codes = np.searchsorted(np.asarray(self.edges[1:-1]), numbers, side="right")
         return np.where(np.isnan(numbers), -1 if self.missing is None else len(self) - 1, codes)
 

@@ -27,7 +27,7 @@ DEEPEST = 16
 
 
 @dataclass(frozen=True)
-class Charge:
+class Spending:
     """One line of the budget: what a level spends on one kind of query."""
 
     level: int
@@ -70,22 +70,15 @@ class Plan:
             return self.query_epsilon(level)
         return self.epsilon * sum(self.shares[level:], Fraction(0))
 
-    def charges(self) -> list[Charge]:
+    def charges(self) -> list[Spending]:
         """All lines of the budget; they add up to ε exactly."""
-        lines: list[Charge] = []
+        lines: list[Spending] = []
         for level in range(self.depth + 1):
             if self.stopping:
-                lines.append(Charge(level, "count", self.count_epsilon(level)))
+                lines.append(Spending(level, "count", self.count_epsilon(level)))
             purpose: Literal["split", "leaf"] = "split" if level < self.depth else "leaf"
-            lines.append(Charge(level, purpose, self.query_epsilon(level)))
+            lines.append(Spending(level, purpose, self.query_epsilon(level)))
         return lines
-
-
-def checked_epsilon(epsilon: Epsilon | None) -> Fraction:
-    """ε as an exact number; it has no default."""
-    if epsilon is None:
-        raise ParameterError("Expected epsilon=, the privacy parameter of the fit, such as '1'.")
-    return exact(epsilon)
 
 
 def checked_mechanism(mechanism: str | Mechanism) -> Mechanism | Literal["sulq"]:

@@ -1,0 +1,74 @@
+"""The files of the documentation's examples: small, made up, the same every time."""
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+
+from dampen.sampling import InsecureEntropy
+from dampen.selection import FloatArray
+
+SCHEMA = """rows = 500
+
+[columns.age]
+bins = [17, 90, 8]
+
+[columns.workclass]
+values = ["Private", "Government", "?"]
+
+[target]
+classes = ["<=50K", ">50K"]
+"""
+
+PROBLEM = """from dampen.frequency.problem import MostFrequent
+from dampen.testing import Universe
+
+problem = MostFrequent(["a", "b"])
+universe = Universe.add_remove_row(["a", "b"], max_rows=3)
+"""
+
+
+def write_files(directory: Path) -> list[str]:
+    """Writes the files and returns their names."""
+    entropy = InsecureEntropy(0)
+    texts = {
+        "salaries.csv": _salaries(entropy),
+        "visits.csv": "diagnosis,day\n" + "flu,1\n" * 90 + "cold,2\n" * 20,
+        "census.csv": _census(entropy),
+        "census.toml": SCHEMA,
+        "new.csv": "age,workclass\n25,Private\n80,Government\n60,?\n",
+        "my_problem.py": PROBLEM,
+    }
+    for name, text in texts.items():
+        (directory / name).write_text(text, encoding="utf-8")
+    edges = _edges(entropy).encode()
+    (directory / "follows.csv.gz").write_bytes(gzip.compress(edges, mtime=0))
+    return [*texts, "follows.csv.gz"]
+
+
+def _uniform(entropy: InsecureEntropy, *shape: int) -> FloatArray:
+    words = np.frombuffer(entropy.read(4 * int(np.prod(shape))), dtype=np.uint32)
+    return words.reshape(shape).astype(np.float64) * 2.0**-32
+
+
+def _salaries(entropy: InsecureEntropy) -> str:
+    # The sum of twelve uniform numbers is nearly normal, so salaries are nearly lognormal.
+    salaries = np.exp(10.8 + 0.5 * (_uniform(entropy, 300, 12).sum(axis=1) - 6))
+    rows = (f"E{i},{salary:.0f}\n" for i, salary in enumerate(salaries))
+    return "employee,salary\n" + "".join(rows)
+
+
+def _edges(entropy: InsecureEntropy) -> str:
+    """Forty people; number 0 knows everybody."""
+    ends = (_uniform(entropy, 200, 2) * 40).astype(int).tolist() + [[0, i] for i in range(1, 40)]
+    return "source,target\n" + "".join(f"{a},{b}\n" for a, b in ends if a != b)
+
+
+def _census(entropy: InsecureEntropy) -> str:
+    ages = (17 + _uniform(entropy, 400) * 73).astype(int)
+    work = (_uniform(entropy, 400) * 3).astype(int)
+    rows = (
+        f"{age},{('Private', 'Government', '?')[w]},{'>50K' if age > 50 else '<=50K'}\n"
+        for age, w in zip(ages, work, strict=True)
+    )
+    return "age,workclass,income\n" + "".join(rows)

@@ -1,0 +1,325 @@
+"""Every command on files: answers, and one clear line for every kind of bad input."""
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from dampen.ledger import Ledger
+
+TOP_K = ("top-k", "follows.csv.gz", "-k", "3", "--epsilon", "1", "--n", "40")
+PERCENTILE = ("percentile", "salaries.csv", "--column", "salary", "-p", "95", "--upper", "500000",
+              "--epsilon", "2")  # fmt: skip
+FREQUENT = ("most-frequent", "visits.csv", "--column", "diagnosis", "--categories", "flu,cold",
+            "--epsilon", "1")  # fmt: skip
+TREE = ("tree", "census.csv", "--target", "income", "--schema", "census.toml", "--epsilon", "1")
+COMPARE = ("compare", "follows.csv.gz", "-k", "2", "--epsilon", "1", "--runs", "2", "--public")
+COMPARE_TABLE = ("compare", "salaries.csv", "--column", "salary", "--upper", "9e5", "--epsilon",
+                 "1,2", "--public")  # fmt: skip
+SCHEMA = ("schema", "init", "census.csv", "--public")
+RELEASES = {
+    "top-k": (TOP_K, "add-remove-edge"),
+    "percentile": (PERCENTILE, "replace-one"),
+    "most-frequent": (FREQUENT, "add-remove-row"),
+    "tree": (TREE, "add-remove-row"),
+}
+RECORDED = {
+    "top-k": "top-k k=3 by betweenness",
+    "percentile": "percentile-label p=95 of salary",
+    "most-frequent": "most-frequent k=1 of diagnosis",
+    "tree": "tree for income",
+}
+EVERY = [TOP_K, PERCENTILE, FREQUENT, TREE, COMPARE, COMPARE_TABLE, SCHEMA]
+
+
+def replaced(command: tuple[str, ...], option: str, value: str) -> list[str]:
+    """The command with another value of an option."""
+    place = command.index(option) + 1
+    return [*command[:place], value, *command[place + 1 :]]
+
+
+def file_of(command: tuple[str, ...]) -> int:
+    return 2 if command[0] == "schema" else 1
+
+
+def refused(outcome, message: str, code: int = 2) -> None:
+    assert (outcome.code, outcome.out) == (code, "")
+    assert message in outcome.err
+    assert outcome.err.count("\n") == 1, outcome.err
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_release_is_charged_and_shown(dampen, place: Path, name: str) -> None:
+    command, relation = RELEASES[name]
+    dampen("budget", "create", "b", "--epsilon", "5", "--neighbours", relation)
+    done = dampen(*command, "--budget", "b")
+    assert (done.code, done.err) == (0, "")
+    assert "of 5 left" in done.out
+    (charge,) = Ledger(place / "ledger.sqlite3").history("b")
+    assert (charge.neighbours, charge.dataset) == (relation, command[1])
+    assert charge.query == RECORDED[name]
+
+
+@pytest.mark.parametrize("command", [TOP_K, PERCENTILE, FREQUENT, TREE], ids=lambda c: c[0])
+def test_releases_as_json(dampen, command: tuple[str, ...]) -> None:
+    done = dampen(*command, "--json")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.count("\n") == 1
+    json.loads(done.out)
+
+
+@pytest.mark.parametrize("command", EVERY, ids=lambda c: " ".join(c[:2]))
+@pytest.mark.parametrize("kind", ["missing", "empty", "binary", "directory"])
+def test_bad_files(dampen, place: Path, command: tuple[str, ...], kind: str) -> None:
+    broken = list(command)
+    broken[file_of(command)] = "broken"
+    if kind == "directory":
+        (place / "broken").mkdir()
+    elif kind != "missing":
+        content = {"empty": b"", "binary": bytes(range(256)) * 300}[kind]
+        (place / "broken").write_bytes(content)
+    if command[0] in RELEASES:
+        dampen("budget", "create", "b", "--epsilon", "9", "--neighbours", RELEASES[command[0]][1])
+        broken += ["--budget", "b"]
+    refused(dampen(*broken), "broken")
+    if command[0] in RELEASES:
+        assert Ledger(place / "ledger.sqlite3").spent("b") == 0
+
+
+@pytest.mark.parametrize("content", [None, b"", bytes(range(256)) * 300])
+def test_bad_files_besides_the_data(dampen, place: Path, content: bytes | None) -> None:
+    dampen(*TREE, "-o", "tree.json")
+    if content is not None:
+        (place / "broken").write_bytes(content)
+    refused(dampen("predict", "tree.json", "broken"), "broken")
+    refused(dampen("predict", "broken", "new.csv"), "broken")
+    refused(dampen(*replaced(TREE, "--schema", "broken")), "broken")
+    refused(dampen("verify", "broken"), "broken")
+    if content != b"":  # an empty list of nodes or categories is refused for its own reason
+        refused(dampen(*TOP_K[:-2], "--nodes", "broken"), "broken")
+        refused(dampen(*FREQUENT[:4], "--categories-file", "broken", "--epsilon", "1"), "broken")
+
+
+@pytest.mark.parametrize("name", RELEASES)
+@pytest.mark.parametrize("epsilon", ["abc", "0", "-1", "nan", "inf"])
+def test_bad_epsilon(dampen, name: str, epsilon: str) -> None:
+    refused(dampen(*replaced(RELEASES[name][0], "--epsilon", epsilon)), "epsilon")
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_unknown_mechanism_and_budget(dampen, place: Path, name: str) -> None:
+    command, relation = RELEASES[name]
+    dampen("budget", "create", "other", "--epsilon", "9", "--neighbours", relation)
+    refused(dampen(*command, "--mechanism", "sdl", "--budget", "other"), "Did you mean")
+    refused(dampen(*command, "--budget", "b"), "no budget 'b'")
+    assert Ledger(place / "ledger.sqlite3").spent("other") == 0
+
+
+WRONG_WORDS = [
+    ([*replaced(PERCENTILE, "--column", "salry"), "--header"], "Did you mean 'salary'"),
+    (replaced(PERCENTILE, "--column", "salry"), "Say that its first line is a header (--header)"),
+    ([*PERCENTILE, "--label", "name"], "Expected a column 'name'"),
+    (replaced(PERCENTILE, "-p", "101"), "from 0 to 100"),
+    (
+        replaced(PERCENTILE, "-p", "50,90"),
+        "Expected one -p and no --step for a label. Pass --release value",
+    ),
+    ([*PERCENTILE, "--mechanism", "joint"], "'joint'"),
+    ([*PERCENTILE, "--release", "value"], "Expected --step"),
+    (replaced(PERCENTILE, "-p", "x"), "from 0 to 100"),
+    (replaced(PERCENTILE, "--upper", "x"), "not a valid float"),
+    (replaced(PERCENTILE, "--upper", "-5"), "--lower < --upper"),
+    (replaced(PERCENTILE, "--upper", "inf"), "finite"),
+    ([*PERCENTILE, "--label", "employee", "--release", "value", "--step", "1"], "no --label"),
+    ([*replaced(FREQUENT, "--column", "diagnose"), "--header"], "Did you mean 'diagnosis'"),
+    (replaced(FREQUENT, "--categories", "flu,flu"), "some occur twice"),
+    ([*FREQUENT, "--categories-file", "x"], "either --categories or"),
+    ([*FREQUENT, "-k", "3"], "-k <= 2, the number of candidates, got -k 3"),
+    (replaced(TOP_K, "-k", "0"), "-k to be an integer >= 1"),
+    (replaced(TOP_K, "-k", "41"), "-k <= 40"),
+    (replaced(TOP_K, "--n", "-1"), "at least one node"),
+    ([*TOP_K, "--metric", "pagerank"], "'betweenness' or 'degree'"),
+    ([*TOP_K, "--source", "source"], "both --source and --target"),
+    ([*TOP_K, "--source", "sorce", "--target", "target"], "Expected a column 'sorce'"),
+    ([*TOP_K, "--nodes", "none.txt"], "none.txt"),
+    ([*replaced(TREE, "--target", "incme"), "--header"], "Did you mean 'income'"),
+    (replaced(TREE, "--target", "age"), "it is the target"),
+    (replaced(TREE, "--schema", "none.toml"), "Cannot read none.toml"),
+    (replaced(TREE, "--schema", "census.csv"), "not valid TOML"),
+    ([*TREE, "--depth", "-1"], "Expected --depth"),
+    ([*TREE, "-o", "nowhere/tree.json"], "Cannot write"),
+    (["predict", "none.json", "new.csv"], "Cannot read none.json"),
+    (["predict", "census.csv", "new.csv"], "Expected a tree"),
+    (COMPARE[:-1], "Expected --public"),
+    (replaced(COMPARE, "--epsilon", "1,x"), "got --epsilon x"),
+    (replaced(COMPARE, "-k", "99"), "-k <= 40"),
+    ([*replaced(COMPARE_TABLE, "--column", "salry"), "--header"], "Did you mean 'salary'"),
+    (SCHEMA[:-1], "Expected --public"),
+    ([*SCHEMA, "--target", "incme", "--header"], "Did you mean 'income'"),
+    ([*SCHEMA, "-o", "nowhere/s.toml"], "Cannot write"),
+]
+
+
+@pytest.mark.parametrize(
+    ("command", "message"), WRONG_WORDS, ids=[f"{c[0]} {m}" for c, m in WRONG_WORDS]
+)
+def test_wrong_words_cost_nothing(dampen, place: Path, command: list[str], message: str) -> None:
+    relation = RELEASES.get(command[0], ("", "replace-one"))[1]
+    dampen("budget", "create", "b", "--epsilon", "9", "--neighbours", relation)
+    paying = ["--budget", "b"] if command[0] in RELEASES else []
+    refused(dampen(*command, *paying), message)
+    assert Ledger(place / "ledger.sqlite3").spent("b") == 0
+
+
+def spoil(path: Path, line: str) -> None:
+    content = path.read_bytes()
+    if path.suffix == ".gz":
+        path.write_bytes(gzip.compress(gzip.decompress(content) + line.encode()))
+    else:
+        path.write_bytes(content + line.encode())
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        (TOP_K, "SECRET,1\n"),
+        (TOP_K[:-2], "SECRET\n"),
+        (PERCENTILE, "E9999,SECRET\n"),
+        (PERCENTILE, "E9999,\n"),
+        (PERCENTILE, "SECRET\n"),
+        ((*PERCENTILE, "--label", "employee"), "E1,5\n"),
+        (FREQUENT, "SECRET,1\n"),
+        (TREE, "SECRET,Private,>50K\n"),
+        (TREE, ",Private,>50K\n"),
+        (TREE, "20,SECRET,>50K\n"),
+        (TREE, "20,Private,SECRET\n"),
+        (TREE, "20\n"),
+        (TREE, "20,Private,>50K\n" * 200),
+    ],
+)
+def test_bad_rows_cost_the_charge(dampen, place: Path, command: tuple[str, ...], line: str) -> None:
+    dampen("budget", "create", "b", "--epsilon", "9", "--neighbours", RELEASES[command[0]][1])
+    spoil(place / command[1], line)
+    bad = dampen(*command, "--budget", "b")
+    assert (bad.code, bad.out) == (3, "")
+    (charge,) = Ledger(place / "ledger.sqlite3").history("b")
+    cost = 2 if command[0] == "percentile" else 1
+    assert bad.err.rstrip().endswith(f"The charge of epsilon {cost} ({charge.id}) stands.")
+    assert "SECRET" not in bad.err
+    assert "SECRET" not in str(charge)
+
+
+@pytest.mark.parametrize("command", [PERCENTILE, TREE, FREQUENT], ids=lambda c: c[0])
+def test_files_without_rows(dampen, place: Path, command: tuple[str, ...]) -> None:
+    path = place / command[1]
+    path.write_text(path.read_text().splitlines()[0] + "\n")
+    done = dampen(*command)
+    # The number of values is public in percentiles; elsewhere no rows are a legal neighbour.
+    assert done.code == (3 if command is PERCENTILE else 0)
+    assert done.err.count("\n") == (1 if command is PERCENTILE else 0)
+
+
+def test_a_missing_node_set_is_warned_of(dampen) -> None:
+    done = dampen(*TOP_K[:-2])
+    assert done.code == 0
+    assert done.err.startswith("warning: nodes was taken from the private data")
+    assert done.err.count("\n") == 1
+
+
+def test_nodes_from_a_file(dampen, place: Path) -> None:
+    (place / "nodes.txt").write_text("\n".join(map(str, range(60))))
+    done = dampen(*TOP_K[:-2], "--nodes", "nodes.txt", "--json")
+    assert json.loads(done.out)["parameters"]["nodes"] == 60
+    assert done.err == ""
+
+
+def test_percentile_answers(dampen) -> None:
+    named = json.loads(dampen(*PERCENTILE, "--label", "employee", "--json").out)
+    assert named["answer"].startswith("E")
+    value = json.loads(dampen(*PERCENTILE, "--release", "value", "--step", "1000", "--json").out)
+    assert value["answer"] % 1000 == 0
+    several = [*replaced(PERCENTILE, "-p", "50, 90"), "--release", "value", "--step", "1000"]
+    low, high = json.loads(dampen(*several, "--json").out)["answer"]
+    assert low <= high
+    assert "90" in dampen(*several).out
+    numbered = json.loads(dampen(*PERCENTILE, "--json").out)
+    assert 0 <= numbered["answer"] < 300
+
+
+def test_categories_from_a_file(dampen, place: Path) -> None:
+    (place / "words.txt").write_text("flu\ncold\ncovid\n")
+    command = [*FREQUENT[:4], "--categories-file", "words.txt", "--epsilon", "50"]
+    assert json.loads(dampen(*command, "--json").out)["answer"] == "flu"
+
+
+def test_a_tree_from_file_to_predictions(dampen, place: Path) -> None:
+    tree = replaced(TREE, "--epsilon", "100")
+    assert "age" in dampen(*tree, "--depth", "2", "-o", "tree.json").out
+    predicted = dampen("predict", "tree.json", "new.csv")
+    assert (predicted.code, predicted.err) == (0, "")
+    assert predicted.out == "prediction\n<=50K\n>50K\n>50K\n"
+    assert json.loads(dampen("predict", "tree.json", "new.csv", "--json").out)[0] == "<=50K"
+    (place / "none.csv").write_text("age,workclass\n")
+    assert dampen("predict", "tree.json", "none.csv").out == "prediction\n"
+    (place / "new.csv").write_text("age,workclass\nSECRET,Private\n")
+    bad = dampen("predict", "tree.json", "new.csv")
+    assert bad.code == 3
+    assert "SECRET" not in bad.err
+    (place / "new.csv").write_text("age,work\n5,Private\n")
+    refused(dampen("predict", "tree.json", "new.csv"), "Expected a column 'workclass'")
+    (place / "tree.json").write_text('{"format": 1}')
+    refused(dampen("predict", "tree.json", "new.csv"), "tree.json")
+
+
+def test_a_tree_that_cannot_be_written_is_not_lost(dampen, place: Path) -> None:
+    (place / "full").symlink_to("/dev/full")
+    done = dampen(*TREE, "-o", "full")
+    assert done.code == 1
+    assert json.loads(done.out)["features"] == ["age", "workclass"]
+    assert "The tree is on standard output." in done.err
+
+
+def test_a_drafted_schema_grows_a_tree(dampen, place: Path) -> None:
+    drafted = dampen(*SCHEMA, "--target", "income", "-o", "drafted.toml")
+    assert (drafted.code, drafted.err) == (0, "")
+    text = (place / "drafted.toml").read_text()
+    assert "[columns.age]\nbins = [17, 89, 10]" in text
+    assert text == dampen(*SCHEMA).out  # the last column is the target
+    assert dampen(*replaced(TREE, "--schema", "drafted.toml")).code == 0
+
+
+def test_compare(dampen) -> None:
+    lines = json.loads(dampen(*COMPARE, "--json").out)
+    assert {line["share of the top 2"] for line in lines} >= {"betweenness sld", "degree joint"}
+    assert all(0 <= line["ε = 1"] <= 1 for line in lines)
+    assert "betweenness joint" in dampen(*COMPARE).out
+    lines = json.loads(dampen(*COMPARE_TABLE, "--json").out)
+    assert lines[0]["ε = 2"] < lines[0]["ε = 1"]
+
+
+def test_labels_cannot_command_the_terminal(dampen, place: Path) -> None:
+    (place / "visits.csv").write_text("diagnosis\n" + "\x1b[31mred\n" * 90)
+    command = replaced(replaced(FREQUENT, "--categories", "\x1b[31mred,b"), "--epsilon", "90")
+    assert "\x1b" not in dampen(*command).out
+
+
+def test_other_encodings_are_data_errors(dampen, place: Path) -> None:
+    (place / "visits.csv").write_bytes(b"diagnosis,day\nflu,1\nSECRET\xe9,2\n")
+    bad = dampen(*FREQUENT)
+    assert bad.code == 3
+    assert "SECRET" not in bad.err
+
+
+def test_a_renamed_parquet(dampen, place: Path) -> None:
+    import pyarrow.csv
+    import pyarrow.parquet as pq
+
+    pq.write_table(pyarrow.csv.read_csv(place / "salaries.csv"), place / "s.parquet")
+    command = list(PERCENTILE)
+    command[1] = "s.parquet"
+    assert dampen(*command, "--label", "employee").code == 0
+    refused(dampen(*replaced(tuple(command), "--column", "employee")), "Expected numbers in column")
+    shutil.move(place / "s.parquet", place / "salaries.csv")
+    assert dampen(*PERCENTILE).code == 0

@@ -1,0 +1,75 @@
+"""The public surface: a flat list that changes only on purpose."""
+
+import importlib
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dampen
+
+ROOT = Path(__file__).parents[1]
+
+EXPORTED = [
+    "BudgetError", "DampenError", "DataError", "InsecureEntropy", "Ledger", "Mechanism",
+    "Neighbours", "Noise", "ParameterError", "PrivacyLeakWarning", "Problem", "Release",
+    "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "data",
+    "egocentric_betweenness", "errors", "mechanisms", "most_frequent", "noise", "percentile",
+    "probabilities", "problems", "release", "sampling", "select", "sensitivity", "testing",
+    "top_groups", "top_k", "trees",
+]  # fmt: skip
+
+
+def test_the_exported_members() -> None:
+    assert sorted(dampen.__all__) == EXPORTED == dir(dampen)
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_every_exported_name_exists(name: str) -> None:
+    assert getattr(dampen, name) is not None
+
+
+PUBLIC_MODULES = [
+    "accuracy", "data", "epsilon", "errors", "frequency", "groups", "influence", "ledger",
+    "mechanisms", "noise", "percentiles", "problems", "problems.frequency", "problems.groups",
+    "problems.influence", "problems.percentile", "problems.splits", "releases", "sampling",
+    "scores", "selection", "sensitivity", "testing", "trees",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PUBLIC_MODULES)
+def test_every_public_module_says_what_it_exports(name: str) -> None:
+    module = importlib.import_module(f"dampen.{name}")
+    assert module.__all__
+    assert all(getattr(module, member) is not None for member in module.__all__)
+
+
+def test_no_other_name() -> None:
+    with pytest.raises(AttributeError):
+        dampen.no_such_name  # noqa: B018
+
+
+def examples(page: Path) -> str:
+    """The Python examples of a page, as the body of one function."""
+    found = (re.match(r"\s*(>>>|\.\.\.) ?(.*)", line) for line in page.read_text().splitlines())
+    lines = [(match[1], match[2]) for match in found if match]
+    starts = any(prompt == ">>>" for prompt, _ in lines)
+    return "\n".join(f"    {code}" for _, code in lines) if starts else ""
+
+
+def test_the_examples_of_the_documentation_are_typed(tmp_path: Path) -> None:
+    """mypy, strict but for functions without annotations, on every example of every page."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    for page in pages:
+        if body := examples(page):
+            name = re.sub(r"\W", "_", page.stem)
+            (tmp_path / f"{name}.py").write_text(f"def example() -> None:\n{body}\n")
+    command = [
+        sys.executable, "-m", "mypy", "--strict", "--allow-untyped-defs", "--allow-untyped-calls",
+        "--disable-error-code=func-returns-value", "--ignore-missing-imports",
+        "--follow-untyped-imports", "--config-file=", str(tmp_path),
+    ]  # fmt: skip
+    found = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert found.returncode == 0, found.stdout
