@@ -23,7 +23,7 @@ import numpy as np
 
 from timing import compare
 
-DAMPEN = "from dampen.cli import main; main()"
+DAMPEN = "from dampen.cli.main import main; main()"
 READ_AND_RUN = """
 import pandas, sys
 from dampen import egocentric_betweenness
