@@ -11,7 +11,7 @@ from dampen.data.opened import Opened, require_labels, whole_columns
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.frequency.problem import MostFrequent
-from dampen.mechanisms import Mechanism, check_k, named
+from dampen.mechanisms import Mechanism, check_joint, check_k, named
 from dampen.releases import Budget, Release, pay, selection_cost
 from dampen.sampling import Entropy
 from dampen.selection import IntArray
@@ -24,7 +24,8 @@ def most_frequent(
     column: str | None = None,
     *,
     categories: Sequence[Hashable] | None = None,
-    epsilon: Epsilon,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
     k: int | None = None,
     mechanism: str | Mechanism | None = None,
     by: Any = None,
@@ -50,7 +51,8 @@ def most_frequent(
             as a mapping from categories, such as a `Counter`.
         column: in a table, the name of the column of categories.
         categories: the public candidates.  Of files they are compared as text where all are text.
-        epsilon: the privacy parameter.
+        epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         k: how many; None for one that is not in a list.
         mechanism: a name or a `Mechanism`; None for the best one.
         by: the column of groups, or its name.
@@ -65,6 +67,7 @@ def most_frequent(
     'tea'
     """
     chosen = named(mechanism or ("pf" if k is None or k == 1 else "joint"))
+    check_joint(chosen, MostFrequent.joint)
     public = None if categories is None else MostFrequent(categories)
     check_k(k, sys.maxsize if public is None else len(public.candidates))
     grouping = _grouping(public, by, groups)
@@ -74,7 +77,9 @@ def most_frequent(
         MostFrequent.neighbours,
         query="most-frequent",
         epsilon=epsilon,
+        rho=rho,
         mechanism=chosen,
+        k=k or 1,
         leaks=() if public is not None else ("categories",),
     )
     if public is None:

@@ -16,7 +16,7 @@ from dampen.influence.graphs import (
     prepare,
 )
 from dampen.influence.problem import Delta, InfluentialNode, Metric
-from dampen.mechanisms import Mechanism, check_k, named
+from dampen.mechanisms import Mechanism, check_joint, check_k, named
 from dampen.releases import Budget, Release, pay, selection_cost
 from dampen.sampling import Entropy
 
@@ -28,7 +28,8 @@ def top_k(
     graph: Any,
     *,
     k: int | None = None,
-    epsilon: Epsilon,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
     nodes: Sequence[Hashable] | str | None = None,
     n: int | None = None,
     source: str | None = None,
@@ -56,7 +57,8 @@ def top_k(
             blanks, JSON lines, Parquet, Feather, npz; gzip or bz2; `-` is standard input).
             Direction, loops, repeated edges and the attributes of edges do not matter.
         k: how many nodes; None for one node that is not in a list.
-        epsilon: the privacy parameter.
+        epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         nodes: the public node set, or "graph", which says that the nodes of a networkx or igraph
             graph are public (one that was made from an edge list has only nodes with edges: that
             is data).  The shape of a sparse matrix and the n of an npz file count as public.  In
@@ -89,11 +91,15 @@ def top_k(
     prepare(ranked_by if isinstance(ranked_by, str) else "other")
     problem = problem_on(range(LARGEST_N) if known is None else known)
     check_k(k, len(problem.candidates))
+    if problem.joint is not None:
+        check_joint(chosen, problem.joint)
     cost = selection_cost(
         problem.neighbours,
         query="top-k",
         epsilon=epsilon,
+        rho=rho,
         mechanism=chosen,
+        k=k or 1,
         leaks=("nodes",) if known is None else (),
     )
     if known is None:
