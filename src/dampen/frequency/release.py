@@ -73,6 +73,8 @@ def most_frequent(
     grouping = _grouping(public, by, groups)
     counts_given = isinstance(data, Mapping) and column is None and grouping is None
     opened, names = (None, {}) if counts_given else _opened(data, column, by, header=header)
+    if opened is not None and grouping is not None:
+        grouping.check_column(opened, names["by"], names["column"])
     cost = selection_cost(
         MostFrequent.neighbours,
         query="most-frequent",
@@ -116,9 +118,7 @@ def _opened(
     data: Any, column: str | None, by: Any, *, header: bool
 ) -> tuple[Opened, dict[str, str]]:
     opened, names = open_columns(data, column=column, by=by, header=header)
-    if names.get("by") == names["column"]:
-        raise ParameterError("Expected by=, the column of groups, beside that of the values.")
-    require_labels(opened, *names.values())
+    require_labels(opened, names["column"])
     return opened, names
 
 
