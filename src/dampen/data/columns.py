@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.data.opened import Chunk
+from dampen.data.opened import Chunk, Kind
 from dampen.errors import DataError, ParameterError
 from dampen.selection import FloatArray, IntArray
 
@@ -23,6 +23,8 @@ __all__ = [
     "finite_range",
     "joined_numbers",
     "missing_in",
+    "missing_numbers",
+    "typed",
 ]
 
 SMALLEST_RANGE = 2.0**-900
@@ -60,11 +62,16 @@ def clipped(numbers: FloatArray, lower: float, upper: float) -> FloatArray:
     """
     inside: FloatArray = np.clip(numbers, lower, upper)
     if len(inside) and np.isnan(inside.min()):
-        raise DataError(
-            "Expected numbers only; some are missing (NaN or null). Fill or drop them first, by a "
-            "rule that looks at each record alone."
-        )
+        raise missing_numbers()
     return inside
+
+
+def missing_numbers() -> DataError:
+    """What to say where a number is missing."""
+    return DataError(
+        "Expected numbers only; some are missing (NaN or null). Fill or drop them first, by a rule "
+        "that looks at each record alone."
+    )
 
 
 def finite_range(lower: float, upper: float) -> tuple[float, float]:
@@ -107,6 +114,13 @@ def missing_in(chunk: Chunk) -> NDArray[np.bool_]:
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O":
         return np.zeros(len(chunk), dtype=np.bool_)
     return np.array([v is None or v != v for v in chunk], dtype=np.bool_)  # noqa: PLR0124 (NaN)
+
+
+def typed(column: Any, kind: Kind) -> Any:
+    """A column of Arrow as the wanted kind; other kinds than text are as declared."""
+    import pyarrow as pa
+
+    return column.cast(pa.string()) if kind == "text" and column.type != pa.string() else column
 
 
 class Lookup:

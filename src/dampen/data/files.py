@@ -16,6 +16,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from dampen.data.columns import typed
 from dampen.data.memory import arrow_field
 from dampen.data.opened import Batch, CellOf, Field, Kind, counted
 from dampen.data.streams import BROKEN, HEAD_BYTES, Bytes, open_bytes
@@ -32,6 +33,9 @@ __all__ = ["ColumnarFiles", "TextFile", "open_file"]
 COLUMNAR = {b"PAR1": "parquet", b"ARRO": "feather"}
 """How Parquet and Feather files begin."""
 
+MOST_HELD = 1 << 28
+"""Bytes of columnar files, packed, above which rows had better be read again than held."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TextFile:
@@ -42,6 +46,8 @@ class TextFile:
     separator: str
     declared: bool
     rows = None
+    ordered = True
+    streams = False
 
     @property
     def title(self) -> str:
@@ -97,6 +103,11 @@ class ColumnarFiles:
     fields: Sequence[Field]
     declared = True
     rows = None
+    ordered = True
+
+    @property
+    def streams(self) -> bool:
+        return sum(Path(path).stat().st_size for path in self.paths) > MOST_HELD
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         yield from _guarded(self._read(wanted), wanted, self.title)
@@ -214,7 +225,7 @@ def _guarded(
     expected = ", ".join(f"{kind} in {name!r}" for name, kind in wanted.items())
     try:
         for batch in batches:
-            yield {name: _typed(batch.column(name), kind) for name, kind in wanted.items()}
+            yield {name: typed(batch.column(name), kind) for name, kind in wanted.items()}
     except (pa.ArrowException, KeyError):
         problem = (
             f"Expected {expected} and the same columns in every row of {title}; somewhere it is "
@@ -225,12 +236,6 @@ def _guarded(
     else:
         return
     raise_alone(DataError(problem))
-
-
-def _typed(column: Any, kind: Kind) -> Any:
-    import pyarrow as pa
-
-    return column.cast(pa.string()) if kind == "text" and column.type != pa.string() else column
 
 
 def _not_a_table(opened: Bytes) -> ParameterError:

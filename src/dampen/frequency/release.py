@@ -26,6 +26,7 @@ def most_frequent(
     k: int | None = None,
     mechanism: str | Mechanism | None = None,
     header: bool = False,
+    table: str | None = None,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
 ) -> Release:
@@ -47,6 +48,7 @@ def most_frequent(
         k: how many; None for one that is not in a list.
         mechanism: a name or a `Mechanism`; None for the best one.
         header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε.
         entropy: of random bits; the operating system's by default.
 
@@ -59,7 +61,7 @@ def most_frequent(
     public = None if categories is None else MostFrequent(categories)
     check_k(k, sys.maxsize if public is None else len(public.candidates))
     counts_given = isinstance(data, Mapping) and column is None
-    opened, name = (None, "") if counts_given else _opened(data, column, header=header)
+    opened, name = (None, "") if counts_given else _opened(data, column, header, table)
     cost = selection_cost(
         MostFrequent.neighbours,
         query="most-frequent",
@@ -83,8 +85,10 @@ def most_frequent(
     return paid.release(answer, parameters)
 
 
-def _opened(data: Any, column: str | None, *, header: bool) -> tuple[Opened, str]:
-    opened, names = open_columns(data, column=column, header=header)
+def _opened(
+    data: Any, column: str | None, header: bool, table: str | None
+) -> tuple[Opened, str]:
+    opened, names = open_columns(data, column=column, header=header, table=table)
     require_labels(opened, names["column"])
     return opened, names["column"]
 

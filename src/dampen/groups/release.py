@@ -37,6 +37,7 @@ def top_groups(
     ordered: bool = False,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE_ROW,
     header: bool = False,
+    table: str | None = None,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
 ) -> Release:
@@ -70,6 +71,7 @@ def top_groups(
             order comes at no cost.
         neighbours: what ε speaks of, see above.
         header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
         entropy: of random bits; the operating system's by default.
 
@@ -87,7 +89,7 @@ def top_groups(
     )  # fmt: skip
     size = check_k(k, len(groups))
     cost = _cost(problem, size, epsilon, ordered=ordered)
-    opened, names = open_columns(data, value=value, by=by, header=header)
+    opened, names = open_columns(data, value=value, by=by, header=header, table=table)
     if names.get("by") in (None, names["value"]):
         raise ParameterError("Expected by=, the column of groups, beside that of the values.")
     require_numbers(opened, names["value"])

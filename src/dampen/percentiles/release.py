@@ -36,6 +36,7 @@ def percentile(
     mechanism: str | Mechanism | None = None,
     delta: Delta | None = None,
     header: bool = False,
+    table: str | None = None,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
 ) -> Release:
@@ -63,6 +64,7 @@ def percentile(
             concerns SLD, where "simple" costs one sort and "exact" O(n²) time.  None takes "exact"
             for the default mechanism, "simple" for others.
         header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
         entropy: of random bits; the operating system's by default.
 
@@ -82,7 +84,7 @@ def percentile(
     else:
         question = _Values(points, lower, upper, cast("float", step), many=not _is_one(p))
         public["step"] = step
-    opened, names = open_columns(data, column=column, labels=labels, header=header)
+    opened, names = open_columns(data, column=column, labels=labels, header=header, table=table)
     require_numbers(opened, names["column"])
     question.check(opened, names)
     cost = selection_cost(
@@ -131,7 +133,9 @@ class _Labels:
         if "labels" in names:
             wanted[names["labels"]] = "text" if opened.rows is None else "any"
         columns = whole_columns(opened, wanted)
-        values = _some(joined_numbers(columns[names["column"]]))
+        values = joined_numbers(columns[names["column"]])
+        if len(values) == 0:
+            raise _empty()
         labels = as_labels(columns[names["labels"]]) if "labels" in names else None
         problem = PercentileLabel(n=len(values), labels=labels, **self.public)
         drawn = paid.draw(problem.selection(values), problem.candidates, mechanism)
@@ -166,30 +170,30 @@ class _Values:
 
         Sorting the answers is post-processing.  ε-DP in total, by sequential composition.
         """
-        name = names["column"]
-        values = _some(joined_numbers(whole_columns(opened, {name: "numbers"})[name]))
-        problems = [PercentileValue(n=len(values), p=p, **self.public) for p in self.points]
+        counts = PercentileValue(n=1, p=50, **self.public).opened_counts(opened, names["column"])
+        n = int(counts.sum())
+        if n == 0:
+            raise _empty()
+        problems = [PercentileValue(n=n, p=p, **self.public) for p in self.points]
         share = paid.epsilon / len(problems)
         picked = [
-            cast(
-                "int",
-                select(
-                    q.selection(values), epsilon=share, mechanism=mechanism, entropy=paid.entropy
-                ),
+            select(
+                q.selection_of_counts(counts),
+                epsilon=share,
+                mechanism=mechanism,
+                entropy=paid.entropy,
             )
             for q in problems
         ]
         in_order = sorted(range(len(problems)), key=lambda i: as_fraction(self.points[i]))
         answers: list[Any] = [None] * len(problems)
-        for i, drawn in zip(in_order, sorted(picked), strict=True):
-            answers[i] = problems[i].candidates[drawn]
-        return len(values), answers if self.many else answers[0]
+        for i, drawn in zip(in_order, sorted(cast("list[int]", picked)), strict=True):
+            answers[i] = problems[0].candidates[drawn]
+        return n, answers if self.many else answers[0]
 
 
-def _some(values: Any) -> Any:
-    if len(values) == 0:
-        raise DataError("Expected at least one value, got an empty column.")
-    return values
+def _empty() -> DataError:
+    return DataError("Expected at least one value, got an empty column.")
 
 
 def _check_wanted(release: str) -> None:

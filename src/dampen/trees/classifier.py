@@ -122,7 +122,9 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = len(opened.names)
         return self._release(opened, list(opened.names), TARGET)
 
-    def fit_table(self, data: Any, *, target: str, header: bool = False) -> "TreeClassifier":
+    def fit_table(
+        self, data: Any, *, target: str, header: bool = False, table: str | None = None
+    ) -> "TreeClassifier":
         """Releases a tree from a table: a DataFrame, lazy or not, or a file (see `dampen.data`).
 
         The attributes are the columns that `domains` names, or all others where it names none.
@@ -131,14 +133,15 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             data: the table.
             target: the name of its column of classes.
             header: says that the first line of a text file surely holds the names of its columns.
+            table: of a database file (DuckDB, SQLite), which table.
         """
         self._check_parameters()
-        table = open_table(data, header=header)
-        features = self._features(table, target)
-        require_labels(table, target, *features)
+        opened = open_table(data, header=header, table=table)
+        features = self._features(opened, target)
+        require_labels(opened, target, *features)
         self.n_features_in_ = len(features)
         self.feature_names_in_ = np.array(features, dtype=object)
-        return self._release(table, features, target)
+        return self._release(opened, features, target)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row.
@@ -148,15 +151,17 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._classes_of(self._leaf_of(X))
 
-    def predict_table(self, data: Any, *, header: bool = False) -> NDArray[Any]:
+    def predict_table(
+        self, data: Any, *, header: bool = False, table: str | None = None
+    ) -> NDArray[Any]:
         """The class of every row of a table, which has columns of the names in the tree."""
         check_is_fitted(self)
-        table, domains = open_table(data, header=header), self._domains_by_name()
-        require(table, *domains)
+        opened, domains = open_table(data, header=header, table=table), self._domains_by_name()
+        require(opened, *domains)
         wanted = {name: domain.kind for name, domain in domains.items()}
         leaves = [
             self.tree_.apply(encode_queries([batch[name] for name in domains], domains))
-            for batch in table.batches(wanted)
+            for batch in opened.batches(wanted)
         ]
         return self._classes_of(np.concatenate([np.empty(0, dtype=np.int64), *leaves]))
 

@@ -40,6 +40,8 @@ class Supervised:
     title: str = "X and y"
     declared = True
     rows = None
+    ordered = True
+    streams = False
 
     @classmethod
     def open(cls, X: Any, y: Any) -> "Supervised":
