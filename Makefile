@@ -47,7 +47,7 @@ paper-full: .venv/.studies
 	$(CREATE)
 	$(INSTALL) -e ".[demo,plot]"
 	@echo "Compiling the kernels, once ..."
-	@$(BIN)/python -c "from dampen.cli import showcase; showcase.influence(); showcase.diagnosis()"
+	@$(BIN)/python -c "from dampen.cli import demo_scenes; demo_scenes.influence(); demo_scenes.diagnosis()"
 	touch $@
 
 .venv/.studies: pyproject.toml studies/pyproject.toml

@@ -13,7 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from dampen.sampling import Noise, SystemEntropy, noisy_top
+from dampen.noise import EXPONENTIAL, GUMBEL, LAPLACE
+from dampen.sampling import SystemEntropy, noisy_top
 from dampen.scores import Dampened, Shifted
 from dampen.selection import FloatArray, IntArray, Selection
 
@@ -63,12 +64,10 @@ def measure(n: int) -> None:
     seconds = interleaved(
         {
             "numpy Gumbel-max": lambda: np.argmax(utility * 0.5 + rng.gumbel(size=n)),
-            "exact draw, Gumbel, flat": lambda: noisy_top(flat, half, Noise.GUMBEL, 1, entropy),
-            "exact draw, Gumbel, peaked": lambda: noisy_top(peaked, half, Noise.GUMBEL, 1, entropy),
-            "exact draw, exponential": lambda: noisy_top(flat, half, Noise.EXPONENTIAL, 1, entropy),
-            "exact draw, Laplace, k = 20": lambda: noisy_top(
-                flat, half, Noise.LAPLACE, 20, entropy
-            ),
+            "exact draw, Gumbel, flat": lambda: noisy_top(flat, half, GUMBEL, 1, entropy),
+            "exact draw, Gumbel, peaked": lambda: noisy_top(peaked, half, GUMBEL, 1, entropy),
+            "exact draw, exponential": lambda: noisy_top(flat, half, EXPONENTIAL, 1, entropy),
+            "exact draw, Laplace, k = 20": lambda: noisy_top(flat, half, LAPLACE, 20, entropy),
             "LD scores, closed form": lambda: Dampened().of(selection),
             "SLD scores, closed form": lambda: Shifted().of(selection),
         }

@@ -11,15 +11,15 @@ import numpy as np
 
 from dampen.accuracy import expected_error
 from dampen.mechanisms import Mechanism
+from dampen.noise import GUMBEL
 from dampen.percentiles.labels import PercentileLabel
 from dampen.percentiles.release import label_mechanism
-from dampen.sampling import Noise
 from dampen.scores import Shifted
 
 PAPER = ("PATENT", "HEPTH", "INCOME")
 PERCENTILES = (50, 90, 99)
 NAMES = ("em", "pf", "ld", "ld-pf", "sld", "sld-pf", "sld-down", "default")
-DOWN = Mechanism("sld-down", Shifted(towards=-1), Noise.GUMBEL)
+DOWN = Mechanism("sld-down", Shifted(towards=-1), GUMBEL)
 
 
 def errors(counts: np.ndarray, p: int, epsilon: float) -> list[float]:

@@ -3,7 +3,7 @@ import pytest
 
 from dampen import ParameterError, Selection, accuracy, probabilities, sensitivity
 from dampen.mechanisms import Mechanism
-from dampen.sampling import Noise
+from dampen.noise import GUMBEL
 from dampen.scores import Shifted
 
 S = Selection([5.0, 5.0, 3.0, 0.0], sensitivity.table([[2, 2, 1, 1]]), bound=4)
@@ -65,7 +65,7 @@ def test_the_printed_order_of_dominance_is_refuted_for_the_shift_to_plus_infinit
 @pytest.mark.parametrize("towards", [1, -1])
 def test_a_dominating_instance_is_never_worse(towards: int) -> None:
     rng = np.random.default_rng(6)
-    mechanism, dominated = Mechanism("sld", Shifted(towards), Noise.GUMBEL), 0
+    mechanism, dominated = Mechanism("sld", Shifted(towards), GUMBEL), 0
     for _ in range(300):
         u = np.sort(rng.integers(0, 6, 3).astype(float))
         first, second = (
@@ -95,7 +95,7 @@ def test_a_stable_delta_makes_sld_never_worse_than_em() -> None:
             assert sensitivity.classify(s).stable
             em = accuracy.expected_error(s, epsilon=2, mechanism="em")
             sld = accuracy.expected_error(
-                s, epsilon=2, mechanism=Mechanism("", Shifted(towards), Noise.GUMBEL)
+                s, epsilon=2, mechanism=Mechanism("", Shifted(towards), GUMBEL)
             )
             assert sld <= em + 1e-5
 

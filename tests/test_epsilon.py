@@ -4,7 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dampen.epsilon import decimal_text, exact
+from dampen.epsilon import decimal_text, exact, short_text
 from dampen.errors import ParameterError
 
 
@@ -49,6 +49,42 @@ def test_integers(given: object) -> None:
 def test_what_is_not_a_positive_number_is_refused(given: object) -> None:
     with pytest.raises(ParameterError, match=r"Expected epsilon"):
         exact(given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "1/1" + "0" * 2098 + "1",
+        "0." + "0" * 5000 + "1",
+        "1e-61",
+        "1e61",
+        10**60,
+        Fraction(1, 10**60),
+        Fraction(10**60, 10**60 - 1),
+        Decimal("1e-61"),
+    ],
+)
+def test_numbers_that_would_make_every_sum_slow_are_refused(given: object) -> None:
+    with pytest.raises(ParameterError, match="Expected epsilon") as caught:
+        exact(given)  # type: ignore[arg-type]
+    assert len(str(caught.value)) < 300
+
+
+def test_sixty_digits_are_enough() -> None:
+    longest = Fraction(10**60 - 1, 10**60 - 2)
+    assert exact(longest) == exact(decimal_text(longest)) == longest
+    assert exact(longest, "rho", digits=60) == longest
+
+
+@pytest.mark.parametrize("up", [True, False])
+def test_short_text_is_on_the_safe_side(up: bool) -> None:
+    for value in (Fraction(1, 10**40 + 1), Fraction(10**50 + 1, 10**49 - 1), Fraction(-1, 7**60)):
+        text = short_text(value, up=up)
+        assert text[0] == ("<" if up else ">")
+        shown = Fraction(Decimal(text[1:]))
+        assert shown >= value if up else shown <= value
+        assert abs(shown - value) <= abs(value) / 10**11
+    assert short_text(Fraction(1, 4), up=up) == "0.25"
 
 
 def test_text_is_exact() -> None:

@@ -3,7 +3,7 @@ import pytest
 
 from dampen import Selection, probabilities, select, sensitivity
 from dampen.mechanisms import LD, MECHANISMS, SLD, Mechanism, named
-from dampen.sampling import Noise
+from dampen.noise import EXPONENTIAL, GUMBEL
 from dampen.scores import Dampened, Shifted
 
 TABLE = sensitivity.table([[3] * 8, [5] * 8])
@@ -52,8 +52,8 @@ def test_sld_is_the_limit_of_ld_under_ever_larger_shifts() -> None:
     rows = [[1, 2, 4, 5], [2, 2, 6, 8], [9, 9, 9, 9]]
     s = Selection([1.0, 4.0, 6.0, 8.0], sensitivity.table(rows), bound=10)
     for towards, shift in ((1, 1e3), (-1, -1e3)):
-        limit = Mechanism("limit", Shifted(towards), Noise.GUMBEL)
-        finite = Mechanism("finite", Dampened(shift=shift), Noise.GUMBEL)
+        limit = Mechanism("limit", Shifted(towards), GUMBEL)
+        finite = Mechanism("finite", Dampened(shift=shift), GUMBEL)
         assert probabilities(s, epsilon=2, mechanism=finite) == pytest.approx(
             probabilities(s, epsilon=2, mechanism=limit), rel=1e-4
         )
@@ -118,6 +118,6 @@ def test_dampened_scores_keep_the_factor_of_two_of_a_one_sided_utility() -> None
 
 
 def test_a_mechanism_object_passes_as_it_is() -> None:
-    own = Mechanism("down", Shifted(-1), Noise.EXPONENTIAL)
+    own = Mechanism("down", Shifted(-1), EXPONENTIAL)
     assert named(own) is own
-    assert named("sld-pf").noise is Noise.EXPONENTIAL
+    assert named("sld-pf").noise is EXPONENTIAL

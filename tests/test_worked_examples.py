@@ -8,7 +8,7 @@ import pytest
 
 from dampen import Selection, probabilities, sensitivity
 from dampen.mechanisms import Mechanism
-from dampen.sampling import Noise
+from dampen.noise import GUMBEL
 from dampen.scores import Dampened
 
 LEAVES = [f"v{i}" for i in range(6)]
@@ -100,7 +100,7 @@ def test_example_8_shifting_with_corrected_numbers() -> None:
     score = Dampened(shift=7.0)
     assert pytest.approx([-1 / 6] * 2 + [-2] * 6, abs=1e-6) == score.of(s).values
     assert np.exp(-1 / 6) == pytest.approx(0.846, abs=5e-4)
-    p = probabilities(s, epsilon=2, mechanism=Mechanism("ld, shift 7", score, Noise.GUMBEL))
+    p = probabilities(s, epsilon=2, mechanism=Mechanism("ld, shift 7", score, GUMBEL))
     assert p.round(3).tolist() == [0.338] * 2 + [0.054] * 6
 
 

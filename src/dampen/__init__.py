@@ -7,43 +7,73 @@ privacy, with noise that follows the local sensitivity of the data at hand.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from dampen import accuracy, errors, mechanisms, sampling, sensitivity
-from dampen.errors import (
-    BudgetError,
-    DampenError,
-    DataError,
-    ParameterError,
-    PrivacyLeakWarning,
-)
-from dampen.mechanisms import Mechanism, probabilities, select
-from dampen.releases import Release, release
-from dampen.sampling import InsecureEntropy
-from dampen.selection import Neighbours, Problem, Selection
-
 if TYPE_CHECKING:
-    from dampen import data, problems, testing, trees
+    from dampen import (
+        accuracy,
+        data,
+        errors,
+        mechanisms,
+        noise,
+        problems,
+        sampling,
+        sensitivity,
+        testing,
+        trees,
+    )
+    from dampen.errors import (
+        BudgetError,
+        DampenError,
+        DataError,
+        ParameterError,
+        PrivacyLeakWarning,
+    )
     from dampen.frequency import most_frequent
     from dampen.groups import top_groups
-    from dampen.influence.graphs import egocentric_betweenness
-    from dampen.influence.release import top_k
+    from dampen.influence import egocentric_betweenness, top_k
     from dampen.ledger import Ledger
+    from dampen.mechanisms import Mechanism, probabilities, select
+    from dampen.noise import Noise
     from dampen.percentiles import percentile
+    from dampen.releases import Release, release
+    from dampen.sampling import InsecureEntropy
+    from dampen.selection import Neighbours, Problem, Selection
     from dampen.testing import Universe
     from dampen.trees import TreeClassifier, bins
 
 __version__ = "0.2.0"
 
-# Names whose modules import more than numpy: loaded when first used.
-_LAZY = {
+# Loaded when first used: the command line starts before numpy has, and trees wait for scikit-learn.
+_HOME = {
+    "BudgetError": "dampen.errors",
+    "DampenError": "dampen.errors",
+    "DataError": "dampen.errors",
+    "InsecureEntropy": "dampen.sampling",
     "Ledger": "dampen.ledger",
+    "Mechanism": "dampen.mechanisms",
+    "Neighbours": "dampen.selection",
+    "Noise": "dampen.noise",
+    "ParameterError": "dampen.errors",
+    "PrivacyLeakWarning": "dampen.errors",
+    "Problem": "dampen.selection",
+    "Release": "dampen.releases",
+    "Selection": "dampen.selection",
     "TreeClassifier": "dampen.trees",
     "Universe": "dampen.testing",
+    "accuracy": "dampen.accuracy",
     "bins": "dampen.trees",
     "data": "dampen.data",
     "egocentric_betweenness": "dampen.influence",
+    "errors": "dampen.errors",
+    "mechanisms": "dampen.mechanisms",
     "most_frequent": "dampen.frequency",
+    "noise": "dampen.noise",
     "percentile": "dampen.percentiles",
+    "probabilities": "dampen.mechanisms",
     "problems": "dampen.problems",
+    "release": "dampen.releases",
+    "sampling": "dampen.sampling",
+    "select": "dampen.mechanisms",
+    "sensitivity": "dampen.sensitivity",
     "testing": "dampen.testing",
     "top_groups": "dampen.groups",
     "top_k": "dampen.influence",
@@ -58,6 +88,7 @@ __all__ = [
     "Ledger",
     "Mechanism",
     "Neighbours",
+    "Noise",
     "ParameterError",
     "PrivacyLeakWarning",
     "Problem",
@@ -72,6 +103,7 @@ __all__ = [
     "errors",
     "mechanisms",
     "most_frequent",
+    "noise",
     "percentile",
     "probabilities",
     "problems",
@@ -87,9 +119,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
+    if name not in _HOME:
         raise AttributeError(f"module 'dampen' has no attribute {name!r}")
-    module = import_module(_LAZY[name])
+    module = import_module(_HOME[name])
     return module if module.__name__ == f"dampen.{name}" else getattr(module, name)
 
 

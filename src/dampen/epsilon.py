@@ -7,18 +7,29 @@ shortest decimal, so that `0.1` is one tenth.
 
 from decimal import Decimal
 from fractions import Fraction
+from math import ceil, floor
 from numbers import Rational, Real
 from typing import TypeAlias
 
 from dampen.errors import ParameterError
 
 LARGEST_EXPONENT = 300
+PLACES = 40
+"""Behind the point of a decimal; with more, a fraction is the shorter text."""
+
+LONGEST = 1000
+"""Characters of a number."""
+
+DIGITS = 60
+"""Of the numerator and of the denominator: sums of longer numbers would be slow for everyone."""
+
+__all__ = ["DIGITS", "Epsilon", "decimal_text", "exact", "short_text"]
 
 Epsilon: TypeAlias = str | int | float | Fraction | Decimal
 
 
-def exact(epsilon: Epsilon, name: str = "epsilon") -> Fraction:
-    """The exact value of a privacy parameter.
+def exact(epsilon: Epsilon, name: str = "epsilon", *, digits: int = DIGITS) -> Fraction:
+    """The exact value of a privacy parameter, a fraction of numbers of at most 60 digits.
 
     >>> exact("0.1") == exact(0.1) == Fraction(1, 10)
     True
@@ -26,11 +37,16 @@ def exact(epsilon: Epsilon, name: str = "epsilon") -> Fraction:
     True
 
     Raises:
-        ParameterError: if it is not a finite number above zero.
+        ParameterError: if it is not a finite number above zero, or has too many digits.
     """
     value = _fraction(epsilon, name)
     if value <= 0:
-        raise ParameterError(f"Expected {name} > 0, got {name}={epsilon}.")
+        raise ParameterError(f"Expected {name} > 0, got {name}={str(epsilon)[:100]}.")
+    if max(value.numerator, value.denominator) >= 10**digits:
+        raise ParameterError(
+            f"Expected {name} with at most {digits} digits above and below the fraction bar, "
+            "such as '0.5' or '1/3'."
+        )
     return value
 
 
@@ -43,10 +59,26 @@ def decimal_text(value: Fraction) -> str:
     denominator, places = value.denominator, 0
     while (10**places) % denominator:
         places += 1
-        if places > 40:
+        if places > PLACES:
             return f"{value.numerator}/{value.denominator}"
     digits = Decimal(value.numerator * 10**places // denominator).scaleb(-places)
     return f"{digits:f}"
+
+
+def short_text(value: Fraction, *, up: bool) -> str:
+    """The exact text where it is short, else 12 significant digits, rounded up or down and marked.
+
+    >>> short_text(Fraction(1, 3), up=True), short_text(Fraction(1, 10**40 + 1), up=False)
+    ('1/3', '>9.99999999999E-41')
+    """
+    text = decimal_text(value)
+    if len(text) <= 30:
+        return text
+    size = len(str(int(abs(value)))) if abs(value) >= 1 else 1 - len(str(int(1 / abs(value))))
+    places = 12 - size
+    scaled = value * Fraction(10) ** places
+    digits = Decimal(ceil(scaled) if up else floor(scaled)).scaleb(-places)
+    return f"{'<' if up else '>'}{digits.normalize()}"
 
 
 def _fraction(epsilon: object, name: str) -> Fraction:
@@ -56,19 +88,24 @@ def _fraction(epsilon: object, name: str) -> Fraction:
     try:
         # numpy's numbers register with these abstract types; str(float) is its shortest decimal.
         if isinstance(epsilon, str | Decimal):
-            _check_exponent(str(epsilon))
+            _check_length(str(epsilon))
             return Fraction(epsilon)
         if isinstance(epsilon, Rational):
             return Fraction(int(epsilon.numerator), int(epsilon.denominator))
         if isinstance(epsilon, Real):
             return Fraction(str(epsilon))
     except (ValueError, OverflowError, ZeroDivisionError, TypeError):
-        raise ParameterError(f"{wanted}, got {name}={epsilon!r}.") from None
+        raise ParameterError(f"{wanted}, got {name}={_shortened(epsilon)}.") from None
     raise ParameterError(f"{wanted}, got a {type(epsilon).__name__}.")
 
 
-def _check_exponent(text: str) -> None:
-    """A number such as 1e999999999 would take all memory to write out."""
+def _check_length(text: str) -> None:
+    """A number such as 1e999999999, or one of a million digits, would take all memory and time."""
     _, e, exponent = text.lower().partition("e")
-    if e and abs(int(exponent)) > LARGEST_EXPONENT:
+    if len(text) > LONGEST or (e and abs(int(exponent)) > LARGEST_EXPONENT):
         raise ValueError
+
+
+def _shortened(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 100 else text[:100] + "..."

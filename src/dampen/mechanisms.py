@@ -10,7 +10,7 @@
 | `joint` | shifted to +infinity | Laplace | all scores released at once; any k for one ε |
 
 Other directions, public shifts and caps: make a `Mechanism` of your own, for instance
-`Mechanism("sld-down", Shifted(towards=-1), Noise.GUMBEL)`.
+`Mechanism("sld-down", Shifted(towards=-1), GUMBEL)`.
 """
 
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ import numpy as np
 
 from dampen.epsilon import Epsilon, exact
 from dampen.errors import ParameterError, did_you_mean
-from dampen.quadrature import laplace_argmax, permute_and_flip
-from dampen.sampling import Entropy, Noise, SystemEntropy, noisy_top
+from dampen.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
+from dampen.sampling import Entropy, SystemEntropy, noisy_top
 from dampen.scores import Dampened, Global, Score, Scores, Shifted
 from dampen.selection import FloatArray, Selection
 
@@ -35,13 +35,13 @@ class Mechanism:
     noise: Noise
 
 
-EM = Mechanism("em", Global(), Noise.GUMBEL)
-PF = Mechanism("pf", Global(), Noise.EXPONENTIAL)
-LD = Mechanism("ld", Dampened(), Noise.GUMBEL)
-SLD = Mechanism("sld", Shifted(), Noise.GUMBEL)
-LD_PF = Mechanism("ld-pf", Dampened(), Noise.EXPONENTIAL)
-SLD_PF = Mechanism("sld-pf", Shifted(), Noise.EXPONENTIAL)
-JOINT = Mechanism("joint", Shifted(), Noise.LAPLACE)
+EM = Mechanism("em", Global(), GUMBEL)
+PF = Mechanism("pf", Global(), EXPONENTIAL)
+LD = Mechanism("ld", Dampened(), GUMBEL)
+SLD = Mechanism("sld", Shifted(), GUMBEL)
+LD_PF = Mechanism("ld-pf", Dampened(), EXPONENTIAL)
+SLD_PF = Mechanism("sld-pf", Shifted(), EXPONENTIAL)
+JOINT = Mechanism("joint", Shifted(), LAPLACE)
 
 MECHANISMS = (EM, PF, LD, SLD, LD_PF, SLD_PF, JOINT)
 
@@ -104,14 +104,7 @@ def probabilities(
         a = np.maximum(
             (scores.values - scores.values.max()) * float(min(c, Fraction(10**300))), -1e300
         )
-    match chosen.noise:
-        case Noise.GUMBEL:
-            weight = np.exp(a)
-            return weight / weight.sum()
-        case Noise.EXPONENTIAL:
-            return permute_and_flip(a)
-        case Noise.LAPLACE:
-            return laplace_argmax(a)
+    return chosen.noise.law(a)
 
 
 def draw(
@@ -125,9 +118,9 @@ def draw(
 ) -> list[int]:
     """k different candidates, best first, from scores that are computed already."""
     c = noise_scale(selection, scores, epsilon, mechanism, k)
-    if mechanism.noise is Noise.EXPONENTIAL:
-        return _peel(scores.values, c, k, entropy)
-    return noisy_top(scores.values, c, mechanism.noise, k, entropy)
+    if mechanism.noise.one_draw:
+        return noisy_top(scores.values, c, mechanism.noise, k, entropy)
+    return _peel(scores.values, c, mechanism.noise, k, entropy)
 
 
 def noise_scale(
@@ -138,7 +131,7 @@ def noise_scale(
     Scores within η of exact ones of sensitivity 1 have sensitivity 1 + 2η; a one-sided score then
     spans 1 + 4η; the 1-norm of n of them grows by 2nη.
     """
-    if mechanism.noise is Noise.LAPLACE:
+    if mechanism.noise.joint:
         if selection.joint is None:
             raise ParameterError(
                 f"Expected a selection with joint=, its 1-norm sensitivity, for {mechanism.name!r}."
@@ -163,12 +156,12 @@ def check_k(k: int | None, candidates: int) -> int:
     return int(k)
 
 
-def _peel(values: FloatArray, c: Fraction, k: int, entropy: Entropy) -> list[int]:
-    """Permute-and-flip, k times without replacement (its noise may not be reused)."""
+def _peel(values: FloatArray, c: Fraction, noise: Noise, k: int, entropy: Entropy) -> list[int]:
+    """k draws without replacement, each with noise of its own."""
     left = np.arange(len(values))
     top: list[int] = []
     for _ in range(k):
-        [best] = noisy_top(values[left], c, Noise.EXPONENTIAL, 1, entropy)
+        [best] = noisy_top(values[left], c, noise, 1, entropy)
         top.append(int(left[best]))
         left = np.delete(left, best)
     return top

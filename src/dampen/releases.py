@@ -119,7 +119,7 @@ class Release:
         """One JSON object; ε is exact decimal text."""
         return json.dumps(
             {
-                "answer": self.answer,
+                "answer": _text_keys(self.answer),
                 "epsilon": decimal_text(self.epsilon),
                 "mechanism": self.mechanism,
                 "neighbours": str(self.neighbours),
@@ -304,6 +304,13 @@ def open_entropy(entropy: Entropy | None) -> Entropy:
             "public data pass InsecureEntropy(seed, allow_release=True)."
         )
     return entropy
+
+
+def _text_keys(answer: Any) -> Any:
+    """JSON knows text as keys only; an answer per group has the groups as keys."""
+    return (
+        {str(key): value for key, value in answer.items()} if isinstance(answer, dict) else answer
+    )
 
 
 def _plain(value: Any) -> Any:

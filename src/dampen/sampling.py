@@ -1,31 +1,51 @@
 """Exact sampling: the only module that draws.
 
 Floating-point samplers break differential privacy (Mironov 2012; Ilvento 2020), so noise is never
-a float here.  A noise value is a function of a uniform real number U in [0, 1] of which some bits
-are known: m / 2^b <= U <= (m+1) / 2^b.  That interval gives certified bounds on the noise.  A first
-pass over all candidates, whose work does not depend on the scores, keeps those that may still win;
-only near-ties get further bits and are decided in ball arithmetic (`arb`).  The answer therefore
-has *exactly* the distribution of the ideal mechanism on the given scores.
+a float here.  A noise value is a function of a uniform real number U of which some bits are known,
+and so has certified bounds (`dampen.noise`).  A first pass over all candidates, whose work does not
+depend on the scores, keeps those that may still win; only near-ties get further bits and are
+decided in ball arithmetic (`arb`).  The answer therefore has *exactly* the distribution of the
+ideal mechanism on the given scores, at every rank.
+
+**In two steps.**  `contenders` is the first pass over one block of candidates: whoever may be among
+its k best, with the bits drawn so far.  `settle` merges the contenders of one or several blocks and
+extends bits only where the order is open.  The k best of all are among the k best of their blocks,
+so the answer has the same law however the candidates are divided, and blocks may be drawn where
+they are stored.  Each place then needs its own entropy, the operating system's: two copies of a
+seeded generator repeat each other's noise, which is not private at all.
 
 The first pass trusts `numpy.log` to 2^-44 of its value (its documented error is some 2^-51; a test
 compares it with ball arithmetic), and widens every bound by that much.
 """
 
 import os
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from fractions import Fraction
-from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from dampen.errors import ParameterError
+from dampen.noise import EXPONENTIAL, Noise, Words
 from dampen.selection import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from flint import arb
+
+__all__ = [
+    "Contenders",
+    "Entropy",
+    "InsecureEntropy",
+    "SystemEntropy",
+    "contenders",
+    "discrete_laplace",
+    "fresh",
+    "noisy_top",
+    "settle",
+]
 
 FIRST_PASS_BITS = 32
 REFINEMENT_BITS = 64
@@ -34,25 +54,13 @@ SLACK = 2.0**-40
 """Covers the rounding of a noise value below 2^6 in the first pass, log included."""
 RELATIVE_SLACK = 2.0**-49
 LOWEST = -1e300
-
-
-class Noise(StrEnum):
-    """The noise that a mechanism adds to every scaled score."""
-
-    GUMBEL = "gumbel"
-    """-log(-log U): the exponential mechanism; the k largest are k draws without replacement."""
-    EXPONENTIAL = "exponential"
-    """-log U: permute-and-flip."""
-    LAPLACE = "laplace"
-    """±(-log U): the joint release."""
-
-    def rho(self, epsilon: Fraction) -> Fraction:
-        """What a draw at ε costs in zCDP: ε-bounded range makes it ε²/8, pure ε-DP ε²/2."""
-        return epsilon**2 / (8 if self is Noise.GUMBEL else 2)
+LARGEST_FLOAT = float(np.finfo(np.float64).max)
+LARGEST_SCALE = 2**40
+"""Of discrete noise: so far its values fit into 64 bits, but for a chance below 2^-10^6."""
 
 
 class Entropy(Protocol):
-    """Where random bits come from."""
+    """Where random bits come from.  A source is shared, never copied: see `fresh`."""
 
     @property
     def secure(self) -> bool: ...
@@ -90,6 +98,36 @@ class InsecureEntropy:
         return self._generator.bytes(size)
 
 
+def fresh(entropy: Entropy) -> Entropy:
+    """The entropy for one more run of something repeatable, such as fitting an estimator again.
+
+    A seeded generator starts again at its seed, so that the run repeats.  Every other source is
+    returned as it is: a copy of a source with a state would repeat noise that was used already.
+    """
+    if isinstance(entropy, InsecureEntropy):
+        return InsecureEntropy(entropy.seed, entropy.allow_release)
+    return entropy
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Contenders:
+    """Those of one block who may be among its k best, and the bits of their noise so far.
+
+    Attributes:
+        ids: who they are, numbered over all blocks.
+        values: their scores.
+        words: the known bits of their noise.
+        bits: how many are known.
+        largest: the largest score of the block, which bounds in floats are relative to.
+    """
+
+    ids: IntArray
+    values: FloatArray
+    words: Words
+    bits: int
+    largest: float
+
+
 def noisy_top(
     values: FloatArray,
     scale: Fraction,
@@ -110,22 +148,59 @@ def noisy_top(
         bits: known bits per candidate in the first pass, 2 to 32.  The distribution of the answer
             does not depend on it; tests make it small to force refinement.
     """
-    race = _Race(values, scale, noise, entropy, bits)
-    words, upper = race.first_pass()
-    pool = race.contenders(words, upper, k)
-    if len(pool) == 1:
-        return pool.tolist()
+    block = contenders(values, scale, noise, k, entropy, bits=bits)
+    return settle([block], scale, noise, k, entropy)
+
+
+def contenders(
+    values: FloatArray,
+    scale: Fraction,
+    noise: Noise,
+    k: int,
+    entropy: Entropy,
+    *,
+    start: int = 0,
+    bits: int = FIRST_PASS_BITS,
+) -> Contenders:
+    """The first pass over one block, whose candidates are numbered from `start`.
+
+    Arguments as in `noisy_top`; k is the number of answers over all blocks and may exceed the
+    block.  If blocks are drawn in different places, `entropy` is a `SystemEntropy` in each.
+    """
+    race = _Race(scale, noise, bits, float(values.max(initial=-np.inf)))
+    words, upper = race.first_pass(values, entropy)
+    if k < len(values):
+        leaders = np.argpartition(upper, -k)[-k:] if k > 1 else upper[None].argmax(1)
+        pool = np.flatnonzero(upper >= race.lower(values[leaders], words[leaders]).min())
+    else:
+        pool = np.arange(len(values))
+    return Contenders(pool + start, values[pool], words[pool], bits, race.largest)
+
+
+def settle(
+    blocks: Iterable[Contenders], scale: Fraction, noise: Noise, k: int, entropy: Entropy
+) -> list[int]:
+    """The ids of the k largest over all blocks, largest first; near-ties get further bits."""
+    everyone = _merged(list(blocks))
+    if len(everyone.ids) == 1:
+        return everyone.ids.tolist()
+    race = _Race(scale, noise, everyone.bits, everyone.largest)
     top: list[int] = []
-    for cluster in race.clusters(words, upper, pool, k):
-        top += race.settle(cluster, words[cluster]) if len(cluster) > 1 else cluster.tolist()
-    return top[:k]
+    for cluster in race.clusters(everyone.values, everyone.words, k):
+        top += race.exact_order(cluster, everyone, entropy) if len(cluster) > 1 else cluster
+    return everyone.ids[top[:k]].tolist()
 
 
 def discrete_laplace(scale: Fraction, size: int, entropy: Entropy) -> IntArray:
     """`size` integers with P(z) proportional to exp(-|z| / scale), drawn exactly.
 
     A floored exponential is geometric, and the difference of two geometric numbers is this.
+
+    Raises:
+        ParameterError: if the scale is above 2^40.
     """
+    if not 0 < scale <= LARGEST_SCALE:
+        raise ParameterError("Expected noise of a scale above 0 and at most 2^40. Raise epsilon.")
     return _geometric(scale, size, entropy) - _geometric(scale, size, entropy)
 
 
@@ -139,195 +214,168 @@ def random_order(size: int, entropy: Entropy) -> IntArray:
 
 @dataclass(frozen=True, slots=True)
 class _Race:
-    """One noisy maximum: who may win by the bits known so far, and who does by further bits."""
+    """One noisy maximum: what the bits known so far say, and what further bits do.
 
-    values: FloatArray
+    Bounds in floats are of noisy values relative to the largest score.  A score far below it is
+    rounded by more than `SLACK`, but by less than what scaling with `_float_below` or
+    `_float_above` gives away.
+    """
+
     scale: Fraction
     noise: Noise
-    entropy: Entropy
     bits: int
+    largest: float
 
-    def first_pass(self) -> tuple[NDArray[np.uint32], FloatArray]:
-        """Random words, and an upper bound on every noisy value, relative to the largest score."""
-        n, largest = len(self.values), self.values.max()
-        factor, bound = _float_below(self.scale), _UPPER[self.noise]
+    def first_pass(self, values: FloatArray, entropy: Entropy) -> tuple[Words, FloatArray]:
+        """Random words, and the upper bounds that follow from them."""
+        n = len(values)
         words, upper = np.empty(n, dtype=np.uint32), np.empty(n)
-        with np.errstate(divide="ignore", over="ignore", under="ignore"):
-            for start in range(0, n, CHUNK):
-                part = slice(start, min(start + CHUNK, n))
-                m = np.frombuffer(self.entropy.read(4 * (part.stop - start)), dtype=np.uint32)
-                words[part] = m >> np.uint32(32 - self.bits)
-                score = np.maximum((self.values[part] - largest) * factor, LOWEST)
-                upper[part] = score + bound(words[part], self.bits) + SLACK
+        for start in range(0, n, CHUNK):
+            part = slice(start, min(start + CHUNK, n))
+            m = np.frombuffer(entropy.read(4 * (part.stop - start)), dtype=np.uint32)
+            words[part] = m >> np.uint32(32 - self.bits)
+            upper[part] = self.upper(values[part], words[part])
         return words, upper
 
-    def lower(self, words: NDArray[np.uint32], chosen: IntArray) -> FloatArray:
-        """A lower bound on the noisy values of the chosen candidates."""
-        factor, bound = _float_above(self.scale), _LOWER[self.noise]
+    def upper(self, values: FloatArray, words: Words) -> FloatArray:
+        factor = _float_below(self.scale)
+        # Where the difference overflows, -LARGEST_FLOAT is above it.
+        lowest = max(LOWEST, -LARGEST_FLOAT * factor)
+        with np.errstate(divide="ignore", over="ignore", under="ignore"):
+            score = values - self.largest
+            score *= factor
+            np.maximum(score, lowest, out=score)
+            score += self.noise.upper(words, self.bits)
+            score += SLACK
+        return score
+
+    def lower(self, values: FloatArray, words: Words) -> FloatArray:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore", under="ignore"):
-            score = (self.values[chosen] - self.values.max()) * factor
+            score = (values - self.largest) * _float_above(self.scale)
             score = np.where(np.isnan(score), 0.0, score)  # 0 times an infinite factor
-            return score + bound(words[chosen], self.bits) - SLACK
+            return score + self.noise.lower(words, self.bits) - SLACK
 
-    def contenders(self, words: NDArray[np.uint32], upper: FloatArray, k: int) -> IntArray:
-        """All candidates whose upper bound reaches the lower bounds of some k candidates."""
-        n = len(upper)
-        if k == n:
-            return np.arange(n)
-        leaders = np.argpartition(upper, n - k)[n - k :]
-        return np.flatnonzero(upper >= self.lower(words, leaders).min())
-
-    def clusters(
-        self, words: NDArray[np.uint32], upper: FloatArray, pool: IntArray, k: int
-    ) -> list[IntArray]:
-        """Groups of the pool whose intervals overlap, best first, until they hold the top k."""
+    def clusters(self, values: FloatArray, words: Words, k: int) -> list[list[int]]:
+        """Groups of positions whose intervals overlap, best first, until they hold the top k."""
+        upper, lower = self.upper(values, words), self.lower(values, words)
+        least = np.partition(lower, -k)[-k] if k < len(lower) else -np.inf
+        pool = np.flatnonzero(upper >= least)
         ranked = pool[np.argsort(-upper[pool], kind="stable")]
-        lowest = np.minimum.accumulate(self.lower(words, ranked))
-        cuts = np.flatnonzero(lowest[:-1] > upper[ranked[1:]]) + 1
-        return [group for group in np.split(ranked, cuts[cuts < k]) if len(group)]
+        lowest = np.minimum.accumulate(lower[ranked])
+        cuts = (np.flatnonzero(lowest[:-1] > upper[ranked[1:]]) + 1).tolist()
+        ends = [*cuts[: bisect_left(cuts, k) + 1], len(ranked)]
+        positions = ranked.tolist()
+        return [positions[start:end] for start, end in pairwise([0, *ends]) if start < k]
 
-    def settle(self, cluster: IntArray, words: NDArray[np.uint32]) -> list[int]:
-        """The cluster by exact noisy value, largest first; near-ties get further bits."""
-        members = cluster.tolist()
-        uniform = {
-            i: _Uniform.from_word(int(w), self.bits, self.noise)
-            for i, w in zip(members, words, strict=True)
-        }
-        reference = Fraction(float(self.values[members[0]]))
-        score = {i: (Fraction(float(self.values[i])) - reference) * self.scale for i in members}
-        ball = {i: _noisy_ball(score[i], uniform[i], self.noise) for i in members}
-        while unsettled := _unsettled(ball):
-            for i in unsettled:
-                uniform[i] = uniform[i].extended(self.entropy)
-                ball[i] = _noisy_ball(score[i], uniform[i], self.noise)
-        return _ranked(ball)
+    def exact_order(self, cluster: list[int], of: Contenders, entropy: Entropy) -> list[int]:
+        """A cluster by exact noisy value, largest first; near-ties get further bits."""
+        score = [Fraction(float(of.values[i])) * self.scale for i in cluster]
+        runners = [
+            _Runner.of(q - score[0], int(of.words[i]), self.bits, self.noise)
+            for q, i in zip(score, cluster, strict=True)
+        ]
+        while overlapping := _overlapping(runners):
+            for i in overlapping:
+                more = int.from_bytes(entropy.read(REFINEMENT_BITS // 8), "little")
+                runners[i] = runners[i].extended(more, self.noise)
+        return [cluster[i] for i in _ranked(runners)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Uniform:
-    """A uniform number in [m, m+1] / 2^bits, and the sign that goes with it under Laplace."""
+class _Runner:
+    """A scaled score, the bits of its noise, and exact bounds on the sum; None if infinite."""
 
-    m: int
+    score: Fraction
+    word: int
     bits: int
-    negative: bool
+    bounds: "tuple[arb, arb] | None"
 
     @classmethod
-    def from_word(cls, word: int, bits: int, noise: Noise) -> "_Uniform":
-        if noise is Noise.LAPLACE:
-            return cls(word >> 1, bits - 1, bool(word & 1))
-        return cls(word, bits, negative=False)
+    def of(cls, score: Fraction, word: int, bits: int, noise: Noise) -> "_Runner":
+        from flint import arb, ctx, fmpq
 
-    def extended(self, entropy: Entropy) -> "_Uniform":
-        more = int.from_bytes(entropy.read(REFINEMENT_BITS // 8), "little")
-        return _Uniform(
-            (self.m << REFINEMENT_BITS) | more, self.bits + REFINEMENT_BITS, self.negative
-        )
+        size = score.numerator.bit_length() - score.denominator.bit_length()
+        # Bounds are taken inside: outside, `lower` and `upper` would round to 53 bits.
+        with ctx.workprec(bits + 64 + max(0, size)):
+            ball = arb(fmpq(score.numerator, score.denominator)) + noise.ball(word, bits)
+            bounds = (ball.lower(), ball.upper()) if ball.is_finite() else None
+        return cls(score, word, bits, bounds)
 
-    def ball(self) -> "arb":
-        from flint import arb
+    def extended(self, more: int, noise: Noise) -> "_Runner":
+        word = (self.word << REFINEMENT_BITS) | more
+        return _Runner.of(self.score, word, self.bits + REFINEMENT_BITS, noise)
 
-        return arb(2 * self.m + 1, 1) / arb(2) ** (self.bits + 1)
+    @property
+    def low(self) -> "arb":
+        assert self.bounds is not None
+        return self.bounds[0]
 
-
-def _noisy_ball(score: Fraction, uniform: _Uniform, noise: Noise) -> "arb":
-    """An enclosure of score + noise; not finite while U may still be 0 or 1."""
-    from flint import arb, ctx, fmpq
-
-    size = score.numerator.bit_length() - score.denominator.bit_length()
-    with ctx.workprec(uniform.bits + 64 + max(0, size)):
-        e = -uniform.ball().log()
-        value = -e.log() if noise is Noise.GUMBEL else -e if uniform.negative else e
-        return arb(fmpq(score.numerator, score.denominator)) + value
+    @property
+    def high(self) -> "arb":
+        assert self.bounds is not None
+        return self.bounds[1]
 
 
-def _ranked(ball: dict[int, "arb"]) -> list[int]:
-    return sorted(ball, key=lambda i: _Descending(ball[i].mid()))
+def _merged(blocks: list[Contenders]) -> Contenders:
+    if len(blocks) == 1:
+        return blocks[0]
+    return Contenders(
+        np.concatenate([b.ids for b in blocks]),
+        np.concatenate([b.values for b in blocks]),
+        np.concatenate([b.words for b in blocks]),
+        blocks[0].bits,
+        max(b.largest for b in blocks),
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Descending:
-    """Sorts exact numbers, the largest first."""
-
-    value: "arb"
-
-    def __lt__(self, other: "_Descending") -> bool:
-        return bool(self.value > other.value)
+def _ranked(runners: list[_Runner]) -> list[int]:
+    """By upper bound, the largest first.  Numbers without a radius compare exactly."""
+    return sorted(range(len(runners)), key=lambda i: runners[i].high, reverse=True)
 
 
-def _unsettled(ball: dict[int, "arb"]) -> list[int]:
-    """The candidates whose enclosures still overlap another's; the infinite ones first."""
-    infinite = [i for i, b in ball.items() if not b.is_finite()]
+def _overlapping(runners: list[_Runner]) -> list[int]:
+    """Who overlaps somebody else; while some have infinite bounds, those first."""
+    infinite = [i for i, runner in enumerate(runners) if runner.bounds is None]
     if infinite:
         return infinite
+    first, *others = _ranked(runners)
     overlapping: set[int] = set()
-    lowest: int | None = None  # of the candidates ranked so far, the one that reaches down furthest
-    for i in _ranked(ball):
-        if lowest is not None and not ball[lowest] > ball[i]:
+    lowest = first  # of those ranked so far, the one that reaches down furthest
+    for i in others:
+        if not runners[lowest].low > runners[i].high:
             overlapping |= {lowest, i}
-        if lowest is None or ball[i].lower() < ball[lowest].lower():
+        if runners[i].low < runners[lowest].low:
             lowest = i
-    return list(overlapping)
+    return sorted(overlapping)
 
 
 def _geometric(scale: Fraction, size: int, entropy: Entropy) -> IntArray:
     """floor(-scale * log U): P(g) proportional to exp(-g / scale), g = 0, 1, ..."""
     words = np.frombuffer(entropy.read(8 * size), dtype=np.uint64) >> np.uint64(11)
     factor = float(scale)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
         high = -np.log(words * 2.0**-53) * (factor * (1 + 2.0**-44)) + SLACK
         low = -np.log((words + np.uint64(1)) * 2.0**-53) * (factor * (1 - 2.0**-44)) - SLACK
-    settled = (np.floor(low) == np.floor(high)) & (high < 2.0**52)
-    g = np.zeros(size, dtype=np.int64)
-    g[settled] = np.floor(low[settled])
+    low = np.floor(np.maximum(low, 0.0))
+    settled = (low == np.floor(high)) & (high < 2.0**52)
+    g = np.where(settled, low, 0.0).astype(np.int64)
     for i in np.flatnonzero(~settled):
-        g[i] = _floored(scale, _Uniform(int(words[i]), 53, negative=False), entropy)
+        g[i] = _floored(scale, int(words[i]), 53, entropy)
     return g
 
 
-def _floored(scale: Fraction, uniform: _Uniform, entropy: Entropy) -> int:
+def _floored(scale: Fraction, word: int, bits: int, entropy: Entropy) -> int:
+    """floor(-scale * log U) by as many further bits of U as it takes."""
     from flint import arb, ctx, fmpq
 
     while True:
-        with ctx.workprec(uniform.bits + 64 + scale.numerator.bit_length()):
-            x = -uniform.ball().log() * arb(fmpq(scale.numerator, scale.denominator))
+        with ctx.workprec(bits + 64 + scale.numerator.bit_length()):
+            x = EXPONENTIAL.ball(word, bits) * arb(fmpq(scale.numerator, scale.denominator))
             floor = x.floor().unique_fmpz() if x.is_finite() else None
         if floor is not None:
             return int(floor)
-        uniform = uniform.extended(entropy)
-
-
-_Bound = Callable[[NDArray[np.uint32], int], FloatArray]
-
-
-def _gumbel(word: NDArray[np.uint32], bits: int, step: int) -> FloatArray:
-    e = np.log((word + float(step)) * 2.0**-bits)
-    np.negative(e, out=e)
-    np.log(e, out=e)
-    return np.negative(e, out=e)
-
-
-def _exponential(word: NDArray[np.uint32], bits: int, step: int) -> FloatArray:
-    e = np.log((word + float(step)) * 2.0**-bits)
-    return np.negative(e, out=e)
-
-
-def _laplace(word: NDArray[np.uint32], bits: int, step: int) -> FloatArray:
-    negative = (word & np.uint32(1)).astype(bool)
-    e = np.log(((word >> np.uint32(1)) + np.where(negative, 1.0 - step, step)) * 2.0 ** (1 - bits))
-    return np.where(negative, e, -e)
-
-
-# Gumbel noise grows with U; the others fall, so that their upper bound is at the lower end of U.
-_UPPER: dict[Noise, _Bound] = {
-    Noise.GUMBEL: partial(_gumbel, step=1),
-    Noise.EXPONENTIAL: partial(_exponential, step=0),
-    Noise.LAPLACE: partial(_laplace, step=0),
-}
-_LOWER: dict[Noise, _Bound] = {
-    Noise.GUMBEL: partial(_gumbel, step=0),
-    Noise.EXPONENTIAL: partial(_exponential, step=1),
-    Noise.LAPLACE: partial(_laplace, step=1),
-}
+        more = int.from_bytes(entropy.read(REFINEMENT_BITS // 8), "little")
+        word, bits = (word << REFINEMENT_BITS) | more, bits + REFINEMENT_BITS
 
 
 def _float_below(scale: Fraction) -> float:

@@ -1,8 +1,8 @@
 """`dampen budget`, and what every command does with a budget."""
 
+import csv
 import json
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dampen.ledger import Ledger, storage
+from dampen.frequency.release import most_frequent
+from dampen.ledger import Ledger, books
 
 COUNT = ("most-frequent", "visits.csv", "--column", "diagnosis", "--categories", "flu,cold")
 
@@ -46,7 +47,7 @@ def test_bad_data_costs_the_charge_and_says_so(dampen, place: Path) -> None:
         file.write("SECRET,3\n")
     bad = dampen(*COUNT, "--epsilon", "0.25", "--budget", "b")
     assert bad.code == 3
-    assert "Budget 'b' was charged epsilon 0.25." in bad.err
+    assert "The charge of epsilon 0.25 (1) stands." in bad.err
     assert "SECRET" not in bad.err
     assert Ledger(place / "ledger.sqlite3").remaining("b") == 0.75
 
@@ -55,17 +56,26 @@ def test_bad_data_costs_the_charge_and_says_so(dampen, place: Path) -> None:
     ("arguments", "message"),
     [
         (["budget", "create", "b"], "Missing option '--epsilon'"),
-        (["budget", "create", "b", "--epsilon", "x", "--neighbours", "replace-one"], "got epsilon"),
+        (
+            ["budget", "create", "b", "--epsilon", "x", "--neighbours", "replace-one"],
+            "got --epsilon",
+        ),
         (["budget", "create", "b", "--epsilon", "1", "--neighbours", "rows"], "one of replace-one"),
         (["budget", "create", "", "--epsilon", "1", "--neighbours", "replace-one"], "a name"),
         (["budget", "create", "a", "--epsilon", "1", "--neighbours", "replace-one"], "already"),
         (["budget", "show", "ab"], "no budget 'ab'"),
-        (["budget", "show", "--ledger", "none"], "There is no ledger none"),
+        (["budget", "show", "--ledger", "none"], "There is no ledger"),
         (["budget", "show", "--ledger", "visits.csv"], "not a ledger"),
+        (["budget", "answer", "7"], "Expected a head or an id"),
+        (["budget", "raise", "a", "--epsilon", "0.5"], "Expected epsilon >= 1"),
+        (["budget", "thaw", "a", "--spent", "1"], "Expected no spent"),
+        (["budget", "restore", "visits.csv"], "is whole"),
+        (["budget", "backup", "visits.csv"], "There is a file"),
+        (["budget", "verify", "--head", "1-" + "0" * 16], "does not contain"),
         (["budget", "shwo"], "No such command"),
         ([*COUNT, "--epsilon", "1", "--budget", "zzz"], "no budget 'zzz'"),
         ([*COUNT, "--epsilon", "1", "--analyst", "me"], "Expected --budget"),
-        ([*COUNT, "--epsilon", "0.1", "--budget", "a"], "for replace-one neighbours"),
+        ([*COUNT, "--epsilon", "0.6", "--budget", "a"], "cannot pay epsilon 1.2"),
     ],
 )
 def test_mistakes_are_one_line_and_cost_nothing(dampen, place: Path, arguments, message) -> None:
@@ -77,29 +87,89 @@ def test_mistakes_are_one_line_and_cost_nothing(dampen, place: Path, arguments, 
     assert Ledger(place / "ledger.sqlite3").spent("a") == 0
 
 
-def test_a_full_disk_is_one_line(dampen, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_ledger_is_one_line(dampen, place: Path) -> None:
     dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "add-remove-row")
-    whole = sqlite3.connect
+    books.close_all()
+    ledger = place / "ledger.sqlite3"
+    ledger.write_bytes(ledger.read_bytes()[:-1000])
+    refused = dampen(*COUNT, "--epsilon", "0.5", "--budget", "b")
+    assert (refused.code, refused.out) == (2, "")
+    assert "Nothing was charged." in refused.err
+    assert refused.err.count("\n") == 1
 
-    def full(*args: object, **options: object) -> sqlite3.Connection:
-        connection = whole(*args, **options)  # type: ignore[call-overload]
-        connection.execute("PRAGMA max_page_count = 1")
-        return connection
 
-    monkeypatch.setattr(storage.sqlite3, "connect", full)
-    refused = dampen(*COUNT, "--epsilon", "0.5", "--budget", "b", "--dataset", "d" * 100_000)
-    assert refused.code == 2
-    assert "the disk is full. Nothing was charged." in refused.err
-    assert refused.out == ""
+def test_a_lost_answer_can_be_fetched(dampen, place: Path) -> None:
+    account = Ledger(place / "ledger.sqlite3").create("b", epsilon=1, neighbours="add-remove-row")
+    paid = most_frequent(["flu"], categories=["flu", "cold"], epsilon=1, budget=account)
+    assert paid.charge is not None
+    assert dampen("budget", "answer", paid.charge).out.strip() == paid.to_json()
+    missing = dampen("budget", "answer", "7-" + "0" * 16)
+    assert (missing.code, missing.out) == (2, "")
+    assert "no charge 7-0000000000000000" in missing.err
+
+
+def test_a_curator_raises_caps_freezes_and_closes(dampen) -> None:
+    dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "add-remove-row",
+           "--largest", "0.5", "--each", "0.75", "--dataset", "visits.csv")  # fmt: skip
+    assert "at most epsilon 0.5" in dampen(*COUNT, "--epsilon", "0.6", "--budget", "b").err
+    assert dampen(*COUNT, "--epsilon", "0.5", "--budget", "b").code == 0
+    assert "is left for this analyst" in dampen(*COUNT, "--epsilon", "0.5", "--budget", "b").err
+    assert "epsilon" in dampen("budget", "raise", "b", "--epsilon", "2").out
+    assert dampen("budget", "cap", "b", "--epsilon", "2", "--analyst", "ana").code == 0
+    ask = (*COUNT, "--epsilon", "0.5", "--budget", "b", "--analyst", "ana")
+    assert dampen(*ask).code == 0
+    assert "frozen" in dampen("budget", "freeze", "b", "--why", "audit", "--who", "eve").out
+    assert "is frozen. Nothing was charged." in dampen(*ask).err
+    assert dampen("budget", "thaw", "b").code == 0
+    wrong = dampen(*ask, "--dataset", "other")
+    assert "for the data set 'visits.csv', not for 'other'" in wrong.err
+    assert "closed" in dampen("budget", "close", "b").out
+    lines = [json.loads(line) for line in dampen("budget", "export", "b").out.splitlines()]
+    kinds = [line["kind"] for line in lines]
+    assert kinds == ["create", "refusal", "charge", "refusal", "raise", "cap", "charge", "freeze",
+                     "refusal", "thaw", "refusal", "close"]  # fmt: skip
+    assert (lines[7]["who"], lines[7]["why"]) == ("eve", "audit")
+    table = list(csv.DictReader(dampen("budget", "export", "--format", "csv").out.splitlines()))
+    assert [row["id"] for row in table] == [line["id"] for line in lines]
+
+
+def test_csv_has_no_formulas(dampen) -> None:
+    dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "add-remove-row")
+    dampen(*COUNT, "--epsilon", "0.5", "--budget", "b", "--analyst", "=1+1")
+    row = list(csv.DictReader(dampen("budget", "export", "--format", "csv").out.splitlines()))[1]
+    assert row["analyst"] == "'=1+1"
+
+
+def test_backup_verify_restore(dampen, place: Path) -> None:
+    dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "add-remove-row")
+    assert dampen(*COUNT, "--epsilon", "0.25", "--budget", "b").code == 0
+    head = json.loads(dampen("budget", "verify", "--json").out)["head"]
+    copied = dampen("budget", "backup", "monday")
+    assert (copied.code, copied.err) == (0, "")
+    assert dampen("budget", "backup", "monday").code == 2
+    assert dampen(*COUNT, "--epsilon", "0.25", "--budget", "b").code == 0
+    assert dampen("budget", "verify", "--head", head).code == 0
+    books.close_all()
+    (place / "ledger.sqlite3").write_bytes((place / "monday").read_bytes())
+    assert "went backwards" in dampen(*COUNT, "--epsilon", "0.25", "--budget", "b").err
+    assert "went backwards" in dampen("budget", "show").err
+    restored = dampen("budget", "restore", "monday")
+    assert (restored.code, restored.err) == (0, "")
+    assert "charges may be" in restored.out
+    assert "thaw NAME --spent E" in dampen(*COUNT, "--epsilon", "0.25", "--budget", "b").err
+    thawed = dampen("budget", "thaw", "b", "--spent", "0.25")
+    assert "left        0.5" in thawed.out
+    assert dampen("budget", "verify", "--head", head).code == 0
 
 
 AS_NOBODY = """
 import contextlib, io, os, sys
-from dampen.cli import group, main
-from dampen.cli.running import run
+from dampen.cli.main import main, run
+from dampen.ledger import books
 if os.geteuid() == 0:  # as root nothing is read-only; so ask once as root, which loads all modules
     with contextlib.redirect_stdout(io.StringIO()):
-        assert run(group(), sys.argv[1:]) == 0
+        assert run(sys.argv[1:]) == 0
+    books.close_all()
     os.setuid(65534)
 main()
 """
@@ -111,7 +181,9 @@ def test_a_read_only_ledger_is_one_line(dampen, place: Path) -> None:
         dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "add-remove-row",
                "--ledger", str(ledger))  # fmt: skip
         table = shutil.copy(place / "visits.csv", directory)
+        books.close_all()
         ledger.chmod(0o444)
+        ledger.with_name("ledger-head").chmod(0o444)
         Path(directory).chmod(0o555)
         asked = ["most-frequent", table, *COUNT[2:], "--epsilon", "0.5", "--budget", "b"]
         refused = subprocess.run(

@@ -50,6 +50,9 @@ def test_a_broken_problem_shows_its_counterexample(dampen, place: Path) -> None:
         ("problem = 1", "to define 'universe'"),
         ("problem = universe = 1", "The problem in p.py failed"),
         (BROKEN.replace("x.count", "x.cuont"), "has no attribute 'cuont'"),
+        ("import sys; sys.exit(0)", "p.py cannot be run: SystemExit: 0 (line 1 of p.py)"),
+        ("raise SystemExit", "p.py cannot be run: SystemExit"),
+        (BROKEN.replace("utility = [", "exit(0); [ "), "The problem in p.py failed: SystemExit: 0"),
     ],
 )
 def test_a_file_that_is_no_problem(dampen, place: Path, content: str, message: str) -> None:
@@ -62,7 +65,7 @@ def test_a_file_that_is_no_problem(dampen, place: Path, content: str, message: s
 
 def test_missing_file_and_wrong_epsilon(dampen) -> None:
     assert "No such file" in dampen("verify", "none.py").err
-    assert "got epsilon='abc'" in dampen("verify", "my_problem.py", "--epsilon", "abc").err
+    assert "got --epsilon abc" in dampen("verify", "my_problem.py", "--epsilon", "abc").err
 
 
 def test_the_running_example(dampen) -> None:

@@ -89,15 +89,15 @@ def test_the_law_is_that_of_the_definition(groups, parameters, epsilon):
     assert found.sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("k", "groups", "parameters"), [(1, *CASES[2]), (2, *CASES[0])])
+@pytest.mark.parametrize(("k", "groups", "parameters"), [(1, *CASES[1]), (2, *CASES[2])])
 def test_draws_follow_the_law_of_sets(k, groups, parameters):
     """False alarms below 1e-7; an ε that is 30 % off is noticed."""
     problem, entropy = problem_of(parameters | {"caution": 0}), InsecureEntropy(5)
     contest = problem.contest(problem.counts(*rows_of(groups)))
-    draws = draw_many(lambda: tuple(contest.winners(k, Fraction(1), entropy)), 5_000)
+    draws = draw_many(lambda: tuple(contest.winners(k, Fraction(2), entropy)), 2_000)
     right, wrong = (
         sets_by_enumeration(groups, parameters | {"caution": 0}, epsilon, k)
-        for epsilon in ("1", "1.3")
+        for epsilon in ("2", "2.6")
     )
     assert_draws_follow(counts_of(draws, list(right)), list(right.values()), list(wrong.values()))
 
@@ -106,7 +106,7 @@ def test_an_ordered_answer_spends_its_epsilon_in_equal_shares():
     groups, parameters = CASES[0][0], {"p": 50, "caution": 0}
     problem, entropy = problem_of(parameters), InsecureEntropy(6)
     contest = problem.contest(problem.counts(*rows_of(groups)))
-    draws = draw_many(lambda: tuple(contest.ranking(2, Fraction(4), entropy)), 2_500)
+    draws = draw_many(lambda: tuple(contest.ranking(2, Fraction(4), entropy)), 1_200)
     sequences, laws = list(itertools.permutations(range(3), 2)), []
     for epsilon in ("2", "2.6"):
         first = problem.probabilities(*rows_of(groups), epsilon=epsilon)

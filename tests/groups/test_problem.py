@@ -19,8 +19,8 @@ GIVEN = {"groups": ["a", "b"], "lower": 0, "upper": 10, "step": 1}
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"groups": []}, "groups, the public list"),
-        ({"groups": "ab"}, "groups, the public list"),
+        ({"groups": []}, "groups, a public list"),
+        ({"groups": "ab"}, "groups, a public list"),
         ({"groups": ["a", "a"]}, "different groups"),
         ({"groups": [["a"]]}, "such as text"),
         ({"statistic": "medain"}, "Did you mean 'median'"),

@@ -38,7 +38,7 @@ def as_values(numbers: Fractions, unit: int) -> list[brute.Value]:
 
 
 @pytest.mark.parametrize(("steps", "near"), RELATIONS, ids=["rows", "replacements"])
-@pytest.mark.parametrize(("statistic", "plain"), STATISTICS, ids=lambda s: str(s)[:40])
+@pytest.mark.parametrize(("statistic", "plain"), STATISTICS, ids=[str(s) for s, _ in STATISTICS])
 def test_reach_is_the_extreme_of_the_ball(statistic, plain, steps, near):
     for floor in (1, 2, 3):
         found = Reach(Histograms(np.array(GROUPS)), statistic, steps, floor)

@@ -16,7 +16,8 @@ from dampen.influence.graphs import betweenness, graph_of
 from dampen.influence.problem import Degree
 from dampen.influence.release import top_k
 from dampen.mechanisms import MECHANISMS, Mechanism
-from dampen.sampling import InsecureEntropy, Noise
+from dampen.noise import GUMBEL
+from dampen.sampling import InsecureEntropy
 from dampen.scores import Dampened
 from dampen.selection import Neighbours
 
@@ -77,7 +78,7 @@ def test_metrics_and_sensitivities(metric: str, delta: Any) -> None:
 
 
 def test_codegrees_with_a_public_shift() -> None:
-    shifted = Mechanism("ld-shifted", Dampened(shift=1000.0), Noise.GUMBEL)
+    shifted = Mechanism("ld-shifted", Dampened(shift=1000.0), GUMBEL)
     release = top_k(spider(), k=1, epsilon="400", delta="codegree", mechanism=shifted)
     assert release.answer == ["0"]
     with pytest.raises(ParameterError, match="joint"):

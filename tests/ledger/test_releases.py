@@ -5,9 +5,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
+from dampen.data.memory import MemoryTable
 from dampen.errors import BudgetError
 from dampen.frequency.release import most_frequent
 from dampen.influence.release import top_k
@@ -16,13 +16,8 @@ from dampen.percentiles.release import percentile
 from dampen.trees import TreeClassifier
 
 
-class Unread:
+class Unread(list[int]):
     """A column of three values that must not be looked at."""
-
-    columns = ("a",)
-
-    def __len__(self) -> int:
-        return 3
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
         raise AssertionError("the data was read before the charge")
@@ -30,27 +25,33 @@ class Unread:
     def __iter__(self) -> Any:
         raise AssertionError("the data was read before the charge")
 
+    def __getitem__(self, i: Any) -> Any:
+        raise AssertionError("the data was read before the charge")
 
-def ask_percentile(budget: Account, data: Any) -> Any:
+
+VALUES = [1, 2, 3]
+
+
+def ask_percentile(budget: Account, data: list[int]) -> Any:
     return percentile(data, p=50, epsilon="0.6", upper=10, budget=budget)
 
 
-def ask_value(budget: Account, data: Any) -> Any:
+def ask_value(budget: Account, data: list[int]) -> Any:
     return percentile(data, p=50, epsilon="0.6", upper=10, release="value", step=1, budget=budget)
 
 
-def ask_frequent(budget: Account, data: Any) -> Any:
-    return most_frequent(data, categories=[1, 2, 3], epsilon="0.6", budget=budget)
+def ask_frequent(budget: Account, data: list[int]) -> Any:
+    return most_frequent(data, categories=VALUES, epsilon="0.6", budget=budget)
 
 
-def ask_top_k(budget: Account, data: Any) -> Any:
+def ask_top_k(budget: Account, data: list[int]) -> Any:
     return top_k((data, data), n=5, k=1, epsilon="0.6", budget=budget)
 
 
-def ask_tree(budget: Account, data: Any) -> Any:
-    table = data if isinstance(data, Unread) else np.reshape(data, (-1, 1))
-    public = {"domains": [[1, 2, 3]], "classes": [1, 2, 3], "max_rows": 9}
-    return TreeClassifier("0.6", budget=budget, **public).fit(table, data)
+def ask_tree(budget: Account, data: list[int]) -> Any:
+    public = {"domains": {"a": VALUES}, "classes": VALUES, "max_rows": 9}
+    tree = TreeClassifier(epsilon="0.6", budget=budget, **public)
+    return tree.fit_table(MemoryTable({"a": data, "c": data}), target="c")
 
 
 RELATIONS: dict[Callable[[Account, Any], Any], str] = {
@@ -66,7 +67,7 @@ RELATIONS: dict[Callable[[Account, Any], Any], str] = {
 def test_a_release_is_paid_exactly_once(tmp_path: Path, ask: Any) -> None:
     ledger = Ledger(tmp_path / "ledger")
     account = ledger.create("b", epsilon=1, neighbours=RELATIONS[ask]).by("ana", "d")
-    ask(account, np.array([1, 2, 3]))
+    ask(account, VALUES)
     (charge,) = ledger.history("b")
     assert charge.epsilon == Fraction(3, 5)
     assert (charge.analyst, charge.dataset, charge.neighbours) == ("ana", "d", RELATIONS[ask])
@@ -79,14 +80,14 @@ def test_a_refused_release_does_not_look(tmp_path: Path, ask: Any) -> None:
     ledger = Ledger(tmp_path / "ledger")
     account = ledger.create("b", epsilon="0.5", neighbours=RELATIONS[ask])
     with pytest.raises(BudgetError, match="is left"):
-        ask(account, Unread())
+        ask(account, Unread(VALUES))
     assert ledger.history("b") == []
 
 
 @pytest.mark.parametrize("ask", RELATIONS)
 def test_another_relation_is_refused(tmp_path: Path, ask: Any) -> None:
-    other = "replace-one" if RELATIONS[ask] != "replace-one" else "add-remove-row"
+    other = "replace-one" if RELATIONS[ask] == "add-remove-edge" else "add-remove-edge"
     account = Ledger(tmp_path / "ledger").create("b", epsilon=9, neighbours=other)
     with pytest.raises(BudgetError, match="cannot share a budget"):
-        ask(account, Unread())
+        ask(account, Unread(VALUES))
     assert account.spent == 0

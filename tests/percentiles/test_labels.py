@@ -9,13 +9,13 @@ import pytest
 from dampen import testing
 from dampen.errors import DataError, ParameterError
 from dampen.mechanisms import Mechanism
+from dampen.noise import GUMBEL
 from dampen.percentiles import labels
 from dampen.percentiles.labels import NEAR, PercentileLabel, rank
 from dampen.percentiles.release import label_mechanism
-from dampen.sampling import Noise
 from dampen.scores import Dampened, Shifted
 
-SLD_DOWN = Mechanism("sld-down", Shifted(towards=-1), Noise.GUMBEL)
+SLD_DOWN = Mechanism("sld-down", Shifted(towards=-1), GUMBEL)
 SIZES = [(1, 3), (2, 3), (3, 3), (4, 3), (5, 2)]
 CASES = [(n, bound, k) for n, bound in SIZES for k in range(1, n + 1)]
 

@@ -9,8 +9,8 @@ import pytest
 
 from dampen import testing
 from dampen.mechanisms import Mechanism, probabilities
+from dampen.noise import GUMBEL
 from dampen.percentiles.labels import PercentileLabel, rank
-from dampen.sampling import Noise
 from dampen.scores import Shifted
 from dampen.selection import Neighbours, Selection
 from dampen.sensitivity import table
@@ -84,7 +84,7 @@ def test_the_proof_kit_finds_the_paper_inadmissible():
 
 def test_shifted_local_dampening_with_candidates_is_not_private():
     x, y = (1, *[2] * 19), (3, *[2] * 19)
-    down = Mechanism("sld-down", Shifted(towards=-1), Noise.GUMBEL)
+    down = Mechanism("sld-down", Shifted(towards=-1), GUMBEL)
     literal, ours = LiteralPercentile(20, 95, 3), PercentileLabel(n=20, p=95, upper=3)
 
     def loss(problem, mechanism):

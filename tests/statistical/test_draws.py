@@ -8,8 +8,10 @@ import pytest
 
 from dampen import InsecureEntropy, Selection, probabilities, select, sensitivity
 from dampen.mechanisms import MECHANISMS, Mechanism, named
-from dampen.sampling import Noise, SystemEntropy, discrete_laplace, noisy_top
+from dampen.noise import Noise
+from dampen.sampling import SystemEntropy, discrete_laplace, noisy_top
 from goodness import assert_draws_follow, counts_of, draw_many
+from noises import NOISES
 
 UTILITY = [6.5, 6.0, 3.0, 2.0, 0.0, 0.0]
 DELTA = sensitivity.table([[3, 3, 2, 2, 1, 1], [5, 5, 4, 4, 2, 2]])
@@ -40,7 +42,7 @@ def test_one_sided_utilities_need_no_factor_of_two(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("noise", list(Noise))
+@pytest.mark.parametrize("noise", NOISES, ids=lambda n: n.name)
 def test_a_first_pass_of_three_bits_changes_nothing(noise: Noise) -> None:
     a = np.array([2.0, 1.5, 1.0, 0.0, 0.0])
     entropy = InsecureEntropy(11)

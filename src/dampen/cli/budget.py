@@ -1,19 +1,43 @@
-"""`dampen budget`: create budgets, show what was spent."""
+"""`dampen budget`: create budgets, show what was spent, audit the ledger."""
 
-from datetime import datetime
-from fractions import Fraction
+import csv
+import json
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
-from dampen.cli.printing import example, print_facts, print_json, print_table
-from dampen.cli.till import known_budgets, ledger_option, open_ledger
-from dampen.epsilon import decimal_text
-from dampen.ledger import Account, Charge, Ledger
+from dampen.cli.options import known_budgets, known_relations, ledger_option
+from dampen.cli.output import examples as example
+from dampen.cli.output import print_facts, print_json, print_table
+from dampen.cli.receipt import open_ledger
+from dampen.epsilon import decimal_text, short_text
+from dampen.ledger import Account, Balance, Charge, Entry, Ledger, backup, restore, verify
+from dampen.ledger.orders import spent
 from dampen.selection import Neighbours
 
 RELATIONS = [relation.value for relation in Neighbours]
+
+F = TypeVar("F", bound=Any)
+
+
+def _who(command: F) -> F:
+    return click.option("--who", metavar="WHO", default="", help="For the record. [default: you]")(
+        command
+    )
+
+
+def _why(command: F) -> F:
+    return click.option("--why", metavar="TEXT", default="", help="For the record.")(command)
+
+
+def _name(command: F) -> F:
+    return click.argument("name", shell_complete=known_budgets)(command)
+
+
+def _json(command: F) -> F:
+    return click.option("--json", "as_json", is_flag=True, help="For machines.")(command)
 
 
 @click.group(
@@ -27,30 +51,61 @@ def budget() -> None:
     """Budgets of epsilon that last: one per data set and neighbour relation."""
 
 
-@budget.command(epilog=example("dampen budget create payroll --epsilon 3 --neighbours replace-one"))
+@budget.command(
+    epilog=example(
+        "dampen budget create payroll --epsilon 3 --neighbours replace-one",
+        "dampen budget create visits --epsilon 3 --delta 1e-6 --neighbours add-remove-row",
+    )
+)
 @click.argument("name")
 @click.option("--epsilon", required=True, metavar="E", help="All that may ever be spent.")
+@click.option("--delta", metavar="D", help="Spend by zCDP, for a promise of (epsilon, delta).")
 @click.option(
     "--neighbours",
     required=True,
     metavar="RELATION",
+    shell_complete=known_relations,
     help=f"What epsilon protects: one of {', '.join(RELATIONS)}.",
 )
+@click.option("--dataset", metavar="NAME", default="", help="The only data set that it pays for.")
+@click.option("--largest", metavar="E", help="The largest epsilon of one question.")
+@click.option("--each", metavar="E", help="All that one analyst may spend.")
+@_who
 @ledger_option
-def create(name: str, epsilon: str, neighbours: str, ledger: Path | None) -> None:
+def create(
+    *,
+    name: str,
+    epsilon: str,
+    delta: str | None,
+    neighbours: str,
+    dataset: str,
+    largest: str | None,
+    each: str | None,
+    who: str,
+    ledger: Path | None,
+) -> None:
     """Opens a budget of EPSILON for one neighbour relation.
 
     replace-one protects the values of one record (percentile); add-remove-edge one edge of a graph
     (top-k); add-remove-row one row of a table (tree, most-frequent).
     """
-    account = open_ledger(ledger).create(name, epsilon=epsilon, neighbours=neighbours)
-    print_facts(_facts(account) | {"ledger": account.ledger.path})
+    account = open_ledger(ledger).create(
+        name,
+        epsilon=epsilon,
+        delta=delta,
+        neighbours=neighbours,
+        dataset=dataset,
+        largest=largest,
+        each=each,
+        who=who,
+    )
+    print_facts(_facts(account.balance) | {"ledger": account.ledger.place})
 
 
 @budget.command(epilog=example("dampen budget show payroll", "dampen budget show --json"))
 @click.argument("name", required=False, shell_complete=known_budgets)
 @ledger_option
-@click.option("--json", "as_json", is_flag=True, help="For machines.")
+@_json
 def show(name: str | None, ledger: Path | None, as_json: bool) -> None:
     """Shows one budget with its charges, or all budgets."""
     book = open_ledger(ledger)
@@ -60,49 +115,216 @@ def show(name: str | None, ledger: Path | None, as_json: bool) -> None:
         _show_one(book[name], as_json)
 
 
+@budget.command(name="raise", epilog=example("dampen budget raise payroll --epsilon 5"))
+@_name
+@click.option("--epsilon", required=True, metavar="E", help="All that may ever be spent.")
+@_who
+@ledger_option
+def raise_(name: str, epsilon: str, who: str, ledger: Path | None) -> None:
+    """Lets more be spent of a budget: EPSILON in all."""
+    account = open_ledger(ledger)[name]
+    account.raise_to(epsilon, who=who)
+    print_facts(_facts(account.balance))
+
+
+@budget.command(epilog=example("dampen budget cap payroll --epsilon 0.5 --analyst intern"))
+@_name
+@click.option("--epsilon", required=True, metavar="E", help="All that this analyst may spend.")
+@click.option("--analyst", metavar="WHO", default="*", help="[default: each without an own cap]")
+@_who
+@ledger_option
+def cap(name: str, epsilon: str, analyst: str, who: str, ledger: Path | None) -> None:
+    """Lets an analyst, or each analyst, spend at most EPSILON of a budget."""
+    account = open_ledger(ledger)[name]
+    account.cap(epsilon, analyst=analyst, who=who)
+    print_facts(_facts(account.balance))
+
+
+@budget.command(epilog=example("dampen budget freeze payroll --why 'audit of May'"))
+@_name
+@_why
+@_who
+@ledger_option
+def freeze(name: str, why: str, who: str, ledger: Path | None) -> None:
+    """Pays nothing until it is thawed."""
+    account = open_ledger(ledger)[name]
+    account.freeze(why=why, who=who)
+    print_facts(_facts(account.balance))
+
+
+@budget.command(epilog=example("dampen budget thaw payroll"))
+@_name
+@click.option(
+    "--spent", metavar="E", help="After a restore: what was spent since the backup was made."
+)
+@_why
+@_who
+@ledger_option
+def thaw(name: str, spent: str | None, why: str, who: str, ledger: Path | None) -> None:
+    """Pays again."""
+    account = open_ledger(ledger)[name]
+    account.thaw(spent=spent, why=why, who=who)
+    print_facts(_facts(account.balance))
+
+
+@budget.command(epilog=example("dampen budget close payroll --why 'data deleted'"))
+@_name
+@_why
+@_who
+@ledger_option
+def close(name: str, why: str, who: str, ledger: Path | None) -> None:
+    """Pays nothing, for ever."""
+    account = open_ledger(ledger)[name]
+    account.close(why=why, who=who)
+    print_facts(_facts(account.balance))
+
+
+@budget.command(epilog=example("dampen budget answer 42-0f9ab3c8e1d27745"))
+@click.argument("charge", metavar="ID")
+@ledger_option
+def answer(charge: str, ledger: Path | None) -> None:
+    """Prints the release that a charge paid for, as JSON, if its answer got lost."""
+    click.echo(open_ledger(ledger).answer(charge))
+
+
+@budget.command(name="verify", epilog=example("dampen budget verify --head $(cat head.txt)"))
+@click.option("--head", metavar="H", help="A head that was kept elsewhere.")
+@ledger_option
+@_json
+def verify_(head: str | None, ledger: Path | None, as_json: bool) -> None:
+    """Reads every entry again and prints the head of the ledger: keep it elsewhere.
+
+    With a head that was kept, an edited or missing entry and an older copy put back are found.
+    """
+    book = open_ledger(ledger)
+    found = verify(book, head)
+    facts = {"ledger": book.place, "entries": found.seq, "head": str(found)}
+    (print_json if as_json else print_facts)(facts)
+
+
+@budget.command(name="backup", epilog=example("dampen budget backup ledger-monday.sqlite3"))
+@click.argument("file", type=click.Path(path_type=Path))
+@ledger_option
+def backup_(file: Path, ledger: Path | None) -> None:
+    """Writes a consistent copy of the ledger, also while it is in use, to a new FILE."""
+    head = backup(open_ledger(ledger), file)
+    print_facts({"backup": file, "entries": head.seq, "head": str(head)})
+
+
+@budget.command(name="restore", epilog=example("dampen budget restore ledger-monday.sqlite3"))
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--head", metavar="H", help="The newest head that is known.")
+@_who
+@ledger_option
+def restore_(file: Path, head: str | None, who: str, ledger: Path | None) -> None:
+    """Puts a backup in the place of a ledger that is damaged, gone or went backwards.
+
+    Charges that were made after the backup are not in it. Unless the newest head that is known is
+    in it, every budget is frozen until you say what was spent since: dampen budget thaw NAME
+    --spent E.
+    """
+    book = open_ledger(ledger)
+    lost = restore(file, book, head=head, who=who)
+    print_facts({"ledger": book.place, "missing": "charges may be" if lost else "nothing"})
+    _show_all(book, as_json=False)
+
+
+@budget.command(epilog=example("dampen budget export --format csv > ledger.csv"))
+@click.argument("name", required=False, shell_complete=known_budgets)
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(["csv", "json"]),
+    default="json",
+    show_default=True,
+    help="CSV with a header, or one JSON object per line.",
+)
+@ledger_option
+def export(name: str | None, style: str, ledger: Path | None) -> None:
+    """Prints every entry of one budget, or of all."""
+    entries = open_ledger(ledger).entries(name)
+    if style == "csv":
+        _write_csv(entries)
+    else:
+        for entry in entries:
+            print_json(_row(entry))
+
+
+def _write_csv(entries: list[Entry]) -> None:
+    rows = [_row(entry) for entry in entries]
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    writer = csv.DictWriter(sys.stdout, columns or ["id"], restval="")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow({column: _cell(value) for column, value in row.items()})
+
+
+def _row(entry: Entry) -> dict[str, Any]:
+    return {"id": entry.id, "kind": str(entry.kind), "budget": entry.budget, **entry.details}
+
+
+def _cell(value: Any) -> str:
+    """Text for a spreadsheet, which must not take it for a formula."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
 def _show_all(book: Ledger, as_json: bool) -> None:
-    lines = [_facts(book[name]) for name in book]
+    lines = [_facts(book.balance(name)) for name in book]
     if as_json:
         print_json(lines)
-    else:
-        print_table(
-            ["budget", "neighbours", "epsilon", "spent", "left"], [d.values() for d in lines]
-        )
+        return
+    columns = ["budget", "neighbours", "epsilon", "delta", "spent", "left", "status"]
+    print_table(columns, [[line.get(column, "") for column in columns] for line in lines])
 
 
 def _show_one(account: Account, as_json: bool) -> None:
-    charges = [_line(charge) for charge in account.history]
+    charges = account.history
     if as_json:
-        print_json(_facts(account) | {"charges": charges})
+        print_json(_facts(account.balance) | {"charges": [_charge(each) for each in charges]})
         return
-    print_facts(_facts(account))
+    print_facts(_facts(account.balance))
     if charges:
-        columns = ["time", "epsilon", "query", "mechanism", "analyst", "dataset"]
-        print_table(columns, [[_short(line[column]) for column in columns] for line in charges])
+        columns = ["time", "epsilon", "query", "mechanism", "analyst", "dataset", "id"]
+        lines = [_charge(each) | {"time": f"{each.time:%Y-%m-%d %H:%M:%S}"} for each in charges]
+        print_table(columns, [[line[column] for column in columns] for line in lines])
 
 
-def _facts(account: Account) -> dict[str, str]:
-    spent, total = account.spent, account.total
-    return {
-        "budget": account.name,
-        "neighbours": str(account.neighbours),
-        "epsilon": decimal_text(total),
-        "spent": decimal_text(spent),
-        "left": decimal_text(total - spent),
+def _facts(balance: Balance) -> dict[str, str]:
+    """What is shown of a budget; a rounded number is marked."""
+    limit, used = balance.limit, spent(balance)
+    facts = {
+        "budget": balance.name,
+        "neighbours": str(balance.neighbours),
+        "epsilon": decimal_text(limit.epsilon),
     }
+    if limit.delta is not None and limit.rho is not None:
+        left = max(limit.rho - balance.spent.rho, type(limit.rho)(0))
+        facts |= {
+            "delta": decimal_text(limit.delta),
+            "rho": short_text(limit.rho, up=False),
+            "rho left": short_text(left, up=False),
+        }
+    facts |= {
+        "spent": short_text(used, up=True),
+        "left": short_text(limit.epsilon - used, up=False),
+        "status": str(balance.status),
+    }
+    if balance.dataset:
+        facts["dataset"] = balance.dataset
+    if balance.largest is not None:
+        facts["largest"] = decimal_text(balance.largest)
+    for who, most in balance.caps.items():
+        facts[f"cap of {who}"] = decimal_text(most.epsilon)
+    return facts
 
 
-def _line(charge: Charge) -> dict[str, Any]:
+def _charge(charge: Charge) -> dict[str, Any]:
     fields = {name: getattr(charge, name) for name in Charge.__dataclass_fields__}
-    return {name: _plain(value) for name, value in fields.items()}
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, Fraction):
-        return decimal_text(value)
-    return value.isoformat() if isinstance(value, datetime) else str(value)
-
-
-def _short(text: str) -> str:
-    """A time to the second; any other text as it is."""
-    return text.partition(".")[0].replace("T", " ") if text.endswith("+00:00") else text
+    return fields | {
+        "epsilon": "" if charge.epsilon is None else decimal_text(charge.epsilon),
+        "rho": decimal_text(charge.rho),
+        "neighbours": str(charge.neighbours),
+        "leaks": list(charge.leaks),
+        "time": charge.time.isoformat(),
+    }

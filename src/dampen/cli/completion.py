@@ -1,13 +1,15 @@
-"""`dampen completion`: the script that makes a shell complete commands and options."""
+"""`dampen completion`: the script that makes a shell complete commands, options and values."""
 
 import click
 from click.shell_completion import get_completion_class
 
-from dampen.cli.printing import example
+from dampen.cli.output import examples, write
+
+__all__ = ["completion"]
 
 
 @click.command(
-    epilog=example(
+    epilog=examples(
         "dampen completion bash > ~/.local/share/bash-completion/completions/dampen",
         "dampen completion fish > ~/.config/fish/completions/dampen.fish",
     )
@@ -15,9 +17,9 @@ from dampen.cli.printing import example
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Prints a completion script for SHELL; zsh wants it as _dampen in a directory of $fpath."""
-    from dampen.cli import group
+    from dampen.cli.main import group
 
     kind = get_completion_class(shell)
     if kind is None:
         raise click.ClickException(f"click knows no completion for {shell}.")
-    click.echo(kind(group(), {}, "dampen", "_DAMPEN_COMPLETE").source())
+    write(kind(group(), {}, "dampen", "_DAMPEN_COMPLETE").source())

@@ -7,18 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dampen.cli.printing import example, print_table
+from dampen.cli.output import complain, examples, table_text, write
 from dampen.errors import ParameterError
 
 if TYPE_CHECKING:
-    from dampen.cli.showcase import Scene
+    from dampen.cli.demo_scenes import Scene
+
+__all__ = ["demo"]
 
 BAR = 24
 COLOURS = ("#0068a8", "#8a9099")
 PICTURE = Path("dampen-demo.png")
 
 
-@click.command(epilog=example("dampen demo", "dampen demo -o picture.png", "dampen demo --files ."))
+@click.command(
+    epilog=examples("dampen demo", "dampen demo -o picture.png", "dampen demo --files .")
+)
 @click.option(
     "-o",
     "--output",
@@ -41,34 +45,37 @@ def demo(output: Path, files: Path | None) -> None:
     a release takes it from the operating system.
     """
     if files is not None:
-        from dampen.cli.samples import write_samples
+        from dampen.cli.demo_files import write_files
 
-        click.echo(f"Wrote {', '.join(write_samples(files))}.")
+        write(f"Wrote {', '.join(write_files(files))}.")
         return
     if not output.absolute().parent.is_dir():
         raise ParameterError(f"Cannot write {output}: no such directory.")
     started = time.monotonic()
-    from dampen.cli import showcase
+    from dampen.cli import demo_scenes
 
     scenes = []
-    for play in (showcase.influence, showcase.tumours, showcase.diagnosis):
+    for play in (demo_scenes.influence, demo_scenes.tumours, demo_scenes.diagnosis):
         scene = play()
         _show(scene)
         scenes.append(scene)
     _save(scenes, output)
-    click.echo(f"Done in {time.monotonic() - started:.0f} s. Next: docs/getting-started.md")
+    write(f"Done in {time.monotonic() - started:.0f} s. Next: docs/getting-started.md")
 
 
 def _show(scene: "Scene") -> None:
-    click.secho(scene.title, bold=True)
-    click.echo()
-    print_table(scene.columns, scene.rows)
-    click.echo()
-    click.echo(f"{scene.measure} ({'more' if scene.larger_is_better else 'less'} is better)")
-    for line in bars(scene):
-        click.echo(line)
-    click.echo(click.style(scene.remark, dim=True))
-    click.echo()
+    better = "more" if scene.larger_is_better else "less"
+    lines = [
+        click.style(scene.title, bold=True),
+        "",
+        table_text(scene.columns, scene.rows),
+        "",
+        f"{scene.measure} ({better} is better)",
+        *bars(scene),
+        click.style(scene.remark, dim=True),
+        "",
+    ]
+    write("\n".join(lines))
 
 
 def bars(scene: "Scene") -> list[str]:
@@ -96,7 +103,7 @@ def _save(scenes: Sequence["Scene"], output: Path) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        click.echo("No plot: matplotlib is missing (pip install 'dampen[plot]').", err=True)
+        complain("No plot: matplotlib is missing (pip install 'dampen[plot]').")
         return
     figure = Figure(figsize=(13, 4.4), layout="constrained")
     FigureCanvasAgg(figure)
@@ -108,7 +115,7 @@ def _save(scenes: Sequence["Scene"], output: Path) -> None:
         figure.savefig(output, dpi=150)
     except OSError as error:
         raise ParameterError(f"Cannot write {output}: {error.strerror}.") from None
-    click.echo(f"The plot is in {output}.")
+    write(f"The plot is in {output}.")
 
 
 def _draw(ax: Any, scene: "Scene") -> None:

@@ -4,14 +4,16 @@ from itertools import combinations
 
 import click
 
-from dampen.cli.printing import example, print_table
+from dampen.cli.output import examples, table_text, write
+
+__all__ = ["example"]
 
 NODES = ("a", "b", "v0", "v1", "v2", "v3", "v4", "v5")
 EDGES = "a-b a-v0 a-v1 a-v2 a-v3 b-v2 b-v3 b-v4 b-v5 v0-v1 v4-v5"
 
 
-@click.command("example", epilog=example("dampen example"))
-def example_command() -> None:
+@click.command(epilog=examples("dampen example"))
+def example() -> None:
     """The running example of the paper: which of eight nodes has the largest betweenness?
 
     Prints the chance of every node at epsilon = 2 (Examples 5 and 6 of the paper).
@@ -28,9 +30,9 @@ def example_command() -> None:
     names = ("em", "pf", "ld", "sld", "ld-pf")
     chances = [probabilities(s, epsilon=2, mechanism=name).round(2).tolist() for name in names]
     rows = zip(NODES, u, (scores.values / float(scores.unit)).tolist(), *chances, strict=True)
-    click.echo(f"edges: {EDGES}")
-    print_table(["node", "betweenness", "dampened", *[f"P[{name}]" for name in names]], rows)
-    click.echo("This sensitivity is the same for all nodes, so SLD is the exponential mechanism.")
+    columns = ["node", "betweenness", "dampened", *[f"P[{name}]" for name in names]]
+    remark = "This sensitivity is the same for all nodes, so SLD is the exponential mechanism."
+    write("\n".join([f"edges: {EDGES}", table_text(columns, rows), remark]))
 
 
 def _betweenness() -> list[float]:

@@ -2,46 +2,49 @@
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import NamedTuple
 
 import click
 
 from dampen.errors import did_you_mean
 
-
-class Lazy(NamedTuple):
-    """Where a command is defined, and its line in the help of the group."""
-
-    module: str
-    attribute: str
-    summary: str
+__all__ = ["LazyGroup"]
 
 
 class LazyGroup(click.Group):
-    """Shows its help from summaries alone; importing a command is left to its use."""
+    """Shows its help from summaries alone; importing a command is left to its use.
 
-    def __init__(self, name: str, lazy: Mapping[str, Lazy], help: str) -> None:
-        super().__init__(name, help=help)
-        self.lazy = lazy
+    The command `top-k` is the function `top_k` of the module `top_k` of `package`.
+    """
+
+    def __init__(
+        self, name: str, package: str, summaries: Mapping[str, str], help: str, epilog: str
+    ) -> None:
+        super().__init__(
+            name,
+            help=help,
+            epilog=epilog,
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+        self.package, self.summaries = package, summaries
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(self.lazy)
+        return list(self.summaries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in self.lazy:
+        if cmd_name not in self.summaries:
             return None
-        module, attribute, _ = self.lazy[cmd_name]
-        command: click.Command = getattr(import_module(module), attribute)
+        name = cmd_name.replace("-", "_")
+        command: click.Command = getattr(import_module(f"{self.package}.{name}"), name)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if not name.startswith("-") and name not in self.lazy and not ctx.resilient_parsing:
-            ctx.fail(f"There is no command {name!r}.{did_you_mean(name, self.lazy)}")
+        if not name.startswith("-") and name not in self.summaries and not ctx.resilient_parsing:
+            ctx.fail(f"There is no command {name!r}.{did_you_mean(name, self.summaries)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Commands"):
-            formatter.write_dl([(name, lazy.summary) for name, lazy in self.lazy.items()])
+            formatter.write_dl(list(self.summaries.items()))

@@ -38,9 +38,7 @@ def _chosen(path: str, table: str | None, names: Sequence[str]) -> str:
         listed = ", ".join(names[:MOST_NAMED]) or "none"
         raise ParameterError(f"Expected table=, one of the tables of {path}: {listed}.")
     if table not in names:
-        raise ParameterError(
-            f"Expected a table {table!r} in {path}.{did_you_mean(table, names)}"
-        )
+        raise ParameterError(f"Expected a table {table!r} in {path}.{did_you_mean(table, names)}")
     return table
 
 

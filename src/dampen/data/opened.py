@@ -163,4 +163,4 @@ def require_labels(opened: Opened, *names: str) -> None:
 def _hint(opened: Opened, name: str) -> str:
     if opened.declared:
         return did_you_mean(name, [field.name for field in opened.fields])
-    return " Say that its first line is a header (header=True, --header) to be shown its names."
+    return " Say that its first line is a header (header=True) to be shown its names."

@@ -89,4 +89,6 @@ def _holds(kind: str) -> Literal["numbers", "labels", "other"] | None:
 def _as_kind(column: tuple[Any, ...], kind: Kind) -> tuple[Any, ...]:
     if kind != "text":
         return column
-    return tuple(value if value is None or isinstance(value, str) else str(value) for value in column)
+    return tuple(
+        value if value is None or isinstance(value, str) else str(value) for value in column
+    )

@@ -13,8 +13,9 @@ import numpy as np
 
 from dampen import sensitivity
 from dampen.data.columns import Lookup
+from dampen.data.grouping import Grouping
 from dampen.data.memory import MemoryTable
-from dampen.data.opened import Kind, Opened
+from dampen.data.opened import CellOf, Kind, Opened
 from dampen.errors import DataError, ParameterError
 from dampen.selection import IntArray, Neighbours, Selection
 
@@ -50,16 +51,22 @@ class MostFrequent:
         Raises:
             DataError: if a value is not among the categories.
         """
+        return self.selection_of_counts(self.counts(values))
+
+    def counts(self, values: Any, /) -> IntArray:
+        """The rows of every category, then those of none of them; see `selection`."""
         if isinstance(values, Mapping):
-            return self.selection_of_counts(self._given_counts(values))
-        return self.selection_of_counts(self.opened_counts(MemoryTable({"": values}), ""))
+            return self._given_counts(values)
+        return self.opened_counts(MemoryTable({"": values}), "")
 
     def opened_counts(self, rows: Opened, column: str, /) -> IntArray:
         """The rows of every category, then those of none of them, of an opened table."""
-        lookup = Lookup(self.categories)
-        text = all(isinstance(category, str) for category in self.categories)
-        wanted: dict[str, Kind] = {column: "text" if text else "any"}
-        return rows.counts(wanted, lambda batch: lookup.positions(batch[column]), len(lookup))
+        return rows.counts(self._wanted(column), self._cell_of(column), len(self.categories))
+
+    def grouped_counts(self, rows: Opened, column: str, by: str, grouping: Grouping, /) -> IntArray:
+        """`opened_counts` of every group, one line each."""
+        wanted, cell_of = self._wanted(column), self._cell_of(column)
+        return grouping.counts(rows, by, wanted, cell_of, len(self.categories))
 
     def selection_of_counts(self, counts: IntArray, /) -> Selection:
         """From the rows of every category, then those of none of them.
@@ -75,6 +82,14 @@ class MostFrequent:
         return Selection(
             counts[:-1], sensitivity.constant(1), one_sided=True, joint=1.0, exact=True
         )
+
+    def _wanted(self, column: str) -> dict[str, Kind]:
+        text = all(isinstance(category, str) for category in self.categories)
+        return {column: "text" if text else "any"}
+
+    def _cell_of(self, column: str) -> CellOf:
+        lookup = Lookup(self.categories)
+        return lambda batch: lookup.positions(batch[column])
 
     def _given_counts(self, counts: Mapping[Any, Any]) -> IntArray:
         others = sum(1 for value in counts if value not in set(self.categories))

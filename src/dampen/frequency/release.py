@@ -5,14 +5,16 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from dampen.data.columns import as_labels
+from dampen.data.grouping import Grouping
 from dampen.data.open import open_columns
 from dampen.data.opened import Opened, require_labels, whole_columns
 from dampen.epsilon import Epsilon
-from dampen.errors import warn_leak
+from dampen.errors import ParameterError, warn_leak
 from dampen.frequency.problem import MostFrequent
 from dampen.mechanisms import Mechanism, check_k, named
 from dampen.releases import Budget, Release, pay, selection_cost
 from dampen.sampling import Entropy
+from dampen.selection import IntArray
 
 __all__ = ["most_frequent"]
 
@@ -25,6 +27,8 @@ def most_frequent(
     epsilon: Epsilon,
     k: int | None = None,
     mechanism: str | Mechanism | None = None,
+    by: Any = None,
+    groups: Sequence[Hashable] | None = None,
     header: bool = False,
     table: str | None = None,
     budget: Budget | None = None,
@@ -39,6 +43,9 @@ def most_frequent(
     gets Laplace noise of scale 1/ε once, whatever k is, where permute-and-flip would draw k times
     at ε/k.
 
+    With `by=` and `groups=` the answer is a dict with the answer of every group, for one ε.  Rows
+    of groups that are not listed are dropped, and groups without rows have an answer like others.
+
     Args:
         data: a column, a table or the path of a file (see `dampen.data`); or the counts themselves,
             as a mapping from categories, such as a `Counter`.
@@ -47,6 +54,8 @@ def most_frequent(
         epsilon: the privacy parameter.
         k: how many; None for one that is not in a list.
         mechanism: a name or a `Mechanism`; None for the best one.
+        by: the column of groups, or its name.
+        groups: the public list of groups.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε.
@@ -60,8 +69,11 @@ def most_frequent(
     chosen = named(mechanism or ("pf" if k is None or k == 1 else "joint"))
     public = None if categories is None else MostFrequent(categories)
     check_k(k, sys.maxsize if public is None else len(public.candidates))
-    counts_given = isinstance(data, Mapping) and column is None
-    opened, name = (None, "") if counts_given else _opened(data, column, header, table)
+    grouping = _grouping(public, by, groups)
+    counts_given = isinstance(data, Mapping) and column is None and grouping is None
+    opened, names = (
+        (None, {}) if counts_given else _opened(data, column, by, header=header, table=table)
+    )
     cost = selection_cost(
         MostFrequent.neighbours,
         query="most-frequent",
@@ -73,24 +85,57 @@ def most_frequent(
         warn_leak("categories", "Pass categories=, the public list of candidates.")
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
-        if opened is not None and public is not None:
-            problem, counts = public, public.opened_counts(opened, name)
-            selection = problem.selection_of_counts(counts)
-        else:
-            rows = data if opened is None else _labels(opened, name)
-            problem = public or MostFrequent(list(dict.fromkeys(rows)))
-            selection = problem.selection(rows)
-        answer = paid.draw(selection, problem.candidates, chosen, k)
-    parameters = {"categories": len(problem.candidates)} | ({} if k is None else {"k": k})
-    return paid.release(answer, parameters)
+        problem, tables = _counted(data, opened, names, public, grouping)
+        answers = [
+            paid.draw(problem.selection_of_counts(counts), problem.candidates, chosen, k)
+            for counts in tables
+        ]
+    shown = {"categories": len(problem.candidates)} | ({} if k is None else {"k": k})
+    if grouping is None:
+        return paid.release(answers[0], shown)
+    by_group = dict(zip(grouping.groups, answers, strict=True))
+    return paid.release(by_group, shown | {"groups": len(by_group)})
+
+
+def _grouping(
+    public: MostFrequent | None, by: Any, groups: Sequence[Hashable] | None
+) -> Grouping | None:
+    if by is None and groups is None:
+        return None
+    if public is None or by is None or groups is None:
+        raise ParameterError(
+            "Expected by=, the column of groups, with groups= and categories=, both public lists."
+        )
+    grouping = Grouping(groups)
+    grouping.check_size(len(public.categories))
+    return grouping
 
 
 def _opened(
-    data: Any, column: str | None, header: bool, table: str | None
-) -> tuple[Opened, str]:
-    opened, names = open_columns(data, column=column, header=header, table=table)
-    require_labels(opened, names["column"])
-    return opened, names["column"]
+    data: Any, column: str | None, by: Any, *, header: bool, table: str | None
+) -> tuple[Opened, dict[str, str]]:
+    opened, names = open_columns(data, column=column, by=by, header=header, table=table)
+    if names.get("by") == names["column"]:
+        raise ParameterError("Expected by=, the column of groups, beside that of the values.")
+    require_labels(opened, *names.values())
+    return opened, names
+
+
+def _counted(
+    data: Any,
+    opened: Opened | None,
+    names: Mapping[str, str],
+    public: MostFrequent | None,
+    grouping: Grouping | None,
+) -> tuple[MostFrequent, Sequence[IntArray]]:
+    """The problem, and its counts: one vector, or one for every group."""
+    if opened is None or public is None:
+        rows = data if opened is None else _labels(opened, names["column"])
+        problem = public or MostFrequent(list(dict.fromkeys(rows)))
+        return problem, [problem.counts(rows)]
+    if grouping is None:
+        return public, [public.opened_counts(opened, names["column"])]
+    return public, list(public.grouped_counts(opened, names["column"], names["by"], grouping))
 
 
 def _labels(opened: Opened, name: str) -> list[Hashable]:

@@ -39,9 +39,10 @@ from typing import Any
 
 import numpy as np
 
-from dampen.data.columns import Lookup, as_numbers
+from dampen.data.columns import as_numbers
+from dampen.data.grouping import Grouping
 from dampen.data.memory import MemoryTable
-from dampen.data.opened import Batch, Kind, Opened
+from dampen.data.opened import Batch, Opened
 from dampen.epsilon import Epsilon, exact
 from dampen.errors import DataError, ParameterError, did_you_mean
 from dampen.groups.contests import ByReach, BySum, Contest
@@ -51,7 +52,6 @@ from dampen.groups.measures import Percent, Sum, measure
 from dampen.groups.reach import Reach, Replacements, Rows, Steps
 from dampen.selection import FloatArray, IntArray, Neighbours
 
-LARGEST_TABLE = 50_000_000
 LARGEST_FLOOR = 10**9
 SMALLEST_EPSILON = Fraction(1, 10**9)
 STEPS: dict[Neighbours, Steps] = {
@@ -92,13 +92,7 @@ class BestGroup:
     neighbours: Neighbours = Neighbours.ADD_REMOVE_ROW
 
     def __post_init__(self) -> None:
-        _check_groups(self.groups)
-        cells = self.grid.top + 1
-        if cells * len(self.groups) > LARGEST_TABLE:
-            raise ParameterError(
-                f"Expected at most {LARGEST_TABLE:,} counts, groups times points of the grid, got "
-                f"{len(self.groups)} times {cells:,}. Take a larger step."
-            )
+        Grouping(self.groups).check_size(self.grid.top + 1)
         chosen = measure(self.statistic, self.p)
         _check_min_rows(self.min_rows)
         if isinstance(chosen, Sum) and self.min_rows > 1:
@@ -139,25 +133,21 @@ class BestGroup:
         Raises:
             DataError: if a row of one of the groups has no number for a value.
         """
-        lookup, grid, cells = Lookup(self.groups), self.grid, self.grid.top + 1
-        missing, text = len(self.groups) * cells, all(isinstance(g, str) for g in self.groups)
+        grid = self.grid
 
         def cell_of(batch: Batch) -> IntArray:
-            group, numbers = lookup.positions(batch[by]), as_numbers(batch[values])
-            place = grid.cells(numbers)
-            place += group * cells
-            place[np.isnan(numbers)] = missing
-            place[group < 0] = -1
-            return place
+            numbers = as_numbers(batch[values])
+            cell = grid.cells(numbers)
+            cell[np.isnan(numbers)] = -1
+            return cell
 
-        wanted: dict[str, Kind] = {values: "numbers", by: "text" if text else "any"}
-        counts = rows.counts(wanted, cell_of, missing + 1)
-        if counts[missing]:
+        counts = Grouping(self.groups).counts(rows, by, {values: "numbers"}, cell_of, grid.top + 1)
+        if counts[:, -1].any():
             raise DataError(
                 "Expected numbers only; some are missing (NaN or null). Fill or drop them first, "
                 "by a rule that looks at each record alone."
             )
-        return counts[:missing].reshape(len(self.groups), cells)
+        return counts[:, :-1]
 
     def probabilities(self, values: Any, by: Any, *, epsilon: Epsilon) -> FloatArray:
         """The probability of every group to be the answer, to about 1e-12; not private.
@@ -200,17 +190,6 @@ def relation(name: Neighbours | str) -> Neighbours:
         f"Expected neighbours to be one of {', '.join(known)}, got {name!r}."
         f"{did_you_mean(str(name), known)}"
     )
-
-
-def _check_groups(groups: Sequence[Hashable]) -> None:
-    if isinstance(groups, str) or len(groups) == 0:
-        raise ParameterError("Expected groups, the public list of candidates, got none.")
-    try:
-        different = len(set(groups))
-    except TypeError:
-        raise ParameterError("Expected groups such as text or whole numbers.") from None
-    if different < len(groups):
-        raise ParameterError("Expected different groups; some occur twice.")
 
 
 def _check_min_rows(min_rows: int) -> None:

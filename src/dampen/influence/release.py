@@ -18,7 +18,7 @@ from dampen.influence.graphs import (
 from dampen.influence.problem import Delta, InfluentialNode, Metric
 from dampen.mechanisms import Mechanism, check_k, named
 from dampen.releases import Budget, Release, pay, selection_cost
-from dampen.sampling import Entropy, Noise
+from dampen.sampling import Entropy
 
 JOINT_STRETCH = 10
 """The joint release caps at q(10 D): the scores of the largest nodes are then not squeezed."""
@@ -79,7 +79,7 @@ def top_k(
     if mechanism is not None:
         ranked_by = metric
     chosen = named(default if mechanism is None else mechanism)
-    joint = chosen.noise is Noise.LAPLACE and metric == "betweenness"
+    joint = chosen.noise.joint and metric == "betweenness"
 
     def problem_on(nodes: Sequence[Hashable]) -> InfluentialNode:
         made = InfluentialNode(nodes=nodes, max_degree=max_degree, metric=ranked_by, delta=delta)

@@ -1,5 +1,27 @@
 """A budget that persists: `Ledger(path)`, and `ledger[name]` to pass to a release as `budget=`."""
 
-from dampen.ledger.accounts import Account, Charge, Ledger, default_path
+from dampen.ledger.accounts import Account, Ledger, default_path
+from dampen.ledger.chain import Entry, Head, Kind
+from dampen.ledger.charges import Charge
+from dampen.ledger.recovery import backup, restore, verify
+from dampen.ledger.state import Balance, Limit, Status
+from dampen.ledger.storage.files import ExposedLedgerWarning
+from dampen.ledger.sums import Spent
 
-__all__ = ["Account", "Charge", "Ledger", "default_path"]
+__all__ = [
+    "Account",
+    "Balance",
+    "Charge",
+    "Entry",
+    "ExposedLedgerWarning",
+    "Head",
+    "Kind",
+    "Ledger",
+    "Limit",
+    "Spent",
+    "Status",
+    "backup",
+    "default_path",
+    "restore",
+    "verify",
+]

@@ -1,185 +1,260 @@
-"""The budget ledger: an append-only SQLite file with one row per charge.
+"""The budget ledger: budgets of ε that last, and the accounts that releases charge.
 
 Guarantees, each with its test in `tests/ledger/`:
 
 - A charge that was granted is on disk, synchronised, before `charge` returns; only then may a
   release look at data.  A crash after it costs the charge and never gives a free look.
 - The sum of all charges of a budget never exceeds its ε.  Sums are exact (`Fraction`); the check
-  and the row are one transaction that starts by taking the write lock, so any number of processes
-  may share a ledger.
-- A refused charge changes nothing.
-- One budget, one neighbour relation: ε under different relations cannot be added up.
-- Rows are never changed nor removed: triggers forbid it.  They guard against accidents; whoever
-  may write the file may also forge it, so its permissions are part of the trust in the curator.
+  and the entry are one transaction that no other writer overlaps, so any number of processes and
+  threads may share a ledger.
+- A refused charge takes nothing; the refusal is recorded.
+- A ledger that is not provably whole pays nothing: a broken chain, a missing entry, a missing or
+  later head (`chain`, `storage.heads`).
+- One budget, one neighbour relation.  A release under another relation is converted where group
+  privacy gives a number, and refused where it does not (`rules`).
+- Entries are never changed nor removed.
 
-Charges add up (basic composition).  Mechanism, relation and ρ are recorded beside ε, so that a
-tighter accounting can come later without a new format: an ε-DP release is ε²/2-zCDP (Bun and
-Steinke 2016, Proposition 1.4), and that is the ρ of a row unless the caller knows a smaller one.
+Charges of a budget of ε add up (basic composition); those of a budget of (ε, δ) add up as ε or as
+ρ, whichever allows more (`zcdp`).  An ε-DP release is ε²/2-zCDP (Bun and Steinke 2016, Proposition
+1.4), and that is the ρ of a charge unless the caller knows a smaller one.
 """
 
 import os
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from sqlite3 import Connection
 from typing import Self
 
-from dampen.epsilon import Epsilon, decimal_text, exact
-from dampen.errors import BudgetError, ParameterError, did_you_mean
-from dampen.ledger import storage
-from dampen.releases import Cost, library_version
+from dampen.epsilon import Epsilon
+from dampen.errors import BudgetError
+from dampen.ledger import acts, orders
+from dampen.ledger.books import Book, Change, book_at
+from dampen.ledger.chain import Draft, Entry, Head, Kind
+from dampen.ledger.charges import Charge
+from dampen.ledger.rules import Order, balance_of, grant
+from dampen.ledger.state import EVERYONE, Balance, State, Status
+from dampen.ledger.texts import bounded, budget_name, key_of, storable
+from dampen.releases import Cost
 from dampen.selection import Neighbours
 
+__all__ = ["Account", "Ledger", "default_path"]
 
-@dataclass(frozen=True, slots=True)
-class Charge:
-    """One row of the ledger."""
-
-    epsilon: Fraction
-    rho: Fraction
-    query: str
-    mechanism: str
-    neighbours: Neighbours
-    analyst: str
-    dataset: str
-    time: datetime
-    version: str
+LONGEST_ANSWER = 16 * 2**20
+"""Characters of the JSON of a release that is kept beside its charge."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """A file of budgets.  It holds no connection: share it between threads and processes freely.
+    """A file of budgets.  Share it between threads and processes, and pickle it, freely.
 
     >>> import tempfile
     >>> ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.sqlite3")
     >>> payroll = ledger.create("payroll", epsilon="0.3", neighbours="replace-one")
     >>> for _ in range(3):
-    ...     _ = ledger.charge("payroll", 0.1)
+    ...     charge = ledger.charge("payroll", epsilon=0.1, neighbours="replace-one")
     >>> ledger.remaining("payroll")
     Fraction(0, 1)
-    >>> ledger.charge("payroll", 0.1)
+    >>> ledger.charge("payroll", epsilon=0.1, neighbours="replace-one")
     Traceback (most recent call last):
     dampen.errors.BudgetError: Budget 'payroll' cannot pay epsilon 0.1: 0 of 0.3 is left. Nothing...
     """
 
-    path: Path
+    place: str
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        object.__setattr__(self, "path", Path(path))
+    def __init__(self, place: str | os.PathLike[str]) -> None:
+        # The place is fixed here: a later chdir, or a link that points elsewhere, does not move it.
+        object.__setattr__(self, "place", os.path.realpath(place))
 
-    def create(self, name: str, *, epsilon: Epsilon, neighbours: Neighbours | str) -> "Account":
-        """Opens a new budget of ε for releases under one neighbour relation.
+    @property
+    def path(self) -> Path:
+        """The file."""
+        return Path(self.place)
+
+    def create(
+        self,
+        name: str,
+        *,
+        epsilon: Epsilon,
+        neighbours: Neighbours | str,
+        delta: Epsilon | None = None,
+        dataset: str = "",
+        location: str = "",
+        largest: Epsilon | None = None,
+        each: Epsilon | None = None,
+        who: str = "",
+    ) -> "Account":
+        """Opens a new budget of ε, or of (ε, δ), for releases under one neighbour relation.
+
+        Args:
+            name: of the budget; names that differ only in case are one name.
+            epsilon: all that may ever be spent.
+            neighbours: the relation that ε speaks of.
+            delta: if given, the budget is spent by zCDP and promises (ε, δ)-DP.
+            dataset: the only data set that it pays for, by its name.
+            location: where that data set lies; only a fingerprint of this text is kept.
+            largest: the largest ε that it pays for one question.
+            each: all that one analyst may spend.
+            who: opens it; the user of the operating system by default.
 
         Raises:
-            ParameterError: if the name is empty, ε is not above zero, the relation is unknown.
+            ParameterError: if a name, a number or the relation is not valid.
             BudgetError: if the ledger has a budget of that name, or cannot be written.
         """
-        row = (_checked_name(name), decimal_text(exact(epsilon)), _relation(neighbours).value)
+        proper = budget_name(name)
+        details = {
+            "name": proper,
+            **orders.limit(epsilon, delta),
+            "neighbours": orders.relation(neighbours).value,
+            "dataset": bounded(dataset, "dataset"),
+            "location": orders.fingerprint(location),
+            "largest": "" if largest is None else orders.amount(largest, "largest"),
+            "each": None if each is None else orders.limit(each, delta, "each"),
+            **orders.signature(who),
+        }
 
-        def insert(connection: Connection) -> None:
-            if _find(connection, name):
-                raise BudgetError(f"The ledger already has a budget {name!r}.")
-            connection.execute(
-                "INSERT INTO budget (name, epsilon, neighbours, time, version)"
-                " VALUES (?, ?, ?, ?, ?)",
-                (*row, *_stamp()),
-            )
+        def make(state: State) -> Draft:
+            if found := state.budgets.get(key_of(proper)):
+                raise BudgetError(f"The ledger already has a budget {found.name!r}.")
+            return Draft(Kind.CREATE, key_of(proper), details)
 
-        storage.create(self.path)
-        storage.write(self.path, insert)
-        return Account(self, name)
+        self._book().write(make, create=True)
+        return Account(self, proper)
 
     def charge(
         self,
         name: str,
-        epsilon: Epsilon,
         *,
+        neighbours: Neighbours | str,
+        epsilon: Epsilon | None = None,
+        rho: Epsilon | None = None,
         query: str = "",
         mechanism: str = "",
-        neighbours: Neighbours | str | None = None,
         analyst: str = "",
         dataset: str = "",
-        rho: Epsilon | None = None,
+        location: str = "",
+        leaks: tuple[str, ...] = (),
     ) -> str:
-        """Takes ε from a budget, durably, and returns the charge's id; or refuses.
+        """Takes ε from a budget, durably, or refuses and takes nothing.
 
         Args:
             name: the budget.
-            epsilon: what the release costs.
+            neighbours: the relation that ε and ρ speak of.
+            epsilon: what a pure release costs; None if it has no pure ε.
+            rho: its zCDP cost, where there is no ε or it is known to be below ε²/2.
             query: what was asked: public parameters only.
             mechanism: how it was answered.
-            neighbours: the relation of the release; it must be that of the budget.
             analyst: who asked.
             dataset: of which data.
-            rho: the zCDP cost, where it is known to be below ε²/2.
+            location: where the data lies; only a fingerprint of this text is used.
+            leaks: public parameters that were taken from the data.
+
+        Returns:
+            The id of the entry.
 
         Raises:
-            ParameterError: if ε, ρ or the relation is not valid.
-            BudgetError: if there is no such budget, too little is left of it, it belongs to
-                another relation, or the ledger cannot be written.
+            ParameterError: if ε, ρ, a text or the relation is not valid.
+            BudgetError: if there is no such budget, it refuses, or the ledger cannot be written.
         """
-        cost = exact(epsilon)
-        zcdp = cost**2 / 2 if rho is None else exact(rho, "rho")
-        relation = None if neighbours is None else _relation(neighbours)
+        order = orders.order(
+            epsilon,
+            rho,
+            orders.relation(neighbours),
+            query=query,
+            mechanism=mechanism,
+            analyst=analyst,
+            dataset=dataset,
+            leaks=leaks,
+            location=location,
+        )
+        return self._charge(name, order)
 
-        def grant(connection: Connection) -> str:
-            total, own = _known(connection, name)
-            _check_relation(name, own, relation)
-            _check_funds(name, total, _spent(connection, name), cost)
-            amounts = (decimal_text(cost), decimal_text(zcdp))
-            row = connection.execute(
-                "INSERT INTO charge (budget, epsilon, rho, query, mechanism, neighbours,"
-                " analyst, dataset, time, version) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (name, *amounts, query, mechanism, own.value, analyst, dataset, *_stamp()),
+    def keep(self, charge: str, answer: str) -> None:
+        """Keeps the JSON of a release beside its charge, so that it can be fetched if it got lost.
+
+        Raises:
+            ParameterError: if that is no id.
+            BudgetError: if the ledger has no such charge, the answer is too long, or the ledger
+                cannot be written.
+        """
+        wanted, text = Head.parse(charge), storable(answer)
+        if len(text) > LONGEST_ANSWER:
+            raise BudgetError(
+                f"The ledger keeps answers no longer than {LONGEST_ANSWER:,} characters."
             )
-            return str(row.lastrowid)
 
-        return storage.write(self.path, grant)
+        def add(state: State) -> Draft:
+            if wanted.seq > state.head.seq:
+                raise BudgetError(f"The ledger has no charge {charge}.")
+            return Draft(Kind.ANSWER, "", {"charge": wanted.id, "answer": text})
+
+        self._book().write(add)
+
+    def answer(self, charge: str) -> str:
+        """The JSON of the release that a charge paid for.
+
+        Raises:
+            ParameterError: if that is no id.
+            BudgetError: if there is no such charge, or its answer was not kept.
+        """
+        wanted = Head.parse(charge)
+        found = self._book().entries(lambda row: row.kind == Kind.ANSWER or wanted.names(row))
+        answers = [e for e in found if e.kind is Kind.ANSWER and e.details["charge"] == wanted.id]
+        if answers:
+            return str(answers[-1].details["answer"])
+        if any(entry.kind is Kind.CHARGE for entry in found):
+            raise BudgetError(
+                f"The charge {wanted.id} stands, but no answer to it was kept: the release was not "
+                "made, or was interrupted."
+            )
+        raise BudgetError(f"The ledger has no charge {wanted.id}.")
+
+    def balance(self, name: str) -> Balance:
+        """A budget as it stands: its limits, its status, what was spent and by whom."""
+        return self._book().read(lambda state: orders.copied(balance_of(state, name)))
 
     def total(self, name: str) -> Fraction:
-        """The ε that a budget was created with."""
-        return storage.read(self.path, lambda connection: _known(connection, name))[0]
+        """The ε that a budget may spend in all."""
+        return self.balance(name).limit.epsilon
 
     def neighbours(self, name: str) -> Neighbours:
         """The neighbour relation of a budget."""
-        return storage.read(self.path, lambda connection: _known(connection, name))[1]
+        return self.balance(name).neighbours
 
     def spent(self, name: str) -> Fraction:
-        """The exact sum of all charges of a budget."""
-
-        def total(connection: Connection) -> Fraction:
-            _known(connection, name)
-            return _spent(connection, name)
-
-        return storage.read(self.path, total)
+        """The exact sum of all ε of a budget; with δ, the ε of all that was spent, at that δ."""
+        return orders.spent(self.balance(name))
 
     def remaining(self, name: str) -> Fraction:
-        """What is left of a budget, exactly."""
-        return self.total(name) - self.spent(name)
+        """What is left of a budget, exactly: `total - spent`."""
+        balance = self.balance(name)
+        return balance.limit.epsilon - orders.spent(balance)
 
     def history(self, name: str) -> list[Charge]:
         """The charges of a budget, oldest first."""
+        return [Charge.of(entry) for entry in self.entries(name) if entry.kind is Kind.CHARGE]
 
-        def rows(connection: Connection) -> list[Charge]:
-            _known(connection, name)
-            connection.row_factory = sqlite3.Row
-            query = "SELECT * FROM charge WHERE budget = ? ORDER BY id"
-            return [_charge(row) for row in connection.execute(query, (name,))]
-
-        return storage.read(self.path, rows)
+    def entries(self, name: str | None = None) -> list[Entry]:
+        """The entries of one budget, or of all, oldest first; the whole chain is checked again."""
+        if name is None:
+            return self._book().entries(lambda row: row.kind != Kind.ANSWER)
+        self.balance(name)
+        key = key_of(name)
+        return self._book().entries(lambda row: row.budget == key)
 
     def __iter__(self) -> Iterator[str]:
         """The names of the budgets, in the order of their creation."""
-        query = "SELECT name FROM budget ORDER BY id"
-        return iter(storage.read(self.path, lambda c: [name for (name,) in c.execute(query)]))
+        return iter(self._book().read(lambda s: [each.name for each in s.budgets.values()]))
 
     def __getitem__(self, name: str) -> "Account":
         """The budget of that name, to pass to a release as `budget=`."""
-        storage.read(self.path, lambda connection: _known(connection, name))
-        return Account(self, name)
+        return Account(self, self.balance(name).name)
+
+    def _charge(self, name: str, order: Order) -> str:
+        return self._book().write(lambda state: grant(state, name, order)).id
+
+    def _book(self) -> Book:
+        return book_at(self.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,23 +265,73 @@ class Account:
     name: str
     analyst: str = ""
     dataset: str = ""
+    location: str = ""
 
-    def by(self, analyst: str = "", dataset: str = "") -> Self:
-        """The same budget; its charges record the analyst and the dataset."""
-        return replace(self, analyst=analyst or self.analyst, dataset=dataset or self.dataset)
+    def by(self, analyst: str = "", dataset: str = "", location: str = "") -> Self:
+        """The same budget; its charges record the analyst and the data set."""
+        return replace(
+            self,
+            analyst=analyst or self.analyst,
+            dataset=dataset or self.dataset,
+            location=location or self.location,
+        )
 
     def charge(self, cost: Cost, /) -> str:
-        """`Ledger.charge` on this budget."""
-        return self.ledger.charge(
-            self.name,
+        """`Ledger.charge` on this budget, for a release; the id of the entry."""
+        order = orders.order(
             cost.epsilon,
+            cost.rho,
+            cost.neighbours,
             query=cost.query,
             mechanism=cost.mechanism,
-            neighbours=cost.neighbours,
             analyst=self.analyst,
             dataset=self.dataset,
-            rho=cost.rho,
+            leaks=cost.leaks,
+            location=self.location,
         )
+        return self.ledger._charge(self.name, order)
+
+    def keep(self, charge: str, answer: str, /) -> None:
+        """`Ledger.keep`."""
+        self.ledger.keep(charge, answer)
+
+    def raise_to(self, epsilon: Epsilon, *, who: str = "") -> None:
+        """Lets more be spent: ε in all, at the δ that the budget has."""
+        self._write(acts.raise_to(self.name, epsilon, who))
+
+    def cap(self, epsilon: Epsilon, *, analyst: str = EVERYONE, who: str = "") -> None:
+        """Lets an analyst, or each analyst without an own cap, spend at most ε of this budget."""
+        self._write(acts.cap(self.name, epsilon, analyst, who))
+
+    def freeze(self, *, why: str = "", who: str = "") -> None:
+        """Pays nothing until `thaw`."""
+        self._write(acts.turn(self.name, Kind.FREEZE, why, who))
+
+    def thaw(self, *, spent: Epsilon | None = None, why: str = "", who: str = "") -> None:
+        """Pays again.
+
+        Args:
+            spent: for a budget that was restored from a backup: the ε that was spent after the
+                backup was made, 0 if none; it is taken first, whatever is left.
+            why: for the record.
+            who: for the record; the user of the operating system by default.
+        """
+        self._write(acts.thaw(self.name, spent, why, who))
+
+    def close(self, *, why: str = "", who: str = "") -> None:
+        """Pays nothing, for ever."""
+        self._write(acts.turn(self.name, Kind.CLOSE, why, who))
+
+    def _write(self, change: Change) -> None:
+        self.ledger._book().write(change)
+
+    @property
+    def balance(self) -> Balance:
+        return self.ledger.balance(self.name)
+
+    @property
+    def status(self) -> Status:
+        return self.balance.status
 
     @property
     def total(self) -> Fraction:
@@ -236,76 +361,3 @@ def default_path() -> Path:
     from platformdirs import user_data_path
 
     return user_data_path("dampen", appauthor=False) / "ledger.sqlite3"
-
-
-def _find(connection: Connection, name: str) -> tuple[str, str] | None:
-    query = "SELECT epsilon, neighbours FROM budget WHERE name = ?"
-    found: tuple[str, str] | None = connection.execute(query, (name,)).fetchone()
-    return found
-
-
-def _known(connection: Connection, name: str) -> tuple[Fraction, Neighbours]:
-    found = _find(connection, name)
-    if found is None:
-        names = [row[0] for row in connection.execute("SELECT name FROM budget ORDER BY id")]
-        raise BudgetError(f"The ledger has no budget {name!r}.{did_you_mean(name, names)}")
-    return Fraction(found[0]), Neighbours(found[1])
-
-
-def _spent(connection: Connection, name: str) -> Fraction:
-    # Equal charges have equal texts, so SQLite counts them and exact sums stay short.
-    groups = connection.execute(
-        "SELECT epsilon, count(*) FROM charge WHERE budget = ? GROUP BY epsilon", (name,)
-    )
-    return sum((Fraction(epsilon) * count for epsilon, count in groups), Fraction(0))
-
-
-def _check_relation(name: str, own: Neighbours, asked: Neighbours | None) -> None:
-    if asked is not None and asked is not own:
-        raise BudgetError(
-            f"Budget {name!r} is for {own} neighbours, this release is for {asked}; "
-            "they cannot share a budget. Nothing was charged."
-        )
-
-
-def _check_funds(name: str, total: Fraction, spent: Fraction, cost: Fraction) -> None:
-    if spent + cost > total:
-        raise BudgetError(
-            f"Budget {name!r} cannot pay epsilon {decimal_text(cost)}: "
-            f"{decimal_text(total - spent)} of {decimal_text(total)} is left. Nothing was charged."
-        )
-
-
-def _checked_name(name: str) -> str:
-    if not isinstance(name, str) or not name.strip() or not name.isprintable():
-        raise ParameterError("Expected a name for the budget, such as 'payroll'.")
-    return name
-
-
-def _relation(neighbours: Neighbours | str) -> Neighbours:
-    try:
-        return Neighbours(neighbours)
-    except ValueError:
-        known = [relation.value for relation in Neighbours]
-        raise ParameterError(
-            f"Expected neighbours to be one of {', '.join(known)}, got {neighbours!r}."
-            f"{did_you_mean(str(neighbours), known)}"
-        ) from None
-
-
-def _stamp() -> tuple[str, str]:
-    return datetime.now(UTC).isoformat(timespec="milliseconds"), library_version()
-
-
-def _charge(row: sqlite3.Row) -> Charge:
-    return Charge(
-        epsilon=Fraction(row["epsilon"]),
-        rho=Fraction(row["rho"]),
-        query=row["query"],
-        mechanism=row["mechanism"],
-        neighbours=Neighbours(row["neighbours"]),
-        analyst=row["analyst"],
-        dataset=row["dataset"],
-        time=datetime.fromisoformat(row["time"]),
-        version=row["version"],
-    )

@@ -2,6 +2,6 @@
 
 from dampen.percentiles.labels import PercentileLabel
 from dampen.percentiles.release import percentile
-from dampen.percentiles.values import PercentileValue
+from dampen.percentiles.values import PercentileValue, PercentileValueOfRows
 
-__all__ = ["PercentileLabel", "PercentileValue", "percentile"]
+__all__ = ["PercentileLabel", "PercentileValue", "PercentileValueOfRows", "percentile"]

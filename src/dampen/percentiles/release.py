@@ -1,18 +1,19 @@
 """`percentile`: which record is at the percentile, or what its value is, privately."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, Literal, cast
 
-from dampen.data.columns import as_labels, finite_range, joined_numbers
+from dampen.data.columns import finite_range
 from dampen.data.open import open_columns
-from dampen.data.opened import Kind, Opened, require_labels, require_numbers, whole_columns
+from dampen.data.opened import require_numbers
 from dampen.epsilon import Epsilon
-from dampen.errors import DataError, ParameterError, did_you_mean
-from dampen.mechanisms import Mechanism, named, select
-from dampen.percentiles.labels import NEAR, Delta, Percent, PercentileLabel, as_fraction
-from dampen.percentiles.values import PercentileValue
-from dampen.releases import Budget, Paid, Release, pay, selection_cost
-from dampen.sampling import Entropy, Noise
+from dampen.errors import ParameterError, did_you_mean
+from dampen.mechanisms import Mechanism, named
+from dampen.noise import EXPONENTIAL
+from dampen.percentiles.labels import NEAR, Delta, Percent
+from dampen.percentiles.questions import GroupedValues, Labels, Question, Values
+from dampen.releases import Budget, Release, pay, selection_cost
+from dampen.sampling import Entropy
 from dampen.scores import Dampened
 from dampen.selection import Neighbours
 
@@ -35,6 +36,9 @@ def percentile(
     step: float | None = None,
     mechanism: str | Mechanism | None = None,
     delta: Delta | None = None,
+    by: Any = None,
+    groups: Sequence[Hashable] | None = None,
+    neighbours: Neighbours | str | None = None,
     header: bool = False,
     table: str | None = None,
     budget: Budget | None = None,
@@ -42,8 +46,15 @@ def percentile(
 ) -> Release:
     """The p-th percentile with ε-differential privacy: the label of its record, or its value.
 
-    Guarantee: ε-DP under replacing one value.  The number of values, the labels, the range, the
-    step and p are public.  Values outside the range are clipped, and how many is not shown.
+    Guarantee: ε-DP under replacing one value; the number of values, the labels, the range, the step
+    and p are public.  For values also under adding or removing one row, where the number of rows is
+    private.  Values outside the range are clipped, and how many is not shown.
+
+    With `by=` and `groups=` the answer is a dict with the value of every group, for one ε: under
+    adding or removing one row, the default then; or under replacing one value, where everyone's
+    group, and so the number of rows of every group, is public and fixed.  (Where a replacement may
+    change the group too, the release under add/remove-row costs 2ε.)  Rows of groups that are not
+    listed are dropped, and groups without rows have an answer like any other.
 
     Args:
         data: a column of numbers, a table, or the path of a file (see `dampen.data`).
@@ -63,6 +74,9 @@ def percentile(
         delta: for labels, "exact" is the local sensitivity itself, "simple" a little more.  It
             concerns SLD, where "simple" costs one sort and "exact" O(n²) time.  None takes "exact"
             for the default mechanism, "simple" for others.
+        by: for values, the column of groups, or its name.
+        groups: the public list of groups.
+        neighbours: for values, "replace-one" or "add-remove-row", what ε speaks of; see above.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
@@ -75,28 +89,35 @@ def percentile(
     """
     _check_wanted(release)
     points = _check_points(p, release, step, labels)
+    _check_grouping(release, by, groups, neighbours)
     chosen = named(mechanism or ("pf" if release == "value" else label_mechanism(lower, upper)))
     public: dict[str, Any] = {"p": p, "lower": lower, "upper": upper, "release": release}
-    question: _Labels | _Values
+    question: Question
     if release == "label":
         given = delta or ("simple" if mechanism else "exact")
-        question = _Labels(points[0], lower, upper, given, None if mechanism else NEAR)
+        question = Labels(points[0], lower, upper, given, None if mechanism else NEAR)
     else:
-        question = _Values(points, lower, upper, cast("float", step), many=not _is_one(p))
         public["step"] = step
-    opened, names = open_columns(data, column=column, labels=labels, header=header, table=table)
+        near = _relation(neighbours, grouped=by is not None)
+        many = not _is_one(p)
+        question = Values(points, lower, upper, cast("float", step), many=many, neighbours=near)
+        if groups is not None:
+            question = GroupedValues(question, groups)
+    opened, names = open_columns(
+        data, column=column, labels=labels, by=by, header=header, table=table
+    )
     require_numbers(opened, names["column"])
     question.check(opened, names)
     cost = selection_cost(
-        Neighbours.REPLACE_ONE,
+        question.neighbours,
         query=f"percentile-{release}",
         epsilon=epsilon,
         mechanism=chosen,
     )
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
-        n, answer = question.answer(opened, names, paid, chosen)
-    return paid.release(answer, {"n": n} | public)
+        facts, answer = question.answer(opened, names, paid, chosen)
+    return paid.release(answer, facts | public)
 
 
 def label_mechanism(lower: float, upper: float) -> Mechanism:
@@ -105,101 +126,37 @@ def label_mechanism(lower: float, upper: float) -> Mechanism:
     Sound because the shift is public; `dampen-studies run percentile-default` measures it.
     """
     low, high = finite_range(lower, upper)
-    return Mechanism("ld-pf-range", Dampened(shift=high - low), Noise.EXPONENTIAL)
-
-
-class _Labels:
-    """Whose value is at the percentile?  Its public parameters, and the answer once n is known."""
-
-    def __init__(
-        self, p: Percent, lower: float, upper: float, delta: Delta, horizon: int | None
-    ) -> None:
-        self.public: dict[str, Any] = {
-            "p": p, "upper": upper, "lower": lower, "delta": delta, "horizon": horizon
-        }  # fmt: skip
-        PercentileLabel(n=1, **self.public)
-
-    def check(self, opened: Opened, names: dict[str, str]) -> None:
-        """In memory the number of records and their labels are at hand, and both are public."""
-        if "labels" in names:
-            require_labels(opened, names["labels"])
-        if opened.rows is not None:
-            PercentileLabel(n=opened.rows, labels=self._labels(opened, names), **self.public)
-
-    def answer(
-        self, opened: Opened, names: dict[str, str], paid: Paid, mechanism: Mechanism
-    ) -> tuple[int, Any]:
-        wanted: dict[str, Kind] = {names["column"]: "numbers"}
-        if "labels" in names:
-            wanted[names["labels"]] = "text" if opened.rows is None else "any"
-        columns = whole_columns(opened, wanted)
-        values = joined_numbers(columns[names["column"]])
-        if len(values) == 0:
-            raise _empty()
-        labels = as_labels(columns[names["labels"]]) if "labels" in names else None
-        problem = PercentileLabel(n=len(values), labels=labels, **self.public)
-        drawn = paid.draw(problem.selection(values), problem.candidates, mechanism)
-        return problem.n, drawn
-
-    @staticmethod
-    def _labels(opened: Opened, names: dict[str, str]) -> Any:
-        if "labels" not in names:
-            return None
-        return as_labels(whole_columns(opened, {names["labels"]: "any"})[names["labels"]])
-
-
-class _Values:
-    """What is the value at each percentile?"""
-
-    def __init__(
-        self, points: Sequence[Percent], lower: float, upper: float, step: float, *, many: bool
-    ) -> None:
-        self.points, self.many = points, many
-        self.public: dict[str, Any] = {"upper": upper, "lower": lower, "step": step}
-        for point in points:
-            PercentileValue(n=1, p=point, **self.public)
-
-    def check(self, opened: Opened, _: dict[str, str]) -> None:
-        if opened.rows == 0:
-            raise ParameterError("Expected at least one value, got an empty column.")
-
-    def answer(
-        self, opened: Opened, names: dict[str, str], paid: Paid, mechanism: Mechanism
-    ) -> tuple[int, Any]:
-        """One value per point, at an equal and exact share of ε each, in the order of p.
-
-        Sorting the answers is post-processing.  ε-DP in total, by sequential composition.
-        """
-        counts = PercentileValue(n=1, p=50, **self.public).opened_counts(opened, names["column"])
-        n = int(counts.sum())
-        if n == 0:
-            raise _empty()
-        problems = [PercentileValue(n=n, p=p, **self.public) for p in self.points]
-        share = paid.epsilon / len(problems)
-        picked = [
-            select(
-                q.selection_of_counts(counts),
-                epsilon=share,
-                mechanism=mechanism,
-                entropy=paid.entropy,
-            )
-            for q in problems
-        ]
-        in_order = sorted(range(len(problems)), key=lambda i: as_fraction(self.points[i]))
-        answers: list[Any] = [None] * len(problems)
-        for i, drawn in zip(in_order, sorted(cast("list[int]", picked)), strict=True):
-            answers[i] = problems[0].candidates[drawn]
-        return n, answers if self.many else answers[0]
-
-
-def _empty() -> DataError:
-    return DataError("Expected at least one value, got an empty column.")
+    return Mechanism("ld-pf-range", Dampened(shift=high - low), EXPONENTIAL)
 
 
 def _check_wanted(release: str) -> None:
     if release not in WANTED:
         hint = did_you_mean(str(release), WANTED)
         raise ParameterError(f"Expected release='label' or release='value', got {release!r}.{hint}")
+
+
+def _check_grouping(release: str, by: Any, groups: Any, neighbours: Any) -> None:
+    if release == "label" and not (by is groups is neighbours is None):
+        raise ParameterError(
+            "Expected no by=, groups= or neighbours= for a label. Pass release='value' for numbers."
+        )
+    if (by is None) != (groups is None):
+        raise ParameterError(
+            "Expected both by=, the column of groups, and groups=, the public list of them."
+        )
+
+
+def _relation(neighbours: Neighbours | str | None, *, grouped: bool) -> Neighbours:
+    """What ε speaks of: groups are private unless said otherwise, the number of values public."""
+    known = {str(near): near for near in (Neighbours.REPLACE_ONE, Neighbours.ADD_REMOVE_ROW)}
+    if neighbours is None:
+        return Neighbours.ADD_REMOVE_ROW if grouped else Neighbours.REPLACE_ONE
+    if str(neighbours) not in known:
+        raise ParameterError(
+            f"Expected neighbours to be one of {', '.join(known)}, got {str(neighbours)!r}."
+            f"{did_you_mean(str(neighbours), known)}"
+        )
+    return known[str(neighbours)]
 
 
 def _check_points(

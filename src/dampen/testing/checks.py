@@ -24,8 +24,7 @@ import numpy as np
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import DampenError, ParameterError
 from dampen.mechanisms import Mechanism, named, noise_scale, probabilities
-from dampen.quadrature import permute_and_flip
-from dampen.sampling import Noise
+from dampen.noise import Noise
 from dampen.scores import Score
 from dampen.selection import FloatArray, IntArray, Problem, Selection
 from dampen.testing.universes import Universe
@@ -260,7 +259,7 @@ def _outputs(s: Selection, epsilon: Any, mechanism: Mechanism, k: int) -> FloatA
     """The probabilities of all outputs: candidates, or sequences of k different candidates."""
     if k == 1:
         return probabilities(s, epsilon=epsilon, mechanism=mechanism)
-    if mechanism.noise is Noise.LAPLACE:
+    if mechanism.noise.joint:
         raise ParameterError(
             "Expected k=1 for a joint release: its privacy for every k at once is what "
             "check_joint_sensitivity shows."
@@ -275,10 +274,7 @@ def _sequence_probability(a: FloatArray, sequence: tuple[int, ...], noise: Noise
     left, p = list(range(len(a))), 1.0
     for r in sequence:
         rest = a[left] - a[left].max()
-        weight = (
-            np.exp(rest) / np.exp(rest).sum() if noise is Noise.GUMBEL else permute_and_flip(rest)
-        )
-        p *= float(weight[left.index(r)])
+        p *= float(noise.law(rest)[left.index(r)])
         left.remove(r)
     return p
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
+from dampen.printing import printable
 from dampen.trees.artefact import mechanism_name
 from dampen.trees.growing import Tree
 from dampen.trees.plan import Plan
@@ -32,7 +33,8 @@ def report(classifier: "TreeClassifier") -> str:
         heading.append("NOT SECURE: seeded randomness")
     if leaks := classifier.release_.leaks:
         heading.append(f"NOT COVERED BY EPSILON: {', '.join(leaks)}")
-    return "\n".join([*heading, "", *_budget_lines(plan), "", *_tree_lines(classifier)])
+    lines = [*heading, "", *_budget_lines(plan), "", *_tree_lines(classifier)]
+    return "\n".join(map(printable, lines))
 
 
 def plot(classifier: "TreeClassifier", ax: Any = None) -> Any:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from dampen import accuracy, sensitivity
 from dampen.mechanisms import Mechanism, probabilities
-from dampen.sampling import InsecureEntropy, Noise
+from dampen.noise import GUMBEL
+from dampen.sampling import InsecureEntropy
 from dampen.scores import Dampened
 from dampen.selection import FloatArray, Selection
 from dampen_studies.study import Parameters, Row, Study
@@ -104,7 +105,7 @@ def _shifting() -> Iterator[Row]:
     usual = graph(USUAL)
     u, at0, at1 = betweenness(usual), local_sensitivity(usual, 0), local_sensitivity(usual, 1)
     by_seven = Dampened(shift=7.0)
-    mechanism = Mechanism("shifted by 7", by_seven, Noise.GUMBEL)
+    mechanism = Mechanism("shifted by 7", by_seven, GUMBEL)
     stated = np.where(u > 0, 3.0, 2.0)
     printed = Selection(u, sensitivity.table([stated, np.full(8, 5.0)]), 7.5)
     yield "Example 8", "LS(G, 0, v2)", 2, at0[4]

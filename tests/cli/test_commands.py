@@ -118,40 +118,46 @@ def test_unknown_mechanism_and_budget(dampen, place: Path, name: str) -> None:
 
 
 WRONG_WORDS = [
-    (replaced(PERCENTILE, "--column", "salry"), "Did you mean 'salary'"),
+    ([*replaced(PERCENTILE, "--column", "salry"), "--header"], "Did you mean 'salary'"),
+    (replaced(PERCENTILE, "--column", "salry"), "Say that its first line is a header (--header)"),
     ([*PERCENTILE, "--label", "name"], "Expected a column 'name'"),
     (replaced(PERCENTILE, "-p", "101"), "from 0 to 100"),
-    (replaced(PERCENTILE, "-p", "50,90"), "Expected one p"),
-    ([*PERCENTILE, "--mechanism", "joint"], "joint="),
-    ([*PERCENTILE, "--release", "value"], "step="),
+    (
+        replaced(PERCENTILE, "-p", "50,90"),
+        "Expected one -p and no --step for a label. Pass --release value",
+    ),
+    ([*PERCENTILE, "--mechanism", "joint"], "'joint'"),
+    ([*PERCENTILE, "--release", "value"], "Expected --step"),
     (replaced(PERCENTILE, "-p", "x"), "from 0 to 100"),
     (replaced(PERCENTILE, "--upper", "x"), "not a valid float"),
-    (replaced(PERCENTILE, "--upper", "-5"), "lower < upper"),
+    (replaced(PERCENTILE, "--upper", "-5"), "--lower < --upper"),
     (replaced(PERCENTILE, "--upper", "inf"), "finite"),
-    ([*PERCENTILE, "--label", "employee", "--release", "value", "--step", "1"], "--label"),
-    (replaced(FREQUENT, "--column", "diagnose"), "Did you mean 'diagnosis'"),
+    ([*PERCENTILE, "--label", "employee", "--release", "value", "--step", "1"], "no --label"),
+    ([*replaced(FREQUENT, "--column", "diagnose"), "--header"], "Did you mean 'diagnosis'"),
     (replaced(FREQUENT, "--categories", "flu,flu"), "some occur twice"),
     ([*FREQUENT, "--categories-file", "x"], "either --categories or"),
-    ([*FREQUENT, "-k", "3"], "k <= 2"),
-    (replaced(TOP_K, "-k", "0"), "k to be an integer >= 1"),
-    (replaced(TOP_K, "-k", "41"), "k <= 40"),
-    (replaced(TOP_K, "--n", "-1"), "n"),
-    ([*TOP_K, "--metric", "pagerank"], "--metric"),
+    ([*FREQUENT, "-k", "3"], "-k <= 2, the number of candidates, got -k 3"),
+    (replaced(TOP_K, "-k", "0"), "-k to be an integer >= 1"),
+    (replaced(TOP_K, "-k", "41"), "-k <= 40"),
+    (replaced(TOP_K, "--n", "-1"), "at least one node"),
+    ([*TOP_K, "--metric", "pagerank"], "'betweenness' or 'degree'"),
+    ([*TOP_K, "--source", "source"], "both --source and --target"),
+    ([*TOP_K, "--source", "sorce", "--target", "target"], "Expected a column 'sorce'"),
     ([*TOP_K, "--nodes", "none.txt"], "none.txt"),
-    (replaced(TREE, "--target", "incme"), "Did you mean 'income'"),
-    (replaced(TREE, "--target", "age"), "only in [target]"),
-    (replaced(TREE, "--schema", "none.toml"), "Cannot read the schema"),
+    ([*replaced(TREE, "--target", "incme"), "--header"], "Did you mean 'income'"),
+    (replaced(TREE, "--target", "age"), "it is the target"),
+    (replaced(TREE, "--schema", "none.toml"), "Cannot read none.toml"),
     (replaced(TREE, "--schema", "census.csv"), "not valid TOML"),
-    ([*TREE, "--depth", "-1"], "max_depth"),
+    ([*TREE, "--depth", "-1"], "Expected --depth"),
     ([*TREE, "-o", "nowhere/tree.json"], "Cannot write"),
     (["predict", "none.json", "new.csv"], "Cannot read none.json"),
     (["predict", "census.csv", "new.csv"], "Expected a tree"),
     (COMPARE[:-1], "Expected --public"),
-    (replaced(COMPARE, "--epsilon", "1,x"), "got epsilon='x'"),
-    (replaced(COMPARE, "-k", "99"), "k <= 40"),
-    (replaced(COMPARE_TABLE, "--column", "salry"), "Did you mean 'salary'"),
+    (replaced(COMPARE, "--epsilon", "1,x"), "got --epsilon x"),
+    (replaced(COMPARE, "-k", "99"), "-k <= 40"),
+    ([*replaced(COMPARE_TABLE, "--column", "salry"), "--header"], "Did you mean 'salary'"),
     (SCHEMA[:-1], "Expected --public"),
-    ([*SCHEMA, "--target", "incme"], "Did you mean 'income'"),
+    ([*SCHEMA, "--target", "incme", "--header"], "Did you mean 'income'"),
     ([*SCHEMA, "-o", "nowhere/s.toml"], "Cannot write"),
 ]
 
@@ -198,20 +204,21 @@ def test_bad_rows_cost_the_charge(dampen, place: Path, command: tuple[str, ...],
     spoil(place / command[1], line)
     bad = dampen(*command, "--budget", "b")
     assert (bad.code, bad.out) == (3, "")
-    assert bad.err.rstrip().endswith(
-        f"was charged epsilon {2 if command[0] == 'percentile' else 1}."
-    )
+    (charge,) = Ledger(place / "ledger.sqlite3").history("b")
+    cost = 2 if command[0] == "percentile" else 1
+    assert bad.err.rstrip().endswith(f"The charge of epsilon {cost} (1) stands.")
     assert "SECRET" not in bad.err
-    assert Ledger(place / "ledger.sqlite3").spent("b") > 0
+    assert "SECRET" not in str(charge)
 
 
-@pytest.mark.parametrize("command", [PERCENTILE, TREE], ids=lambda c: c[0])
+@pytest.mark.parametrize("command", [PERCENTILE, TREE, FREQUENT], ids=lambda c: c[0])
 def test_files_without_rows(dampen, place: Path, command: tuple[str, ...]) -> None:
     path = place / command[1]
     path.write_text(path.read_text().splitlines()[0] + "\n")
-    bad = dampen(*command)
-    assert bad.code == 3
-    assert bad.err.count("\n") == 1
+    done = dampen(*command)
+    # The number of values is public in percentiles; elsewhere no rows are a legal neighbour.
+    assert done.code == (3 if command is PERCENTILE else 0)
+    assert done.err.count("\n") == (1 if command is PERCENTILE else 0)
 
 
 def test_a_missing_node_set_is_warned_of(dampen) -> None:

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from dampen import accuracy
-from dampen.cli.studies import Method, found_shares, percentile_methods
+from dampen.comparison import Method, found_shares
+from dampen.errors import ParameterError
 from dampen.influence.problem import InfluentialNode
 from dampen.influence.release import JOINT_STRETCH, top_k
 from dampen.mechanisms import named
+from dampen.percentiles.comparison import label_methods
 from dampen.percentiles.labels import rank
 from dampen.percentiles.release import percentile
 from dampen.sampling import InsecureEntropy
@@ -40,15 +42,13 @@ class Scene:
 
 def influence() -> Scene:
     """Who is influential in Les Misérables?"""
-    import networkx as nx
-
-    graph, k = nx.les_miserables_graph(), 5
+    graph, k = _les_miserables(), 5
     nodes = list(graph)
     between = InfluentialNode(nodes=nodes).selection(graph)
     capped = InfluentialNode(nodes=nodes).with_cap_degree(JOINT_STRETCH).selection(graph)
     true = [nodes[i] for i in np.argsort(-between.utility, kind="stable")[:k]]
     answers = [
-        top_k(graph, k=k, epsilon="2", mechanism=name, entropy=_seed(1)).answer
+        top_k(graph, nodes="graph", k=k, epsilon="2", mechanism=name, entropy=_seed(1)).answer
         for name in (None, "em")
     ]
     methods = {
@@ -77,7 +77,7 @@ def tumours() -> Scene:
     upper, p = 30.0, 90
     k = rank(p, len(radius))
     true = int(np.argsort(radius, kind="stable")[k - 1])
-    methods = list(percentile_methods(radius, {"p": p, "upper": upper, "lower": 0.0}))
+    methods = list(label_methods(radius, p=p, upper=upper))
     compared = {DAMPEN: methods[-1], EXPONENTIAL: methods[0]}
     common: dict[str, Any] = {"p": p, "upper": upper, "epsilon": "10"}
     value = percentile(radius, release="value", step=0.1, entropy=_seed(1), **common).answer
@@ -97,13 +97,7 @@ def tumours() -> Scene:
         rows=rows,
         measure="expected error of the released tumour's radius, mm",
         larger_is_better=False,
-        curves={
-            name: {
-                e: accuracy.expected_error(m.selection, epsilon=e, mechanism=m.mechanism)
-                for e in epsilons
-            }
-            for name, m in compared.items()
-        },
+        curves={name: {e: _expected_error(m, e) for e in epsilons} for name, m in compared.items()},
         remark="One tumour's radius is protected. Below ε = 5 hardly any method can name a tumour, "
         "hence ε = 10 above; its value is easy: ask for what you need.",
     )
@@ -172,16 +166,27 @@ PUBLIC_RANGES = {
 """Attributes and their upper ends, rounded up from the documentation of the data set."""
 
 
+def _les_miserables() -> Any:
+    try:
+        import networkx as nx
+    except ImportError:
+        raise ParameterError("The demo needs networkx: pip install 'dampen[demo]'.") from None
+    return nx.les_miserables_graph()
+
+
 def _cancer() -> Any:
     from sklearn.datasets import load_breast_cancer
 
     return load_breast_cancer()
 
 
-def _mean_share(method: Method, epsilon: float, utility: Any, k: int) -> float:
-    from dampen.epsilon import exact
+def _expected_error(method: Method, epsilon: float) -> float:
+    return accuracy.expected_error(method.selection, epsilon=epsilon, mechanism=method.mechanism)
 
-    return float(np.mean(list(found_shares(method, exact(epsilon), utility, k, RUNS))))
+
+def _mean_share(method: Method, epsilon: float, utility: Any, k: int) -> float:
+    shares = found_shares(method, epsilon=epsilon, best=utility, k=k, runs=RUNS)
+    return float(np.mean(list(shares)))
 
 
 def _seed(seed: int) -> InsecureEntropy:

@@ -28,7 +28,7 @@ universe = Universe.add_remove_row(["a", "b"], max_rows=3)
 """
 
 
-def write_samples(directory: Path) -> list[str]:
+def write_files(directory: Path) -> list[str]:
     """Writes the files and returns their names."""
     entropy = InsecureEntropy(0)
     texts = {

@@ -1,4 +1,4 @@
-"""`dampen verify`: looks at a problem, not at data."""
+"""`dampen verify`: the proof kit on a problem in a Python file."""
 
 import runpy
 import sys
@@ -8,14 +8,17 @@ from typing import Any
 
 import click
 
-from dampen.cli.printing import cell, example, print_json
+from dampen.cli.options import json_option
+from dampen.cli.output import cell, examples, print_json, write
 from dampen.errors import DampenError, ParameterError
 
+__all__ = ["verify"]
 
-@click.command(epilog=example("dampen verify my_problem.py --epsilon 1"))
+
+@click.command(epilog=examples("dampen verify my_problem.py --epsilon 1"))
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--epsilon", default="1", show_default=True, help="For the privacy loss.")
-@click.option("--json", "as_json", is_flag=True, help="One line of JSON, for machines.")
+@json_option
 @click.pass_context
 def verify(ctx: click.Context, file: Path, epsilon: str, as_json: bool) -> None:
     """Runs the proof kit on the `problem` and the `universe` that the Python file FILE defines.
@@ -28,21 +31,24 @@ def verify(ctx: click.Context, file: Path, epsilon: str, as_json: bool) -> None:
 
     defined = _run_file(file)
     try:
-        verdicts = check(defined["problem"], defined["universe"], epsilon)
+        verdicts = check(defined["problem"], defined["universe"], epsilon=epsilon)
     except DampenError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ParameterError(f"The problem in {file} failed: {_describe(error)}") from None
     if as_json:
         keys = ("claim", "holds", "scope", "counterexample", "value")
         print_json([{key: getattr(verdict, key) for key in keys} for verdict in verdicts])
     else:
-        for verdict in verdicts:
-            mark = click.style("holds", fg="green") if verdict else click.style("FAILS", fg="red")
-            rest = verdict.scope if verdict else verdict.counterexample
-            click.echo(f"{mark}  {cell(verdict.claim)}: {cell(rest)}")
+        write("\n".join(map(_line, verdicts)))
     if not all(verdicts):
         ctx.exit(1)
+
+
+def _line(verdict: Any) -> str:
+    mark = click.style("holds", fg="green") if verdict else click.style("FAILS", fg="red")
+    rest = verdict.scope if verdict else verdict.counterexample
+    return f"{mark}  {cell(verdict.claim)}: {cell(rest)}"
 
 
 def _run_file(file: Path) -> dict[str, Any]:
@@ -54,7 +60,7 @@ def _run_file(file: Path) -> dict[str, Any]:
     sys.path.insert(0, str(file.parent.absolute()))
     try:
         defined = runpy.run_path(str(file))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise ParameterError(f"{file} cannot be run: {_describe(error)}") from None
     for name in ("problem", "universe"):
         if name not in defined:
@@ -62,8 +68,11 @@ def _run_file(file: Path) -> dict[str, Any]:
     return defined
 
 
-def _describe(error: Exception) -> str:
-    """The error of a user's own code: its type, message and last line."""
+def _describe(error: BaseException) -> str:
+    """The error of a user's own code: its type, message and last line.
+
+    A file that exits has proved nothing, whatever code it exits with.
+    """
     frames = traceback.extract_tb(error.__traceback__)
     line = f" (line {frames[-1].lineno} of {Path(frames[-1].filename).name})" if frames else ""
     return f"{type(error).__name__}: {error}{line}"

@@ -1,0 +1,5 @@
+"""`python -m dampen` is `dampen`."""
+
+from dampen.cli.main import main
+
+main()

@@ -1,0 +1,137 @@
+"""`dampen compare`: mechanisms side by side, on data that is public."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dampen.cli.options import (
+    column_option,
+    file_argument,
+    header_option,
+    json_option,
+    public_option,
+)
+from dampen.cli.output import examples, print_json, print_table
+from dampen.cli.reading import looking_at
+from dampen.epsilon import decimal_text, exact
+from dampen.errors import ParameterError
+
+__all__ = ["compare"]
+
+
+@click.command(
+    epilog=examples(
+        "dampen compare follows.csv.gz -k 10 --epsilon 0.1,0.5,1 --public",
+        "dampen compare salaries.csv --column salary -p 95 --upper 500000 --epsilon 1,5 --public",
+    )
+)
+@file_argument
+@click.option("--epsilon", required=True, metavar="E,E,...", help="One or more, with commas.")
+@public_option
+@click.option("-k", "k", type=int, default=1, show_default=True, help="Graphs: how many nodes.")
+@click.option("--nodes", type=click.Path(path_type=Path), metavar="FILE", help="Graphs: all nodes.")
+@click.option("--n", type=int, help="Graphs: the nodes are 0 to n-1.")
+@click.option("--max-degree", type=int, help="Graphs: bound on the degrees.")
+@click.option("--runs", type=click.IntRange(1), default=40, show_default=True, help="Graphs.")
+@column_option("--column", help="Tables: compare percentiles of this column.")
+@click.option("-p", "p", default="50", show_default=True, help="Tables: which percentile.")
+@click.option("--upper", type=float, help="Tables: upper bound of the values.")
+@click.option("--lower", type=float, default=0.0, show_default=True, help="Tables: lower bound.")
+@header_option
+@json_option
+def compare(*, file: str, epsilon: str, public: bool, as_json: bool, **options: Any) -> None:
+    """Compares mechanisms on FILE, a graph or (with --column) a table, which must be public.
+
+    For graphs: the share of the true top k that is found, mean of several runs. For percentiles:
+    the expected error, exactly. Looks at the data without privacy.
+    """
+    if not public:
+        raise ParameterError(
+            "Expected --public: compare looks at the data without privacy. Use public data of the "
+            "same kind to choose a mechanism."
+        )
+    epsilons = [exact(part.strip()) for part in epsilon.split(",")]
+    compared = _nodes if options["column"] is None else _percentile
+    lines = compared(file, epsilons, **options)
+    if as_json:
+        print_json(lines)
+    else:
+        print_table(list(lines[0]), [line.values() for line in lines])
+
+
+def _percentile(
+    file: str,
+    epsilons: list[Fraction],
+    *,
+    column: str,
+    p: str,
+    upper: float | None,
+    lower: float,
+    header: bool,
+    **_: Any,
+) -> list[dict[str, Any]]:
+    from dampen import accuracy
+    from dampen.data.columns import joined_numbers
+    from dampen.data.open import open_table
+    from dampen.data.opened import require_numbers, whole_columns
+    from dampen.percentiles.comparison import label_methods
+    from dampen.percentiles.labels import rank
+
+    if upper is None:
+        raise ParameterError("Expected --upper with --column.")
+    rank(p, 1)
+    table = open_table(file, header=header)
+    require_numbers(table, column)
+    with looking_at(file):
+        values = joined_numbers(whole_columns(table, {column: "numbers"})[column])
+        return [
+            {"expected error": method.name}
+            | {
+                f"ε = {decimal_text(epsilon)}": accuracy.expected_error(
+                    method.selection, epsilon=epsilon, mechanism=method.mechanism
+                )
+                for epsilon in epsilons
+            }
+            for method in label_methods(values, p=p, upper=upper, lower=lower)
+        ]
+
+
+def _nodes(
+    file: str,
+    epsilons: list[Fraction],
+    *,
+    k: int,
+    nodes: Path | None,
+    n: int | None,
+    max_degree: int | None,
+    runs: int,
+    **_: Any,
+) -> list[dict[str, Any]]:
+    import numpy as np
+
+    from dampen.comparison import found_shares
+    from dampen.data.edge_files import read_nodes
+    from dampen.influence.comparison import node_methods
+    from dampen.influence.graphs import graph_of, node_set
+    from dampen.mechanisms import check_k
+    from dampen.progress import progress
+
+    public = node_set(None if nodes is None else read_nodes(nodes), n)
+    with looking_at(file):
+        methods = node_methods(graph_of(file, public), max_degree=max_degree)
+    best = methods[0].selection.utility
+    check_k(k, len(best))
+    lines: list[dict[str, Any]] = []
+    with progress(len(methods) * len(epsilons) * runs, "Comparing") as advance:
+        for method in methods:
+            line: dict[str, Any] = {f"share of the top {k}": method.name}
+            for epsilon in epsilons:
+                shares = []
+                for share in found_shares(method, epsilon=epsilon, best=best, k=k, runs=runs):
+                    shares.append(share)
+                    advance(1)
+                line[f"ε = {decimal_text(epsilon)}"] = round(float(np.mean(shares)), 3)
+            lines.append(line)
+    return lines

@@ -1,0 +1,203 @@
+"""Running `dampen`: its commands, and how each of them ends.
+
+Every end is one line on standard error and one exit code; `--json` makes that line JSON.
+"""
+
+# Only what starts fast is imported here, so that Ctrl-C is heard from the first moment on.
+import io
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from dampen.cli import interrupts
+
+if TYPE_CHECKING:
+    import click
+
+    from dampen.cli.lazy import LazyGroup
+    from dampen.cli.receipt import Receipt
+
+__all__ = ["COMMANDS", "EXIT_CODES", "group", "main", "run"]
+
+DONE, FAILED, REFUSED, BAD_DATA, INTERRUPTED = 0, 1, 2, 3, 130
+
+EXIT_CODES = {
+    DONE: "done",
+    FAILED: "a check failed, the answer could not be printed, or an error of dampen itself",
+    REFUSED: "a wrong parameter, an unreadable file or a refused budget; nothing was charged",
+    BAD_DATA: "the data is not what the parameters promise; a charge stands",
+    INTERRUPTED: "interrupted",
+}
+
+COMMANDS = {
+    "top-k": "The most influential nodes of a graph.",
+    "percentile": "Who, or what value, is at the p-th percentile.",
+    "most-frequent": "The most frequent categories.",
+    "tree": "Grow a private decision tree.",
+    "predict": "Predict the rows of a file with a tree.",
+    "schema": "Describe the public columns of a table.",
+    "budget": "Create budgets, show what was spent.",
+    "compare": "Mechanisms side by side, on public data.",
+    "verify": "The proof kit on a problem of your own.",
+    "example": "The paper's running example, eight nodes.",
+    "demo": "The three applications on small real data.",
+    "completion": "For bash, zsh and fish.",
+}
+"""Each is a module of `dampen.cli` with a function of the same name."""
+
+HELP = """Differentially private selection by local dampening.
+
+Which node, which percentile, which category, which tree: each answer costs ε, the privacy
+parameter (smaller is more private), and can be charged to a budget that lasts.
+
+\b
+  dampen demo
+  dampen top-k follows.csv.gz -k 10 --epsilon 0.5
+  dampen COMMAND --help     for an example of each
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command line and ends the process with its exit code."""
+    interrupts.listen()
+    try:
+        _secure_streams()
+        code = run(list(sys.argv[1:] if arguments is None else arguments))
+    except KeyboardInterrupt:  # so early that nothing can have been charged
+        code = INTERRUPTED
+        os.write(2, b"dampen: Interrupted.\n")
+    if code == INTERRUPTED:
+        # Threads may still be in compiled code, and Python cannot end in peace beside them.
+        os._exit(code)
+    sys.exit(code)
+
+
+def run(arguments: list[str]) -> int:
+    """Runs a command and returns its exit code; never shows a traceback unless asked to."""
+    from dampen.cli.receipt import Receipt
+
+    receipt, as_json = Receipt(), "--json" in arguments
+    try:
+        try:
+            code = _invoke(arguments or ["--help"], receipt, as_json=as_json)
+            interrupts.deafen()
+        except (Exception, KeyboardInterrupt, SystemExit) as error:
+            code = _end(error, receipt, as_json=as_json)
+    except KeyboardInterrupt as late:  # as the first error was about to be told
+        code = _end(late, receipt, as_json=as_json)
+    return code
+
+
+def group() -> "LazyGroup":
+    """The root of all commands."""
+    import click
+
+    from dampen import __version__
+    from dampen.cli.lazy import LazyGroup
+
+    codes = "".join(f"  {code:<5}{meaning}\n" for code, meaning in EXIT_CODES.items())
+    root = LazyGroup("dampen", "dampen.cli", COMMANDS, HELP, f"\b\nExit codes:\n{codes}")
+    return click.version_option(__version__, prog_name="dampen")(root)
+
+
+def _secure_streams() -> None:
+    """No file takes the place of a closed stream; no character and no thread spoils a message."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if not os.environ.get("DAMPEN_TRACEBACK"):
+        # What Python tells of errors that nobody catches may quote private data.
+        sys.unraisablehook = lambda _: None
+        threading.excepthook = lambda _: None
+
+
+def _invoke(arguments: list[str], receipt: "Receipt", *, as_json: bool) -> int:
+    import click
+
+    from dampen.cli.output import show_warnings, write
+
+    if "_DAMPEN_COMPLETE" in os.environ:
+        return _complete(arguments)
+    show_warnings(as_json=as_json)
+    try:
+        with group().make_context("dampen", arguments, obj=receipt) as context:
+            context.command.invoke(context)
+    except click.exceptions.NoArgsIsHelpError as asked:
+        write(asked.format_message())
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    return DONE
+
+
+def _complete(arguments: list[str]) -> int:
+    """Answers the shell, which asks by environment variables."""
+    try:
+        group().main(arguments, prog_name="dampen")
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else DONE
+
+
+def _end(error: BaseException, receipt: "Receipt", *, as_json: bool) -> int:
+    """Tells how a command ended, and returns its exit code."""
+    interrupts.deafen()
+    from dampen.cli.delivery import Undelivered
+    from dampen.cli.output import complain
+
+    code, text = _told(error, receipt)
+    if text:
+        answer = error.answer if isinstance(error, Undelivered) else None
+        facts = {"exit_code": code, "meaning": EXIT_CODES[code], "charge": receipt.charged}
+        complain(text, facts if as_json else None, answer=answer)
+    return code
+
+
+def _told(error: BaseException, receipt: "Receipt") -> tuple[int, str]:
+    """The exit code and the sentence that an error deserves; no sentence, no complaint."""
+    import click
+
+    from dampen.cli.delivery import Undelivered
+    from dampen.cli.voice import in_options
+    from dampen.errors import DampenError, DataError
+
+    if interrupts.heard() or isinstance(error, KeyboardInterrupt | click.Abort):
+        return INTERRUPTED, f"Interrupted. {receipt.told}".strip()
+    match error:
+        case click.ClickException():
+            return error.exit_code, _usage(error)
+        case DampenError():
+            bad = isinstance(error, DataError) or receipt.charged is not None
+            return (BAD_DATA if bad else REFUSED), in_options(str(error))
+        case Undelivered():
+            return FAILED, str(error)
+    return _told_of_others(error, receipt)
+
+
+def _told_of_others(error: BaseException, receipt: "Receipt") -> tuple[int, str]:
+    from dampen.cli.output import Unprinted
+
+    unprinted = Unprinted.of(error)
+    if unprinted is not None:
+        return (DONE, "") if unprinted.reader_left else (FAILED, str(unprinted))
+    return FAILED, f"{_internal(error)} {receipt.told}".strip()
+
+
+def _usage(error: "click.ClickException") -> str:
+    context = getattr(error, "ctx", None)
+    hint = f" Try '{context.command_path} --help'." if context else ""
+    return " ".join(error.format_message().split()) + hint
+
+
+def _internal(error: BaseException) -> str:
+    # The message of a foreign error may quote private data, so it is shown only on request.
+    if os.environ.get("DAMPEN_TRACEBACK"):
+        traceback.print_exception(error)
+    return (
+        f"An error of dampen itself or of a library ({type(error).__name__}). Set "
+        "DAMPEN_TRACEBACK=1 to see it in full; it may then show private data."
+    )

@@ -1,0 +1,70 @@
+"""`dampen most-frequent`: the most frequent categories of a column."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from dampen.cli.delivery import show_release
+from dampen.cli.options import column_option, file_argument, header_option, release_options
+from dampen.cli.output import examples
+from dampen.cli.reading import read_text
+from dampen.cli.receipt import Receipt
+from dampen.errors import ParameterError
+
+__all__ = ["most_frequent"]
+
+
+@click.command(
+    "most-frequent",
+    epilog=examples(
+        "dampen most-frequent visits.csv --column diagnosis --categories flu,cold,covid \\",
+        "  --epsilon 0.5",
+    ),
+)
+@file_argument
+@column_option("--column", required=True, help="The private categories.")
+@click.option("--categories", metavar="A,B,...", help="The public list of categories.")
+@click.option(
+    "--categories-file",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The same, one per line.",
+)
+@click.option("-k", "k", type=int, help="How many. [default: one]")
+@header_option
+@release_options
+def most_frequent(
+    *,
+    file: str,
+    column: str,
+    categories: str | None,
+    categories_file: Path | None,
+    receipt: Receipt,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Releases the most frequent category, or the K most frequent, of a column of FILE.
+
+    Protects each row (neighbours: add or remove one). FILE is CSV, TSV, JSON lines, Parquet or
+    Feather, packed or not; - is standard input.
+    """
+    from dampen.frequency.release import most_frequent as release_most_frequent
+
+    receipt.asked = f"k={options['k'] or 1} of {column}"
+    release = release_most_frequent(
+        file,
+        column,
+        categories=_listed(categories, categories_file),
+        budget=receipt.budget,
+        **options,
+    )
+    show_release(release, receipt, as_json=as_json)
+
+
+def _listed(text: str | None, file: Path | None) -> list[str]:
+    if (text is None) == (file is None):
+        raise ParameterError("Expected either --categories or --categories-file.")
+    if text is not None:
+        return [word.strip() for word in text.split(",")]
+    return read_text(str(file), "one category per line").splitlines()

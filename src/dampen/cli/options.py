@@ -1,0 +1,163 @@
+"""The options that commands share, and how a shell completes their values."""
+
+import functools
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from dampen.cli.receipt import Receipt, open_ledger
+from dampen.errors import DampenError, ParameterError
+
+__all__ = [
+    "budget_options",
+    "column_option",
+    "file_argument",
+    "header_option",
+    "json_option",
+    "known_budgets",
+    "known_relations",
+    "ledger_option",
+    "output_option",
+    "public_option",
+    "release_options",
+]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def release_options(command: F) -> F:
+    """Adds --epsilon, --mechanism, --json and the options of a budget."""
+    for option in (
+        json_option,
+        budget_options,
+        click.option(
+            "--mechanism",
+            metavar="NAME",
+            shell_complete=_known_mechanisms,
+            help="[default: the best known here]",
+        ),
+        click.option("--epsilon", required=True, metavar="E", help="The privacy parameter, exact."),
+    ):
+        command = option(command)
+    return command
+
+
+def budget_options(command: F) -> F:
+    """Adds --budget, --ledger, --analyst and --dataset; the command gets its `receipt`."""
+
+    @click.option(
+        "--budget",
+        metavar="NAME",
+        shell_complete=known_budgets,
+        help="Charge epsilon to this budget.",
+    )
+    @ledger_option
+    @click.option("--analyst", metavar="WHO", help="Recorded with the charge. [default: you]")
+    @click.option("--dataset", metavar="WHAT", help="Recorded with the charge. [default: the file]")
+    @functools.wraps(command)
+    def with_receipt(
+        *,
+        budget: str | None,
+        ledger: Path | None,
+        analyst: str | None,
+        dataset: str | None,
+        **options: Any,
+    ) -> Any:
+        receipt = click.get_current_context().ensure_object(Receipt)
+        if budget is None and (analyst or dataset or ledger):
+            raise ParameterError("Expected --budget with --ledger, --analyst and --dataset.")
+        if budget is not None:
+            receipt.open(budget, ledger, analyst, dataset, options["file"])
+        return command(receipt=receipt, **options)
+
+    return with_receipt  # type: ignore[return-value]
+
+
+def ledger_option(command: F) -> F:
+    """Adds --ledger."""
+    return click.option(
+        "--ledger",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Where budgets are kept. [default: $DAMPEN_LEDGER, else your data directory]",
+    )(command)
+
+
+def json_option(command: F) -> F:
+    """Adds --json, the flag `as_json`."""
+    return click.option(
+        "--json", "as_json", is_flag=True, help="One line of JSON, for machines; also for errors."
+    )(command)
+
+
+def header_option(command: F) -> F:
+    """Adds --header."""
+    return click.option(
+        "--header",
+        is_flag=True,
+        help="The first line of FILE surely is a header: messages and completion may show it.",
+    )(command)
+
+
+def public_option(command: F) -> F:
+    """Adds --public."""
+    return click.option("--public", is_flag=True, help="Confirms that FILE is public.")(command)
+
+
+def output_option(help: str) -> Callable[[F], F]:
+    """Adds -o."""
+    return click.option("-o", "--output", type=click.Path(path_type=Path), help=help)
+
+
+def file_argument(command: F) -> F:
+    """Adds the FILE that a command reads; - is standard input."""
+    return click.argument("file", type=click.Path())(command)
+
+
+def column_option(name: str, *, help: str, required: bool = False) -> Callable[[F], F]:
+    """Adds an option that names a column of FILE."""
+    return click.option(
+        name, required=required, metavar="COLUMN", shell_complete=_known_columns, help=help
+    )
+
+
+def known_budgets(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """The budgets that a shell may complete to."""
+    try:
+        return _starting(incomplete, open_ledger(ctx.params.get("ledger")))
+    except DampenError:
+        return []
+
+
+def known_relations(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """The neighbour relations."""
+    from dampen.selection import Neighbours
+
+    return _starting(incomplete, [relation.value for relation in Neighbours])
+
+
+def _known_mechanisms(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    from dampen.mechanisms import MECHANISMS
+
+    return _starting(incomplete, [mechanism.name for mechanism in MECHANISMS])
+
+
+def _known_columns(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+    """The names of columns, only where they surely are names, and never from a pipe."""
+    from dampen.data.open import open_table
+
+    # click gives up parsing at the option that is being completed, and leaves FILE where it was.
+    file = ctx.params.get("file") or next(iter(ctx.args), None)
+    if file is None or not (Path(file).is_file() or Path(file).is_dir()):
+        return []
+    try:
+        table = open_table(file, header=bool(ctx.params.get("header")))
+    except DampenError:
+        return []
+    return _starting(incomplete, [field.name for field in table.fields]) if table.declared else []
+
+
+def _starting(incomplete: str, words: Iterable[str]) -> list[str]:
+    return [word for word in words if word.startswith(incomplete) and word.isprintable()]

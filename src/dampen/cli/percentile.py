@@ -1,0 +1,72 @@
+"""`dampen percentile`: who, or what value, is at a percentile of a column."""
+
+from typing import Any
+
+import click
+
+from dampen.cli.delivery import show_release
+from dampen.cli.options import column_option, file_argument, header_option, release_options
+from dampen.cli.output import examples
+from dampen.cli.receipt import Receipt
+
+__all__ = ["percentile"]
+
+
+@click.command(
+    epilog=examples(
+        "dampen percentile salaries.csv --column salary --label employee -p 95 \\",
+        "  --upper 500000 --epsilon 2",
+        "dampen percentile salaries.csv --column salary --release value --step 1000 -p 50,90 \\",
+        "  --upper 500000 --epsilon 0.5",
+    )
+)
+@file_argument
+@column_option("--column", required=True, help="The private numbers.")
+@column_option("--label", help="Public names of the rows. [default: row numbers from 0]")
+@click.option(
+    "-p",
+    "p",
+    required=True,
+    metavar="P",
+    help="Which percentile, 0 to 100; for values also P,P,...",
+)
+@click.option("--upper", type=float, required=True, help="Public bound; larger values are clipped.")
+@click.option("--lower", type=float, default=0.0, show_default=True, help="Public bound.")
+@click.option(
+    "--release",
+    type=click.Choice(["label", "value"]),
+    default="label",
+    show_default=True,
+    help="Which row is there, or what value.",
+)
+@click.option("--step", type=float, help="For values: the width of the public grid.")
+@header_option
+@release_options
+def percentile(
+    *,
+    file: str,
+    column: str,
+    label: str | None,
+    p: str,
+    receipt: Receipt,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Releases who, or what value, is at the P-th percentile of a column of FILE.
+
+    Protects each row's value (neighbours: replace one). The number of rows and their labels are
+    public. FILE is CSV, TSV, JSON lines, Parquet or Feather, packed or not; - is standard input.
+    """
+    from dampen.percentiles.release import percentile as release_percentile
+
+    points = [part.strip() for part in p.split(",")]
+    receipt.asked = f"p={','.join(points)} of {column}"
+    release = release_percentile(
+        file,
+        column,
+        labels=label,
+        p=points if len(points) > 1 else points[0],
+        budget=receipt.budget,
+        **options,
+    )
+    show_release(release, receipt, as_json=as_json, names=("p", points))

@@ -1,0 +1,127 @@
+"""What a command has paid for, known at any moment."""
+
+import getpass
+import os
+import shlex
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dampen.cli.interrupts import held
+
+if TYPE_CHECKING:
+    from dampen.ledger import Account, Ledger
+    from dampen.releases import Budget, Cost
+
+__all__ = ["Receipt", "open_ledger"]
+
+
+@dataclass
+class Receipt:
+    """The budget of one release, or none, and a record of what was charged and kept.
+
+    It stands between a release and its account, so that whatever happens to the command, what it
+    says about the charge is true.
+
+    Attributes:
+        account: who pays, if anybody.
+        place: the ledger, if another than the default one was named.
+        asked: public details of the question, for the ledger.
+        charged: the id of the charge, once there is one.
+        epsilon: what was charged.
+        kept: whether the ledger holds the answer.
+    """
+
+    account: "Account | None" = None
+    place: Path | None = None
+    asked: str = ""
+    charged: str | None = None
+    epsilon: Fraction | None = None
+    kept: bool = False
+
+    @property
+    def budget(self) -> "Budget | None":
+        """What to pass to a release."""
+        return None if self.account is None else self
+
+    @property
+    def ledger(self) -> Path | None:
+        """The file of the account that pays."""
+        return None if self.account is None else self.account.ledger.path
+
+    def charge(self, cost: "Cost", /) -> str | None:
+        """Charges the account, and knows it before any interrupt is obeyed."""
+        assert self.account is not None
+        with held():
+            asked = replace(cost, query=f"{cost.query} {self.asked}".strip())
+            self.charged, self.epsilon = self.account.charge(asked), cost.epsilon
+        return self.charged
+
+    def keep(self, charge: str, answer: str, /) -> None:
+        """Keeps the answer in the ledger; one that cannot be kept is left to be printed."""
+        from dampen.errors import DampenError
+        from dampen.releases import Keeper
+
+        keeper: object = self.account
+        with held(), suppress(DampenError):
+            if isinstance(keeper, Keeper):
+                keeper.keep(charge, answer)
+                self.kept = True
+
+    @property
+    def told(self) -> str:
+        """What was charged and where the answer is, in sentences."""
+        from dampen.epsilon import decimal_text
+
+        if self.account is None:
+            return ""
+        if self.charged is None or self.epsilon is None:
+            return "Nothing was charged."
+        stands = f"The charge of epsilon {decimal_text(self.epsilon)} ({self.charged}) stands."
+        return f"{stands} {self.fetching}".strip()
+
+    @property
+    def fetching(self) -> str:
+        """How to get at an answer that was kept."""
+        if not self.kept:
+            return ""
+        place = "" if self.place is None else f" --ledger {shlex.quote(str(self.place))}"
+        return f"The answer is kept: dampen budget answer {self.charged}{place}"
+
+    def balance(self) -> dict[str, Any]:
+        """What is left of the budget; nothing if the ledger cannot say."""
+        from dampen.epsilon import decimal_text
+        from dampen.errors import DampenError
+
+        if self.account is None:
+            return {}
+        try:
+            left, total = self.account.remaining, self.account.total
+        except DampenError:
+            return {}
+        facts = {"name": self.account.name, "left": decimal_text(left)}
+        return {"budget": facts | {"total": decimal_text(total)}}
+
+    def open(
+        self, budget: str, place: Path | None, analyst: str | None, dataset: str | None, file: str
+    ) -> None:
+        """Finds the account that pays."""
+        self.place = place
+        data = dataset or os.path.basename(file)
+        self.account = open_ledger(place)[budget].by(analyst or _user(), data)
+
+
+def open_ledger(place: Path | None) -> "Ledger":
+    """The ledger of that path, or the default one."""
+    from dampen.ledger import Ledger, default_path
+
+    return Ledger(place or default_path())
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return ""

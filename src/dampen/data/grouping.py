@@ -1,0 +1,77 @@
+"""Rows split by public groups: counts by group and cell, one pass over the data.
+
+**Parallel composition.**  A row belongs to one group at most, so adding or removing one changes the
+counts of one group.  If every group's counts go through an ε-DP release of their own, all of them
+together are ε-DP under add/remove-row.  Where everyone's group is public and fixed and one value is
+replaced, again one group changes: ε-DP under replace-one, with releases that are so.  A replacement
+that may change the group as well is a row less in one group and one more in another: 2ε.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dampen.data.columns import Lookup
+from dampen.data.opened import Batch, CellOf, Kind, Opened
+from dampen.errors import ParameterError
+from dampen.selection import IntArray
+
+__all__ = ["LARGEST_TABLE", "Grouping"]
+
+LARGEST_TABLE = 50_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """The public list of groups; rows of other groups are dropped, and nobody learns of them.
+
+    Raises:
+        ParameterError: if the list is empty or names a group twice.
+    """
+
+    groups: Sequence[Hashable]
+
+    def __post_init__(self) -> None:
+        if isinstance(self.groups, str) or len(self.groups) == 0:
+            raise ParameterError("Expected groups, a public list of them, got none.")
+        try:
+            different = len(set(self.groups))
+        except TypeError:
+            raise ParameterError("Expected groups such as text or whole numbers.") from None
+        if different < len(self.groups):
+            raise ParameterError("Expected different groups; some occur twice.")
+
+    def check_size(self, cells: int) -> None:
+        """Refuses more counts than fit into memory."""
+        if len(self.groups) * cells > LARGEST_TABLE:
+            raise ParameterError(
+                f"Expected at most {LARGEST_TABLE:,} counts, groups times cells, got "
+                f"{len(self.groups)} times {cells:,}. Take a larger step, or fewer groups."
+            )
+
+    def counts(
+        self, rows: Opened, by: str, wanted: Mapping[str, Kind], cell_of: CellOf, cells: int
+    ) -> IntArray:
+        """Rows by group, one line each, and cell; in one more column at the end those of no cell.
+
+        Args:
+            rows: the opened data.
+            by: the name of the column of groups.
+            wanted: the columns that `cell_of` looks at.
+            cell_of: as in `Opened.counts`, within a group; the array it gives may be overwritten.
+            cells: how many cells a group has.
+        """
+        lookup, width = Lookup(self.groups), cells + 1
+        text = all(isinstance(group, str) for group in self.groups)
+
+        def place_of(batch: Batch) -> IntArray:
+            group, place = lookup.positions(batch[by]), cell_of(batch)
+            place[place < 0] = cells
+            place += group * width
+            place[group < 0] = -1
+            return place
+
+        needed: dict[str, Kind] = {**wanted, by: "text" if text else "any"}
+        total = rows.counts(needed, place_of, len(self.groups) * width)
+        return np.asarray(total[:-1].reshape(len(self.groups), width))

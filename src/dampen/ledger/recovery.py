@@ -1,0 +1,143 @@
+"""Checking, copying and restoring a ledger.
+
+The restore rule: charges that were made after a backup are not in it, and whoever restores it must
+not get them back.  If the newest head that is known, from the head file at the place or from the
+caller, is in the backup, nothing that was acknowledged is lost.  Otherwise every budget is frozen
+until the curator says what was spent since (`Account.thaw(spent=...)`).  The files that were at the
+place are kept, under another name.
+"""
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from dampen.errors import BudgetError
+from dampen.ledger import orders
+from dampen.ledger.accounts import Ledger
+from dampen.ledger.books import book_at
+from dampen.ledger.chain import Draft, Head, Kind, Row, sealed
+from dampen.ledger.state import State
+from dampen.ledger.storage import files
+from dampen.ledger.storage.copies import read_copy, write_copy
+from dampen.ledger.storage.heads import HeadFile
+
+__all__ = ["backup", "restore", "verify"]
+
+
+def verify(ledger: Ledger, head: str | None = None) -> Head:
+    """Reads the whole chain again, and says its head: keep it elsewhere.
+
+    Args:
+        ledger: to verify.
+        head: one that was kept elsewhere, or the id of an entry: it must be in the chain.
+
+    Raises:
+        BudgetError: if an entry was edited or is missing, or an older copy was put back.
+    """
+    kept = None if head is None else Head.parse(head)
+
+    def check(state: State, rows: Iterator[Row]) -> Head:
+        found = sum(kept is not None and kept.names(row) for row in rows)  # reads them all
+        if kept is not None and not found:
+            older = kept.seq > state.head.seq
+            raise BudgetError(
+                f"The ledger does not contain the entry {kept.id}: "
+                + ("an older copy was put back." if older else "it was edited, or is another one.")
+            )
+        return state.head
+
+    return book_at(ledger.place).scan(check)
+
+
+def backup(ledger: Ledger, file: str | os.PathLike[str]) -> Head:
+    """Writes a consistent, verified copy of a ledger that may be in use; the head of the copy.
+
+    Raises:
+        BudgetError: if the ledger is not whole, or the file exists or cannot be written.
+    """
+    target = Path(file).absolute()
+    return book_at(ledger.place).scan(lambda _, rows: write_copy(target, rows))
+
+
+def restore(
+    file: str | os.PathLike[str], ledger: Ledger, *, head: str | None = None, who: str = ""
+) -> bool:
+    """Puts a backup, or a copy, in the place of a ledger that is damaged, gone or went backwards.
+
+    Args:
+        file: the backup; it may be the file at the place itself.
+        ledger: the place.
+        head: the newest head that is known; that of the head file at the place by default.
+        who: restores it; the user of the operating system by default.
+
+    Returns:
+        Whether charges are missing, or may be: then every budget is frozen until `Account.thaw`.
+
+    Raises:
+        BudgetError: if the ledger at the place is whole, or the backup is not.
+    """
+    _check_needed(ledger)
+    path, source = ledger.path, Path(file).absolute()
+    known = Head.parse(head) if head is not None else _head_at(path)
+    state, found = State(), False
+    for row in read_copy(source):
+        state.apply(row)
+        found = found or (known is not None and known.names(row))
+    lost = not found
+    draft = _restore_draft(state.head, known, lost, who)
+    fresh = path.with_name(f"{path.name}-restoring")
+    fresh.unlink(missing_ok=True)
+    new = write_copy(fresh, _followed(read_copy(source), sealed(draft, state.head)))
+    _put_aside(path)
+    fresh.rename(path)
+    _write_head(path, new)
+    return lost
+
+
+def _check_needed(ledger: Ledger) -> None:
+    try:
+        verify(ledger)
+    except BudgetError:
+        book_at(ledger.place).close()
+        return
+    raise BudgetError(f"The ledger {ledger.place} is whole: there is nothing to restore.")
+
+
+def _head_at(path: Path) -> Head | None:
+    try:
+        heads = HeadFile(files.head_path(path), writable=False)
+    except OSError:
+        return None
+    try:
+        return heads.read()
+    finally:
+        heads.close()
+
+
+def _restore_draft(backup: Head, known: Head | None, lost: bool, who: str) -> Draft:
+    details = {"backup": backup.id, "known": "" if known is None else known.id, "lost": lost}
+    return Draft(Kind.RESTORE, "", details | orders.signature(who))
+
+
+def _followed(rows: Iterator[Row], last: Row) -> Iterator[Row]:
+    yield from rows
+    yield last
+
+
+def _put_aside(path: Path) -> None:
+    """Renames the files at the place: nothing is ever deleted."""
+    mark = datetime.now(UTC).strftime("before-%Y%m%dT%H%M%S%f")
+    shared = path.with_name(f"{path.name}-shm")
+    for each in (files.head_path(path), path, files.log_path(path), shared):
+        if each.exists():
+            suffix = each.name.removeprefix(path.name)
+            each.rename(path.with_name(f"{path.name}.{mark}{suffix}"))
+
+
+def _write_head(path: Path, head: Head) -> None:
+    heads = HeadFile(files.head_path(path), create=True)
+    try:
+        heads.reset(head)
+    finally:
+        heads.close()

@@ -1,0 +1,192 @@
+"""When a budget pays: the one place that grants or refuses a charge.
+
+`grant` is a function of the state and the order alone.  It runs inside the transaction that appends
+its entry, so no other charge can come between the check and the entry.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dampen.epsilon import decimal_text, short_text
+from dampen.errors import BudgetError, did_you_mean
+from dampen.ledger.chain import Draft, Kind
+from dampen.ledger.state import Balance, Limit, State, Status
+from dampen.ledger.texts import key_of
+from dampen.selection import Neighbours
+
+__all__ = ["Order", "Refused", "balance_of", "grant"]
+
+STEPS: dict[tuple[Neighbours, Neighbours], int] = {
+    (Neighbours.ADD_REMOVE_ROW, Neighbours.REPLACE_ONE): 2,
+}
+"""How many steps of the first relation, that of a release, make one step of the second, that of a
+budget: to replace a row is to remove it and to add another.  By group privacy m steps cost m ε and
+m² ρ (Bun and Steinke 2016, Proposition 1.9).  The other way round there is no number: a table with
+one row more is not reached by replacing rows."""
+
+
+class Refused(BudgetError):
+    """A refusal that is recorded in the ledger."""
+
+    def __init__(self, text: str, draft: Draft) -> None:
+        super().__init__(text)
+        self.draft = draft
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A charge that is asked for.
+
+    Attributes:
+        epsilon: of a pure ε-DP release; None if it has no pure ε.
+        rho: its cost in zCDP.
+        neighbours: the relation that both speak of.
+        note: what to record with it: query, mechanism, analyst, dataset, time and so on.
+        location: a fingerprint of where the data lies, if that is known.
+    """
+
+    epsilon: Fraction | None
+    rho: Fraction
+    neighbours: Neighbours
+    note: dict[str, Any]
+    location: str = ""
+
+    @property
+    def price(self) -> str:
+        """ε, or ρ where there is no ε."""
+        if self.epsilon is None:
+            return f"rho {short_text(self.rho, up=True)}"
+        return f"epsilon {short_text(self.epsilon, up=True)}"
+
+
+def balance_of(state: State, name: str) -> Balance:
+    """The budget of that name.
+
+    Raises:
+        BudgetError: if there is none.
+    """
+    found = state.budgets.get(key_of(name))
+    if found is None:
+        known = [balance.name for balance in state.budgets.values()]
+        raise BudgetError(f"The ledger has no budget {name!r}.{did_you_mean(name, known)}")
+    return found
+
+
+def grant(state: State, name: str, order: Order) -> Draft:
+    """The entry of a charge.
+
+    Raises:
+        Refused: with the entry of a refusal.
+        BudgetError: if there is no such budget.
+    """
+    balance = balance_of(state, name)
+    steps = STEPS.get((order.neighbours, balance.neighbours), 1)
+    charged = _in_steps(order, steps)
+    why = _objection(balance, order, charged)
+    if why:
+        details = _details(order) | {"why": why}
+        draft = Draft(Kind.REFUSAL, key_of(name), details)
+        raise Refused(f"Budget {balance.name!r} {why} Nothing was charged.", draft)
+    details = _details(charged)
+    if steps > 1:
+        details["converted"] = (
+            f"{order.price} for {order.neighbours} is charged {steps} times, rho {steps**2} times: "
+            f"{steps} of its steps make one for {balance.neighbours}"
+        )
+    return Draft(Kind.CHARGE, key_of(name), details)
+
+
+def _in_steps(order: Order, steps: int) -> Order:
+    epsilon = None if order.epsilon is None else order.epsilon * steps
+    return Order(epsilon, order.rho * steps**2, order.neighbours, order.note, order.location)
+
+
+def _details(order: Order) -> dict[str, Any]:
+    return {
+        "epsilon": "" if order.epsilon is None else decimal_text(order.epsilon),
+        "rho": decimal_text(order.rho),
+        "neighbours": order.neighbours.value,
+        **order.note,
+    }
+
+
+def _objection(balance: Balance, order: Order, charged: Order) -> str:
+    """Why a budget does not pay; empty if it does."""
+    return (
+        _status_objection(balance)
+        or _dataset_objection(balance, order)
+        or _relation_objection(balance, order)
+        or _size_objection(balance, order)
+        or _funds_objection(balance, charged)
+    )
+
+
+def _status_objection(balance: Balance) -> str:
+    match balance.status:
+        case Status.OPEN:
+            return ""
+        case Status.RESTORED:
+            return (
+                "was restored from a backup that misses charges. Say what was spent since: "
+                "dampen budget thaw NAME --spent E."
+            )
+        case status:
+            return f"is {status}."
+
+
+def _dataset_objection(balance: Balance, order: Order) -> str:
+    asked = order.note.get("dataset", "")
+    if balance.dataset and asked != balance.dataset:
+        return f"is for the data set {balance.dataset!r}, not for {asked!r}."
+    if balance.location and order.location != balance.location:
+        return "is for a data set at another place."
+    return ""
+
+
+def _relation_objection(balance: Balance, order: Order) -> str:
+    own, asked = balance.neighbours, order.neighbours
+    if asked is own or (asked, own) in STEPS:
+        return ""
+    return (
+        f"is for {own} neighbours, this release is for {asked}; they cannot share a budget: no "
+        f"number of steps of {asked} makes every step of {own}."
+    )
+
+
+def _size_objection(balance: Balance, order: Order) -> str:
+    if balance.largest is None:
+        return ""
+    small = (
+        order.rho <= balance.largest**2 / 2
+        if order.epsilon is None
+        else order.epsilon <= balance.largest
+    )
+    if small:
+        return ""
+    return f"pays at most epsilon {decimal_text(balance.largest)} a question, not {order.price}."
+
+
+def _funds_objection(balance: Balance, charged: Order) -> str:
+    who = charged.note.get("analyst", "")
+    cap = balance.cap(who)
+    if cap is not None and not cap.covers(balance.by(who).plus(charged.epsilon, charged.rho)):
+        left = _left(cap, balance.by(who).epsilon, balance.by(who).rho)
+        return f"cannot pay {charged.price} for {who!r}: {left} is left for this analyst."
+    limit, spent = balance.limit, balance.spent
+    if limit.covers(spent.plus(charged.epsilon, charged.rho)):
+        return ""
+    if charged.epsilon is None and limit.delta is None:
+        return "has no delta, and this release has no pure epsilon."
+    return f"cannot pay {charged.price}: {_left(limit, spent.epsilon, spent.rho)} is left."
+
+
+def _left(limit: Limit, epsilon: Fraction | None, rho: Fraction) -> str:
+    total = decimal_text(limit.epsilon)
+    if limit.delta is None or limit.rho is None:
+        return f"{short_text(limit.epsilon - (epsilon or 0), up=False)} of {total}"
+    left = short_text(max(Fraction(0), limit.rho - rho), up=False)
+    return (
+        f"rho {left} of {short_text(limit.rho, up=False)} "
+        f"(epsilon {total} at delta {decimal_text(limit.delta)})"
+    )

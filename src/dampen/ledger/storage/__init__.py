@@ -1,0 +1,78 @@
+"""Where a chain of entries is kept: what the ledger asks of it, on SQLite and on PostgreSQL.
+
+A storage keeps rows and the head, and answers in transactions.  It knows nothing of budgets; all
+that is checked is checked above it, on the rows that it gives.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from dampen.ledger.chain import Head, Row
+
+__all__ = ["Storage", "Transaction", "open_storage"]
+
+
+class Transaction(Protocol):
+    """One consistent view of the chain.
+
+    Attributes:
+        fresh: True if this is the first transaction since the storage was opened, so that nothing
+            which was read before may be trusted.
+        floor: a head that the storage knows, from beside the chain, to have been reached; None if
+            it keeps no such thing.
+    """
+
+    @property
+    def fresh(self) -> bool: ...
+
+    @property
+    def floor(self) -> Head | None: ...
+
+    def head(self) -> Head:
+        """The head that is stored with the chain."""
+        ...
+
+    def rows(self, after: int) -> Iterator[Row]:
+        """The rows behind number `after`, in order."""
+        ...
+
+    def append(self, rows: Sequence[Row]) -> None:
+        """Appends rows and moves the head; in a transaction of `write` only."""
+        ...
+
+
+class Storage(Protocol):
+    """A place for one chain, used by one thread at a time."""
+
+    @property
+    def place(self) -> str:
+        """Where it is, for messages; without passwords."""
+        ...
+
+    def create(self) -> None:
+        """Makes the place with an empty chain, if there is none; any processes may try."""
+        ...
+
+    def read(self) -> AbstractContextManager[Transaction]:
+        """One consistent view; it waits for no writer."""
+        ...
+
+    def write(self) -> AbstractContextManager[Transaction]:
+        """A transaction that no other writer overlaps.
+
+        When it ends without an exception its rows are on disk, synchronised; otherwise nothing was
+        written, unless the exception says that this is not certain.
+        """
+        ...
+
+    def close(self) -> None:
+        """Gives back all handles; the next use opens them again."""
+        ...
+
+
+def open_storage(place: str) -> Storage:
+    """The storage at a path, or at an address such as postgresql://host/name."""
+    from dampen.ledger.storage.sqlite import SQLiteStorage
+
+    return SQLiteStorage(place)

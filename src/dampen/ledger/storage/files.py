@@ -1,0 +1,181 @@
+"""The file of a ledger on SQLite: its tables, its format, its place."""
+
+import os
+import sqlite3
+import stat
+import warnings
+from contextlib import closing
+from pathlib import Path
+from sqlite3 import Connection
+
+from dampen.errors import BudgetError
+from dampen.ledger.chain import START
+from dampen.ledger.storage import excuses
+
+__all__ = [
+    "ExposedLedgerWarning",
+    "connect",
+    "head_path",
+    "identity",
+    "initialise",
+    "log_path",
+    "require",
+    "warn_if_exposed",
+    "writable",
+]
+
+APPLICATION_ID = 0x64616D70  # "damp" in the header of the file
+FORMAT = 2
+
+# INSERT OR REPLACE removes rows without firing the delete trigger, hence the third one.
+_TABLES = """
+CREATE TABLE entry (
+  seq INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL,
+  budget TEXT NOT NULL,
+  content TEXT NOT NULL,
+  digest TEXT NOT NULL
+);
+CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER, digest TEXT);
+CREATE TRIGGER entry_keeps_values BEFORE UPDATE ON entry
+  BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
+CREATE TRIGGER entry_keeps_rows BEFORE DELETE ON entry
+  BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
+CREATE TRIGGER entry_keeps_keys BEFORE INSERT ON entry
+  WHEN EXISTS (SELECT 1 FROM entry WHERE seq = NEW.seq)
+  BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
+"""
+
+
+ROWS = "SELECT seq, kind, budget, content, digest FROM entry WHERE seq > ? ORDER BY seq"
+HEAD = "SELECT seq, digest FROM head"
+
+
+class ExposedLedgerWarning(UserWarning):
+    """Others than the owner may write the ledger, and so forge it."""
+
+
+def head_path(path: Path) -> Path:
+    """Where the head of a ledger lies."""
+    return path.with_name(f"{path.name}-head")
+
+
+def log_path(path: Path) -> Path:
+    """Where SQLite keeps what is not yet in the file itself."""
+    return path.with_name(f"{path.name}-wal")
+
+
+def initialise(path: Path) -> None:
+    """Makes the tables in a file that has none, and leaves any other file as it is.
+
+    A process that is killed on the way leaves an empty file, or one with tables and no entry: the
+    next one goes on from there.
+
+    Raises:
+        BudgetError: if it is no ledger, or one with entries already.
+    """
+    if not path.exists():
+        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+    with closing(connect(path, "rw", check=False)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            for statement in _split(_TABLES):
+                connection.execute(statement)
+            connection.execute("INSERT INTO head VALUES (1, ?, ?)", (START.seq, START.digest))
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+        check_format(connection, path)
+        if connection.execute("SELECT count(*) FROM entry").fetchone()[0]:
+            raise excuses.no_head(path)
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA journal_mode = WAL")
+
+
+def connect(path: Path, mode: str, *, check: bool = True) -> Connection:
+    """A connection that synchronises fully and may be used by any one thread at a time."""
+    connection = sqlite3.connect(
+        f"{path.as_uri()}?mode={mode}",
+        uri=True,
+        timeout=excuses.PATIENCE_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        for pragma in ("synchronous = FULL", "trusted_schema = OFF", "cell_size_check = ON"):
+            connection.execute(f"PRAGMA {pragma}")
+        if check:
+            check_format(connection, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def check_format(connection: Connection, path: Path) -> None:
+    """Refuses what is no ledger, or one of another version."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    written = connection.execute("PRAGMA user_version").fetchone()[0]
+    if application != APPLICATION_ID:
+        raise BudgetError(f"{path} is not a ledger of dampen.")
+    if written != FORMAT:
+        raise BudgetError(f"{path} was written by another version of dampen (format {written}).")
+
+
+def require(path: Path) -> None:
+    """Refuses a place where no ledger is."""
+    try:
+        present = path.exists()
+        moved = not present and head_path(path).exists()
+    except OSError as error:
+        raise BudgetError(f"Cannot read the ledger {path}: {error.strerror}.") from None
+    if moved:
+        raise BudgetError(
+            f"The ledger {path} is gone, but its head file is still there. Nothing was charged. "
+            "Restore it from a backup: dampen budget restore FILE."
+        )
+    if not present:
+        raise BudgetError(
+            f"There is no ledger {path}. Create a budget first: "
+            "dampen budget create NAME --epsilon E --neighbours RELATION."
+        )
+
+
+def identity(path: Path) -> tuple[int, int] | None:
+    """Which file lies at a path."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def writable(path: Path) -> bool:
+    """Whether this user may charge."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
+def warn_if_exposed(path: Path) -> None:
+    """Warns if others may write.  A shared but sticky directory lets nobody replace files."""
+    if os.name != "posix":
+        return
+    file, directory = path.stat().st_mode, path.parent.stat().st_mode
+    shared = directory & 0o022 and not directory & stat.S_ISVTX
+    if file & 0o022 or shared:
+        what, mode = ("file", "600") if file & 0o022 else ("directory", "700")
+        warnings.warn(
+            f"Others may write the {what} of the ledger {path}, and so forge it. "
+            f"Set its mode to {mode}.",
+            ExposedLedgerWarning,
+            stacklevel=2,
+        )
+
+
+def _split(script: str) -> list[str]:
+    """The statements of a script; `executescript` would commit before it starts."""
+    statements, current = [], ""
+    for line in script.splitlines():
+        current += line + "\n"
+        if sqlite3.complete_statement(current):
+            statements.append(current)
+            current = ""
+    return statements

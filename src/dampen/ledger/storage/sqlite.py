@@ -1,0 +1,245 @@
+"""A chain in an SQLite file: the embedded default.
+
+The file is in WAL mode with full synchronisation: a committed entry survives a power cut, at the
+price of one synchronisation.  It must lie on a local disk, because WAL needs shared memory between
+its users.  One connection is kept between transactions; `dampen.ledger.books` closes it before a
+fork.  Beside the file lies its head (`heads.py`).
+"""
+
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from sqlite3 import Connection
+from typing import TypeVar
+
+from dampen.errors import BudgetError
+from dampen.ledger.chain import START, Head, Row, damaged
+from dampen.ledger.storage import excuses, files
+from dampen.ledger.storage.heads import HeadFile
+
+__all__ = ["SQLiteStorage"]
+
+ROWS_AT_ONCE = 100
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _View:
+    """A transaction on an open connection."""
+
+    connection: Connection
+    fresh: bool
+    floor: Head | None
+    appended: Head | None = None
+
+    def head(self) -> Head:
+        found = self.connection.execute(files.HEAD).fetchall()
+        if len(found) != 1 or not isinstance(found[0][0], int):
+            raise damaged("its head cannot be read")
+        return Head(*found[0])
+
+    def rows(self, after: int) -> Iterator[Row]:
+        return map(Row._make, self.connection.execute(files.ROWS, (after,)))
+
+    def append(self, rows: Sequence[Row]) -> None:
+        # One statement for many rows: each statement hands the interpreter to other threads, and
+        # with many chargers waiting takes long to get it back.
+        for i in range(0, len(rows), ROWS_AT_ONCE):
+            some = rows[i : i + ROWS_AT_ONCE]
+            values = ", ".join(["(?, ?, ?, ?, ?)"] * len(some))
+            flat = [field for row in some for field in row]
+            self.connection.execute(f"INSERT INTO entry VALUES {values}", flat)
+        self.appended = Head(rows[-1].seq, rows[-1].digest)
+        self.connection.execute(
+            "UPDATE head SET seq = ?, digest = ?", (self.appended.seq, self.appended.digest)
+        )
+
+
+class SQLiteStorage:
+    """A chain in a file.  Used by one thread at a time; not across a fork."""
+
+    def __init__(self, place: str) -> None:
+        self._path = Path(place)
+        self._open_file: _OpenFile | None = None
+
+    @property
+    def place(self) -> str:
+        return str(self._path)
+
+    def create(self) -> None:
+        path = self._path
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if path.is_dir():
+                raise BudgetError(f"Expected a ledger file, but {path} is a directory.")
+            if path.exists() and path.stat().st_size:
+                _patiently(path, lambda: files.connect(path, "ro").close())
+            heads = HeadFile(files.head_path(path), create=True)
+        except OSError as error:
+            raise BudgetError(f"Cannot create the ledger {path}: {error.strerror}.") from None
+        with closing(heads):
+            heads.lock(excuses.PATIENCE_SECONDS)
+            if heads.read() is None:
+                _patiently(path, lambda: files.initialise(path))
+                heads.reset(START)
+
+    @contextmanager
+    def read(self) -> Iterator[_View]:
+        file = self._opened()
+        try:
+            with self._explained():
+                yield _patiently(self._path, lambda: file.begin("BEGIN"))
+            file.fresh = False
+        finally:
+            file.roll_back()
+            if not file.writable:  # it may be an immutable view, which does not see a writer
+                self.close()
+
+    @contextmanager
+    def write(self) -> Iterator[_View]:
+        file = self._opened()
+        if not file.writable:
+            raise excuses.unusable(self._path, "it is read-only")
+        file.heads.lock(excuses.PATIENCE_SECONDS)
+        try:
+            with self._explained():
+                view = _patiently(self._path, lambda: file.begin("BEGIN IMMEDIATE"))
+                yield view
+            if view.appended is not None:
+                self._commit(file, view.appended)
+            file.fresh = False
+        finally:
+            file.roll_back()
+            file.heads.unlock()
+
+    def close(self) -> None:
+        if self._open_file is not None:
+            self._open_file.close()
+            self._open_file = None
+
+    def _opened(self) -> "_OpenFile":
+        """The file that lies at the path, opened if it is not the one that is open."""
+        found = files.identity(self._path)
+        if self._open_file is None or self._open_file.identity != found:
+            self.close()
+            files.require(self._path)
+            self._open_file = _OpenFile.open(self._path)
+            files.warn_if_exposed(self._path)
+        return self._open_file
+
+    def _commit(self, file: "_OpenFile", head: Head) -> None:
+        try:
+            file.connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            uncertain = excuses.code(error) == sqlite3.SQLITE_IOERR
+            self.close()  # so that what is believed from now on is read from the disk
+            raise excuses.explanation(error, self._path, uncertain=uncertain) from None
+        log = files.identity(files.log_path(self._path))
+        if files.identity(self._path) != file.identity or log is None or log != (file.log or log):
+            self.close()
+            raise BudgetError(
+                f"The ledger {self._path} or its log was replaced while it was in use. The charge "
+                "went to the file that was there before; no data was read."
+            )
+        file.log = log
+        try:
+            file.heads.write(head)
+        except OSError as error:
+            raise BudgetError(
+                f"The charge is in the ledger {self._path}, but not in its head file: "
+                f"{error.strerror}. The charge stands; no data was read."
+            ) from None
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """SQLite's errors as one line; whatever went wrong, the next use opens the file anew."""
+        try:
+            yield
+        except sqlite3.Error as error:
+            self.close()
+            raise excuses.explanation(error, self._path) from None
+        except BaseException:
+            self.close()
+            raise
+
+
+@dataclass(slots=True)
+class _OpenFile:
+    """The handles of an open ledger."""
+
+    path: Path
+    connection: Connection
+    heads: HeadFile
+    writable: bool
+    identity: tuple[int, int] | None
+    log: tuple[int, int] | None = None
+    fresh: bool = True
+
+    @classmethod
+    def open(cls, path: Path) -> "_OpenFile":
+        writable, identity = files.writable(path), files.identity(path)
+        connection = _patiently(path, lambda: files.connect(path, _mode(path, writable)))
+        try:
+            heads = _open_heads(path, writable)
+            if writable:  # a copy that was put in place has no log yet
+                _patiently(path, lambda: connection.execute("PRAGMA journal_mode = WAL").close())
+        except BaseException:
+            connection.close()
+            raise
+        return cls(path, connection, heads, writable, identity)
+
+    def begin(self, statement: str) -> _View:
+        # First the head file, then the view: so the view has come at least as far.
+        floor = self.heads.read()
+        if floor is None:
+            raise excuses.no_head(self.path)
+        self.connection.execute(statement)
+        return _View(self.connection, self.fresh, floor)
+
+    def roll_back(self) -> None:
+        with suppress(sqlite3.Error):
+            if self.connection.in_transaction:
+                self.connection.execute("ROLLBACK")
+
+    def close(self) -> None:
+        self.heads.close()
+        with suppress(sqlite3.Error):
+            self.connection.close()
+
+
+def _mode(path: Path, writable: bool) -> str:
+    # A WAL file whose directory cannot be written is readable only as immutable; it is complete
+    # then, unless a log lies beside it.
+    if writable:
+        return "rw"
+    seen = files.log_path(path).exists() or os.access(path.parent, os.W_OK)
+    return "ro" if seen else "ro&immutable=1"
+
+
+def _open_heads(path: Path, writable: bool) -> HeadFile:
+    try:
+        return HeadFile(files.head_path(path), writable=writable)
+    except FileNotFoundError:
+        raise excuses.no_head(path) from None
+    except OSError as error:
+        raise excuses.unusable(path, f"its head file: {error.strerror}") from None
+
+
+def _patiently(path: Path, attempt: Callable[[], T]) -> T:
+    """Repeats `attempt` while other processes hold the file.
+
+    SQLite waits by itself in most places, but not where it switches to WAL or recovers a log.
+    """
+    deadline = time.monotonic() + excuses.PATIENCE_SECONDS
+    while True:
+        try:
+            return attempt()
+        except sqlite3.Error as error:
+            if not (excuses.is_busy(error) and time.monotonic() < deadline):
+                raise excuses.explanation(error, path) from None
+            time.sleep(0.005)

@@ -1,0 +1,188 @@
+"""The questions of `percentile`: who is there, what value, what value in every group.
+
+Each knows its public parameters and its neighbour relation.  `check` looks at public facts about
+the opened data; `answer` looks at the data, and returns what the release may say of it besides.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from dampen.data.columns import as_labels, as_numbers, joined_numbers
+from dampen.data.grouping import Grouping
+from dampen.data.opened import Batch, Kind, Opened, require_labels, whole_columns
+from dampen.errors import DataError, ParameterError
+from dampen.mechanisms import Mechanism, select
+from dampen.percentiles.labels import Delta, Percent, PercentileLabel, as_fraction
+from dampen.percentiles.values import PercentileValue, PercentileValueOfRows, ValueGrid
+from dampen.releases import Paid
+from dampen.selection import IntArray, Neighbours, Selection
+
+__all__ = ["GroupedValues", "Labels", "Question", "Values"]
+
+
+class Question(Protocol):
+    """One kind of question about a percentile."""
+
+    @property
+    def neighbours(self) -> Neighbours: ...
+
+    def check(self, opened: Opened, names: dict[str, str], /) -> None: ...
+
+    def answer(
+        self, opened: Opened, names: dict[str, str], paid: Paid, mechanism: Mechanism, /
+    ) -> tuple[dict[str, Any], Any]: ...
+
+
+class Labels:
+    """Whose value is at the percentile?  Its public parameters, and the answer once n is known."""
+
+    neighbours = Neighbours.REPLACE_ONE
+
+    def __init__(
+        self, p: Percent, lower: float, upper: float, delta: Delta, horizon: int | None
+    ) -> None:
+        self.public: dict[str, Any] = {
+            "p": p, "upper": upper, "lower": lower, "delta": delta, "horizon": horizon
+        }  # fmt: skip
+        PercentileLabel(n=1, **self.public)
+
+    def check(self, opened: Opened, names: dict[str, str]) -> None:
+        """In memory the number of records and their labels are at hand, and both are public."""
+        if "labels" in names:
+            require_labels(opened, names["labels"])
+        if opened.rows is not None:
+            PercentileLabel(n=opened.rows, labels=self._labels(opened, names), **self.public)
+
+    def answer(
+        self, opened: Opened, names: dict[str, str], paid: Paid, mechanism: Mechanism
+    ) -> tuple[dict[str, Any], Any]:
+        wanted: dict[str, Kind] = {names["column"]: "numbers"}
+        if "labels" in names:
+            wanted[names["labels"]] = "text" if opened.rows is None else "any"
+        columns = whole_columns(opened, wanted)
+        values = joined_numbers(columns[names["column"]])
+        if len(values) == 0:
+            raise _empty()
+        labels = as_labels(columns[names["labels"]]) if "labels" in names else None
+        problem = PercentileLabel(n=len(values), labels=labels, **self.public)
+        drawn = paid.draw(problem.selection(values), problem.candidates, mechanism)
+        return {"n": problem.n}, drawn
+
+    @staticmethod
+    def _labels(opened: Opened, names: dict[str, str]) -> Any:
+        if "labels" not in names:
+            return None
+        return as_labels(whole_columns(opened, {names["labels"]: "any"})[names["labels"]])
+
+
+class Values:
+    """What is the value at each percentile?"""
+
+    def __init__(
+        self,
+        points: Sequence[Percent],
+        lower: float,
+        upper: float,
+        step: float,
+        *,
+        many: bool,
+        neighbours: Neighbours,
+    ) -> None:
+        self.points, self.many, self.neighbours = points, many, neighbours
+        self.grid = ValueGrid(lower, upper, step)
+        self.public: dict[str, Any] = {"upper": upper, "lower": lower, "step": step}
+        for _ in self._selections(np.zeros(1, np.int64), np.zeros(1, np.int64), 1):
+            pass
+
+    def check(self, opened: Opened, _: dict[str, str]) -> None:
+        if opened.rows == 0 and self._size_is_public:
+            raise ParameterError("Expected at least one value, got an empty column.")
+
+    def answer(
+        self, opened: Opened, names: dict[str, str], paid: Paid, mechanism: Mechanism
+    ) -> tuple[dict[str, Any], Any]:
+        counts = self._counts(opened, names["column"])
+        n = int(counts.sum())
+        if n == 0 and self._size_is_public:
+            raise _empty()
+        shown = {"n": n} if self._size_is_public else {}
+        return shown, self.drawn(counts, paid, mechanism)
+
+    def _counts(self, opened: Opened, column: str) -> IntArray:
+        def cell_of(batch: Batch) -> IntArray:
+            return self.grid.cells(as_numbers(batch[column]))
+
+        return opened.counts({column: "numbers"}, cell_of, self.grid.size)
+
+    def drawn(self, counts: IntArray, paid: Paid, mechanism: Mechanism) -> Any:
+        """One value per point, at an equal and exact share of ε each, in the order of p.
+
+        Sorting the answers is post-processing.  ε-DP in total, by sequential composition.
+        """
+        share = paid.epsilon / len(self.points)
+        picked = [
+            cast("int", select(one, epsilon=share, mechanism=mechanism, entropy=paid.entropy))
+            for one in self._selections(*self.grid.ranks(counts), int(counts.sum()))
+        ]
+        in_order = sorted(range(len(picked)), key=lambda i: as_fraction(self.points[i]))
+        answers: list[Any] = [None] * len(picked)
+        for i, drawn in zip(in_order, sorted(picked), strict=True):
+            answers[i] = self.grid.candidates[drawn]
+        return answers if self.many else answers[0]
+
+    @property
+    def _size_is_public(self) -> bool:
+        return self.neighbours is Neighbours.REPLACE_ONE
+
+    def _selections(self, less: IntArray, at_most: IntArray, n: int) -> Iterator[Selection]:
+        """One per point.  Of no values at all every candidate is as good."""
+        for p in self.points:
+            if self._size_is_public and n > 0:
+                yield PercentileValue(n=n, p=p, **self.public).selection_of_ranks(less, at_most)
+            else:
+                problem = PercentileValueOfRows(p=p, **self.public)
+                yield problem.selection_of_ranks(less, at_most, n)
+
+
+class GroupedValues:
+    """What is the value at each percentile, in every group?
+
+    One ε for all groups, by parallel composition: see `dampen.data.grouping`.
+    """
+
+    def __init__(self, values: Values, groups: Sequence[Hashable]) -> None:
+        self.values, self.grouping = values, Grouping(groups)
+        self.grouping.check_size(values.grid.size)
+
+    @property
+    def neighbours(self) -> Neighbours:
+        return self.values.neighbours
+
+    def check(self, opened: Opened, names: dict[str, str]) -> None:
+        if names["by"] == names["column"]:
+            raise ParameterError("Expected by=, the column of groups, beside that of the values.")
+        require_labels(opened, names["by"])
+
+    def answer(
+        self, opened: Opened, names: dict[str, str], paid: Paid, mechanism: Mechanism
+    ) -> tuple[dict[str, Any], Any]:
+        """A value, or a list of them, for every group, those without rows included."""
+        counts = self._counts(opened, names["column"], names["by"])
+        answers: dict[Hashable, Any] = {}
+        for group, line in zip(self.grouping.groups, counts, strict=True):
+            answers[group] = self.values.drawn(line, paid, mechanism)
+        return {"groups": len(answers)}, answers
+
+    def _counts(self, opened: Opened, column: str, by: str) -> IntArray:
+        grid = self.values.grid
+
+        def cell_of(batch: Batch) -> IntArray:
+            return grid.cells(as_numbers(batch[column]))
+
+        return self.grouping.counts(opened, by, {column: "numbers"}, cell_of, grid.size)
+
+
+def _empty() -> DataError:
+    return DataError("Expected at least one value, got an empty column.")
