@@ -14,6 +14,7 @@ has many rows in it, they are many records.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from dampen.data.columns import typed
@@ -25,12 +26,16 @@ __all__ = ["DuckTable", "is_relation", "open_duckdb_file", "open_relation"]
 
 BATCH = 1 << 17
 WHOLE_NUMBERS = {
-    "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger",
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
 }  # fmt: skip
-NUMBERS = WHOLE_NUMBERS | {"ubigint", "hugeint", "float", "double", "decimal"}
+"""Types of SQL whose equality is that of Python's whole numbers, and which fit into 64 bits."""
+NUMBERS = {
+    "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint",
+    "hugeint", "float", "double", "decimal",
+}  # fmt: skip
 LABELS = {
     "varchar", "boolean", "enum", "uuid", "date", "time", "time with time zone", "timestamp",
-    "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone", "null", "sqlnull",
+    "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone", "null",
 }  # fmt: skip
 
 
@@ -48,21 +53,37 @@ class DuckTable:
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         columns = ", ".join(map(quoted, wanted))
+        return self._run(lambda relation: relation.project(columns), wanted)
+
+    def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
+        with closing(self.batches(wanted)) as batches:  # type: ignore[type-var]
+            return counted(batches, cell_of, size)
+
+    def degrees(self, source: str, target: str, as_text: bool, /) -> Iterator[Batch] | None:
+        kinds = {field.type for field in self.fields if field.name in (source, target)}
+        if kinds <= WHOLE_NUMBERS and not as_text:
+            label, back = "cast({} as bigint)", "node"
+        elif kinds <= {"VARCHAR"} or (as_text and kinds <= WHOLE_NUMBERS | {"VARCHAR"}):
+            # As bytes, so that no collation makes different labels equal.
+            label, back = "encode(cast({} as varchar))", "decode(node)"
+        else:
+            return None
+        ends = label.format(quoted(source)), label.format(quoted(target))
+        return self._run(partial(_degrees, ends, back), {"node": "any", "degree": "any"})
+
+    def _run(self, asked: Callable[[Any], Any], wanted: Mapping[str, Kind]) -> Iterator[Batch]:
+        """The answer to a query, whose columns are the wanted ones, in that order."""
         try:
-            with self.held() as relation, _reader(relation.project(columns)) as reader:
+            with self.held() as relation, _reader(asked(relation)) as reader:
                 for batch in reader:
                     yield {
-                        name: typed(batch.column(i), kind)
-                        for i, (name, kind) in enumerate(wanted.items())
+                        name: typed(column, kind)
+                        for (name, kind), column in zip(wanted.items(), batch.columns, strict=True)
                     }
             return
         except Exception:
             failure = failed(self.title)
         raise_alone(failure)
-
-    def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
-        with closing(self.batches(wanted)) as batches:  # type: ignore[type-var]
-            return counted(batches, cell_of, size)
 
 
 def is_relation(data: Any) -> bool:
@@ -98,6 +119,19 @@ def open_duckdb_file(path: str, choose: Callable[[Sequence[str]], str]) -> DuckT
             yield connection.sql(origin)
 
     return DuckTable(f"{chosen} of {path}", fields, held)
+
+
+def _degrees(ends: tuple[str, str], back: str, edges: Any) -> Any:
+    """Every label with the number of its neighbours; a missing end makes one missing label."""
+    either = "case when a is null or b is null then null else {}(a, b) end"
+    pairs = (
+        edges.project(f"{ends[0]} as a, {ends[1]} as b")
+        .project(f"{either.format('least')} as lo, {either.format('greatest')} as hi")
+        .distinct()
+    )
+    sides = pairs.project("unnest([lo, hi]) as node, cast(lo <> hi as integer) as one")
+    degrees = sides.aggregate("node, sum(one) as degree", "node")
+    return degrees.project(f"{back}, cast(coalesce(degree, 0) as bigint)")
 
 
 def quoted(name: str) -> str:

@@ -19,6 +19,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from dampen.data.databases import is_database, open_database
 from dampen.data.edges import Ends, OpenedEdges, as_labels, end_columns, open_edge_table
 from dampen.data.files import COLUMNAR, open_file
 from dampen.data.streams import BROKEN, Bytes, open_bytes
@@ -60,6 +61,8 @@ def open_edge_file(path: str | PathLike[str]) -> OpenedEdges:
     name = str(path)
     if Path(name).is_dir() or (has_magic(name) and not Path(name).exists()):
         return open_edge_table(open_file(name))
+    if is_database(name):
+        return open_edge_table(open_database(name))
     opened = open_bytes(name)
     if opened.path is not None and opened.head[:2] == b"PK":
         return _open_npz(opened.path)

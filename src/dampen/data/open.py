@@ -14,7 +14,7 @@ from dampen.data.memory import COLUMNS, TABLES, MemoryTable, is_column, open_mem
 from dampen.data.opened import Opened, require
 from dampen.errors import ParameterError
 
-__all__ = ["FILES", "open_columns", "open_table"]
+__all__ = ["FILES", "is_engine", "open_columns", "open_table"]
 
 FILES = (
     "the path of a file (CSV, TSV, JSON lines, Parquet, Feather, DuckDB, SQLite) or '-' for "
@@ -40,8 +40,7 @@ def open_table(data: Any, *, header: bool = False, table: str | None = None) -> 
         return _open_path(data, header=header, table=table)
     if table is not None:
         raise ParameterError(f"Expected table= with the path of a database file alone; {RELATION}.")
-    # Engines come first: looking for attributes of other kinds might make them run a query.
-    if is_relation(data):
+    if is_engine(data):
         return open_relation(data)
     if isinstance(data, Opened):
         return data
@@ -51,6 +50,14 @@ def open_table(data: Any, *, header: bool = False, table: str | None = None) -> 
             f"Expected a table: {TABLES}, {ENGINES}, or {FILES}; got a {type(data).__name__}."
         )
     return opened
+
+
+def is_engine(data: Any) -> bool:
+    """Whether `data` is a table in an engine.  To be asked first: it looks at the class alone.
+
+    Other questions look for attributes, which might make an engine run a query.
+    """
+    return is_relation(data)
 
 
 def _open_path(path: str | PathLike[str], *, header: bool, table: str | None) -> Opened:
@@ -111,7 +118,7 @@ def open_columns(
 def _open_bare_columns(
     data: Any, first: str, others: dict[str, Any]
 ) -> tuple[Opened, dict[str, str]]:
-    if not is_column(data):
+    if is_engine(data) or not is_column(data):
         what = f"{first}=, the name of a column," if _is_table(data) else f"a column: {COLUMNS};"
         raise ParameterError(f"Expected {what} got a {type(data).__name__}.")
     columns = {f"{role}=": _checked_column(c, role) for role, c in others.items() if c is not None}
@@ -120,7 +127,7 @@ def _open_bare_columns(
 
 
 def _is_table(data: Any) -> bool:
-    if isinstance(data, str | PathLike) or is_relation(data):
+    if isinstance(data, str | PathLike) or is_engine(data):
         return True
     return isinstance(data, Opened) or open_memory(data) is not None
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Batch",
     "Chunk",
+    "CountsDegrees",
     "Field",
     "Kind",
     "Opened",
@@ -102,12 +103,27 @@ class Opened(Protocol):
         ...
 
 
+@runtime_checkable
+class CountsDegrees(Protocol):
+    """A table of edges in an engine that counts neighbours where the edges lie."""
+
+    def degrees(self, source: str, target: str, as_text: bool, /) -> Iterator[Batch] | None:
+        """Columns `node` and `degree`: every label once, with its number of different neighbours.
+
+        Direction, loops and repeated edges do not matter; a label that is only in loops has degree
+        0; a missing label is one of the labels.  None where only the product's own rules tell which
+        labels are equal.  Private.
+        """
+        ...
+
+
 def counted(batches: Iterator[Batch], cell_of: CellOf, size: int) -> IntArray:
     """`Opened.counts` by one pass over batches."""
     total = np.zeros(size + 1, dtype=np.int64)
     for batch in batches:
-        found = cell_of(batch)
-        cells = np.where(found < 0, size, found)
+        cells = cell_of(batch)
+        if cells.min(initial=0) < 0:
+            cells = np.where(cells < 0, size, cells)
         if size > len(cells):
             np.add.at(total, cells, 1)
         else:

@@ -1,13 +1,14 @@
 """`most_frequent`: which category occurs most often, privately."""
 
 import sys
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from dampen.data.columns import as_labels
 from dampen.data.grouping import Grouping
 from dampen.data.open import open_columns
-from dampen.data.opened import Opened, require_labels, whole_columns
+from dampen.data.opened import Opened, require_labels
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.frequency.problem import MostFrequent
@@ -130,7 +131,7 @@ def _counted(
 ) -> tuple[MostFrequent, Sequence[IntArray]]:
     """The problem, and its counts: one vector, or one for every group."""
     if opened is None or public is None:
-        rows = data if opened is None else _labels(opened, names["column"])
+        rows = data if opened is None else _tally(opened, names["column"])
         problem = public or MostFrequent(list(dict.fromkeys(rows)))
         return problem, [problem.counts(rows)]
     if grouping is None:
@@ -138,5 +139,9 @@ def _counted(
     return public, list(public.grouped_counts(opened, names["column"], names["by"], grouping))
 
 
-def _labels(opened: Opened, name: str) -> list[Hashable]:
-    return as_labels(whole_columns(opened, {name: "any"})[name])
+def _tally(opened: Opened, name: str) -> Counter[Hashable]:
+    """The distinct values, as they occur, and their counts; only these are held."""
+    tally: Counter[Hashable] = Counter()
+    for batch in opened.batches({name: "any"}):
+        tally.update(as_labels([batch[name]]))
+    return tally

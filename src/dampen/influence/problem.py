@@ -43,7 +43,15 @@ import numpy as np
 
 from dampen import sensitivity
 from dampen.errors import DataError, ParameterError, did_you_mean
-from dampen.influence.graphs import LARGEST_N, Graph, betweenness, codegrees, graph_of, node_set
+from dampen.influence.graphs import (
+    LARGEST_N,
+    Degrees,
+    Graph,
+    betweenness,
+    codegrees,
+    graph_of,
+    node_set,
+)
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 
 Delta = Literal["degree", "codegree"]
@@ -108,7 +116,8 @@ class InfluentialNode:
         Raises:
             DataError: if an edge ends outside the nodes, or a degree is above `max_degree`.
         """
-        made = graph_of(graph, self.candidates)
+        degrees_only = isinstance(graph, Degrees)
+        made = graph if degrees_only else graph_of(graph, self.candidates)
         assert self.max_degree is not None
         if made.degrees.max() > self.max_degree:
             raise DataError(
@@ -146,7 +155,7 @@ class InfluentialNode:
 class Degree:
     """The number of neighbours: integers, Δ = 1, and one edge changes exactly two of them."""
 
-    def selection(self, graph: Graph, max_degree: int, /) -> Selection:
+    def selection(self, graph: Graph | Degrees, max_degree: int, /) -> Selection:
         return Selection(
             graph.degrees,
             sensitivity.constant(1),

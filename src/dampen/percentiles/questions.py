@@ -52,6 +52,11 @@ class Labels:
         """In memory the number of records and their labels are at hand, and both are public."""
         if "labels" in names:
             require_labels(opened, names["labels"])
+        elif not opened.ordered:
+            raise ParameterError(
+                f"Expected labels=, a column of public names: the rows of {opened.title} have no "
+                "places of their own, so that a position would name nobody."
+            )
         if opened.rows is not None:
             PercentileLabel(n=opened.rows, labels=self._labels(opened, names), **self.public)
 

@@ -20,7 +20,7 @@ from dampen.selection import FloatArray, IntArray, Neighbours
 from dampen.trees import artefact, rendering
 from dampen.trees.candidates import candidates_of
 from dampen.trees.encoding import Bins, Categories, Domain, encode_queries, given_domains
-from dampen.trees.growing import Rows, Tree, grow, prepare
+from dampen.trees.growing import Tree, grow, prepare
 from dampen.trees.plan import (
     SULQ,
     Branching,
@@ -238,12 +238,11 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warn_leak(name, remedy, stacklevel=4)
         paid = pay(cost, budget=self.budget, entropy=self._entropy())
         with paid.looking():
-            rows = read_rows(table, given, target, self.classes, self.max_rows)
-            self.domains_, self.classes_ = list(rows.domains.values()), np.asarray(rows.classes)
-            self.plan_ = public or self._plan(self.domains_, self.max_rows or len(rows.codes))
-            coded = Rows(rows.codes, rows.class_codes, len(self.classes_))
+            read = read_rows(table, given, target, self.classes, self.max_rows)
+            self.domains_, self.classes_ = list(read.domains.values()), np.asarray(read.classes)
+            self.plan_ = public or self._plan(self.domains_, self.max_rows or read.size)
             self.tree_: Tree = grow(
-                self.plan_, self.domains_, len(self.classes_), coded, entropy=paid.entropy
+                self.plan_, self.domains_, len(self.classes_), read.rows, entropy=paid.entropy
             )
         self.secure_ = paid.entropy.secure
         self.release_ = paid.release(artefact.content(self), {"depth": self.plan_.depth})
