@@ -7,7 +7,7 @@ shortest decimal, so that `0.1` is one tenth.
 
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, isqrt
 from numbers import Rational, Real
 from typing import TypeAlias
 
@@ -23,7 +23,7 @@ LONGEST = 1000
 DIGITS = 60
 """Of the numerator and of the denominator: sums of longer numbers would be slow for everyone."""
 
-__all__ = ["DIGITS", "Epsilon", "decimal_text", "exact", "short_text"]
+__all__ = ["DIGITS", "Epsilon", "decimal_text", "exact", "root_below", "short_text"]
 
 Epsilon: TypeAlias = str | int | float | Fraction | Decimal
 
@@ -48,6 +48,16 @@ def exact(epsilon: Epsilon, name: str = "epsilon", *, digits: int = DIGITS) -> F
             "such as '0.5' or '1/3'."
         )
     return value
+
+
+def root_below(value: Fraction) -> Fraction:
+    """A number whose square is at most `value`, short of its root by less than a 10^-15th of it.
+
+    >>> root_below(Fraction(4)), float(root_below(Fraction(2)))
+    (Fraction(2, 1), 1.4142135623730951)
+    """
+    places = 16 + len(str(value.denominator // value.numerator))
+    return Fraction(isqrt(value.numerator * 100**places // value.denominator), 10**places)
 
 
 def decimal_text(value: Fraction) -> str:

@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from dampen.epsilon import Epsilon, decimal_text, exact
+from dampen.epsilon import Epsilon, decimal_text, exact, root_below, short_text
 from dampen.errors import BudgetError, DampenError, DataError, ParameterError, raise_alone
 from dampen.mechanisms import Mechanism, check_k, named, select
 from dampen.sampling import Entropy, InsecureEntropy, SystemEntropy
@@ -32,6 +32,7 @@ __all__ = [
     "Keeper",
     "Paid",
     "Release",
+    "asked_epsilon",
     "composed_cost",
     "library_version",
     "open_entropy",
@@ -103,6 +104,7 @@ class Release:
         leaks: which public parameters were taken from the data; ε does not cover them.
         charge: the id of its entry in the ledger, if a budget paid.
         version: of the library.
+        rho: its cost in zCDP, for budgets with a δ.
     """
 
     answer: Any
@@ -114,6 +116,7 @@ class Release:
     leaks: tuple[str, ...] = ()
     charge: str | None = None
     version: str = field(default_factory=library_version)
+    rho: Fraction | None = None
 
     def to_json(self) -> str:
         """One JSON object; ε is exact decimal text."""
@@ -128,6 +131,7 @@ class Release:
                 "leaks": list(self.leaks),
                 "charge": self.charge,
                 "version": self.version,
+                "rho": None if self.rho is None else short_text(self.rho, up=True),
             },
             default=_plain,
         )
@@ -187,26 +191,45 @@ def selection_cost(
     neighbours: Neighbours,
     *,
     query: str,
-    epsilon: Epsilon,
+    epsilon: Epsilon | None,
     mechanism: Mechanism,
+    rho: Epsilon | None = None,
+    k: int = 1,
     leaks: tuple[str, ...] = (),
 ) -> Cost:
-    """The cost of one selection at ε."""
-    e = exact(epsilon)
-    return Cost(e, mechanism.noise.rho(e), query, mechanism.name, neighbours, leaks)
+    """The cost of k answers of one mechanism, which are ε-DP, or ρ-zCDP, together."""
+    noise = mechanism.noise
+    e = asked_epsilon(epsilon, rho, noise.rho(Fraction(1), k))
+    return Cost(e, noise.rho(e, k), query, mechanism.name, neighbours, leaks)
 
 
 def composed_cost(
     neighbours: Neighbours,
     *,
     query: str,
-    epsilon: Epsilon,
+    epsilon: Epsilon | None,
     mechanism: str,
+    rho: Epsilon | None = None,
     leaks: tuple[str, ...] = (),
 ) -> Cost:
     """The cost of a release that is ε-DP in all and made of several parts: ρ = ε²/2."""
-    e = exact(epsilon)
+    e = asked_epsilon(epsilon, rho, Fraction(1, 2))
     return Cost(e, e**2 / 2, query, mechanism, neighbours, leaks)
+
+
+def asked_epsilon(epsilon: Epsilon | None, rho: Epsilon | None, unit: Fraction) -> Fraction:
+    """The ε of a release that was asked for by ε, or by ρ, which is `unit` times ε².
+
+    A release asked for by ρ is ρ-zCDP, and ε-DP as well; a pure budget pays that ε for it.
+    """
+    if (epsilon is None) == (rho is None):
+        raise ParameterError(
+            "Expected epsilon= or rho=, one of them, such as epsilon='1'."
+        )
+    if epsilon is not None:
+        return exact(epsilon)
+    assert rho is not None
+    return root_below(exact(rho, "rho") / unit)
 
 
 def pay(cost: Cost, *, budget: Budget | None = None, entropy: Entropy | None = None) -> "Paid":
@@ -267,6 +290,7 @@ class Paid:
             self.entropy.secure,
             self.cost.leaks,
             self.charge,
+            rho=self.cost.rho,
         )
         keeper: object = self.budget
         if self.charge is not None and isinstance(keeper, Keeper):

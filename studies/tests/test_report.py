@@ -6,14 +6,14 @@ from itertools import pairwise
 import pytest
 from click.testing import CliRunner
 
-from dampen_studies import claims, journal, runner, studies
+from dampen_studies import journal, runner, studies
 from dampen_studies.cli import main
 from dampen_studies.report import drawing, figures, page, writing
 from dampen_studies.report.drawing import Line, Panel
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
+def results(tmp_path_factory, bundled_throughout):
     """Two studies that were run, and one whose numbers are made up, with many methods."""
     folder = tmp_path_factory.mktemp("results")
     chosen = [studies.named(name) for name in ("examples", "beta")]
@@ -24,7 +24,7 @@ def results(tmp_path_factory):
         for dataset in ("steep", "even")
         for p in (50,)
         for epsilon in (0.1, 1.0, 10.0)
-        for i, method in enumerate(("em", "pf", "ld", "ld-pf", "sld", "rank"), 1)
+        for i, method in enumerate(("em", "pf", "ld", "ld-pf", "sld", "dampen", "value"), 1)
     ]
     journal.write_csv(journal.csv_path(folder / "quick", made_up), made_up.columns, rows)
     return folder
@@ -93,30 +93,15 @@ def test_tables_escape_and_sort_by_value():
     assert 'data-v="1000000"' in text
 
 
-def test_the_summary_goes_between_the_marks(tmp_path, results):
-    path = tmp_path / "paper.md"
-    path.write_text("# Title\n\nBefore.\n", encoding="utf-8")
-    findings = claims.evaluate(writing.load(results / "quick"))
-    writing.write_summary(path, findings)
-    once = path.read_text(encoding="utf-8")
-    writing.write_summary(path, findings)
-    assert path.read_text(encoding="utf-8") == once
-    assert once.startswith("# Title\n\nBefore.\n")
-    assert once.count("| claim | paper |") == 1
-    assert all(line.count(" | ") == 3 for line in once.splitlines() if line.startswith("| "))
-
-
 def test_commands(results, monkeypatch, tmp_path):
     monkeypatch.setenv("DAMPEN_DATA", str(tmp_path))
     run = CliRunner().invoke
     folder = ["--results", str(results)]
     done = run(main, ["run", "beta", "--quick", "--workers", "1", *folder])
     assert done.exit_code == 0, done.output
-    listed = run(main, ["list", "--quick", *folder])
-    assert re.search(r"beta .* done, ", listed.output)
-    assert re.search(r"topk .* not run", listed.output)
-    full = run(main, ["list", *folder])
-    assert "needs dblp, enron, github" in full.output
+    listed = run(main, ["list", *folder]).output
+    assert re.search(r"beta: .*\n +quick +done, .*\n +full +not run", listed)
+    assert re.search(r"topk: .*\n +quick +not run\n +full .*needs dblp, enron, github", listed)
     page_file = tmp_path / "r.html"
     written = run(main, ["report", "--quick", "-o", str(page_file), *folder])
     assert written.exit_code == 0, written.output

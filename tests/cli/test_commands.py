@@ -206,7 +206,7 @@ def test_bad_rows_cost_the_charge(dampen, place: Path, command: tuple[str, ...],
     assert (bad.code, bad.out) == (3, "")
     (charge,) = Ledger(place / "ledger.sqlite3").history("b")
     cost = 2 if command[0] == "percentile" else 1
-    assert bad.err.rstrip().endswith(f"The charge of epsilon {cost} (1) stands.")
+    assert bad.err.rstrip().endswith(f"The charge of epsilon {cost} ({charge.id}) stands.")
     assert "SECRET" not in bad.err
     assert "SECRET" not in str(charge)
 

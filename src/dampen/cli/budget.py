@@ -1,21 +1,30 @@
 """`dampen budget`: create budgets, show what was spent, audit the ledger."""
 
 import csv
+import io
 import json
-import sys
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from dampen.cli.options import known_budgets, known_relations, ledger_option
-from dampen.cli.output import examples as example
-from dampen.cli.output import print_facts, print_json, print_table
+from dampen.cli.options import json_option, known_budgets, known_relations, ledger_option
+from dampen.cli.output import (
+    examples,
+    json_line,
+    json_text,
+    print_facts,
+    print_json,
+    print_table,
+    write,
+)
 from dampen.cli.receipt import open_ledger
 from dampen.epsilon import decimal_text, short_text
 from dampen.ledger import Account, Balance, Charge, Entry, Ledger, backup, restore, verify
 from dampen.ledger.orders import spent
 from dampen.selection import Neighbours
+
+__all__ = ["budget"]
 
 RELATIONS = [relation.value for relation in Neighbours]
 
@@ -36,12 +45,8 @@ def _name(command: F) -> F:
     return click.argument("name", shell_complete=known_budgets)(command)
 
 
-def _json(command: F) -> F:
-    return click.option("--json", "as_json", is_flag=True, help="For machines.")(command)
-
-
 @click.group(
-    epilog=example(
+    epilog=examples(
         "dampen budget create payroll --epsilon 3 --neighbours replace-one",
         "dampen percentile salaries.csv ... --epsilon 0.5 --budget payroll",
         "dampen budget show payroll",
@@ -52,7 +57,7 @@ def budget() -> None:
 
 
 @budget.command(
-    epilog=example(
+    epilog=examples(
         "dampen budget create payroll --epsilon 3 --neighbours replace-one",
         "dampen budget create visits --epsilon 3 --delta 1e-6 --neighbours add-remove-row",
     )
@@ -102,10 +107,10 @@ def create(
     print_facts(_facts(account.balance) | {"ledger": account.ledger.place})
 
 
-@budget.command(epilog=example("dampen budget show payroll", "dampen budget show --json"))
+@budget.command(epilog=examples("dampen budget show payroll", "dampen budget show --json"))
 @click.argument("name", required=False, shell_complete=known_budgets)
 @ledger_option
-@_json
+@json_option
 def show(name: str | None, ledger: Path | None, as_json: bool) -> None:
     """Shows one budget with its charges, or all budgets."""
     book = open_ledger(ledger)
@@ -115,7 +120,7 @@ def show(name: str | None, ledger: Path | None, as_json: bool) -> None:
         _show_one(book[name], as_json)
 
 
-@budget.command(name="raise", epilog=example("dampen budget raise payroll --epsilon 5"))
+@budget.command(name="raise", epilog=examples("dampen budget raise payroll --epsilon 5"))
 @_name
 @click.option("--epsilon", required=True, metavar="E", help="All that may ever be spent.")
 @_who
@@ -127,7 +132,7 @@ def raise_(name: str, epsilon: str, who: str, ledger: Path | None) -> None:
     print_facts(_facts(account.balance))
 
 
-@budget.command(epilog=example("dampen budget cap payroll --epsilon 0.5 --analyst intern"))
+@budget.command(epilog=examples("dampen budget cap payroll --epsilon 0.5 --analyst intern"))
 @_name
 @click.option("--epsilon", required=True, metavar="E", help="All that this analyst may spend.")
 @click.option("--analyst", metavar="WHO", default="*", help="[default: each without an own cap]")
@@ -140,7 +145,7 @@ def cap(name: str, epsilon: str, analyst: str, who: str, ledger: Path | None) ->
     print_facts(_facts(account.balance))
 
 
-@budget.command(epilog=example("dampen budget freeze payroll --why 'audit of May'"))
+@budget.command(epilog=examples("dampen budget freeze payroll --why 'audit of May'"))
 @_name
 @_why
 @_who
@@ -152,7 +157,7 @@ def freeze(name: str, why: str, who: str, ledger: Path | None) -> None:
     print_facts(_facts(account.balance))
 
 
-@budget.command(epilog=example("dampen budget thaw payroll"))
+@budget.command(epilog=examples("dampen budget thaw payroll"))
 @_name
 @click.option(
     "--spent", metavar="E", help="After a restore: what was spent since the backup was made."
@@ -167,7 +172,7 @@ def thaw(name: str, spent: str | None, why: str, who: str, ledger: Path | None) 
     print_facts(_facts(account.balance))
 
 
-@budget.command(epilog=example("dampen budget close payroll --why 'data deleted'"))
+@budget.command(epilog=examples("dampen budget close payroll --why 'data deleted'"))
 @_name
 @_why
 @_who
@@ -179,18 +184,18 @@ def close(name: str, why: str, who: str, ledger: Path | None) -> None:
     print_facts(_facts(account.balance))
 
 
-@budget.command(epilog=example("dampen budget answer 42-0f9ab3c8e1d27745"))
+@budget.command(epilog=examples("dampen budget answer 42-0f9ab3c8e1d27745"))
 @click.argument("charge", metavar="ID")
 @ledger_option
 def answer(charge: str, ledger: Path | None) -> None:
     """Prints the release that a charge paid for, as JSON, if its answer got lost."""
-    click.echo(open_ledger(ledger).answer(charge))
+    write(json_line(open_ledger(ledger).answer(charge)))
 
 
-@budget.command(name="verify", epilog=example("dampen budget verify --head $(cat head.txt)"))
+@budget.command(name="verify", epilog=examples("dampen budget verify --head $(cat head.txt)"))
 @click.option("--head", metavar="H", help="A head that was kept elsewhere.")
 @ledger_option
-@_json
+@json_option
 def verify_(head: str | None, ledger: Path | None, as_json: bool) -> None:
     """Reads every entry again and prints the head of the ledger: keep it elsewhere.
 
@@ -202,7 +207,7 @@ def verify_(head: str | None, ledger: Path | None, as_json: bool) -> None:
     (print_json if as_json else print_facts)(facts)
 
 
-@budget.command(name="backup", epilog=example("dampen budget backup ledger-monday.sqlite3"))
+@budget.command(name="backup", epilog=examples("dampen budget backup ledger-monday.sqlite3"))
 @click.argument("file", type=click.Path(path_type=Path))
 @ledger_option
 def backup_(file: Path, ledger: Path | None) -> None:
@@ -211,7 +216,7 @@ def backup_(file: Path, ledger: Path | None) -> None:
     print_facts({"backup": file, "entries": head.seq, "head": str(head)})
 
 
-@budget.command(name="restore", epilog=example("dampen budget restore ledger-monday.sqlite3"))
+@budget.command(name="restore", epilog=examples("dampen budget restore ledger-monday.sqlite3"))
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--head", metavar="H", help="The newest head that is known.")
 @_who
@@ -229,7 +234,7 @@ def restore_(file: Path, head: str | None, who: str, ledger: Path | None) -> Non
     _show_all(book, as_json=False)
 
 
-@budget.command(epilog=example("dampen budget export --format csv > ledger.csv"))
+@budget.command(epilog=examples("dampen budget export --format csv > ledger.csv"))
 @click.argument("name", required=False, shell_complete=known_budgets)
 @click.option(
     "--format",
@@ -246,17 +251,18 @@ def export(name: str | None, style: str, ledger: Path | None) -> None:
     if style == "csv":
         _write_csv(entries)
     else:
-        for entry in entries:
-            print_json(_row(entry))
+        write("\n".join(json_text(_row(entry)) for entry in entries))
 
 
 def _write_csv(entries: list[Entry]) -> None:
     rows = [_row(entry) for entry in entries]
     columns = list(dict.fromkeys(column for row in rows for column in row))
-    writer = csv.DictWriter(sys.stdout, columns or ["id"], restval="")
+    written = io.StringIO()
+    writer = csv.DictWriter(written, columns or ["id"], restval="")
     writer.writeheader()
     for row in rows:
         writer.writerow({column: _cell(value) for column, value in row.items()})
+    write(written.getvalue().rstrip("\r\n"))
 
 
 def _row(entry: Entry) -> dict[str, Any]:

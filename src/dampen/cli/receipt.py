@@ -62,13 +62,11 @@ class Receipt:
     def keep(self, charge: str, answer: str, /) -> None:
         """Keeps the answer in the ledger; one that cannot be kept is left to be printed."""
         from dampen.errors import DampenError
-        from dampen.releases import Keeper
 
-        keeper: object = self.account
+        assert self.account is not None
         with held(), suppress(DampenError):
-            if isinstance(keeper, Keeper):
-                keeper.keep(charge, answer)
-                self.kept = True
+            self.account.keep(charge, answer)
+            self.kept = True
 
     @property
     def told(self) -> str:
@@ -92,7 +90,7 @@ class Receipt:
 
     def balance(self) -> dict[str, Any]:
         """What is left of the budget; nothing if the ledger cannot say."""
-        from dampen.epsilon import decimal_text
+        from dampen.epsilon import decimal_text, short_text
         from dampen.errors import DampenError
 
         if self.account is None:
@@ -101,16 +99,19 @@ class Receipt:
             left, total = self.account.remaining, self.account.total
         except DampenError:
             return {}
-        facts = {"name": self.account.name, "left": decimal_text(left)}
-        return {"budget": facts | {"total": decimal_text(total)}}
+        shown = {"left": short_text(left, up=False), "total": decimal_text(total)}
+        return {"budget": {"name": self.account.name} | shown}
 
     def open(
         self, budget: str, place: Path | None, analyst: str | None, dataset: str | None, file: str
     ) -> None:
         """Finds the account that pays."""
         self.place = place
-        data = dataset or os.path.basename(file)
-        self.account = open_ledger(place)[budget].by(analyst or _user(), data)
+        account = open_ledger(place)[budget]
+        name, location = "standard input", ""
+        if file != "-":
+            name, location = os.path.basename(os.path.abspath(file)), os.path.realpath(file)
+        self.account = account.by(analyst or _user(), dataset or name, location)
 
 
 def open_ledger(place: Path | None) -> "Ledger":

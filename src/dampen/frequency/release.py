@@ -25,7 +25,8 @@ def most_frequent(
     column: str | None = None,
     *,
     categories: Sequence[Hashable] | None = None,
-    epsilon: Epsilon,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
     k: int | None = None,
     mechanism: str | Mechanism | None = None,
     by: Any = None,
@@ -52,7 +53,8 @@ def most_frequent(
             as a mapping from categories, such as a `Counter`.
         column: in a table, the name of the column of categories.
         categories: the public candidates.  Of files they are compared as text where all are text.
-        epsilon: the privacy parameter.
+        epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         k: how many; None for one that is not in a list.
         mechanism: a name or a `Mechanism`; None for the best one.
         by: the column of groups, or its name.
@@ -79,7 +81,9 @@ def most_frequent(
         MostFrequent.neighbours,
         query="most-frequent",
         epsilon=epsilon,
+        rho=rho,
         mechanism=chosen,
+        k=k or 1,
         leaks=() if public is not None else ("categories",),
     )
     if public is None:

@@ -30,7 +30,8 @@ def top_k(
     graph: Any,
     *,
     k: int | None = None,
-    epsilon: Epsilon,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
     nodes: Sequence[Hashable] | str | None = None,
     n: int | None = None,
     source: str | None = None,
@@ -59,7 +60,8 @@ def top_k(
             blanks, JSON lines, Parquet, Feather, npz; gzip or bz2; `-` is standard input).
             Direction, loops, repeated edges and the attributes of edges do not matter.
         k: how many nodes; None for one node that is not in a list.
-        epsilon: the privacy parameter.
+        epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         nodes: the public node set, or "graph", which says that the nodes of a networkx or igraph
             graph are public (one that was made from an edge list has only nodes with edges: that
             is data).  The shape of a sparse matrix and the n of an npz file count as public.  In
@@ -97,7 +99,9 @@ def top_k(
         problem.neighbours,
         query="top-k",
         epsilon=epsilon,
+        rho=rho,
         mechanism=chosen,
+        k=k or 1,
         leaks=("nodes",) if known is None else (),
     )
     if known is None:

@@ -28,9 +28,10 @@ def percentile(
     column: str | None = None,
     *,
     p: Percent | Sequence[Percent],
-    epsilon: Epsilon,
+    epsilon: Epsilon | None = None,
     upper: float,
     lower: float = 0.0,
+    rho: Epsilon | None = None,
     labels: Any = None,
     release: Wanted = "label",
     step: float | None = None,
@@ -62,6 +63,7 @@ def percentile(
         p: the percentile, 0 to 100; for values also a list, each at an equal share of ε, with
             answers that never decrease in p.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         upper: public upper end of the values.
         lower: public lower end of the values.
         labels: one public name per value, as a column or the name of one; None means 0..n-1.
@@ -91,6 +93,11 @@ def percentile(
     points = _check_points(p, release, step, labels)
     _check_grouping(release, by, groups, neighbours)
     chosen = named(mechanism or ("pf" if release == "value" else label_mechanism(lower, upper)))
+    if chosen.noise.joint:
+        raise ParameterError(
+            f"Expected a mechanism for one selection, got {chosen.name!r}: a joint release is for "
+            "counts and nodes."
+        )
     public: dict[str, Any] = {"p": p, "lower": lower, "upper": upper, "release": release}
     question: Question
     if release == "label":
@@ -112,7 +119,9 @@ def percentile(
         question.neighbours,
         query=f"percentile-{release}",
         epsilon=epsilon,
+        rho=rho,
         mechanism=chosen,
+        k=len(points),
     )
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():

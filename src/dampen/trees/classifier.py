@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Hashable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from dampen.data.opened import Opened, require, require_labels, require_numbers
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.mechanisms import Mechanism
-from dampen.releases import Budget, Cost, composed_cost, pay
+from dampen.releases import Budget, Cost, asked_epsilon, composed_cost, pay
 from dampen.sampling import Entropy, InsecureEntropy
 from dampen.selection import FloatArray, IntArray, Neighbours
 from dampen.trees import artefact, rendering
@@ -30,7 +31,6 @@ from dampen.trees.plan import (
     checked_choice,
     checked_criterion,
     checked_depth,
-    checked_epsilon,
     checked_mechanism,
     checked_shares,
     default_depth,
@@ -56,7 +56,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     algorithms as configurations.
 
     Args:
-        epsilon: the privacy parameter of one fit; required.
+        epsilon: the privacy parameter of one fit; required, unless ρ is given.
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         max_depth: levels of splits; None chooses from ε and the public sizes.
         mechanism: `pf`, `em`, `ld`, `sld`, `ld-pf`, `sld-pf` or `sulq` (noisy counts).
         criterion: `information-gain`, `max`, `gini` or `gini-max`; None is `gini-max` for `pf` and
@@ -85,6 +86,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         epsilon: Epsilon | None = None,
         *,
+        rho: Epsilon | None = None,
         max_depth: int | None = None,
         mechanism: str | Mechanism = "pf",
         criterion: str | None = None,
@@ -100,6 +102,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         entropy: Entropy | None = None,
     ) -> None:
         self.epsilon = epsilon
+        self.rho = rho
         self.max_depth = max_depth
         self.mechanism = mechanism
         self.criterion = criterion
@@ -213,7 +216,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return type(self)(**parameters)
 
     def _check_parameters(self) -> None:
-        checked_epsilon(self.epsilon)
+        asked_epsilon(self.epsilon, self.rho, Fraction(1, 2))
         checked_depth(self.max_depth)
         checked_criterion(self.criterion, checked_mechanism(self.mechanism))
         checked_choice("branching", self.branching, Branching)
@@ -284,7 +287,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_size(sizes, depth, self.branching, stopping=self.stopping)
         mechanism = checked_mechanism(self.mechanism)
         return Plan(
-            epsilon=checked_epsilon(self.epsilon),
+            epsilon=asked_epsilon(self.epsilon, self.rho, Fraction(1, 2)),
             max_rows=int(max_rows),
             depth=depth,
             shares=checked_shares(self.shares, depth, stopping=self.stopping),
@@ -305,14 +308,17 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.branching == "multiway":
             branches = float(np.exp(np.mean(np.log([len(d) for d in domains]))))
         size = len(candidates_of(domains, self.branching))
-        return default_depth(checked_epsilon(self.epsilon), max_rows, size, branches)
+        return default_depth(
+            asked_epsilon(self.epsilon, self.rho, Fraction(1, 2)), max_rows, size, branches
+        )
 
     def _cost(self, leaks: tuple[str, ...]) -> Cost:
         mechanism = checked_mechanism(self.mechanism)
         return composed_cost(
             Neighbours.ADD_REMOVE_ROW,
             query="tree",
-            epsilon=checked_epsilon(self.epsilon),
+            epsilon=self.epsilon,
+            rho=self.rho,
             mechanism=SULQ if isinstance(mechanism, str) else mechanism.name,
             leaks=leaks,
         )
