@@ -223,9 +223,7 @@ def asked_epsilon(epsilon: Epsilon | None, rho: Epsilon | None, unit: Fraction) 
     A release asked for by ρ is ρ-zCDP, and ε-DP as well; a pure budget pays that ε for it.
     """
     if (epsilon is None) == (rho is None):
-        raise ParameterError(
-            "Expected epsilon= or rho=, one of them, such as epsilon='1'."
-        )
+        raise ParameterError("Expected epsilon= or rho=, one of them, such as epsilon='1'.")
     if epsilon is not None:
         return exact(epsilon)
     assert rho is not None

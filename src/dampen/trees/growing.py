@@ -124,16 +124,22 @@ def grow(
 
 
 def prepare(plan: Plan | None) -> None:
-    """Compiles or loads all kernels of a fit, on no rows, before anything is paid."""
+    """Compiles or loads all kernels of a fit, on no rows, before anything is paid.
+
+    Raises:
+        ParameterError: if the mechanism does not suit a split among so many rows.
+    """
     criterion: TreeCriterion = "information-gain" if plan is None else plan.criterion
     mechanism = MECHANISMS[0] if plan is None or plan.mechanism == SULQ else plan.mechanism
-    _prepare(criterion, mechanism)
+    _prepare(criterion, mechanism, 9 if plan is None else plan.max_rows)
 
 
 @cache
-def _prepare(criterion: TreeCriterion, mechanism: Mechanism) -> None:
+def _prepare(criterion: TreeCriterion, mechanism: Mechanism, rows_bound: int) -> None:
     half = Fraction(1, 2)
-    tiny = Plan(Fraction(1), 9, 1, (half, half), mechanism, criterion, "binary", False, "pf", True)
+    tiny = Plan(
+        Fraction(1), rows_bound, 1, (half, half), mechanism, criterion, "binary", False, "pf", True
+    )
     codes, none = np.empty((0, 2), dtype=np.int16), np.empty(0, dtype=np.int64)
     kernel.level_cells(codes, none, none, np.array([0, 2, 4]), 2)
     rows = Rows(codes, none, 2)
