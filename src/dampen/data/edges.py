@@ -12,17 +12,17 @@ nodes of a networkx or igraph graph are often just those that have an edge, whic
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isnan
 from os import PathLike
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.data.memory import as_chunk, is_column, open_memory
+from dampen.data.columns import is_missing
+from dampen.data.memory import as_chunk, field_of, is_column, offers, open_memory
 from dampen.data.open import is_engine, open_table
-from dampen.data.opened import Batch, Chunk, CountsDegrees, Kind, Opened, require, require_labels
-from dampen.errors import DataError, ParameterError
+from dampen.data.opened import Batch, Chunk, CountsDegrees, Field, Kind, Opened, require
+from dampen.errors import DataError, ParameterError, raise_alone
 from dampen.selection import IntArray
 
 __all__ = ["Numbering", "OpenedEdges", "as_labels", "end_columns", "numbered_edges", "open_edges"]
@@ -109,7 +109,9 @@ def open_edge_table(
         a, b = end_columns(names)
         source, target = names[a], names[b]
     require(table, source, target)
-    require_labels(table, source, target)
+    for field in table.fields:
+        if field.name in (source, target):
+            _check_type(field)
 
     def pieces(as_text: bool) -> Iterator[Ends]:
         kind: Kind = "text" if as_text else "any"
@@ -137,6 +139,8 @@ def _degrees_in(batch: Batch) -> tuple[Labels, IntArray]:
 
 def edge_pair(src: Any, dst: Any) -> OpenedEdges:
     """A bare edge list in two columns.  Integers without a node set mean 0, 1, ..., the largest."""
+    _check_type(field_of("src", src))
+    _check_type(field_of("dst", dst))
     return OpenedEdges(
         None,
         lambda _: (as_labels(as_chunk(src)), as_labels(as_chunk(dst))),
@@ -157,11 +161,25 @@ def as_labels(chunk: Chunk) -> Labels:
         array = _integers(array)
     if len(array) == 0:
         array = array.astype(np.int64)
-    if array.dtype.kind not in "iOU" or any(_is_missing(label) for label in _objects_in(array)):
+    if array.dtype.kind not in "iOU" or any(map(is_missing, _objects_in(array))):
         raise DataError(
             "Expected labels of nodes, integers or text, none of them missing or a fraction."
         )
     return array
+
+
+def _check_type(field: Field) -> None:
+    """Checks that the declared type of a column, if there is one, is of integers or of text.
+
+    Raises:
+        ParameterError: if it is not.
+    """
+    fractions = (field.type or "").lower().startswith(("float", "double", "half", "decimal"))
+    if fractions or field.holds == "other" or (field.type or "").lower().startswith("bool"):
+        raise ParameterError(
+            f"Expected integers or text in column {field.name!r}, the labels of nodes; it holds "
+            f"{field.type}."
+        )
 
 
 def _array(chunk: Any) -> Labels:
@@ -214,7 +232,7 @@ class Numbering:
         try:
             return np.fromiter((number[label] for label in labels.tolist()), np.int32, len(labels))
         except (KeyError, TypeError):
-            raise _outside() from None
+            raise_alone(_outside())
 
     def _search(self, labels: Labels) -> NDArray[np.int32]:
         place = np.searchsorted(self._ids, labels, sorter=self._order)
@@ -372,14 +390,6 @@ def _objects_in(array: Labels) -> Iterable[Any]:
     return array if array.dtype.kind == "O" else ()
 
 
-def _is_missing(label: Any) -> bool:
-    return label is None or (isinstance(label, float) and isnan(label))
-
-
-def _has(*names: str) -> Callable[[Any], bool]:
-    return lambda data: all(hasattr(data, name) for name in names)
-
-
 def _is_pair(data: Any) -> bool:
     """(src, dst).  A list of two pairs, or a tuple of two, could be meant either way."""
     return (
@@ -393,11 +403,10 @@ def _is_rows_of_two(data: Any) -> bool:
     return isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[1] == 2
 
 
-# By what they offer, not by class, so that no library is imported to find out.
 _KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any], OpenedEdges]], ...] = (
-    (_has("vs", "get_edgelist"), _igraph),
-    (_has("nodes", "edges", "adj"), _networkx),
-    (_has("tocoo", "shape"), _sparse),
+    (offers("igraph", "vs", "get_edgelist"), _igraph),
+    (offers("networkx", "nodes", "edges"), _networkx),
+    (offers("scipy", "tocoo", "shape"), _sparse),
     (_is_rows_of_two, _rows_of_two),
     (_is_pair, lambda pair: edge_pair(*pair)),
 )

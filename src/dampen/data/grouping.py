@@ -63,7 +63,6 @@ class Grouping:
             cells: how many cells a group has.
         """
         lookup, width = Lookup(self.groups), cells + 1
-        text = all(isinstance(group, str) for group in self.groups)
 
         def place_of(batch: Batch) -> IntArray:
             group, place = lookup.positions(batch[by]), cell_of(batch)
@@ -72,6 +71,6 @@ class Grouping:
             place[group < 0] = -1
             return place
 
-        needed: dict[str, Kind] = {**wanted, by: "text" if text else "any"}
+        needed: dict[str, Kind] = {**wanted, by: lookup.kind}
         total = rows.counts(needed, place_of, len(self.groups) * width)
         return np.asarray(total[:-1].reshape(len(self.groups), width))

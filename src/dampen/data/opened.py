@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 Kind: TypeAlias = Literal["numbers", "text", "any"]
-"""How to read a column of a file: as numbers, as text, or as the type that it declares."""
+"""How to read a column of a file: as numbers, as text, or as the type that it declares or shows."""
 
 Chunk: TypeAlias = "NDArray[Any] | pa.Array | list[Any] | tuple[Any, ...]"
 Batch: TypeAlias = Mapping[str, Chunk]

@@ -12,7 +12,7 @@ from dampen.data.opened import Opened, require_labels
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.frequency.problem import MostFrequent
-from dampen.mechanisms import Mechanism, check_k, named
+from dampen.mechanisms import Mechanism, check_joint, check_k, named
 from dampen.releases import Budget, Release, pay, selection_cost
 from dampen.sampling import Entropy
 from dampen.selection import IntArray
@@ -70,6 +70,7 @@ def most_frequent(
     'tea'
     """
     chosen = named(mechanism or ("pf" if k is None or k == 1 else "joint"))
+    check_joint(chosen, MostFrequent.joint)
     public = None if categories is None else MostFrequent(categories)
     check_k(k, sys.maxsize if public is None else len(public.candidates))
     grouping = _grouping(public, by, groups)

@@ -18,7 +18,7 @@ from dampen.influence.graphs import (
     prepare,
 )
 from dampen.influence.problem import Delta, InfluentialNode, Metric
-from dampen.mechanisms import Mechanism, check_k, named
+from dampen.mechanisms import Mechanism, check_joint, check_k, named
 from dampen.releases import Budget, Release, pay, selection_cost
 from dampen.sampling import Entropy
 
@@ -95,6 +95,8 @@ def top_k(
     prepare(ranked_by if isinstance(ranked_by, str) else "other")
     problem = problem_on(range(LARGEST_N) if known is None else known)
     check_k(k, len(problem.candidates))
+    if problem.joint is not None:
+        check_joint(chosen, problem.joint)
     cost = selection_cost(
         problem.neighbours,
         query="top-k",

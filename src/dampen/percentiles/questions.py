@@ -5,7 +5,7 @@ the opened data; `answer` looks at the data, and returns what the release may sa
 """
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -128,7 +128,7 @@ class Values:
         """
         share = paid.epsilon / len(self.points)
         picked = [
-            cast("int", select(one, epsilon=share, mechanism=mechanism, entropy=paid.entropy))
+            select(one, epsilon=share, mechanism=mechanism, entropy=paid.entropy)
             for one in self._selections(*self.grid.ranks(counts), int(counts.sum()))
         ]
         in_order = sorted(range(len(picked)), key=lambda i: as_fraction(self.points[i]))

@@ -132,7 +132,7 @@ def percentile(
 def label_mechanism(lower: float, upper: float) -> Mechanism:
     """The default for labels: permute-and-flip on D of the utility lowered by the range.
 
-    Sound because the shift is public; `dampen-studies run percentile-default` measures it.
+    Sound because the shift is public; `dampen-studies run labels` measures it.
     """
     low, high = finite_range(lower, upper)
     return Mechanism("ld-pf-range", Dampened(shift=high - low), EXPONENTIAL)

@@ -3,7 +3,7 @@
 import copy
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,14 @@ from dampen.sampling import Entropy, InsecureEntropy
 from dampen.selection import FloatArray, IntArray, Neighbours
 from dampen.trees import artefact, rendering
 from dampen.trees.candidates import candidates_of
-from dampen.trees.encoding import Bins, Categories, Domain, encode_queries, given_domains
+from dampen.trees.encoding import (
+    Bins,
+    Domain,
+    checked_classes,
+    class_array,
+    encode_queries,
+    given_domains,
+)
 from dampen.trees.growing import Tree, grow, prepare
 from dampen.trees.plan import (
     SULQ,
@@ -121,8 +128,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Releases a tree: checks the parameters, charges the budget, then looks at the data."""
         self._check_parameters()
         opened = Supervised.open(X, y)
-        validate_data(self, X, skip_check_array=True)
-        self.n_features_in_ = len(opened.names)
+        self._set_names(opened.names if opened.named else None, len(opened.names))
         return self._release(opened, list(opened.names), TARGET)
 
     def fit_table(
@@ -142,8 +148,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         opened = open_table(data, header=header, table=table)
         features = self._features(opened, target)
         require_labels(opened, target, *features)
-        self.n_features_in_ = len(features)
-        self.feature_names_in_ = np.array(features, dtype=object)
+        self._set_names(features, len(features))
         return self._release(opened, features, target)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -222,10 +227,14 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         checked_choice("branching", self.branching, Branching)
         checked_choice("leaves", self.leaves, Leaves)
         if self.shares is not None:
+            if isinstance(self.shares, str) or not isinstance(self.shares, Sequence):
+                raise ParameterError(
+                    "Expected shares to be a list, one share of epsilon per level."
+                )
             depth = len(self.shares) - 1 if self.max_depth is None else self.max_depth
             checked_shares(self.shares, depth, stopping=self.stopping)
-        if self.classes is not None and len(Categories(tuple(self.classes))) < 2:
-            raise ParameterError("Expected at least two classes, got one.")
+        if self.classes is not None:
+            checked_classes(self.classes)
         if self.max_rows is not None:
             check_max_rows(self.max_rows)
 
@@ -235,43 +244,61 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         require_numbers(table, *[n for n, domain in given.items() if isinstance(domain, Bins)])
         leaks = self._leaks(given)
         public = None if leaks else self._plan(list(given.values()), self.max_rows)
-        cost = self._cost(tuple(leaks))
+        cost = self._cost(tuple(dict.fromkeys(leak.parameter for leak in leaks)))
         prepare(public)
-        for name, remedy in leaks.items():
-            warn_leak(name, remedy, stacklevel=4)
+        for leak in leaks:
+            warn_leak(leak.what, leak.remedy, stacklevel=4)
         paid = pay(cost, budget=self.budget, entropy=self._entropy())
         with paid.looking():
             read = read_rows(table, given, target, self.classes, self.max_rows)
-            self.domains_, self.classes_ = list(read.domains.values()), np.asarray(read.classes)
+            self.domains_, self.classes_ = list(read.domains.values()), class_array(read.classes)
             self.plan_ = public or self._plan(self.domains_, self.max_rows or read.size)
             self.tree_: Tree = grow(
                 self.plan_, self.domains_, len(self.classes_), read.rows, entropy=paid.entropy
             )
-        self.secure_ = paid.entropy.secure
-        self.release_ = paid.release(artefact.content(self), {"depth": self.plan_.depth})
+            self.secure_ = paid.entropy.secure
+            content = artefact.content(self)
+        self.release_ = paid.release(content, {"depth": self.plan_.depth})
         return self
+
+    def _set_names(self, names: Sequence[str] | None, count: int) -> None:
+        """As scikit-learn does, which would look at the data."""
+        self.n_features_in_ = count
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _features(self, table: Opened, target: str) -> list[str]:
         if isinstance(self.domains, Mapping):
             features = [str(name) for name in self.domains]
-        else:
+        elif table.declared:
             features = [field.name for field in table.fields if field.name != target]
+        else:
+            raise ParameterError(
+                f"Expected domains by the names of columns, or header=True: the first line of "
+                f"{table.title} may be data."
+            )
         if target in features:
             raise ParameterError(f"Expected no domain of {target!r}: it is the target.")
         return features
 
-    def _leaks(self, domains: Mapping[str, Domain | None]) -> dict[str, str]:
+    def _leaks(self, domains: Mapping[str, Domain | None]) -> list["_Leak"]:
         """The public parameters that are missing, each with its remedy."""
-        leaks = {
-            f"The domain of {name}": f"Pass domains={{{name!r}: dampen.bins(low, high, count)}} or "
-            "a list of categories."
+        leaks = [
+            _Leak(
+                "domains",
+                f"The domain of {name}",
+                f"Pass domains={{{name!r}: dampen.bins(low, high, count)}} or a list of "
+                "categories.",
+            )
             for name, domain in domains.items()
             if domain is None
-        }
+        ]
         if self.classes is None:
-            leaks["The list of classes"] = "Pass classes=[...]."
+            leaks.append(_Leak("classes", "The list of classes", "Pass classes=[...]."))
         if self.max_rows is None:
-            leaks["The number of rows"] = "Pass max_rows=, a public bound."
+            leaks.append(_Leak("max_rows", "The number of rows", "Pass max_rows=, a public bound."))
         return leaks
 
     def _entropy(self) -> Entropy | None:
@@ -338,3 +365,11 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         finite: Any = "allow-nan" if any(d.holds_missing for d in self.domains_) else True
         X = validate_data(self, X, dtype=None, reset=False, ensure_all_finite=finite)
         return self.tree_.apply(encode_queries(list(X.T), self._domains_by_name()))
+
+
+class _Leak(NamedTuple):
+    """A public parameter that is taken from the data: what of it, and what to pass instead."""
+
+    parameter: str
+    what: str
+    remedy: str

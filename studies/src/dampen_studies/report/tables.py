@@ -172,6 +172,11 @@ def _gains(
 
 def official_split(rows: Rows) -> Block:
     """Adult's official split: ours, and the best of the others on the test part."""
+    return markdown(*split_rows(rows))
+
+
+def split_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """One line per ε."""
     header = ["ε", "depth", "dampen", "parts swapped", "best dampened tree", "SLD as in the paper"]
     header += ["simple tree (max, multiway)", "not private"]
     lines = []
@@ -182,7 +187,7 @@ def official_split(rows: Rows) -> Block:
         plain = _best(here, ("plain",))
         cells = [_with_deviation(ours), _with_deviation(swapped), *best, plain]
         lines.append([f"{e:g}", f"{number(ours, 'depth'):g}", *cells])
-    return markdown(header, lines)
+    return header, lines
 
 
 def _with_deviation(row: dict[str, Value]) -> str:
@@ -221,8 +226,7 @@ def reductions(rows: Rows) -> Block:
 
 def peers(rows: Rows) -> Block:
     """Rank errors beside other libraries'."""
-    header, lines = peer_rows(rows)
-    return markdown(header, lines)
+    return markdown(*peer_rows(rows))
 
 
 def peer_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
@@ -231,7 +235,7 @@ def peer_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
     asked = dict.fromkeys((r["dataset"], r["epsilon"], r["p"]) for r in rows)
     lines = [
         [
-            str(d),
+            printed(str(d)),
             f"{e:g}",
             f"{p:g}",
             *(_error(where(rows, dataset=d, epsilon=e, p=p, method=m)[0]) for m in methods),
