@@ -60,7 +60,7 @@ def budget_options(command: F) -> F:
     def with_receipt(
         *,
         budget: str | None,
-        ledger: Path | None,
+        ledger: str | None,
         analyst: str | None,
         dataset: str | None,
         **options: Any,
@@ -79,9 +79,9 @@ def ledger_option(command: F) -> F:
     """Adds --ledger."""
     return click.option(
         "--ledger",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="Where budgets are kept. [default: $DAMPEN_LEDGER, else your data directory]",
+        metavar="PLACE",
+        help="Where budgets are kept: a file, or postgresql://host/name. "
+        "[default: $DAMPEN_LEDGER, else your data directory]",
     )(command)
 
 

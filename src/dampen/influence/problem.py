@@ -34,16 +34,26 @@ itself (`metric="degree"`) is therefore the control to beat: integers, Δ = 1, o
 Differences from the paper: D is a public parameter, not the largest degree of the private graph.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, nextafter
+from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from dampen import sensitivity
 from dampen.errors import DataError, ParameterError, did_you_mean
-from dampen.influence.graphs import LARGEST_N, Graph, betweenness, codegrees, graph_of, node_set
+from dampen.influence.graphs import (
+    LARGEST_N,
+    Degrees,
+    Graph,
+    betweenness,
+    codegrees,
+    graph_of,
+    node_set,
+)
+from dampen.scores import Global, Score, Shifted
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 
 Delta = Literal["degree", "codegree"]
@@ -102,13 +112,19 @@ class InfluentialNode:
         assert self.nodes is not None
         return self.nodes
 
+    @property
+    def joint(self) -> Mapping[Score, float] | None:
+        """The 1-norm bounds of the metric, by score; None where a metric of your own says none."""
+        return getattr(self._chosen_metric(), "joint", None)
+
     def selection(self, graph: Any, /) -> Selection:
         """Takes (src, dst) arrays, or any graph that `dampen.top_k` takes.
 
         Raises:
             DataError: if an edge ends outside the nodes, or a degree is above `max_degree`.
         """
-        made = graph_of(graph, self.candidates)
+        degrees_only = isinstance(graph, Degrees)
+        made = graph if degrees_only else graph_of(graph, self.candidates)
         assert self.max_degree is not None
         if made.degrees.max() > self.max_degree:
             raise DataError(
@@ -146,12 +162,14 @@ class InfluentialNode:
 class Degree:
     """The number of neighbours: integers, Δ = 1, and one edge changes exactly two of them."""
 
-    def selection(self, graph: Graph, max_degree: int, /) -> Selection:
+    joint = MappingProxyType({Global(): 2.0, Shifted(): 2.0})
+
+    def selection(self, graph: Graph | Degrees, max_degree: int, /) -> Selection:
         return Selection(
             graph.degrees,
             sensitivity.constant(1),
             one_sided=True,
-            joint=2.0,
+            joint=self.joint,
             exact=True,
             utility_range=float(max_degree),
         )
@@ -164,16 +182,21 @@ class Betweenness:
     delta: Delta
     cap_degree: int
 
+    @property
+    def joint(self) -> Mapping[Score, float]:
+        if self.delta != "degree":
+            return {}
+        return {Shifted(): nextafter(2 + 4 / q(self.cap_degree), inf)}
+
     def selection(self, graph: Graph, max_degree: int, /) -> Selection:  # noqa: ARG002
         d = graph.degrees
-        by_degree = self.delta == "degree"
-        C = d if by_degree else codegrees(graph)
+        C = d if self.delta == "degree" else codegrees(graph)
         cap = q(self.cap_degree)
         return Selection(
             betweenness(graph),
             EgoSensitivity.of(d, C, cap, self.cap_degree),
             bound=cap,
-            joint=nextafter(2 + 4 / cap, inf) if by_degree else None,
+            joint=self.joint,
             # EBC is at most D(D-1)/2, which is at most 2 q(D).
             utility_range=2.0,
         )
