@@ -50,13 +50,13 @@ def granted_in_a_child(ledger: Ledger, times: int) -> int:
 
 def test_sixteen_processes_never_overspend(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger")
-    ledger.create("b", epsilon=1, neighbours=ONE)
+    ledger.create("b", epsilon="0.5", neighbours=ONE)
     with get_context("fork").Pool(16) as pool:
-        granted = pool.starmap(granted_in_a_child, [(ledger, 80)] * 16, chunksize=1)
-    assert sum(granted) == 1000
-    assert ledger.spent("b") == 1
-    assert len(ledger.history("b")) == 1000
-    assert verify(ledger).seq == 1 + 16 * 80
+        granted = pool.starmap(granted_in_a_child, [(ledger, 40)] * 16, chunksize=1)
+    assert sum(granted) == 500
+    assert ledger.remaining("b") == 0
+    assert len(ledger.history("b")) == 500
+    assert verify(ledger).seq == 1 + 16 * 40
 
 
 @pytest.mark.slow
@@ -84,7 +84,7 @@ for i in range(5):
 
 
 def test_processes_that_create_together(tmp_path: Path) -> None:
-    made = together(CREATE_ALL, *[[str(tmp_path / "ledger")]] * 4)
+    made = together(CREATE_ALL, *[[str(tmp_path / "ledger")]] * 3)
     assert sorted(" ".join(made).split()) == ["0", "1", "2", "3", "4"]
 
 
@@ -175,10 +175,8 @@ def release_until_interrupted(ledger: Ledger, log: Path) -> Callable[[int], None
                 os.write(file, f"{charge}\n".encode())
         except KeyboardInterrupt as interrupt:
             for note in getattr(interrupt, "__notes__", []):
-                _, kind, charge, verb = note.split()
-                os.write(
-                    file, f"{charge if (kind, verb) == ('charge', 'stands.') else note}\n".encode()
-                )
+                charge = note.removeprefix("The charge ").removesuffix(" stands.")
+                os.write(file, f"{charge}\n".encode())
 
     return work
 
@@ -217,7 +215,7 @@ Ledger(sys.argv[1]).create("b", epsilon=1, neighbours="replace-one")
 
 
 def test_a_killed_creation_leaves_a_usable_place(tmp_path: Path) -> None:
-    moments = np.random.default_rng(2).uniform(0, 0.03, 4)
+    moments = np.random.default_rng(2).uniform(0, 0.03, 3)
     for i, moment in enumerate(moments):
         path = tmp_path / f"ledger{i}"
         child = subprocess.Popen([sys.executable, "-c", CREATOR, str(path)], stdout=subprocess.PIPE)
