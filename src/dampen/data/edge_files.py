@@ -21,6 +21,7 @@ from typing import IO, Any, NoReturn
 
 import numpy as np
 
+from dampen.data.databases import is_database, open_database
 from dampen.data.edges import Ends, OpenedEdges, as_labels, end_columns, open_edge_table
 from dampen.data.files import COLUMNAR, is_json, is_pattern, open_file
 from dampen.data.streams import BROKEN, MOST_EXPANDED, MOST_EXPANSION, Bytes, open_bytes
@@ -63,6 +64,8 @@ def open_edge_file(path: str | PathLike[str]) -> OpenedEdges:
     name = str(path)
     if os.path.isdir(name) or is_pattern(name):
         return open_edge_table(open_file(name))
+    if is_database(name):
+        return open_edge_table(open_database(name))
     opened = open_bytes(name)
     if opened.path is not None and opened.head[:2] == b"PK":
         return _open_npz(opened.path)

@@ -7,7 +7,7 @@ here shows or tells how many there are.
 import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -15,8 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.data.edges import OpenedEdges, as_labels, edge_pair, numbered, open_edges
-from dampen.errors import DataError, ParameterError
+from dampen.data.edges import (
+    Numbering,
+    OpenedEdges,
+    as_labels,
+    edge_pair,
+    numbered_edges,
+    open_edges,
+)
+from dampen.errors import ParameterError
 from dampen.progress import progress
 from dampen.selection import FloatArray, IntArray
 
@@ -52,6 +59,14 @@ class Graph:
         return np.diff(self.first)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Degrees:
+    """What is known of a graph where only its degrees were counted; see `Graph`."""
+
+    nodes: Sequence[Hashable]
+    degrees: IntArray
+
+
 def graph_of(data: Any, nodes: Sequence[Hashable] | None = None) -> Graph:
     """Any graph that `dampen.data.edges.open_edges` takes, on the given nodes.
 
@@ -71,14 +86,29 @@ def load_graph(opened: OpenedEdges, nodes: Sequence[Hashable] | None = None) -> 
     from dampen._kernels.adjacency import compressed
     from dampen._kernels.compile import interruptible
 
-    ends = opened.load(nodes is not None and all(isinstance(node, str) for node in nodes))
     if nodes is None:
+        ends = opened.load(False)
         nodes = known_nodes(opened) or opened.nodes_of(*ends)
+        opened = replace(opened, load=lambda _: ends, pieces=None)
     check_size(len(nodes))
-    src, dst = numbered(ends[0], nodes), numbered(ends[1], nodes)
-    if len(src) != len(dst):
-        raise DataError("Expected as many sources as targets, one of each per edge.")
+    src, dst = numbered_edges(opened, nodes)
     return Graph(nodes, *interruptible(compressed)(src, dst, len(nodes)))
+
+
+def load_degrees(opened: OpenedEdges, nodes: Sequence[Hashable]) -> "Degrees | Graph":
+    """The degrees alone, counted by the engine that holds the edges, or else the graph.
+
+    Raises:
+        DataError: if an edge ends outside the nodes.
+    """
+    as_text = all(isinstance(node, str) for node in nodes)
+    pieces = None if opened.degrees is None else opened.degrees(as_text)
+    if pieces is None:
+        return load_graph(opened, nodes)
+    numbering, degrees = Numbering(nodes), np.zeros(len(nodes), dtype=np.int64)
+    for labels, counts in pieces:
+        degrees[numbering.positions(labels)] = counts
+    return Degrees(nodes, degrees)
 
 
 @cache
