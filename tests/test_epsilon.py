@@ -3,17 +3,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dampen.epsilon import decimal_text, exact, short_text
 from dampen.errors import ParameterError
 
 
 @pytest.mark.parametrize(
-    "given",
+    "written",
     ["0.1", 0.1, Decimal("0.1"), Fraction(1, 10), "1e-1", np.float64(0.1), np.float32(0.1), "1/10"],
 )
-def test_one_tenth_is_one_tenth_however_it_is_written(given: object) -> None:
-    assert exact(given) == Fraction(1, 10)  # type: ignore[arg-type]
+def test_one_tenth_is_one_tenth_however_it_is_written(written: object) -> None:
+    assert exact(written) == Fraction(1, 10)  # type: ignore[arg-type]
 
 
 def test_three_tenths_are_three_times_one_tenth() -> None:
@@ -26,7 +28,7 @@ def test_integers(given: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "written",
     [
         0,
         -1,
@@ -52,7 +54,7 @@ def test_what_is_not_a_positive_number_is_refused(given: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "given",
+    "written",
     [
         "1/1" + "0" * 2098 + "1",
         "0." + "0" * 5000 + "1",
@@ -91,3 +93,10 @@ def test_text_is_exact() -> None:
     for text in ("0.1", "12", "0.0001", "3.75"):
         assert decimal_text(exact(text)) == text
     assert exact(decimal_text(Fraction(1, 3))) == Fraction(1, 3)
+
+
+@given(st.integers(-(10**45), 10**45), st.integers(0, 60), st.integers(0, 25))
+def test_the_text_of_a_number_is_that_number(numerator: int, twos: int, fives: int) -> None:
+    """Also beyond the 28 digits to which a `Decimal` rounds by default."""
+    value = Fraction(numerator, 2**twos * 5**fives)
+    assert Fraction(decimal_text(value)) == value

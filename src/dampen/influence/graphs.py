@@ -15,14 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.data.edges import (
-    Numbering,
-    OpenedEdges,
-    as_labels,
-    edge_pair,
-    numbered_edges,
-    open_edges,
-)
+from dampen.data.edges import OpenedEdges, edge_pair, numbered_edges, open_edges
+from dampen.data.labels import Numbering, as_labels
 from dampen.errors import ParameterError
 from dampen.progress import progress
 from dampen.selection import FloatArray, IntArray
