@@ -1,9 +1,9 @@
 from decimal import Decimal
 from fractions import Fraction
 
+import hypothesis
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from dampen.epsilon import decimal_text, exact, short_text
@@ -95,7 +95,7 @@ def test_text_is_exact() -> None:
     assert exact(decimal_text(Fraction(1, 3))) == Fraction(1, 3)
 
 
-@given(st.integers(-(10**45), 10**45), st.integers(0, 60), st.integers(0, 25))
+@hypothesis.given(st.integers(-(10**45), 10**45), st.integers(0, 60), st.integers(0, 25))
 def test_the_text_of_a_number_is_that_number(numerator: int, twos: int, fives: int) -> None:
     """Also beyond the 28 digits to which a `Decimal` rounds by default."""
     value = Fraction(numerator, 2**twos * 5**fives)
