@@ -11,11 +11,11 @@ from dampen.errors import ParameterError
 
 
 @pytest.mark.parametrize(
-    "written",
+    "given",
     ["0.1", 0.1, Decimal("0.1"), Fraction(1, 10), "1e-1", np.float64(0.1), np.float32(0.1), "1/10"],
 )
-def test_one_tenth_is_one_tenth_however_it_is_written(written: object) -> None:
-    assert exact(written) == Fraction(1, 10)  # type: ignore[arg-type]
+def test_one_tenth_is_one_tenth_however_it_is_written(given: object) -> None:
+    assert exact(given) == Fraction(1, 10)  # type: ignore[arg-type]
 
 
 def test_three_tenths_are_three_times_one_tenth() -> None:
@@ -28,7 +28,7 @@ def test_integers(given: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "written",
+    "given",
     [
         0,
         -1,
@@ -54,7 +54,7 @@ def test_what_is_not_a_positive_number_is_refused(given: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "written",
+    "given",
     [
         "1/1" + "0" * 2098 + "1",
         "0." + "0" * 5000 + "1",
