@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from dampen.data.edges import OpenedEdges, edge_pair, numbered_edges, open_edges
 from dampen.data.labels import Numbering, as_labels
-from dampen.errors import ParameterError
+from dampen.errors import DataError, ParameterError
 from dampen.progress import progress
 from dampen.selection import FloatArray, IntArray
 
