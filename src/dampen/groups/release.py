@@ -40,6 +40,7 @@ def top_groups(
     ordered: bool = False,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE_ROW,
     header: bool = False,
+    table: str | None = None,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
 ) -> Release:
@@ -74,6 +75,7 @@ def top_groups(
             order comes at no cost.
         neighbours: what ε speaks of, see above.
         header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
         entropy: of random bits; the operating system's by default.
 
@@ -93,7 +95,7 @@ def top_groups(
         raise ParameterError("Expected by=, the column of groups, got None.")
     size = check_k(k, len(groups))
     cost = _cost(problem, size, epsilon, rho, ordered=ordered)
-    opened, names = open_columns(data, value=value, by=by, header=header)
+    opened, names = open_columns(data, value=value, by=by, header=header, table=table)
     require_numbers(opened, names["value"])
     Grouping(groups).check_column(opened, names["by"], names["value"])
     paid = pay(cost, budget=budget, entropy=entropy)
