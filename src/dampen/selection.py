@@ -25,6 +25,8 @@ X_contra = TypeVar("X_contra", contravariant=True)
 LARGEST_SCORE = 2.0**28
 """Utilities and scores, in units of sensitivity, are clamped to this range: see `dampen.scores`."""
 
+SMALL_ROUNDING = 2.0**-28
+
 
 class Neighbours(StrEnum):
     """What two neighbouring databases differ in.  Releases of different kinds share no budget."""
@@ -71,7 +73,7 @@ class Selection:
 
     Attributes:
         utility: u(x, r), one per candidate.  Exact, or rounded by at most 2^-50 |u| and at most
-            2^-28 δ(x, 0, r), and zero where the exact value is.
+            2^-28 δ(x, 0, r), or `rounding` δ(x, 0, r), and zero where the exact value is.
         sensitivity: δ(x, ·, ·), from `dampen.sensitivity` or a problem's own.
         bound: a public number, at least Δ; from the horizon on δ equals it.  May be left out where
             the sensitivity function knows it (a constant, a bounded function).
@@ -84,6 +86,8 @@ class Selection:
             and for no other.  Public.
         exact: the utilities are exact numbers, as counts are.
         utility_range: a public bound on |u| / bound; shifted scores clamp to it.
+        rounding: a public number, for utilities so large that 2^-50 of them is more than
+            2^-28 δ(x, 0, r).
 
     >>> import dampen
     >>> s = dampen.Selection([6.5, 0], dampen.sensitivity.table([[3, 3], [5, 5]]), bound=7.5)
@@ -101,6 +105,7 @@ class Selection:
     joint: Mapping[Any, float]
     exact: bool
     utility_range: float
+    rounding: float
 
     def __init__(
         self,
@@ -113,6 +118,7 @@ class Selection:
         joint: Mapping[Any, float] | None = None,
         exact: bool = False,
         utility_range: float = LARGEST_SCORE,
+        rounding: float = SMALL_ROUNDING,
     ) -> None:
         cap = _checked_bound(bound, sensitivity)
         u = _checked_utility(utility)
@@ -125,6 +131,7 @@ class Selection:
         assign(self, "joint", _checked_joint(joint))
         assign(self, "exact", exact)
         assign(self, "utility_range", utility_range)
+        assign(self, "rounding", max(rounding, SMALL_ROUNDING))
 
     def __len__(self) -> int:
         return len(self.utility)

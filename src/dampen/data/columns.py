@@ -24,6 +24,8 @@ __all__ = [
     "is_missing",
     "joined_numbers",
     "missing_in",
+    "missing_numbers",
+    "typed",
 ]
 
 SMALLEST_RANGE = 2.0**-900
@@ -61,11 +63,16 @@ def clipped(numbers: FloatArray, lower: float, upper: float) -> FloatArray:
     """
     inside: FloatArray = np.clip(numbers, lower, upper)
     if len(inside) and np.isnan(inside.min()):
-        raise DataError(
-            "Expected numbers only; some are missing (NaN or null). Fill or drop them first, by a "
-            "rule that looks at each record alone."
-        )
+        raise missing_numbers()
     return inside
+
+
+def missing_numbers() -> DataError:
+    """What to say where a number is missing."""
+    return DataError(
+        "Expected numbers only; some are missing (NaN or null). Fill or drop them first, by a rule "
+        "that looks at each record alone."
+    )
 
 
 def finite_range(lower: float, upper: float) -> tuple[float, float]:
@@ -115,6 +122,13 @@ def missing_in(chunk: Chunk) -> NDArray[np.bool_]:
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O":
         return np.asarray(chunk != chunk)  # noqa: PLR0124
     return np.fromiter(map(is_missing, chunk), dtype=np.bool_, count=len(chunk))
+
+
+def typed(column: Any, kind: Kind) -> Any:
+    """A column of Arrow as the wanted kind; other kinds than text are as declared."""
+    import pyarrow as pa
+
+    return column.cast(pa.string()) if kind == "text" and column.type != pa.string() else column
 
 
 class Lookup:

@@ -48,6 +48,8 @@ class MemoryTable:
     columns: Mapping[str, Any]
     title: str = "the data"
     declared = True
+    ordered = True
+    streams = False
 
     def __post_init__(self) -> None:
         if len({len(column) for column in self.columns.values()}) > 1:
@@ -81,6 +83,8 @@ class StreamTable:
     title: str = "the data"
     declared = True
     rows = None
+    ordered = True
+    streams = False
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         for batch in self.stream(list(wanted)):

@@ -54,7 +54,15 @@ import numpy as np
 
 from dampen import sensitivity
 from dampen.errors import DataError, ParameterError, did_you_mean
-from dampen.influence.graphs import LARGEST_N, Graph, betweenness, codegrees, graph_of, node_set
+from dampen.influence.graphs import (
+    LARGEST_N,
+    Degrees,
+    Graph,
+    betweenness,
+    codegrees,
+    graph_of,
+    node_set,
+)
 from dampen.scores import Global, Score, Shifted
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 
@@ -125,7 +133,8 @@ class InfluentialNode:
         Raises:
             DataError: if an edge ends outside the nodes, or a degree is above `max_degree`.
         """
-        made = graph_of(graph, self.candidates)
+        degrees_only = isinstance(graph, Degrees)
+        made = graph if degrees_only else graph_of(graph, self.candidates)
         assert self.max_degree is not None
         if made.degrees.max() > self.max_degree:
             raise DataError(
@@ -165,7 +174,7 @@ class Degree:
 
     joint = MappingProxyType({Global(): 2.0, Shifted(): 2.0})
 
-    def selection(self, graph: Graph, max_degree: int, /) -> Selection:
+    def selection(self, graph: Graph | Degrees, max_degree: int, /) -> Selection:
         return Selection(
             graph.degrees,
             sensitivity.constant(1),
