@@ -49,7 +49,7 @@ def fill_lists(first: Any, to: Any, listed: Any, length: int, last: Any) -> None
 
 
 @compiled
-def outside_and_triangles(
+def outside_and_triangles(  # noqa: PLR0917
     begin: int,
     end: int,
     graph: tuple[Any, Any],

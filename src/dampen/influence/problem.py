@@ -17,8 +17,8 @@ Both are admissible, checked by brute force on all graphs with six vertices.
 q(D') with T = D'; D' = D is the paper's SLD.  As D' grows, SLD turns into the exponential mechanism
 on the degree.
 
-**Joint release.**  The whole vector of shifted scores changes by at most 2 in the 1-norm.  Proof, in
-units of 1/cap, for an edge that joins a and b, of degrees i and j <= N = D - 1 with c common
+**Joint release.**  The whole vector of shifted scores changes by at most 2 in the 1-norm.  Proof,
+in units of 1/cap, for an edge that joins a and b, of degrees i and j <= N = D - 1 with c common
 neighbours.  For a neighbour x of one end only, let t be how many common neighbours it is adjacent
 to; t <= c, and there are i + j - 2c such x.
 
