@@ -36,18 +36,18 @@ def law_of_runs(scale: float, shape: float, most: int = 4000) -> np.ndarray:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_the_number_of_runs_follows_its_law(shape: Fraction) -> None:
-    """A chi-square test at the level 10^-6, on 2,000 draws, that rejects a shape 0.5 away."""
+    """A chi-square test at the level 10^-6, on 1,000 draws, that rejects a shape 0.5 away."""
     scale, source = scale_for(6, shape), entropy(1)
-    drawn = Counter(number_of_runs(scale, shape, source) for _ in range(2000))
+    drawn = Counter(number_of_runs(scale, shape, source) for _ in range(1000))
     law = law_of_runs(float(scale), float(shape))
     cells = [1, 2, 3, 4, 6, 9, 14]
     bounds = list(itertools.pairwise([*cells, len(law) + 1]))
     seen = [sum(drawn[k] for k in range(a, b) if k in drawn) for a, b in bounds]
-    expected = [2000 * law[a - 1 : b - 1].sum() for a, b in bounds]
-    assert sum(seen) == 2000
+    expected = [1000 * law[a - 1 : b - 1].sum() for a, b in bounds]
+    assert sum(seen) == 1000
     assert stats.chisquare(seen, expected).pvalue > 1e-6
     other = law_of_runs(float(scale), float(shape) + (0.5 if shape < 1 else -0.5))
-    wrong = [2000 * other[a - 1 : b - 1].sum() for a, b in bounds]
+    wrong = [1000 * other[a - 1 : b - 1].sum() for a, b in bounds]
     assert stats.chisquare(seen, wrong).pvalue < 1e-6
 
 
@@ -216,8 +216,8 @@ def test_noisy_hits_have_discrete_laplace_noise() -> None:
     """Two-sided geometric: the share of exact answers is tanh(ε/2), within 5 standard errors."""
     source, epsilon = entropy(2), 1.0
     truth = [1, 0, 1, 1]
-    found = [noisy_hits([1, 1, 1, 1], truth, epsilon=1, entropy=source) for _ in range(3000)]
+    found = [noisy_hits([1, 1, 1, 1], truth, epsilon=1, entropy=source) for _ in range(1500)]
     exact, share = np.mean(np.array(found) == 3), math.tanh(epsilon / 2)
-    assert abs(exact - share) < 5 * math.sqrt(share * (1 - share) / 3000)
+    assert abs(exact - share) < 5 * math.sqrt(share * (1 - share) / 1500)
     with pytest.raises(DataError, match="one prediction per row"):
         noisy_hits([1], [1, 2], epsilon=1)
