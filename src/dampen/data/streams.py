@@ -63,6 +63,8 @@ def open_bytes(path: str | Path) -> Bytes:
         raise ParameterError(f"Expected a file, but {title} is a directory.")
     try:
         if str(path) == "-":
+            if sys.stdin is None:
+                raise ParameterError("Cannot read standard input: it is closed.")
             return _of_pipe(title, sys.stdin.buffer)
         file = Path(path)
         if not stat.S_ISREG(file.stat().st_mode):
