@@ -1,125 +1,97 @@
-"""Claims of speed of the command line, each beside its yardstick in the same run.
+"""The command line, each claim beside its yardstick in the same run.
 
     python benchmarks/cli.py            everything; DAMPEN_DATA names the directory of real data
     python benchmarks/cli.py startup    one of: startup, top-k, table, ledger
 
-- startup: `dampen --help` against `python -c "import numpy"`: at most 3x.
+- startup: `dampen --help` against `python -c "import numpy"`.
 - top-k: `dampen top-k` on Enron, gzip edge list to answer, against a process that reads it with
-  pandas plus one run of egocentric betweenness (without imports, then with): at most 2x.
-- table: seconds and peak memory of one column of a large CSV, against pandas.
+  pandas and runs egocentric betweenness once.
+- table: one column of a large CSV against pandas, with peak memory.
 - ledger: charges per second, one process, synchronised to disk.
 """
 
 import gzip
 import os
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
-DAMPEN = "from dampen.cli import main; main()"
-READ_PANDAS = """
-import pandas as pd, sys
-pd.read_csv(sys.argv[1], header=None, comment="#", sep="\\t", engine="c")
+from timing import compare
+
+DAMPEN = "from dampen.cli.main import main; main()"
+READ_AND_RUN = """
+import pandas, sys
+from dampen import egocentric_betweenness
+edges = pandas.read_csv(sys.argv[1], header=None, sep="\\t").to_numpy()
+egocentric_betweenness((edges[:, 0], edges[:, 1]), n=int(sys.argv[2]))
 """
-RUN_EBC = """
-import sys, time
-import numpy as np
-from dampen import graphs
-data = np.load(sys.argv[1])
-pair, n = (data["src"], data["dst"]), int(data["n"])
-graphs.egocentric_betweenness(pair, n=n)  # compile, or load the compiled
-start = time.perf_counter()
-graphs.egocentric_betweenness(pair, n=n)
-print(time.perf_counter() - start)
-"""
-PEAK = """
-import resource, sys, time
-start = time.perf_counter()
-{body}
-print(time.perf_counter() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-"""
+OURS = (
+    "from dampen.data import open_table; from dampen.data.opened import whole_columns; "
+    "whole_columns(open_table({0!r}), {{'salary': 'numbers'}})"
+)
+THEIRS = "import pandas; pandas.read_csv({0!r}, usecols=['salary'])"
+PEAK = "; import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
 
 
-def seconds(code: str, *arguments: str, repeat: int = 5) -> float:
-    """The median wall time of a Python process."""
-    times = []
-    for _ in range(repeat):
-        start = time.perf_counter()
-        run(code, *arguments)
-        times.append(time.perf_counter() - start)
-    return statistics.median(times)
-
-
-def run(code: str, *arguments: str) -> str:
-    command = [sys.executable, "-c", code, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def process(code: str, *arguments: str) -> Callable[[], str]:
+    """A task: one fresh Python process."""
+    call = [sys.executable, "-c", code, *arguments]
+    return lambda: subprocess.run(call, check=True, capture_output=True, text=True).stdout
 
 
 def startup() -> None:
-    seconds(DAMPEN, "--help", repeat=1)  # byte-compile
-    ours, numpy = seconds(DAMPEN, "--help"), seconds("import numpy")
-    print(f"startup: dampen --help {ours:.3f} s, import numpy {numpy:.3f} s: {ours / numpy:.2f}x")
+    tasks = {"import numpy": process("import numpy"), "dampen --help": process(DAMPEN, "--help")}
+    compare("startup", tasks, "import numpy")
 
 
 def top_k() -> None:
     if "DAMPEN_DATA" not in os.environ:
         print("top-k: skipped, DAMPEN_DATA is not set")
         return
-    packed = Path(os.environ["DAMPEN_DATA"]) / "graphs" / "enron.npz"
-    data = np.load(packed)
+    data = np.load(Path(os.environ["DAMPEN_DATA"]) / "graphs" / "enron.npz")
+    n = str(int(data["n"]))
     with tempfile.TemporaryDirectory() as place:
-        edges = Path(place) / "enron.txt.gz"
+        edges = str(Path(place) / "enron.txt.gz")
         lines = "".join(f"{a}\t{b}\n" for a, b in zip(data["src"], data["dst"], strict=True))
-        edges.write_bytes(gzip.compress(lines.encode()))
-        asked = ["top-k", str(edges), "-k", "10", "--epsilon", "0.5", "--n", str(int(data["n"]))]
-        run(DAMPEN, *asked)  # compile, or load the compiled
-        ours, pandas = seconds(DAMPEN, *asked), seconds(READ_PANDAS, str(edges))
-    ebc = float(run(RUN_EBC, str(packed)))
-    whole = seconds(RUN_EBC, str(packed), repeat=3) - ebc
-    print(
-        f"top-k: Enron {ours:.2f} s; pandas {pandas:.2f} s and one EBC run {ebc:.2f} s in process, "
-        f"{whole:.2f} s as a process: {ours / (pandas + ebc):.2f}x, {ours / (pandas + whole):.2f}x"
-    )
+        Path(edges).write_bytes(gzip.compress(lines.encode()))
+        asked = ["top-k", edges, "-k", "10", "--epsilon", "0.5", "--n", n]
+        tasks = {
+            "pandas and one EBC": process(READ_AND_RUN, edges, n),
+            "dampen top-k": process(DAMPEN, *asked),
+        }
+        compare("Enron, file to answer", tasks, "pandas and one EBC", rounds=5)
 
 
-def table() -> None:
-    rows = 5_000_000
+def table(rows: int = 5_000_000) -> None:
     with tempfile.TemporaryDirectory() as place:
         path = Path(place) / "large.csv"
-        values = np.arange(rows) % 99_991
         with path.open("w") as file:
             file.write("name,salary,remark\n")
-            for start in range(0, rows, 100_000):
-                part = values[start : start + 100_000].tolist()
-                file.write(
-                    "".join(f"person {v},{v}.5,some words that nobody asks for\n" for v in part)
-                )
-        size = path.stat().st_size / 2**20
-        ours = PEAK.format(
-            body="from dampen.data.tables import open_table\n"
-            "open_table(sys.argv[1]).read({'salary': 'numbers'})"
-        )
-        pandas = PEAK.format(body="import pandas\npandas.read_csv(sys.argv[1], usecols=['salary'])")
-        empty = PEAK.format(body="import pyarrow.csv, dampen")
-        for name, code in (("dampen", ours), ("pandas", pandas), ("imports alone", empty)):
-            taken, peak = map(float, run(code, str(path)).split())
-            print(f"table: {size:.0f} MiB of CSV, {name}: {taken:.2f} s, peak {peak:.0f} MiB")
+            for v in range(rows):
+                file.write(f"person {v},{v % 99_991}.5,some words that nobody asks for\n")
+        tasks = {
+            "pandas": process(THEIRS.format(str(path)) + PEAK),
+            "dampen": process(OURS.format(str(path)) + PEAK),
+        }
+        compare(f"{path.stat().st_size >> 20} MiB of CSV", tasks, "pandas", rounds=3)
+        for name, task in tasks.items():
+            print(f"peak memory of {name}: {task().strip()} MiB")
 
 
-def ledger() -> None:
+def ledger(charges: int = 500) -> None:
     from dampen.ledger import Ledger
 
     with tempfile.TemporaryDirectory() as place:
         book = Ledger(Path(place) / "ledger.sqlite3")
         book.create("b", epsilon=10, neighbours="replace-one")
-        start, charges = time.perf_counter(), 500
+        start = time.perf_counter()
         for _ in range(charges):
-            book.charge("b", "0.001")
+            book.charge("b", epsilon="0.001", neighbours="replace-one")
         print(f"ledger: {charges / (time.perf_counter() - start):.0f} charges per second")
 
 

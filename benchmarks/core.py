@@ -1,13 +1,10 @@
-"""Ratios of the core to a plain numpy Gumbel-max, in one run: `python benchmarks/core.py`.
+"""The core against a plain numpy Gumbel-max: `python benchmarks/core.py`.
 
 The peer is not private (floats, a seeded generator): it is the least that any noisy maximum costs.
 """
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,8 +14,9 @@ from dampen.noise import EXPONENTIAL, GUMBEL, LAPLACE
 from dampen.sampling import SystemEntropy, noisy_top
 from dampen.scores import Dampened, Shifted
 from dampen.selection import FloatArray, IntArray, Selection
+from timing import compare
 
-REPEATS = 9
+PEER = "numpy Gumbel-max"
 
 
 @dataclass(frozen=True)
@@ -41,19 +39,6 @@ class Growing:
         return t * (self.start + (t - 1) * 0.5)
 
 
-def interleaved(tasks: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Median seconds of each task; the tasks take turns, so that a noisy machine hits all alike."""
-    for task in tasks.values():
-        task()
-    seconds: dict[str, list[float]] = {name: [] for name in tasks}
-    for _ in range(REPEATS):
-        for name, task in tasks.items():
-            start = time.perf_counter()
-            task()
-            seconds[name].append(time.perf_counter() - start)
-    return {name: statistics.median(values) for name, values in seconds.items()}
-
-
 def measure(n: int) -> None:
     rng = np.random.default_rng(0)
     utility = np.floor(rng.exponential(200, n))
@@ -61,22 +46,16 @@ def measure(n: int) -> None:
     selection = Selection(utility, Growing(start, 1000), bound=float(start.max() + 1000))
     flat, peaked = np.zeros(n), np.r_[1e3, np.zeros(n - 1)]
     half, entropy = Fraction(1, 2), SystemEntropy()
-    seconds = interleaved(
-        {
-            "numpy Gumbel-max": lambda: np.argmax(utility * 0.5 + rng.gumbel(size=n)),
-            "exact draw, Gumbel, flat": lambda: noisy_top(flat, half, GUMBEL, 1, entropy),
-            "exact draw, Gumbel, peaked": lambda: noisy_top(peaked, half, GUMBEL, 1, entropy),
-            "exact draw, exponential": lambda: noisy_top(flat, half, EXPONENTIAL, 1, entropy),
-            "exact draw, Laplace, k = 20": lambda: noisy_top(flat, half, LAPLACE, 20, entropy),
-            "LD scores, closed form": lambda: Dampened().of(selection),
-            "SLD scores, closed form": lambda: Shifted().of(selection),
-        }
-    )
-    peer = seconds["numpy Gumbel-max"]
-    for name, value in seconds.items():
-        print(f"{n:>9,}  {name:<28} {value / peer:6.2f} x   ({value * 1e3:.2f} ms)")
-    ratio = seconds["exact draw, Gumbel, peaked"] / seconds["exact draw, Gumbel, flat"]
-    print(f"{n:>9,}  {'peaked / flat scores':<28} {ratio:6.2f}")
+    tasks = {
+        PEER: lambda: np.argmax(utility * 0.5 + rng.gumbel(size=n)),
+        "exact draw, Gumbel, flat": lambda: noisy_top(flat, half, GUMBEL, 1, entropy),
+        "exact draw, Gumbel, peaked": lambda: noisy_top(peaked, half, GUMBEL, 1, entropy),
+        "exact draw, exponential": lambda: noisy_top(flat, half, EXPONENTIAL, 1, entropy),
+        "exact draw, Laplace, k = 20": lambda: noisy_top(flat, half, LAPLACE, 20, entropy),
+        "LD scores, closed form": lambda: Dampened().of(selection),
+        "SLD scores, closed form": lambda: Shifted().of(selection),
+    }
+    compare(f"{n:,} candidates", tasks, PEER)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ shortest decimal, so that `0.1` is one tenth.
 
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, floor, isqrt
 from numbers import Rational, Real
 from typing import TypeAlias
 
@@ -23,7 +23,7 @@ LONGEST = 1000
 DIGITS = 60
 """Of the numerator and of the denominator: sums of longer numbers would be slow for everyone."""
 
-__all__ = ["DIGITS", "Epsilon", "decimal_text", "exact", "short_text"]
+__all__ = ["DIGITS", "Epsilon", "decimal_text", "exact", "root_below", "short_text"]
 
 Epsilon: TypeAlias = str | int | float | Fraction | Decimal
 
@@ -50,6 +50,16 @@ def exact(epsilon: Epsilon, name: str = "epsilon", *, digits: int = DIGITS) -> F
     return value
 
 
+def root_below(value: Fraction) -> Fraction:
+    """A number whose square is at most `value`, short of its root by less than a 10^-15th of it.
+
+    >>> root_below(Fraction(4)), float(root_below(Fraction(2)))
+    (Fraction(2, 1), 1.4142135623730951)
+    """
+    places = 16 + len(str(value.denominator // value.numerator))
+    return Fraction(isqrt(value.numerator * 100**places // value.denominator), 10**places)
+
+
 def decimal_text(value: Fraction) -> str:
     """The shortest exact text: `0.1` where the decimal ends, else `1/3`.
 
@@ -61,8 +71,10 @@ def decimal_text(value: Fraction) -> str:
         places += 1
         if places > PLACES:
             return f"{value.numerator}/{value.denominator}"
-    digits = Decimal(value.numerator * 10**places // denominator).scaleb(-places)
-    return f"{digits:f}"
+    # By hand: a `Decimal` would round to the 28 digits of its context.
+    digits = str(abs(value.numerator) * 10**places // denominator).rjust(places + 1, "0")
+    sign, cut = "-" if value < 0 else "", len(digits) - places
+    return sign + digits[:cut] + (f".{digits[cut:]}" if places else "")
 
 
 def short_text(value: Fraction, *, up: bool) -> str:

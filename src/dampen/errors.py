@@ -66,5 +66,6 @@ def raise_alone(error: Exception) -> NoReturn:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """` Did you mean 'x'?`, or nothing where no known word is close."""
-    close = difflib.get_close_matches(word.lower(), list(known), n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
+    by_lower = {name.lower(): name for name in known}
+    close = difflib.get_close_matches(word.lower(), list(by_lower), n=1)
+    return f" Did you mean {by_lower[close[0]]!r}?" if close else ""

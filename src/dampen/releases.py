@@ -10,6 +10,7 @@ that releases goes through `pay`; the contract suite in `tests/contracts` runs o
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -20,10 +21,10 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from dampen.epsilon import Epsilon, decimal_text, exact
-from dampen.errors import BudgetError, DampenError, DataError, ParameterError, raise_alone
-from dampen.mechanisms import Mechanism, check_k, named, select
-from dampen.sampling import Entropy, InsecureEntropy, SystemEntropy
+from dampen.epsilon import Epsilon, decimal_text, exact, root_below, short_text
+from dampen.errors import DampenError, DataError, ParameterError, raise_alone
+from dampen.mechanisms import Mechanism, check_joint, check_k, named, select
+from dampen.sampling import Entropy, SystemEntropy
 from dampen.selection import Neighbours, Problem, Selection
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Keeper",
     "Paid",
     "Release",
+    "asked_epsilon",
     "composed_cost",
     "library_version",
     "open_entropy",
@@ -103,6 +105,7 @@ class Release:
         leaks: which public parameters were taken from the data; ε does not cover them.
         charge: the id of its entry in the ledger, if a budget paid.
         version: of the library.
+        rho: its cost in zCDP, for budgets with a δ.
     """
 
     answer: Any
@@ -114,6 +117,7 @@ class Release:
     leaks: tuple[str, ...] = ()
     charge: str | None = None
     version: str = field(default_factory=library_version)
+    rho: Fraction | None = None
 
     def to_json(self) -> str:
         """One JSON object; ε is exact decimal text."""
@@ -128,6 +132,7 @@ class Release:
                 "leaks": list(self.leaks),
                 "charge": self.charge,
                 "version": self.version,
+                "rho": None if self.rho is None else short_text(self.rho, up=True),
             },
             default=_plain,
         )
@@ -146,7 +151,8 @@ def release(
     load: Callable[[], X],
     *,
     query: str,
-    epsilon: Epsilon,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
     mechanism: str | Mechanism,
     k: int | None = None,
     budget: Budget | None = None,
@@ -160,6 +166,7 @@ def release(
         load: gives the private data; called after the charge, and only then.
         query: what the ledger records the charge under.
         epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         mechanism: a name or a `Mechanism`.
         k: how many candidates to release; None for one.
         budget: where to charge ε; None charges nothing.
@@ -176,7 +183,11 @@ def release(
         )
     check_k(k, len(problem.candidates))
     chosen = named(mechanism)
-    cost = selection_cost(problem.neighbours, query=query, epsilon=epsilon, mechanism=chosen)
+    if (joint := getattr(problem, "joint", None)) is not None:
+        check_joint(chosen, joint)
+    cost = selection_cost(
+        problem.neighbours, query=query, epsilon=epsilon, rho=rho, mechanism=chosen, k=k or 1
+    )
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
         answer = paid.draw(problem.selection(load()), problem.candidates, chosen, k)
@@ -187,31 +198,53 @@ def selection_cost(
     neighbours: Neighbours,
     *,
     query: str,
-    epsilon: Epsilon,
+    epsilon: Epsilon | None,
     mechanism: Mechanism,
+    rho: Epsilon | None = None,
+    k: int = 1,
     leaks: tuple[str, ...] = (),
 ) -> Cost:
-    """The cost of one selection at ε."""
-    e = exact(epsilon)
-    return Cost(e, mechanism.noise.rho(e), query, mechanism.name, neighbours, leaks)
+    """The cost of k answers of one mechanism, which are ε-DP, or ρ-zCDP, together."""
+    noise = mechanism.noise
+    e = asked_epsilon(epsilon, rho, noise.rho(Fraction(1), k))
+    return Cost(e, noise.rho(e, k), query, mechanism.name, neighbours, leaks)
 
 
 def composed_cost(
     neighbours: Neighbours,
     *,
     query: str,
-    epsilon: Epsilon,
+    epsilon: Epsilon | None,
     mechanism: str,
+    rho: Epsilon | None = None,
     leaks: tuple[str, ...] = (),
 ) -> Cost:
     """The cost of a release that is ε-DP in all and made of several parts: ρ = ε²/2."""
-    e = exact(epsilon)
+    e = asked_epsilon(epsilon, rho, Fraction(1, 2))
     return Cost(e, e**2 / 2, query, mechanism, neighbours, leaks)
+
+
+def asked_epsilon(epsilon: Epsilon | None, rho: Epsilon | None, unit: Fraction) -> Fraction:
+    """The ε of a release that was asked for by ε, or by ρ, which is `unit` times ε².
+
+    A release asked for by ρ is ρ-zCDP, and ε-DP as well; a pure budget pays that ε for it.
+    """
+    if (epsilon is None) == (rho is None):
+        raise ParameterError("Expected epsilon= or rho=, one of them, such as epsilon='1'.")
+    if epsilon is not None:
+        return exact(epsilon)
+    assert rho is not None
+    return root_below(exact(rho, "rho") / unit)
 
 
 def pay(cost: Cost, *, budget: Budget | None = None, entropy: Entropy | None = None) -> "Paid":
     """Charges a release whose parameters were checked, before any data is looked at."""
     bits = open_entropy(entropy)
+    if budget is not None and not callable(getattr(budget, "charge", None)):
+        raise ParameterError(
+            "Expected budget= to be an account of a ledger, or an object with a method charge, got "
+            f"a {type(budget).__name__}."
+        )
     charge = None if budget is None else budget.charge(cost)
     return Paid(cost, bits, budget, charge)
 
@@ -243,6 +276,7 @@ class Paid:
                 raise DataError(self._told(error)) from error
             raise_alone(DataError(self._told(error)))
         except BaseException as interrupt:
+            interrupt.__context__ = None  # what it interrupted may quote the data
             if self.stands:
                 interrupt.add_note(self.stands)
             raise
@@ -267,10 +301,12 @@ class Paid:
             self.entropy.secure,
             self.cost.leaks,
             self.charge,
+            rho=self.cost.rho,
         )
         keeper: object = self.budget
         if self.charge is not None and isinstance(keeper, Keeper):
-            with suppress(BudgetError):  # the caller has the answer; a full disk must not take it
+            # The caller has the answer: nothing that goes wrong with a copy may take it away.
+            with self.looking(), suppress(Exception):
                 keeper.keep(self.charge, made.to_json())
         return made
 
@@ -283,22 +319,35 @@ class Paid:
         return f"The charge of epsilon {decimal_text(self.cost.epsilon)}{named} stands."
 
     def _told(self, error: Exception) -> str:
-        text = (
-            str(error)
-            if isinstance(error, DampenError)
-            else (
-                f"Expected data that can be read and used; it gave a {type(error).__name__}. Set "
-                "DAMPEN_TRACEBACK=1 to see it in full; it may then show private data."
-            )
-        )
-        return " ".join(part for part in (text, self.stands) if part)
+        return " ".join(part for part in (_safe_text(error), self.stands) if part)
+
+
+NUMBER = re.compile(r"\d(?:[\d,.]*\d)?")
+
+
+def _safe_text(error: Exception) -> str:
+    """What may be said of an error that was raised with the data in hand."""
+    if isinstance(error, ParameterError):
+        # Parameters that are checked this late were taken from the data, and so were their sizes.
+        return NUMBER.sub("…", str(error))
+    if isinstance(error, DampenError):
+        return str(error)
+    return (
+        f"Expected data that can be read and used; it gave a {type(error).__name__}. Set "
+        "DAMPEN_TRACEBACK=1 to see it in full; it may then show private data."
+    )
 
 
 def open_entropy(entropy: Entropy | None) -> Entropy:
     """The entropy of a release: the operating system's, unless other may be used."""
     if entropy is None:
         return SystemEntropy()
-    if isinstance(entropy, InsecureEntropy) and not entropy.allow_release:
+    if not (hasattr(entropy, "read") and hasattr(entropy, "secure")):
+        raise ParameterError(
+            "Expected entropy to be a dampen.sampling.Entropy, with read and secure, got a "
+            f"{type(entropy).__name__}."
+        )
+    if entropy.secure is not True and getattr(entropy, "allow_release", False) is not True:
         raise ParameterError(
             "Expected secure entropy for a release, got a seeded generator. For experiments on "
             "public data pass InsecureEntropy(seed, allow_release=True)."

@@ -9,7 +9,7 @@ import pytest
 
 from dampen.sampling import InsecureEntropy
 from dampen.trees import TreeClassifier, bins
-from dampen_studies.experiments.trees import ADULT_RANGES
+from dampen_studies.experiments.coded_tables import ADULT_RANGES
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ def percentile_rows(reduction):
         {"dataset": d, "p": float(p), "epsilon": 1.0, "method": m, "error": e}
         for d in ("patent", "hepth", "income")
         for p in (50, 90, 99)
-        for m, e in (("em", 100.0), ("pf", 99.0), ("ld", 100.0 - reduction), ("rank", 5.0))
+        for m, e in (("em", 100.0), ("pf", 99.0), ("ld", 100.0 - reduction), ("value", 5.0))
     ]
 
 
@@ -53,7 +53,7 @@ def sql_rows(shift):
 
 
 def tree_rows(gain):
-    base = {"em": 0.8, "em-fair": 0.81, "ld": 0.8 + gain, "sld": 0.8 + gain, "default": 0.85}
+    base = {"em": 0.8, "em-fair": 0.81, "ld": 0.8 + gain, "sld": 0.8 + gain, "dampen": 0.85}
     return [
         {"dataset": d, "depth": depth, "epsilon": 1.0, "method": m, "accuracy": a}
         for d in ("nltcs", "acs", "adult")

@@ -244,6 +244,7 @@ def test_the_paper_states_these_counts():
     assert counts["nltcs"]["rows"] == 21_574
     assert counts["acs"]["rows"] == 47_461
     assert counts["adult"]["rows"] == 45_222
+    assert counts["adult-all"]["rows"] == 48_842
 
 
 @pytest.mark.parametrize("name", list(datasets.CATALOGUE))

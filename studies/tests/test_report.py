@@ -6,14 +6,14 @@ from itertools import pairwise
 import pytest
 from click.testing import CliRunner
 
-from dampen_studies import claims, journal, runner, studies
+from dampen_studies import journal, runner, studies
 from dampen_studies.cli import main
 from dampen_studies.report import drawing, figures, page, writing
 from dampen_studies.report.drawing import Line, Panel
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
+def results(tmp_path_factory, bundled_throughout):
     """Two studies that were run, and one whose numbers are made up, with many methods."""
     folder = tmp_path_factory.mktemp("results")
     chosen = [studies.named(name) for name in ("examples", "beta")]
@@ -24,7 +24,7 @@ def results(tmp_path_factory):
         for dataset in ("steep", "even")
         for p in (50,)
         for epsilon in (0.1, 1.0, 10.0)
-        for i, method in enumerate(("em", "pf", "ld", "ld-pf", "sld", "rank"), 1)
+        for i, method in enumerate(("em", "pf", "ld", "ld-pf", "sld", "dampen", "value"), 1)
     ]
     journal.write_csv(journal.csv_path(folder / "quick", made_up), made_up.columns, rows)
     return folder
@@ -86,24 +86,30 @@ def test_labels_do_not_cover_each_other():
     assert all(b - a >= drawing.LABEL_GAP - 1e-9 for a, b in pairwise(heights))
 
 
+def test_panels_leave_no_gap():
+    """As many columns as data sets, or a divisor of the panels; one stands beside words."""
+    rows = [{"dataset": name} for name in ("a", "b", "c")]
+    assert writing._columns(rows, 9) == 3
+    assert writing._columns(rows[:2], 6) == 2
+    assert writing._columns(rows[:1], 2) == 2
+    assert writing._columns(rows[:1], 4) == 2
+    assert 'class="side"' in page.side_by_side("words", page.panels(["one"], 1), alone=True)
+
+
+def test_labels_take_no_more_room_than_they_need():
+    def right(lines):
+        return drawing.draw(Panel("p", "t", "x", "y", lines)).axes[0].get_position().x1
+
+    dots, short = Line("nodes", [1, 2], [1, 2], marks=True), Line("em", [1, 2], [1, 2])
+    long = Line("dampen-depth", [1, 2], [1, 2])
+    assert right([dots]) > 0.95 > right([short]) > right([short, long]) > 0.6
+
+
 def test_tables_escape_and_sort_by_value():
     text = page.table(["a<b", "n"], [["<script>", 0.5], ["x", 1e6]])
     assert "<script>" not in text
     assert "&lt;script&gt;" in text
     assert 'data-v="1000000"' in text
-
-
-def test_the_summary_goes_between_the_marks(tmp_path, results):
-    path = tmp_path / "paper.md"
-    path.write_text("# Title\n\nBefore.\n", encoding="utf-8")
-    findings = claims.evaluate(writing.load(results / "quick"))
-    writing.write_summary(path, findings)
-    once = path.read_text(encoding="utf-8")
-    writing.write_summary(path, findings)
-    assert path.read_text(encoding="utf-8") == once
-    assert once.startswith("# Title\n\nBefore.\n")
-    assert once.count("| claim | paper |") == 1
-    assert all(line.count(" | ") == 3 for line in once.splitlines() if line.startswith("| "))
 
 
 def test_commands(results, monkeypatch, tmp_path):
@@ -112,15 +118,16 @@ def test_commands(results, monkeypatch, tmp_path):
     folder = ["--results", str(results)]
     done = run(main, ["run", "beta", "--quick", "--workers", "1", *folder])
     assert done.exit_code == 0, done.output
-    listed = run(main, ["list", "--quick", *folder])
-    assert re.search(r"beta .* done, ", listed.output)
-    assert re.search(r"topk .* not run", listed.output)
-    full = run(main, ["list", *folder])
-    assert "needs dblp, enron, github" in full.output
+    listed = run(main, ["list", *folder]).output
+    assert re.search(r"beta: .*\n +quick +done, .*\n +full +not run", listed)
+    assert re.search(r"topk: .*\n +quick +not run\n +full .*needs dblp, enron, github", listed)
     page_file = tmp_path / "r.html"
     written = run(main, ["report", "--quick", "-o", str(page_file), *folder])
     assert written.exit_code == 0, written.output
     assert page_file.stat().st_size > 10_000
+    short = run(main, ["run", "percentiles", "examples", "--workers", "1", *folder])
+    assert short.exit_code == 1
+    assert "(percentiles), because this is not here: hepth, income, patent." in short.output
     empty = run(main, ["report", "-o", str(page_file), "--results", str(tmp_path / "none")])
     assert empty.exit_code == 1
     assert "dampen-studies run" in empty.output

@@ -6,12 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
 from dampen.errors import ParameterError
 from dampen_studies import journal, runner, studies
-from dampen_studies.study import Study, seed_of, text
+from dampen_studies.study import seed_of, text
 
 BETA = studies.named("beta")
 
@@ -101,12 +102,12 @@ def test_a_failing_cell_stops_the_run_and_keeps_the_others(tmp_path, monkeypatch
     monkeypatch.setattr(runner, "_compute", failing)
     with pytest.raises(RuntimeError, match="broken cell"):
         runner.run([BETA], tmp_path, quick=True, workers=1)
-    assert runner.state(BETA, tmp_path, quick=True).done == 3
+    assert runner.state(BETA, tmp_path, quick=True).done == 11
 
 
 def test_a_new_revision_drops_old_cells():
     def study(revision):
-        return Study("s", "", "", "", (), lambda quick: [], lambda cell, entropy: [], revision)
+        return replace(BETA, revision=revision)
 
     assert study(1).key({"a": 1}) != study(2).key({"a": 1})
     assert study(1).key({"a": 1, "b": 2}) == study(1).key({"b": 2, "a": 1})
@@ -133,7 +134,7 @@ def test_cells_are_json_and_all_different(study):
         assert len(set(cells)) == len(cells) > 0
 
 
-def test_quick_cells_need_no_data():
+def test_quick_cells_need_no_data(bundled):
     cells = [cell for study in studies.ALL for cell in study.cells(True)]
     assert not [cell for cell in cells if runner.missing_data(cell)]
 

@@ -18,7 +18,7 @@ import scipy.sparse as sp
 from dampen.data.edge_files import read_nodes
 from dampen.data.edges import open_edges
 from dampen.errors import DataError, ParameterError
-from dampen.influence.graphs import egocentric_betweenness, graph_of
+from dampen.influence.graphs import Graph, egocentric_betweenness, graph_of, load_graph
 
 SRC = [3, 0, 2, 2, 1, 2, 3]
 DST = [0, 1, 0, 2, 0, 0, 2]
@@ -27,7 +27,10 @@ NEIGHBOURS = {0: {1, 2, 3}, 1: {0}, 2: {0, 3}, 3: {0, 2}, 4: set[int]()}
 
 
 def neighbours(data: Any, nodes: Any = None) -> dict[Any, set[Any]]:
-    graph = graph_of(data, nodes)
+    return neighbours_of(graph_of(data, nodes))
+
+
+def neighbours_of(graph: Graph) -> dict[Any, set[Any]]:
     rows = np.split(graph.to, graph.first[1:-1])
     return {
         label: {graph.nodes[i] for i in row} for label, row in zip(graph.nodes, rows, strict=True)
@@ -65,11 +68,19 @@ def test_the_same_graph_from_every_object(kind: str) -> None:
     assert neighbours(OBJECTS[kind](), range(5)) == NEIGHBOURS
 
 
-@pytest.mark.parametrize("kind", ["networkx", "igraph", "scipy matrix"])
-def test_graph_objects_carry_their_nodes(kind: str) -> None:
+@pytest.mark.parametrize("kind", ["networkx", "igraph"])
+def test_graph_objects_carry_nodes_that_may_be_data(kind: str) -> None:
     data = OBJECTS[kind]()
-    assert set(open_edges(data).nodes or ()) == set(range(5))
+    opened = open_edges(data)
+    assert opened.nodes is None
+    assert opened.carried is not None
+    assert set(opened.carried()) == set(range(5))
     assert neighbours(data) == NEIGHBOURS
+
+
+def test_the_shape_of_a_matrix_states_the_nodes() -> None:
+    assert open_edges(matrix()).nodes == range(5)
+    assert neighbours(matrix()) == NEIGHBOURS
 
 
 def lines(separator: str, header: str = "", comment: str = "") -> str:
@@ -146,18 +157,23 @@ def test_quoted_labels_and_a_file_without_edges(tmp_path: Path) -> None:
 BROKEN = {
     "one,two,three\n1,2,3\n": "two columns",
     "1,2,3\n4,5,6\n": "two columns",
-    "alone\n": "line 1",
-    "# x\n\nalone\n": "line 3",
+    "alone\n": "two labels in every line",
+    "# x\n\nalone\n": "two labels in every line",
+    f"1,2\n{'x' * 200_000},3\n": "128 KiB",
+    "1,2\n3\r4,5\n": "whole lines",
+    "\0\1\2": "binary",
     "source,target,weight\n1,2,0.5\n": "unweighted",
 }
 BROKEN_INSIDE = {
-    "1,2\n3,secret\n": "two integers separated by a comma on line 2",
-    "# x\n1 2\n\n3 4 5\n": "two integers separated by blanks on line 4",
-    "a\tb\nc\td\te\n": "two labels separated by a tab on line 2",
-    "from,to\n1,2\n3\n": "line 3",
-    "1,2\n3,\n": "line 2",
-    "1,2\n3,99999999999999999999\n": "line 2",
-    "1,2\n1.5,2\n": "line 2",
+    "1,2\n3,secret\n": "two integers separated by a comma",
+    "# x\n1 2\n\n3 4 5\n": "two integers separated by blanks",
+    "a\tb\nc\td\te\n": "two labels separated by a tab",
+    "from,to\n1,2\n3\n": "two integers",
+    "1,2\n3,\n": "two integers",
+    "1,2\n3,99999999999999999999\n": "two integers",
+    "1,2\n1.5,2\n": "two integers",
+    "1,2\n٣,2\n": "two integers",
+    f"a,b\nc,d\n{'x' * 200_000},secret\n": "128 KiB",
 }
 
 
@@ -169,26 +185,43 @@ def test_a_file_of_unknown_form_is_refused_before_it_is_read(content: str, tmp_p
 
 
 @pytest.mark.parametrize("content", BROKEN_INSIDE)
-def test_a_broken_line_is_named_but_not_quoted(content: str, tmp_path: Path) -> None:
+def test_a_broken_line_is_neither_named_nor_quoted(content: str, tmp_path: Path) -> None:
     (tmp_path / "edges").write_text(content)
-    source = open_edges(tmp_path / "edges")
+    opened = open_edges(tmp_path / "edges")
     with pytest.raises(DataError, match=BROKEN_INSIDE[content]) as caught:
-        source.load()
+        opened.load(False)
     assert "secret" not in str(caught.value)
+    assert not any(character.isdigit() for character in str(caught.value).replace("128 KiB", ""))
+    assert caught.value.__context__ is None
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    for path in (tmp_path / "absent", tmp_path):
-        with pytest.raises(ParameterError, match="readable file"):
-            open_edges(path)
-    cut = gzip.compress(b"1,2\n" * 10_000)[:-20]
+    with pytest.raises(ParameterError, match="Cannot read"):
+        open_edges(tmp_path / "absent")
+    with pytest.raises(ParameterError, match="there are none"):
+        open_edges(tmp_path)
+    edges = np.random.default_rng(1).integers(10**6, size=(300_000, 2))
+    cut = gzip.compress("\n".join(f"{a},{b}" for a, b in edges).encode(), 1)[:-20]
     (tmp_path / "cut.gz").write_bytes(cut)
-    with pytest.raises(DataError, match="broken"):
+    with pytest.raises(DataError, match="to its end"):
         graph_of(tmp_path / "cut.gz")
     (tmp_path / "latin").write_bytes("a,b\nü,x\n".encode("latin-1"))
-    with pytest.raises((DataError, ParameterError), match="line 2"):
+    with pytest.raises(ParameterError, match="UTF-8"):
         graph_of(tmp_path / "latin")
-    np.savez(tmp_path / "other.npz", a=[1])
+    (tmp_path / "latin").write_bytes("a,b\nc,d\nü,x\n".encode("latin-1"))
+    with pytest.raises(DataError, match="UTF-8"):
+        graph_of(tmp_path / "latin")
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [{"a": [1]}, {"src": [1], "dst": [1]}, {"src": [1], "dst": [1], "n": -1},
+     {"src": [1], "dst": [1], "n": 2.5}, {"src": [1], "dst": [1], "n": np.inf},
+     {"src": [1], "dst": [1], "n": [3]}, {"src": [1], "dst": [1], "n": np.zeros(10_000)}],
+    ids=str,
+)  # fmt: skip
+def test_npz_files_of_another_form(arrays: dict[str, Any], tmp_path: Path) -> None:
+    np.savez(tmp_path / "other.npz", **arrays)
     with pytest.raises(ParameterError, match="src, dst"):
         open_edges(tmp_path / "other.npz")
 
@@ -196,12 +229,31 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "data",
     [42, "", (SRC,), sp.csr_matrix((2, 3)), pd.DataFrame({"a": SRC, "b": DST, "c": 1}),
-     pd.DataFrame({"source": SRC, "target": DST, "weight": 1.0})],
-    ids=["number", "empty path", "one column", "not square", "three columns", "weights"],
+     pd.DataFrame({"source": SRC, "target": DST, "weight": 1.0}), [(0, 5), (3, 7)],
+     ((0, 5), (3, 7)), [[0, 3], [5, 7]], {(0, 1)}, np.zeros((3, 3)), (iter(SRC), iter(DST)),
+     np.array([[0.5, 1.0]]), pd.DataFrame({"a": [1, None], "b": [0, 1]}),
+     (pa.array([[1]]), pa.array([[2]]))],
+    ids=["number", "empty path", "one column", "not square", "three columns", "weights", "pairs",
+         "tuple of pairs", "list of lists", "set", "three wide", "iterators", "fractions",
+         "fractions in a frame", "lists as labels"],
 )  # fmt: skip
 def test_inputs_of_unknown_form(data: Any) -> None:
-    with pytest.raises(ParameterError, match="Expected"):
+    with pytest.raises(ParameterError, match=r"Expected|Cannot read"):
         open_edges(data)
+
+
+def test_columns_that_are_called_like_the_parts_of_a_graph() -> None:
+    assert neighbours(pd.DataFrame({"nodes": SRC, "edges": DST}), range(5)) == NEIGHBOURS
+
+
+def test_ends_by_name(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": 1.5, "a": SRC, "b": DST})
+    frame.to_csv(tmp_path / "edges.csv", index=False)
+    for data in (frame, tmp_path / "edges.csv"):
+        opened = open_edges(data, source="a", target="b")
+        assert neighbours_of(load_graph(opened, range(5))) == NEIGHBOURS
+    with pytest.raises(ParameterError, match="both source= and target="):
+        open_edges(frame, source="a")
 
 
 @pytest.mark.parametrize(
@@ -214,7 +266,8 @@ def test_inputs_of_unknown_form(data: Any) -> None:
         (([-1], [0]), [-1, 0]),
         (([0.5], [1.0]), range(3)),
         (([None], ["a"]), ["a"]),
-        (pd.DataFrame({"a": [1, None], "b": [0, 1]}), range(3)),
+        (([pd.NA], ["a"]), ["a"]),
+        (pd.DataFrame({"a": [1, None], "b": [0, 1]}, dtype="Int64"), range(3)),
         (([0, 1], [1]), range(3)),
         (([[0], [1]], [[1], [2]]), range(3)),
         (sp.csr_matrix([[0, 0.5], [0.5, 0]]), range(2)),
@@ -232,7 +285,9 @@ def test_node_files(tmp_path: Path) -> None:
     assert read_nodes(tmp_path / "nodes") == [3, 1, 2]
     (tmp_path / "nodes").write_text("x y\n 1 \n")
     assert read_nodes(tmp_path / "nodes") == ["x y", "1"]
-    with pytest.raises(ParameterError, match="readable"):
+    (tmp_path / "nodes").write_text("9" * 5000)
+    assert read_nodes(tmp_path / "nodes") == ["9" * 5000]
+    with pytest.raises(ParameterError, match="Cannot read"):
         read_nodes(tmp_path / "absent")
 
 

@@ -171,6 +171,7 @@ def test_hostile_fractions_stay_short_and_are_never_too_cheap(ledger: Ledger) ->
         ledger.charge("payroll", epsilon=each, neighbours=ONE)
     spent = ledger.spent("payroll")
     assert spent.denominator <= 10**400
+    assert ledger.balance("payroll").spent.rho.denominator <= 10**400
     assert sum(costs) <= spent <= sum(costs) + Fraction(len(costs), 10**200)
     with pytest.raises(BudgetError, match=r">2\.99.* of 3 is left") as caught:
         ledger.charge("payroll", epsilon=3, neighbours=ONE)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.data.opened import Chunk
+from dampen.data.opened import Chunk, Kind
 from dampen.errors import DataError, ParameterError
 from dampen.selection import FloatArray, IntArray
 
@@ -21,8 +21,11 @@ __all__ = [
     "as_numbers",
     "clipped",
     "finite_range",
+    "is_missing",
     "joined_numbers",
     "missing_in",
+    "missing_numbers",
+    "typed",
 ]
 
 SMALLEST_RANGE = 2.0**-900
@@ -60,11 +63,16 @@ def clipped(numbers: FloatArray, lower: float, upper: float) -> FloatArray:
     """
     inside: FloatArray = np.clip(numbers, lower, upper)
     if len(inside) and np.isnan(inside.min()):
-        raise DataError(
-            "Expected numbers only; some are missing (NaN or null). Fill or drop them first, by a "
-            "rule that looks at each record alone."
-        )
+        raise missing_numbers()
     return inside
+
+
+def missing_numbers() -> DataError:
+    """What to say where a number is missing."""
+    return DataError(
+        "Expected numbers only; some are missing (NaN or null). Fill or drop them first, by a rule "
+        "that looks at each record alone."
+    )
 
 
 def finite_range(lower: float, upper: float) -> tuple[float, float]:
@@ -90,23 +98,37 @@ def as_labels(chunks: Iterable[Chunk]) -> list[Hashable]:
     """The chunks of a column as Python objects."""
     labels: list[Hashable] = []
     for chunk in chunks:
-        if _is_arrow(chunk):
-            labels += chunk.to_pylist()  # type: ignore[union-attr]
+        if isinstance(chunk, np.ndarray):
+            # numpy turns times with nanoseconds into bare numbers; Arrow does not.
+            labels += _as_arrow(chunk).to_pylist() if chunk.dtype.kind in "Mm" else chunk.tolist()
         else:
-            labels += chunk.tolist() if isinstance(chunk, np.ndarray) else list(chunk)
+            labels += chunk.to_pylist() if _is_arrow(chunk) else list(chunk)  # type: ignore[union-attr]
     return labels
 
 
+def is_missing(value: Any) -> bool:
+    """Whether one record is missing: None, NaN, NaT, or pandas' NA, which equals nothing."""
+    if value is None:
+        return True
+    same = value == value  # noqa: PLR0124
+    return not same if isinstance(same, bool | np.bool_) else type(value).__name__ == "NAType"
+
+
 def missing_in(chunk: Chunk) -> NDArray[np.bool_]:
-    """Which records are missing: null, None or NaN."""
+    """Which records are missing."""
     if _is_arrow(chunk):
         nulls: NDArray[np.bool_] = chunk.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)  # type: ignore[union-attr]
         return nulls
-    if isinstance(chunk, np.ndarray) and chunk.dtype.kind == "f":
-        return np.isnan(chunk)
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O":
-        return np.zeros(len(chunk), dtype=np.bool_)
-    return np.array([v is None or v != v for v in chunk], dtype=np.bool_)  # noqa: PLR0124 (NaN)
+        return np.asarray(chunk != chunk)  # noqa: PLR0124
+    return np.fromiter(map(is_missing, chunk), dtype=np.bool_, count=len(chunk))
+
+
+def typed(column: Any, kind: Kind) -> Any:
+    """A column of Arrow as the wanted kind; other kinds than text are as declared."""
+    import pyarrow as pa
+
+    return column.cast(pa.string()) if kind == "text" and column.type != pa.string() else column
 
 
 class Lookup:
@@ -120,6 +142,13 @@ class Lookup:
 
     def __len__(self) -> int:
         return len(self.categories)
+
+    @property
+    def kind(self) -> Kind:
+        """How to read a column of a file that is to be compared with the categories."""
+        if all(isinstance(category, str) for category in self.categories):
+            return "text"
+        return "numbers" if all(map(_is_exact_number, self.categories)) else "any"
 
     def positions(self, chunk: Chunk) -> IntArray:
         """One position per record."""
@@ -146,13 +175,17 @@ class Lookup:
                     return None
         return None
 
+    @cached_property
+    def _are_codes(self) -> bool:
+        """Whether the categories are 0, 1, ..., each its own position."""
+        return self.categories == tuple(range(len(self)))
+
     def _arrow_positions(self, chunk: Any) -> IntArray:
         import pyarrow as pa
         import pyarrow.compute as pc
 
         if pa.types.is_dictionary(chunk.type):
-            known = np.append(self._arrow_positions(chunk.dictionary), -1)
-            return known[chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+            return _taken(self._arrow_positions(chunk.dictionary), chunk.indices)
         values, kinds = self._value_set, pa.types
         text = kinds.is_string(chunk.type) or kinds.is_large_string(chunk.type)
         if values is not None and (
@@ -163,17 +196,14 @@ class Lookup:
         seen = chunk.dictionary_encode()
         if not pa.types.is_dictionary(seen.type):  # nested types
             return self._python_positions(chunk.to_pylist())
-        known = np.append(self._python_positions(seen.dictionary.to_pylist()), -1)
-        return known[seen.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+        return _taken(self._python_positions(seen.dictionary.to_pylist()), seen.indices)
 
     def _numpy_positions(self, chunk: Any) -> IntArray:
-        if chunk.dtype.kind in "iu" and self.categories == tuple(range(len(self))):
+        if chunk.dtype.kind in "iu" and self._are_codes:
             inside = (chunk >= 0) & (chunk < len(self))
-            return np.where(inside, chunk, -1).astype(np.int64)
-        if chunk.dtype.kind in "iU":
-            import pyarrow as pa
-
-            return self._arrow_positions(pa.array(chunk))
+            return np.where(inside, chunk.astype(np.int64), -1)
+        if chunk.dtype.kind in "iUMm":
+            return self._arrow_positions(_as_arrow(chunk))
         seen, inverse = np.unique(chunk, return_inverse=True)
         return self._python_positions(seen.tolist())[inverse]
 
@@ -187,8 +217,30 @@ class Lookup:
             ) from None
 
 
+def _is_exact_number(value: Any) -> bool:
+    """Whether a number loses nothing as a float."""
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, float) or (
+        isinstance(value, int | np.integer) and -(2**53) <= int(value) <= 2**53
+    )
+
+
 def _is_arrow(chunk: Any) -> bool:
     return hasattr(chunk, "to_pylist")
+
+
+def _as_arrow(chunk: NDArray[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.array(chunk)
+
+
+def _taken(positions: IntArray, indices: Any) -> IntArray:
+    """The positions of a dictionary's words for every record, -1 for one that is missing."""
+    # Indices may be unsigned, which cannot hold -1.
+    at = indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+    return np.append(positions, -1)[at]
 
 
 def _arrow_numbers(chunk: Any) -> FloatArray | None:
@@ -211,7 +263,7 @@ def _arrow_numbers(chunk: Any) -> FloatArray | None:
 
 def _numpy_numbers(chunk: Any) -> FloatArray | None:
     try:
-        array = np.asarray(chunk)
+        array = chunk if isinstance(chunk, np.ndarray) else _array_of_numbers(chunk)
         if array.ndim != 1:
             return None
         if array.dtype.kind == "O":
@@ -223,13 +275,18 @@ def _numpy_numbers(chunk: Any) -> FloatArray | None:
     if array.dtype.kind not in "iuf":
         return None
     numbers: FloatArray = array.astype(np.float64, copy=False)
-    if isinstance(chunk, np.ma.MaskedArray):
-        return np.where(np.ma.getmaskarray(chunk), np.nan, numbers)
     return numbers
+
+
+def _array_of_numbers(values: Sequence[Any]) -> NDArray[Any]:
+    if any(isinstance(value, bool | np.bool_) for value in values):
+        raise TypeError  # among numbers, numpy would turn True into 1
+    return np.asarray(values)
 
 
 def _from_objects(array: Any) -> FloatArray:
     """Python numbers of any kind, such as Decimal; numpy would parse text, so text is refused."""
     if any(isinstance(value, str | bytes | bool | np.bool_) for value in array.flat):
         raise TypeError
-    return np.asarray(array, dtype=np.float64)
+    numbers = [np.nan if is_missing(value) else value for value in array]
+    return np.asarray(numbers, dtype=np.float64)

@@ -3,30 +3,35 @@
 Text: two columns, separated by a comma, a semicolon, a tab or blanks; with or without a header;
 lines that begin with # or % are comments.  More columns need a header that names the ends.  An
 error tells what was expected in a line, never which line or what it holds.
+
+What is wrong with the beginning of a file, where its form shows, is a `ParameterError`; what is
+wrong further on is a `DataError`.
 """
 
 import csv
 import io
+import os
 import re
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from glob import has_magic
 from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, NoReturn
-from zipfile import BadZipFile
 
 import numpy as np
 
-from dampen.data.edges import Ends, OpenedEdges, as_labels, end_columns, open_edge_table
-from dampen.data.files import COLUMNAR, open_file
-from dampen.data.streams import BROKEN, Bytes, open_bytes
+from dampen.data.databases import is_database, open_database
+from dampen.data.edges import Ends, OpenedEdges, end_columns, open_edge_table
+from dampen.data.files import COLUMNAR, is_json, is_pattern, open_file
+from dampen.data.labels import as_labels
+from dampen.data.streams import BROKEN, MOST_EXPANDED, MOST_EXPANSION, Bytes, open_bytes
 from dampen.errors import DataError, ParameterError, raise_alone
 
 __all__ = ["open_edge_file", "parse_integers", "read_nodes"]
 
-INTEGER = re.compile(r"[+-]?\d+")
+INTEGER = re.compile("[+-]?[0-9]{1,19}")
+LARGEST_N_BYTES = 1 << 12
 SEPARATORS = (",", ";", "\t")
 NAMES = {",": "a comma", ";": "a semicolon", "\t": "a tab", "": "blanks"}
 
@@ -58,12 +63,14 @@ class TextForm:
 def open_edge_file(path: str | PathLike[str]) -> OpenedEdges:
     """Checks that the file is there and has a form that can be read; reads no edges."""
     name = str(path)
-    if Path(name).is_dir() or (has_magic(name) and not Path(name).exists()):
+    if os.path.isdir(name) or is_pattern(name):
         return open_edge_table(open_file(name))
+    if is_database(name):
+        return open_edge_table(open_database(name))
     opened = open_bytes(name)
     if opened.path is not None and opened.head[:2] == b"PK":
         return _open_npz(opened.path)
-    if opened.head[:4] in COLUMNAR or opened.head.lstrip()[:1] == b"{":
+    if opened.head[:4] in COLUMNAR or is_json(opened):
         return open_edge_table(open_file(name) if opened.path else _refused(opened))
     form = _form(opened)
 
@@ -83,7 +90,7 @@ def read_nodes(path: str | PathLike[str]) -> list[Hashable]:
         raise_alone(ParameterError(f"Expected one node per line in {path}, text in UTF-8."))
     labels = [line.strip() for line in text.splitlines()]
     labels = [label for label in labels if label and label[0] not in "#%"]
-    if all(INTEGER.fullmatch(label) for label in labels):
+    if all(map(_is_integer, labels)):
         return [int(label) for label in labels]
     return list(labels)
 
@@ -102,13 +109,12 @@ def _form(opened: Bytes) -> TextForm:
         raise ParameterError(f"Expected an edge list, text or Parquet; {opened.title} is binary.")
     try:
         lines = list(islice(_data_lines(io.BytesIO(opened.head)), 2))
+        separator = next((s for s in SEPARATORS if lines and s in lines[0][1]), "")
+        fields = [_fields(line, separator) for _, line in lines]
     except DataError as error:
         raise_alone(ParameterError(str(error)))
     if not lines:
         return TextForm(",", 0, 2, (0, 1), True)
-    number, line = lines[0]
-    separator = next((s for s in SEPARATORS if s in line), "")
-    fields = [_fields(line, separator) for _, line in lines]
     if len(fields[0]) < 2:
         raise ParameterError(
             f"Expected two labels in every line of {opened.title}, separated by a comma, a tab or "
@@ -118,7 +124,7 @@ def _form(opened: Bytes) -> TextForm:
     ends = end_columns(fields[0] if header else [""] * len(fields[0]))
     first = fields[1] if header and len(fields) > 1 else fields[0]
     integers = len(first) > max(ends) and all(_is_integer(first[i]) for i in ends)
-    return TextForm(separator, number if header else 0, len(fields[0]), ends, integers)
+    return TextForm(separator, lines[0][0] if header else 0, len(fields[0]), ends, integers)
 
 
 def _is_header(lines: Sequence[Sequence[str]]) -> bool:
@@ -130,7 +136,7 @@ def _is_header(lines: Sequence[Sequence[str]]) -> bool:
         known = "weight" in lowered or "weights" in lowered
     else:
         known = True
-    text = not any(INTEGER.fullmatch(field) for field in lines[0])
+    text = not any(map(_is_integer, lines[0]))
     return known or (text and len(lines) > 1 and sum(map(_is_integer, lines[1])) >= 2)
 
 
@@ -152,7 +158,10 @@ def _data_lines(stream: IO[bytes]) -> Iterator[tuple[int, str]]:
 def _fields(line: str, separator: str) -> list[str]:
     if not separator:
         return line.split()
-    return [field.strip() for field in next(csv.reader([line], delimiter=separator))]
+    try:
+        return [field.strip() for field in next(csv.reader([line], delimiter=separator))]
+    except csv.Error:
+        raise_alone(DataError("Expected labels of at most 128 KiB, and whole lines."))
 
 
 def _load_text(opened: Bytes, form: TextForm) -> Ends:
@@ -208,16 +217,33 @@ def _open_npz(file: Path) -> OpenedEdges:
     """Arrays src, dst and the number of nodes n, which the file states and so counts as public."""
     try:
         with np.load(file, allow_pickle=False) as arrays:
-            known = {"src", "dst", "n"} <= set(arrays.files)
-            n = int(arrays["n"]) if known else 0
-    except (ValueError, TypeError, KeyError, BadZipFile, *BROKEN):
-        known = False
-    if not known or n < 0:
-        raise ParameterError("Expected an npz file with the arrays src, dst and the number n.")
+            small = arrays.zip.getinfo("n.npy").file_size <= LARGEST_N_BYTES
+            n = arrays["n"] if small and {"src", "dst"} <= set(arrays.files) else None
+    except Exception:  # a broken archive makes zipfile and numpy raise errors of many kinds
+        n = None
+    if n is None or n.shape != () or n.dtype.kind not in "iu" or n < 0:
+        raise_alone(
+            ParameterError("Expected an npz file with the arrays src, dst and the whole number n.")
+        )
 
     def load(_: bool) -> Ends:
-        with np.load(file, allow_pickle=False) as arrays:
-            ends: list[Any] = [as_labels(arrays["src"]), as_labels(arrays["dst"])]
-        return ends[0], ends[1]
+        try:
+            with np.load(file, allow_pickle=False) as arrays:
+                ends = [_unpacked(arrays, name) for name in ("src", "dst")]
+        except DataError:
+            raise
+        except Exception:  # as above
+            raise_alone(DataError("Expected whole arrays src and dst in the npz file."))
+        return as_labels(ends[0]), as_labels(ends[1])
 
-    return OpenedEdges(range(n), load)
+    return OpenedEdges(range(int(n)), load)
+
+
+def _unpacked(arrays: Any, name: str) -> Any:
+    packed = arrays.zip.getinfo(f"{name}.npy")
+    if packed.file_size > max(MOST_EXPANDED, MOST_EXPANSION * packed.compress_size):
+        raise DataError(
+            f"Expected arrays that expand to at most {MOST_EXPANSION} times their size in the npz "
+            "file; one expands further. Save it with numpy.savez, without compression."
+        )
+    return arrays[name]

@@ -6,16 +6,23 @@ held in memory; whatever is wrong then is a `DataError`, which quotes nothing.
 
 CSV means: UTF-8 with or without a byte order mark, one header line, cells separated by comma,
 semicolon or tab (the most frequent of them in the header), double quotes, any line ends.
+
+Limits: a first line of 1 MiB, a row of 2 MiB, and what `dampen.data.streams` says of packed files.
 """
 
 import csv
+import io
 import json
-from collections.abc import Iterator, Mapping, Sequence
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from dampen.data.columns import typed
 from dampen.data.memory import arrow_field
 from dampen.data.opened import Batch, CellOf, Field, Kind, counted
 from dampen.data.streams import BROKEN, HEAD_BYTES, Bytes, open_bytes
@@ -29,8 +36,17 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnarFiles", "TextFile", "open_file"]
 
+BLOCK_BYTES = 2 * HEAD_BYTES
+"""What Arrow parses at a time; a row may not be longer."""
+
+MARK = b"\xef\xbb\xbf"
+INTEGER = re.compile("-?[0-9]{1,19}")
+NUMBER = re.compile(r"-?[0-9.]+(e[+-]?[0-9]+)?", re.IGNORECASE)
 COLUMNAR = {b"PAR1": "parquet", b"ARRO": "feather"}
 """How Parquet and Feather files begin."""
+
+MOST_HELD = 1 << 28
+"""Bytes of columnar files, packed, above which rows had better be read again than held."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -42,6 +58,8 @@ class TextFile:
     separator: str
     declared: bool
     rows = None
+    ordered = True
+    streams = False
 
     @property
     def title(self) -> str:
@@ -56,35 +74,64 @@ class TextFile:
     def _read(self, wanted: Mapping[str, Kind]) -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa
 
+        types = {name: self._type(name, kind) for name, kind in wanted.items()}
         with self.bytes.open() as stream, pa.PythonFile(stream, mode="r") as file:
-            if _is_blank(self.bytes.head):
-                return
-            yield from self._csv(file, wanted) if self.separator else self._json(file, wanted)
+            if not self.separator or _has_rows(self.bytes.head):
+                yield from self._csv(file, types) if self.separator else self._json(file, types)
 
-    def _csv(self, file: Any, wanted: Mapping[str, Kind]) -> Any:
-        from pyarrow import csv as arrow_csv
+    def _csv(self, file: Any, types: "Mapping[str, pa.DataType]") -> Any:
+        from pyarrow import csv as arrow
 
-        return arrow_csv.open_csv(
+        return arrow.open_csv(
             file,
-            parse_options=arrow_csv.ParseOptions(delimiter=self.separator, newlines_in_values=True),
-            convert_options=arrow_csv.ConvertOptions(
-                include_columns=list(wanted),
-                column_types={
-                    name: "float64" if kind == "numbers" else "string"
-                    for name, kind in wanted.items()
-                },
-            ),
+            read_options=arrow.ReadOptions(block_size=BLOCK_BYTES),
+            parse_options=arrow.ParseOptions(delimiter=self.separator, newlines_in_values=True),
+            convert_options=arrow.ConvertOptions(include_columns=list(types), column_types=types),
         )
 
     @staticmethod
-    def _json(file: Any, wanted: Mapping[str, Kind]) -> Any:
+    def _json(file: Any, types: "Mapping[str, pa.DataType]") -> Any:
+        """Only the wanted columns: others may change their types from row to row."""
         import pyarrow as pa
-        from pyarrow import json as arrow_json
+        from pyarrow import json as arrow
 
-        numbers = [(name, pa.float64()) for name, kind in wanted.items() if kind == "numbers"]
-        return arrow_json.open_json(
-            file, parse_options=arrow_json.ParseOptions(explicit_schema=pa.schema(numbers))
+        return arrow.open_json(
+            file,
+            read_options=arrow.ReadOptions(block_size=BLOCK_BYTES),
+            parse_options=arrow.ParseOptions(
+                explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"
+            ),
         )
+
+    def _type(self, name: str, kind: Kind) -> "pa.DataType":
+        """The type to read a column by; where nobody says it, that of its first values."""
+        import pyarrow as pa
+
+        if kind == "numbers":
+            return pa.float64()
+        if self.separator and kind == "text":
+            return pa.string()
+        shown = _types_of(self._first_values(name))
+        if shown <= {int} and shown:
+            return pa.int64()
+        if shown <= {int, float} and shown:
+            return pa.float64()
+        return pa.bool_() if shown == {bool} else pa.string()
+
+    def _first_values(self, name: str) -> Iterator[Any]:
+        text = self.bytes.head.decode("utf-8-sig", errors="replace")
+        lines = text.splitlines()
+        if len(self.bytes.head) >= HEAD_BYTES:
+            lines.pop()  # it may go on
+        if not self.separator:
+            rows = (_json_object(line) for line in lines)
+            yield from (row[name] for row in rows if row is not None and row.get(name) is not None)
+            return
+        place = [field.name for field in self.fields].index(name)
+        with suppress(csv.Error):  # Arrow will say what is wrong
+            for row in csv.reader(io.StringIO("\n".join(lines[1:])), delimiter=self.separator):
+                if place < len(row) and row[place]:
+                    yield _number_or_text(row[place])
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -97,6 +144,11 @@ class ColumnarFiles:
     fields: Sequence[Field]
     declared = True
     rows = None
+    ordered = True
+
+    @property
+    def streams(self) -> bool:
+        return sum(Path(path).stat().st_size for path in self.paths) > MOST_HELD
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         yield from _guarded(self._read(wanted), wanted, self.title)
@@ -122,43 +174,70 @@ def open_file(path: "str | PathLike[str]", *, header: bool = False) -> TextFile 
         ParameterError: if there is no such file, or it is not a table with a header.
     """
     name = str(path)
-    if Path(name).is_dir():
-        return _open_columnar(name, sorted(map(str, Path(name).rglob("*.parquet"))), "parquet")
-    if has_magic(name) and not Path(name).exists():
-        return _open_columnar(name, sorted(glob(name, recursive=True)), "parquet")
+    if os.path.isdir(name):
+        return _open_columnar(name, map(str, Path(name).rglob("*.parquet")), "parquet")
+    if is_pattern(name):
+        return _open_columnar(name, glob(name, recursive=True), "parquet")
     opened = open_bytes(name)
     kind = COLUMNAR.get(opened.head[:4])
     if kind is not None:
         if opened.path is None:
             raise ParameterError(f"Expected a file for {kind.capitalize()}, not a pipe.")
         return _open_columnar(name, [name], kind)
-    return _open_json(opened) if _is_json(opened) else _open_csv(opened, header=header)
+    opener = _open_json if is_json(opened) else _open_csv
+    return opener(opened, header=header)
+
+
+def is_pattern(name: str) -> bool:
+    """Whether a path is a pattern for several files rather than the name of one."""
+    return has_magic(name) and not os.path.exists(name)
 
 
 def _open_csv(opened: Bytes, *, header: bool) -> TextFile:
     line = _first_line(opened)
     separator = max(",;\t", key="".join(line.split('"')[::2]).count)
     try:
-        names = next(csv.reader([line], delimiter=separator))
+        names = next(csv.reader([line], delimiter=separator, strict=True))
     except csv.Error:
         raise_alone(_not_a_table(opened))
     return TextFile(opened, [Field(name) for name in names], separator, header)
 
 
-def _is_json(opened: Bytes) -> bool:
+def is_json(opened: Bytes) -> bool:
+    """Whether a text file holds JSON lines rather than separated cells."""
     named = opened.title.removesuffix(".gz").removesuffix(".bz2")
-    return opened.head.lstrip()[:1] == b"{" or named.endswith((".jsonl", ".ndjson"))
+    start = opened.head.removeprefix(MARK).lstrip()
+    return start[:1] == b"{" or named.endswith((".jsonl", ".ndjson"))
 
 
-def _open_json(opened: Bytes) -> TextFile:
-    """The names are those of the first object; they may be data, so that none is ever quoted."""
-    try:
-        first = json.loads(_first_line(opened))
-    except (ValueError, RecursionError):
-        first = None
-    if not isinstance(first, dict):
+def _open_json(opened: Bytes, *, header: bool) -> TextFile:
+    """The names are those of the first object; they may be data, as a header may."""
+    first = _json_object(_first_line(opened))
+    if not first:
         raise_alone(ParameterError(f"Expected one JSON object in every line of {opened.title}."))
-    return TextFile(opened, [Field(str(name)) for name in first], "", False)
+    return TextFile(opened, [Field(name) for name in first], "", header)
+
+
+def _json_object(line: str) -> dict[str, Any] | None:
+    try:
+        read = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return read if isinstance(read, dict) else None
+
+
+def _types_of(values: Iterator[Any]) -> set[type]:
+    return {type(value) for value in values}
+
+
+def _number_or_text(cell: str) -> Any:
+    """A cell as what it looks like, to Arrow as well."""
+    if INTEGER.fullmatch(cell):
+        return int(cell) if abs(int(cell)) < 2**63 else cell
+    try:
+        return float(cell) if NUMBER.fullmatch(cell) else cell
+    except ValueError:
+        return cell
 
 
 def _first_line(opened: Bytes) -> str:
@@ -184,19 +263,23 @@ def _first_line(opened: Bytes) -> str:
 
 
 def _is_blank(start: bytes) -> bool:
-    return not start or start == b"\xef\xbb\xbf"
+    return not start.removeprefix(MARK)
 
 
-def _open_columnar(title: str, paths: list[str], kind: Any) -> ColumnarFiles:
-    import pyarrow as pa
+def _has_rows(start: bytes) -> bool:
+    """Whether anything can follow a header; Arrow takes none without a line end."""
+    return b"\n" in start or b"\r" in start
 
-    if not paths:
+
+def _open_columnar(title: str, paths: Iterable[str], kind: Any) -> ColumnarFiles:
+    files = sorted(path for path in paths if os.path.isfile(path))
+    if not files:
         raise ParameterError(f"Expected Parquet files in {title}; there are none.")
     try:
-        fields = [arrow_field(field) for field in _dataset(paths, kind).schema]
-    except (pa.ArrowException, OSError):
+        fields = [arrow_field(field) for field in _dataset(files, kind).schema]
+    except Exception:  # a broken file makes Arrow raise errors of many kinds
         raise_alone(ParameterError(f"{title} is not a whole {kind.capitalize()} file."))
-    return ColumnarFiles(title, paths, kind, fields)
+    return ColumnarFiles(title, files, kind, fields)
 
 
 def _dataset(paths: Sequence[str], kind: str) -> Any:
@@ -209,28 +292,22 @@ def _guarded(
     batches: "Iterator[pa.RecordBatch]", wanted: Mapping[str, Kind], title: str
 ) -> Iterator[Batch]:
     """The wanted columns of every batch; errors of Arrow quote cells, so they are replaced."""
-    import pyarrow as pa
-
     expected = ", ".join(f"{kind} in {name!r}" for name, kind in wanted.items())
     try:
         for batch in batches:
-            yield {name: _typed(batch.column(name), kind) for name, kind in wanted.items()}
-    except (pa.ArrowException, KeyError):
+            yield {name: typed(batch.column(name), kind) for name, kind in wanted.items()}
+    except DataError as error:
+        problem = str(error)
+    except BROKEN:
+        problem = f"{title} cannot be read to its end."
+    except Exception:  # a broken file makes Arrow raise errors of many kinds
         problem = (
             f"Expected {expected} and the same columns in every row of {title}; somewhere it is "
             "not so."
         )
-    except BROKEN:
-        problem = f"{title} cannot be read to its end."
     else:
         return
     raise_alone(DataError(problem))
-
-
-def _typed(column: Any, kind: Kind) -> Any:
-    import pyarrow as pa
-
-    return column.cast(pa.string()) if kind == "text" and column.type != pa.string() else column
 
 
 def _not_a_table(opened: Bytes) -> ParameterError:

@@ -1,18 +1,21 @@
-"""Tables and columns in memory: numpy, pandas, polars, pyarrow, lists; by what they offer.
+"""Tables and columns in memory: numpy, pandas, polars, pyarrow, lists.
 
-No library is imported to find out what an object is.  What is not listed here is refused, before
-any charge: its `len` or its names might already be a look at the data.
+An object is known by the library that its class comes from and by what it offers; no library is
+imported to find out.  What is not listed here is refused, before any charge: the `len` or the names
+of an object that only looks like a frame may be a query of the data.
 """
 
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
+from weakref import WeakSet
 
 import numpy as np
 
 from dampen.data.columns import joined_numbers
 from dampen.data.opened import Batch, CellOf, Chunk, Field, Kind, counted
-from dampen.errors import ParameterError
+from dampen.errors import ParameterError, raise_alone
 from dampen.selection import FloatArray, IntArray
 
 __all__ = [
@@ -20,13 +23,19 @@ __all__ = [
     "TABLES",
     "MemoryTable",
     "StreamTable",
+    "arrow_field",
+    "as_chunk",
+    "field_of",
     "is_column",
     "numbers_in",
+    "offers",
     "open_memory",
 ]
 
 BATCH = 1 << 17
 """Rows that are encoded at a time: what they are turned into stays in the cache."""
+
+Holds: TypeAlias = Literal["numbers", "labels", "other"]
 
 COLUMNS = "a list, a numpy array, or one column of pandas, polars or pyarrow"
 TABLES = "a DataFrame of pandas or polars (also lazy), a pyarrow table, or a dict of columns"
@@ -39,6 +48,8 @@ class MemoryTable:
     columns: Mapping[str, Any]
     title: str = "the data"
     declared = True
+    ordered = True
+    streams = False
 
     def __post_init__(self) -> None:
         if len({len(column) for column in self.columns.values()}) > 1:
@@ -48,7 +59,7 @@ class MemoryTable:
 
     @property
     def fields(self) -> Sequence[Field]:
-        return [_field(name, column) for name, column in self.columns.items()]
+        return [field_of(name, column) for name, column in self.columns.items()]
 
     @property
     def rows(self) -> int:
@@ -72,6 +83,8 @@ class StreamTable:
     title: str = "the data"
     declared = True
     rows = None
+    ordered = True
+    streams = False
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         for batch in self.stream(list(wanted)):
@@ -93,14 +106,9 @@ def is_column(data: Any) -> bool:
     """Whether `data` is one column of a known kind; its values are not looked at."""
     if isinstance(data, np.ndarray):
         return data.ndim == 1 and not data.dtype.names
-    if isinstance(data, str | bytes | Mapping):
-        return False
-    if isinstance(data, Sequence):
+    if isinstance(data, list | tuple | range | array):
         return True
-    arrow = _has(data, "type", "to_pylist", "__len__")
-    series = _has(data, "dtype", "to_numpy", "__len__") and not _has(data, "columns")
-    other = _has(data, "__array__", "__len__") and len(getattr(data, "shape", (0,))) == 1
-    return arrow or series or (other and not _has(data, "columns"))
+    return any(is_kind(data) for is_kind in _SERIES) and not hasattr(type(data), "columns")
 
 
 def numbers_in(column: Any) -> FloatArray:
@@ -110,16 +118,21 @@ def numbers_in(column: Any) -> FloatArray:
 
 def as_chunk(column: Any) -> Chunk:
     """A column in memory as one chunk, without a copy where that can be."""
-    if isinstance(column, np.ndarray | list | tuple):
+    if isinstance(column, np.ma.MaskedArray):
+        masked: Chunk = column.tolist() if np.ma.is_masked(column) else column.data
+        return masked
+    if isinstance(column, np.ndarray):
+        return column if column.dtype.isnative else column.astype(column.dtype.newbyteorder("="))
+    if isinstance(column, list | tuple):
         return column
-    if _has(column, "to_pylist") or _has(column, "to_arrow"):  # pyarrow, polars
-        return _whole(column if _has(column, "to_pylist") else column.to_arrow())
-    if _has(column, "to_numpy") and not _is_plain(column.dtype):  # pandas' own types
+    kind = type(column)  # an object may show its labels as attributes; its class does not
+    if hasattr(kind, "to_pylist") or hasattr(kind, "to_arrow"):  # pyarrow, polars
+        return _whole(column if hasattr(kind, "to_pylist") else column.to_arrow())
+    if hasattr(kind, "to_numpy") and not _is_plain(column.dtype):  # pandas' own types
         import pyarrow as pa
 
         return _whole(pa.array(column, from_pandas=True))
-    plain = _has(column, "to_numpy") or _has(column, "__array__")
-    return np.asarray(column) if plain else list(column)
+    return as_chunk(np.asarray(column)) if hasattr(kind, "__array__") else list(column)
 
 
 def arrow_field(field: Any) -> Field:
@@ -127,7 +140,7 @@ def arrow_field(field: Any) -> Field:
     return Field(str(field.name), str(field.type), _arrow_holds(field.type))
 
 
-def _arrow_holds(kind: Any) -> Literal["numbers", "labels", "other"]:
+def _arrow_holds(kind: Any) -> Holds:
     import pyarrow.types as kinds
 
     if kinds.is_dictionary(kind):
@@ -143,14 +156,14 @@ def _whole(array: Any) -> Any:
     """An Arrow array in one piece."""
     import pyarrow as pa
 
-    if not _has(array, "chunks"):
+    if not hasattr(array, "chunks"):
         return array
     return pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
 
 
 def _is_plain(dtype: Any) -> bool:
-    """Whether numpy holds such values as they are."""
-    return isinstance(dtype, np.dtype) and dtype.kind in "iufbO"
+    """Whether numpy holds such values as they are, or as they would be if they were not sparse."""
+    return (isinstance(dtype, np.dtype) and dtype.kind in "iufbO") or hasattr(dtype, "fill_value")
 
 
 def _of_mapping(data: Mapping[Any, Any]) -> MemoryTable | None:
@@ -181,60 +194,91 @@ def _named(names: Sequence[str], column: Callable[[int], Any]) -> MemoryTable:
     return MemoryTable({name: column(i) for i, name in enumerate(names)})
 
 
+_READ: "WeakSet[Any]" = WeakSet()
+"""Readers whose rows were taken: a second release from one would speak of no rows at all."""
+
+
 def _of_arrow_reader(reader: Any) -> StreamTable:
-    """Can be read once."""
-    fields = [arrow_field(field) for field in reader.schema]
-    return StreamTable(fields, lambda names: (batch.select(names) for batch in reader))
+    if reader in _READ:
+        raise ParameterError("Expected a reader that was not read yet: its rows can be read once.")
+
+    def stream(names: list[str]) -> Iterator[Any]:
+        _READ.add(reader)
+        return (batch.select(names) for batch in reader)
+
+    return StreamTable([arrow_field(field) for field in reader.schema], stream)
 
 
 def _of_lazy_polars(frame: Any) -> StreamTable:
-    fields = [_polars_field(name, kind) for name, kind in frame.collect_schema().items()]
+    try:
+        kinds = frame.collect_schema()
+    except Exception:  # whatever the plan of the query raises; it may quote what it read
+        raise_alone(ParameterError("Expected a lazy frame whose columns are known; it gave none."))
 
     def stream(names: list[str]) -> Iterator[Any]:
         for part in frame.select(names).collect_batches(maintain_order=True):
             yield from part.to_arrow().to_batches()
 
-    return StreamTable(fields, stream)
+    return StreamTable([_polars_field(name, kind) for name, kind in kinds.items()], stream)
+
+
+def field_of(name: str, column: Any) -> Field:
+    """The declared type of a column in memory; that of Python objects shows only in the values."""
+    if hasattr(type(column), "to_pylist"):
+        return Field(name, str(column.type), _arrow_holds(column.type))
+    dtype = getattr(column, "dtype", None)
+    if dtype is None:
+        return Field(name)
+    if hasattr(dtype, "is_nested"):
+        return _polars_field(name, dtype)
+    holds = _holds(dtype)
+    return Field(name, None if holds is None else str(dtype), holds)
 
 
 def _polars_field(name: str, kind: Any) -> Field:
-    other = "other" if kind.is_nested() else "labels"
-    return Field(name, str(kind), "numbers" if kind.is_numeric() else other)  # type: ignore[arg-type]
+    # Those that Arrow has no type for, and those that are no labels.
+    other = kind.is_nested() or str(kind) in ("Int128", "UInt128", "Object", "Binary", "Unknown")
+    labels: Holds = "numbers" if kind.is_numeric() else "labels"
+    return Field(name, str(kind), "other" if other else labels)
 
 
-def _field(name: str, column: Any) -> Field:
-    """The declared type of a column in memory; that of Python objects shows only in the values."""
-    if _has(column, "to_pylist", "type"):
-        return Field(name, str(column.type), _arrow_holds(column.type))
-    kind = getattr(column, "dtype", None)
-    if kind is None or str(kind) == "object":
-        return Field(name)
-    text = str(kind).lower()
-    if text.startswith(("int", "uint", "float", "decimal")):
-        return Field(name, str(kind), "numbers")
-    other = text.startswith(("list", "array", "struct", "binary", "object", "complex", "void"))
-    # The categories of pandas and polars may be numbers; only they themselves know.
-    unknown = text.startswith(("category", "enum"))
-    return Field(name, str(kind), None if unknown else "other" if other else "labels")
+def _holds(dtype: Any) -> Holds | None:
+    """What a type of numpy or pandas is good for."""
+    if hasattr(dtype, "pyarrow_dtype"):
+        return _arrow_holds(dtype.pyarrow_dtype)
+    if hasattr(dtype, "categories"):
+        return _holds(dtype.categories.dtype)
+    if dtype.kind in "iuf":
+        return "numbers"
+    if dtype.kind in "bMmUTS" or str(dtype) in ("str", "string"):
+        return "labels"
+    return None if str(dtype) == "object" else "other"
 
 
-def _has(data: Any, *names: str) -> bool:
-    return all(hasattr(data, name) for name in names)
+def offers(library: str, *names: str) -> Callable[[Any], bool]:
+    """Whether an object's class comes from a library, by inheritance too, and has these names."""
+
+    def offered(data: Any) -> bool:
+        homes = (str(kind.__module__).partition(".")[0] for kind in type(data).__mro__)
+        return library in homes and all(hasattr(type(data), name) for name in names)
+
+    return offered
 
 
-def _offers(*names: str) -> Callable[[Any], bool]:
-    return lambda data: _has(data, *names)
-
-
-# By what they offer, not by class, so that no library is imported to find out.
+_is_sparse = offers("scipy", "tocoo")  # some sparse matrices are mappings
+_SERIES = (
+    offers("pyarrow", "to_pylist", "type"),
+    offers("pandas", "to_numpy", "dtype"),
+    offers("polars", "to_numpy", "to_arrow"),
+)
 _KINDS: tuple[
     tuple[Callable[[Any], bool], Callable[[Any], MemoryTable | StreamTable | None]], ...
 ] = (
-    (lambda data: isinstance(data, Mapping) and not _has(data, "tocoo"), _of_mapping),
-    (_offers("iloc", "columns", "dtypes"), _of_pandas),
-    (_offers("collect_schema", "get_column"), _of_polars),
-    (_offers("collect_schema", "collect_batches"), _of_lazy_polars),
-    (_offers("schema", "column_names", "column"), _of_arrow),
-    (_offers("schema", "read_next_batch"), _of_arrow_reader),
+    (lambda data: isinstance(data, Mapping) and not _is_sparse(data), _of_mapping),
+    (offers("pandas", "columns", "iloc"), _of_pandas),
+    (offers("polars", "columns", "get_column"), _of_polars),
+    (offers("polars", "collect_schema", "collect_batches"), _of_lazy_polars),
+    (offers("pyarrow", "column_names", "column"), _of_arrow),
+    (offers("pyarrow", "read_next_batch"), _of_arrow_reader),
     (lambda data: isinstance(data, np.ndarray) and bool(data.dtype.names), _of_records),
 )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Batch",
     "Chunk",
+    "CountsDegrees",
     "Field",
     "Kind",
     "Opened",
@@ -36,7 +37,7 @@ __all__ = [
 ]
 
 Kind: TypeAlias = Literal["numbers", "text", "any"]
-"""How to read a column of a file: as numbers, as text, or as the type that it declares."""
+"""How to read a column of a file: as numbers, as text, or as the type that it declares or shows."""
 
 Chunk: TypeAlias = "NDArray[Any] | pa.Array | list[Any] | tuple[Any, ...]"
 Batch: TypeAlias = Mapping[str, Chunk]
@@ -69,6 +70,10 @@ class Opened(Protocol):
         declared: whether the names of the columns are surely names.  The first line of a text file
             may be data, so its words are never quoted unless the caller says that it is a header.
         rows: how many rows there are, where the holder knows without looking, else None.
+        ordered: whether rows have places of their own, so that "the third row" means something.
+            Those of an engine have none: their order may depend on their values.
+        streams: whether rows had better stay where they are, so that who needs them twice asks
+            twice: true of engines and of large files.
     """
 
     @property
@@ -79,6 +84,10 @@ class Opened(Protocol):
     def declared(self) -> bool: ...
     @property
     def rows(self) -> int | None: ...
+    @property
+    def ordered(self) -> bool: ...
+    @property
+    def streams(self) -> bool: ...
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         """The rows of the wanted columns, in order, in pieces; private."""
@@ -87,9 +96,23 @@ class Opened(Protocol):
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
         """How many rows fall into each of the public cells 0 .. size-1; private.
 
-        `cell_of` gives the cell of every row of a batch, below 0 for none; those rows are counted
-        in one more entry at the end.  It runs where the rows live, so it must be a function of the
-        row and of public parameters alone.
+        `cell_of` gives the cell, or several cells, of every row of a batch; what is below 0 is no
+        cell and is counted in one more entry at the end.  It runs where the rows live, so it must
+        be a function of the row and of public parameters alone.
+        """
+        ...
+
+
+@runtime_checkable
+class CountsDegrees(Protocol):
+    """A table of edges in an engine that counts neighbours where the edges lie."""
+
+    def degrees(self, source: str, target: str, as_text: bool, /) -> Iterator[Batch] | None:
+        """Columns `node` and `degree`: every label once, with its number of different neighbours.
+
+        Direction, loops and repeated edges do not matter; a label that is only in loops has degree
+        0; a missing label is one of the labels.  None where only the product's own rules tell which
+        labels are equal.  Private.
         """
         ...
 
@@ -99,7 +122,12 @@ def counted(batches: Iterator[Batch], cell_of: CellOf, size: int) -> IntArray:
     total = np.zeros(size + 1, dtype=np.int64)
     for batch in batches:
         cells = cell_of(batch)
-        total += np.bincount(np.where(cells < 0, size, cells), minlength=size + 1)
+        if cells.min(initial=0) < 0:
+            cells = np.where(cells < 0, size, cells)
+        if size > len(cells):
+            np.add.at(total, cells, 1)
+        else:
+            total += np.bincount(cells, minlength=size + 1)
     return total
 
 

@@ -7,6 +7,7 @@ everything from the beginning.
 import bz2
 import gzip
 import io
+import os
 import stat
 import sys
 import zlib
@@ -22,9 +23,9 @@ HEAD_BYTES = 1 << 20
 """How much of a text may be looked at for its form: a header line is not longer."""
 
 BUFFER = 1 << 16
-MOST_EXPANDED = 1 << 30
+MOST_EXPANDED = 1 << 28
 MOST_EXPANSION = 200
-"""A packed file may expand to 1 GiB in any case, and to 200 times its size."""
+"""A packed file may expand to 256 MiB in any case, and to 200 times its size."""
 
 BROKEN = (OSError, EOFError, zlib.error)
 """What reading a broken file raises."""
@@ -59,13 +60,11 @@ def open_bytes(path: str | Path) -> Bytes:
         ParameterError: if it cannot be read.
     """
     title = "standard input" if str(path) == "-" else str(path)
-    if title != "standard input" and Path(path).is_dir():
+    if os.path.isdir(path):
         raise ParameterError(f"Expected a file, but {title} is a directory.")
     try:
         if str(path) == "-":
-            if sys.stdin is None:
-                raise ParameterError("Cannot read standard input: it is closed.")
-            return _of_pipe(title, sys.stdin.buffer)
+            return _of_pipe(title, _standard_input())
         file = Path(path)
         if not stat.S_ISREG(file.stat().st_mode):
             return _of_pipe(title, file.open("rb", buffering=0))
@@ -76,6 +75,12 @@ def open_bytes(path: str | Path) -> Bytes:
     except (EOFError, zlib.error, ValueError, DataError):
         reason = "it is broken"
     raise ParameterError(f"Cannot read {title}: {reason}.")
+
+
+def _standard_input() -> IO[bytes]:
+    if not hasattr(sys.stdin, "buffer"):  # closed, or replaced by one of text
+        raise OSError(0, "there is none")
+    return sys.stdin.buffer
 
 
 def _of_pipe(title: str, pipe: IO[bytes]) -> Bytes:

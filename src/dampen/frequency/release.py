@@ -1,17 +1,18 @@
 """`most_frequent`: which category occurs most often, privately."""
 
 import sys
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from dampen.data.columns import as_labels
 from dampen.data.grouping import Grouping
 from dampen.data.open import open_columns
-from dampen.data.opened import Opened, require_labels, whole_columns
+from dampen.data.opened import Opened, require_labels
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.frequency.problem import MostFrequent
-from dampen.mechanisms import Mechanism, check_k, named
+from dampen.mechanisms import Mechanism, check_joint, check_k, named
 from dampen.releases import Budget, Release, pay, selection_cost
 from dampen.sampling import Entropy
 from dampen.selection import IntArray
@@ -24,12 +25,14 @@ def most_frequent(
     column: str | None = None,
     *,
     categories: Sequence[Hashable] | None = None,
-    epsilon: Epsilon,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
     k: int | None = None,
     mechanism: str | Mechanism | None = None,
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
     header: bool = False,
+    table: str | None = None,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
 ) -> Release:
@@ -50,12 +53,14 @@ def most_frequent(
             as a mapping from categories, such as a `Counter`.
         column: in a table, the name of the column of categories.
         categories: the public candidates.  Of files they are compared as text where all are text.
-        epsilon: the privacy parameter.
+        epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         k: how many; None for one that is not in a list.
         mechanism: a name or a `Mechanism`; None for the best one.
         by: the column of groups, or its name.
         groups: the public list of groups.
         header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε.
         entropy: of random bits; the operating system's by default.
 
@@ -65,16 +70,23 @@ def most_frequent(
     'tea'
     """
     chosen = named(mechanism or ("pf" if k is None or k == 1 else "joint"))
+    check_joint(chosen, MostFrequent.joint)
     public = None if categories is None else MostFrequent(categories)
     check_k(k, sys.maxsize if public is None else len(public.candidates))
     grouping = _grouping(public, by, groups)
     counts_given = isinstance(data, Mapping) and column is None and grouping is None
-    opened, names = (None, {}) if counts_given else _opened(data, column, by, header=header)
+    opened, names = (
+        (None, {}) if counts_given else _opened(data, column, by, header=header, table=table)
+    )
+    if opened is not None and grouping is not None:
+        grouping.check_column(opened, names["by"], names["column"])
     cost = selection_cost(
         MostFrequent.neighbours,
         query="most-frequent",
         epsilon=epsilon,
+        rho=rho,
         mechanism=chosen,
+        k=k or 1,
         leaks=() if public is not None else ("categories",),
     )
     if public is None:
@@ -108,12 +120,10 @@ def _grouping(
 
 
 def _opened(
-    data: Any, column: str | None, by: Any, *, header: bool
+    data: Any, column: str | None, by: Any, *, header: bool, table: str | None
 ) -> tuple[Opened, dict[str, str]]:
-    opened, names = open_columns(data, column=column, by=by, header=header)
-    if names.get("by") == names["column"]:
-        raise ParameterError("Expected by=, the column of groups, beside that of the values.")
-    require_labels(opened, *names.values())
+    opened, names = open_columns(data, column=column, by=by, header=header, table=table)
+    require_labels(opened, names["column"])
     return opened, names
 
 
@@ -126,7 +136,7 @@ def _counted(
 ) -> tuple[MostFrequent, Sequence[IntArray]]:
     """The problem, and its counts: one vector, or one for every group."""
     if opened is None or public is None:
-        rows = data if opened is None else _labels(opened, names["column"])
+        rows = data if opened is None else _tally(opened, names["column"])
         problem = public or MostFrequent(list(dict.fromkeys(rows)))
         return problem, [problem.counts(rows)]
     if grouping is None:
@@ -134,5 +144,9 @@ def _counted(
     return public, list(public.grouped_counts(opened, names["column"], names["by"], grouping))
 
 
-def _labels(opened: Opened, name: str) -> list[Hashable]:
-    return as_labels(whole_columns(opened, {name: "any"})[name])
+def _tally(opened: Opened, name: str) -> Counter[Hashable]:
+    """The distinct values, as they occur, and their counts; only these are held."""
+    tally: Counter[Hashable] = Counter()
+    for batch in opened.batches({name: "any"}):
+        tally.update(as_labels([batch[name]]))
+    return tally

@@ -1,17 +1,19 @@
 """`top_groups`: which group has the largest median, mean, quantile or sum, privately."""
 
 from collections.abc import Hashable, Sequence
+from fractions import Fraction
 from typing import Any
 
+from dampen.data.grouping import Grouping
 from dampen.data.open import open_columns
-from dampen.data.opened import require_labels, require_numbers
+from dampen.data.opened import require_numbers
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError
 from dampen.groups.contests import sum_mechanism
 from dampen.groups.measures import Percent
 from dampen.groups.problem import BestGroup, relation
 from dampen.mechanisms import check_k, named
-from dampen.releases import Budget, Cost, Release, pay, selection_cost
+from dampen.releases import Budget, Cost, Release, asked_epsilon, pay, selection_cost
 from dampen.sampling import Entropy
 from dampen.selection import Neighbours
 
@@ -29,7 +31,8 @@ def top_groups(
     lower: float,
     upper: float,
     step: float,
-    epsilon: Epsilon,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
     k: int | None = None,
     smallest: bool = False,
     min_rows: int = 1,
@@ -37,6 +40,7 @@ def top_groups(
     ordered: bool = False,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE_ROW,
     header: bool = False,
+    table: str | None = None,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
 ) -> Release:
@@ -59,6 +63,7 @@ def top_groups(
         upper: public upper end of the values; larger ones count as this.
         step: public distance of the grid to which values are rounded; it divides the range.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         k: how many groups; None for one that is not in a list.  The answer for k is a *set*, in the
             order of `groups`.
         smallest: ask for the smallest statistic instead.
@@ -70,6 +75,7 @@ def top_groups(
             order comes at no cost.
         neighbours: what ε speaks of, see above.
         header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
         entropy: of random bits; the operating system's by default.
 
@@ -85,13 +91,13 @@ def top_groups(
         min_rows=min_rows, caution=caution, smallest=smallest,
         neighbours=relation(neighbours),
     )  # fmt: skip
+    if by is None:
+        raise ParameterError("Expected by=, the column of groups, got None.")
     size = check_k(k, len(groups))
-    cost = _cost(problem, size, epsilon, ordered=ordered)
-    opened, names = open_columns(data, value=value, by=by, header=header)
-    if names.get("by") in (None, names["value"]):
-        raise ParameterError("Expected by=, the column of groups, beside that of the values.")
+    cost = _cost(problem, size, epsilon, rho, ordered=ordered)
+    opened, names = open_columns(data, value=value, by=by, header=header, table=table)
     require_numbers(opened, names["value"])
-    require_labels(opened, names["by"])
+    Grouping(groups).check_column(opened, names["by"], names["value"])
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
         contest = problem.contest(problem.opened_counts(opened, names["value"], names["by"]))
@@ -101,10 +107,14 @@ def top_groups(
     return paid.release(answer[0] if k is None else answer, shown)
 
 
-def _cost(problem: BestGroup, k: int, epsilon: Epsilon, *, ordered: bool) -> Cost:
+def _cost(
+    problem: BestGroup, k: int, epsilon: Epsilon | None, rho: Epsilon | None, *, ordered: bool
+) -> Cost:
     """ε once; in zCDP ε²/2, and ε²/2k where k draws take ε/k each."""
-    e, query = problem.exact_epsilon(epsilon), "top-groups"
+    near, query = problem.neighbours, "top-groups"
     if problem.by_sum:
         mechanism = named(sum_mechanism(k))
-        return selection_cost(problem.neighbours, query=query, epsilon=e, mechanism=mechanism)
-    return Cost(e, e**2 / (2 * k if ordered else 2), query, "reach", problem.neighbours)
+        return selection_cost(near, query=query, epsilon=epsilon, rho=rho, mechanism=mechanism, k=k)
+    unit = Fraction(1, 2 * k if ordered else 2)
+    e = problem.exact_epsilon(asked_epsilon(epsilon, rho, unit))
+    return Cost(e, unit * e**2, query, "reach", near)

@@ -1,8 +1,9 @@
 """A budget that persists: `Ledger(path)`, and `ledger[name]` to pass to a release as `budget=`."""
 
-from dampen.ledger.accounts import Account, Ledger, default_path
+from dampen.ledger.accounts import Account, Ledger, default_place
 from dampen.ledger.chain import Entry, Head, Kind
 from dampen.ledger.charges import Charge
+from dampen.ledger.policy import DataSet, Policy, check_policy, load_policy
 from dampen.ledger.recovery import backup, restore, verify
 from dampen.ledger.state import Balance, Limit, Status
 from dampen.ledger.storage.files import ExposedLedgerWarning
@@ -12,16 +13,20 @@ __all__ = [
     "Account",
     "Balance",
     "Charge",
+    "DataSet",
     "Entry",
     "ExposedLedgerWarning",
     "Head",
     "Kind",
     "Ledger",
     "Limit",
+    "Policy",
     "Spent",
     "Status",
     "backup",
-    "default_path",
+    "check_policy",
+    "default_place",
+    "load_policy",
     "restore",
     "verify",
 ]

@@ -48,8 +48,7 @@ class Row(NamedTuple):
     digest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """The last entry of a chain: all that has to be kept elsewhere to find a ledger changed."""
 
     seq: int

@@ -123,7 +123,7 @@ class State:
                 balance = self.budgets[budget]
                 balance.status = _STATUS[kind]
                 if kind is Kind.THAW and details["rho"]:
-                    balance.spent = balance.spent.plus(*_costs(details))
+                    balance.spent.add(*_costs(details))
             case Kind.RESTORE if details["lost"]:
                 for balance in self.budgets.values():
                     if balance.status is not Status.CLOSED:
@@ -135,8 +135,8 @@ _STATUS = {Kind.FREEZE: Status.FROZEN, Kind.THAW: Status.OPEN, Kind.CLOSE: Statu
 
 def _charge(balance: Balance, details: dict[str, Any]) -> None:
     costs, who = _costs(details), details["analyst"]
-    balance.spent = balance.spent.plus(*costs)
-    balance.spent_by[folded(who)] = balance.by(who).plus(*costs)
+    balance.spent.add(*costs)
+    balance.spent_by.setdefault(folded(who), Spent()).add(*costs)
 
 
 def _costs(details: dict[str, Any]) -> tuple[Fraction | None, Fraction]:

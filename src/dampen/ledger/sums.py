@@ -1,28 +1,50 @@
 """Sums of ε and of ρ: exact for all practical purposes, never too low, never too long.
 
 A sum of fractions whose denominators have nothing in common grows by a denominator with each of
-them; a few hundred hostile charges would make every later sum slow.  A sum stays exact while its
-denominator has at most 400 digits, which holds for any number of decimals, and for thirds, sevenths
-and their like; beyond, it is rounded *up* to a multiple of 10^-200.  The result depends on the
-order of the charges only, so everyone who adds up a ledger gets the same.
+them; a few hundred hostile charges would make every later sum slow.  A sum stays exact while the
+least common multiple of its denominators has at most 400 digits, which holds for any number of
+decimals, and for thirds, sevenths and their like; beyond, it is rounded *up* to a multiple of
+10^-200.  The result depends on the order of the charges only, so everyone who adds up a ledger gets
+the same.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import ceil
+from math import lcm
 
-__all__ = ["Spent", "sum_up"]
+__all__ = ["Spent", "Total"]
 
 LARGEST_DENOMINATOR = 10**400
 GRID = 10**200
 
 
-def sum_up(total: Fraction, cost: Fraction) -> Fraction:
-    """`total + cost`, or a little above it."""
-    exact = total + cost
-    if exact.denominator > LARGEST_DENOMINATOR:
-        return Fraction(ceil(exact * GRID), GRID)
-    return exact
+@dataclass(slots=True)
+class Total:
+    """A sum of fractions over a common denominator: a million additions take a second."""
+
+    numerator: int = 0
+    denominator: int = 1
+
+    def add(self, cost: Fraction) -> None:
+        """Adds a cost, or a little above it."""
+        n, d = cost.as_integer_ratio()
+        if self.denominator % d:
+            self._rescale(lcm(self.denominator, d))
+        if self.denominator % d:  # it was rounded: d does not divide the grid
+            n, d = -(-n * self.denominator // d), self.denominator
+        self.numerator += n * (self.denominator // d)
+
+    @property
+    def value(self) -> Fraction:
+        return Fraction(self.numerator, self.denominator)
+
+    def _rescale(self, denominator: int) -> None:
+        if denominator > LARGEST_DENOMINATOR:
+            self.numerator = -(-self.numerator * GRID // self.denominator)
+            self.denominator = GRID
+        else:
+            self.numerator *= denominator // self.denominator
+            self.denominator = denominator
 
 
 @dataclass(slots=True)
@@ -30,17 +52,36 @@ class Spent:
     """What was charged so far.
 
     Attributes:
-        epsilon: the sum of all ε; None once a charge was made that has no pure ε.
-        rho: the sum of all ρ.
+        pure: whether every charge had an ε; if not, there is no sum of ε.
         charges: how many.
     """
 
-    epsilon: Fraction | None = field(default_factory=Fraction)
-    rho: Fraction = field(default_factory=Fraction)
+    pure: bool = True
     charges: int = 0
+    _epsilon: Total = field(default_factory=Total)
+    _rho: Total = field(default_factory=Total)
+
+    @property
+    def epsilon(self) -> Fraction | None:
+        """The sum of all ε; None once a charge was made that has no pure ε."""
+        return self._epsilon.value if self.pure else None
+
+    @property
+    def rho(self) -> Fraction:
+        """The sum of all ρ."""
+        return self._rho.value
+
+    def add(self, epsilon: Fraction | None, rho: Fraction) -> None:
+        """Adds a charge."""
+        if epsilon is None:
+            self.pure = False
+        else:
+            self._epsilon.add(epsilon)
+        self._rho.add(rho)
+        self.charges += 1
 
     def plus(self, epsilon: Fraction | None, rho: Fraction) -> "Spent":
         """What will have been charged after one more charge."""
-        pure = self.epsilon is not None and epsilon is not None
-        total = sum_up(self.epsilon, epsilon) if pure else None  # type: ignore[arg-type]
-        return Spent(total, sum_up(self.rho, rho), self.charges + 1)
+        after = Spent(self.pure, self.charges, replace(self._epsilon), replace(self._rho))
+        after.add(epsilon, rho)
+        return after

@@ -28,9 +28,10 @@ def percentile(
     column: str | None = None,
     *,
     p: Percent | Sequence[Percent],
-    epsilon: Epsilon,
+    epsilon: Epsilon | None = None,
     upper: float,
     lower: float = 0.0,
+    rho: Epsilon | None = None,
     labels: Any = None,
     release: Wanted = "label",
     step: float | None = None,
@@ -40,6 +41,7 @@ def percentile(
     groups: Sequence[Hashable] | None = None,
     neighbours: Neighbours | str | None = None,
     header: bool = False,
+    table: str | None = None,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
 ) -> Release:
@@ -61,6 +63,7 @@ def percentile(
         p: the percentile, 0 to 100; for values also a list, each at an equal share of ε, with
             answers that never decrease in p.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         upper: public upper end of the values.
         lower: public lower end of the values.
         labels: one public name per value, as a column or the name of one; None means 0..n-1.
@@ -77,6 +80,7 @@ def percentile(
         groups: the public list of groups.
         neighbours: for values, "replace-one" or "add-remove-row", what ε speaks of; see above.
         header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
         entropy: of random bits; the operating system's by default.
 
@@ -106,14 +110,18 @@ def percentile(
         question = Values(points, lower, upper, cast("float", step), many=many, neighbours=near)
         if groups is not None:
             question = GroupedValues(question, groups)
-    opened, names = open_columns(data, column=column, labels=labels, by=by, header=header)
+    opened, names = open_columns(
+        data, column=column, labels=labels, by=by, header=header, table=table
+    )
     require_numbers(opened, names["column"])
     question.check(opened, names)
     cost = selection_cost(
         question.neighbours,
         query=f"percentile-{release}",
         epsilon=epsilon,
+        rho=rho,
         mechanism=chosen,
+        k=len(points),
     )
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
@@ -124,7 +132,7 @@ def percentile(
 def label_mechanism(lower: float, upper: float) -> Mechanism:
     """The default for labels: permute-and-flip on D of the utility lowered by the range.
 
-    Sound because the shift is public; `dampen-studies run percentile-default` measures it.
+    Sound because the shift is public; `dampen-studies run labels` measures it.
     """
     low, high = finite_range(lower, upper)
     return Mechanism("ld-pf-range", Dampened(shift=high - low), EXPONENTIAL)

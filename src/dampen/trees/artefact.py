@@ -14,7 +14,7 @@ from dampen.errors import ParameterError
 from dampen.mechanisms import Mechanism
 from dampen.releases import Release
 from dampen.selection import IntArray, Neighbours
-from dampen.trees.encoding import Bins, Categories, Domain
+from dampen.trees.encoding import Bins, Categories, Domain, checked_classes, class_array
 from dampen.trees.growing import Tree
 from dampen.trees.plan import (
     Branching,
@@ -101,7 +101,7 @@ def _fill(classifier: "TreeClassifier", read: Any) -> None:
         read = read["answer"] | {name: read[name] for name in ("leaks", "charge", "version")}
     if read["format"] != FORMAT:
         raise ParameterError(f"Expected a tree of format {FORMAT}, got another format.")
-    classes = Categories(tuple(read["classes"]))
+    classes = checked_classes(read["classes"])
     domains = [_domain_from_json(d) for d in read["domains"]]
     plan = _plan_from_json(read["plan"], [len(d) for d in domains])
     tree = _tree_from_json(read["tree"], read["counts"], domains, len(classes), plan)
@@ -110,7 +110,7 @@ def _fill(classifier: "TreeClassifier", read: Any) -> None:
         _refuse()
     classifier.set_params(**_parameters_of(plan), mechanism=mechanism_name(plan))
     classifier.plan_, classifier.tree_, classifier.domains_ = plan, tree, domains
-    classifier.classes_ = np.asarray(classes.values)
+    classifier.classes_ = class_array(classes.values)
     classifier.n_features_in_ = len(domains)
     if names is not None:
         classifier.feature_names_in_ = np.asarray(names, dtype=object)

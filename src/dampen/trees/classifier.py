@@ -2,7 +2,8 @@
 
 import copy
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from fractions import Fraction
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +15,21 @@ from dampen.data.opened import Opened, require, require_labels, require_numbers
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.mechanisms import Mechanism
-from dampen.releases import Budget, Cost, composed_cost, pay
+from dampen.releases import Budget, Cost, asked_epsilon, composed_cost, pay
 from dampen.sampling import Entropy, InsecureEntropy
+from dampen.searches import warn_of_search
 from dampen.selection import FloatArray, IntArray, Neighbours
 from dampen.trees import artefact, rendering
 from dampen.trees.candidates import candidates_of
-from dampen.trees.encoding import Bins, Categories, Domain, encode_queries, given_domains
-from dampen.trees.growing import Rows, Tree, grow, prepare
+from dampen.trees.encoding import (
+    Bins,
+    Domain,
+    checked_classes,
+    class_array,
+    encode_queries,
+    given_domains,
+)
+from dampen.trees.growing import Tree, grow, prepare
 from dampen.trees.plan import (
     SULQ,
     Branching,
@@ -30,7 +39,6 @@ from dampen.trees.plan import (
     checked_choice,
     checked_criterion,
     checked_depth,
-    checked_epsilon,
     checked_mechanism,
     checked_shares,
     default_depth,
@@ -56,7 +64,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     algorithms as configurations.
 
     Args:
-        epsilon: the privacy parameter of one fit; required.
+        epsilon: the privacy parameter of one fit; required, unless ρ is given.
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         max_depth: levels of splits; None chooses from ε and the public sizes.
         mechanism: `pf`, `em`, `ld`, `sld`, `ld-pf`, `sld-pf` or `sulq` (noisy counts).
         criterion: `information-gain`, `max`, `gini` or `gini-max`; None is `gini-max` for `pf` and
@@ -85,6 +94,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         epsilon: Epsilon | None = None,
         *,
+        rho: Epsilon | None = None,
         max_depth: int | None = None,
         mechanism: str | Mechanism = "pf",
         criterion: str | None = None,
@@ -100,6 +110,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         entropy: Entropy | None = None,
     ) -> None:
         self.epsilon = epsilon
+        self.rho = rho
         self.max_depth = max_depth
         self.mechanism = mechanism
         self.criterion = criterion
@@ -118,11 +129,12 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Releases a tree: checks the parameters, charges the budget, then looks at the data."""
         self._check_parameters()
         opened = Supervised.open(X, y)
-        validate_data(self, X, skip_check_array=True)
-        self.n_features_in_ = len(opened.names)
+        self._set_names(opened.names if opened.named else None, len(opened.names))
         return self._release(opened, list(opened.names), TARGET)
 
-    def fit_table(self, data: Any, *, target: str, header: bool = False) -> "TreeClassifier":
+    def fit_table(
+        self, data: Any, *, target: str, header: bool = False, table: str | None = None
+    ) -> "TreeClassifier":
         """Releases a tree from a table: a DataFrame, lazy or not, or a file (see `dampen.data`).
 
         The attributes are the columns that `domains` names, or all others where it names none.
@@ -131,14 +143,14 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             data: the table.
             target: the name of its column of classes.
             header: says that the first line of a text file surely holds the names of its columns.
+            table: of a database file (DuckDB, SQLite), which table.
         """
         self._check_parameters()
-        table = open_table(data, header=header)
-        features = self._features(table, target)
-        require_labels(table, target, *features)
-        self.n_features_in_ = len(features)
-        self.feature_names_in_ = np.array(features, dtype=object)
-        return self._release(table, features, target)
+        opened = open_table(data, header=header, table=table)
+        features = self._features(opened, target)
+        require_labels(opened, target, *features)
+        self._set_names(features, len(features))
+        return self._release(opened, features, target)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row.
@@ -148,15 +160,17 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._classes_of(self._leaf_of(X))
 
-    def predict_table(self, data: Any, *, header: bool = False) -> NDArray[Any]:
+    def predict_table(
+        self, data: Any, *, header: bool = False, table: str | None = None
+    ) -> NDArray[Any]:
         """The class of every row of a table, which has columns of the names in the tree."""
         check_is_fitted(self)
-        table, domains = open_table(data, header=header), self._domains_by_name()
-        require(table, *domains)
+        opened, domains = open_table(data, header=header, table=table), self._domains_by_name()
+        require(opened, *domains)
         wanted = {name: domain.kind for name, domain in domains.items()}
         leaves = [
             self.tree_.apply(encode_queries([batch[name] for name in domains], domains))
-            for batch in table.batches(wanted)
+            for batch in opened.batches(wanted)
         ]
         return self._classes_of(np.concatenate([np.empty(0, dtype=np.int64), *leaves]))
 
@@ -201,6 +215,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_clone__(self) -> "TreeClassifier":
         """A clone shares budget and entropy: copies could be spent, or their noise repeated."""
+        if self.budget is not None:
+            warn_of_search(asked_epsilon(self.epsilon, self.rho, Fraction(1, 2)))
         parameters = {
             name: value if name in ("budget", "entropy") else clone(value, safe=False)
             for name, value in self.get_params(deep=False).items()
@@ -208,16 +224,20 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return type(self)(**parameters)
 
     def _check_parameters(self) -> None:
-        checked_epsilon(self.epsilon)
+        asked_epsilon(self.epsilon, self.rho, Fraction(1, 2))
         checked_depth(self.max_depth)
         checked_criterion(self.criterion, checked_mechanism(self.mechanism))
         checked_choice("branching", self.branching, Branching)
         checked_choice("leaves", self.leaves, Leaves)
         if self.shares is not None:
+            if isinstance(self.shares, str) or not isinstance(self.shares, Sequence):
+                raise ParameterError(
+                    "Expected shares to be a list, one share of epsilon per level."
+                )
             depth = len(self.shares) - 1 if self.max_depth is None else self.max_depth
             checked_shares(self.shares, depth, stopping=self.stopping)
-        if self.classes is not None and len(Categories(tuple(self.classes))) < 2:
-            raise ParameterError("Expected at least two classes, got one.")
+        if self.classes is not None:
+            checked_classes(self.classes)
         if self.max_rows is not None:
             check_max_rows(self.max_rows)
 
@@ -227,44 +247,61 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         require_numbers(table, *[n for n, domain in given.items() if isinstance(domain, Bins)])
         leaks = self._leaks(given)
         public = None if leaks else self._plan(list(given.values()), self.max_rows)
-        cost = self._cost(tuple(leaks))
+        cost = self._cost(tuple(dict.fromkeys(leak.parameter for leak in leaks)))
         prepare(public)
-        for name, remedy in leaks.items():
-            warn_leak(name, remedy, stacklevel=4)
+        for leak in leaks:
+            warn_leak(leak.what, leak.remedy, stacklevel=4)
         paid = pay(cost, budget=self.budget, entropy=self._entropy())
         with paid.looking():
-            rows = read_rows(table, given, target, self.classes, self.max_rows)
-            self.domains_, self.classes_ = list(rows.domains.values()), np.asarray(rows.classes)
-            self.plan_ = public or self._plan(self.domains_, self.max_rows or len(rows.codes))
-            coded = Rows(rows.codes, rows.class_codes, len(self.classes_))
+            read = read_rows(table, given, target, self.classes, self.max_rows)
+            self.domains_, self.classes_ = list(read.domains.values()), class_array(read.classes)
+            self.plan_ = public or self._plan(self.domains_, self.max_rows or read.size)
             self.tree_: Tree = grow(
-                self.plan_, self.domains_, len(self.classes_), coded, entropy=paid.entropy
+                self.plan_, self.domains_, len(self.classes_), read.rows, entropy=paid.entropy
             )
-        self.secure_ = paid.entropy.secure
-        self.release_ = paid.release(artefact.content(self), {"depth": self.plan_.depth})
+            self.secure_ = paid.entropy.secure
+            content = artefact.content(self)
+        self.release_ = paid.release(content, {"depth": self.plan_.depth})
         return self
+
+    def _set_names(self, names: Sequence[str] | None, count: int) -> None:
+        """As scikit-learn does, which would look at the data."""
+        self.n_features_in_ = count
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
 
     def _features(self, table: Opened, target: str) -> list[str]:
         if isinstance(self.domains, Mapping):
             features = [str(name) for name in self.domains]
-        else:
+        elif table.declared:
             features = [field.name for field in table.fields if field.name != target]
+        else:
+            raise ParameterError(
+                f"Expected domains by the names of columns, or header=True: the first line of "
+                f"{table.title} may be data."
+            )
         if target in features:
             raise ParameterError(f"Expected no domain of {target!r}: it is the target.")
         return features
 
-    def _leaks(self, domains: Mapping[str, Domain | None]) -> dict[str, str]:
+    def _leaks(self, domains: Mapping[str, Domain | None]) -> list["_Leak"]:
         """The public parameters that are missing, each with its remedy."""
-        leaks = {
-            f"The domain of {name}": f"Pass domains={{{name!r}: dampen.bins(low, high, count)}} or "
-            "a list of categories."
+        leaks = [
+            _Leak(
+                "domains",
+                f"The domain of {name}",
+                f"Pass domains={{{name!r}: dampen.bins(low, high, count)}} or a list of "
+                "categories.",
+            )
             for name, domain in domains.items()
             if domain is None
-        }
+        ]
         if self.classes is None:
-            leaks["The list of classes"] = "Pass classes=[...]."
+            leaks.append(_Leak("classes", "The list of classes", "Pass classes=[...]."))
         if self.max_rows is None:
-            leaks["The number of rows"] = "Pass max_rows=, a public bound."
+            leaks.append(_Leak("max_rows", "The number of rows", "Pass max_rows=, a public bound."))
         return leaks
 
     def _entropy(self) -> Entropy | None:
@@ -280,7 +317,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_size(sizes, depth, self.branching, stopping=self.stopping)
         mechanism = checked_mechanism(self.mechanism)
         return Plan(
-            epsilon=checked_epsilon(self.epsilon),
+            epsilon=asked_epsilon(self.epsilon, self.rho, Fraction(1, 2)),
             max_rows=int(max_rows),
             depth=depth,
             shares=checked_shares(self.shares, depth, stopping=self.stopping),
@@ -301,14 +338,17 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.branching == "multiway":
             branches = float(np.exp(np.mean(np.log([len(d) for d in domains]))))
         size = len(candidates_of(domains, self.branching))
-        return default_depth(checked_epsilon(self.epsilon), max_rows, size, branches)
+        return default_depth(
+            asked_epsilon(self.epsilon, self.rho, Fraction(1, 2)), max_rows, size, branches
+        )
 
     def _cost(self, leaks: tuple[str, ...]) -> Cost:
         mechanism = checked_mechanism(self.mechanism)
         return composed_cost(
             Neighbours.ADD_REMOVE_ROW,
             query="tree",
-            epsilon=checked_epsilon(self.epsilon),
+            epsilon=self.epsilon,
+            rho=self.rho,
             mechanism=SULQ if isinstance(mechanism, str) else mechanism.name,
             leaks=leaks,
         )
@@ -328,3 +368,11 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         finite: Any = "allow-nan" if any(d.holds_missing for d in self.domains_) else True
         X = validate_data(self, X, dtype=None, reset=False, ensure_all_finite=finite)
         return self.tree_.apply(encode_queries(list(X.T), self._domains_by_name()))
+
+
+class _Leak(NamedTuple):
+    """A public parameter that is taken from the data: what of it, and what to pass instead."""
+
+    parameter: str
+    what: str
+    remedy: str

@@ -6,7 +6,8 @@ is not listed is an error when fitting; when predicting it is treated as the *la
 domain, so that a catch-all such as "other" belongs at the end of the list.
 
 A missing value is a value of its own where the domain declares it, by `missing="own"` for bins and
-by `None` among categories, and else an error when fitting.
+by `None` among categories, and else an error when fitting.  Where it is declared, an empty text is
+missing too, unless it is a category itself: that is how a text file writes it.
 """
 
 import itertools
@@ -16,8 +17,16 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dampen.data.columns import Lookup, as_labels, as_numbers, missing_in
+from dampen.data.columns import (
+    Lookup,
+    as_labels,
+    as_numbers,
+    finite_range,
+    is_missing,
+    missing_in,
+)
 from dampen.data.opened import Batch, Chunk, Kind
 from dampen.errors import DataError, ParameterError, did_you_mean
 from dampen.selection import FloatArray, IntArray
@@ -46,7 +55,10 @@ class Bins:
     kind: ClassVar[Kind] = "numbers"
 
     def __post_init__(self) -> None:
-        edges = np.asarray(self.edges, dtype=np.float64)
+        try:
+            edges = np.asarray(self.edges, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            raise ParameterError("Expected bin edges that are numbers.") from None
         fits = edges.ndim == 1 and 2 <= len(edges) <= MOST_VALUES
         if not (fits and np.isfinite(edges).all() and (np.diff(edges) > 0).all()):
             raise ParameterError(f"Expected 2 to {MOST_VALUES} bin edges, finite and ascending.")
@@ -95,7 +107,7 @@ class Categories:
     def __post_init__(self) -> None:
         if not 1 <= len(self.values) <= MOST_VALUES:
             raise ParameterError(f"Expected 1 to {MOST_VALUES} categories, got {len(self.values)}.")
-        values = tuple(v.item() if isinstance(v, np.generic) else v for v in self.values)
+        values = tuple(map(_plain, self.values))
         try:
             different = len(set(values))
         except TypeError:
@@ -114,8 +126,8 @@ class Categories:
 
     @property
     def kind(self) -> Kind:
-        """In files, text is compared with text."""
-        return "text" if all(isinstance(v, str) or v is None for v in self.values) else "any"
+        """In files, text is compared with text, numbers with numbers."""
+        return self._lookup.kind
 
     @cached_property
     def _lookup(self) -> Lookup:
@@ -128,16 +140,25 @@ class Categories:
             return codes
         place = self.values.index(None)
         codes = np.where(codes >= place, codes + 1, codes)
-        return np.where(missing_in(column), place, codes)
+        missing = missing_in(column)
+        if "" not in self.values:
+            missing = missing | (_EMPTY.positions(column) == 0)
+        return np.where(missing, place, codes)
 
     def describe(self, codes: Sequence[int]) -> str:
         """The categories, or the fewer that are left out."""
-        words = ["missing" if v is None else str(v) for v in self.values]
         if len(codes) <= max(1, len(self) // 2):
-            return " or ".join(words[c] for c in codes)
+            return " or ".join(map(self._word, codes))
         chosen = set(codes)
-        left = [word for i, word in enumerate(words) if i not in chosen]
+        left = [self._word(code) for code in range(len(self)) if code not in chosen]
         return f"not {' or '.join(left)}" if left else "any"
+
+    def _word(self, code: int) -> str:
+        value = self.values[code]
+        return "missing" if value is None else str(value)
+
+
+_EMPTY = Lookup([""])
 
 
 Domain: TypeAlias = Bins | Categories
@@ -154,7 +175,7 @@ def bins(low: float, high: float, count: int, *, missing: Missing | None = None)
         raise ParameterError(
             f"Expected count to be an integer from 1 to {MOST_VALUES - 1}, got count={count!r}."
         )
-    return Bins(np.linspace(low, high, int(count) + 1).tolist(), missing)
+    return Bins(np.linspace(*finite_range(low, high), int(count) + 1).tolist(), missing)
 
 
 def as_domain(given: Any, name: str) -> Domain:
@@ -163,12 +184,36 @@ def as_domain(given: Any, name: str) -> Domain:
         return given
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         return Categories(range(int(given)))
-    if isinstance(given, Iterable) and not isinstance(given, str):
+    if isinstance(given, Iterable) and not isinstance(given, str | bytes):
         return Categories(tuple(given))
     raise ParameterError(
         f"Expected the domain of {name} to be bins, a list of categories or a number of codes, "
         f"got a {type(given).__name__}."
     )
+
+
+def checked_classes(classes: Any) -> Categories:
+    """The public classes, two at least.
+
+    Raises:
+        ParameterError: if they are not a list of different classes.
+    """
+    if isinstance(classes, str | bytes) or not isinstance(classes, Iterable):
+        raise ParameterError(
+            f"Expected classes to be a list of the public classes, got a {type(classes).__name__}."
+        )
+    given = Categories(tuple(classes))
+    if len(given) < 2:
+        raise ParameterError("Expected at least two classes, got one.")
+    return given
+
+
+def class_array(classes: Sequence[Any]) -> NDArray[Any]:
+    """The classes in one dimension, each as it is: numpy would turn numbers beside text to text."""
+    plain = np.asarray(classes) if len({type(c) for c in classes}) == 1 else None
+    if plain is None or plain.ndim > 1 or plain.dtype.kind not in "biufU":
+        return np.fromiter(classes, dtype=object, count=len(classes))
+    return plain
 
 
 def given_domains(domains: Any, names: Sequence[str]) -> list[Domain | None]:
@@ -181,6 +226,11 @@ def given_domains(domains: Any, names: Sequence[str]) -> list[Domain | None]:
         return [None] * len(names)
     if isinstance(domains, Mapping):
         return _by_name(domains, names)
+    if isinstance(domains, str) or not hasattr(domains, "__len__"):
+        raise ParameterError(
+            "Expected domains to be a list with one domain per column, or a mapping from names, "
+            f"got a {type(domains).__name__}."
+        )
     if len(domains) != len(names):
         raise ParameterError(f"Expected one domain per column ({len(names)}), got {len(domains)}.")
     return [as_domain(d, name) for d, name in zip(domains, names, strict=True)]
@@ -216,11 +266,19 @@ def leaked_domain(chunks: Sequence[Chunk]) -> Domain:
     labels = as_labels(chunks)
     numbers = _as_numbers(labels)
     if numbers is None:
-        return Categories(sorted(set(labels), key=str))
+        return Categories(sorted(set(map(_plain, labels)), key=str))
     if not np.isfinite(numbers).all():
         raise DataError("Expected numbers only; some are NaN or infinite (inf).")
     low, high = (float(numbers.min()), float(numbers.max())) if len(numbers) else (0.0, 1.0)
-    return bins(low, high, LEAKED_BINS) if low < high else Bins([low, low + max(1.0, abs(low))])
+    # Halves, because the whole range may be beyond all floats; the end bins are open anyway.
+    edges = np.unique(2 * np.linspace(low / 2, high / 2, LEAKED_BINS + 1)).tolist()
+    return Bins(edges if len(edges) > 1 else [low / 2, low / 2 + max(1.0, abs(low) / 2)])
+
+
+def _plain(value: Any) -> Any:
+    """A category as plain Python, None where it is missing."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    return None if is_missing(plain) else plain
 
 
 def _span(low: float | None, high: float | None) -> str:

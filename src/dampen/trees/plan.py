@@ -81,13 +81,6 @@ class Plan:
         return lines
 
 
-def checked_epsilon(epsilon: Epsilon | None) -> Fraction:
-    """ε as an exact number; it has no default."""
-    if epsilon is None:
-        raise ParameterError("Expected epsilon=, the privacy parameter of the fit, such as '1'.")
-    return exact(epsilon)
-
-
 def checked_mechanism(mechanism: str | Mechanism) -> Mechanism | Literal["sulq"]:
     """A mechanism by name; `joint` releases many scores and does not fit a split."""
     if isinstance(mechanism, Mechanism):

@@ -1,68 +1,86 @@
 """Rows for a tree: from tables of any kind to integer codes."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from dampen.data.columns import as_labels
-from dampen.data.memory import MemoryTable, is_column, open_memory
+from dampen.data.columns import as_labels, is_missing
+from dampen.data.memory import (
+    COLUMNS,
+    TABLES,
+    MemoryTable,
+    StreamTable,
+    is_column,
+    offers,
+    open_memory,
+)
 from dampen.data.opened import Batch, CellOf, Field, Kind, Opened, counted
-from dampen.errors import DataError, ParameterError
+from dampen.errors import DataError, ParameterError, raise_alone
 from dampen.selection import IntArray
-from dampen.trees.encoding import Categories, Domain, encode_batch, leaked_domain
+from dampen.trees.encoding import Categories, Domain, leaked_domain
+from dampen.trees.growing import LevelRows, Rows
+from dampen.trees.streaming import Coding, StreamedRows
 
-__all__ = ["TARGET", "CodedRows", "Supervised", "read_rows"]
+__all__ = ["TARGET", "ReadRows", "Supervised", "read_rows"]
 
 TARGET = "y="
 """The name of the classes beside the columns of X."""
 
 
-class CodedRows(NamedTuple):
-    """The private rows, coded, and the public domains by which they are."""
+class ReadRows(NamedTuple):
+    """The private rows, ready to be counted, and the public domains by which they are coded."""
 
-    codes: Any
-    class_codes: IntArray
+    rows: LevelRows
     domains: dict[str, Domain]
     classes: Sequence[Hashable]
+    size: int
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Supervised:
-    """X and y as scikit-learn takes them, opened: their rows are looked at after the charge."""
+    """X and y as scikit-learn takes them, opened: their rows are looked at after the charge.
+
+    Attributes:
+        X, y: the private data.
+        names: of the columns; `named` says whether X has them itself.
+    """
 
     X: Any
     y: Any
     names: Sequence[str]
+    named: bool
+    fields: Sequence[Field]
     title: str = "X and y"
     declared = True
     rows = None
+    ordered = True
+    streams = False
 
     @classmethod
     def open(cls, X: Any, y: Any) -> "Supervised":
-        """Looks at the names and the shape of X alone.
+        """Looks at the names, the types and the width of X alone.
 
         Raises:
-            ParameterError: if X is not a table of at least one column, or y is missing.
+            ParameterError: if X is not a table of at least one column in memory, or y no column.
         """
-        if y is None:
+        _check_y(y)
+        table = open_memory(X)
+        if isinstance(table, StreamTable):
             raise ParameterError(
-                "Expected y, one class per row: this estimator requires y to be passed, but the "
-                "target y is None."
+                "Expected X in memory, got a table that is read in a stream. Use fit_table, which "
+                "takes the classes as one of its columns."
             )
-        names = _names(X)
-        if not names:
+        fields = [Field(f"x{i}") for i in range(_width(X))] if table is None else table.fields
+        if not fields:
             raise ParameterError(
                 "Expected columns, got 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
             )
-        return cls(X, y, names)
-
-    @property
-    def fields(self) -> Sequence[Field]:
-        return [Field(name) for name in (*self.names, TARGET)]
+        names = [field.name for field in fields]
+        named = table is not None and list(getattr(X, "columns", names)) == names
+        return cls(X, y, names, named, [*fields, Field(TARGET)])
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         y = self.y if is_column(self.y) else column_or_1d(self.y, warn=True)
@@ -76,25 +94,52 @@ class Supervised:
         return counted(self.batches(wanted), cell_of, size)
 
 
-def _names(X: Any) -> list[str]:
-    """The public names of the columns: those of a table, or x0, x1, ..."""
-    table = open_memory(X)
-    if table is not None:
-        return [field.name for field in table.fields]
-    if hasattr(X, "tocoo"):
+def _check_y(y: Any) -> None:
+    """A column, or what scikit-learn also takes for one: an array or a frame with one column."""
+    if y is None:
+        raise ParameterError(
+            "Expected y, one class per row: this estimator requires y to be passed, but the "
+            "target y is None."
+        )
+    frame = open_memory(y)
+    one_column = frame is not None and len(frame.fields) == 1
+    if not (is_column(y) or one_column or len(_shape(y)) == 1 or _shape(y)[1:] == (1,)):
+        raise ParameterError(f"Expected y to be a column: {COLUMNS}; got a {type(y).__name__}.")
+
+
+def _width(X: Any) -> int:
+    """How many columns there are, from what X says of itself, or from its first row."""
+    if offers("scipy", "tocoo")(X):
         raise ParameterError(
             "Expected a dense table, got a sparse matrix; sparse data is not supported. Use "
             "X.toarray()."
         )
-    shape = X.shape if hasattr(X, "shape") else _array(X).shape
-    if getattr(getattr(X, "dtype", None), "kind", "") == "c":
+    if isinstance(X, np.ndarray) and X.dtype.kind == "c":
         raise ParameterError("Expected numbers or text. Complex data not supported.")
+    shape = _shape(X)
+    if not shape:
+        raise ParameterError(
+            f"Expected a table: an array with rows and columns, {TABLES}; got a "
+            f"{type(X).__name__}. fit_table takes files and tables that are read in a stream."
+        )
     if len(shape) != 2:
         raise ParameterError(
             f"Expected 2D array, rows and columns, got {len(shape)} dimension(s) instead. Reshape "
             "your data."
         )
-    return [f"x{i}" for i in range(shape[1])]
+    return shape[1]
+
+
+def _shape(data: Any) -> tuple[int, ...]:
+    """The shape of an array, or of lists in a list by the first of them; empty for all else."""
+    if isinstance(data, np.ndarray):
+        return data.shape
+    if isinstance(data, list | tuple):
+        return (len(data), *(_shape(data[0]) if data else ()))
+    if hasattr(type(data), "__array__") and not is_column(data):
+        # What scikit-learn takes for an array; one that does not say its shape lies in memory.
+        return tuple(data.shape) if hasattr(data, "shape") else np.asarray(data).shape
+    return (len(data),) if is_column(data) else ()
 
 
 def _columns(X: Any, names: Sequence[str]) -> dict[str, Any]:
@@ -102,14 +147,21 @@ def _columns(X: Any, names: Sequence[str]) -> dict[str, Any]:
     if isinstance(table, MemoryTable):
         return dict(table.columns)
     array = _array(X)
+    if array.ndim != 2 or array.shape[1] != len(names):
+        raise DataError("Expected a table: rows of equal length.")
     return {name: array[:, i] for i, name in enumerate(names)}
 
 
 def _array(X: Any) -> Any:
+    if isinstance(X, np.ndarray):
+        return X
     try:
-        return np.asarray(X)
+        array = np.asarray(X)
     except ValueError:
-        raise ParameterError("Expected a table: rows of equal length.") from None
+        raise_alone(DataError("Expected a table: rows of equal length."))
+    if array.dtype.kind in "US":  # numbers beside text stay numbers
+        array = np.array(X, dtype=object)
+    return array
 
 
 def read_rows(
@@ -118,28 +170,47 @@ def read_rows(
     target: str,
     classes: Sequence[Hashable] | None,
     max_rows: int | None,
-) -> CodedRows:
+) -> ReadRows:
     """Reads and codes the rows; what is not given is taken from them, which was warned of.
+
+    Where the table streams and all is given, its rows stay where they are.
 
     Raises:
         DataError: if there are more than `max_rows` rows, or values outside their domains.
     """
-    batches = table.batches(_wanted(domains, target, classes))
+    batches = None
     if classes is None or None in domains.values():
-        read = list(batches)
-        classes = _leaked_classes(read, target) if classes is None else classes
-        domains, batches = _completed(domains, read), iter(read)
+        batches = list(table.batches(_wanted(domains, target, classes)))
+        classes = _leaked_classes(batches, target) if classes is None else classes
+        domains = _completed(domains, batches)
     known = {name: domain for name, domain in domains.items() if domain is not None}
-    labels, rows = Categories(tuple(classes)), 0
-    codes: list[Any] = [np.empty((0, len(known)), dtype=np.int16)]
+    coding = Coding(known, target, classes)
+    if batches is None and table.streams:
+        streamed = StreamedRows(table, coding)
+        size = int(streamed.class_counts().sum())
+        _check_size(size, max_rows)
+        return ReadRows(streamed, known, classes, size)
+    read = table.batches(coding.wanted) if batches is None else batches
+    held, size = _held(read, coding, max_rows)
+    return ReadRows(held, known, classes, size)
+
+
+def _held(batches: Iterable[Batch], coding: Coding, max_rows: int | None) -> tuple[Rows, int]:
+    size = 0
+    codes: list[Any] = [np.empty((0, len(coding.domains)), dtype=np.int16)]
     class_codes: list[IntArray] = [np.empty(0, dtype=np.int64)]
     for batch in batches:
-        rows += len(batch[target])
-        if max_rows is not None and rows > max_rows:
-            raise DataError("Expected at most max_rows rows, the public bound; there are more.")
-        codes.append(encode_batch(batch, known))
-        class_codes.append(_class_codes(labels, batch[target]))
-    return CodedRows(np.concatenate(codes), np.concatenate(class_codes), known, classes)
+        size += len(batch[coding.target])
+        _check_size(size, max_rows)
+        codes.append(coding.codes(batch))
+        class_codes.append(coding.class_codes(batch))
+    classes = len(coding.classes)
+    return Rows(np.concatenate(codes), np.concatenate(class_codes), classes), size
+
+
+def _check_size(size: int, max_rows: int | None) -> None:
+    if max_rows is not None and size > max_rows:
+        raise DataError("Expected at most max_rows rows, the public bound; there are more.")
 
 
 def _wanted(
@@ -151,22 +222,16 @@ def _wanted(
     return kinds | {target: "any" if classes is None else Categories(tuple(classes)).kind}
 
 
-def _class_codes(classes: Categories, column: Any) -> IntArray:
-    codes = classes.encode(column)
-    if len(codes) and codes.min() < 0:
-        raise DataError("Expected only the public classes in y; there are others.")
-    return codes
-
-
 def _leaked_classes(batches: Sequence[Batch], target: str) -> Sequence[Hashable]:
-    y = np.asarray(as_labels(batch[target] for batch in batches))
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        raise DataError("Expected a class in every row; some are NaN or infinite (inf).")
-    try:
-        check_classification_targets(y)
-    except ValueError:
-        raise DataError("Unknown label type: expected classes, not continuous numbers.") from None
-    classes: list[Hashable] = np.unique(y).tolist()
+    labels = as_labels(batch[target] for batch in batches)
+    if any(map(is_missing, labels)):
+        raise DataError("Expected a class in every row; some are missing (NaN).")
+    if any(isinstance(label, float) and not label.is_integer() for label in labels):
+        raise DataError(
+            "Unknown label type: expected classes, not continuous numbers, fractions or infinite "
+            "ones (inf)."
+        )
+    classes = sorted(set(labels), key=lambda label: (isinstance(label, str), label))
     if len(classes) < 2:
         raise DataError("Expected rows of at least two classes; all are of one class.")
     return classes

@@ -44,13 +44,14 @@ def main() -> None:
 
 
 @main.command("list")
-@QUICK
 @RESULTS
-def list_studies(quick: bool, results: Path) -> None:
-    """Lists every study with its state and run time."""
+def list_studies(results: Path) -> None:
+    """Lists every study, and how far its quick and its full run are."""
     for study in studies.ALL:
-        state = runner.state(study, _folder(results, quick), quick=quick)
-        click.echo(f"  {study.name:<12} {study.figure:<23} {study.title:<52} {_said(state, quick)}")
+        click.echo(f"{study.name}: {study.title} ({study.figure})")
+        for quick in (True, False):
+            state = runner.state(study, _folder(results, quick), quick=quick)
+            click.echo(f"  {'quick' if quick else 'full':<6} {_said(state, quick)}")
 
 
 @main.command()
@@ -72,13 +73,8 @@ def run(names: Sequence[str], quick: bool, workers: int, results: Path) -> None:
 @main.command()
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True)
 @QUICK
-@click.option(
-    "--summary",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Also write the claims as a Markdown table, into the marked place of this file.",
-)
 @RESULTS
-def report(output: Path, quick: bool, summary: Path | None, results: Path) -> None:
+def report(output: Path, quick: bool, results: Path) -> None:
     """Writes one self-contained page; figures for papers go beside the CSVs."""
     from dampen_studies.report import writing
 
@@ -89,11 +85,36 @@ def report(output: Path, quick: bool, summary: Path | None, results: Path) -> No
             f"Nothing in {folder} yet. Start with `dampen-studies run{option}`."
         )
     findings = writing.write(folder, output, quick=quick)
-    if summary is not None:
-        writing.write_summary(summary, findings)
     for outcome, count in Counter(finding.outcome for finding in findings).items():
         click.echo(f"  {count:>3} {outcome}")
     click.echo(f"{output}")
+
+
+@main.command()
+@click.argument("pages", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@RESULTS
+def publish(pages: Sequence[Path], results: Path) -> None:
+    """Writes the tables of the full run into the marked places of Markdown pages."""
+    from dampen_studies import claims
+    from dampen_studies.report import tables, writing
+
+    found = writing.judged(_folder(results, quick=False), quick=False)
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        page.write_text(tables.publish(text, found, claims.evaluate(found)), encoding="utf-8")
+        click.echo(f"{page}: {len(tables.MARK.findall(text))} tables")
+
+
+@main.command()
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True)
+@RESULTS
+def figure(output: Path, results: Path) -> None:
+    """Draws the README's figure from the full run: light, dark, and both for phones."""
+    from dampen_studies.report import headline, writing
+
+    found = writing.judged(_folder(results, quick=False), quick=False)
+    for path in headline.write(found, output):
+        click.echo(f"{path}")
 
 
 @main.group("datasets")

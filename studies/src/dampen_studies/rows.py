@@ -1,11 +1,8 @@
 """Rows of a study's CSV: choose them, and read curves off them."""
 
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable
 
-from dampen_studies.study import Value, number
-
-Rows: TypeAlias = Sequence[dict[str, Value]]
+from dampen_studies.study import Rows, Value, number
 
 
 def where(rows: Iterable[dict[str, Value]], **wanted: Value) -> list[dict[str, Value]]:
@@ -25,3 +22,13 @@ def curve(rows: Rows, x: str, y: str, **wanted: Value) -> tuple[list[float], lis
         at.setdefault(number(row, x), []).append(number(row, y))
     xs = sorted(at)
     return xs, [sum(at[point]) / len(at[point]) for point in xs]
+
+
+def listed(rows: Iterable[dict[str, Value]], column: str) -> str:
+    """The different values of a column, as words.
+
+    >>> listed([{"k": 5.0}, {"k": 20.0}, {"k": 5.0}], "k")
+    '5 and 20'
+    """
+    words = [f"{v:g}" if isinstance(v, float) else str(v) for v in values(rows, column)]
+    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

@@ -1,13 +1,16 @@
-"""All studies, in the order of the paper."""
+"""All studies: those of the paper in its order, then those beyond it."""
 
 from dampen.errors import ParameterError, did_you_mean
 from dampen_studies.experiments import (
     beta,
     correlation,
     examples,
+    labels,
+    peers,
     percentiles,
     privatesql,
     roots,
+    split,
     topk,
     trees,
 )
@@ -22,6 +25,9 @@ ALL: tuple[Study, ...] = (
     privatesql.STUDY,
     trees.STUDY,
     roots.STUDY,
+    labels.STUDY,
+    peers.STUDY,
+    split.STUDY,
 )
 
 

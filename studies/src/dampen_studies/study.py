@@ -11,19 +11,23 @@ from dampen.sampling import InsecureEntropy
 Value: TypeAlias = str | int | float
 Parameters: TypeAlias = Mapping[str, Value]
 Row: TypeAlias = tuple[Value, ...]
+Rows: TypeAlias = Sequence[dict[str, Value]]
+"""Rows of a study's CSV, by column."""
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """One figure or table of the paper.
+    """One figure or table.
 
     Attributes:
         name: the name of its CSV file.
         title: one line for people.
-        figure: where the paper shows it.
-        about: a paragraph for the report: what is shown, and what differs from the paper.
+        figure: where the paper shows it, or that it is beyond the paper.
+        about: what is shown, true of every run of it.
+        finding: what the full run says; shown with the full run only.
+        caption: from rows to what this very run was: data, number of runs.
         columns: of the CSV.
-        cells: the parameters of every cell; True for the quick version on bundled data.
+        cells: the parameters of every cell; True for the quick version.
         run: computes one cell.  All randomness comes from the entropy, which belongs to the cell.
         revision: raised when the code changes what a cell means, so that old results are dropped.
         minutes: about how long the full version takes on two cores.
@@ -33,6 +37,8 @@ class Study:
     title: str
     figure: str
     about: str
+    finding: str
+    caption: Callable[[Rows], str]
     columns: tuple[str, ...]
     cells: Callable[[bool], Sequence[Parameters]]
     run: Callable[[Parameters, InsecureEntropy], Sequence[Row]]

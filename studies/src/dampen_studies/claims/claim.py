@@ -1,13 +1,13 @@
 """A claim of the paper and the rule that judges it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from dampen_studies.study import Value
+from dampen_studies.study import Rows
 
-Tables: TypeAlias = Mapping[str, Sequence[dict[str, Value]]]
+Tables: TypeAlias = Mapping[str, Rows]
 """The rows of every study that was run, by its name."""
 
 
@@ -48,7 +48,7 @@ class Claim:
     where: str
     says: str
     study: str
-    judge: Callable[[Sequence[dict[str, Value]]], Judgement]
+    judge: Callable[[Rows], Judgement]
 
     def evaluate(self, tables: Tables) -> "Finding":
         """Judges the claim, or says that the study behind it has not been run."""

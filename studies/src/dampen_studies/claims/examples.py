@@ -4,8 +4,8 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from dampen_studies.claims.claim import Claim, Judgement, NotMeasured, Outcome
-from dampen_studies.rows import Rows, curve, where
-from dampen_studies.study import number
+from dampen_studies.rows import curve, where
+from dampen_studies.study import Rows, number
 
 
 def agrees(paper: float, measured: float) -> bool:

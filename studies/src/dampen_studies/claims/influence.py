@@ -7,10 +7,12 @@ from math import inf, log10, sqrt
 from dampen_studies import datasets
 from dampen_studies.claims.claim import Claim, Judgement, NotMeasured, Outcome
 from dampen_studies.experiments.sql_views import elastic_sensitivity, sensitivity
-from dampen_studies.rows import Rows, curve, values, where
-from dampen_studies.study import Value, number
+from dampen_studies.rows import curve, values, where
+from dampen_studies.study import Rows, Value, number
 
 GRAPHS = ("enron", "dblp", "github")
+SIZES = (5.0, 10.0, 20.0)
+"""The paper's k; the study has k = 1 too."""
 LEVELS = (0.25, 0.5, 0.75)
 PRINTED_DELTA = {"enron": 29_326.5, "dblp": 477_826.5, "github": 22_361_076.5}
 TABLE_EPSILONS = (0.1, 0.5, 1.0, 5.0, 10.0)
@@ -53,7 +55,7 @@ def orders(rows: Rows, ours: str, theirs: str, graphs: Sequence[str] = GRAPHS) -
     """
     found = []
     for dataset in graphs:
-        for k in values(where(rows, dataset=dataset), "k"):
+        for k in _sizes(rows, dataset):
             a = curve(rows, "epsilon", "accuracy", dataset=dataset, k=k, method=ours)
             b = curve(rows, "epsilon", "accuracy", dataset=dataset, k=k, method=theirs)
             for level in LEVELS:
@@ -63,6 +65,10 @@ def orders(rows: Rows, ours: str, theirs: str, graphs: Sequence[str] = GRAPHS) -
     if not found:
         raise NotMeasured
     return found
+
+
+def _sizes(rows: Rows, dataset: str) -> list[float]:
+    return [k for k in SIZES if where(rows, dataset=dataset, k=k)]
 
 
 def _orders(against: str, low: float, high: float) -> Callable[[Rows], Judgement]:
@@ -106,8 +112,7 @@ def _times(order: float) -> str:
 def _grows(rows: Rows) -> Judgement:
     worse = total = 0
     for dataset in GRAPHS:
-        ks = sorted(float(k) for k in values(where(rows, dataset=dataset), "k"))
-        for small, large in pairwise(ks):
+        for small, large in pairwise(_sizes(rows, dataset)):
             for method in ("em", "pf", "ld", "sld"):
                 a = curve(rows, "epsilon", "accuracy", dataset=dataset, k=small, method=method)[1]
                 b = curve(rows, "epsilon", "accuracy", dataset=dataset, k=large, method=method)[1]
@@ -126,7 +131,7 @@ def _grows(rows: Rows) -> Judgement:
 def _inversion(rows: Rows) -> Judgement:
     gaps = []
     for dataset in GRAPHS:
-        for k in values(where(rows, dataset=dataset), "k"):
+        for k in _sizes(rows, dataset):
             sld = curve(rows, "epsilon", "accuracy", dataset=dataset, k=k, method="sld")[1]
             ld = curve(rows, "epsilon", "accuracy", dataset=dataset, k=k, method="ld")[1]
             gaps += [a - b for a, b in zip(sld, ld, strict=True)]
@@ -145,7 +150,7 @@ def _easiest(rows: Rows) -> Judgement:
     for dataset in GRAPHS:
         points = [
             epsilon_at(*curve(rows, "epsilon", "accuracy", dataset=dataset, k=k, method="sld"), 0.5)
-            for k in values(where(rows, dataset=dataset), "k")
+            for k in _sizes(rows, dataset)
         ]
         if not points:
             raise NotMeasured
@@ -220,7 +225,7 @@ def _means(rows: Rows, dataset: str, method: str) -> tuple[list[float], list[flo
 
 def table_1(rows: Rows) -> tuple[list[str], list[list[Value]]]:
     """Table 1 of the paper beside what was measured, one line per graph and ε."""
-    header = ["graph", "ε", "SLD, paper", "SLD", "PSQL, paper", "PSQL elastic", "PSQL", "degree"]
+    header = ["graph", "ε", "SLD, paper", "SLD", "PSQL, paper", "PSQL flex", "PSQL", "degree"]
     lines: list[list[Value]] = []
     for dataset in GRAPHS:
         if not where(rows, dataset=dataset):

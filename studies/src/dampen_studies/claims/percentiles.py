@@ -3,7 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from dampen_studies.claims.claim import Claim, Judgement, NotMeasured, Outcome
-from dampen_studies.rows import Rows, curve
+from dampen_studies.rows import curve
+from dampen_studies.study import Rows
 
 TOLERANCE = 2.0
 """Percentage points: the paper's grid of ε is not known exactly."""
@@ -61,7 +62,7 @@ def _headline(rows: Rows) -> Judgement:
 
 def _value_release(rows: Rows) -> str:
     label = _at(rows, "ld")
-    value = _at(rows, "rank")
+    value = _at(rows, "value")
     return f"on HEPTH, p = 99, ε near 1, error {value:.1f} instead of {label:.0f}"
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from dampen_studies.claims.claim import Claim, Judgement, NotMeasured, Outcome
-from dampen_studies.rows import Rows, curve, where
-from dampen_studies.study import number
+from dampen_studies.rows import curve, where
+from dampen_studies.study import Rows, number
 
 DATASETS = ("nltcs", "acs", "adult")
 DEPTHS = (2, 5)
@@ -53,7 +53,7 @@ def _headline(rows: Rows) -> Judgement:
 
 def _control(rows: Rows, dataset: str) -> str:
     fair = max(gains(rows, dataset, "sld", "em-fair"))
-    ours = gains(rows, dataset, "default", "sld")
+    ours = gains(rows, dataset, "dampen", "sld")
     return (
         f"Against EM without its needless factor 1/2, SLD gains at most {fair:+.1f}; the default "
         f"of dampen.TreeClassifier gains {min(ours):+.1f} to {max(ours):+.1f} on SLD."

@@ -1,10 +1,10 @@
-"""The paper's data: where it lives, how to fetch it, how to check it.
+"""The data: where it lives, how to fetch it, how to check it.
 
-The nine data sets of the paper's evaluation.  None of them is shipped.  They live in the data home,
-`$DAMPEN_DATA` or the user's cache directory, in one normalised layout:
+The nine data sets of the paper's evaluation and a few more.  None of them is shipped.  They live in
+the data home, `$DAMPEN_DATA` or the user's cache directory, in one normalised layout:
 
     graphs/NAME.npz              src, dst (int32, src < dst, sorted, each edge once) and n
-    histograms/NAME.n4096.npy    int64 counts
+    histograms/FILE.npy          int64 counts
     tables/NAME.csv.gz           one header row; missing values are `?`
 
 `fetch` downloads the originals from their canonical addresses and normalises them; a file that is

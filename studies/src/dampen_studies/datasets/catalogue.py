@@ -35,12 +35,15 @@ class Download:
     sha256: str | None = None
 
 
+ADULT = (Download(UCI + "adult/adult.data"), Download(UCI + "adult/adult.test"))
+
+
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """One data set of the paper.
+    """One data set: the paper's nine, and those of the studies beyond it.
 
     Attributes:
-        name: as the paper spells it, in lower case.
+        name: as the paper, or DPBench, spells it, in lower case.
         form: graph, histogram or table.
         path: where it lies under the data home.
         about: one line for people.
@@ -88,7 +91,7 @@ def dataset(name: str) -> Dataset:
     found = CATALOGUE.get(name.lower())
     if found is None:
         close = did_you_mean(name, CATALOGUE)
-        raise ParameterError(f"Expected a data set of the paper, got {name!r}.{close}")
+        raise ParameterError(f"Expected a data set of the catalogue, got {name!r}.{close}")
     return found
 
 
@@ -99,8 +102,10 @@ def _graph(name: str, about: str, counts: tuple[int, int, int], sha: str, url: s
     return Dataset(name, DataForm.GRAPH, f"graphs/{name}.npz", about, stated, sha, originals)
 
 
-def _histogram(name: str, counts: tuple[int, int], sha: str, raw: str) -> Dataset:
-    file = f"{name.upper()}.n4096.npy"
+def _histogram(
+    name: str, counts: tuple[int, int], sha: str, raw: str, file: str | None = None
+) -> Dataset:
+    file = file or f"{name.upper()}.n4096.npy"
     total, largest = counts
     stated = {"bins": 4096, "total": total, "largest": largest}
     originals = (Download(DPBENCH + file, raw),)
@@ -109,15 +114,16 @@ def _histogram(name: str, counts: tuple[int, int], sha: str, raw: str) -> Datase
 
 
 def _table(
+    name: str,
     file: str,
     about: str,
     shape: tuple[int, int],
+    *,
     sha: str,
     originals: tuple[Download, ...] = (),
 ) -> Dataset:
     rows, columns = shape
     stated = {"rows": rows, "columns": columns}
-    name = file.partition("_")[0]
     return Dataset(name, DataForm.TABLE, f"tables/{file}.csv.gz", about, stated, sha, originals)
 
 
@@ -163,22 +169,74 @@ _ALL = (
     ),
     _table(
         "nltcs",
+        "nltcs",
         "National Long Term Care Survey, PrivBayes version; rows are grouped: shuffle",
         (21_574, 16),
-        "76bb7c180a7ab9f655902290c6821c56fc8c03f7760746ce34e9bcd7479837fd",
+        sha="76bb7c180a7ab9f655902290c6821c56fc8c03f7760746ce34e9bcd7479837fd",
     ),
     _table(
         "acs",
+        "acs",
         "American Community Survey, PrivBayes version",
         (47_461, 23),
-        "3f539e36923001583360b617553ef22fe383c42f358b22ab0c229a337da932fa",
+        sha="3f539e36923001583360b617553ef22fe383c42f358b22ab0c229a337da932fa",
     ),
     _table(
+        "adult",
         "adult_nomissing",
         "UCI Adult, rows without missing values",
         (45_222, 16),
-        "9c251bbb079be19d0d2399ad0ab1a7f99477c668bd7dd6acbf983a62bfc237cb",
-        (Download(UCI + "adult/adult.data"), Download(UCI + "adult/adult.test")),
+        sha="9c251bbb079be19d0d2399ad0ab1a7f99477c668bd7dd6acbf983a62bfc237cb",
+        originals=ADULT,
+    ),
+    _table(
+        "adult-all",
+        "adult",
+        "UCI Adult, all rows",
+        (48_842, 16),
+        sha="6138d440a11dddda0958409723b8a5ecf2db186de268827e3ae66915fba568dd",
+        originals=ADULT,
+    ),
+    _histogram(
+        "adult-loss",
+        (17_665, 16_836),
+        "a43d9cc811bf3117b710e3414cc20f0c418b96b5976d1544cc56dc4e909d0079",
+        "d85d9b9fe1ff128820cd103f710200affee71859f721ccb9ecc6e020325e4705",
+        "ADULTFRANK.n4096.npy",
+    ),
+    _histogram(
+        "nettrace",
+        (25_714, 7_383),
+        "95195762605c54bb80047e95000263617ec997e392de8c28dca00d6a1ac85401",
+        "c402b04fa1f007431ef9f414e092064b44726b9a694c550eb446167fd0e670dd",
+    ),
+    _histogram(
+        "bids-fj",
+        (1_901_799, 11_583),
+        "e139ea2d75567e81b2d852df8e94395d17b5408b0175be1267fbb3285fe7a7cd",
+        "2a68937117e0eb29930b69450516e1a8c3d95261c13faf820201decf51d67160",
+        "bids_j.npy",
+    ),
+    _histogram(
+        "bids-fm",
+        (2_126_344, 17_805),
+        "9f19584aba571050423268b5c99c288937258fcd5e207637ebd90cf6bd3b27cb",
+        "85dda7fb08249cee7adec96170db6ac89c3e439a851f42ef3e961c9551ac98bc",
+        "bids_m.npy",
+    ),
+    _histogram(
+        "bids-all",
+        (7_655_502, 62_188),
+        "fb770c377c7432b3072d0dc2171db16cc3e89a43c939a2d0e924a73ed2b255fb",
+        "8a2074b437c1bbf5b35bd5d3ae5f26d5b30f94879e4bbd1ada01c4cd9c6fd319",
+        "bids.npy",
+    ),
+    _histogram(
+        "md-sal-fa",
+        (100_534, 1_968),
+        "9483144ce773d069cd4b14262e99c223c6eeb79e1a5728cb05a86783eef7a78a",
+        "a8dcfdbbc9e6da4a0d9a113d8747436d382be5333365259700e6c8c6e8673f65",
+        "GrossCompenMDSalary2_filtered.npy",
     ),
 )
 

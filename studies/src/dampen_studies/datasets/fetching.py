@@ -115,7 +115,8 @@ def _normalise_histogram(wanted: Dataset, originals: list[bytes]) -> None:
 
 
 def _normalise_table(wanted: Dataset, originals: list[bytes]) -> None:
-    lines = adult_lines(originals[0].decode(), originals[1].decode())
+    train, test = (original.decode() for original in originals)
+    lines = adult_lines(train, test, complete=wanted.name != "adult-all")
     content = gzip.compress("".join(f"{line}\n" for line in lines).encode(), mtime=0)
     _write(wanted.file(), content, check=lambda path: _check_table(wanted, path))
 
@@ -149,8 +150,8 @@ def edges_from_text(text: str) -> Edges:
     return Edges(simple[:, 0].copy(), simple[:, 1].copy(), len(ids))
 
 
-def adult_lines(train: str, test: str) -> list[str]:
-    r"""UCI's two files as one table without missing values: header, training rows, test rows.
+def adult_lines(train: str, test: str, *, complete: bool = True) -> list[str]:
+    r"""UCI's two files as one table: header, training rows, test rows; complete rows, or all.
 
     >>> adult_lines("39, Private, <=50K\n40, ?, >50K\n", "|1x3\n41, Private, >50K.\n")[1:]
     ['39,Private,<=50K,train', '41,Private,>50K,test']
@@ -159,7 +160,7 @@ def adult_lines(train: str, test: str) -> list[str]:
     for split, text in (("train", train), ("test", test)):
         for line in text.splitlines():
             values = [value.strip() for value in line.split(",")]
-            if len(values) > 1 and "?" not in values:
+            if len(values) > 1 and not (complete and "?" in values):
                 rows.append(",".join([*values[:-1], values[-1].rstrip("."), split]))
     return rows
 

@@ -1,40 +1,33 @@
 """What the influential-node studies share: graphs, their selections by method, accuracy.
 
 D is the largest degree of the graph, as in the paper, which calls it public; a release would state
-it.  `sld-n` is SLD with D = n - 1, which needs no assumption at all.
+it.  `sld-n` is SLD with D = n - 1, which needs no assumption at all.  `dampen` is what
+`dampen.top_k` does by default: permute-and-flip on the degree for one or two nodes, else the joint
+release of shifted scores with D = n - 1.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
+from typing import TypeAlias
 
 import numpy as np
 
 from dampen.influence.graphs import Graph, graph_of
 from dampen.influence.problem import InfluentialNode
-from dampen.mechanisms import EM, JOINT, LD, PF, SLD, SLD_PF, Mechanism, draw
+from dampen.influence.release import JOINT_STRETCH
+from dampen.mechanisms import EM, JOINT, LD, PF, SLD, SLD_PF, Mechanism, prepare
 from dampen.sampling import Entropy
-from dampen.scores import Scores
 from dampen.selection import FloatArray, Selection
 from dampen_studies import datasets
 from dampen_studies.datasets import Edges, small
 
 GRAPHS = ("enron", "dblp", "github")
-JOINT_CAP = 10
-"""The joint release of shifted scores uses the cap of degree 10 D."""
+JOINT_FROM = 3
+"""The smallest k for which the joint release is the default."""
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ready:
-    """A method on one graph: scores are computed once, then drawn from many times."""
-
-    selection: Selection
-    scores: Scores
-    mechanism: Mechanism
-
-    def top(self, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
-        return draw(self.selection, self.scores, epsilon, self.mechanism, k=k, entropy=entropy)
+Top: TypeAlias = Callable[[int, Fraction, Entropy], list[int]]
+"""From k, ε and entropy to k nodes; scores are computed before."""
 
 
 def load(name: str) -> Edges:
@@ -47,30 +40,47 @@ def largest_degree(edges: Edges) -> int:
     return int(np.bincount(ends, minlength=edges.n).max())
 
 
-def methods(edges: Edges) -> tuple[FloatArray, dict[str, Ready]]:
+def methods(edges: Edges) -> tuple[FloatArray, dict[str, Top]]:
     """EBC of every node, and every method ready to draw."""
     graph: Graph = graph_of((edges.src, edges.dst), range(edges.n))
-    D = largest_degree(edges)
-    ebc = InfluentialNode(n=edges.n, max_degree=D).selection(graph)
-    wide = InfluentialNode(n=edges.n).selection(graph)
-    capped = InfluentialNode(n=edges.n, max_degree=D, cap_degree=JOINT_CAP * D).selection(graph)
+    ebc = betweenness(edges)
+    wide = InfluentialNode(n=edges.n)
+    capped = wide.with_cap_degree(JOINT_STRETCH).selection(graph)
     degree = InfluentialNode(n=edges.n, metric="degree").selection(graph)
-    pairs = {
-        "em": (ebc, EM),
-        "pf": (ebc, PF),
-        "ld": (ebc, LD),
-        "sld": (ebc, SLD),
-        "sld-pf": (ebc, SLD_PF),
-        "sld-n": (wide, SLD),
-        "joint": (capped, JOINT),
-        "degree": (degree, EM),
-        "degree-joint": (degree, JOINT),
+    one, many = ready(degree, PF), ready(capped, JOINT)
+    return ebc.utility, {
+        "em": ready(ebc, EM),
+        "pf": ready(ebc, PF),
+        "ld": ready(ebc, LD),
+        "sld": ready(ebc, SLD),
+        "sld-pf": ready(ebc, SLD_PF),
+        "sld-n": ready(wide.selection(graph), SLD),
+        "degree": ready(degree, EM),
+        "degree-joint": ready(degree, JOINT),
+        "dampen": lambda k, epsilon, entropy: (many if k >= JOINT_FROM else one)(
+            k, epsilon, entropy
+        ),
     }
-    return ebc.utility, {name: Ready(s, m.score.of(s), m) for name, (s, m) in pairs.items()}
+
+
+def betweenness(edges: Edges) -> Selection:
+    """The paper's selection: EBC, and δ with D the largest degree."""
+    graph = graph_of((edges.src, edges.dst), range(edges.n))
+    return InfluentialNode(n=edges.n, max_degree=largest_degree(edges)).selection(graph)
+
+
+def ready(selection: Selection, mechanism: Mechanism) -> Top:
+    """A mechanism on one graph: scores once, then drawn from many times."""
+    prepared = prepare(selection, mechanism)
+
+    def top(k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
+        return prepared.draw(epsilon=epsilon, k=k, entropy=entropy)
+
+    return top
 
 
 @lru_cache(maxsize=1)
-def prepared(name: str) -> tuple[FloatArray, dict[str, Ready]]:
+def prepared(name: str) -> tuple[FloatArray, dict[str, Top]]:
     """`methods` of a named graph, kept for the next cell."""
     return methods(load(name))
 

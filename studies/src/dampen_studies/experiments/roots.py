@@ -11,18 +11,18 @@ import numpy as np
 from dampen.mechanisms import LD, SLD
 from dampen.sampling import InsecureEntropy
 from dampen.selection import FloatArray, IntArray
-from dampen.trees.splits import BestSplit
 from dampen_studies.datasets import small
-from dampen_studies.experiments.trees import load
+from dampen_studies.experiments.coded_tables import TABLES, load
 from dampen_studies.study import Parameters, Row, Study
 
 
 def _cells(quick: bool) -> Sequence[Parameters]:
-    names: Sequence[str] = small.TABLES if quick else ("nltcs", "acs", "adult")
-    return [{"dataset": name} for name in names]
+    return [{"dataset": name} for name in small.chosen(TABLES, small.TABLES, quick=quick)]
 
 
 def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
+    from dampen.trees.splits import BestSplit
+
     del entropy  # nothing is random
     name, table = str(cell["dataset"]), load(str(cell["dataset"]))
     sizes = [len(domain) for domain in table.domains]
@@ -48,6 +48,9 @@ STUDY = Study(
     figure="Section 7.4, inversion",
     about="Every attribute with its information gain, its dampened score, and its rank by gain, "
     "by LD and by SLD.",
+    finding="On ACS, LD exchanges the second and the third attribute, as the paper says; SLD does "
+    "not.",
+    caption=lambda rows: f"{len(rows)} attributes; nothing is random.",
     columns=("dataset", "attribute", "gain", "dampened", "rank", "rank_ld", "rank_sld"),
     cells=_cells,
     run=_run,

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH, HEIGHT = 4.6, 3.1
+WIDTH, HEIGHT = 4.3, 3.0
 LABEL_GAP = 11.5
 """Points between two direct labels."""
+LABEL_SIZE = 9.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,10 @@ def draw(panel: Panel) -> "Figure":
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
-    with rc_context(_STYLE):
+    with rc_context(STYLE):
         figure = Figure(figsize=(WIDTH, HEIGHT))
-        axes = figure.add_axes((0.135, 0.16, 0.62, 0.815))
+        left = 0.145
+        axes = figure.add_axes((left, 0.165, 1 - left - _label_room(panel.lines), 0.81))
         _frame(axes, panel)
         for line in panel.lines:
             _plot(axes, line)
@@ -67,7 +69,7 @@ def save(figure: "Figure", folder: Path, name: str) -> None:
     from matplotlib import rc_context
 
     folder.mkdir(parents=True, exist_ok=True)
-    with rc_context(_STYLE | {"svg.hashsalt": name}):
+    with rc_context(STYLE | {"svg.hashsalt": name}):
         figure.savefig(folder / f"{name}.png", dpi=220, metadata={"Software": None})
         figure.savefig(folder / f"{name}.svg", metadata={"Date": None}, transparent=True)
 
@@ -77,7 +79,7 @@ def svg(figure: "Figure", name: str, title: str) -> str:
     from matplotlib import rc_context
 
     buffer = io.StringIO()
-    with rc_context(_STYLE | {"svg.hashsalt": name}):
+    with rc_context(STYLE | {"svg.hashsalt": name}):
         figure.savefig(buffer, format="svg", metadata={"Date": None}, transparent=True)
     text = buffer.getvalue()
     text = text[text.index("<svg") :]
@@ -93,7 +95,7 @@ def svg(figure: "Figure", name: str, title: str) -> str:
     return text.replace("<svg", label, 1)
 
 
-_STYLE: Any = {
+STYLE: Any = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
@@ -106,6 +108,15 @@ _STYLE: Any = {
     "axes.linewidth": 0.8,
     "path.simplify": False,
 }
+
+
+def _label_room(lines: Sequence[Line]) -> float:
+    """The share of the width that direct labels need: none where there are none."""
+    from matplotlib.textpath import TextPath
+
+    texts = [palette.LOOKS[line.method].label for line in lines if not line.marks]
+    widths = [TextPath((0, 0), text, size=LABEL_SIZE).get_extents().width for text in texts]
+    return (14 + 1.06 * max(widths)) / (72 * WIDTH) if widths else 0.03
 
 
 def _frame(axes: "Axes", panel: Panel) -> None:
@@ -142,13 +153,16 @@ def short(value: float) -> str:
 
 
 def _plot(axes: "Axes", line: Line) -> None:
-    method = palette.METHODS[line.method]
-    colour = method.ink.light
+    look = palette.LOOKS[line.method]
+    colour = look.ink.light
     if line.marks:
         axes.scatter(line.x, line.y, s=12, color=colour, alpha=0.7, linewidths=0)
         return
-    style = (0, method.dashes) if method.dashes else "solid"
-    axes.plot(line.x, line.y, color=colour, linewidth=1.9, linestyle=style, solid_capstyle="round")
+    style: Any = {
+        "linestyle": (0, look.dashes) if look.dashes else "solid",
+        "linewidth": look.width,
+    }
+    axes.plot(line.x, line.y, color=colour, solid_capstyle="round", **style)
     if line.spread:
         low = [y - 2 * s for y, s in zip(line.y, line.spread, strict=True)]
         high = [y + 2 * s for y, s in zip(line.y, line.spread, strict=True)]
@@ -169,14 +183,14 @@ def _label_lines(axes: "Axes", lines: Sequence[Line]) -> None:
     box = axes.get_window_extent()
     places = _apart([ends[i][1] for i in order], box.y0 * scale + 4, box.y1 * scale - 4)
     for i, y in zip(order, places, strict=True):
-        method = palette.METHODS[drawn[i].method]
-        colour, end, x = method.ink.light, (drawn[i].x[-1], drawn[i].y[-1]), box.x1 * scale + 9
+        look = palette.LOOKS[drawn[i].method]
+        colour, end, x = look.ink.light, (drawn[i].x[-1], drawn[i].y[-1]), box.x1 * scale + 9
         place: dict[str, Any] = {
             "xytext": (x, y),
             "textcoords": "figure points",
             "annotation_clip": False,
         }
-        axes.annotate(method.label, end, color=colour, fontsize=9.5, va="center", **place)
+        axes.annotate(look.label, end, color=colour, fontsize=LABEL_SIZE, va="center", **place)
         leader = {"arrowstyle": "-", "color": colour, "lw": 0.6, "alpha": 0.5, "shrinkA": 2}
         axes.annotate("", end, arrowprops=leader, **place)
 

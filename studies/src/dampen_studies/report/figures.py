@@ -1,10 +1,18 @@
-"""From the rows of a study to the panels of its figure."""
+"""From the rows of a study to the panels of its figure.
 
-from collections.abc import Callable
+Panels are in the order of reading: one row per setting, one column per data set.
+"""
 
+from collections.abc import Callable, Sequence
+from math import exp, log
+
+from dampen_studies.datasets.names import printed
 from dampen_studies.report.drawing import Line, Panel
-from dampen_studies.rows import Rows, curve, values, where
-from dampen_studies.study import Value, number
+from dampen_studies.rows import curve, values, where
+from dampen_studies.study import Rows, Value, number
+
+DRAWN_TREES = ("em", "em-fair", "ld", "sld", "max", "dampen", "plain")
+"""More lines than these cannot be told apart."""
 
 
 def panels(study: str, rows: Rows) -> list[Panel]:
@@ -35,47 +43,97 @@ def _correlation(rows: Rows) -> list[Panel]:
 
 
 def _over_epsilon(
-    study: str, y: str, y_label: str, title: str, setting: str | None = None
+    study: str,
+    y: str,
+    y_label: str,
+    title: str,
+    *,
+    setting: str | None = None,
+    methods: Sequence[str] = (),
 ) -> Callable[[Rows], list[Panel]]:
-    """One panel per data set and value of the setting, methods over ε; shares go from 0 to 1."""
+    """One panel per value of the setting and data set, methods over ε; shares go from 0 to 1."""
     y_range = (-0.03, 1.03) if y_label.startswith("share") else None
 
     def draw(rows: Rows) -> list[Panel]:
         found = []
-        for dataset in values(rows, "dataset"):
-            of_dataset = where(rows, dataset=dataset)
-            for value in values(of_dataset, setting) if setting else [""]:
-                here = where(of_dataset, **{setting: value}) if setting else of_dataset
+        for value in values(rows, setting) if setting else [""]:
+            of_value = where(rows, **{setting: value}) if setting else rows
+            for dataset in values(of_value, "dataset"):
+                here = where(of_value, dataset=dataset)
                 name = "-".join([study, str(dataset), *([f"{value:.0f}"] if setting else [])])
                 heading = f"{_name(dataset)} · {title.format(value)}"
-                found.append(Panel(name, heading, "ε", y_label, _lines(here, y), y_range=y_range))
+                lines = _lines(here, y, methods)
+                found.append(Panel(name, heading, "ε", y_label, lines, y_range=y_range))
         return found
 
     return draw
 
 
-def _lines(rows: Rows, y: str) -> list[Line]:
+def _lines(rows: Rows, y: str, methods: Sequence[str]) -> list[Line]:
     """One line per method, with standard errors where the rows have them."""
     lines = []
-    for method in values(rows, "method"):
+    for method in methods or values(rows, "method"):
         x, heights = curve(rows, "epsilon", y, method=method)
         errors = curve(rows, "epsilon", "spread", method=method)[1] if "spread" in rows[0] else ()
         lines.append(Line(str(method), x, heights, spread=errors))
     return lines
 
 
+def ratios(rows: Rows, method: Value, epsilon: Value, to: str = "ld") -> list[float]:
+    """Errors of a method as ratios to another's, over data sets and percentiles; where one of
+    them is zero there is no ratio.
+    """
+    found = []
+    for row in where(rows, method=method, epsilon=epsilon):
+        setting = {name: row[name] for name in ("dataset", "p", "epsilon")}
+        ours, theirs = number(row, "error"), number(where(rows, method=to, **setting)[0], "error")
+        if ours > 0 and theirs > 0:
+            found.append(ours / theirs)
+    return found
+
+
+def geometric_mean(found: Sequence[float]) -> float:
+    """The mean of ratios.
+
+    >>> geometric_mean([0.5, 2.0])
+    1.0
+    """
+    return exp(sum(map(log, found)) / len(found))
+
+
+def _labels(rows: Rows) -> list[Panel]:
+    epsilons = [float(e) for e in values(rows, "epsilon")]
+    found = []
+    for name, title, over in (
+        ("mean", "mean over histograms and p", geometric_mean),
+        ("worst", "worst histogram and p", max),
+    ):
+        lines = [
+            Line(str(m), epsilons, [over(ratios(rows, m, e)) for e in epsilons])
+            for m in values(rows, "method")
+        ]
+        found.append(
+            Panel(f"labels-{name}", title, "ε", "error as a ratio to LD", lines, log_y=True)
+        )
+    return found
+
+
 def _name(dataset: Value) -> str:
-    known = {"github": "GitHub", "adult": "Adult", "enron": "Enron"}
-    return known.get(str(dataset), str(dataset).upper())
+    return printed(str(dataset))
 
 
 _DRAWN: dict[str, Callable[[Rows], list[Panel]]] = {
     "beta": _beta,
     "correlation": _correlation,
-    "percentiles": _over_epsilon("percentiles", "error", "expected error", "p = {:.0f}", "p"),
-    "topk": _over_epsilon("topk", "accuracy", "share of the true top k", "k = {:.0f}", "k"),
+    "percentiles": _over_epsilon(
+        "percentiles", "error", "expected error", "p = {:.0f}", setting="p"
+    ),
+    "topk": _over_epsilon("topk", "accuracy", "share of the true top k", "k = {:.0f}", setting="k"),
     "privatesql": _over_epsilon(
         "privatesql", "accuracy", "share of the true top k", "mean over k = 1, 2, 3"
     ),
-    "trees": _over_epsilon("trees", "accuracy", "accuracy", "depth {:.0f}", "depth"),
+    "trees": _over_epsilon(
+        "trees", "accuracy", "accuracy", "depth {:.0f}", setting="depth", methods=DRAWN_TREES
+    ),
+    "labels": _labels,
 }

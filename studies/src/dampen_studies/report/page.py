@@ -55,17 +55,29 @@ def figure(svg: str, title: str, name: str) -> str:
     )
 
 
+def panels(figures: Sequence[str], columns: int) -> str:
+    """Figures in a grid of so many columns; fewer on a narrow page, one on a phone."""
+    if not figures:
+        return ""
+    return f'<div class="panels in-{columns}">{"".join(figures)}</div>'
+
+
+def side_by_side(words: str, figures: str, *, alone: bool) -> str:
+    """A single panel stands beside its words; several stand below them."""
+    return f'<div class="side"><div>{words}</div>{figures}</div>' if alone else words + figures
+
+
 def legend(methods: Sequence[str]) -> str:
     """The methods of a figure, with a sample of their lines."""
     items = []
     for name in methods:
-        method = palette.METHODS[name]
-        dash = ' stroke-dasharray="5 3"' if method.dashes else ""
+        look = palette.LOOKS[name]
+        dash = ' stroke-dasharray="5 3"' if look.dashes else ""
         line = (
             f'<svg width="26" height="8" aria-hidden="true"><line x1="0" x2="26" y1="4" y2="4" '
-            f'stroke="var(--m-{name})" stroke-width="2.5"{dash}/></svg>'
+            f'stroke="var(--m-{name})" stroke-width="{look.width + 0.6:.1f}"{dash}/></svg>'
         )
-        items.append(f"<li>{line}<b>{escape(method.label)}</b> {escape(method.about)}</li>")
+        items.append(f"<li>{line}<b>{escape(look.label)}</b> {escape(look.about)}</li>")
     return f'<ul class="legend">{"".join(items)}</ul>'
 
 
@@ -94,13 +106,19 @@ def _short(value: float) -> str:
 def _style() -> str:
     light, dark = palette.variables(dark=False), palette.variables(dark=True)
     return (
-        f":root {{ --page: #ffffff; --card: #f6f7f9; --ok: #00704f; --fix: #8a5a00; --no: #b3361b; "
-        f"--link: #0068a8; {light} }}\n"
-        f"@media (prefers-color-scheme: dark) {{ :root {{ --page: #15181d; --card: #1e2228; "
-        f"--ok: #45d3a5; --fix: #f0b849; --no: #ff8a70; --link: #57b4ec; {dark} }} }}\n" + _RULES
+        f":root {{ {_LIGHT} {light} }}\n"
+        f"@media (prefers-color-scheme: dark) {{ :root {{ {_DARK} {dark} }} }}\n{_RULES}"
     )
 
 
+_LIGHT = (
+    "--page: #ffffff; --shade: #0003; --card: #f6f7f9; --ok: #00704f; --fix: #8a5a00; "
+    "--no: #b3361b; --link: #0068a8;"
+)
+_DARK = (
+    "--page: #15181d; --shade: #0009; --card: #1e2228; --ok: #45d3a5; --fix: #f0b849; "
+    "--no: #ff8a70; --link: #57b4ec;"
+)
 _RULES = """
 * { box-sizing: border-box; }
 body { margin: 0 auto; padding: 1.5rem clamp(1rem, 4vw, 2.5rem) 4rem; max-width: 78rem;
@@ -115,8 +133,12 @@ nav ul { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; padding: 0; list-sty
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .8rem; }
 .tile { background: var(--card); border-radius: .6rem; padding: .8rem 1rem; }
 .tile b { display: block; font-size: 1.9rem; line-height: 1.1; }
-.panels { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(21rem, 100%), 1fr));
-  gap: 1rem; margin: 1rem 0; }
+.panels { display: grid; gap: 1rem; margin: 1rem 0; grid-template-columns: minmax(0, 1fr); }
+.in-2 { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+.in-3 { grid-template-columns: repeat(3, minmax(0, 1fr)); }
+.side { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 1.5rem;
+  align-items: start; border-top: 1px solid var(--grid); margin-top: 3rem; }
+.side h2 { border: 0; margin-top: 0; } .side .panels { margin-top: 1.4rem; }
 figure { margin: 0; background: var(--card); border-radius: .6rem; padding: .7rem .6rem .3rem; }
 figcaption { font-weight: 600; font-size: .95rem; padding: 0 .3rem .2rem; }
 figure svg { width: 100%; height: auto; display: block; font-family: inherit; }
@@ -124,8 +146,13 @@ figure svg text { font-family: inherit; }
 .legend { display: flex; flex-wrap: wrap; gap: .2rem 1.4rem; padding: 0; margin: .6rem 0;
   list-style: none; font-size: .88rem; color: var(--muted); }
 .legend b { color: var(--text); font-weight: 600; } .legend svg { margin-right: .45rem; }
-.scroll { overflow-x: auto; margin: .8rem 0; }
-table { border-collapse: collapse; width: 100%; font-size: .9rem; }
+.scroll { overflow-x: auto; margin: .8rem 0; -webkit-overflow-scrolling: touch;
+  background: linear-gradient(to right, var(--page) 40%, transparent) left / 2.5rem 100%,
+    linear-gradient(to left, var(--page) 40%, transparent) right / 2.5rem 100%,
+    linear-gradient(to right, var(--shade), transparent) left / .8rem 100%,
+    linear-gradient(to left, var(--shade), transparent) right / .8rem 100%;
+  background-repeat: no-repeat; background-attachment: local, local, scroll, scroll; }
+table { border-collapse: collapse; min-width: 100%; font-size: .9rem; }
 caption { text-align: left; color: var(--muted); padding: .2rem 0; }
 th { text-align: left; border-bottom: 2px solid var(--grid); padding: 0; white-space: nowrap; }
 th button { all: unset; cursor: pointer; padding: .4rem .6rem; font-weight: 600; display: block;
@@ -133,7 +160,9 @@ th button { all: unset; cursor: pointer; padding: .4rem .6rem; font-weight: 600;
 th button:focus-visible { outline: 2px solid var(--link); border-radius: .2rem; }
 th[aria-sort=ascending] button::after { content: " \\2191"; }
 th[aria-sort=descending] button::after { content: " \\2193"; }
-td { border-bottom: 1px solid var(--grid); padding: .45rem .6rem; vertical-align: top; }
+td { border-bottom: 1px solid var(--grid); padding: .45rem .6rem; vertical-align: top;
+  white-space: nowrap; }
+.claims td { white-space: normal; }
 th.n { text-align: right; }
 td.n { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
 .badge { display: inline-block; border: 1.5px solid currentColor; border-radius: 1rem;
@@ -143,8 +172,11 @@ td .badge { white-space: nowrap; }
 .none { color: var(--muted); }
 details { margin: .6rem 0; } summary { cursor: pointer; color: var(--link); }
 code { background: var(--card); border-radius: .3rem; padding: .1rem .35rem; font-size: .9em; }
-@media (max-width: 40rem) { .claims td, .claims th { display: block; border: 0;
-  white-space: normal; } .claims thead { display: none; }
+@media (max-width: 62rem) { .side { display: block; } }
+@media (max-width: 52rem) { .panels { grid-template-columns: minmax(0, 1fr); } }
+@media (max-width: 40rem) {
+  .claims td, .claims th { display: block; border: 0; white-space: normal; }
+  .claims thead { display: none; }
   .claims tr { display: block; padding: .6rem 0;
   border-bottom: 1px solid var(--grid); } .claims td { padding: .1rem 0; }
   .claims td:nth-child(3)::before { content: "Paper: "; color: var(--muted); }

@@ -1,7 +1,8 @@
 """One colour and one name per method, everywhere; safe for colour-blind eyes, light and dark.
 
 The hues are those of Okabe and Ito.  Permute-and-flip on a score has the colour of the score and a
-dashed line, so that the pair reads as a pair.
+dashed line, so that the pair reads as a pair.  `dampen` is what the library does by default, in
+every figure; its lines are thicker.
 """
 
 from typing import NamedTuple
@@ -14,13 +15,14 @@ class Ink(NamedTuple):
     dark: str
 
 
-class Method(NamedTuple):
+class Look(NamedTuple):
     """How a method is shown."""
 
     label: str
     about: str
     ink: Ink
     dashes: tuple[float, ...] = ()
+    width: float = 1.8
 
 
 TEXT = Ink("#1b1e23", "#e9ebee")
@@ -36,41 +38,63 @@ _PINK = Ink("#a8457f", "#e58fc0")
 _VIOLET = Ink("#6b50c0", "#ad9af5")
 _GREY = Ink("#8a9099", "#858c97")
 _SHORT = (3.0, 1.6)
+_DOTS = (1.0, 1.4)
+_THICK = 2.8
 
-METHODS: dict[str, Method] = {
-    "em": Method("EM", "exponential mechanism, global sensitivity", _BLACK),
-    "pf": Method("PF", "permute-and-flip, global sensitivity", _BLACK, _SHORT),
-    "em-fair": Method("EM one-sided", "EM without the needless factor 1/2", _ORANGE),
-    "ld": Method("LD", "local dampening", _GREEN),
-    "ld-pf": Method("LD·PF", "permute-and-flip on dampened scores", _GREEN, _SHORT),
-    "sld": Method("SLD", "shifted local dampening, as in the paper", _BLUE),
-    "sld-pf": Method("SLD·PF", "permute-and-flip on shifted scores", _BLUE, _SHORT),
-    "sld-n": Method("SLD, D = n−1", "SLD without an assumption on degrees", _ORANGE),
-    "joint": Method("SLD joint", "all shifted scores at once, any k for one ε", _VIOLET),
-    "degree": Method("degree", "EM on the degree, one-sided: the control", _PINK),
-    "degree-joint": Method("degree joint", "degree + Laplace(2/ε), any k for one ε", _RED),
-    "rank": Method("rank value", "the percentile's value by rank utility, not a label", _RED),
-    "max": Method("max tree", "criterion max, one-sided permute-and-flip", _RED),
-    "default": Method("default", "the default of dampen.TreeClassifier", _VIOLET),
-    "plain": Method("not private", "an ordinary tree, without any privacy", _GREY, _SHORT),
-    "private-sql": Method("PSQL", "PrivateSQL: noisy counts, derived sensitivity", _ORANGE),
-    "private-sql-flex": Method(
-        "PSQL elastic", "PrivateSQL: noisy counts, elastic sensitivity", _ORANGE, _SHORT
+OURS = "dampen"
+LOOKS: dict[str, Look] = {
+    "em": Look("EM", "exponential mechanism, global sensitivity", _BLACK),
+    "pf": Look("PF", "permute-and-flip, global sensitivity", _BLACK, _SHORT),
+    "em-fair": Look("EM 1-sided", "EM without the needless factor 1/2", _ORANGE),
+    "ld": Look("LD", "local dampening", _GREEN),
+    "ld-pf": Look("LD·PF", "permute-and-flip on dampened scores", _GREEN, _SHORT),
+    "sld": Look("SLD", "shifted local dampening, as in the paper", _BLUE),
+    "sld-pf": Look("SLD·PF", "permute-and-flip on shifted scores", _BLUE, _SHORT),
+    "sld-n": Look("SLD n−1", "SLD with D = n−1: no assumption on degrees", _ORANGE),
+    "sld-down": Look("SLD down", "SLD towards −∞, the other way round", _BLUE, _DOTS),
+    "degree": Look("degree", "EM on the degree, one-sided: the control", _PINK),
+    "degree-joint": Look(
+        "joint deg.", "all degrees + Laplace(2/ε), any k for one ε", _PINK, _SHORT
     ),
-    "nodes": Method("nodes", "one point per degree", _BLUE),
+    "max": Look("max tree", "criterion max, one-sided permute-and-flip", _VIOLET),
+    "max-multiway": Look("max, multiway", "criterion max, one branch per value", _VIOLET, _SHORT),
+    "sulq": Look("SuLQ", "noisy counts for every attribute", _GREY),
+    "sld-binary": Look("SLD, binary", "SLD with two branches per node", _BLUE, _DOTS),
+    "ld-pf-binary": Look("LD·PF, binary", "LD·PF with two branches", _GREEN, _DOTS),
+    "sld-pf-binary": Look("SLD·PF, binary", "SLD·PF with two branches", _BLUE, _DOTS),
+    OURS: Look("dampen", "what the library does by default", _RED, (), _THICK),
+    "value": Look("value", "dampen, asked for the value instead", _RED, _SHORT, _THICK),
+    "dampen-depth": Look("dampen, own depth", "at the depth it chooses", _RED, _SHORT, _THICK),
+    "swapped": Look("dampen, swapped", "training and test parts exchanged", _RED, _DOTS, _THICK),
+    "plain": Look("no privacy", "an ordinary tree", _GREY, _SHORT),
+    "opendp": Look("OpenDP", "its private quantile, size known", _BLACK),
+    "diffprivlib": Look("diffprivlib", "its quantile", _GREY),
+    "private-sql": Look("PSQL", "PrivateSQL: noisy counts, derived sensitivity", _ORANGE),
+    "private-sql-flex": Look(
+        "PSQL flex", "PrivateSQL: noisy counts, elastic sensitivity", _ORANGE, _SHORT
+    ),
+    "nodes": Look("nodes", "one point per degree", _BLUE),
 }
 
 
 def variables(dark: bool) -> str:
     """The colours as CSS custom properties."""
     inks = {"text": TEXT, "muted": MUTED, "grid": GRID}
-    inks |= {f"m-{name}": method.ink for name, method in METHODS.items()}
+    inks |= {f"m-{name}": look.ink for name, look in LOOKS.items()}
     return " ".join(f"--{name}: {ink.dark if dark else ink.light};" for name, ink in inks.items())
 
 
 def variable_of() -> dict[str, str]:
     """From a light colour, as drawn, to the CSS property that replaces it on the page."""
     known = {TEXT.light: "text", MUTED.light: "muted", GRID.light: "grid"}
-    for name, method in METHODS.items():
-        known.setdefault(method.ink.light, f"m-{name}")
+    for name, look in LOOKS.items():
+        known.setdefault(look.ink.light, f"m-{name}")
     return known
+
+
+def darkened(svg: str) -> str:
+    """A drawing in light colours, in dark ones."""
+    inks = [TEXT, MUTED, GRID, *(look.ink for look in LOOKS.values())]
+    for ink in dict.fromkeys(inks):
+        svg = svg.replace(ink.light, ink.dark)
+    return svg

@@ -7,9 +7,10 @@ from pathlib import Path
 from dampen_studies import claims, journal, runner, studies
 from dampen_studies.claims import Finding, Outcome, Tables
 from dampen_studies.claims.influence import table_1
-from dampen_studies.report import drawing, figures, page
+from dampen_studies.report import drawing, figures, page, tables
+from dampen_studies.report.palette import LOOKS
 from dampen_studies.rows import values
-from dampen_studies.study import Study, Value, number
+from dampen_studies.study import Rows, Study, Value, number
 
 _KIND = {
     Outcome.CONFIRMED: "ok",
@@ -17,10 +18,8 @@ _KIND = {
     Outcome.NOT_CONFIRMED: "no",
     Outcome.NOT_MEASURED: "none",
 }
-_BEGIN = "<!-- claims: written by `dampen-studies report --summary` -->"
-_END = "<!-- end of claims -->"
 _MEASURES = ("error", "accuracy")
-_ASIDE = ("runs", "spread", "sample", "run")
+_ASIDE = ("runs", "spread", "sample", "size", "run", "folds", "deviation")
 
 
 def load(folder: Path) -> Tables:
@@ -29,57 +28,49 @@ def load(folder: Path) -> Tables:
     return {name: journal.read_csv(path) for name, path in paths.items() if path.is_file()}
 
 
+def judged(folder: Path, *, quick: bool) -> Tables:
+    """The rows of studies that are complete, and of a quick run only those that it does not
+    shorten: claims about the paper are judged by these, and tables are published from them.
+    """
+    return {
+        name: rows
+        for name, rows in load(folder).items()
+        if runner.state(studies.named(name), folder, quick=quick).complete
+        and (not quick or _not_shortened(studies.named(name)))
+    }
+
+
+def _not_shortened(study: Study) -> bool:
+    keys = [{study.key(cell) for cell in study.cells(quick)} for quick in (True, False)]
+    return keys[0] == keys[1]
+
+
 def write(folder: Path, target: Path, *, quick: bool = False) -> list[Finding]:
     """Writes the page, and PNG and SVG of every panel into `folder/figures`.
 
     Returns:
         the findings, one per claim.
     """
-    tables = load(folder)
-    findings = claims.evaluate(tables)
-    sections = [_section(s, tables[s.name], folder, findings) for s in _shown(tables)]
-    header = _header(findings, _shown(tables), quick)
+    found = load(folder)
+    findings = claims.evaluate(judged(folder, quick=quick))
+    shown = [study for study in studies.ALL if found.get(study.name)]
+    sections = [_section(s, found[s.name], folder, findings, quick) for s in shown]
+    header = _header(findings, shown, quick)
     body = "\n".join([header, _claims(findings), *sections, _footer(folder, quick)])
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(page.document("Local dampening, re-run", body), encoding="utf-8")
     return findings
 
 
-def summary(findings: Sequence[Finding]) -> str:
-    """The findings as a Markdown table, for the documentation."""
-    lines = ["| claim | paper | measured | outcome |", "|---|---|---|---|"]
-    for f in findings:
-        claim = f"{f.claim.name} ({f.claim.where})"
-        cells = (claim, f.claim.says, f.measured, f"**{f.outcome}**. {f.sentence}")
-        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def write_summary(path: Path, findings: Sequence[Finding]) -> None:
-    """Puts the table between the two marks of a Markdown file, or at its end."""
-    before, mark, rest = path.read_text(encoding="utf-8").partition(_BEGIN)
-    _, _, after = rest.partition(_END)
-    if not mark:
-        before = before.rstrip() + "\n\n"
-    path.write_text(f"{before}{_BEGIN}\n\n{summary(findings)}\n{_END}{after}", encoding="utf-8")
-
-
-def _with(findings: Sequence[Finding], outcome: Outcome) -> list[Finding]:
-    return [finding for finding in findings if finding.outcome is outcome]
-
-
-def _shown(tables: Tables) -> list[Study]:
-    return [study for study in studies.ALL if tables.get(study.name)]
-
-
 def _header(findings: Sequence[Finding], shown: Sequence[Study], quick: bool) -> str:
+    counts = {outcome: sum(f.outcome is outcome for f in findings) for outcome in Outcome}
     tiles = [
-        f'<div class="tile"><b class="{_KIND[v]}">{len(_with(findings, v))}</b>{v}</div>'
-        for v in Outcome
+        f'<div class="tile"><b class="{_KIND[outcome]}">{count}</b>{outcome}</div>'
+        for outcome, count in counts.items()
     ]
     links = "".join(f'<li><a href="#{s.name}">{escape(s.title)}</a></li>' for s in shown)
     note = (
-        '<p class="note"><b>Quick run.</b> These are small bundled data, to show that everything '
+        '<p class="note"><b>Quick run.</b> Little data and few runs, to show that everything '
         "works; claims about the paper's data need <code>dampen-studies run</code>.</p>"
         if quick
         else ""
@@ -88,7 +79,8 @@ def _header(findings: Sequence[Finding], shown: Sequence[Study], quick: bool) ->
         "<header><p class=where>dampen · evaluation</p><h1>Local dampening, re-run and checked</h1>"
         "<p>Every figure and table of <i>Local Dampening: Differential Privacy for Non-numeric "
         "Queries via Local Sensitivity</i> (Farias et al.), computed again with corrected "
-        "sensitivity functions and exact sampling, beside controls that the paper lacks.</p>"
+        "sensitivity functions and exact sampling, beside controls that the paper lacks. "
+        "<b>dampen</b> is what the library does by default, in every figure.</p>"
         f'{note}<div class="tiles">{"".join(tiles)}</div><nav><ul>{links}</ul></nav></header>'
     )
 
@@ -112,24 +104,47 @@ def _claims(findings: Sequence[Finding]) -> str:
 
 
 def _section(
-    study: Study, rows: Sequence[dict[str, Value]], folder: Path, findings: Sequence[Finding]
+    study: Study, rows: Rows, folder: Path, findings: Sequence[Finding], quick: bool
 ) -> str:
-    drawn = [_panel(panel, folder) for panel in figures.panels(study.name, rows)]
-    shown = f'<div class="panels">{"".join(drawn)}</div>' if drawn else ""
-    methods = [str(m) for m in values(rows, "method")] if "method" in rows[0] else []
+    drawn = figures.panels(study.name, rows)
+    panels = page.panels([_panel(panel, folder) for panel in drawn], _columns(rows, len(drawn)))
+    lines = [line for panel in drawn for line in panel.lines if not line.marks]
+    methods = dict.fromkeys(line.method for line in lines)
+    finding = "" if quick else study.finding
+    words = (
+        f'<h2>{escape(study.title)}</h2><p class="where">{escape(study.figure)}</p>'
+        f"<p>{escape(f'{study.about} {finding}'.strip())}</p>"
+        f'<p class="note">{escape(study.caption(rows))}</p>'
+        f"{page.legend(list(methods)) if methods else ''}"
+    )
+    beside = _beside(study, rows, quick)
     judged = [f for f in findings if f.claim.study == study.name]
     marks = " ".join(page.badge(f"{f.claim.name}: {f.outcome}", _KIND[f.outcome]) for f in judged)
     content = journal.csv_path(folder, study).read_text(encoding="utf-8")
-    numbers = page.table(*_pivot(rows))
-    opened = "" if drawn else " open"
-    beside = page.table(*table_1(rows)) if study.name == "privatesql" and table_1(rows)[1] else ""
+    opened = "" if drawn or beside else " open"
     return (
-        f'<section id="{study.name}"><h2>{escape(study.title)}</h2>'
-        f'<p class="where">{escape(study.figure)}</p><p>{escape(study.about)}</p>'
-        f"{page.legend(methods) if methods else ''}{shown}{beside}<p>{marks}</p>"
+        f'<section id="{study.name}">{page.side_by_side(words, panels, alone=len(drawn) == 1)}'
+        f"{beside}{f'<p>{marks}</p>' if marks else ''}"
         f"<details{opened}><summary>Numbers</summary>"
-        f"<p>{page.download(f'{study.name}.csv', content)}</p>{numbers}</details></section>"
+        f"<p>{page.download(f'{study.name}.csv', content)}</p>"
+        f"{page.table(*_pivot(study.name, rows))}</details></section>"
     )
+
+
+def _beside(study: Study, rows: Rows, quick: bool) -> str:
+    """A table that says more than a figure would; the paper's numbers stand beside a full run."""
+    if study.name == "privatesql" and not quick:
+        return page.table(*table_1(rows))
+    shown = {"peers": tables.peer_rows, "split": tables.split_rows}.get(study.name)
+    return page.table(*shown(rows)) if shown else ""
+
+
+def _columns(rows: Rows, count: int) -> int:
+    """Panels side by side: one per data set, or else what leaves no gap."""
+    datasets = len(values(rows, "dataset")) if "dataset" in rows[0] else 1
+    if datasets in (2, 3) and count % datasets == 0:
+        return datasets
+    return next((n for n in (3, 2) if count % n == 0), min(count, 3))
 
 
 def _panel(panel: drawing.Panel, folder: Path) -> str:
@@ -144,10 +159,10 @@ def _panel(panel: drawing.Panel, folder: Path) -> str:
     return page.figure(drawing.svg(drawn, panel.name, panel.title), panel.title, panel.name)
 
 
-def _pivot(rows: Sequence[dict[str, Value]]) -> tuple[list[str], list[list[page.Cell]]]:
+def _pivot(study: str, rows: Rows) -> tuple[list[str], list[list[page.Cell]]]:
     """One line per setting and one column per method; other tables as they are."""
     measure = next((name for name in _MEASURES if name in rows[0]), None)
-    if "method" not in rows[0] or measure is None:
+    if "method" not in rows[0] or measure is None or study in ("peers", "split"):
         return list(rows[0]), [list(row.values()) for row in rows]
     keys = [name for name in rows[0] if name not in ("method", measure, *_ASIDE)]
     methods = values(rows, "method")
@@ -159,7 +174,7 @@ def _pivot(rows: Sequence[dict[str, Value]]) -> tuple[list[str], list[list[page.
         [*setting, *(_mean(cells[m]) if m in cells else "–" for m in methods)]
         for setting, cells in lines.items()
     ]
-    return [*keys, *map(str, methods)], body
+    return [*keys, *(LOOKS[str(m)].label for m in methods)], body
 
 
 def _mean(found: Sequence[float]) -> float:

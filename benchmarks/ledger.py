@@ -1,0 +1,140 @@
+"""Claims of speed of the ledger, each beside its yardstick in the same run.
+
+    python benchmarks/ledger.py            everything
+    python benchmarks/ledger.py charges    one of: charges, rows, accounting
+
+- charges: charges per second of 1, 16 and 64 threads and of 4 processes, synchronised to disk,
+  against bare INSERTs of one connection, each its own transaction with full synchronisation.
+- rows: seconds to open a ledger (every entry is verified) and to charge, by its number of entries.
+- accounting: the (ε, δ) of sequences of answers, here, by Google's zCDP accountant (RDP orders) and
+  by its numerical composition, which knows each mechanism exactly.  Needs dp-accounting.
+"""
+
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+from dampen.ledger import Ledger, books
+from dampen.ledger.zcdp import epsilon_at
+
+ROW = {"neighbours": "add-remove-row"}
+PROCESS = """
+import sys
+from dampen.ledger import Ledger
+ledger = Ledger(sys.argv[1])
+for _ in range(int(sys.argv[2])):
+    ledger.charge("b", epsilon="0.001", neighbours="add-remove-row", query="benchmark")
+"""
+
+
+def new_ledger(place: str) -> Ledger:
+    ledger = Ledger(Path(place) / "ledger")
+    ledger.create("b", epsilon=10**9, **ROW)
+    return ledger
+
+
+def rate(work: Callable[[], int], repeat: int = 3) -> float:
+    """The median number of operations per second."""
+    rates = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        done = work()
+        rates.append(done / (time.perf_counter() - start))
+    return statistics.median(rates)
+
+
+def bare_inserts(place: str, times: int = 300) -> int:
+    connection = sqlite3.connect(Path(place) / "bare", isolation_level=None)
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("CREATE TABLE IF NOT EXISTS t (a INTEGER PRIMARY KEY, b TEXT)")
+    for _ in range(times):
+        connection.execute("INSERT INTO t (b) VALUES (?)", ("x" * 300,))
+    connection.close()
+    return times
+
+
+def charge(ledger: Ledger, times: int) -> None:
+    for _ in range(times):
+        ledger.charge("b", epsilon="0.001", query="benchmark", **ROW)
+
+
+def by_threads(ledger: Ledger, threads: int, times: int) -> int:
+    running = [threading.Thread(target=charge, args=(ledger, times)) for _ in range(threads)]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    return threads * times
+
+
+def by_processes(ledger: Ledger, processes: int, times: int) -> int:
+    command = [sys.executable, "-c", PROCESS, ledger.place, str(times)]
+    running = [subprocess.Popen(command) for _ in range(processes)]
+    for process in running:
+        process.wait()
+    return processes * times
+
+
+def charges() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        ledger = new_ledger(place)
+        bare = rate(lambda: bare_inserts(place))
+        print(f"bare INSERT, one connection: {bare:.0f} per second")
+        for threads, times in ((1, 300), (16, 100), (64, 60)):
+            found = rate(lambda n=threads, m=times: by_threads(ledger, n, m))
+            print(f"charges, {threads} threads: {found:.0f} per second, {found / bare:.1f} x bare")
+        found = rate(lambda: by_processes(ledger, 4, 500), repeat=1)
+        print(f"charges, 4 processes with their start: {found:.0f} per second")
+        again = rate(lambda: bare_inserts(place))
+        print(f"bare INSERT, again: {again:.0f} per second")
+
+
+def rows() -> None:
+    with tempfile.TemporaryDirectory() as place:
+        ledger, written = new_ledger(place), 0
+        for entries in (1_000, 10_000, 100_000):
+            written += by_threads(ledger, 200, (entries - written) // 200)
+            books.close_all()
+            start = time.perf_counter()
+            ledger.spent("b")
+            opened = time.perf_counter() - start
+            one = 1 / rate(lambda: charge(ledger, 100) or 100)
+            print(f"{entries} entries: open {opened:.2f} s, then {one * 1000:.1f} ms per charge")
+
+
+def accounting() -> None:
+    import dp_accounting
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    delta = Fraction("1e-6")
+    print("answers                      sum    here  zCDP accountant  numerical")
+    for k, epsilon, kind in ((100, "0.1", "em"), (1000, "0.01", "em"), (50, "0.2", "laplace")):
+        e = Fraction(epsilon)
+        rho = k * e**2 / (8 if kind == "em" else 2)
+        accountant = dp_accounting.rdp.RdpAccountant()
+        accountant.compose(dp_accounting.ZCDpEvent(rho=float(rho)))
+        # The numerical one has no exponential mechanism: Laplace noise only.
+        exact = ""
+        if kind == "laplace":
+            each = pld.from_laplace_mechanism(1 / float(e), value_discretization_interval=1e-3)
+            exact = f"{each.self_compose(k).get_epsilon_for_delta(float(delta)):.3f}"
+        print(
+            f"{k:>5} x {kind:<8} at {epsilon:<6} {float(k * e):>9.3f} "
+            f"{float(epsilon_at(rho, delta)):>7.3f} {accountant.get_epsilon(float(delta)):>16.3f} "
+            f"{exact:>10}"
+        )
+
+
+BENCHMARKS = {"charges": charges, "rows": rows, "accounting": accounting}
+
+if __name__ == "__main__":
+    for name in sys.argv[1:] or BENCHMARKS:
+        BENCHMARKS[name]()

@@ -1,0 +1,298 @@
+"""The published tables: each from the rows of one full run, in Markdown.
+
+A page of the documentation marks the place of a table by its name; `publish` fills it in, so that
+no number is ever copied by hand.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from statistics import fmean, stdev
+from typing import TypeAlias
+
+from dampen.errors import ParameterError
+from dampen_studies.claims import Finding, Outcome, Tables
+from dampen_studies.claims.percentiles import largest_reduction
+from dampen_studies.datasets.names import printed
+from dampen_studies.experiments import split
+from dampen_studies.report.figures import geometric_mean, ratios
+from dampen_studies.report.palette import LOOKS
+from dampen_studies.rows import curve, values, where
+from dampen_studies.study import Rows, Value, number
+
+Block: TypeAlias = str
+MARK = re.compile(
+    r"(<!-- dampen-studies table ([\w-]+) -->\n).*?(\n<!-- end of table -->)", flags=re.DOTALL
+)
+GRAPHS = ("enron", "github", "dblp")
+PRINTED_REDUCTIONS = {"patent": "44 / 52 / 59", "hepth": "12 / 52 / 73", "income": "- / - / 3"}
+
+
+def publish(text: str, tables: Tables, findings: Sequence[Finding]) -> str:
+    """The page with every marked table made anew.
+
+    Raises:
+        ParameterError: for a name that is no table, or a study that was not run in full.
+    """
+
+    def fill(mark: re.Match[str]) -> str:
+        return mark[1] + "\n" + made(mark[2], tables, findings).strip() + "\n" + mark[3]
+
+    return MARK.sub(fill, text)
+
+
+def made(name: str, tables: Tables, findings: Sequence[Finding]) -> Block:
+    """One table by name."""
+    if name == "claims":
+        return claims(findings)
+    if name not in MAKERS:
+        raise ParameterError(f"Expected a table, one of claims, {', '.join(MAKERS)}, got {name!r}.")
+    study, make = MAKERS[name]
+    if study not in tables:
+        raise ParameterError(
+            f"The table {name!r} needs the full run of {study!r}: dampen-studies run {study}"
+        )
+    return make(tables[study])
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Block:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(_escaped(cell) for cell in line) + " |" for line in lines)
+
+
+def claims(findings: Sequence[Finding]) -> Block:
+    """Every claim of the paper, what was measured, and how it fares.
+
+    Raises:
+        ParameterError: if one was not measured: what is published is a full run.
+    """
+    short = {f.claim.study for f in findings if f.outcome is Outcome.NOT_MEASURED}
+    if short:
+        raise ParameterError(f"The claims need the full run: dampen-studies run {min(short)}")
+    rows = [
+        (
+            f"{f.claim.name} ({f.claim.where})",
+            f.claim.says,
+            f.measured,
+            f"**{f.outcome}**. {f.sentence}",
+        )
+        for f in findings
+    ]
+    return markdown(("claim", "paper", "measured", "outcome"), rows)
+
+
+def top_k(rows: Rows) -> Block:
+    """The share of the true top k by method and ε, one table per graph and k."""
+    return "\n\n".join(_top_k(rows))
+
+
+def _top_k(rows: Rows) -> Iterator[Block]:
+    epsilons = [e for e in values(rows, "epsilon") if 0.01 <= float(e) <= 10]
+    for dataset in GRAPHS:
+        for k in values(rows, "k"):
+            here = where(rows, dataset=dataset, k=k)
+            runs = number(here[0], "runs")
+            title = f"{printed(dataset)}, k = {k:g}, mean of {runs:.0f} runs"
+            lines = [
+                [LOOKS[str(m)].label, *(_share(_at(here, "accuracy", m, e)) for e in epsilons)]
+                for m in values(here, "method")
+            ]
+            yield markdown([title, *(f"ε = {e:g}" for e in epsilons)], lines)
+
+
+def trees(rows: Rows) -> Block:
+    """Accuracy of every tree, with Student's 95 % intervals over the repetitions."""
+    found = []
+    epsilons = values(rows, "epsilon")
+    for dataset in values(rows, "dataset"):
+        for depth in values(rows, "depth"):
+            here = where(rows, dataset=dataset, depth=depth)
+            lines = [
+                [LOOKS[str(m)].label, *(_percent(_each(here, m, e)) for e in epsilons)]
+                for m in values(here, "method")
+            ]
+            header = ["method", *(f"ε = {e:g}" for e in epsilons)]
+            title = f"### {printed(str(dataset))}, depth {depth:g}"
+            found.append(f"{title}\n\n{markdown(header, lines)}")
+    return "\n\n".join(found)
+
+
+CHOSEN_TREES = (
+    "em", "em-fair", "ld", "sld", "sld-pf", "sulq", "dampen", "dampen-depth", "plain",
+)  # fmt: skip
+
+
+def trees_chosen(rows: Rows) -> Block:
+    """Percent correct at depth 5, two ε, the methods worth a word."""
+    settings = [(d, e) for d in values(rows, "dataset") for e in (0.05, 0.5)]
+    header = ["depth 5", *(f"{printed(str(d))}, ε = {e:g}" for d, e in settings)]
+    lines = [
+        [LOOKS[m].label]
+        + [
+            f"{100 * fmean(_each(where(rows, dataset=d, depth=5.0), m, e)):.1f}"
+            for d, e in settings
+        ]
+        for m in CHOSEN_TREES
+    ]
+    return markdown(header, lines)
+
+
+TREE_CLAIMS = (
+    ("LD improves on EM by up to 5 %", "ld", ("nltcs", "acs", "adult")),
+    ("SLD on ACS by up to 8 %", "sld", ("acs",)),
+    ("SLD on Adult by up to 4 %", "sld", ("adult",)),
+    ("dampen", "dampen", ("nltcs", "acs", "adult")),
+)
+
+
+def tree_gains(rows: Rows) -> Block:
+    """Largest and smallest paired differences to EM, in points, with 95 % intervals."""
+    header = ["claim, or method", "against EM as printed", "against EM one-sided"]
+    lines = []
+    for text, method, tables in TREE_CLAIMS:
+        cells = []
+        for control in ("em", "em-fair"):
+            gains = sorted(_gains(rows, method, control, tables))
+            cells.append(f"from {gains[0][1]} to {gains[-1][1]}")
+        lines.append([text, *cells])
+    return markdown(header, lines)
+
+
+def _gains(
+    rows: Rows, method: str, control: str, tables: Sequence[str]
+) -> Iterator[tuple[float, str]]:
+    for dataset in tables:
+        for depth in values(rows, "depth"):
+            here = where(rows, dataset=dataset, depth=depth)
+            for e in values(here, "epsilon"):
+                pairs = zip(_each(here, method, e), _each(here, control, e), strict=True)
+                gain = [a - b for a, b in pairs]
+                place = f"{printed(dataset)}, depth {depth:g}, ε = {e:g}"
+                yield fmean(gain), f"{_percent(gain, sign='+')} ({place})"
+
+
+def official_split(rows: Rows) -> Block:
+    """Adult's official split: ours, and the best of the others on the test part."""
+    return markdown(*split_rows(rows))
+
+
+def split_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """One line per ε."""
+    header = ["ε", "depth", "dampen", "parts swapped", "best dampened tree", "SLD as in the paper"]
+    header += ["simple tree (max, multiway)", "not private"]
+    lines = []
+    for e in values(rows, "epsilon"):
+        here = where(rows, epsilon=e)
+        ours, swapped = (where(here, method=m)[0] for m in split.OURS)
+        best = [_best(here, names) for names in (split.DAMPENED, ("sld",), ("max-multiway",))]
+        plain = _best(here, ("plain",))
+        cells = [_with_deviation(ours), _with_deviation(swapped), *best, plain]
+        lines.append([f"{e:g}", f"{number(ours, 'depth'):g}", *cells])
+    return header, lines
+
+
+def _with_deviation(row: dict[str, Value]) -> str:
+    return f"{_share(number(row, 'accuracy'), 3)} ± {_share(number(row, 'deviation'), 3)}"
+
+
+def _best(rows: Rows, methods: Sequence[str]) -> str:
+    row = max((r for r in rows if r["method"] in methods), key=lambda row: number(row, "accuracy"))
+    how = f"{LOOKS[str(row['method'])].label}, " if len(methods) > 1 else ""
+    return f"{_share(number(row, 'accuracy'), 3)} ({how}depth {number(row, 'depth'):g})"
+
+
+def labels(rows: Rows) -> Block:
+    """Expected error of every mechanism for labels, as ratios to LD."""
+    methods = values(rows, "method")
+    lines = []
+    for e in values(rows, "epsilon"):
+        found = [ratios(rows, m, e) for m in methods]
+        lines.append([f"{e:g}", "mean", *(f"{geometric_mean(r):.2f}" for r in found)])
+        lines.append([f"{e:g}", "worst", *(f"{max(r):.2f}" for r in found)])
+    return markdown(["ε", "ratio to LD", *(LOOKS[str(m)].label for m in methods)], lines)
+
+
+def reductions(rows: Rows) -> Block:
+    """The largest reduction of LD's expected error against EM's, beside the paper's."""
+    lines = [
+        [
+            printed(name),
+            *(f"{largest_reduction(rows, name, p):.1f}" for p in (50, 90, 99)),
+            of_paper,
+        ]
+        for name, of_paper in PRINTED_REDUCTIONS.items()
+    ]
+    return markdown(["data", "p = 50", "p = 90", "p = 99", "the paper"], lines)
+
+
+def peers(rows: Rows) -> Block:
+    """Rank errors beside other libraries'."""
+    return markdown(*peer_rows(rows))
+
+
+def peer_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """One line per question, one column per library."""
+    methods = values(rows, "method")
+    asked = dict.fromkeys((r["dataset"], r["epsilon"], r["p"]) for r in rows)
+    lines = [
+        [
+            printed(str(d)),
+            f"{e:g}",
+            f"{p:g}",
+            *(_error(where(rows, dataset=d, epsilon=e, p=p, method=m)[0]) for m in methods),
+        ]
+        for d, e, p in asked
+    ]
+    return ["data", "ε", "p", *(LOOKS[str(m)].label for m in methods)], lines
+
+
+def _error(row: dict[str, Value]) -> str:
+    if isinstance(row["error"], str):
+        return row["error"]
+    spread = f" ± {number(row, 'spread'):.2f}" if row["runs"] else ""
+    return f"{row['error']:.2f}{spread}"
+
+
+def _at(rows: Rows, y: str, method: Value, epsilon: Value) -> float:
+    return curve(where(rows, epsilon=epsilon), "epsilon", y, method=method)[1][0]
+
+
+def _each(rows: Rows, method: Value, epsilon: Value) -> list[float]:
+    """Accuracies by repetition, in its order."""
+    return [number(row, "accuracy") for row in where(rows, method=method, epsilon=epsilon)]
+
+
+def _percent(found: Sequence[float], sign: str = "") -> str:
+    """Mean and half-width of Student's 95 % interval, in per cent."""
+    from scipy.stats import t
+
+    shown = f"{100 * fmean(found):{sign}.1f}"
+    if len(found) < 2:
+        return shown
+    half = t.ppf(0.975, len(found) - 1) * stdev(found) / len(found) ** 0.5
+    return f"{shown} ± {100 * half:.1f}"
+
+
+def _share(value: float, digits: int = 2) -> str:
+    """A share without its leading zero.
+
+    >>> _share(0.5), _share(1.0)
+    ('.50', '1.00')
+    """
+    return f"{value:.{digits}f}".removeprefix("0")
+
+
+def _escaped(cell: str) -> str:
+    return cell.replace("|", "\\|")
+
+
+MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
+    "topk": ("topk", top_k),
+    "trees": ("trees", trees),
+    "trees-chosen": ("trees", trees_chosen),
+    "tree-gains": ("trees", tree_gains),
+    "split": ("split", official_split),
+    "labels": ("labels", labels),
+    "reductions": ("percentiles", reductions),
+    "peers": ("peers", peers),
+}
+"""A table's name, the study it comes from, and how it is made."""

@@ -1,0 +1,116 @@
+"""`dampen.toml`: registered data can only be asked with its budget, however its file is named."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from dampen.errors import BudgetError, ParameterError
+from dampen.ledger.policy import check_policy, load_policy
+
+POLICY = """
+ledger = "books/ledger.sqlite3"
+
+[[data]]
+name = "payroll"
+budgets = ["payroll", "payroll-edges"]
+files = ["salaries.csv", "exports"]
+tables = ["postgresql://hr/staff/salaries"]
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.delenv("DAMPEN_CONFIG", raising=False)
+    for directory in ("data/exports/2026", "elsewhere"):
+        (tmp_path / directory).mkdir(parents=True)
+    for file in ("data/salaries.csv", "data/exports/2026/may.csv", "data/visits.csv"):
+        (tmp_path / file).write_text("a\n1\n")
+    (tmp_path / "data" / "dampen.toml").write_text(POLICY)
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    return tmp_path / "data"
+
+
+def refused(location: object, budget: str | None = None, **options: object) -> bool:
+    try:
+        check_policy(location, budget, **options)  # type: ignore[arg-type]
+    except BudgetError as error:
+        return "Nothing was charged, no data was read." in str(error)
+    return False
+
+
+def test_a_registered_file_needs_its_budget(place: Path) -> None:
+    assert refused(place / "salaries.csv")
+    assert refused(place / "salaries.csv", "visits")
+    found = check_policy(place / "salaries.csv", " PAYROLL")
+    assert found is not None
+    assert (found.name, found.ledger) == ("payroll", str(place / "books" / "ledger.sqlite3"))
+    assert check_policy(place / "visits.csv", None) is None
+
+
+def test_a_directory_holds_all_that_lies_in_it(place: Path) -> None:
+    assert refused(place / "exports" / "2026" / "may.csv")
+    assert refused(place / "exports")
+    assert not refused(place / "exports" / "2026" / "may.csv", "payroll-edges")
+
+
+def test_other_ways_to_the_same_file(place: Path) -> None:
+    here = Path.cwd()
+    (here / "link").symlink_to(place / "salaries.csv")
+    (here / "folder").symlink_to(place / "exports")
+    assert refused("link")
+    assert refused("folder/2026/may.csv")
+    assert refused("../data/exports/../salaries.csv")
+    os.link(place / "salaries.csv", here / "hard")
+    # Its directory has no policy; the one that was named knows the file again.
+    assert refused("hard", config=place / "dampen.toml")
+
+
+def test_tables_are_compared_as_text(place: Path) -> None:
+    config = place / "dampen.toml"
+    assert refused("postgresql://hr/staff/salaries", config=config)
+    assert not refused("postgresql://hr/staff/salaries", "payroll", config=config)
+    assert not refused("postgresql://hr/staff/visits", config=config)
+
+
+def test_the_policy_around_the_data_holds_beside_the_one_that_is_named(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = place.parent / "other.toml"
+    other.write_text("registered-only = true\n")
+    assert refused(place / "salaries.csv", "payroll", config=other)
+    assert refused(place / "visits.csv", config=other)
+    monkeypatch.setenv("DAMPEN_CONFIG", str(other))
+    assert refused(place / "visits.csv")
+    monkeypatch.delenv("DAMPEN_CONFIG")
+    assert not refused(place / "visits.csv")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("ledger = ", "a policy in TOML"),
+        (b"\xff\xfe", "a policy in TOML"),
+        ("ledgr = 'x'", "Unknown key 'ledgr'.*Did you mean 'ledger'"),
+        ("ledger = 1", "ledger to be a path"),
+        ("registered-only = 'yes'", "true or false"),
+        ("data = 1", r"\[\[data\]\] tables"),
+        ("[[data]]\nbudgets = ['a']\nfiles = ['a']", "a name for every"),
+        ("[[data]]\nname = 'a'\nbudgets = ['a']", "files or tables"),
+        ("[[data]]\nname = 'a'\nfiles = ['a']", "Expected budgets"),
+        ("[[data]]\nname = 'a'\nfiles = 'a'\nbudgets = ['a']", "a list of texts"),
+        ("[[data]]\nname = 'a'\nfiles = [1]\nbudgets = ['a']", "a list of texts"),
+        ("[[data]]\nname = 'a'\nbudget = 'a'", "Did you mean 'budgets'"),
+        ("#" * 2**21, "at most 1 MB"),
+    ],
+)
+def test_what_no_policy_says(tmp_path: Path, content: str | bytes, message: str) -> None:
+    file = tmp_path / "dampen.toml"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(ParameterError, match=message):
+        load_policy(file)
+
+
+def test_a_policy_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match=r"Cannot read .*none\.toml"):
+        check_policy(tmp_path / "x", None, config=tmp_path / "none.toml")

@@ -1,0 +1,226 @@
+"""(ε, δ) budgets: bounds that never round down, against Google's accountants and by enumeration."""
+
+import functools
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from dampen.errors import BudgetError
+from dampen.ledger import Ledger, Limit, Spent
+from dampen.ledger.zcdp import epsilon_at, rho_within
+
+DELTA = Fraction("1e-6")
+EDGES = {"neighbours": "add-remove-edge"}
+
+
+def tightest(rho: float, delta: float) -> float:
+    """The least ε over α, in floats: right to some ten digits."""
+
+    def bound(x: float) -> float:
+        a = 1 + math.exp(x)
+        g = (math.log(1 / delta) + (a - 1) * math.log(a - 1) - a * math.log(a)) / (a - 1)
+        return a * rho + g
+
+    grid = np.linspace(-20, 20, 4001)
+    start = grid[np.argmin([bound(x) for x in grid])]
+    best = minimize_scalar(bound, bounds=(start - 0.02, start + 0.02), method="bounded").fun
+    return max(0.0, float(best))
+
+
+@pytest.mark.parametrize("rho", ["0.00001", "0.001", "0.125", "1", "7.5", "40"])
+@pytest.mark.parametrize("delta", ["1e-12", "1e-6", "0.01", "0.5"])
+def test_the_bound_is_the_best_over_all_orders(rho: str, delta: str) -> None:
+    found = float(epsilon_at(Fraction(rho), Fraction(delta)))
+    expected = tightest(float(rho), float(delta))
+    assert expected * (1 - 1e-8) - 1e-12 <= found <= expected * (1 + 1e-8) + 1e-8
+
+
+def test_a_hundred_answers_of_the_exponential_mechanism() -> None:
+    assert epsilon_at(100 * Fraction("0.1") ** 2 / 8, DELTA) <= Fraction("2.43")
+
+
+@pytest.mark.parametrize("delta", ["1e-59", "1e-6", "0.999"])
+def test_both_directions_agree_and_round_to_the_safe_side(delta: str) -> None:
+    d = Fraction(delta)
+    for exponent in (-50, -20, -6, -2, 0, 1, 3, 20, 50):
+        rho = Fraction(10) ** exponent
+        epsilon = epsilon_at(rho, d)
+        assert epsilon_at(rho * 2, d) >= epsilon
+        if epsilon > 0:
+            assert rho_within(epsilon, d) >= rho * (1 - Fraction(1, 10**6))
+            assert epsilon_at(rho_within(epsilon, d), d) <= epsilon * (1 + Fraction(1, 10**9))
+    assert epsilon_at(Fraction(0), d) == 0
+
+
+def bounded_range(epsilon: float, t: float) -> tuple[list[float], list[float]]:
+    """Two distributions on two outcomes whose privacy loss is t or t - ε: an extreme of EM."""
+    q = (1 - math.exp(t - epsilon)) / (math.exp(t) - math.exp(t - epsilon))
+    p = q * math.exp(t)
+    return [p, 1 - p], [q, 1 - q]
+
+
+def sequences() -> Iterator[list[tuple[str, float]]]:
+    rng = np.random.default_rng(7)
+    for _ in range(6):
+        kinds = rng.choice(["em", "rr", "laplace"], rng.integers(3, 25))
+        yield [(str(kind), float(rng.choice([0.02, 0.1, 0.3, 0.5]))) for kind in kinds]
+
+
+def rho_of(kind: str, epsilon: float) -> Fraction:
+    return Fraction(str(epsilon)) ** 2 / (8 if kind == "em" else 2)
+
+
+def true_cost(sequence: list[tuple[str, float]], delta: float) -> float:
+    """The ε of a sequence by numerical composition, never above the truth."""
+    from dp_accounting.pld import privacy_loss_distribution as pld
+
+    options = {"pessimistic_estimate": False, "value_discretization_interval": 1e-3}
+    losses = []
+    for i, (kind, epsilon) in enumerate(sequence):
+        if kind == "laplace":
+            laplace = pld.from_laplace_mechanism(1 / epsilon, use_connect_dots=False, **options)
+            losses.append(laplace)
+        else:
+            # Randomised response has losses ε and -ε; an exponential mechanism t and t - ε.
+            t = epsilon * (0.25, 0.5, 0.75)[i % 3]
+            p, q = bounded_range(*((epsilon, t) if kind == "em" else (2 * epsilon, epsilon)))
+            upper, lower = dict(enumerate(np.log(p))), dict(enumerate(np.log(q)))
+            losses.append(pld.from_two_probability_mass_functions(lower, upper, **options))
+    total = functools.reduce(lambda one, other: one.compose(other), losses)
+    return float(total.get_epsilon_for_delta(delta))
+
+
+@pytest.mark.parametrize("sequence", list(sequences()), ids=lambda s: f"{len(s)} answers")
+def test_never_below_the_truth_and_close_to_the_zcdp_accountant(
+    sequence: list[tuple[str, float]],
+) -> None:
+    dp_accounting = pytest.importorskip("dp_accounting")
+    rho = sum(rho_of(*each) for each in sequence)
+    stated = float(epsilon_at(rho, DELTA))
+    assert stated >= true_cost(sequence, float(DELTA))
+    accountant = dp_accounting.rdp.RdpAccountant()
+    accountant.compose(dp_accounting.ZCDpEvent(rho=float(rho)))
+    theirs = accountant.get_epsilon(float(DELTA))
+    assert theirs * 0.95 <= stated <= theirs * 1.05
+
+
+@pytest.fixture
+def many(ledger: Ledger) -> Ledger:
+    ledger.create("many", epsilon="2.5", delta="1e-6", **EDGES)
+    return ledger
+
+
+def ask(ledger: Ledger, times: int, **cost: object) -> int:
+    for i in range(times):
+        try:
+            ledger.charge("many", **EDGES, **cost)  # type: ignore[arg-type]
+        except BudgetError:
+            return i
+    return times
+
+
+def test_many_small_answers_cost_less_than_their_sum(many: Ledger) -> None:
+    granted = ask(many, 300, epsilon="0.1", rho="0.00125")
+    assert 100 <= granted < 300
+    balance = many.balance("many")
+    assert balance.spent.epsilon == Fraction(granted, 10)
+    assert balance.limit.rho is not None
+    assert balance.spent.rho <= balance.limit.rho < balance.spent.rho + Fraction("0.00125")
+    assert Fraction("2.4") < many.spent("many") <= Fraction("2.5")
+    with pytest.raises(BudgetError, match=r"rho .* of .* \(epsilon 2\.5 at delta 0\.000001\) is"):
+        many.charge("many", epsilon="0.1", **EDGES)
+
+
+def test_a_few_large_answers_are_never_dearer_than_their_sum(many: Ledger) -> None:
+    assert ask(many, 9, epsilon="0.5") == 5
+    assert many.spent("many") == Fraction("2.5")
+    assert many.remaining("many") == 0
+
+
+def test_answers_without_a_pure_epsilon(many: Ledger) -> None:
+    assert ask(many, 9, rho="0.05") == 2
+    assert many.balance("many").spent.epsilon is None
+    assert [row.epsilon for row in many.history("many")] == [None, None]
+    with pytest.raises(BudgetError, match="has no delta, and this release has no pure epsilon"):
+        many.charge("payroll", rho="0.001", neighbours="replace-one")
+
+
+def test_caps_raises_and_conversions_of_a_budget_with_delta(ledger: Ledger) -> None:
+    one = ledger.create("one", epsilon=1, delta="1e-6", each="0.5", neighbours="replace-one")
+    for who in ("a", "b"):
+        ledger.charge("one", epsilon="0.5", neighbours="replace-one", analyst=who)
+    with pytest.raises(BudgetError, match="left for this analyst"):
+        ledger.charge("one", epsilon="0.1", neighbours="replace-one", analyst="a")
+    one.raise_to(2)
+    assert one.balance.limit == Limit(Fraction(2), DELTA, rho_within(Fraction(2), DELTA))
+    ledger.charge("one", epsilon="0.1", rho="0.001", neighbours="add-remove-row", analyst="c")
+    assert one.history[-1].epsilon == Fraction("0.2")
+    assert one.history[-1].rho == Fraction("0.004")
+
+
+# The filter by enumeration: an analyst asks randomised response again and again, each time at an ε
+# that depends on the answers so far, until the budget refuses.  What is the largest δ at ε?
+
+Filter = Callable[[list[Fraction]], bool]
+
+
+def transcripts(
+    grants: Filter, asked: list[Fraction], answers: str
+) -> Iterator[tuple[float, float]]:
+    """The probabilities, on two neighbouring databases, of everything that can be answered."""
+    wanted = [Fraction("0.3"), Fraction("0.1")]
+    if answers.startswith("1"):
+        wanted = [Fraction("1.6"), *wanted]
+    epsilon = next((e for e in wanted if grants([*asked, e])), None)
+    if epsilon is None:
+        yield 1.0, 1.0
+        return
+    yes = 1 / (1 + math.exp(-float(epsilon)))
+    for answer, (p, q) in {"1": (yes, 1 - yes), "0": (1 - yes, yes)}.items():
+        for later_p, later_q in transcripts(grants, [*asked, epsilon], answers + answer):
+            yield p * later_p, q * later_q
+
+
+def delta_of(grants: Filter, epsilon: float) -> float:
+    pairs = list(transcripts(grants, [], ""))
+    assert math.isclose(sum(p for p, _ in pairs), 1, abs_tol=1e-9)
+    one = math.fsum(max(0.0, p - math.exp(epsilon) * q) for p, q in pairs)
+    other = math.fsum(max(0.0, q - math.exp(epsilon) * p) for p, q in pairs)
+    return max(one, other)
+
+
+LIMIT = Limit(Fraction(2), Fraction("0.02"), rho_within(Fraction(2), Fraction("0.02")))
+
+
+def spent_on(costs: list[Fraction]) -> Spent:
+    total = Spent()
+    for cost in costs:
+        total = total.plus(cost, cost**2 / 2)
+    return total
+
+
+def test_either_sum_may_be_spent_by_enumeration() -> None:
+    def grants(costs: list[Fraction]) -> bool:
+        return LIMIT.covers(spent_on(costs))
+
+    assert len(list(transcripts(grants, [], ""))) > 200
+    assert LIMIT.delta is not None
+    assert 0 < delta_of(grants, float(LIMIT.epsilon)) <= LIMIT.delta
+
+
+def test_a_broken_twin_that_keeps_two_purses_is_found() -> None:
+    """Large answers paid by ε and small ones by ρ, neither counted in the other sum."""
+
+    def grants(costs: list[Fraction]) -> bool:
+        large = spent_on([cost for cost in costs if cost > 1])
+        small = spent_on([cost for cost in costs if cost <= 1])
+        assert large.epsilon is not None
+        assert LIMIT.rho is not None
+        return large.epsilon <= LIMIT.epsilon and small.rho <= LIMIT.rho
+
+    assert LIMIT.delta is not None
+    assert delta_of(grants, float(LIMIT.epsilon)) > LIMIT.delta
