@@ -8,7 +8,7 @@ from typing import Any
 from dampen.data.columns import as_labels
 from dampen.data.grouping import Grouping
 from dampen.data.open import open_columns
-from dampen.data.opened import Opened, require_labels
+from dampen.data.opened import Opened, reading, require_labels
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.frequency.problem import MostFrequent
@@ -147,6 +147,7 @@ def _counted(
 def _tally(opened: Opened, name: str) -> Counter[Hashable]:
     """The distinct values, as they occur, and their counts; only these are held."""
     tally: Counter[Hashable] = Counter()
-    for batch in opened.batches({name: "any"}):
-        tally.update(as_labels([batch[name]]))
+    with reading(opened.batches({name: "any"})) as stream:
+        for batch in stream:
+            tally.update(as_labels([batch[name]]))
     return tally

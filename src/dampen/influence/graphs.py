@@ -23,6 +23,7 @@ from dampen.data.edges import (
     numbered_edges,
     open_edges,
 )
+from dampen.data.opened import reading
 from dampen.errors import ParameterError
 from dampen.progress import progress
 from dampen.selection import FloatArray, IntArray
@@ -106,8 +107,9 @@ def load_degrees(opened: OpenedEdges, nodes: Sequence[Hashable]) -> "Degrees | G
     if pieces is None:
         return load_graph(opened, nodes)
     numbering, degrees = Numbering(nodes), np.zeros(len(nodes), dtype=np.int64)
-    for labels, counts in pieces:
-        degrees[numbering.positions(labels)] = counts
+    with reading(pieces) as stream:
+        for labels, counts in stream:
+            degrees[numbering.positions(labels)] = counts
     return Degrees(nodes, degrees)
 
 
