@@ -36,6 +36,7 @@ COMMANDS = {
     "top-k": "The most influential nodes of a graph.",
     "percentile": "Who, or what value, is at the p-th percentile.",
     "most-frequent": "The most frequent categories.",
+    "top-groups": "The groups with the largest median, mean, quantile or sum.",
     "tree": "Grow a private decision tree.",
     "predict": "Predict the rows of a file with a tree.",
     "schema": "Describe the public columns of a table.",

@@ -78,6 +78,8 @@ def most_frequent(
     opened, names = (
         (None, {}) if counts_given else _opened(data, column, by, header=header, table=table)
     )
+    if opened is not None and grouping is not None:
+        grouping.check_column(opened, names["by"], names["column"])
     cost = selection_cost(
         MostFrequent.neighbours,
         query="most-frequent",
@@ -121,9 +123,7 @@ def _opened(
     data: Any, column: str | None, by: Any, *, header: bool, table: str | None
 ) -> tuple[Opened, dict[str, str]]:
     opened, names = open_columns(data, column=column, by=by, header=header, table=table)
-    if names.get("by") == names["column"]:
-        raise ParameterError("Expected by=, the column of groups, beside that of the values.")
-    require_labels(opened, *names.values())
+    require_labels(opened, names["column"])
     return opened, names
 
 

@@ -5,7 +5,7 @@ here shows or tells how many there are.
 """
 
 import os
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from functools import cache
@@ -15,16 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.data.edges import (
-    Numbering,
-    OpenedEdges,
-    as_labels,
-    edge_pair,
-    numbered_edges,
-    open_edges,
-)
+from dampen.data.edges import OpenedEdges, edge_pair, numbered_edges, open_edges
+from dampen.data.labels import Numbering, as_labels
 from dampen.data.opened import reading
-from dampen.errors import ParameterError
+from dampen.errors import DataError, ParameterError
 from dampen.progress import progress
 from dampen.selection import FloatArray, IntArray
 
@@ -89,7 +83,7 @@ def load_graph(opened: OpenedEdges, nodes: Sequence[Hashable] | None = None) -> 
 
     if nodes is None:
         ends = opened.load(False)
-        nodes = known_nodes(opened) or opened.nodes_of(*ends)
+        nodes = _labels(known_nodes(opened) or opened.nodes_of(*ends))
         opened = replace(opened, load=lambda _: ends, pieces=None)
     check_size(len(nodes))
     src, dst = numbered_edges(opened, nodes)
@@ -188,21 +182,33 @@ def egocentric_betweenness(
 
 def node_set(nodes: Sequence[Hashable] | None, n: int | None) -> Sequence[Hashable] | None:
     """The public nodes: a list without repeats, or 0 .. n-1, or None where neither is given."""
-    if nodes is not None and n is not None and len(nodes) != n:
+    if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer)):
+        raise ParameterError(f"Expected n to be an integer >= 1, got n={n!r}.")
+    if nodes is None and n is None:
+        return None
+    known = range(int(n or 0)) if nodes is None else _labels(nodes)
+    check_size(len(known))
+    if n is not None and len(known) != n:
         raise ParameterError("Expected nodes= or n=, got both, and they disagree.")
-    if nodes is None and n is not None:
-        if isinstance(n, bool) or not isinstance(n, int | np.integer):
-            raise ParameterError(f"Expected n to be an integer >= 1, got n={n!r}.")
-        check_size(int(n))
-        return range(int(n))
-    if nodes is None or isinstance(nodes, range):
+    return known
+
+
+def _labels(nodes: Any) -> Sequence[Hashable]:
+    if isinstance(nodes, range):
         return nodes
-    if isinstance(nodes, str | bytes):
-        raise ParameterError("Expected nodes to be a list of labels, got one text.")
-    labels: list[Hashable] = as_labels(list(nodes)).tolist()
-    if len(set(labels)) < len(labels):
+    if isinstance(nodes, str | bytes) or not isinstance(nodes, Iterable):
+        raise ParameterError(
+            f"Expected nodes to be a list of labels, got a {type(nodes).__name__}."
+        )
+    try:
+        labels: list[Hashable] = as_labels(list(nodes)).tolist()
+        different = len(set(labels))
+    except (DataError, TypeError):
+        raise ParameterError(
+            "Expected nodes to be integers or text, none of them missing."
+        ) from None
+    if different < len(labels):
         raise ParameterError("Expected nodes without repeats; some occur twice.")
-    check_size(len(labels))
     return labels
 
 

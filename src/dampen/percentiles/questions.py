@@ -166,9 +166,7 @@ class GroupedValues:
         return self.values.neighbours
 
     def check(self, opened: Opened, names: dict[str, str]) -> None:
-        if names["by"] == names["column"]:
-            raise ParameterError("Expected by=, the column of groups, beside that of the values.")
-        require_labels(opened, names["by"])
+        self.grouping.check_column(opened, names["by"], names["column"])
 
     def answer(
         self, opened: Opened, names: dict[str, str], paid: Paid, mechanism: Mechanism

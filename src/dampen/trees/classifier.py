@@ -17,6 +17,7 @@ from dampen.errors import ParameterError, warn_leak
 from dampen.mechanisms import Mechanism
 from dampen.releases import Budget, Cost, asked_epsilon, composed_cost, pay
 from dampen.sampling import Entropy, InsecureEntropy
+from dampen.searches import warn_of_search
 from dampen.selection import FloatArray, IntArray, Neighbours
 from dampen.trees import artefact, rendering
 from dampen.trees.candidates import candidates_of
@@ -215,6 +216,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_clone__(self) -> "TreeClassifier":
         """A clone shares budget and entropy: copies could be spent, or their noise repeated."""
+        if self.budget is not None:
+            warn_of_search(asked_epsilon(self.epsilon, self.rho, Fraction(1, 2)))
         parameters = {
             name: value if name in ("budget", "entropy") else clone(value, safe=False)
             for name, value in self.get_params(deep=False).items()

@@ -103,7 +103,7 @@ def _check_y(y: Any) -> None:
         )
     frame = open_memory(y)
     one_column = frame is not None and len(frame.fields) == 1
-    if not (is_column(y) or one_column or _shape(y)[1:] == (1,)):
+    if not (is_column(y) or one_column or len(_shape(y)) == 1 or _shape(y)[1:] == (1,)):
         raise ParameterError(f"Expected y to be a column: {COLUMNS}; got a {type(y).__name__}.")
 
 
@@ -136,6 +136,9 @@ def _shape(data: Any) -> tuple[int, ...]:
         return data.shape
     if isinstance(data, list | tuple):
         return (len(data), *(_shape(data[0]) if data else ()))
+    if hasattr(type(data), "__array__") and not is_column(data):
+        # What scikit-learn takes for an array; one that does not say its shape lies in memory.
+        return tuple(data.shape) if hasattr(data, "shape") else np.asarray(data).shape
     return (len(data),) if is_column(data) else ()
 
 
