@@ -9,7 +9,7 @@ from dampen.data.columns import as_labels
 from dampen.data.grouping import Grouping
 from dampen.data.memory import is_counts
 from dampen.data.open import open_columns
-from dampen.data.opened import Opened, require_labels
+from dampen.data.opened import Opened, reading, require_labels
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.frequency.problem import MostFrequent
@@ -148,6 +148,7 @@ def _counted(
 def _tally(opened: Opened, name: str) -> Counter[Hashable]:
     """The distinct values, as they occur, and their counts; only these are held."""
     tally: Counter[Hashable] = Counter()
-    for batch in opened.batches({name: "any"}):
-        tally.update(as_labels([batch[name]]))
+    with reading(opened.batches({name: "any"})) as stream:
+        for batch in stream:
+            tally.update(as_labels([batch[name]]))
     return tally
