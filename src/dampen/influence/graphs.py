@@ -231,7 +231,7 @@ def betweenness(graph: Graph, chosen: IntArray | None = None) -> FloatArray:
         work = workspace(n, len(graph.to) // 2, largest, stop)
         return lambda begin, end: betweenness_of(egos[begin:end], ordered, work, result)
 
-    _for_all(worker, degrees, stop, "Egocentric betweenness")
+    for_all(worker, degrees, stop, "Egocentric betweenness")
     return result[place if chosen is None else place[chosen]]
 
 
@@ -251,13 +251,13 @@ def codegrees(graph: Graph) -> IntArray:
         results.append(own)
         return lambda begin, end: codegrees_of_range(begin, end, ordered, work, own)
 
-    _for_all(worker, np.diff(ordered.first), stop, "Codegrees")
+    for_all(worker, np.diff(ordered.first), stop, "Codegrees")
     largest = np.empty(n, dtype=np.int64)
     largest[ordered.order] = np.maximum.reduce(results)
     return largest
 
 
-def _for_all(
+def for_all(
     worker: Callable[[], Callable[[int, int], None]], degrees: IntArray, stop: Any, label: str
 ) -> None:
     """Runs a kernel over nodes of these degrees on all cores, those at the end first.
