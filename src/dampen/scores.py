@@ -10,9 +10,12 @@ range (which keeps sensitivity 1) and rounded to a public grid:
 
 | score | η | why |
 |---|---|---|
-| global | 2^-28, or 0 for exact utilities | the utility's own rounding; u and Δ are used exactly |
+| global | `rounding`, or 0 for exact utilities | the utility's own; u and Δ are used exactly |
 | dampened | 2^-20 | relative error 2^-49 of a score of at most 2^28; half a grid step |
 | shifted | 2^-48 (T + utility_range) | relative error 2^-49 of u / Δ and of a sum of T terms |
+
+The utility's own rounding is at most 2^-50 |u|, hence at most 2^-50 of a public bound on |u| / δ.
+2^-28 covers 2^22 such units, and so most problems; gini on N rows has η = max(2^-28, 2^-51 N).
 
 Relative errors are what the arithmetic gives: δ never decreases in t, so b(i) <= i δ(i), and a
 relative error of b or u moves D by at most (D + 1) times it.
@@ -25,7 +28,15 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from dampen.errors import ParameterError
-from dampen.selection import LARGEST_SCORE, Completed, FloatArray, Selection, two_sum
+from dampen.selection import (
+    LARGEST_SCORE,
+    SMALL_ROUNDING,
+    Completed,
+    FloatArray,
+    IntArray,
+    Selection,
+    two_sum,
+)
 from dampen.sensitivity import bisection_steps
 
 __all__ = ["Dampened", "Global", "Score", "Scores", "Shifted"]
@@ -74,7 +85,7 @@ class Global:
     needs_horizon = False
 
     def of(self, selection: Selection, /) -> Scores:
-        eta = Fraction(0) if selection.exact else Fraction(1, 2**28)
+        eta = Fraction(0 if selection.exact else selection.rounding)
         return Scores(selection.utility, Fraction(_cap(self.cap, selection)), eta)
 
 
@@ -85,6 +96,9 @@ class Dampened:
     D is odd and interpolates linearly through (b(i), i), where b(i) is the sum of δ(x, j, r) over
     j < i; D(0) = 0, and a run of zero deltas is stepped over as soon as |u| > 0.  Lemma 3:
     neighbours differ by at most 1.  D is *not* one-sided, even where u is.
+
+    Without a shift relative errors are enough; a shift may cancel most of u, and then its rounding
+    must be small.
     """
 
     shift: float = 0.0
@@ -95,11 +109,16 @@ class Dampened:
 
     def of(self, selection: Selection, /) -> Scores:
         delta, cap = selection.sensitivity, _cap(self.cap, selection)
+        if self.shift != 0 and selection.rounding > SMALL_ROUNDING and not selection.exact:
+            raise ParameterError(
+                "Expected utilities with a rounding of at most 2^-28 for dampening with a shift, "
+                f"got rounding={selection.rounding:g}: the shift might leave nothing else of them."
+            )
         if self.shift == 0 and delta.covers_at_zero:
             return _of_covered(selection.utility, delta)
         u = selection.utility - self.shift
         size, D = np.abs(u), np.empty(len(u))
-        dampen = _dampen_by_bisection if delta.closed_form else _dampen_by_walk
+        dampen = _dampen_by_sums if delta.closed_form else _dampen_by_walk
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             for part, block in delta.blocks(BLOCK):
                 D[part] = dampen(size[part], block, cap)
@@ -148,19 +167,28 @@ def _of_covered(u: FloatArray, delta: Completed) -> Scores:
     return Scores(q, Fraction(1), DAMPENED_ETA)
 
 
-def _dampen_by_bisection(u: FloatArray, delta: Completed, cap: float) -> FloatArray:
-    """D(u) for u >= 0: the largest i with b(i) <= u, bit by bit; then one linear piece."""
+def _dampen_by_sums(u: FloatArray, delta: Completed, cap: float) -> FloatArray:
+    """D(u) for u >= 0: the largest i with b(i) <= u; then one linear piece."""
     last = int(LARGEST_SCORE) if delta.horizon is None else min(delta.horizon, int(LARGEST_SCORE))
-    i, trial = np.zeros(len(u), dtype=np.int64), np.empty(len(u), dtype=np.int64)
-    for step in bisection_steps(last):
-        np.add(i, step, out=trial)
-        np.copyto(i, trial, where=delta.given.sum_to(trial) <= u)
+    if delta.steps_within is None:
+        i = _largest_within(u, delta, last)
+    else:
+        i = np.clip(delta.steps_within(u), 0, last)
     slope = delta.at_each(i)
     if last == delta.horizon:
         np.copyto(slope, cap, where=i == last)
     rest = np.maximum(_ratio(u - delta.sum_to(i), slope), 0)
     D = i + np.where(i == last, rest, np.minimum(rest, 1))
     return np.where(u == 0, 0.0, D)
+
+
+def _largest_within(u: FloatArray, delta: Completed, last: int) -> IntArray:
+    """The largest i <= last with b(i) <= u, bit by bit."""
+    i, trial = np.zeros(len(u), dtype=np.int64), np.empty(len(u), dtype=np.int64)
+    for step in bisection_steps(last):
+        np.add(i, step, out=trial)
+        np.copyto(i, trial, where=delta.given.sum_to(trial) <= u)
+    return i
 
 
 def _dampen_by_walk(u: FloatArray, delta: Completed, cap: float) -> FloatArray:

@@ -25,6 +25,8 @@ X_contra = TypeVar("X_contra", contravariant=True)
 LARGEST_SCORE = 2.0**28
 """Utilities and scores, in units of sensitivity, are clamped to this range: see `dampen.scores`."""
 
+SMALL_ROUNDING = 2.0**-28
+
 
 class Neighbours(StrEnum):
     """What two neighbouring databases differ in.  Releases of different kinds share no budget."""
@@ -47,6 +49,7 @@ class Sensitivity(Protocol):
     |---|---|---|
     | `at_each(t)` | δ(x, t_r, r), one t < T per candidate | `at` for every t |
     | `sum_to(t)` | the sum of δ(x, j, r) over j < t_r, one t <= T per candidate | a walk over t |
+    | `steps_within(u)` | the largest t <= T with sum_to(t) <= u_r | bisection |
     | `part(candidates)` | the same function for a slice of the candidates | all at once |
     | `cap` | its own bound, which without a horizon it always equals | `bound=` is required |
     | `covers_at_zero` | a theorem that |u(x, r)| <= δ(x, 0, r) | False |
@@ -54,7 +57,8 @@ class Sensitivity(Protocol):
 
     `sum_to` has a relative error of at most 2^-50 and is exactly 0 where the sum is.  With it and
     `at_each` LD is a bisection and SLD a single sum; with `part` too they work in blocks that stay
-    in the cache, which for a million candidates is some four times faster.
+    in the cache, which for a million candidates is some four times faster.  `steps_within` replaces
+    the bisection; where u is within the rounding of a sum, either neighbour will do.
     """
 
     @property
@@ -71,7 +75,7 @@ class Selection:
 
     Attributes:
         utility: u(x, r), one per candidate.  Exact, or rounded by at most 2^-50 |u| and at most
-            2^-28 δ(x, 0, r), and zero where the exact value is.
+            2^-28 δ(x, 0, r), or `rounding` δ(x, 0, r), and zero where the exact value is.
         sensitivity: δ(x, ·, ·), from `dampen.sensitivity` or a problem's own.
         bound: a public number, at least Δ; from the horizon on δ equals it.  May be left out where
             the sensitivity function knows it (a constant, a bounded function).
@@ -84,6 +88,8 @@ class Selection:
             and for no other.  Public.
         exact: the utilities are exact numbers, as counts are.
         utility_range: a public bound on |u| / bound; shifted scores clamp to it.
+        rounding: a public number, for utilities so large that 2^-50 of them is more than
+            2^-28 δ(x, 0, r).
 
     >>> import dampen
     >>> s = dampen.Selection([6.5, 0], dampen.sensitivity.table([[3, 3], [5, 5]]), bound=7.5)
@@ -101,6 +107,7 @@ class Selection:
     joint: Mapping[Any, float]
     exact: bool
     utility_range: float
+    rounding: float
 
     def __init__(
         self,
@@ -113,6 +120,7 @@ class Selection:
         joint: Mapping[Any, float] | None = None,
         exact: bool = False,
         utility_range: float = LARGEST_SCORE,
+        rounding: float = SMALL_ROUNDING,
     ) -> None:
         cap = _checked_bound(bound, sensitivity)
         u = _checked_utility(utility)
@@ -125,6 +133,7 @@ class Selection:
         assign(self, "joint", _checked_joint(joint))
         assign(self, "exact", exact)
         assign(self, "utility_range", utility_range)
+        assign(self, "rounding", max(rounding, SMALL_ROUNDING))
 
     def __len__(self) -> int:
         return len(self.utility)
@@ -164,6 +173,7 @@ class Completed:
     bound: float
     closed_form: bool
     covers_at_zero: bool
+    steps_within: "Callable[[FloatArray], IntArray] | None"
     _part: "Callable[[slice], Sensitivity] | None"
 
     @classmethod
@@ -174,7 +184,8 @@ class Completed:
         )
         closed = at_each is not None and sum_to is not None
         covers = bool(getattr(given, "covers_at_zero", False))
-        return cls(given, horizon, size, bound, closed, covers, part)
+        inverse = getattr(given, "steps_within", None) if closed else None
+        return cls(given, horizon, size, bound, closed, covers, inverse, part)
 
     def blocks(self, length: int) -> "Iterator[tuple[slice, Completed]]":
         """The function in blocks of candidates where it can be cut, else whole."""

@@ -17,6 +17,7 @@ from dampen.influence.problem import Degree
 from dampen.influence.release import top_k
 from dampen.mechanisms import MECHANISMS, Mechanism
 from dampen.noise import GUMBEL
+from dampen.releases import Release
 from dampen.sampling import InsecureEntropy
 from dampen.scores import Dampened
 from dampen.selection import Neighbours
@@ -44,9 +45,13 @@ def spider(legs: int = 60) -> nx.Graph:
     return nx.relabel_nodes(graph, str)
 
 
+def ask(**options: Any) -> Release:
+    return top_k(spider(), nodes="graph", **options)
+
+
 @pytest.mark.parametrize("mechanism", [m.name for m in MECHANISMS])
 def test_every_mechanism_finds_obvious_hubs(mechanism: str) -> None:
-    release = top_k(spider(), k=2, epsilon="5000", mechanism=mechanism)
+    release = ask(k=2, epsilon="5000", mechanism=mechanism)
     assert release.answer == ["0", "other"]
     assert release.epsilon == 5000
     assert release.mechanism == mechanism
@@ -56,37 +61,44 @@ def test_every_mechanism_finds_obvious_hubs(mechanism: str) -> None:
 @pytest.mark.parametrize("metric", ["betweenness", "degree"])
 def test_the_default_is_the_joint_release_but_for_one_or_two_nodes(metric: str) -> None:
     for k, mechanism in {None: "pf", 1: "pf", 2: "pf", 3: "joint", 9: "joint"}.items():
-        release = top_k(spider(), k=k, epsilon="5000", metric=metric)
+        release = ask(k=k, epsilon="5000", metric=metric)
         assert release.mechanism == mechanism
         assert release.parameters["metric"] == metric
         stands_in = metric == "betweenness" and mechanism == "pf"
         assert release.parameters.get("ranked_by") == ("degree" if stands_in else None)
-    assert top_k(spider(), k=3, epsilon="9", delta="codegree").mechanism == "ld-pf"
+    assert ask(k=3, epsilon="9", delta="codegree").mechanism == "ld-pf"
 
 
 def test_a_metric_of_your_own_is_dampened_by_default() -> None:
-    assert top_k(spider(), k=2, epsilon="5000", metric=Degree()).answer == ["0", "other"]
-    assert top_k(spider(), k=2, epsilon="1", metric=Degree()).parameters["metric"] == "Degree"
+    assert ask(k=2, epsilon="5000", metric=Degree()).answer == [
+        "0",
+        "other",
+    ]
+    assert ask(k=2, epsilon="1", metric=Degree()).parameters["metric"] == "Degree"
 
 
 @pytest.mark.parametrize("delta", ["degree", "codegree"])
 @pytest.mark.parametrize("metric", ["betweenness", "degree"])
 def test_metrics_and_sensitivities(metric: str, delta: Any) -> None:
-    release = top_k(spider(), k=1, epsilon="900", metric=metric, delta=delta, mechanism="ld")
+    release = top_k(
+        spider(), nodes="graph", k=1, epsilon="900", metric=metric, delta=delta, mechanism="ld"
+    )
     assert release.answer == ["0"]
     assert release.parameters["metric"] == metric
 
 
 def test_codegrees_with_a_public_shift() -> None:
     shifted = Mechanism("ld-shifted", Dampened(shift=1000.0), GUMBEL)
-    release = top_k(spider(), k=1, epsilon="400", delta="codegree", mechanism=shifted)
+    release = top_k(
+        spider(), nodes="graph", k=1, epsilon="400", delta="codegree", mechanism=shifted
+    )
     assert release.answer == ["0"]
     with pytest.raises(ParameterError, match="joint"):
-        top_k(spider(), k=1, epsilon="1", delta="codegree", mechanism="joint")
+        ask(k=1, epsilon="1", delta="codegree", mechanism="joint")
 
 
 def test_one_node_without_k_is_not_in_a_list() -> None:
-    assert top_k(spider(), epsilon="5000").answer == "0"
+    assert ask(epsilon="5000").answer == "0"
 
 
 def test_the_charge_comes_after_parameters_and_before_data(tmp_path: Path) -> None:
@@ -97,15 +109,15 @@ def test_the_charge_comes_after_parameters_and_before_data(tmp_path: Path) -> No
         {"delta": "codegree", "mechanism": "joint"},
     ):  # fmt: skip
         with pytest.raises(ParameterError):
-            top_k(spider(), **({"k": 1, "epsilon": 1, "budget": budget} | wrong))
+            ask(**({"k": 1, "epsilon": 1, "budget": budget} | wrong))
     with pytest.raises(ParameterError):
         top_k(tmp_path / "absent.csv", k=1, epsilon=1, budget=budget, n=5)
     assert budget.charges == []
     (tmp_path / "edges.csv").write_text("1,2\n3,x\n")
-    with pytest.raises(DataError, match="line 2"):
+    with pytest.raises(DataError, match="two integers"):
         top_k(tmp_path / "edges.csv", k=1, epsilon="0.5", budget=budget, n=5)
     with pytest.raises(DataError, match="max_degree"):
-        top_k(spider(), k=1, epsilon="0.25", max_degree=3, budget=budget)
+        ask(k=1, epsilon="0.25", max_degree=3, budget=budget)
     assert [charge[0] for charge in budget.charges] == [Fraction(1, 2), Fraction(1, 4)]
     assert budget.charges[0][1:] == ("top-k", "pf", Neighbours.ADD_REMOVE_EDGE)
 
@@ -130,18 +142,24 @@ def test_nodes_taken_from_edges_are_warned_of(tmp_path: Path) -> None:
 
 
 def test_a_release_shows_public_facts_only() -> None:
-    release = top_k(spider(), k=3, epsilon="1")
+    release = ask(k=3, epsilon="1")
     assert release.parameters == {
         "nodes": 91, "max_degree": 90, "metric": "betweenness", "delta": "degree", "k": 3,
     }  # fmt: skip
     assert json.loads(release.to_json())["parameters"] == release.parameters
-    empty = top_k(nx.empty_graph(91), k=3, epsilon="1")
+    empty = top_k(nx.empty_graph(91), nodes="graph", k=3, epsilon="1")
     assert empty.parameters == release.parameters
 
 
 def test_a_seeded_source_repeats_itself() -> None:
     first, second = (
-        top_k(spider(), k=5, epsilon="1", entropy=InsecureEntropy(3, allow_release=True))
+        top_k(
+            spider(),
+            nodes="graph",
+            k=5,
+            epsilon="1",
+            entropy=InsecureEntropy(3, allow_release=True),
+        )
         for _ in range(2)
     )
     assert first.answer == second.answer
@@ -184,5 +202,6 @@ def test_nodes_taken_from_the_edges_are_read_after_the_charge(tmp_path: Path) ->
 def test_too_few_nodes_found_in_the_edges_cost_the_charge(tmp_path: Path) -> None:
     edges = tmp_path / "edges.txt"
     edges.write_text("x y\n")
-    with pytest.warns(PrivacyLeakWarning), pytest.raises(DataError, match="the charge stands"):
-        top_k(edges, k=3, epsilon=1)
+    with pytest.warns(PrivacyLeakWarning), pytest.raises(DataError, match="Expected k") as error:
+        top_k(edges, k=3, epsilon=1, budget=Recorder())
+    assert "stands" in str(error.value)

@@ -125,7 +125,7 @@ def test_an_edge_changes_two_degrees() -> None:
 
 
 def test_votes_are_separable_and_say_so() -> None:
-    problem, universe = MostFrequent("abc"), Universe.add_remove_row("abc", max_rows=4)
+    problem, universe = MostFrequent(["a", "b", "c"]), Universe.add_remove_row("abc", max_rows=4)
     assert check_separable(problem, universe)
     s = problem.selection("aab")
     assert probabilities(s, epsilon=1, mechanism="ld") == pytest.approx(

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dampen.errors import ParameterError
-from dampen.trees.schema import Bins, Schema, Values, format_schema, load_schema, parse_schema
+from dampen.trees import Categories, bins
+from dampen.trees.schema import Schema, format_schema, load_schema, parse_schema
 
 TEXT = """
 rows = 50_000
@@ -24,7 +25,7 @@ def test_a_schema_is_read() -> None:
     schema = parse_schema(TEXT)
     assert schema == Schema(
         rows=50_000,
-        columns={"age": Bins(17, 90, 10), "marital status": Values(("Single", "Married", "3"))},
+        columns={"age": bins(17, 90, 10), "marital status": Categories(("Single", "Married", "3"))},
         classes=("<=50K", ">50K"),
     )
     assert list(schema.columns) == ["age", "marital status"]
@@ -48,7 +49,11 @@ def test_a_schema_is_read() -> None:
         ('["<=50K", ">50K"]', '["<=50K"]', "at least 2"),
         ("classes", "class", "Did you mean 'classes'"),
         ("[target]\nclasses", "[other]\nclasses", "got 'other'"),
-        ("bins = [17, 90, 10]", "bins = [17, 90, 10]\nvalues = ['a']", "either bins or values"),
+        (
+            "bins = [17, 90, 10]",
+            "bins = [17, 90, 10]\nvalues = ['a']",
+            "either bins, edges or values",
+        ),
     ],
 )
 def test_a_mistake_is_one_line(old: str, new: str, message: str) -> None:
@@ -72,12 +77,12 @@ def test_files(tmp_path: Path) -> None:
 words = st.text(st.characters(codec="utf-8"), max_size=8)
 column = st.one_of(
     st.builds(
-        lambda a, width, n: Bins(a, a + width, n),
+        lambda a, width, n: bins(a, a + width, n),
         st.floats(-1e6, 1e6),
         st.floats(1e-3, 1e6),
         st.integers(1, 100),
     ),
-    st.lists(words, min_size=1, max_size=4, unique=True).map(lambda v: Values(tuple(v))),
+    st.lists(words, min_size=1, max_size=4, unique=True).map(lambda v: Categories(tuple(v))),
 )
 
 

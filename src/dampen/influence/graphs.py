@@ -5,9 +5,9 @@ here shows or tells how many there are.
 """
 
 import os
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.data.edges import OpenedEdges, as_labels, edge_pair, numbered, open_edges
+from dampen.data.edges import OpenedEdges, edge_pair, numbered_edges, open_edges
+from dampen.data.labels import Numbering, as_labels
+from dampen.data.opened import reading
 from dampen.errors import DataError, ParameterError
 from dampen.progress import progress
 from dampen.selection import FloatArray, IntArray
@@ -52,6 +54,14 @@ class Graph:
         return np.diff(self.first)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Degrees:
+    """What is known of a graph where only its degrees were counted; see `Graph`."""
+
+    nodes: Sequence[Hashable]
+    degrees: IntArray
+
+
 def graph_of(data: Any, nodes: Sequence[Hashable] | None = None) -> Graph:
     """Any graph that `dampen.data.edges.open_edges` takes, on the given nodes.
 
@@ -71,14 +81,30 @@ def load_graph(opened: OpenedEdges, nodes: Sequence[Hashable] | None = None) -> 
     from dampen._kernels.adjacency import compressed
     from dampen._kernels.compile import interruptible
 
-    ends = opened.load(nodes is not None and all(isinstance(node, str) for node in nodes))
     if nodes is None:
-        nodes = known_nodes(opened) or opened.nodes_of(*ends)
+        ends = opened.load(False)
+        nodes = _labels(known_nodes(opened) or opened.nodes_of(*ends))
+        opened = replace(opened, load=lambda _: ends, pieces=None)
     check_size(len(nodes))
-    src, dst = numbered(ends[0], nodes), numbered(ends[1], nodes)
-    if len(src) != len(dst):
-        raise DataError("Expected as many sources as targets, one of each per edge.")
+    src, dst = numbered_edges(opened, nodes)
     return Graph(nodes, *interruptible(compressed)(src, dst, len(nodes)))
+
+
+def load_degrees(opened: OpenedEdges, nodes: Sequence[Hashable]) -> "Degrees | Graph":
+    """The degrees alone, counted by the engine that holds the edges, or else the graph.
+
+    Raises:
+        DataError: if an edge ends outside the nodes.
+    """
+    as_text = all(isinstance(node, str) for node in nodes)
+    pieces = None if opened.degrees is None else opened.degrees(as_text)
+    if pieces is None:
+        return load_graph(opened, nodes)
+    numbering, degrees = Numbering(nodes), np.zeros(len(nodes), dtype=np.int64)
+    with reading(pieces) as stream:
+        for labels, counts in stream:
+            degrees[numbering.positions(labels)] = counts
+    return Degrees(nodes, degrees)
 
 
 @cache
@@ -156,43 +182,59 @@ def egocentric_betweenness(
 
 def node_set(nodes: Sequence[Hashable] | None, n: int | None) -> Sequence[Hashable] | None:
     """The public nodes: a list without repeats, or 0 .. n-1, or None where neither is given."""
-    if nodes is not None and n is not None and len(nodes) != n:
+    if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer)):
+        raise ParameterError(f"Expected n to be an integer >= 1, got n={n!r}.")
+    if nodes is None and n is None:
+        return None
+    known = range(int(n or 0)) if nodes is None else _labels(nodes)
+    check_size(len(known))
+    if n is not None and len(known) != n:
         raise ParameterError("Expected nodes= or n=, got both, and they disagree.")
-    if nodes is None and n is not None:
-        if isinstance(n, bool) or not isinstance(n, int | np.integer):
-            raise ParameterError(f"Expected n to be an integer >= 1, got n={n!r}.")
-        check_size(int(n))
-        return range(int(n))
-    if nodes is None or isinstance(nodes, range):
+    return known
+
+
+def _labels(nodes: Any) -> Sequence[Hashable]:
+    if isinstance(nodes, range):
         return nodes
-    if isinstance(nodes, str | bytes):
-        raise ParameterError("Expected nodes to be a list of labels, got one text.")
-    labels: list[Hashable] = as_labels(list(nodes)).tolist()
-    if len(set(labels)) < len(labels):
+    if isinstance(nodes, str | bytes) or not isinstance(nodes, Iterable):
+        raise ParameterError(
+            f"Expected nodes to be a list of labels, got a {type(nodes).__name__}."
+        )
+    try:
+        labels: list[Hashable] = as_labels(list(nodes)).tolist()
+        different = len(set(labels))
+    except (DataError, TypeError):
+        raise ParameterError(
+            "Expected nodes to be integers or text, none of them missing."
+        ) from None
+    if different < len(labels):
         raise ParameterError("Expected nodes without repeats; some occur twice.")
-    check_size(len(labels))
     return labels
 
 
-def betweenness(graph: Graph) -> FloatArray:
-    """The egocentric betweenness of every node, in the order of `graph.nodes`."""
+def betweenness(graph: Graph, chosen: IntArray | None = None) -> FloatArray:
+    """The egocentric betweenness of every node, in the order of `graph.nodes`, or of some of them.
+
+    Guarantee: the value of a node does not depend on who else is chosen.
+    """
     from dampen._kernels.adjacency import by_degree
     from dampen._kernels.compile import interruptible
-    from dampen._kernels.egos import betweenness_of_range, workspace
+    from dampen._kernels.egos import betweenness_of, workspace
 
     n = len(graph.nodes)
     ordered = interruptible(by_degree)(graph.first, graph.to)
-    result, stop = np.zeros(n), np.zeros(1, dtype=np.bool_)
-    largest = int(ordered.first[n] - ordered.first[n - 1])
+    place, result = np.empty(n, dtype=np.int64), np.zeros(n)
+    place[ordered.order] = np.arange(n)
+    egos = np.arange(n) if chosen is None else np.sort(place[chosen])
+    degrees, stop = np.diff(ordered.first)[egos], np.zeros(1, dtype=np.bool_)
+    largest = int(degrees.max(initial=0))
 
     def worker() -> Callable[[int, int], None]:
         work = workspace(n, len(graph.to) // 2, largest, stop)
-        return lambda begin, end: betweenness_of_range(begin, end, ordered, work, result)
+        return lambda begin, end: betweenness_of(egos[begin:end], ordered, work, result)
 
-    _for_all_nodes(worker, ordered.first, stop, "Egocentric betweenness")
-    values = np.empty(n)
-    values[ordered.order] = result
-    return values
+    for_all(worker, degrees, stop, "Egocentric betweenness")
+    return result[place if chosen is None else place[chosen]]
 
 
 def codegrees(graph: Graph) -> IntArray:
@@ -211,22 +253,24 @@ def codegrees(graph: Graph) -> IntArray:
         results.append(own)
         return lambda begin, end: codegrees_of_range(begin, end, ordered, work, own)
 
-    _for_all_nodes(worker, ordered.first, stop, "Codegrees")
+    for_all(worker, np.diff(ordered.first), stop, "Codegrees")
     largest = np.empty(n, dtype=np.int64)
     largest[ordered.order] = np.maximum.reduce(results)
     return largest
 
 
-def _for_all_nodes(
-    worker: Callable[[], Callable[[int, int], None]], first: IntArray, stop: Any, label: str
+def for_all(
+    worker: Callable[[], Callable[[int, int], None]], degrees: IntArray, stop: Any, label: str
 ) -> None:
-    """Runs a kernel over all nodes on all cores, the largest nodes first.
+    """Runs a kernel over nodes of these degrees on all cores, those at the end first.
 
     Every thread makes its own worker and takes the next range when it is done with one.  An
     interrupt raises the stop flag, which kernels read at every node, and waits for them.
     """
-    n = len(first) - 1
-    cost = np.cumsum(np.square(np.diff(first).astype(np.float64)) + 1)
+    n = len(degrees)
+    if n == 0:
+        return
+    cost = np.cumsum(np.square(degrees.astype(np.float64)) + 1)
     if cost[-1] <= SMALL:
         worker()(0, n)
         return

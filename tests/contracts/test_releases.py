@@ -1,0 +1,234 @@
+"""The contract of every function that releases: parameters, then the charge, then the data."""
+
+import json
+import warnings
+from importlib.metadata import version
+from typing import Any
+
+import pytest
+
+from asks import ALWAYS_WRONG, ASKS, EPSILON, Ask
+from dampen.epsilon import decimal_text
+from dampen.errors import BudgetError, DataError, ParameterError, PrivacyLeakWarning
+from dampen.releases import Cost, Release
+from dampen.sampling import InsecureEntropy, SystemEntropy
+from leaks import NUMBER, WORD, listening, secrets_in
+
+pytestmark = pytest.mark.parametrize("ask", ASKS, ids=lambda ask: ask.name)
+STANDS = f"The charge of epsilon {decimal_text(EPSILON)} (id 7) stands."
+
+
+class Recorder:
+    """A budget that notes what happens, and in which order."""
+
+    def __init__(self, *, refuse: bool = False) -> None:
+        self.refuse, self.events, self.costs = refuse, list[str](), list[Cost]()
+
+    def charge(self, cost: Cost, /) -> str:
+        if self.refuse:
+            raise BudgetError("Expected a smaller epsilon. Nothing was charged.")
+        self.events.append("charge")
+        self.costs.append(cost)
+        return "id 7"
+
+    def look(self) -> None:
+        self.events.append("look")
+
+    def explode(self, error: BaseException) -> None:
+        self.look()
+        raise error
+
+
+class Keeper(Recorder):
+    """A budget that keeps answers, or fails to."""
+
+    def __init__(self, failure: BaseException | None = None) -> None:
+        super().__init__()
+        self.failure, self.kept = failure, list[tuple[str, str]]()
+
+    def keep(self, charge: str, answer: str, /) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self.kept.append((charge, answer))
+
+
+def test_one_charge_of_the_right_cost_before_the_data(ask: Ask) -> None:
+    budget = Recorder()
+    made = ask(ask.armed(budget.look), budget=budget)
+    assert budget.events[0] == "charge"
+    assert set(budget.events[1:]) == {"look"}
+    assert budget.costs == [ask.cost]
+    assert (made.epsilon, made.rho) == (ask.cost.epsilon, ask.cost.rho)
+    assert (made.mechanism, made.neighbours) == (ask.cost.mechanism, ask.cost.neighbours)
+    assert (made.leaks, made.charge, made.secure) == ((), "id 7", True)
+
+
+def test_what_is_released_says_all_that_an_auditor_needs(ask: Ask) -> None:
+    shown = json.loads(ask(budget=Recorder()).to_json())
+    assert shown["version"] == version("dampen")
+    assert shown["charge"] == "id 7"
+    assert shown["leaks"] == []
+    assert shown["secure"] is True
+    assert shown["epsilon"] == decimal_text(EPSILON)
+    assert shown["neighbours"] == str(ask.cost.neighbours)
+    assert json.loads(ask().to_json())["charge"] is None
+
+
+def test_parameters_come_first(ask: Ask) -> None:
+    for change in (*ALWAYS_WRONG, *ask.wrong):
+        budget = Recorder()
+        with pytest.raises(ParameterError):
+            ask(ask.armed(budget.look), **({"budget": budget} | change))
+        assert budget.events == [], change
+
+
+def test_a_refused_charge_sees_nothing(ask: Ask) -> None:
+    budget = Recorder(refuse=True)
+    with pytest.raises(BudgetError, match="Nothing was charged"):
+        ask(ask.armed(budget.look), budget=budget)
+    assert budget.events == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [ValueError(WORD), KeyError(WORD, NUMBER), OSError(5, WORD), StopIteration(WORD),
+     AssertionError(WORD), MemoryError(WORD), RecursionError(WORD), UserWarning(WORD),
+     ParameterError(f"Expected k <= {NUMBER}, got k={NUMBER}.")],
+    ids=lambda error: type(error).__name__,
+)  # fmt: skip
+def test_data_that_explodes_costs_the_charge_and_tells_nothing(ask: Ask, error: Exception) -> None:
+    budget = Recorder()
+    with listening(DataError) as ears:
+        ask(ask.armed(lambda: budget.explode(error)), budget=budget)
+    assert budget.events == ["charge", "look"]
+    assert str(ears.error).endswith(STANDS)
+    assert_tells_nothing(ears)
+
+
+def test_bad_data_costs_the_charge_and_tells_nothing(ask: Ask) -> None:
+    for data in ask.bad:
+        budget = Recorder()
+        with listening(DataError) as ears:
+            ask(data, budget=budget)
+        assert budget.events == ["charge"]
+        assert str(ears.error).endswith(STANDS)
+        assert_tells_nothing(ears)
+
+
+def assert_tells_nothing(ears: Any) -> None:
+    assert ears.error is not None
+    assert secrets_in(ears.text()) == []
+    assert ears.error.__cause__ is None
+    assert ears.error.__context__ is None
+
+
+def test_without_a_budget_no_error_speaks_of_a_charge(ask: Ask) -> None:
+    with pytest.raises(DataError) as caught:
+        ask(ask.bad[0])
+    assert "charge" not in str(caught.value)
+
+
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
+def test_an_interrupt_passes_and_carries_a_note(ask: Ask, interrupt: type[BaseException]) -> None:
+    budget = Recorder()
+
+    def look() -> None:
+        try:
+            raise ValueError(WORD)
+        except ValueError:
+            budget.explode(interrupt())
+
+    with listening(interrupt) as ears:
+        ask(ask.armed(look), budget=budget)
+    assert budget.events == ["charge", "look"]
+    assert getattr(ears.error, "__notes__", []) == [STANDS]
+    assert secrets_in(ears.text()) == []
+    with pytest.raises(interrupt) as caught:
+        ask(ask.armed(lambda: budget.explode(interrupt())))
+    assert not hasattr(caught.value, "__notes__")
+
+
+def test_a_leak_is_warned_of_before_the_charge_and_said_everywhere(ask: Ask) -> None:
+    if not ask.leaky:
+        pytest.skip("it has no public parameter that could be taken from the data")
+    budget = Recorder()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrivacyLeakWarning)
+        with pytest.raises(PrivacyLeakWarning):
+            ask(ask.armed(budget.look), budget=budget, **ask.leaky)
+    assert budget.events == []
+    with pytest.warns(PrivacyLeakWarning) as caught:
+        made = ask(ask.armed(budget.look), budget=budget, **ask.leaky)
+    assert {warning.filename for warning in caught} & {__file__, ask_file(ask)}
+    assert budget.events[0] == "charge"
+    assert budget.costs[0].leaks == made.leaks == ask.leaks
+    assert json.loads(made.to_json())["leaks"] == list(ask.leaks)
+    assert "NOT COVERED BY EPSILON" in repr(made)
+    refusing = Recorder(refuse=True)
+    with pytest.warns(PrivacyLeakWarning), pytest.raises(BudgetError):
+        ask(ask.armed(refusing.look), budget=refusing, **ask.leaky)
+    assert refusing.events == []
+
+
+def ask_file(ask: Ask) -> str:
+    """Where the question is asked: the warning points at the caller."""
+    return type(ask).__call__.__code__.co_filename
+
+
+def test_an_answer_is_kept_beside_its_charge(ask: Ask) -> None:
+    budget = Keeper()
+    made = ask(budget=budget)
+    assert budget.kept == [("id 7", made.to_json())]
+
+
+@pytest.mark.parametrize("failure", [BudgetError, OSError, RuntimeError])
+def test_an_answer_that_cannot_be_kept_is_not_lost(ask: Ask, failure: type[Exception]) -> None:
+    assert isinstance(ask(budget=Keeper(failure("full"))), Release)
+
+
+def test_an_interrupt_while_an_answer_is_kept_carries_a_note(ask: Ask) -> None:
+    with pytest.raises(KeyboardInterrupt) as caught:
+        ask(budget=Keeper(KeyboardInterrupt()))
+    assert caught.value.__notes__ == [STANDS]
+
+
+def test_seeded_bits_repeat_the_answer_and_are_declared(ask: Ask) -> None:
+    one, two = (ask(entropy=InsecureEntropy(3, allow_release=True)) for _ in range(2))
+    assert one.to_json() == two.to_json()
+    assert json.loads(one.to_json())["secure"] is False
+    assert "NOT SECURE" in repr(one)
+
+
+def test_entropy_that_is_not_secure_must_be_allowed(ask: Ask) -> None:
+    class Weak:
+        secure = False
+        read = SystemEntropy().read
+
+    budget = Recorder()
+    with pytest.raises(ParameterError, match="secure entropy"):
+        ask(budget=budget, entropy=Weak())
+    assert budget.events == []
+
+
+def test_secure_entropy_is_shared_and_never_copied(ask: Ask) -> None:
+    """Bits that are drawn twice would show the difference of two data sets without noise."""
+
+    class Counting:
+        secure = True
+        read_so_far = 0
+
+        def read(self, size: int, /) -> bytes:
+            self.read_so_far += size
+            return SystemEntropy().read(size)
+
+        def __deepcopy__(self, memo: Any) -> Any:
+            raise AssertionError("secure entropy was copied")
+
+        __copy__ = __deepcopy__
+
+    entropy = Counting()
+    ask(entropy=entropy)
+    first = entropy.read_so_far
+    assert first > 0
+    ask(entropy=entropy)
+    assert entropy.read_so_far > first
