@@ -40,7 +40,7 @@ def test_the_cause_of_a_data_error_can_be_asked_for(monkeypatch: pytest.MonkeyPa
     def ask() -> None:
         dampen.release(MostFrequent(["a"]), load, query="q", epsilon=1, mechanism="pf")
 
-    with pytest.raises(DataError, match="it gave a OSError. Set DAMPEN_TRACEBACK=1"):
+    with pytest.raises(DataError, match=r"it gave a OSError\. Set DAMPEN_TRACEBACK=1"):
         ask()
     monkeypatch.setenv("DAMPEN_TRACEBACK", "1")
     with pytest.raises(DataError) as caught:

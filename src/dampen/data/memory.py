@@ -109,7 +109,7 @@ def is_column(data: Any) -> bool:
 
 
 def is_counts(data: Any) -> bool:
-    """Whether `data` maps categories to counts, as a `Counter` does, rather than names to columns."""
+    """Whether `data` maps categories to counts, as a `Counter` does, and not names to columns."""
     return isinstance(data, Mapping) and not _is_sparse(data) and open_memory(data) is None
 
 

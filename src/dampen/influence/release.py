@@ -7,11 +7,11 @@ from dampen.data.edges import open_edges
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.influence.graphs import (
-    LARGEST_N,
     Graph,
     check_size,
     graph_of,
     load_graph,
+    most_nodes,
     node_set,
     prepare,
 )
@@ -89,7 +89,7 @@ def top_k(
 
     known, load = _opened(graph, nodes, n, (source, target))
     prepare(ranked_by if isinstance(ranked_by, str) else "other")
-    problem = problem_on(range(LARGEST_N) if known is None else known)
+    problem = problem_on(range(most_nodes()) if known is None else known)
     check_k(k, len(problem.candidates))
     cost = selection_cost(
         problem.neighbours,
@@ -141,7 +141,8 @@ def _opened(
 ) -> tuple[Sequence[Hashable] | None, Callable[[], Graph]]:
     """The public nodes, where they are known without reading edges, and how to read the edges."""
     if isinstance(graph, Graph):
-        given = graph.nodes if nodes is None or isinstance(nodes, str) else node_set(nodes, n)
+        own = nodes is None or (isinstance(nodes, str) and nodes == "graph")
+        given = node_set(graph.nodes if own else nodes, n)
         return given, lambda: graph_of(graph, given)
     opened = open_edges(graph, source=ends[0], target=ends[1])
     if isinstance(nodes, str):
