@@ -23,14 +23,17 @@ import numpy as np
 
 from timing import compare
 
-DAMPEN = "from dampen.cli import main; main()"
+DAMPEN = "from dampen.cli.main import main; main()"
 READ_AND_RUN = """
 import pandas, sys
 from dampen import egocentric_betweenness
 edges = pandas.read_csv(sys.argv[1], header=None, sep="\\t").to_numpy()
 egocentric_betweenness((edges[:, 0], edges[:, 1]), n=int(sys.argv[2]))
 """
-OURS = "from dampen.data.tables import open_table; open_table({0!r}).read({{'salary': 'numbers'}})"
+OURS = (
+    "from dampen.data import open_table; from dampen.data.opened import whole_columns; "
+    "whole_columns(open_table({0!r}), {{'salary': 'numbers'}})"
+)
 THEIRS = "import pandas; pandas.read_csv({0!r}, usecols=['salary'])"
 PEAK = "; import resource; print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)"
 
@@ -88,7 +91,7 @@ def ledger(charges: int = 500) -> None:
         book.create("b", epsilon=10, neighbours="replace-one")
         start = time.perf_counter()
         for _ in range(charges):
-            book.charge("b", "0.001")
+            book.charge("b", epsilon="0.001", neighbours="replace-one")
         print(f"ledger: {charges / (time.perf_counter() - start):.0f} charges per second")
 
 

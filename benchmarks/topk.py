@@ -9,14 +9,13 @@ speed only.
 import argparse
 import os
 from collections.abc import Callable
-from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 
 from dampen.influence.graphs import graph_of
 from dampen.influence.problem import InfluentialNode
-from dampen.mechanisms import draw, named
+from dampen.mechanisms import prepare
 from dampen.sampling import SystemEntropy
 from timing import compare
 
@@ -34,10 +33,7 @@ def main() -> None:
     utility = selection.utility
 
     def ours(name: str) -> Callable[[], object]:
-        mechanism = named(name)
-        return lambda: draw(
-            selection, mechanism.score.of(selection), Fraction(1), mechanism, k=k, entropy=entropy
-        )
+        return lambda: prepare(selection, name).draw(epsilon=1, k=k, entropy=entropy)
 
     tasks = {
         PEER: lambda: np.argpartition(-(utility * 0.01 + rng.gumbel(size=len(utility))), k)[:k]

@@ -1,8 +1,10 @@
 from decimal import Decimal
 from fractions import Fraction
 
+import hypothesis
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from dampen.epsilon import decimal_text, exact, short_text
 from dampen.errors import ParameterError
@@ -91,3 +93,10 @@ def test_text_is_exact() -> None:
     for text in ("0.1", "12", "0.0001", "3.75"):
         assert decimal_text(exact(text)) == text
     assert exact(decimal_text(Fraction(1, 3))) == Fraction(1, 3)
+
+
+@hypothesis.given(st.integers(-(10**45), 10**45), st.integers(0, 60), st.integers(0, 25))
+def test_the_text_of_a_number_is_that_number(numerator: int, twos: int, fives: int) -> None:
+    """Also beyond the 28 digits to which a `Decimal` rounds by default."""
+    value = Fraction(numerator, 2**twos * 5**fives)
+    assert Fraction(decimal_text(value)) == value

@@ -1,13 +1,18 @@
+from dataclasses import dataclass
+from functools import partial
+
 import numpy as np
 import pytest
 
-from dampen import Selection, probabilities, select, sensitivity
-from dampen.mechanisms import LD, MECHANISMS, SLD, Mechanism, named
-from dampen.noise import EXPONENTIAL, GUMBEL
-from dampen.scores import Dampened, Shifted
+import dampen
+from dampen import InsecureEntropy, ParameterError, Selection, probabilities, select, sensitivity
+from dampen.influence.problem import InfluentialNode
+from dampen.mechanisms import LD, MECHANISMS, SLD, Mechanism, named, prepare
+from dampen.noise import EXPONENTIAL, GUMBEL, LAPLACE
+from dampen.scores import Dampened, Global, Score, Scores, Shifted
 
 TABLE = sensitivity.table([[3] * 8, [5] * 8])
-RUNNING = Selection([6.5, 6.5, 0, 0, 0, 0, 0, 0], TABLE, bound=7.5, joint=2.0)
+RUNNING = Selection([6.5, 6.5, 0, 0, 0, 0, 0, 0], TABLE, bound=7.5, joint={Shifted(): 2.0})
 
 
 def softmax(a: np.ndarray) -> np.ndarray:
@@ -73,7 +78,7 @@ def test_permute_and_flip_is_never_worse_than_em_on_the_same_scores() -> None:
 
 def test_probabilities_survive_extreme_scores() -> None:
     for mechanism in MECHANISMS:
-        s = Selection([1e300, 0, -1e300], sensitivity.constant(1e-3), joint=1.0)
+        s = Selection([1e300, 0, -1e300], sensitivity.constant(1e-3), joint={Shifted(): 1.0})
         assert probabilities(s, epsilon=5, mechanism=mechanism)[0] == pytest.approx(1)
 
 
@@ -96,7 +101,7 @@ def test_select_gives_an_index_or_a_list() -> None:
 
 
 def test_with_enough_epsilon_the_best_come_first() -> None:
-    s = Selection([1.0, 5.0, 3.0, 2.0], sensitivity.constant(1), joint=1.0)
+    s = Selection([1.0, 5.0, 3.0, 2.0], sensitivity.constant(1), joint={Shifted(): 1.0})
     for mechanism in MECHANISMS:
         assert select(s, epsilon=1000, mechanism=mechanism, k=3) == [1, 2, 3]
 
@@ -121,3 +126,77 @@ def test_a_mechanism_object_passes_as_it_is() -> None:
     own = Mechanism("down", Shifted(-1), EXPONENTIAL)
     assert named(own) is own
     assert named("sld-pf").noise is EXPONENTIAL
+
+
+def book(pages: int, *, spine: bool) -> tuple[list[int], list[int]]:
+    """Nodes 0 and 1 share every page; the edge between them is the spine."""
+    ends = [(end, 2 + page) for page in range(pages) for end in (0, 1)] + [(0, 1)] * spine
+    src, dst = zip(*ends, strict=True)
+    return list(src), list(dst)
+
+
+@pytest.mark.parametrize("score", [Dampened(), Shifted(-1), Shifted(cap=1e9), Global()])
+def test_a_joint_bound_holds_for_its_score_only(score: Score) -> None:
+    """One edge of a book moves the dampened scores of all pages, by far more than it states."""
+    pages, own = 75, Mechanism("own", score, LAPLACE)
+    problem = InfluentialNode(n=pages + 2)
+    without, whole = (problem.selection(book(pages, spine=spine)) for spine in (False, True))
+    (stated,) = without.joint.values()
+    for refused in (prepare, partial(select, epsilon=1), partial(probabilities, epsilon=1)):
+        with pytest.raises(ParameterError, match="Expected a score with a 1-norm bound for 'own'"):
+            refused(without, mechanism=own)
+    change = score.of(without).values - score.of(whole).values
+    if score == Dampened():
+        assert np.abs(change).sum() > 15 * stated  # the log-ratio at ε = 1, were it drawn
+    shifted = Shifted().of(without).values - Shifted().of(whole).values
+    assert np.abs(shifted).sum() <= stated
+    assert len(select(without, epsilon=1, mechanism="joint", k=4)) == 4
+
+
+def test_a_joint_release_without_a_bound_is_refused_before_the_charge() -> None:
+    class Untouchable:
+        def charge(self, *_: object, **__: object) -> str:
+            raise AssertionError("charged")
+
+        def __iter__(self) -> None:
+            raise AssertionError("looked at the data")
+
+    nothing, graph = Untouchable(), book(5, spine=True)
+    for score in (Dampened(), Shifted(-1)):
+        own = Mechanism("own", score, LAPLACE)
+        with pytest.raises(ParameterError, match="1-norm bound"):
+            dampen.top_k(graph, n=7, k=2, epsilon=1, mechanism=own, budget=nothing)
+        with pytest.raises(ParameterError, match="1-norm bound"):
+            dampen.most_frequent(nothing, categories="ab", epsilon=1, mechanism=own, budget=nothing)
+        with pytest.raises(ParameterError, match="1-norm bound"):
+            dampen.release(
+                InfluentialNode(n=7), lambda: nothing, query="q", epsilon=1, mechanism=own,
+                budget=nothing,
+            )  # fmt: skip
+
+
+def test_scores_are_computed_once_and_drawn_from_often() -> None:
+    calls = []
+
+    @dataclass(frozen=True)
+    class Counted(Dampened):
+        def of(self, selection: Selection, /) -> Scores:
+            calls.append(selection)
+            return super().of(selection)
+
+    for mechanism in (Mechanism("own", Counted(), GUMBEL), Mechanism("", Counted(), EXPONENTIAL)):
+        calls.clear()
+        ready = prepare(RUNNING, mechanism)
+        for epsilon in (1, "2.5"):
+            for k in (None, 1, 3):
+                drawn = ready.draw(epsilon=epsilon, k=k, entropy=InsecureEntropy(4))
+                entropy = InsecureEntropy(4)
+                again = select(RUNNING, epsilon=epsilon, mechanism=mechanism, k=k, entropy=entropy)
+                assert drawn == again
+            law = probabilities(RUNNING, epsilon=epsilon, mechanism=mechanism)
+            assert ready.probabilities(epsilon=epsilon).tolist() == law.tolist()
+        assert len(calls) == 1 + 2 * 4
+    with pytest.raises(ParameterError, match="k <= 8"):
+        ready.draw(epsilon=1, k=9)
+    with pytest.raises(ParameterError, match="epsilon"):
+        ready.draw(epsilon=-1)

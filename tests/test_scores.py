@@ -119,6 +119,36 @@ def test_closed_form_and_walk_agree_with_exact_arithmetic() -> None:
             assert np.abs(scores.values - want).max() <= float(scores.eta)
 
 
+def test_blocks_of_candidates_change_nothing() -> None:
+    """With `part` scores are made in blocks of 2^14 candidates, closed form or not."""
+
+    @dataclass(frozen=True)
+    class InParts(Growing):
+        def part(self, candidates: slice, /) -> "InParts":
+            return InParts(self.start[candidates], self.horizon)
+
+    @dataclass(frozen=True)
+    class Walked:
+        """No sums; whether it has parts is for the test to say."""
+
+        start: FloatArray
+        horizon: int
+        part: object
+
+        def at(self, t: int, /) -> FloatArray:
+            return self.start + t
+
+    rng = np.random.default_rng(5)
+    u, start, T = rng.integers(-900, 900, 40_000), rng.integers(0, 30, 40_000) * 1.0, 20
+    whole, parts = Growing(start, T), InParts(start, T)
+    walks = Walked(start, T, None), Walked(start, T, lambda c: Walked(start[c], T, None))
+    for score in (Dampened(), Dampened(shift=40.0), Shifted()):
+        values = [score.of(Selection(u, d, bound=60)).values for d in (whole, parts, *walks)]
+        assert values[0].tolist() == values[1].tolist()
+        assert values[2].tolist() == values[3].tolist()
+        assert np.abs(values[0] - values[2]).max() <= 2.0**-19
+
+
 def test_a_huge_horizon_is_charged_for() -> None:
     T = 10**12
     delta = sensitivity.bounded(sensitivity.constant(1.0), cap=4.0, horizon=T)

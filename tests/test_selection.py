@@ -5,6 +5,7 @@ import pytest
 
 import dampen
 from dampen import DataError, ParameterError, Selection, sensitivity
+from dampen.scores import Shifted
 
 ONE = sensitivity.constant(1)
 
@@ -23,6 +24,9 @@ ONE = sensitivity.constant(1)
         (ParameterError, "bound > 0", lambda: Selection([1.0], ONE, bound="x")),
         (ParameterError, "bound >= 1", lambda: Selection([1.0], ONE, bound=0.5)),
         (ParameterError, "bound=", lambda: Selection([1.0], sensitivity.table([[1]]))),
+        (ParameterError, "joint= to name the score", lambda: Selection([1.0], ONE, joint=2.0)),
+        (ParameterError, "joint > 0", lambda: Selection([1.0], ONE, joint={Shifted(): 0.0})),
+        (ParameterError, "joint > 0", lambda: Selection([1.0], ONE, joint={Shifted(): np.inf})),
         (DataError, ">= 0", lambda: sensitivity.table([[1.0, -1.0]])),
         (DataError, "never decrease", lambda: sensitivity.table([[2.0], [1.0]])),
         (DataError, "finite", lambda: sensitivity.table([[np.inf]])),

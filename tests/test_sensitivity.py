@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 
 from dampen import ParameterError, Selection, sensitivity
-from dampen.scores import Shifted
-from dampen.selection import ClosedForm
+from dampen.scores import Dampened, Shifted
 from dampen.sensitivity import bounded, classify, constant, flat, function, maximum, table
 
 ROWS = np.array([[1.0, 2.0, 0.0], [2.0, 6.0, 1.0], [5.0, 7.0, 9.0]])
@@ -35,7 +34,7 @@ def test_bounded_takes_the_minimum_and_jumps_to_the_cap(given: str, horizon: int
 def test_sums_of_a_bounded_closed_form(horizon: int) -> None:
     for inner in (table(ROWS), constant(2.0), constant(8.0)):
         closed = Selection([0.0] * 3, bounded(inner, 6, horizon)).sensitivity
-        assert isinstance(closed, ClosedForm)
+        assert closed.closed_form
         for t in range(horizon + 3):
             want = sum((closed.at(j) for j in range(t)), np.zeros(3))
             assert closed.sum_to(np.full(3, t)) == pytest.approx(want)
@@ -87,3 +86,85 @@ def test_flat_delta_under_sld_is_the_exponential_mechanism() -> None:
     s = Selection([4.0, 1.0, 0.0], flat(table([[1, 2, 3], [3, 3, 4]])), bound=5)
     q = Shifted().of(s).values
     assert q - q[0] == pytest.approx((s.utility - 4) / 5, abs=1e-6)
+
+
+class Plain:
+    """All that a sensitivity function must have."""
+
+    def __init__(self, rows: np.ndarray, horizon: int | None) -> None:
+        self.rows, self.horizon, self.asked = rows, horizon, 0
+
+    def at(self, t: int, /) -> np.ndarray:
+        self.asked += 1
+        return self.rows[min(t, len(self.rows) - 1)]
+
+
+class Closed(Plain):
+    """The same with sums, which a selection uses when they are there."""
+
+    def at_each(self, t: np.ndarray, /) -> np.ndarray:
+        return self.rows[t, np.arange(len(t))]
+
+    def sum_to(self, t: np.ndarray, /) -> np.ndarray:
+        return np.vstack([0 * self.rows[0], np.cumsum(self.rows, axis=0)])[t, np.arange(len(t))]
+
+
+class Cut(Closed):
+    """The same in parts."""
+
+    def part(self, candidates: slice, /) -> Closed:
+        return Closed(self.rows[:, candidates], self.horizon)
+
+
+@pytest.mark.parametrize("kind", [Plain, Closed, Cut])
+def test_what_a_function_lacks_has_a_default(kind: type[Plain]) -> None:
+    for given, cap in ((kind(ROWS, 3), 9.0), (bounded(kind(ROWS, 3), 6, 5), 6.0)):
+        s = Selection([5.0, -7.0, 20.0], given, bound=cap)
+        rows = [s.sensitivity.at(t) for t in range(7)]
+        assert s.sensitivity.closed_form == (kind is not Plain)
+        for t in ([0, 0, 0], [1, 1, 1], [2, 0, 3], [6, 5, 1]):
+            picked = [rows[at][r] for r, at in enumerate(t)]
+            sums = [sum(rows[j][r] for j in range(at)) for r, at in enumerate(t)]
+            assert s.sensitivity.at_each(np.array(t)).tolist() == picked
+            assert s.sensitivity.sum_to(np.array(t)) == pytest.approx(sums)
+        twin = Selection([5.0, -7.0, 20.0], table(np.array(rows)), bound=cap)
+        for score in (Dampened(), Dampened(shift=3.0), Shifted(1), Shifted(-1)):
+            assert score.of(s).values == pytest.approx(score.of(twin).values, abs=1e-5)
+
+
+def test_a_closed_form_is_not_walked() -> None:
+    given = Closed(ROWS, 3)
+    s = Selection([5.0, -7.0, 20.0], given, bound=9)
+    for score in (Dampened(), Shifted()):
+        score.of(s)
+    assert given.asked == 0
+
+
+def test_a_function_without_a_horizon_and_without_sums_cannot_be_dampened() -> None:
+    s = Selection([5.0, -7.0, 20.0], Plain(ROWS, None), bound=9)
+    assert s.sensitivity.at(1).tolist() == ROWS[1].tolist()
+    for score in (Dampened(), Shifted()):
+        with pytest.raises(ParameterError, match="finite horizon"):
+            score.of(s)
+
+
+def test_bounded_functions_nest() -> None:
+    for inner in (Plain(ROWS, 3), Closed(ROWS, 3), Cut(ROWS, 3)):
+        twice = Selection([0.0] * 3, bounded(bounded(inner, 6, 5), 5, 4)).sensitivity
+        assert twice.closed_form == isinstance(inner, Closed)
+        rows = [np.minimum(ROWS[t], 5) if t < 3 else np.full(3, 5.0) for t in range(6)]
+        assert [twice.at(t).tolist() for t in range(6)] == [row.tolist() for row in rows]
+        assert twice.sum_to(np.full(3, 6)) == pytest.approx(np.sum(rows, axis=0))
+
+
+def test_the_function_of_one_selection_serves_another() -> None:
+    first = Selection([1.0, 2.0, 3.0], Closed(ROWS, 3), bound=9)
+    second = Selection([3.0, 2.0, 1.0], first.sensitivity, bound=11)
+    assert second.sensitivity.closed_form
+    assert [second.sensitivity.at(t).tolist() for t in (1, 3)] == [ROWS[1].tolist(), [11.0] * 3]
+
+
+def test_a_sum_beyond_floats_is_refused() -> None:
+    s = Selection([1.0, 2.0], bounded(constant(1e307), cap=1e307, horizon=100))
+    with pytest.raises(ParameterError, match="horizon times cap"):
+        Shifted().of(s)

@@ -71,7 +71,7 @@ def test_every_application_runs_without_them():
     ],
 )
 def test_every_command_runs_without_them(tmp_path, arguments):
-    call = "import sys; from dampen.cli import main; main(sys.argv[1:])"
+    call = "import sys; from dampen.cli.main import main; main(sys.argv[1:])"
     assert run(call, "demo", "--files", ".", cwd=tmp_path).returncode == 0
     done = run(call, *arguments.split(), block=(*FOREIGN, "networkx"), cwd=tmp_path)
     assert done.returncode == 0, done.stderr

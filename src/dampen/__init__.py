@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dampen.selection import Neighbours, Problem, Selection
     from dampen.testing import Universe
     from dampen.trees import TreeClassifier, bins
+    from dampen.tuning import tune
 
 __version__ = "0.2.0"
 
@@ -78,6 +79,7 @@ _HOME = {
     "top_groups": "dampen.groups",
     "top_k": "dampen.influence",
     "trees": "dampen.trees",
+    "tune": "dampen.tuning",
 }
 
 __all__ = [
@@ -115,6 +117,7 @@ __all__ = [
     "top_groups",
     "top_k",
     "trees",
+    "tune",
 ]
 
 

@@ -17,6 +17,17 @@ from dampen.mechanisms import Mechanism, named, probabilities
 from dampen.scores import Shifted
 from dampen.selection import FloatArray, Selection
 
+__all__ = [
+    "Comparison",
+    "ErrorDistribution",
+    "compare",
+    "dominates",
+    "epsilon_for_error",
+    "error_distribution",
+    "expected_error",
+    "tail_probability",
+]
+
 
 class ErrorDistribution(NamedTuple):
     """The possible errors, ascending, and the probability of each."""

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dampen.epsilon import Epsilon, exact
-from dampen.mechanisms import Mechanism, check_k, draw
+from dampen.epsilon import Epsilon
+from dampen.mechanisms import Mechanism, check_k, prepare
 from dampen.sampling import InsecureEntropy
 from dampen.selection import FloatArray, Selection
 
@@ -38,8 +38,7 @@ def found_shares(
     """
     check_k(k, len(best))
     threshold = np.partition(best, len(best) - k)[len(best) - k]
-    scores = method.mechanism.score.of(method.selection)
+    ready = prepare(method.selection, method.mechanism)
     for seed in range(runs):
-        entropy = InsecureEntropy(seed)
-        top = draw(method.selection, scores, exact(epsilon), method.mechanism, k=k, entropy=entropy)
+        top = ready.draw(epsilon=epsilon, k=k, entropy=InsecureEntropy(seed))
         yield float(np.mean(best[top] >= threshold))

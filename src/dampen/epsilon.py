@@ -71,8 +71,10 @@ def decimal_text(value: Fraction) -> str:
         places += 1
         if places > PLACES:
             return f"{value.numerator}/{value.denominator}"
-    digits = Decimal(value.numerator * 10**places // denominator).scaleb(-places)
-    return f"{digits:f}"
+    # By hand: a `Decimal` would round to the 28 digits of its context.
+    digits = str(abs(value.numerator) * 10**places // denominator).rjust(places + 1, "0")
+    sign, cut = "-" if value < 0 else "", len(digits) - places
+    return sign + digits[:cut] + (f".{digits[cut:]}" if places else "")
 
 
 def short_text(value: Fraction, *, up: bool) -> str:

@@ -23,7 +23,7 @@ import numpy as np
 
 from dampen.epsilon import Epsilon, decimal_text, exact, root_below, short_text
 from dampen.errors import DampenError, DataError, ParameterError, raise_alone
-from dampen.mechanisms import Mechanism, check_k, named, select
+from dampen.mechanisms import Mechanism, check_joint, check_k, named, select
 from dampen.sampling import Entropy, SystemEntropy
 from dampen.selection import Neighbours, Problem, Selection
 
@@ -151,7 +151,8 @@ def release(
     load: Callable[[], X],
     *,
     query: str,
-    epsilon: Epsilon,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
     mechanism: str | Mechanism,
     k: int | None = None,
     budget: Budget | None = None,
@@ -165,6 +166,7 @@ def release(
         load: gives the private data; called after the charge, and only then.
         query: what the ledger records the charge under.
         epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         mechanism: a name or a `Mechanism`.
         k: how many candidates to release; None for one.
         budget: where to charge ε; None charges nothing.
@@ -181,7 +183,11 @@ def release(
         )
     check_k(k, len(problem.candidates))
     chosen = named(mechanism)
-    cost = selection_cost(problem.neighbours, query=query, epsilon=epsilon, mechanism=chosen)
+    if (joint := getattr(problem, "joint", None)) is not None:
+        check_joint(chosen, joint)
+    cost = selection_cost(
+        problem.neighbours, query=query, epsilon=epsilon, rho=rho, mechanism=chosen, k=k or 1
+    )
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
         answer = paid.draw(problem.selection(load()), problem.candidates, chosen, k)

@@ -10,32 +10,36 @@ range (which keeps sensitivity 1) and rounded to a public grid:
 
 | score | η | why |
 |---|---|---|
-| global | 2^-28, or 0 for exact utilities | the utility's own rounding; u and Δ are used exactly |
+| global | `rounding`, or 0 for exact utilities | the utility's own; u and Δ are used exactly |
 | dampened | 2^-20 | relative error 2^-49 of a score of at most 2^28; half a grid step |
 | shifted | 2^-48 (T + utility_range) | relative error 2^-49 of u / Δ and of a sum of T terms |
+
+The utility's own rounding is at most 2^-50 |u|, hence at most 2^-50 of a public bound on |u| / δ.
+2^-28 covers 2^22 such units, and so most problems; gini on N rows has η = max(2^-28, 2^-51 N).
 
 Relative errors are what the arithmetic gives: δ never decreases in t, so b(i) <= i δ(i), and a
 relative error of b or u moves D by at most (D + 1) times it.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from dampen.errors import DataError, ParameterError
+from dampen.errors import ParameterError
 from dampen.selection import (
     LARGEST_SCORE,
+    SMALL_ROUNDING,
     Completed,
-    CompletedClosedForm,
     FloatArray,
+    IntArray,
     Selection,
-    Sensitivity,
-    Sliceable,
+    two_sum,
 )
-from dampen.sensitivity import bisection_steps, two_sum
+from dampen.sensitivity import bisection_steps
+
+__all__ = ["Dampened", "Global", "Score", "Scores", "Shifted"]
 
 LARGEST_HORIZON = 2**40
 BLOCK = 1 << 14
@@ -51,12 +55,22 @@ class Scores(NamedTuple):
 
 
 class Score(Protocol):
-    """Turns a selection into scores of sensitivity 1."""
+    """Turns a selection into scores of sensitivity 1: a frozen dataclass of public parameters.
+
+    Attributes:
+        keeps_one_sided: the score of a one-sided utility is one-sided.
+        pointwise: q(x, r) depends on the utility and the sensitivity of r alone.
+        needs_horizon: it is defined only for a δ that equals its bound from a public T on.
+    """
 
     @property
-    def keeps_one_sided(self) -> bool:
-        """Whether the score of a one-sided utility is one-sided."""
-        ...
+    def keeps_one_sided(self) -> bool: ...
+
+    @property
+    def pointwise(self) -> bool: ...
+
+    @property
+    def needs_horizon(self) -> bool: ...
 
     def of(self, selection: Selection, /) -> Scores: ...
 
@@ -67,9 +81,11 @@ class Global:
 
     cap: float | None = None
     keeps_one_sided = True
+    pointwise = True
+    needs_horizon = False
 
     def of(self, selection: Selection, /) -> Scores:
-        eta = Fraction(0) if selection.exact else Fraction(1, 2**28)
+        eta = Fraction(0 if selection.exact else selection.rounding)
         return Scores(selection.utility, Fraction(_cap(self.cap, selection)), eta)
 
 
@@ -80,25 +96,32 @@ class Dampened:
     D is odd and interpolates linearly through (b(i), i), where b(i) is the sum of δ(x, j, r) over
     j < i; D(0) = 0, and a run of zero deltas is stepped over as soon as |u| > 0.  Lemma 3:
     neighbours differ by at most 1.  D is *not* one-sided, even where u is.
+
+    Without a shift relative errors are enough; a shift may cancel most of u, and then its rounding
+    must be small.
     """
 
     shift: float = 0.0
     cap: float | None = None
     keeps_one_sided = False
+    pointwise = True
+    needs_horizon = False
 
     def of(self, selection: Selection, /) -> Scores:
         delta, cap = selection.sensitivity, _cap(self.cap, selection)
-        if self.shift == 0 and covers_at_zero(delta):
+        if self.shift != 0 and selection.rounding > SMALL_ROUNDING and not selection.exact:
+            raise ParameterError(
+                "Expected utilities with a rounding of at most 2^-28 for dampening with a shift, "
+                f"got rounding={selection.rounding:g}: the shift might leave nothing else of them."
+            )
+        if self.shift == 0 and delta.covers_at_zero:
             return _of_covered(selection.utility, delta)
         u = selection.utility - self.shift
-        size = np.abs(u)
+        size, D = np.abs(u), np.empty(len(u))
+        dampen = _dampen_by_sums if delta.closed_form else _dampen_by_walk
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            if isinstance(delta, CompletedClosedForm):
-                D = np.empty(len(u))
-                for part, block in delta.blocks(BLOCK):
-                    D[part] = _dampen_by_bisection(size[part], block, cap)
-            else:
-                D = _dampen_by_walk(size, delta, cap)
+            for part, block in delta.blocks(BLOCK):
+                D[part] = dampen(size[part], block, cap)
         return _on_grid(np.copysign(D, u, out=D), LARGEST_SCORE, DAMPENED_ETA)
 
 
@@ -115,6 +138,8 @@ class Shifted:
     towards: int = 1
     cap: float | None = None
     keeps_one_sided = False
+    pointwise = True
+    needs_horizon = True
 
     def __post_init__(self) -> None:
         if self.towards not in (-1, 1):
@@ -125,44 +150,30 @@ class Shifted:
         cap, reach = _cap(self.cap, selection), selection.utility_range
         with np.errstate(over="ignore"):
             u = np.clip(selection.utility / cap, -reach, reach)
+        if not np.isfinite(T * cap):
+            raise ParameterError(f"Expected horizon times cap below 1e308, got {T} times {cap:g}.")
         q = u - self.towards * _deficit(selection.sensitivity, T, cap)
         eta = Fraction(T + int(np.ceil(reach)), 2**48)
         return _on_grid(q, T + reach, eta)
 
 
-def covers_at_zero(delta: Sensitivity) -> bool:
-    """Whether a theorem says |u(x, r)| <= δ(x, 0, r) for all r, so that D needs δ(x, 0, ·) only."""
-    given = delta.given if isinstance(delta, Completed | CompletedClosedForm) else delta
-    return bool(getattr(given, "covers_at_zero", False))
-
-
-def _of_covered(u: FloatArray, delta: Sensitivity) -> Scores:
+def _of_covered(u: FloatArray, delta: Completed) -> Scores:
     """D = u / δ(x, 0, ·), and 0 where δ is, since |u| <= δ; in blocks, without an array of δ."""
     q = np.zeros(len(u))
-    for part, delta_0 in _blocks_at_zero(delta, len(u)):
+    for part, block in delta.blocks(BLOCK):
+        delta_0 = block.at(0)
         np.divide(u[part], delta_0, out=q[part], where=delta_0 > 0)
         _on_grid(q[part], LARGEST_SCORE, DAMPENED_ETA)
     return Scores(q, Fraction(1), DAMPENED_ETA)
 
 
-def _blocks_at_zero(delta: Sensitivity, size: int) -> Iterator[tuple[slice, FloatArray]]:
-    given = delta.given if isinstance(delta, Completed | CompletedClosedForm) else delta
-    if not isinstance(delta, Completed | CompletedClosedForm) or not isinstance(given, Sliceable):
-        yield slice(0, size), delta.at(0)
-        return
-    for start in range(0, size, BLOCK):
-        part = slice(start, min(start + BLOCK, size))
-        block = Completed(given.part(part), delta.horizon, part.stop - start, delta.bound)
-        yield part, block.at(0)
-
-
-def _dampen_by_bisection(u: FloatArray, delta: CompletedClosedForm, cap: float) -> FloatArray:
-    """D(u) for u >= 0: the largest i with b(i) <= u, bit by bit; then one linear piece."""
+def _dampen_by_sums(u: FloatArray, delta: Completed, cap: float) -> FloatArray:
+    """D(u) for u >= 0: the largest i with b(i) <= u; then one linear piece."""
     last = int(LARGEST_SCORE) if delta.horizon is None else min(delta.horizon, int(LARGEST_SCORE))
-    i, trial = np.zeros(len(u), dtype=np.int64), np.empty(len(u), dtype=np.int64)
-    for step in bisection_steps(last):
-        np.add(i, step, out=trial)
-        np.copyto(i, trial, where=delta.given.sum_to(trial) <= u)
+    if delta.steps_within is None:
+        i = _largest_within(u, delta, last)
+    else:
+        i = np.clip(delta.steps_within(u), 0, last)
     slope = delta.at_each(i)
     if last == delta.horizon:
         np.copyto(slope, cap, where=i == last)
@@ -171,34 +182,31 @@ def _dampen_by_bisection(u: FloatArray, delta: CompletedClosedForm, cap: float) 
     return np.where(u == 0, 0.0, D)
 
 
-def _dampen_by_walk(u: FloatArray, delta: Sensitivity, cap: float) -> FloatArray:
+def _largest_within(u: FloatArray, delta: Completed, last: int) -> IntArray:
+    """The largest i <= last with b(i) <= u, bit by bit."""
+    i, trial = np.zeros(len(u), dtype=np.int64), np.empty(len(u), dtype=np.int64)
+    for step in bisection_steps(last):
+        np.add(i, step, out=trial)
+        np.copyto(i, trial, where=delta.given.sum_to(trial) <= u)
+    return i
+
+
+def _dampen_by_walk(u: FloatArray, delta: Completed, cap: float) -> FloatArray:
     """D(u) for u >= 0, where δ has no closed form: t adds 1, 0, or a share on the last piece."""
-    T = _finite_horizon(delta)
-    b, lost = np.zeros(len(u)), np.zeros(len(u))
-    D, previous = np.zeros(len(u)), np.zeros(len(u))
-    for t in range(T):
-        step = delta.at(t)
-        _check_never_decreases(previous, step)
+    b, lost, D = np.zeros(len(u)), np.zeros(len(u)), np.zeros(len(u))
+    for step in delta.steps(_finite_horizon(delta)):
         D += np.clip(_ratio(u - b - lost, step), 0, 1)
         b, error = two_sum(b, step)
-        lost, previous = np.where(np.isfinite(b), lost + error, 0), step
+        lost = np.where(np.isfinite(b), lost + error, 0)
     return D + np.maximum(_ratio(u - b - lost, np.asarray(cap)), 0)
 
 
-def _deficit(delta: Sensitivity, T: int, cap: float) -> FloatArray:
+def _deficit(delta: Completed, T: int, cap: float) -> FloatArray:
     """The sum of 1 - δ / cap over t < T: how far δ stays below the cap, in score units."""
-    if isinstance(delta, CompletedClosedForm):
-        deficit = np.empty(delta.size)
-        for part, block in delta.blocks(BLOCK):
-            deficit[part] = T - block.sum_to(np.full(block.size, T, dtype=np.int64)) / cap
-        return deficit
-    total, lost, previous = np.zeros(1), np.zeros(1), np.zeros(1)
-    for t in range(T):
-        step = delta.at(t)
-        _check_never_decreases(previous, step)
-        total, error = two_sum(total, 1 - step / cap)
-        lost, previous = lost + error, step
-    return total + lost
+    deficit = np.empty(delta.size)
+    for part, block in delta.blocks(BLOCK):
+        deficit[part] = T - block.sum_to(np.full(block.size, T, dtype=np.int64)) / cap
+    return deficit
 
 
 def _ratio(u: FloatArray, delta: FloatArray) -> FloatArray:
@@ -226,7 +234,7 @@ def _cap(cap: float | None, selection: Selection) -> float:
     return float(cap)
 
 
-def _finite_horizon(delta: Sensitivity) -> int:
+def _finite_horizon(delta: Completed) -> int:
     if delta.horizon is None:
         raise ParameterError(
             "Expected a sensitivity function with a finite horizon. Wrap it in "
@@ -235,8 +243,3 @@ def _finite_horizon(delta: Sensitivity) -> int:
     if delta.horizon > LARGEST_HORIZON:
         raise ParameterError(f"Expected a horizon of at most 2^40, got {delta.horizon}.")
     return delta.horizon
-
-
-def _check_never_decreases(previous: FloatArray, step: FloatArray) -> None:
-    if (step < previous).any():
-        raise DataError("Expected sensitivities that never decrease with t; some do.")

@@ -11,20 +11,32 @@ Admissibility speaks of neighbours, so `dampen.testing.check_admissible` checks 
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dampen.errors import DataError, ParameterError
 from dampen.selection import (
-    ClosedForm,
     FloatArray,
     IntArray,
     Selection,
     Sensitivity,
     checked_delta,
+    two_sum,
 )
+
+__all__ = [
+    "Classification",
+    "Sensitivity",
+    "bounded",
+    "classify",
+    "constant",
+    "flat",
+    "function",
+    "maximum",
+    "table",
+]
 
 
 def constant(value: float) -> "Constant":
@@ -55,20 +67,19 @@ def function(f: Callable[[int], ArrayLike], horizon: int) -> "Function":
     """δ(x, t, ·) = f(t) for t < horizon, then the bound of the selection.
 
     Every score walks over the whole horizon, so that the time does not depend on the data.  Where
-    the horizon is long, write a class with `at`, `at_each` and `sum_to` instead (`ClosedForm`).
+    the horizon is long, write a class with `at`, `at_each` and `sum_to` instead (`Sensitivity`).
     """
     if not callable(f):
         raise ParameterError(f"Expected a function of t, got a {type(f).__name__}.")
     return Function(f, _horizon(horizon))
 
 
-def bounded(delta: Sensitivity, cap: float, horizon: int) -> Sensitivity:
+def bounded(delta: Sensitivity, cap: float, horizon: int) -> "Bounded":
     """min(δ, cap) before the horizon, the cap from there on; both public.
 
     Admissible if δ is and the cap is at least Δ.
     """
-    c, T = _positive("cap", cap), _horizon(horizon)
-    return BoundedClosedForm(delta, c, T) if isinstance(delta, ClosedForm) else Bounded(delta, c, T)
+    return Bounded(delta, _positive("cap", cap), _horizon(horizon))
 
 
 def flat(delta: Sensitivity) -> Sensitivity:
@@ -152,43 +163,52 @@ class Function:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Bounded:
-    """See `bounded`."""
+    """See `bounded`.  It can do what the function inside can; the rest is None.
 
-    delta: Sensitivity
-    cap: float
-    horizon: int
+    A sum splits at the first t where δ reaches the cap, which is found by bisection.
+    """
 
-    def at(self, t: int, /) -> FloatArray:
-        if t >= self.horizon or (self.delta.horizon is not None and t >= self.delta.horizon):
-            return np.asarray(self.cap)
-        return np.minimum(self.delta.at(t), self.cap)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class BoundedClosedForm:
-    """See `bounded`: the sum splits at the first t where δ reaches the cap, found by bisection."""
-
-    delta: ClosedForm
+    delta: Any
     cap: float
     horizon: int
     _first: dict[int, IntArray] = field(default_factory=dict)
 
+    def at(self, t: int, /) -> FloatArray:
+        if t >= self._inside:
+            return np.asarray(self.cap)
+        return np.minimum(self.delta.at(t), self.cap)
+
+    @property
+    def at_each(self) -> Callable[[IntArray], FloatArray] | None:
+        return self._at_each if self._can("at_each") else None
+
+    @property
+    def sum_to(self) -> Callable[[IntArray], FloatArray] | None:
+        return self._sum_to if self._can("sum_to") else None
+
+    @property
+    def part(self) -> "Callable[[slice], Bounded] | None":
+        return self._part if self._can("part") else None
+
+    def _can(self, name: str) -> bool:
+        return getattr(self.delta, name, None) is not None
+
     @property
     def _inside(self) -> int:
         """How many distances δ itself answers for."""
-        given = self.delta.horizon
+        given: int | None = self.delta.horizon
         return self.horizon if given is None else min(self.horizon, given)
 
-    def at(self, t: int, /) -> FloatArray:
-        return Bounded(self.delta, self.cap, self.horizon).at(t)
+    def _part(self, candidates: slice) -> "Bounded":
+        return Bounded(self.delta.part(candidates), self.cap, self.horizon)
 
-    def at_each(self, t: IntArray, /) -> FloatArray:
+    def _at_each(self, t: IntArray) -> FloatArray:
         if self._inside == 0:
             return np.full(len(t), self.cap)
         given = self.delta.at_each(np.minimum(t, self._inside - 1))
         return np.where(t < self._inside, np.minimum(given, self.cap), self.cap)
 
-    def sum_to(self, t: IntArray, /) -> FloatArray:
+    def _sum_to(self, t: IntArray) -> FloatArray:
         if self._inside == 0:
             return t.astype(np.float64) * self.cap
         below = np.minimum(t, self._first_at_cap(len(t)))
@@ -321,13 +341,6 @@ def _prefix_sums(rows: FloatArray) -> FloatArray:
             lost = lost + error
             sums[i + 1] = np.where(np.isfinite(high), high + lost, np.inf)
     return sums
-
-
-def two_sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The rounded sum and its exact rounding error (Knuth)."""
-    s = a + b
-    t = s - a
-    return s, (a - (s - t)) + (b - t)
 
 
 def _positive(name: str, value: float) -> float:

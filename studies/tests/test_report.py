@@ -86,6 +86,25 @@ def test_labels_do_not_cover_each_other():
     assert all(b - a >= drawing.LABEL_GAP - 1e-9 for a, b in pairwise(heights))
 
 
+def test_panels_leave_no_gap():
+    """As many columns as data sets, or a divisor of the panels; one stands beside words."""
+    rows = [{"dataset": name} for name in ("a", "b", "c")]
+    assert writing._columns(rows, 9) == 3
+    assert writing._columns(rows[:2], 6) == 2
+    assert writing._columns(rows[:1], 2) == 2
+    assert writing._columns(rows[:1], 4) == 2
+    assert 'class="side"' in page.side_by_side("words", page.panels(["one"], 1), alone=True)
+
+
+def test_labels_take_no_more_room_than_they_need():
+    def right(lines):
+        return drawing.draw(Panel("p", "t", "x", "y", lines)).axes[0].get_position().x1
+
+    dots, short = Line("nodes", [1, 2], [1, 2], marks=True), Line("em", [1, 2], [1, 2])
+    long = Line("dampen-depth", [1, 2], [1, 2])
+    assert right([dots]) > 0.95 > right([short]) > right([short, long]) > 0.6
+
+
 def test_tables_escape_and_sort_by_value():
     text = page.table(["a<b", "n"], [["<script>", 0.5], ["x", 1e6]])
     assert "<script>" not in text
@@ -106,6 +125,9 @@ def test_commands(results, monkeypatch, tmp_path):
     written = run(main, ["report", "--quick", "-o", str(page_file), *folder])
     assert written.exit_code == 0, written.output
     assert page_file.stat().st_size > 10_000
+    short = run(main, ["run", "percentiles", "examples", "--workers", "1", *folder])
+    assert short.exit_code == 1
+    assert "(percentiles), because this is not here: hepth, income, patent." in short.output
     empty = run(main, ["report", "-o", str(page_file), "--results", str(tmp_path / "none")])
     assert empty.exit_code == 1
     assert "dampen-studies run" in empty.output

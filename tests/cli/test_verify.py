@@ -38,7 +38,20 @@ def test_a_broken_problem_shows_its_counterexample(dampen, place: Path) -> None:
     assert "FAILS  privacy loss" in done.out
     assert "y = ('a',)" in done.out
     verdicts = json.loads(dampen("verify", "broken.py", "--json").out)
-    assert not verdicts[0]["holds"]
+    assert {v["outcome"] for v in verdicts} == {"holds", "fails"}
+    assert all((v["counterexample"] != "") == (v["outcome"] == "fails") for v in verdicts)
+
+
+def test_what_was_not_checked_and_what_is_weak_is_said(dampen, place: Path) -> None:
+    weak = BROKEN.replace("3 * ", "").replace("constant(1)", "constant(1), 2")
+    (place / "weak.py").write_text(weak)
+    done = dampen("verify", "weak.py")
+    assert (done.code, done.err) == (0, "")
+    assert "not checked  privacy loss of at most epsilon 1 (sld): δ has no horizon" in done.out
+    assert "but no step here changes a utility by more than 1 of the bound 2" in done.out
+    verdicts = json.loads(dampen("verify", "weak.py", "--json").out)
+    (sld,) = [v for v in verdicts if "(sld)" in v["claim"]]
+    assert sld["outcome"] == "not checked" and "no horizon" in sld["remark"]
 
 
 @pytest.mark.parametrize(

@@ -148,6 +148,7 @@ def test_one_charge_for_any_k(options, rho):
         ({"by": "days"}, "beside that"),
         ({"by": None}, "by="),
         ({"value": "ward", "by": "days"}, "Expected numbers in column 'ward'"),
+        ({"groups": [1, 2, 3]}, "groups as they stand in column 'ward'"),
         ({"neighbours": "replace"}, "Did you mean 'replace-one'"),
         ({"entropy": dampen.InsecureEntropy(1)}, "secure entropy"),
     ],
@@ -157,6 +158,14 @@ def test_wrong_parameters_cost_nothing(options, says):
     with pytest.raises(ParameterError, match=says):
         ask(pd.DataFrame(STAYS), budget=account, **options)
     assert account.costs == []
+
+
+def test_text_never_equals_numbers():
+    """Rows of other groups are dropped silently, so this would show in nothing."""
+    table = {"days": np.arange(4), "ward": np.array([1, 1, 2, 2])}
+    with pytest.raises(ParameterError, match="groups as they stand"):
+        ask(table, groups=["1", "2"])
+    assert ask(table, groups=[1, 2]).answer in (1, 2)
 
 
 def test_a_refused_charge_reads_nothing(tmp_path):

@@ -1,5 +1,6 @@
 """A ledger on every storage: what is tested with `ledger` holds on all of them."""
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -7,7 +8,10 @@ import pytest
 
 from dampen.ledger import Ledger, books
 
-STORAGES = ["sqlite"]
+sys.path.insert(0, str(Path(__file__).parent))
+import servers
+
+STORAGES = ["sqlite", "postgresql"]
 
 
 @pytest.fixture(autouse=True)
@@ -16,11 +20,24 @@ def _books_are_closed() -> Iterator[None]:
     books.close_all()
 
 
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[servers.Server]:
+    """A server that lives as long as the tests."""
+    pytest.importorskip("psycopg")
+    if servers.program("initdb") is None:
+        pytest.skip("needs PostgreSQL's initdb and pg_ctl: apt-get install postgresql")
+    with servers.running() as server:
+        yield server
+
+
 @pytest.fixture(params=STORAGES)
 def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], str]:
     """Gives a place for a ledger where there is none yet, each time another."""
     count = iter(range(1000))
-    return lambda: str(tmp_path / f"new{next(count)}" / "ledger.sqlite3")
+    if request.param == "sqlite":
+        return lambda: str(tmp_path / f"new{next(count)}" / "ledger.sqlite3")
+    server = request.getfixturevalue("postgresql")
+    return server.new_schema
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dampen.errors import BudgetError
-from dampen.ledger import ExposedLedgerWarning, Ledger, books, default_path
+from dampen.ledger import ExposedLedgerWarning, Ledger, books, default_place
 from dampen.ledger.storage import excuses
 
 ONE = "replace-one"
@@ -227,9 +227,9 @@ def test_a_fork_shares_no_connection(ledger: Ledger) -> None:
     assert ledger.spent("payroll") == 1 + Fraction(epsilons.count("1/1000"), 1000)
 
 
-def test_default_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_default_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DAMPEN_LEDGER", str(tmp_path / "mine"))
-    assert default_path() == tmp_path / "mine"
+    assert default_place() == str(tmp_path / "mine")
     monkeypatch.delenv("DAMPEN_LEDGER")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert default_path().name == "ledger.sqlite3"
+    assert default_place() == str(tmp_path / "dampen" / "ledger.sqlite3")

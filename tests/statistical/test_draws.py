@@ -10,12 +10,13 @@ from dampen import InsecureEntropy, Selection, probabilities, select, sensitivit
 from dampen.mechanisms import MECHANISMS, Mechanism, named
 from dampen.noise import Noise
 from dampen.sampling import SystemEntropy, discrete_laplace, noisy_top
+from dampen.scores import Global, Shifted
 from goodness import assert_draws_follow, counts_of, draw_many
 from noises import NOISES
 
 UTILITY = [6.5, 6.0, 3.0, 2.0, 0.0, 0.0]
 DELTA = sensitivity.table([[3, 3, 2, 2, 1, 1], [5, 5, 4, 4, 2, 2]])
-SELECTION = Selection(UTILITY, DELTA, bound=7.5, joint=2.0)
+SELECTION = Selection(UTILITY, DELTA, bound=7.5, joint={Shifted(): 2.0})
 ONE_SIDED = Selection([3, 2, 1, 0], sensitivity.constant(1), one_sided=True, exact=True)
 TIMES = 20_000
 
@@ -50,7 +51,7 @@ def test_a_first_pass_of_three_bits_changes_nothing(noise: Noise) -> None:
     law = Mechanism("law", named("em").score, noise)
 
     def probability(epsilon: str) -> np.ndarray:
-        s = Selection(a, sensitivity.constant(1), joint=1.0, one_sided=True, exact=True)
+        s = Selection(a, sensitivity.constant(1), joint={Global(): 1.0}, one_sided=True, exact=True)
         return probabilities(s, epsilon=epsilon, mechanism=law)
 
     assert_draws_follow(counts_of(draws, range(5)), probability("1"), probability("1.3"))
@@ -58,18 +59,18 @@ def test_a_first_pass_of_three_bits_changes_nothing(noise: Noise) -> None:
 
 @pytest.mark.parametrize("name", ["em", "pf"])
 def test_top_k_follows_the_law_of_sequences(name: str) -> None:
-    from dampen.testing.checks import _outputs
+    from dampen.testing.losses import outputs
 
     sequences = list(itertools.permutations(range(4), 2))
     draws = draw_many(lambda: tuple(select(ONE_SIDED, epsilon=3, mechanism=name, k=2)), TIMES)
-    right, wrong = (_outputs(ONE_SIDED, Fraction(e), named(name), 2) for e in (3, Fraction(39, 10)))
+    right, wrong = (outputs(ONE_SIDED, Fraction(e), named(name), 2) for e in (3, Fraction(39, 10)))
     assert right.sum() == pytest.approx(1)
     assert_draws_follow(counts_of(draws, sequences), right, wrong)
 
 
 def test_joint_top_k_follows_an_independent_simulation() -> None:
     """The same release with numpy's Laplace noise, 50 times as many draws as the reference law."""
-    s = Selection([3, 2, 1, 0], sensitivity.constant(1), joint=2.0, exact=True)
+    s = Selection([3, 2, 1, 0], sensitivity.constant(1), joint={Shifted(): 2.0}, exact=True)
     sequences = list(itertools.permutations(range(4), 2))
     draws = draw_many(lambda: tuple(select(s, epsilon=3, mechanism="joint", k=2)), TIMES)
     right, wrong = (simulated_joint(s, e, sequences) for e in (3.0, 3.9))

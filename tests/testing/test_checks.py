@@ -41,7 +41,7 @@ class Toy:
     rows: Callable[[tuple[int, ...]], Sequence[np.ndarray]]
     bound: float = DELTA
     one_sided: bool = False
-    joint: float | None = None
+    joint: dict | None = None
     candidates = ("low", "middle", "high")
     neighbours = Neighbours.REPLACE_ONE
 
@@ -134,8 +134,8 @@ def test_dropping_the_factor_of_two_of_a_two_sided_utility_is_found() -> None:
 
 
 def test_joint_sensitivity() -> None:
-    assert check_joint_sensitivity(Toy(lambda x: [], joint=3.0), UNIVERSE)
-    verdict = check_joint_sensitivity(Toy(lambda x: [], joint=1.0), UNIVERSE)
+    assert check_joint_sensitivity(Toy(lambda x: [], joint={Shifted(): 3.0}), UNIVERSE)
+    verdict = check_joint_sensitivity(Toy(lambda x: [], joint={Shifted(): 1.0}), UNIVERSE)
     assert not verdict and "1-norm" in verdict.counterexample
     with pytest.raises(ParameterError, match="joint"):
         check_joint_sensitivity(EXACT, UNIVERSE)

@@ -13,6 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from dampen.sampling import InsecureEntropy
+from dampen.searches import SearchCostWarning
 from dampen.trees import TreeClassifier, bins
 
 SEEDED = InsecureEntropy(5, allow_release=True)
@@ -114,7 +115,8 @@ def test_pipelines_and_searches_charge_every_fit():
     steps = make_pipeline(FunctionTransformer(lambda X: X), tree)
     assert len(cross_val_score(steps, frame, y, cv=3)) == 3
     assert len(account.charges) == 3
-    search = GridSearchCV(tree, {"criterion": ["max", "gini"]}, cv=2).fit(frame, y)
+    with pytest.warns(SearchCostWarning, match="fit 5 times and charge epsilon 25 in all"):
+        search = GridSearchCV(tree, {"criterion": ["max", "gini"]}, cv=2).fit(frame, y)
     assert search.best_params_["criterion"] in {"max", "gini"}
     assert len(account.charges) == 3 + 2 * 2 + 1
     assert {float(epsilon) for epsilon, *_ in account.charges} == {5.0}

@@ -280,7 +280,7 @@ def test_errors_name_the_column_and_nothing_private():
         ({"domains": [0]}, "integer >= 1"),
         ({"classes": 1}, "classes to be an integer >= 2"),
         ({"max_rows": 0}, "max_rows to be an integer >= 1"),
-        ({"max_rows": 2**30}, "max_rows <= 2"),
+        ({"max_rows": 2**32}, "max_rows <= 2"),
         ({"criterion": "ginni"}, "Did you mean 'gini'"),
     ],
 )

@@ -14,6 +14,9 @@ from numba import njit, types
 from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 
+SMALL = 1 << 15
+"""Elements of arrays that a kernel is through with before anyone can press a key."""
+
 
 def compiled(function: Callable[..., Any]) -> Any:
     """A compiled function that keeps its machine code on disk, if there is a place for it."""
@@ -43,12 +46,13 @@ class _SturdyCache(FunctionCache):
 def interruptible(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel, run beside the main thread, which waits and can be interrupted.
 
-    On the main thread an interrupt that arrives while a compiled function returns a tuple ends
-    the process with a segmentation fault.
+    On the main thread an interrupt that arrives while a compiled function runs and returns a tuple
+    ends the process with a segmentation fault.  What takes less than a millisecond is run at once.
     """
 
     def run(*arguments: Any) -> Any:
-        if threading.current_thread() is not threading.main_thread():
+        small = sum(getattr(argument, "size", 0) for argument in arguments) < SMALL
+        if small or threading.current_thread() is not threading.main_thread():
             return kernel(*arguments)
         outcome: list[Any] = []
         worker = threading.Thread(target=_settle, args=(kernel, arguments, outcome), daemon=True)

@@ -63,6 +63,23 @@ def move_rows(codes: Any, node_of_row: Any, attribute: Any, route_start: Any, ro
 
 
 @compiled
+def level_cells(codes: Any, classes: Any, slot: Any, first: Any, n_classes: Any) -> Any:
+    """The cells (slot, value, class) of every row that has a slot, one per attribute."""
+    width, rows = codes.shape[1], 0
+    for row in range(len(slot)):
+        rows += slot[row] >= 0
+    cells = np.empty(rows * width, dtype=np.int64)
+    i = 0
+    for row in range(len(slot)):
+        if slot[row] >= 0:
+            begin = slot[row] * first[width]
+            for a in range(width):
+                cells[i] = (begin + first[a] + codes[row, a]) * n_classes + classes[row]
+                i += 1
+    return cells
+
+
+@compiled
 def _add(total: Any, lost: Any, term: Any) -> Any:
     """One step of Neumaier's sum: the rounded total, and what all roundings have lost so far."""
     new = total + term

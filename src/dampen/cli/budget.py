@@ -87,7 +87,7 @@ def create(
     largest: str | None,
     each: str | None,
     who: str,
-    ledger: Path | None,
+    ledger: str | None,
 ) -> None:
     """Opens a budget of EPSILON for one neighbour relation.
 
@@ -104,14 +104,14 @@ def create(
         each=each,
         who=who,
     )
-    print_facts(_facts(account.balance) | {"ledger": account.ledger.place})
+    print_facts(_facts(account.balance) | {"ledger": str(account.ledger)})
 
 
 @budget.command(epilog=examples("dampen budget show payroll", "dampen budget show --json"))
 @click.argument("name", required=False, shell_complete=known_budgets)
 @ledger_option
 @json_option
-def show(name: str | None, ledger: Path | None, as_json: bool) -> None:
+def show(name: str | None, ledger: str | None, as_json: bool) -> None:
     """Shows one budget with its charges, or all budgets."""
     book = open_ledger(ledger)
     if name is None:
@@ -125,7 +125,7 @@ def show(name: str | None, ledger: Path | None, as_json: bool) -> None:
 @click.option("--epsilon", required=True, metavar="E", help="All that may ever be spent.")
 @_who
 @ledger_option
-def raise_(name: str, epsilon: str, who: str, ledger: Path | None) -> None:
+def raise_(name: str, epsilon: str, who: str, ledger: str | None) -> None:
     """Lets more be spent of a budget: EPSILON in all."""
     account = open_ledger(ledger)[name]
     account.raise_to(epsilon, who=who)
@@ -138,7 +138,7 @@ def raise_(name: str, epsilon: str, who: str, ledger: Path | None) -> None:
 @click.option("--analyst", metavar="WHO", default="*", help="[default: each without an own cap]")
 @_who
 @ledger_option
-def cap(name: str, epsilon: str, analyst: str, who: str, ledger: Path | None) -> None:
+def cap(name: str, epsilon: str, analyst: str, who: str, ledger: str | None) -> None:
     """Lets an analyst, or each analyst, spend at most EPSILON of a budget."""
     account = open_ledger(ledger)[name]
     account.cap(epsilon, analyst=analyst, who=who)
@@ -150,7 +150,7 @@ def cap(name: str, epsilon: str, analyst: str, who: str, ledger: Path | None) ->
 @_why
 @_who
 @ledger_option
-def freeze(name: str, why: str, who: str, ledger: Path | None) -> None:
+def freeze(name: str, why: str, who: str, ledger: str | None) -> None:
     """Pays nothing until it is thawed."""
     account = open_ledger(ledger)[name]
     account.freeze(why=why, who=who)
@@ -165,7 +165,7 @@ def freeze(name: str, why: str, who: str, ledger: Path | None) -> None:
 @_why
 @_who
 @ledger_option
-def thaw(name: str, spent: str | None, why: str, who: str, ledger: Path | None) -> None:
+def thaw(name: str, spent: str | None, why: str, who: str, ledger: str | None) -> None:
     """Pays again."""
     account = open_ledger(ledger)[name]
     account.thaw(spent=spent, why=why, who=who)
@@ -177,7 +177,7 @@ def thaw(name: str, spent: str | None, why: str, who: str, ledger: Path | None) 
 @_why
 @_who
 @ledger_option
-def close(name: str, why: str, who: str, ledger: Path | None) -> None:
+def close(name: str, why: str, who: str, ledger: str | None) -> None:
     """Pays nothing, for ever."""
     account = open_ledger(ledger)[name]
     account.close(why=why, who=who)
@@ -187,7 +187,7 @@ def close(name: str, why: str, who: str, ledger: Path | None) -> None:
 @budget.command(epilog=examples("dampen budget answer 42-0f9ab3c8e1d27745"))
 @click.argument("charge", metavar="ID")
 @ledger_option
-def answer(charge: str, ledger: Path | None) -> None:
+def answer(charge: str, ledger: str | None) -> None:
     """Prints the release that a charge paid for, as JSON, if its answer got lost."""
     write(json_line(open_ledger(ledger).answer(charge)))
 
@@ -196,21 +196,21 @@ def answer(charge: str, ledger: Path | None) -> None:
 @click.option("--head", metavar="H", help="A head that was kept elsewhere.")
 @ledger_option
 @json_option
-def verify_(head: str | None, ledger: Path | None, as_json: bool) -> None:
+def verify_(head: str | None, ledger: str | None, as_json: bool) -> None:
     """Reads every entry again and prints the head of the ledger: keep it elsewhere.
 
     With a head that was kept, an edited or missing entry and an older copy put back are found.
     """
     book = open_ledger(ledger)
     found = verify(book, head)
-    facts = {"ledger": book.place, "entries": found.seq, "head": str(found)}
+    facts = {"ledger": str(book), "entries": found.seq, "head": str(found)}
     (print_json if as_json else print_facts)(facts)
 
 
 @budget.command(name="backup", epilog=examples("dampen budget backup ledger-monday.sqlite3"))
 @click.argument("file", type=click.Path(path_type=Path))
 @ledger_option
-def backup_(file: Path, ledger: Path | None) -> None:
+def backup_(file: Path, ledger: str | None) -> None:
     """Writes a consistent copy of the ledger, also while it is in use, to a new FILE."""
     head = backup(open_ledger(ledger), file)
     print_facts({"backup": file, "entries": head.seq, "head": str(head)})
@@ -221,7 +221,7 @@ def backup_(file: Path, ledger: Path | None) -> None:
 @click.option("--head", metavar="H", help="The newest head that is known.")
 @_who
 @ledger_option
-def restore_(file: Path, head: str | None, who: str, ledger: Path | None) -> None:
+def restore_(file: Path, head: str | None, who: str, ledger: str | None) -> None:
     """Puts a backup in the place of a ledger that is damaged, gone or went backwards.
 
     Charges that were made after the backup are not in it. Unless the newest head that is known is
@@ -230,7 +230,7 @@ def restore_(file: Path, head: str | None, who: str, ledger: Path | None) -> Non
     """
     book = open_ledger(ledger)
     lost = restore(file, book, head=head, who=who)
-    print_facts({"ledger": book.place, "missing": "charges may be" if lost else "nothing"})
+    print_facts({"ledger": str(book), "missing": "charges may be" if lost else "nothing"})
     _show_all(book, as_json=False)
 
 
@@ -245,7 +245,7 @@ def restore_(file: Path, head: str | None, who: str, ledger: Path | None) -> Non
     help="CSV with a header, or one JSON object per line.",
 )
 @ledger_option
-def export(name: str | None, style: str, ledger: Path | None) -> None:
+def export(name: str | None, style: str, ledger: str | None) -> None:
     """Prints every entry of one budget, or of all."""
     entries = open_ledger(ledger).entries(name)
     if style == "csv":

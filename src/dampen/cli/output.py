@@ -5,8 +5,10 @@ nothing is printed that could command a terminal.
 """
 
 import errno
+import io
 import json
 import os
+import shutil
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -121,10 +123,10 @@ def table_text(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     for row in listed:
         table.add_row(*[Text(cell(value)) for value in row])
     terminal = sys.stdout is not None and sys.stdout.isatty()
-    console = Console(highlight=False, markup=False, width=None if terminal else WIDE)
-    with console.capture() as drawn:
-        console.print(table)
-    lines = [line.rstrip() for line in drawn.get().splitlines()]
+    drawn = io.StringIO()
+    width = shutil.get_terminal_size().columns if terminal else WIDE
+    Console(file=drawn, highlight=False, markup=False, width=width).print(table)
+    lines = [line.rstrip() for line in drawn.getvalue().splitlines()]
     return "\n".join(line for line in lines if line)
 
 

@@ -35,7 +35,7 @@ class Receipt:
     """
 
     account: "Account | None" = None
-    place: Path | None = None
+    place: str | None = None
     asked: str = ""
     charged: str | None = None
     epsilon: Fraction | None = None
@@ -48,8 +48,12 @@ class Receipt:
 
     @property
     def ledger(self) -> Path | None:
-        """The file of the account that pays."""
-        return None if self.account is None else self.account.ledger.path
+        """The file of the account that pays, if it is in a file."""
+        from dampen.ledger.storage import is_address
+
+        if self.account is None or is_address(self.account.ledger.place):
+            return None
+        return self.account.ledger.path
 
     def charge(self, cost: "Cost", /) -> str | None:
         """Charges the account, and knows it before any interrupt is obeyed."""
@@ -85,8 +89,15 @@ class Receipt:
         """How to get at an answer that was kept."""
         if not self.kept:
             return ""
-        place = "" if self.place is None else f" --ledger {shlex.quote(str(self.place))}"
+        place = "" if self.place is None else f" --ledger {shlex.quote(self._shown_place())}"
         return f"The answer is kept: dampen budget answer {self.charged}{place}"
+
+    def _shown_place(self) -> str:
+        """The ledger as it was named; an address without its password."""
+        from dampen.ledger.storage import is_address
+
+        assert self.place is not None
+        return str(self.account.ledger) if self.account and is_address(self.place) else self.place
 
     def balance(self) -> dict[str, Any]:
         """What is left of the budget; nothing if the ledger cannot say."""
@@ -103,7 +114,7 @@ class Receipt:
         return {"budget": {"name": self.account.name} | shown}
 
     def open(
-        self, budget: str, place: Path | None, analyst: str | None, dataset: str | None, file: str
+        self, budget: str, place: str | None, analyst: str | None, dataset: str | None, file: str
     ) -> None:
         """Finds the account that pays."""
         self.place = place
@@ -114,11 +125,11 @@ class Receipt:
         self.account = account.by(analyst or _user(), dataset or name, location)
 
 
-def open_ledger(place: Path | None) -> "Ledger":
-    """The ledger of that path, or the default one."""
-    from dampen.ledger import Ledger, default_path
+def open_ledger(place: str | None) -> "Ledger":
+    """The ledger of that path or address, or the default one."""
+    from dampen.ledger import Ledger, default_place
 
-    return Ledger(place or default_path())
+    return Ledger(place or default_place())
 
 
 def _user() -> str:

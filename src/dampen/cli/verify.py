@@ -4,13 +4,16 @@ import runpy
 import sys
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dampen.cli.options import json_option
 from dampen.cli.output import cell, examples, print_json, write
 from dampen.errors import DampenError, ParameterError
+
+if TYPE_CHECKING:
+    from dampen.testing import Verdict
 
 __all__ = ["verify"]
 
@@ -25,7 +28,8 @@ def verify(ctx: click.Context, file: Path, epsilon: str, as_json: bool) -> None:
 
     Computes, for every database of the universe and all its neighbours, whether the sensitivity
     function is admissible, the scores have sensitivity 1, and the privacy loss is at most epsilon.
-    Exits with 1 if a check fails, and shows its counterexample. FILE is run: trust it.
+    Says what the universe was too weak to show, and what was not checked at all. Exits with 1 if a
+    check fails, and shows its counterexample. FILE is run: trust it.
     """
     from dampen.testing import verify as check
 
@@ -37,18 +41,24 @@ def verify(ctx: click.Context, file: Path, epsilon: str, as_json: bool) -> None:
     except (Exception, SystemExit) as error:
         raise ParameterError(f"The problem in {file} failed: {_describe(error)}") from None
     if as_json:
-        keys = ("claim", "holds", "scope", "counterexample", "value")
+        keys = ("claim", "outcome", "scope", "counterexample", "value", "remark")
         print_json([{key: getattr(verdict, key) for key in keys} for verdict in verdicts])
     else:
-        write("\n".join(map(_line, verdicts)))
-    if not all(verdicts):
+        write("\n".join(map(_lines, verdicts)))
+    if any(verdict.fails for verdict in verdicts):
         ctx.exit(1)
 
 
-def _line(verdict: Any) -> str:
-    mark = click.style("holds", fg="green") if verdict else click.style("FAILS", fg="red")
-    rest = verdict.scope if verdict else verdict.counterexample
-    return f"{mark}  {cell(verdict.claim)}: {cell(rest)}"
+def _lines(verdict: "Verdict") -> str:
+    word, colour, rest = {
+        "holds": ("holds", "green", verdict.scope),
+        "fails": ("FAILS", "red", verdict.counterexample),
+        "not checked": ("not checked", "yellow", verdict.remark),
+    }[verdict.outcome]
+    line = f"{click.style(word, fg=colour)}  {cell(verdict.claim)}: {cell(rest)}"
+    if verdict and verdict.remark:
+        return f"{line}\n       {click.style('but', fg='yellow')} {cell(verdict.remark)}"
+    return line
 
 
 def _run_file(file: Path) -> dict[str, Any]:

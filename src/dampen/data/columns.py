@@ -6,6 +6,7 @@ each record alone, so that neighbouring databases stay neighbours, and quote not
 
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ __all__ = [
     "is_missing",
     "joined_numbers",
     "missing_in",
+    "missing_numbers",
+    "typed",
 ]
 
 SMALLEST_RANGE = 2.0**-900
@@ -61,11 +64,16 @@ def clipped(numbers: FloatArray, lower: float, upper: float) -> FloatArray:
     """
     inside: FloatArray = np.clip(numbers, lower, upper)
     if len(inside) and np.isnan(inside.min()):
-        raise DataError(
-            "Expected numbers only; some are missing (NaN or null). Fill or drop them first, by a "
-            "rule that looks at each record alone."
-        )
+        raise missing_numbers()
     return inside
+
+
+def missing_numbers() -> DataError:
+    """What to say where a number is missing."""
+    return DataError(
+        "Expected numbers only; some are missing (NaN or null). Fill or drop them first, by a rule "
+        "that looks at each record alone."
+    )
 
 
 def finite_range(lower: float, upper: float) -> tuple[float, float]:
@@ -115,6 +123,13 @@ def missing_in(chunk: Chunk) -> NDArray[np.bool_]:
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O":
         return np.asarray(chunk != chunk)  # noqa: PLR0124
     return np.fromiter(map(is_missing, chunk), dtype=np.bool_, count=len(chunk))
+
+
+def typed(column: Any, kind: Kind) -> Any:
+    """A column of Arrow as the wanted kind; other kinds than text are as declared."""
+    import pyarrow as pa
+
+    return column.cast(pa.string()) if kind == "text" and column.type != pa.string() else column
 
 
 class Lookup:
@@ -194,9 +209,8 @@ class Lookup:
         return self._python_positions(seen.tolist())[inverse]
 
     def _python_positions(self, values: Iterable[Any]) -> IntArray:
-        get = self._position.get
         try:
-            return np.fromiter((get(value, -1) for value in values), dtype=np.int64)
+            return np.fromiter(map(self._position.get, values, repeat(-1)), dtype=np.int64)
         except TypeError:
             raise DataError(
                 "Expected values that can be compared with the categories, such as text or numbers."

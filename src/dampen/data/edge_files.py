@@ -21,8 +21,10 @@ from typing import IO, Any, NoReturn
 
 import numpy as np
 
-from dampen.data.edges import Ends, OpenedEdges, as_labels, end_columns, open_edge_table
+from dampen.data.databases import is_database, open_database
+from dampen.data.edges import Ends, OpenedEdges, end_columns, open_edge_table
 from dampen.data.files import COLUMNAR, is_json, is_pattern, open_file
+from dampen.data.labels import as_labels
 from dampen.data.streams import BROKEN, MOST_EXPANDED, MOST_EXPANSION, Bytes, open_bytes
 from dampen.errors import DataError, ParameterError, raise_alone
 
@@ -63,6 +65,8 @@ def open_edge_file(path: str | PathLike[str]) -> OpenedEdges:
     name = str(path)
     if os.path.isdir(name) or is_pattern(name):
         return open_edge_table(open_file(name))
+    if is_database(name):
+        return open_edge_table(open_database(name))
     opened = open_bytes(name)
     if opened.path is not None and opened.head[:2] == b"PK":
         return _open_npz(opened.path)

@@ -9,7 +9,7 @@ nodes of a networkx or igraph graph are often just those that have an edge, whic
 `PrivacyLeakWarning`.  A bare edge list has no nodes at all.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, TypeAlias
@@ -17,14 +17,15 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.data.columns import is_missing
+from dampen.data.labels import Labels, Numbering, as_labels, distinct, joined
 from dampen.data.memory import as_chunk, field_of, is_column, offers, open_memory
-from dampen.data.opened import Chunk, Field, Kind, Opened, require, whole_columns
-from dampen.errors import DataError, ParameterError, raise_alone
+from dampen.data.open import is_engine, open_table
+from dampen.data.opened import Batch, CountsDegrees, Field, Kind, Opened, reading, require
+from dampen.errors import DataError, ParameterError
+from dampen.selection import IntArray
 
-__all__ = ["OpenedEdges", "as_labels", "end_columns", "numbered", "open_edges"]
+__all__ = ["OpenedEdges", "end_columns", "numbered_edges", "open_edge_table", "open_edges"]
 
-Labels: TypeAlias = NDArray[Any]
 Ends: TypeAlias = tuple[Labels, Labels]
 
 END_COLUMNS = (
@@ -39,14 +40,6 @@ END_COLUMNS = (
 """Names, in lower case, by which the ends of an edge are found among more than two columns."""
 
 
-def distinct(src: Labels, dst: Labels) -> Sequence[Hashable]:
-    """The labels that occur: integers sorted, others in the order in which they occur."""
-    if src.dtype.kind in "iu" and dst.dtype.kind in "iu":
-        labels: list[Hashable] = np.unique(np.concatenate([src, dst])).tolist()
-        return labels
-    return list(dict.fromkeys(src.tolist()) | dict.fromkeys(dst.tolist()))
-
-
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class OpenedEdges:
     """A graph that was opened but not read.
@@ -57,21 +50,28 @@ class OpenedEdges:
             only files heed, for nodes such as "007".
         carried: the nodes of a graph object, where those may be data.
         nodes_of: the node set of a bare edge list, from its ends: a leak, to be warned of.
+        pieces: the same as `load`, in pieces, where the edges come so; they need not be held.
+        degrees: the nodes that have an edge and their degrees, where an engine counts them.
     """
 
     nodes: Sequence[Hashable] | None
     load: Callable[[bool], Ends]
     carried: Callable[[], Sequence[Hashable]] | None = None
     nodes_of: Callable[[Labels, Labels], Sequence[Hashable]] = distinct
+    pieces: Callable[[bool], Iterator[Ends]] | None = None
+    degrees: Callable[[bool], Iterator[tuple[Labels, IntArray]] | None] | None = None
 
 
-def open_edges(data: Any, *, source: str | None = None, target: str | None = None) -> OpenedEdges:
+def open_edges(
+    data: Any, *, source: str | None = None, target: str | None = None, table: str | None = None
+) -> OpenedEdges:
     """Opens a path, a graph object, a sparse matrix, (src, dst) or a table with two columns.
 
     Args:
         data: what holds the edges.
         source: in a table, the name of the column with one end of every edge.
         target: the name of the column with the other end.
+        table: of a database file, which table.
 
     Raises:
         ParameterError: if the input is of no known kind, or a file has not the expected form.
@@ -80,14 +80,14 @@ def open_edges(data: Any, *, source: str | None = None, target: str | None = Non
         raise ParameterError(
             "Expected both source= and target=, the ends of the edges, or neither."
         )
-    if isinstance(data, str | PathLike) and source is None:
+    if isinstance(data, str | PathLike) and source is None and table is None:
         from dampen.data.edge_files import open_edge_file
 
         return open_edge_file(data)
     for known, opened in _KINDS:
-        if source is None and known(data):
+        if source is None and not is_engine(data) and known(data):
             return opened(data)
-    return open_edge_table(_table(data), source, target)
+    return open_edge_table(_table(data, table), source, target)
 
 
 def open_edge_table(
@@ -103,12 +103,29 @@ def open_edge_table(
         if field.name in (source, target):
             _check_type(field)
 
-    def load(as_text: bool) -> Ends:
+    def pieces(as_text: bool) -> Iterator[Ends]:
         kind: Kind = "text" if as_text else "any"
-        columns = whole_columns(table, {source: kind, target: kind})
-        return _joined(columns[source]), _joined(columns[target])
+        with reading(table.batches({source: kind, target: kind})) as stream:
+            for batch in stream:
+                yield as_labels(batch[source]), as_labels(batch[target])
 
-    return OpenedEdges(None, load)
+    def load(as_text: bool) -> Ends:
+        ends = list(pieces(as_text))
+        return joined([src for src, _ in ends]), joined([dst for _, dst in ends])
+
+    def degrees(as_text: bool) -> Iterator[tuple[Labels, IntArray]] | None:
+        assert isinstance(table, CountsDegrees)
+        counted = table.degrees(source, target, as_text)
+        return None if counted is None else _degrees_in(counted)
+
+    by_engine = degrees if isinstance(table, CountsDegrees) else None
+    return OpenedEdges(None, load, pieces=pieces, degrees=by_engine)
+
+
+def _degrees_in(batches: Iterator[Batch]) -> Iterator[tuple[Labels, IntArray]]:
+    with reading(batches) as stream:
+        for batch in stream:
+            yield as_labels(batch["node"]), np.asarray(batch["degree"], dtype=np.int64)
 
 
 def edge_pair(src: Any, dst: Any) -> OpenedEdges:
@@ -120,26 +137,6 @@ def edge_pair(src: Any, dst: Any) -> OpenedEdges:
         lambda _: (as_labels(as_chunk(src)), as_labels(as_chunk(dst))),
         nodes_of=_up_to_largest,
     )
-
-
-def as_labels(chunk: Chunk) -> Labels:
-    """One column of labels: integers where all are, else objects, unchanged.
-
-    Raises:
-        DataError: if it is not a column, or labels are missing or fractions.
-    """
-    array = _array(chunk)
-    if array.ndim != 1:
-        raise DataError("Expected the ends of edges in one dimension.")
-    if array.dtype.kind == "u" or (array.dtype.kind == "O" and all(map(_is_integer, array))):
-        array = _integers(array)
-    if len(array) == 0:
-        array = array.astype(np.int64)
-    if array.dtype.kind not in "iOU" or any(map(is_missing, _objects_in(array))):
-        raise DataError(
-            "Expected labels of nodes, integers or text, none of them missing or a fraction."
-        )
-    return array
 
 
 def _check_type(field: Field) -> None:
@@ -156,52 +153,26 @@ def _check_type(field: Field) -> None:
         )
 
 
-def _array(chunk: Any) -> Labels:
-    if not hasattr(chunk, "to_pylist"):
-        return chunk if isinstance(chunk, np.ndarray) else _array_of_objects(chunk)
-    import pyarrow.types as kinds
-
-    if kinds.is_integer(chunk.type) and not chunk.null_count:
-        integers: Labels = chunk.to_numpy(zero_copy_only=False)
-        return integers
-    if kinds.is_dictionary(chunk.type):
-        chunk = chunk.dictionary_decode()
-    coded = chunk.dictionary_encode()
-    words = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
-    labels: Labels = words[coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
-    return labels
-
-
-def _joined(chunks: Sequence[Chunk]) -> Labels:
-    parts = [as_labels(chunk) for chunk in chunks if len(chunk)]
-    if not parts:
-        return np.empty(0, dtype=np.int64)
-    if len({part.dtype.kind for part in parts}) > 1:
-        parts = [part.astype(object) for part in parts]
-    return np.concatenate(parts)
-
-
-def numbered(labels: Labels, nodes: Sequence[Hashable]) -> NDArray[np.int32]:
-    """The position of every label in `nodes`.
+def numbered_edges(
+    opened: OpenedEdges, nodes: Sequence[Hashable]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The ends of all edges as positions in `nodes`: 8 bytes an edge.
 
     Raises:
-        DataError: if a label is not among the nodes; it does not say which.
+        DataError: if a label is not among the nodes, or an end is missing.
     """
-    integers = labels.dtype.kind in "iu"
-    if integers and len(labels) and labels.min() < 0:
-        raise DataError("Expected node ids >= 0; some are negative.")
-    if isinstance(nodes, range) and nodes == range(len(nodes)) and (integers or not len(labels)):
-        if len(labels) and labels.max() >= len(nodes):
-            raise _outside()
-        return labels.astype(np.int32)
-    ids = as_labels(list(nodes))
-    if integers and ids.dtype.kind in "iu":
-        return _positions(labels, ids)
-    number = {label: i for i, label in enumerate(ids.tolist())}
-    try:
-        return np.fromiter((number[label] for label in labels.tolist()), np.int32, len(labels))
-    except (KeyError, TypeError):
-        raise_alone(_outside())
+    as_text = all(isinstance(node, str) for node in nodes)
+    numbering, none = Numbering(nodes), np.empty(0, dtype=np.int32)
+    pieces = iter([opened.load(as_text)]) if opened.pieces is None else opened.pieces(as_text)
+    with reading(pieces) as stream:
+        ends = [(numbering.positions(src), numbering.positions(dst)) for src, dst in stream]
+    if any(len(src) != len(dst) for src, dst in ends):
+        raise DataError("Expected as many sources as targets, one of each per edge.")
+    if len(ends) == 1:
+        return ends[0]
+    return np.concatenate([none, *(e[0] for e in ends)]), np.concatenate(
+        [none, *(e[1] for e in ends)]
+    )
 
 
 def end_columns(names: Sequence[str]) -> tuple[int, int]:
@@ -269,70 +240,21 @@ def _rows_of_two(data: Any) -> OpenedEdges:
     return edge_pair(data[:, 0], data[:, 1])
 
 
-def _table(data: Any) -> Opened:
-    if isinstance(data, str | PathLike):
-        from dampen.data.files import open_file
-
-        return open_file(data)
-    if isinstance(data, Opened):
-        return data
-    table = open_memory(data)
-    if table is None:
-        hint = (
-            " Pass numpy.array(edges) for a list of pairs."
-            if isinstance(data, list | tuple)
-            else ""
-        )
-        raise ParameterError(
-            "Expected a graph: a path, a networkx or igraph graph, a sparse matrix, a tuple "
-            "(src, dst) of two columns, an array with two columns, or a DataFrame; got a "
-            f"{type(data).__name__}.{hint}"
-        )
-    return table
+def _table(data: Any, table: str | None) -> Opened:
+    if isinstance(data, str | PathLike | Opened) or is_engine(data) or open_memory(data):
+        return open_table(data, table=table)
+    hint = " Pass numpy.array(edges) for a list of pairs." if isinstance(data, list | tuple) else ""
+    raise ParameterError(
+        "Expected a graph: a path, a networkx or igraph graph, a sparse matrix, a tuple (src, dst) "
+        "of two columns, an array with two columns, a DataFrame, or a table of DuckDB; got a "
+        f"{type(data).__name__}.{hint}"
+    )
 
 
 def _up_to_largest(src: Labels, dst: Labels) -> Sequence[Hashable]:
     if src.dtype.kind not in "iu" or dst.dtype.kind not in "iu":
         return distinct(src, dst)
     return range(int(max(src.max(initial=-1), dst.max(initial=-1))) + 1)
-
-
-def _positions(labels: Labels, ids: Labels) -> NDArray[np.int32]:
-    order = np.argsort(ids, kind="stable")
-    place = np.minimum(np.searchsorted(ids, labels, sorter=order), len(ids) - 1)
-    found = order[place]
-    if not np.array_equal(ids[found], labels):
-        raise _outside()
-    return found.astype(np.int32)
-
-
-def _outside() -> DataError:
-    return DataError(
-        "Expected every edge to join two of the given nodes; at least one does not. Add what is "
-        "missing to nodes= if it is public, or drop such edges before the release."
-    )
-
-
-def _array_of_objects(values: Iterable[Any]) -> Labels:
-    try:
-        return np.fromiter(values, dtype=object)
-    except TypeError:
-        raise DataError("Expected two columns of labels, the ends of the edges.") from None
-
-
-def _integers(array: Labels) -> Labels:
-    """Signed integers of 64 bits where they fit: numpy compares others with them as floats."""
-    if len(array) and array.max() > np.iinfo(np.int64).max:
-        return array.astype(object)
-    return array.astype(np.int64)
-
-
-def _is_integer(label: Any) -> bool:
-    return isinstance(label, int | np.integer) and not isinstance(label, bool)
-
-
-def _objects_in(array: Labels) -> Iterable[Any]:
-    return array if array.dtype.kind == "O" else ()
 
 
 def _is_pair(data: Any) -> bool:

@@ -22,6 +22,7 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from dampen.data.columns import typed
 from dampen.data.memory import arrow_field
 from dampen.data.opened import Batch, CellOf, Field, Kind, counted
 from dampen.data.streams import BROKEN, HEAD_BYTES, Bytes, open_bytes
@@ -44,6 +45,9 @@ NUMBER = re.compile(r"-?[0-9.]+(e[+-]?[0-9]+)?", re.IGNORECASE)
 COLUMNAR = {b"PAR1": "parquet", b"ARRO": "feather"}
 """How Parquet and Feather files begin."""
 
+MOST_HELD = 1 << 28
+"""Bytes of columnar files, packed, above which rows had better be read again than held."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TextFile:
@@ -54,6 +58,8 @@ class TextFile:
     separator: str
     declared: bool
     rows = None
+    ordered = True
+    streams = False
 
     @property
     def title(self) -> str:
@@ -138,6 +144,11 @@ class ColumnarFiles:
     fields: Sequence[Field]
     declared = True
     rows = None
+    ordered = True
+
+    @property
+    def streams(self) -> bool:
+        return sum(Path(path).stat().st_size for path in self.paths) > MOST_HELD
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         yield from _guarded(self._read(wanted), wanted, self.title)
@@ -284,7 +295,7 @@ def _guarded(
     expected = ", ".join(f"{kind} in {name!r}" for name, kind in wanted.items())
     try:
         for batch in batches:
-            yield {name: _typed(batch.column(name), kind) for name, kind in wanted.items()}
+            yield {name: typed(batch.column(name), kind) for name, kind in wanted.items()}
     except DataError as error:
         problem = str(error)
     except BROKEN:
@@ -297,12 +308,6 @@ def _guarded(
     else:
         return
     raise_alone(DataError(problem))
-
-
-def _typed(column: Any, kind: Kind) -> Any:
-    import pyarrow as pa
-
-    return column.cast(pa.string()) if kind == "text" and column.type != pa.string() else column
 
 
 def _not_a_table(opened: Bytes) -> ParameterError:

@@ -9,11 +9,13 @@ that may change the group as well is a row less in one group and one more in ano
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Number
 
 import numpy as np
 
 from dampen.data.columns import Lookup
-from dampen.data.opened import Batch, CellOf, Kind, Opened
+from dampen.data.memory import MemoryTable, StreamTable
+from dampen.data.opened import Batch, CellOf, Field, Kind, Opened, require_labels
 from dampen.errors import ParameterError
 from dampen.selection import IntArray
 
@@ -41,6 +43,29 @@ class Grouping:
             raise ParameterError("Expected groups such as text or whole numbers.") from None
         if different < len(self.groups):
             raise ParameterError("Expected different groups; some occur twice.")
+
+    def check_column(self, opened: Opened, by: str, values: str) -> None:
+        """Checks that the column of groups exists, and by its declared type can hold these groups.
+
+        Rows of other groups are dropped silently, so numbers that never equal a text would show in
+        nothing but a random answer.
+
+        Raises:
+            ParameterError: if it does not, or is the column of the values.
+        """
+        if by == values:
+            raise ParameterError("Expected by=, the column of groups, beside that of the values.")
+        require_labels(opened, by)
+        [field] = [field for field in opened.fields if field.name == by]
+        in_memory = isinstance(opened, MemoryTable | StreamTable)  # of files numbers become text
+        text = all(isinstance(group, str) for group in self.groups)
+        numbers = all(isinstance(group, Number) for group in self.groups)
+        told = f"{field.type}" if opened.declared else "another type"
+        if (text and in_memory and field.holds == "numbers") or (numbers and _is_text(field)):
+            got = "text" if text else "numbers"
+            raise ParameterError(
+                f"Expected groups as they stand in column {by!r}, which holds {told}; got {got}."
+            )
 
     def check_size(self, cells: int) -> None:
         """Refuses more counts than fit into memory."""
@@ -74,3 +99,7 @@ class Grouping:
         needed: dict[str, Kind] = {**wanted, by: lookup.kind}
         total = rows.counts(needed, place_of, len(self.groups) * width)
         return np.asarray(total[:-1].reshape(len(self.groups), width))
+
+
+def _is_text(field: Field) -> bool:
+    return field.type is not None and field.type.lower().startswith(("str", "large_str", "utf8"))

@@ -49,6 +49,8 @@ class MemoryTable:
     columns: Mapping[str, Any]
     title: str = "the data"
     declared = True
+    ordered = True
+    streams = False
 
     def __post_init__(self) -> None:
         if len({len(column) for column in self.columns.values()}) > 1:
@@ -82,6 +84,8 @@ class StreamTable:
     title: str = "the data"
     declared = True
     rows = None
+    ordered = True
+    streams = False
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         for batch in self.stream(list(wanted)):
@@ -109,7 +113,7 @@ def is_column(data: Any) -> bool:
 
 
 def is_counts(data: Any) -> bool:
-    """Whether `data` maps categories to counts, as a `Counter` does, and not names to columns."""
+    """Whether `data` maps categories to counts, as a `Counter` does, not names to columns."""
     return isinstance(data, Mapping) and not _is_sparse(data) and open_memory(data) is None
 
 

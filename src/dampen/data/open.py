@@ -9,48 +9,77 @@ A column argument is either the *name* of a column of `data`, or a *column* itse
 from os import PathLike
 from typing import Any
 
+from dampen.data.duckdb_tables import is_relation, open_relation
 from dampen.data.memory import COLUMNS, TABLES, MemoryTable, is_column, open_memory
 from dampen.data.opened import Opened, require
 from dampen.errors import ParameterError
 
-__all__ = ["FILES", "open_columns", "open_table"]
+__all__ = ["FILES", "is_engine", "open_columns", "open_table"]
 
-FILES = "the path of a file (CSV, TSV, JSON lines, Parquet, Feather) or '-' for standard input"
+FILES = (
+    "the path of a file (CSV, TSV, JSON lines, Parquet, Feather, DuckDB, SQLite) or '-' for "
+    "standard input"
+)
+ENGINES = "a relation of DuckDB"
+RELATION = "of a connection pass a relation, such as connection.table('name')"
 
 
-def open_table(data: Any, *, header: bool = False) -> Opened:
+def open_table(data: Any, *, header: bool = False, table: str | None = None) -> Opened:
     """Opens a table: checks what it is and reads the names of its columns, nothing else.
 
     Args:
-        data: a table in memory or a path; an `Opened` is returned as it is.
+        data: a table in memory or in an engine, or a path; an `Opened` is returned as it is.
         header: says that the first line of a text file surely holds the names of its columns, so
             that errors may quote them.
+        table: which table of a database file; its only one may be left unnamed.
 
     Raises:
         ParameterError: if it is none of the known kinds.
     """
     if isinstance(data, str | PathLike):
-        from dampen.data.files import open_file
-
-        return open_file(data, header=header)
+        return _open_path(data, header=header, table=table)
+    if table is not None:
+        raise ParameterError(f"Expected table= with the path of a database file alone; {RELATION}.")
+    if is_engine(data):
+        return open_relation(data)
     if isinstance(data, Opened):
         return data
     opened = open_memory(data)
     if opened is None:
         raise ParameterError(
-            f"Expected a table: {TABLES}, or {FILES}; got a {type(data).__name__}."
+            f"Expected a table: {TABLES}, {ENGINES}, or {FILES}; got a {type(data).__name__}."
         )
     return opened
 
 
+def is_engine(data: Any) -> bool:
+    """Whether `data` is a table in an engine.  To be asked first: it looks at the class alone.
+
+    Other questions look for attributes, which might make an engine run a query.
+    """
+    return is_relation(data)
+
+
+def _open_path(path: str | PathLike[str], *, header: bool, table: str | None) -> Opened:
+    from dampen.data.databases import is_database, open_database
+    from dampen.data.files import open_file
+
+    if is_database(path):
+        return open_database(path, table)
+    if table is not None:
+        raise ParameterError(f"Expected a DuckDB or SQLite file with table=; {path} is neither.")
+    return open_file(path, header=header)
+
+
 def open_columns(
-    data: Any, /, *, header: bool = False, **roles: Any
+    data: Any, /, *, header: bool = False, table: str | None = None, **roles: Any
 ) -> tuple[Opened, dict[str, str]]:
     """Opens `data` and finds the columns that a question speaks of, the first of them its values.
 
     Args:
         data: a table, or the column that plays the first role.
         header: see `open_table`.
+        table: see `open_table`.
         **roles: what each column is for, and which it is: a name, a column, or None for none.  Only
             the first role may be None because `data` itself is the column.
 
@@ -67,7 +96,7 @@ def open_columns(
         )
     if roles[first] is None:
         return _open_bare_columns(data, first, {role: roles[role] for role in others})
-    opened, names = open_table(data, header=header), dict[str, str]()
+    opened, names = open_table(data, header=header, table=table), dict[str, str]()
     extra: dict[str, Any] = {}
     for role, column in roles.items():
         if isinstance(column, str):
@@ -89,7 +118,7 @@ def open_columns(
 def _open_bare_columns(
     data: Any, first: str, others: dict[str, Any]
 ) -> tuple[Opened, dict[str, str]]:
-    if not is_column(data):
+    if is_engine(data) or not is_column(data):
         what = f"{first}=, the name of a column," if _is_table(data) else f"a column: {COLUMNS};"
         raise ParameterError(f"Expected {what} got a {type(data).__name__}.")
     columns = {f"{role}=": _checked_column(c, role) for role, c in others.items() if c is not None}
@@ -98,7 +127,9 @@ def _open_bare_columns(
 
 
 def _is_table(data: Any) -> bool:
-    return isinstance(data, str | PathLike | Opened) or open_memory(data) is not None
+    if isinstance(data, str | PathLike) or is_engine(data):
+        return True
+    return isinstance(data, Opened) or open_memory(data) is not None
 
 
 def _checked_column(column: Any, role: str) -> Any:

@@ -9,9 +9,10 @@ small contract, and `tests/contracts/test_backends.py` holds all of them to it.
 An application asks for little: *counts* of rows by a public function of a row, or *columns*.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Batch",
     "Chunk",
+    "CountsDegrees",
     "Field",
     "Kind",
     "Opened",
     "counted",
+    "reading",
     "require",
     "require_labels",
     "require_numbers",
@@ -40,6 +43,7 @@ Kind: TypeAlias = Literal["numbers", "text", "any"]
 
 Chunk: TypeAlias = "NDArray[Any] | pa.Array | list[Any] | tuple[Any, ...]"
 Batch: TypeAlias = Mapping[str, Chunk]
+X = TypeVar("X")
 CellOf: TypeAlias = Callable[[Batch], IntArray]
 
 
@@ -69,6 +73,10 @@ class Opened(Protocol):
         declared: whether the names of the columns are surely names.  The first line of a text file
             may be data, so its words are never quoted unless the caller says that it is a header.
         rows: how many rows there are, where the holder knows without looking, else None.
+        ordered: whether rows have places of their own, so that "the third row" means something.
+            Those of an engine have none: their order may depend on their values.
+        streams: whether rows had better stay where they are, so that who needs them twice asks
+            twice: true of engines and of large files.
     """
 
     @property
@@ -79,6 +87,10 @@ class Opened(Protocol):
     def declared(self) -> bool: ...
     @property
     def rows(self) -> int | None: ...
+    @property
+    def ordered(self) -> bool: ...
+    @property
+    def streams(self) -> bool: ...
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         """The rows of the wanted columns, in order, in pieces; private."""
@@ -87,28 +99,59 @@ class Opened(Protocol):
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
         """How many rows fall into each of the public cells 0 .. size-1; private.
 
-        `cell_of` gives the cell of every row of a batch, below 0 for none; those rows are counted
-        in one more entry at the end.  It runs where the rows live, so it must be a function of the
-        row and of public parameters alone.
+        `cell_of` gives the cell, or several cells, of every row of a batch; what is below 0 is no
+        cell and is counted in one more entry at the end.  It runs where the rows live, so it must
+        be a function of the row and of public parameters alone.
         """
         ...
+
+
+@runtime_checkable
+class CountsDegrees(Protocol):
+    """A table of edges in an engine that counts neighbours where the edges lie."""
+
+    def degrees(self, source: str, target: str, as_text: bool, /) -> Iterator[Batch] | None:
+        """Columns `node` and `degree`: every label once, with its number of different neighbours.
+
+        Direction, loops and repeated edges do not matter; a label that is only in loops has degree
+        0; a missing label is one of the labels.  None where only the product's own rules tell which
+        labels are equal.  Private.
+        """
+        ...
+
+
+@contextmanager
+def reading(stream: Iterator[X]) -> Iterator[Iterator[X]]:
+    """A stream that is closed when its reader is done or fails; an engine waits for that."""
+    try:
+        yield stream
+    finally:
+        if isinstance(stream, Generator):
+            stream.close()
 
 
 def counted(batches: Iterator[Batch], cell_of: CellOf, size: int) -> IntArray:
     """`Opened.counts` by one pass over batches."""
     total = np.zeros(size + 1, dtype=np.int64)
-    for batch in batches:
-        cells = cell_of(batch)
-        total += np.bincount(np.where(cells < 0, size, cells), minlength=size + 1)
+    with reading(batches) as stream:
+        for batch in stream:
+            cells = cell_of(batch)
+            if cells.min(initial=0) < 0:
+                cells = np.where(cells < 0, size, cells)
+            if size > len(cells):
+                np.add.at(total, cells, 1)
+            else:
+                total += np.bincount(cells, minlength=size + 1)
     return total
 
 
 def whole_columns(opened: Opened, wanted: Mapping[str, Kind]) -> dict[str, list[Chunk]]:
     """The wanted columns as lists of chunks, in the order of the rows; private."""
     parts: dict[str, list[Chunk]] = {name: [] for name in wanted}
-    for batch in opened.batches(wanted):
-        for name in wanted:
-            parts[name].append(batch[name])
+    with reading(opened.batches(wanted)) as stream:
+        for batch in stream:
+            for name in wanted:
+                parts[name].append(batch[name])
     return parts
 
 

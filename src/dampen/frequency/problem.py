@@ -1,12 +1,14 @@
 """The most frequent category: the simplest problem, and a pattern for your own.
 
 Add/remove one row.  u(x, r) = the number of rows of category r: integers, Δ = 1, and one-sided,
-because adding a row never lowers a count.  One row changes one count, so the whole vector of counts
-has 1-norm sensitivity 1 and `joint` reads off any k for one ε.
+because adding a row never lowers a count.  One row changes one count: the selection is separable,
+so that no score pays a factor 2, and the whole vector of counts has 1-norm sensitivity 1, so that
+`joint` reads off any k for one ε.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from dampen.data.grouping import Grouping
 from dampen.data.memory import MemoryTable
 from dampen.data.opened import CellOf, Kind, Opened
 from dampen.errors import DataError, ParameterError
+from dampen.scores import Global, Shifted
 from dampen.selection import IntArray, Neighbours, Selection
 
 __all__ = ["MostFrequent"]
@@ -28,6 +31,7 @@ class MostFrequent:
 
     categories: Sequence[Hashable]
     neighbours = Neighbours.ADD_REMOVE_ROW
+    joint = MappingProxyType({Global(): 1.0, Shifted(): 1.0})
 
     def __post_init__(self) -> None:
         if isinstance(self.categories, str):
@@ -80,7 +84,12 @@ class MostFrequent:
                 "categories= if it is public, or drop such rows before the release."
             )
         return Selection(
-            counts[:-1], sensitivity.constant(1), one_sided=True, joint=1.0, exact=True
+            counts[:-1],
+            sensitivity.constant(1),
+            one_sided=True,
+            separable=True,
+            joint=self.joint,
+            exact=True,
         )
 
     def _wanted(self, column: str) -> dict[str, Kind]:

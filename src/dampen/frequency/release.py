@@ -1,6 +1,7 @@
 """`most_frequent`: which category occurs most often, privately."""
 
 import sys
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -8,11 +9,11 @@ from dampen.data.columns import as_labels
 from dampen.data.grouping import Grouping
 from dampen.data.memory import is_counts
 from dampen.data.open import open_columns
-from dampen.data.opened import Opened, require_labels, whole_columns
+from dampen.data.opened import Opened, reading, require_labels
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.frequency.problem import MostFrequent
-from dampen.mechanisms import Mechanism, check_k, named
+from dampen.mechanisms import Mechanism, check_joint, check_k, named
 from dampen.releases import Budget, Release, pay, selection_cost
 from dampen.sampling import Entropy
 from dampen.selection import IntArray
@@ -32,6 +33,7 @@ def most_frequent(
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
     header: bool = False,
+    table: str | None = None,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
 ) -> Release:
@@ -59,6 +61,7 @@ def most_frequent(
         by: the column of groups, or its name.
         groups: the public list of groups.
         header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε.
         entropy: of random bits; the operating system's by default.
 
@@ -68,11 +71,16 @@ def most_frequent(
     'tea'
     """
     chosen = named(mechanism or ("pf" if k is None or k == 1 else "joint"))
+    check_joint(chosen, MostFrequent.joint)
     public = None if categories is None else MostFrequent(categories)
     check_k(k, sys.maxsize if public is None else len(public.candidates))
     grouping = _grouping(public, by, groups)
     counts_given = is_counts(data) and column is None and grouping is None
-    opened, names = (None, {}) if counts_given else _opened(data, column, by, header=header)
+    opened, names = (
+        (None, {}) if counts_given else _opened(data, column, by, header=header, table=table)
+    )
+    if opened is not None and grouping is not None:
+        grouping.check_column(opened, names["by"], names["column"])
     cost = selection_cost(
         MostFrequent.neighbours,
         query="most-frequent",
@@ -113,12 +121,10 @@ def _grouping(
 
 
 def _opened(
-    data: Any, column: str | None, by: Any, *, header: bool
+    data: Any, column: str | None, by: Any, *, header: bool, table: str | None
 ) -> tuple[Opened, dict[str, str]]:
-    opened, names = open_columns(data, column=column, by=by, header=header)
-    if names.get("by") == names["column"]:
-        raise ParameterError("Expected by=, the column of groups, beside that of the values.")
-    require_labels(opened, *names.values())
+    opened, names = open_columns(data, column=column, by=by, header=header, table=table)
+    require_labels(opened, names["column"])
     return opened, names
 
 
@@ -131,7 +137,7 @@ def _counted(
 ) -> tuple[MostFrequent, Sequence[IntArray]]:
     """The problem, and its counts: one vector, or one for every group."""
     if opened is None or public is None:
-        rows = data if opened is None else _labels(opened, names["column"])
+        rows = data if opened is None else _tally(opened, names["column"])
         problem = public or MostFrequent(list(dict.fromkeys(rows)))
         return problem, [problem.counts(rows)]
     if grouping is None:
@@ -139,5 +145,10 @@ def _counted(
     return public, list(public.grouped_counts(opened, names["column"], names["by"], grouping))
 
 
-def _labels(opened: Opened, name: str) -> list[Hashable]:
-    return as_labels(whole_columns(opened, {name: "any"})[name])
+def _tally(opened: Opened, name: str) -> Counter[Hashable]:
+    """The distinct values, as they occur, and their counts; only these are held."""
+    tally: Counter[Hashable] = Counter()
+    with reading(opened.batches({name: "any"})) as stream:
+        for batch in stream:
+            tally.update(as_labels([batch[name]]))
+    return tally

@@ -25,6 +25,7 @@ from dampen.groups.law import winning_probabilities
 from dampen.groups.reach import Reach
 from dampen.mechanisms import probabilities, select
 from dampen.sampling import Entropy, discrete_laplace, random_order
+from dampen.scores import Global, Shifted
 from dampen.selection import FloatArray, Neighbours, Selection
 
 LARGEST_EXACT = 2**53
@@ -100,7 +101,13 @@ class BySum:
         sign = -1 if smallest else 1
         inside = [sign * max(-LARGEST_EXACT, min(s, LARGEST_EXACT)) for s in sums]
         return cls(
-            Selection(inside, sensitivity.constant(change), one_sided=True, joint=1.0, exact=True)
+            Selection(
+                inside,
+                sensitivity.constant(change),
+                separable=True,
+                joint={Global(): 1.0, Shifted(): 1.0},
+                exact=True,
+            )
         )
 
     def probabilities(self, epsilon: Fraction) -> FloatArray:

@@ -13,7 +13,7 @@ probabilities are good to about 1e-12 of their value, and absolutely to less tha
 number of groups.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -31,12 +31,27 @@ def winning_probabilities(reach: Reach, epsilon: Fraction, offset: int) -> Float
     groups = len(reach.x.sizes)
     who, w, mass = _support(reach, float(epsilon), offset)
     level = _levels(reach.at(who, w))
-    wins, below = np.zeros(groups), np.zeros(groups)
-    for here, levels in _blocks(level, max(1, BLOCK // groups)):
-        at = np.zeros((levels, groups))
-        np.add.at(at, (level[here] - level[here[0]], who[here]), mass[here])
+
+    def tables() -> Iterator[FloatArray]:
+        for here, levels in _blocks(level, max(1, BLOCK // groups)):
+            at = np.zeros((levels, groups))
+            np.add.at(at, (level[here] - level[here[0]], who[here]), mass[here])
+            yield at
+
+    return largest_wins(tables())
+
+
+def largest_wins(tables: Iterable[FloatArray]) -> FloatArray:
+    """P(g has the largest of independent numbers, ties by a random order) for every g.
+
+    Args:
+        tables: P(the number of g is at level l), one line per level and one column per g; the
+            levels ascend from line to line and from table to table.
+    """
+    wins, below = np.zeros(1), np.zeros(1)
+    for at in tables:
         through = np.cumsum(at, axis=0) + below
-        wins += _wins(np.vstack([below, through[:-1]]), at)
+        wins = wins + _wins(np.vstack([np.broadcast_to(below, at.shape[1]), through[:-1]]), at)
         below = through[-1]
     return wins / wins.sum()
 

@@ -4,8 +4,9 @@ from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from typing import Any
 
+from dampen.data.grouping import Grouping
 from dampen.data.open import open_columns
-from dampen.data.opened import require_labels, require_numbers
+from dampen.data.opened import require_numbers
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError
 from dampen.groups.contests import sum_mechanism
@@ -39,6 +40,7 @@ def top_groups(
     ordered: bool = False,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE_ROW,
     header: bool = False,
+    table: str | None = None,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
 ) -> Release:
@@ -73,6 +75,7 @@ def top_groups(
             order comes at no cost.
         neighbours: what ε speaks of, see above.
         header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
         entropy: of random bits; the operating system's by default.
 
@@ -88,13 +91,13 @@ def top_groups(
         min_rows=min_rows, caution=caution, smallest=smallest,
         neighbours=relation(neighbours),
     )  # fmt: skip
+    if by is None:
+        raise ParameterError("Expected by=, the column of groups, got None.")
     size = check_k(k, len(groups))
     cost = _cost(problem, size, epsilon, rho, ordered=ordered)
-    opened, names = open_columns(data, value=value, by=by, header=header)
-    if names.get("by") in (None, names["value"]):
-        raise ParameterError("Expected by=, the column of groups, beside that of the values.")
+    opened, names = open_columns(data, value=value, by=by, header=header, table=table)
     require_numbers(opened, names["value"])
-    require_labels(opened, names["by"])
+    Grouping(groups).check_column(opened, names["by"], names["value"])
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
         contest = problem.contest(problem.opened_counts(opened, names["value"], names["by"]))

@@ -7,7 +7,7 @@ here shows or tells how many there are.
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.data.edges import OpenedEdges, as_labels, edge_pair, numbered, open_edges
+from dampen.data.edges import OpenedEdges, edge_pair, numbered_edges, open_edges
+from dampen.data.labels import Numbering, as_labels
+from dampen.data.opened import reading
 from dampen.errors import DataError, ParameterError
 from dampen.progress import progress
 from dampen.selection import FloatArray, IntArray
@@ -52,6 +54,14 @@ class Graph:
         return np.diff(self.first)
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Degrees:
+    """What is known of a graph where only its degrees were counted; see `Graph`."""
+
+    nodes: Sequence[Hashable]
+    degrees: IntArray
+
+
 def graph_of(data: Any, nodes: Sequence[Hashable] | None = None) -> Graph:
     """Any graph that `dampen.data.edges.open_edges` takes, on the given nodes.
 
@@ -71,14 +81,30 @@ def load_graph(opened: OpenedEdges, nodes: Sequence[Hashable] | None = None) -> 
     from dampen._kernels.adjacency import compressed
     from dampen._kernels.compile import interruptible
 
-    ends = opened.load(nodes is not None and all(isinstance(node, str) for node in nodes))
     if nodes is None:
+        ends = opened.load(False)
         nodes = _labels(known_nodes(opened) or opened.nodes_of(*ends))
+        opened = replace(opened, load=lambda _: ends, pieces=None)
     check_size(len(nodes))
-    src, dst = numbered(ends[0], nodes), numbered(ends[1], nodes)
-    if len(src) != len(dst):
-        raise DataError("Expected as many sources as targets, one of each per edge.")
+    src, dst = numbered_edges(opened, nodes)
     return Graph(nodes, *interruptible(compressed)(src, dst, len(nodes)))
+
+
+def load_degrees(opened: OpenedEdges, nodes: Sequence[Hashable]) -> "Degrees | Graph":
+    """The degrees alone, counted by the engine that holds the edges, or else the graph.
+
+    Raises:
+        DataError: if an edge ends outside the nodes.
+    """
+    as_text = all(isinstance(node, str) for node in nodes)
+    pieces = None if opened.degrees is None else opened.degrees(as_text)
+    if pieces is None:
+        return load_graph(opened, nodes)
+    numbering, degrees = Numbering(nodes), np.zeros(len(nodes), dtype=np.int64)
+    with reading(pieces) as stream:
+        for labels, counts in stream:
+            degrees[numbering.positions(labels)] = counts
+    return Degrees(nodes, degrees)
 
 
 @cache
@@ -103,14 +129,14 @@ def check_size(n: int) -> None:
         raise ParameterError("Expected a graph with at least one node, got an empty one.")
     if n > LARGEST_N:
         raise ParameterError(f"Expected at most 2^30 nodes, got {n}.")
-    if n > most_nodes():
+    if n > _most_nodes():
         raise ParameterError(
-            f"Expected at most {most_nodes()} nodes on this machine, got {n}: they would not fit "
+            f"Expected at most {_most_nodes()} nodes on this machine, got {n}: they would not fit "
             "into its memory."
         )
 
 
-def most_nodes() -> int:
+def _most_nodes() -> int:
     """How many nodes a graph may have on this machine."""
     return min(LARGEST_N, _memory() // BYTES_PER_NODE)
 
@@ -191,25 +217,29 @@ def _labels(nodes: Any) -> Sequence[Hashable]:
     return labels
 
 
-def betweenness(graph: Graph) -> FloatArray:
-    """The egocentric betweenness of every node, in the order of `graph.nodes`."""
+def betweenness(graph: Graph, chosen: IntArray | None = None) -> FloatArray:
+    """The egocentric betweenness of every node, in the order of `graph.nodes`, or of some of them.
+
+    Guarantee: the value of a node does not depend on who else is chosen.
+    """
     from dampen._kernels.adjacency import by_degree
     from dampen._kernels.compile import interruptible
-    from dampen._kernels.egos import betweenness_of_range, workspace
+    from dampen._kernels.egos import betweenness_of, workspace
 
     n = len(graph.nodes)
     ordered = interruptible(by_degree)(graph.first, graph.to)
-    result, stop = np.zeros(n), np.zeros(1, dtype=np.bool_)
-    largest = int(ordered.first[n] - ordered.first[n - 1])
+    place, result = np.empty(n, dtype=np.int64), np.zeros(n)
+    place[ordered.order] = np.arange(n)
+    egos = np.arange(n) if chosen is None else np.sort(place[chosen])
+    degrees, stop = np.diff(ordered.first)[egos], np.zeros(1, dtype=np.bool_)
+    largest = int(degrees.max(initial=0))
 
     def worker() -> Callable[[int, int], None]:
         work = workspace(n, len(graph.to) // 2, largest, stop)
-        return lambda begin, end: betweenness_of_range(begin, end, ordered, work, result)
+        return lambda begin, end: betweenness_of(egos[begin:end], ordered, work, result)
 
-    _for_all_nodes(worker, ordered.first, stop, "Egocentric betweenness")
-    values = np.empty(n)
-    values[ordered.order] = result
-    return values
+    for_all(worker, degrees, stop, "Egocentric betweenness")
+    return result[place if chosen is None else place[chosen]]
 
 
 def codegrees(graph: Graph) -> IntArray:
@@ -228,22 +258,24 @@ def codegrees(graph: Graph) -> IntArray:
         results.append(own)
         return lambda begin, end: codegrees_of_range(begin, end, ordered, work, own)
 
-    _for_all_nodes(worker, ordered.first, stop, "Codegrees")
+    for_all(worker, np.diff(ordered.first), stop, "Codegrees")
     largest = np.empty(n, dtype=np.int64)
     largest[ordered.order] = np.maximum.reduce(results)
     return largest
 
 
-def _for_all_nodes(
-    worker: Callable[[], Callable[[int, int], None]], first: IntArray, stop: Any, label: str
+def for_all(
+    worker: Callable[[], Callable[[int, int], None]], degrees: IntArray, stop: Any, label: str
 ) -> None:
-    """Runs a kernel over all nodes on all cores, the largest nodes first.
+    """Runs a kernel over nodes of these degrees on all cores, those at the end first.
 
     Every thread makes its own worker and takes the next range when it is done with one.  An
     interrupt raises the stop flag, which kernels read at every node, and waits for them.
     """
-    n = len(first) - 1
-    cost = np.cumsum(np.square(np.diff(first).astype(np.float64)) + 1)
+    n = len(degrees)
+    if n == 0:
+        return
+    cost = np.cumsum(np.square(degrees.astype(np.float64)) + 1)
     if cost[-1] <= SMALL:
         worker()(0, n)
         return

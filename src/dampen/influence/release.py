@@ -1,22 +1,24 @@
 """`top_k`: the most influential nodes of a graph, privately."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
-from dampen.data.edges import open_edges
+from dampen.data.edges import OpenedEdges, open_edges
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.influence.graphs import (
+    LARGEST_N,
+    Degrees,
     Graph,
     check_size,
     graph_of,
+    load_degrees,
     load_graph,
-    most_nodes,
     node_set,
     prepare,
 )
 from dampen.influence.problem import Delta, InfluentialNode, Metric
-from dampen.mechanisms import Mechanism, check_k, named
+from dampen.mechanisms import Mechanism, check_joint, check_k, named
 from dampen.releases import Budget, Release, pay, selection_cost
 from dampen.sampling import Entropy
 
@@ -34,6 +36,7 @@ def top_k(
     n: int | None = None,
     source: str | None = None,
     target: str | None = None,
+    table: str | None = None,
     max_degree: int | None = None,
     metric: str | Metric = "betweenness",
     mechanism: str | Mechanism | None = None,
@@ -66,6 +69,7 @@ def top_k(
         n: short for the nodes 0, 1, ..., n-1.
         source: in a table, the name of the column with one end of every edge.
         target: the name of the column with the other end.
+        table: of a database file (DuckDB, SQLite), which table.
         max_degree: a public bound on all degrees; n - 1 if left out, which is usually better.
         metric: "betweenness" (egocentric), "degree", or a `dampen.influence.problem.Metric`.
         mechanism: a name such as "sld" (as in the paper), or a `Mechanism`; None for the best one.
@@ -87,10 +91,12 @@ def top_k(
         made = InfluentialNode(nodes=nodes, max_degree=max_degree, metric=ranked_by, delta=delta)
         return _for_joint_release(made) if joint else made
 
-    known, load = _opened(graph, nodes, n, (source, target))
+    known, opened = _opened(graph, nodes, n, (source, target, table))
     prepare(ranked_by if isinstance(ranked_by, str) else "other")
-    problem = problem_on(range(most_nodes()) if known is None else known)
-    check_k(k, len(problem.candidates))
+    wanted = check_k(k, LARGEST_N if known is None else len(known))
+    problem = problem_on(range(wanted) if known is None else known)
+    if problem.joint is not None:
+        check_joint(chosen, problem.joint)
     cost = selection_cost(
         problem.neighbours,
         query="top-k",
@@ -104,7 +110,7 @@ def top_k(
         warn_leak("nodes", "Pass nodes= or n=, the public node set.")
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
-        made = load()
+        made = _loaded(opened, known, degrees_only=ranked_by == "degree")
         if known is None:
             problem = problem_on(made.nodes)
         answer = paid.draw(problem.selection(made), problem.candidates, chosen, k)
@@ -137,14 +143,14 @@ def _opened(
     graph: Any,
     nodes: Sequence[Hashable] | str | None,
     n: int | None,
-    ends: tuple[str | None, str | None],
-) -> tuple[Sequence[Hashable] | None, Callable[[], Graph]]:
-    """The public nodes, where they are known without reading edges, and how to read the edges."""
+    where: tuple[str | None, str | None, str | None],
+) -> tuple[Sequence[Hashable] | None, Graph | OpenedEdges]:
+    """The public nodes, where they are known without reading edges, and what holds the edges."""
     if isinstance(graph, Graph):
         own = nodes is None or (isinstance(nodes, str) and nodes == "graph")
-        given = node_set(graph.nodes if own else nodes, n)
-        return given, lambda: graph_of(graph, given)
-    opened = open_edges(graph, source=ends[0], target=ends[1])
+        return node_set(graph.nodes if own else nodes, n), graph
+    source, target, table = where
+    opened = open_edges(graph, source=source, target=target, table=table)
     if isinstance(nodes, str):
         if nodes != "graph" or opened.carried is None:
             raise ParameterError(
@@ -156,7 +162,17 @@ def _opened(
         known = node_set(nodes, n) or opened.nodes
     if known is not None:
         check_size(len(known))
-    return known, lambda: load_graph(opened, known)
+    return known, opened
+
+
+def _loaded(
+    opened: Graph | OpenedEdges, known: Sequence[Hashable] | None, *, degrees_only: bool
+) -> Graph | Degrees:
+    if isinstance(opened, Graph):
+        return graph_of(opened, known)
+    if degrees_only and known is not None:
+        return load_degrees(opened, known)
+    return load_graph(opened, known)
 
 
 def _shown(problem: InfluentialNode, metric: str | Metric, k: int | None) -> dict[str, Any]:

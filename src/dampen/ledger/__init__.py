@@ -1,6 +1,6 @@
 """A budget that persists: `Ledger(path)`, and `ledger[name]` to pass to a release as `budget=`."""
 
-from dampen.ledger.accounts import Account, Ledger, default_path
+from dampen.ledger.accounts import Account, Ledger, default_place
 from dampen.ledger.chain import Entry, Head, Kind
 from dampen.ledger.charges import Charge
 from dampen.ledger.policy import DataSet, Policy, check_policy, load_policy
@@ -25,7 +25,7 @@ __all__ = [
     "Status",
     "backup",
     "check_policy",
-    "default_path",
+    "default_place",
     "load_policy",
     "restore",
     "verify",

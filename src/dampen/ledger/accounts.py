@@ -27,18 +27,19 @@ from pathlib import Path
 from typing import Self
 
 from dampen.epsilon import Epsilon
-from dampen.errors import BudgetError
+from dampen.errors import BudgetError, ParameterError
 from dampen.ledger import acts, orders
 from dampen.ledger.books import Book, Change, book_at
 from dampen.ledger.chain import Draft, Entry, Head, Kind
 from dampen.ledger.charges import Charge
 from dampen.ledger.rules import Order, balance_of, grant
 from dampen.ledger.state import EVERYONE, Balance, State, Status
+from dampen.ledger.storage import is_address
 from dampen.ledger.texts import bounded, budget_name, key_of, storable
 from dampen.releases import Cost
 from dampen.selection import Neighbours
 
-__all__ = ["Account", "Ledger", "default_path"]
+__all__ = ["Account", "Ledger", "default_place"]
 
 LONGEST_ANSWER = 16 * 2**20
 """Characters of the JSON of a release that is kept beside its charge."""
@@ -46,7 +47,10 @@ LONGEST_ANSWER = 16 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """A file of budgets.  Share it between threads and processes, and pickle it, freely.
+    """Budgets in a file, or on a server.  Share it freely between threads and processes.
+
+    Args:
+        place: a path, or an address such as postgresql://host/name (`dampen[postgres]`).
 
     >>> import tempfile
     >>> ledger = Ledger(Path(tempfile.mkdtemp()) / "ledger.sqlite3")
@@ -64,12 +68,22 @@ class Ledger:
 
     def __init__(self, place: str | os.PathLike[str]) -> None:
         # The place is fixed here: a later chdir, or a link that points elsewhere, does not move it.
-        object.__setattr__(self, "place", os.path.realpath(place))
+        text = os.fspath(place)
+        object.__setattr__(self, "place", text if is_address(text) else os.path.realpath(text))
 
     @property
     def path(self) -> Path:
-        """The file."""
+        """The file, of a ledger in a file."""
+        if is_address(self.place):
+            raise ParameterError(f"Expected a ledger in a file, got {self}.")
         return Path(self.place)
+
+    def __str__(self) -> str:
+        """The place, without passwords."""
+        return self._book().storage.place
+
+    def __repr__(self) -> str:
+        return f"Ledger({str(self)!r})"
 
     def create(
         self,
@@ -354,10 +368,10 @@ class Account:
         return self.ledger.history(self.name)
 
 
-def default_path() -> Path:
-    """`$DAMPEN_LEDGER`, else a file in the user's data directory."""
+def default_place() -> str:
+    """`$DAMPEN_LEDGER`, a path or an address; else a file in the user's data directory."""
     if named := os.environ.get("DAMPEN_LEDGER"):
-        return Path(named)
+        return named
     from platformdirs import user_data_path
 
-    return user_data_path("dampen", appauthor=False) / "ledger.sqlite3"
+    return str(user_data_path("dampen", appauthor=False) / "ledger.sqlite3")

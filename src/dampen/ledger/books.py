@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from dampen.errors import BudgetError
-from dampen.ledger.chain import Draft, Entry, Head, Row, damaged, sealed
+from dampen.ledger.chain import START, Draft, Entry, Head, Row, damaged, sealed
 from dampen.ledger.rules import Refused
 from dampen.ledger.state import State
 from dampen.ledger.storage import Storage, Transaction, open_storage
 
-__all__ = ["Book", "Change", "book_at"]
+__all__ = ["Book", "Change", "book_at", "close_all", "forget"]
 
 T = TypeVar("T")
 Change = Callable[[State], Draft]
@@ -58,6 +58,7 @@ class Book:
     def __init__(self, storage: Storage) -> None:
         self.storage = storage
         self._state: State | None = None
+        self._reached: Head = START
         self._jobs: list[_Job] = []
         self._worker: threading.Thread | None = None
         self._paused = False
@@ -209,16 +210,28 @@ class Book:
         """
         if transaction.fresh or self._state is None:
             self._state = State()
-        state, floor = self._state, transaction.floor
-        _check_floor(state.head, floor)
-        for row in transaction.rows(state.head.seq):
-            state.apply(row)
-            _check_floor(state.head, floor)
-        if state.head != transaction.head():
+        state, stored = self._state, transaction.head()
+        reached = {self._reached, transaction.floor or START}
+        _check_reached(state.head, reached)
+        if stored.seq < self._reached.seq:
+            raise _backwards(self._reached)
+        if transaction.fresh or state.head != stored:
+            for row in transaction.rows(state.head.seq):
+                state.apply(row)
+                _check_reached(state.head, reached)
+        if state.head != stored:
             raise damaged(f"entry {state.head.seq + 1} is missing")
-        if floor is not None and floor.seq > state.head.seq:
-            raise _backwards(floor)
+        last = max(reached)
+        if last.seq > state.head.seq:
+            raise _backwards(last)
+        self._reached = state.head
         return state
+
+
+def _check_reached(head: Head, reached: set[Head]) -> None:
+    for each in reached:
+        if each.seq == head.seq and each != head:
+            raise _backwards(each)
 
 
 def _kept(question: Callable[[State], T], state: State) -> Callable[[], T]:
@@ -232,11 +245,6 @@ def _kept(question: Callable[[State], T], state: State) -> Callable[[], T]:
 
         return fail
     return lambda: answer
-
-
-def _check_floor(head: Head, floor: Head | None) -> None:
-    if floor is not None and floor.seq == head.seq and floor != head:
-        raise _backwards(floor)
 
 
 def _backwards(floor: Head) -> BudgetError:
@@ -270,6 +278,14 @@ def book_at(place: str) -> Book:
     for each in idle:
         each.close()
     return book
+
+
+def forget(place: str) -> None:
+    """Closes a book and all that it remembers: for a place where another ledger was put."""
+    with _books_mutex:
+        book = _books.pop(place, None)
+    if book is not None:
+        book.close()
 
 
 def close_all() -> None:

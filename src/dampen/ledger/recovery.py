@@ -9,18 +9,15 @@ place are kept, under another name.
 
 import os
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 from dampen.errors import BudgetError
 from dampen.ledger import orders
 from dampen.ledger.accounts import Ledger
-from dampen.ledger.books import book_at
+from dampen.ledger.books import book_at, forget
 from dampen.ledger.chain import Draft, Head, Kind, Row, sealed
 from dampen.ledger.state import State
-from dampen.ledger.storage import files
 from dampen.ledger.storage.copies import read_copy, write_copy
-from dampen.ledger.storage.heads import HeadFile
 
 __all__ = ["backup", "restore", "verify"]
 
@@ -78,20 +75,16 @@ def restore(
         BudgetError: if the ledger at the place is whole, or the backup is not.
     """
     _check_needed(ledger)
-    path, source = ledger.path, Path(file).absolute()
-    known = Head.parse(head) if head is not None else _head_at(path)
+    storage, source = book_at(ledger.place).storage, Path(file).absolute()
+    known = Head.parse(head) if head is not None else storage.known()
     state, found = State(), False
     for row in read_copy(source):
         state.apply(row)
         found = found or (known is not None and known.names(row))
     lost = not found
     draft = _restore_draft(state.head, known, lost, who)
-    fresh = path.with_name(f"{path.name}-restoring")
-    fresh.unlink(missing_ok=True)
-    new = write_copy(fresh, _followed(read_copy(source), sealed(draft, state.head)))
-    _put_aside(path)
-    fresh.rename(path)
-    _write_head(path, new)
+    storage.replace(_followed(read_copy(source), sealed(draft, state.head)))
+    forget(ledger.place)
     return lost
 
 
@@ -101,18 +94,7 @@ def _check_needed(ledger: Ledger) -> None:
     except BudgetError:
         book_at(ledger.place).close()
         return
-    raise BudgetError(f"The ledger {ledger.place} is whole: there is nothing to restore.")
-
-
-def _head_at(path: Path) -> Head | None:
-    try:
-        heads = HeadFile(files.head_path(path), writable=False)
-    except OSError:
-        return None
-    try:
-        return heads.read()
-    finally:
-        heads.close()
+    raise BudgetError(f"The ledger {ledger} is whole: there is nothing to restore.")
 
 
 def _restore_draft(backup: Head, known: Head | None, lost: bool, who: str) -> Draft:
@@ -123,21 +105,3 @@ def _restore_draft(backup: Head, known: Head | None, lost: bool, who: str) -> Dr
 def _followed(rows: Iterator[Row], last: Row) -> Iterator[Row]:
     yield from rows
     yield last
-
-
-def _put_aside(path: Path) -> None:
-    """Renames the files at the place: nothing is ever deleted."""
-    mark = datetime.now(UTC).strftime("before-%Y%m%dT%H%M%S%f")
-    shared = path.with_name(f"{path.name}-shm")
-    for each in (files.head_path(path), path, files.log_path(path), shared):
-        if each.exists():
-            suffix = each.name.removeprefix(path.name)
-            each.rename(path.with_name(f"{path.name}.{mark}{suffix}"))
-
-
-def _write_head(path: Path, head: Head) -> None:
-    heads = HeadFile(files.head_path(path), create=True)
-    try:
-        heads.reset(head)
-    finally:
-        heads.close()

@@ -5,7 +5,7 @@ the opened data; `answer` looks at the data, and returns what the release may sa
 """
 
 from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -52,6 +52,11 @@ class Labels:
         """In memory the number of records and their labels are at hand, and both are public."""
         if "labels" in names:
             require_labels(opened, names["labels"])
+        elif not opened.ordered:
+            raise ParameterError(
+                f"Expected labels=, a column of public names: the rows of {opened.title} have no "
+                "places of their own, so that a position would name nobody."
+            )
         if opened.rows is not None:
             PercentileLabel(n=opened.rows, labels=self._labels(opened, names), **self.public)
 
@@ -62,7 +67,9 @@ class Labels:
         if "labels" in names:
             wanted[names["labels"]] = "text" if opened.rows is None else "any"
         columns = whole_columns(opened, wanted)
-        values = _some(joined_numbers(columns[names["column"]]))
+        values = joined_numbers(columns[names["column"]])
+        if len(values) == 0:
+            raise _empty()
         labels = as_labels(columns[names["labels"]]) if "labels" in names else None
         problem = PercentileLabel(n=len(values), labels=labels, **self.public)
         drawn = paid.draw(problem.selection(values), problem.candidates, mechanism)
@@ -101,24 +108,28 @@ class Values:
     def answer(
         self, opened: Opened, names: dict[str, str], paid: Paid, mechanism: Mechanism
     ) -> tuple[dict[str, Any], Any]:
-        name = names["column"]
-        values = joined_numbers(whole_columns(opened, {name: "numbers"})[name])
-        if not self._size_is_public:
-            return {}, self.drawn(*self.grid.ranks(values), len(values), paid, mechanism)
-        n = len(_some(values))
-        return {"n": n}, self.drawn(*self.grid.ranks(values), n, paid, mechanism)
+        counts = self._counts(opened, names["column"])
+        n = int(counts.sum())
+        if n == 0 and self._size_is_public:
+            raise _empty()
+        shown = {"n": n} if self._size_is_public else {}
+        return shown, self.drawn(counts, paid, mechanism)
 
-    def drawn(
-        self, less: IntArray, at_most: IntArray, n: int, paid: Paid, mechanism: Mechanism
-    ) -> Any:
+    def _counts(self, opened: Opened, column: str) -> IntArray:
+        def cell_of(batch: Batch) -> IntArray:
+            return self.grid.cells(as_numbers(batch[column]))
+
+        return opened.counts({column: "numbers"}, cell_of, self.grid.size)
+
+    def drawn(self, counts: IntArray, paid: Paid, mechanism: Mechanism) -> Any:
         """One value per point, at an equal and exact share of ε each, in the order of p.
 
         Sorting the answers is post-processing.  ε-DP in total, by sequential composition.
         """
         share = paid.epsilon / len(self.points)
         picked = [
-            cast("int", select(one, epsilon=share, mechanism=mechanism, entropy=paid.entropy))
-            for one in self._selections(less, at_most, n)
+            select(one, epsilon=share, mechanism=mechanism, entropy=paid.entropy)
+            for one in self._selections(*self.grid.ranks(counts), int(counts.sum()))
         ]
         in_order = sorted(range(len(picked)), key=lambda i: as_fraction(self.points[i]))
         answers: list[Any] = [None] * len(picked)
@@ -148,16 +159,14 @@ class GroupedValues:
 
     def __init__(self, values: Values, groups: Sequence[Hashable]) -> None:
         self.values, self.grouping = values, Grouping(groups)
-        self.grouping.check_size(self._cells)
+        self.grouping.check_size(values.grid.size)
 
     @property
     def neighbours(self) -> Neighbours:
         return self.values.neighbours
 
     def check(self, opened: Opened, names: dict[str, str]) -> None:
-        if names["by"] == names["column"]:
-            raise ParameterError("Expected by=, the column of groups, beside that of the values.")
-        require_labels(opened, names["by"])
+        self.grouping.check_column(opened, names["by"], names["column"])
 
     def answer(
         self, opened: Opened, names: dict[str, str], paid: Paid, mechanism: Mechanism
@@ -166,36 +175,17 @@ class GroupedValues:
         counts = self._counts(opened, names["column"], names["by"])
         answers: dict[Hashable, Any] = {}
         for group, line in zip(self.grouping.groups, counts, strict=True):
-            below = np.cumsum(line)
-            ranks = below[0::2][: self._cells // 2], below[1::2]
-            answers[group] = self.values.drawn(*ranks, int(below[-1]), paid, mechanism)
+            answers[group] = self.values.drawn(line, paid, mechanism)
         return {"groups": len(answers)}, answers
 
-    @property
-    def _cells(self) -> int:
-        """Each point of the grid, and the gaps before, between and after them."""
-        return 2 * len(self.values.grid.points) + 1
-
     def _counts(self, opened: Opened, column: str, by: str) -> IntArray:
-        points = self.values.grid.points
+        grid = self.values.grid
 
         def cell_of(batch: Batch) -> IntArray:
-            numbers = np.clip(as_numbers(batch[column]), points[0], points[-1])
-            cell = np.searchsorted(points, numbers, "left")
-            cell += np.searchsorted(points, numbers, "right")
-            cell[np.isnan(numbers)] = -1
-            return cell
+            return grid.cells(as_numbers(batch[column]))
 
-        counts = self.grouping.counts(opened, by, {column: "numbers"}, cell_of, self._cells)
-        if counts[:, -1].any():
-            raise DataError(
-                "Expected numbers only; some are missing (NaN or null). Fill or drop them first, "
-                "by a rule that looks at each record alone."
-            )
-        return counts[:, :-1]
+        return self.grouping.counts(opened, by, {column: "numbers"}, cell_of, grid.size)
 
 
-def _some(values: Any) -> Any:
-    if len(values) == 0:
-        raise DataError("Expected at least one value, got an empty column.")
-    return values
+def _empty() -> DataError:
+    return DataError("Expected at least one value, got an empty column.")

@@ -41,6 +41,7 @@ def percentile(
     groups: Sequence[Hashable] | None = None,
     neighbours: Neighbours | str | None = None,
     header: bool = False,
+    table: str | None = None,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
 ) -> Release:
@@ -79,6 +80,7 @@ def percentile(
         groups: the public list of groups.
         neighbours: for values, "replace-one" or "add-remove-row", what ε speaks of; see above.
         header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
         entropy: of random bits; the operating system's by default.
 
@@ -108,7 +110,9 @@ def percentile(
         question = Values(points, lower, upper, cast("float", step), many=many, neighbours=near)
         if groups is not None:
             question = GroupedValues(question, groups)
-    opened, names = open_columns(data, column=column, labels=labels, by=by, header=header)
+    opened, names = open_columns(
+        data, column=column, labels=labels, by=by, header=header, table=table
+    )
     require_numbers(opened, names["column"])
     question.check(opened, names)
     cost = selection_cost(
@@ -128,7 +132,7 @@ def percentile(
 def label_mechanism(lower: float, upper: float) -> Mechanism:
     """The default for labels: permute-and-flip on D of the utility lowered by the range.
 
-    Sound because the shift is public; `dampen-studies run percentile-default` measures it.
+    Sound because the shift is public; `dampen-studies run labels` measures it.
     """
     low, high = finite_range(lower, upper)
     return Mechanism("ld-pf-range", Dampened(shift=high - low), EXPONENTIAL)

@@ -21,6 +21,10 @@ record more moves L - q n by 1 - q if it is below g and by -q if not, and q n - 
 above g and by -(1 - q) if not.  So the sensitivity is max(q, 1 - q): less than 1, and half of it
 for the median.  In whole numbers: q = P/Q in lowest terms, Q u has the sensitivity max(P, Q - P).
 
+**Counts are enough.**  L and R are sums of counts over public cells: cell 2i holds the values equal
+to the i-th point, cell 2i+1 those between it and the next, after clipping to the grid.  So a
+backend counts, wherever the data lies, in one pass; a value never leaves it.
+
 Neither is one-sided: a record raises u on one side of the percentile and lowers it on the other.
 The sensitivity is the same for every candidate and database, so LD and SLD are the exponential
 mechanism here, and permute-and-flip, never worse, is the mechanism to use.  The error is counted in
@@ -36,13 +40,15 @@ from typing import Any, cast
 import numpy as np
 
 from dampen import sensitivity
-from dampen.data.columns import clipped, finite_range
+from dampen.data.columns import finite_range, missing_numbers
 from dampen.data.memory import numbers_in
 from dampen.errors import DataError, ParameterError
 from dampen.percentiles.labels import Percent, as_fraction, rank
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 
 LARGEST_GRID = 10_000_000
+BLOCK = 1 << 14
+"""Values that are looked up at a time: they stay in the cache."""
 FINEST = 10**6
 """p has at most four decimals, so that ranks times its denominator are exact floats."""
 
@@ -74,7 +80,7 @@ class ValueGrid:
         unit = np.lcm.reduce([a.denominator for a in (low, high, step)], dtype=object)
         first, last, stride = (int(a * unit) for a in (low, high, step))
         if max(abs(first), abs(last), unit) > 2**53:
-            grid = np.minimum(float(low) + np.arange(points) * float(step), float(high))
+            grid = np.unique(np.minimum(float(low) + np.arange(points) * float(step), float(high)))
         elif unit == 1:
             grid = first + np.arange(points) * stride
         else:
@@ -86,10 +92,52 @@ class ValueGrid:
         """The points; indexing gives Python numbers."""
         return cast("Sequence[float]", memoryview(cast("Any", self.points)))
 
-    def ranks(self, values: FloatArray) -> tuple[IntArray, IntArray]:
-        """L and R of every point."""
-        x = np.sort(clipped(values, *finite_range(self.lower, self.upper)))
-        return np.searchsorted(x, self.points, "left"), np.searchsorted(x, self.points, "right")
+    @property
+    def size(self) -> int:
+        """How many cells there are."""
+        return 2 * len(self.points) - 1
+
+    def cells(self, numbers: FloatArray) -> IntArray:
+        """The cell of every number, -1 for NaN."""
+        cells = np.empty(len(numbers), dtype=np.int64)
+        for start in range(0, len(numbers), BLOCK):
+            block = slice(start, start + BLOCK)
+            cells[block] = self._cells_of(numbers[block])
+        return cells
+
+    def _cells_of(self, numbers: FloatArray) -> IntArray:
+        """A division guesses the point at or below; what two comparisons do not confirm is sought.
+
+        So no rounding decides.
+        """
+        grid, missing = self._fenced, np.isnan(numbers)
+        x = np.clip(np.where(missing, grid[0], numbers), grid[0], grid[-2])
+        # A little more, so that rounding seldom puts a value that lies on the grid below its point.
+        i = ((x - grid[0]) / (grid[1] - grid[0]) + 2.0**-20).astype(np.int64)
+        np.clip(i, 0, len(grid) - 2, out=i)
+        wrong = np.flatnonzero((x < grid[i]) | (x >= grid[i + 1]))
+        i[wrong] = np.searchsorted(grid, x[wrong], side="right") - 1
+        return np.where(missing, -1, 2 * i + (x != grid[i]))
+
+    @cached_property
+    def _fenced(self) -> FloatArray:
+        return np.append(self.points, np.inf)
+
+    def ranks(self, counts: IntArray) -> tuple[IntArray, IntArray]:
+        """L and R of every point, from the rows in every cell, then those without a number.
+
+        Raises:
+            DataError: if a row has no number.
+        """
+        if counts[-1]:
+            raise missing_numbers()
+        at_most = np.cumsum(counts[:-1])[::2]
+        return at_most - counts[:-1:2], at_most
+
+    def counts(self, values: Any) -> IntArray:
+        """The rows of a column in memory in every cell, then those without a number."""
+        cells = self.cells(numbers_in(values))
+        return np.bincount(np.where(cells < 0, self.size, cells), minlength=self.size + 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,11 +176,11 @@ class PercentileValue:
         return self.public_grid.candidates
 
     def selection(self, values: Any, /) -> Selection:
-        """Rank utilities of the grid's points: O((n + points) log n) time, O(n + points) memory."""
-        numbers = numbers_in(values)
-        if numbers.shape != (self.n,):
+        """Rank utilities of the grid's points: O(n + points) time and memory."""
+        counts = self.public_grid.counts(values)
+        if counts.sum() != self.n:
             raise DataError("Expected as many values as n, the public size.")
-        return self.selection_of_ranks(*self.public_grid.ranks(numbers))
+        return self.selection_of_ranks(*self.public_grid.ranks(counts))
 
     def selection_of_ranks(self, less: IntArray, at_most: IntArray) -> Selection:
         """From L and R of every point."""
@@ -177,8 +225,8 @@ class PercentileValueOfRows:
 
     def selection(self, values: Any, /) -> Selection:
         """Rank utilities of the grid's points, times the denominator of p / 100."""
-        numbers = numbers_in(values)
-        return self.selection_of_ranks(*self.public_grid.ranks(numbers), len(numbers))
+        counts = self.public_grid.counts(values)
+        return self.selection_of_ranks(*self.public_grid.ranks(counts), int(counts.sum()))
 
     def selection_of_ranks(self, less: IntArray, at_most: IntArray, n: int) -> Selection:
         """From L and R of every point, and the private number of values."""

@@ -11,12 +11,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dampen.data.open import open_table
-from dampen.data.opened import Opened, require, require_labels, require_numbers
+from dampen.data.opened import Opened, reading, require, require_labels, require_numbers
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.mechanisms import Mechanism
 from dampen.releases import Budget, Cost, asked_epsilon, composed_cost, pay
 from dampen.sampling import Entropy, InsecureEntropy
+from dampen.searches import warn_of_search
 from dampen.selection import FloatArray, IntArray, Neighbours
 from dampen.trees import artefact, rendering
 from dampen.trees.candidates import candidates_of
@@ -28,7 +29,7 @@ from dampen.trees.encoding import (
     encode_queries,
     given_domains,
 )
-from dampen.trees.growing import Rows, Tree, grow, prepare
+from dampen.trees.growing import Tree, grow, prepare
 from dampen.trees.plan import (
     SULQ,
     Branching,
@@ -131,7 +132,9 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._set_names(opened.names if opened.named else None, len(opened.names))
         return self._release(opened, list(opened.names), TARGET)
 
-    def fit_table(self, data: Any, *, target: str, header: bool = False) -> "TreeClassifier":
+    def fit_table(
+        self, data: Any, *, target: str, header: bool = False, table: str | None = None
+    ) -> "TreeClassifier":
         """Releases a tree from a table: a DataFrame, lazy or not, or a file (see `dampen.data`).
 
         The attributes are the columns that `domains` names, or all others where it names none.
@@ -140,13 +143,14 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             data: the table.
             target: the name of its column of classes.
             header: says that the first line of a text file surely holds the names of its columns.
+            table: of a database file (DuckDB, SQLite), which table.
         """
         self._check_parameters()
-        table = open_table(data, header=header)
-        features = self._features(table, target)
-        require_labels(table, target, *features)
+        opened = open_table(data, header=header, table=table)
+        features = self._features(opened, target)
+        require_labels(opened, target, *features)
         self._set_names(features, len(features))
-        return self._release(table, features, target)
+        return self._release(opened, features, target)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row.
@@ -156,16 +160,19 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._classes_of(self._leaf_of(X))
 
-    def predict_table(self, data: Any, *, header: bool = False) -> NDArray[Any]:
+    def predict_table(
+        self, data: Any, *, header: bool = False, table: str | None = None
+    ) -> NDArray[Any]:
         """The class of every row of a table, which has columns of the names in the tree."""
         check_is_fitted(self)
-        table, domains = open_table(data, header=header), self._domains_by_name()
-        require(table, *domains)
+        opened, domains = open_table(data, header=header, table=table), self._domains_by_name()
+        require(opened, *domains)
         wanted = {name: domain.kind for name, domain in domains.items()}
-        leaves = [
-            self.tree_.apply(encode_queries([batch[name] for name in domains], domains))
-            for batch in table.batches(wanted)
-        ]
+        with reading(opened.batches(wanted)) as stream:
+            leaves = [
+                self.tree_.apply(encode_queries([batch[name] for name in domains], domains))
+                for batch in stream
+            ]
         return self._classes_of(np.concatenate([np.empty(0, dtype=np.int64), *leaves]))
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -209,6 +216,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_clone__(self) -> "TreeClassifier":
         """A clone shares budget and entropy: copies could be spent, or their noise repeated."""
+        if self.budget is not None:
+            warn_of_search(asked_epsilon(self.epsilon, self.rho, Fraction(1, 2)))
         parameters = {
             name: value if name in ("budget", "entropy") else clone(value, safe=False)
             for name, value in self.get_params(deep=False).items()
@@ -245,12 +254,11 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             warn_leak(leak.what, leak.remedy, stacklevel=4)
         paid = pay(cost, budget=self.budget, entropy=self._entropy())
         with paid.looking():
-            rows = read_rows(table, given, target, self.classes, self.max_rows)
-            self.domains_, self.classes_ = list(rows.domains.values()), class_array(rows.classes)
-            self.plan_ = public or self._plan(self.domains_, self.max_rows or len(rows.codes))
-            coded = Rows(rows.codes, rows.class_codes, len(self.classes_))
+            read = read_rows(table, given, target, self.classes, self.max_rows)
+            self.domains_, self.classes_ = list(read.domains.values()), class_array(read.classes)
+            self.plan_ = public or self._plan(self.domains_, self.max_rows or read.size)
             self.tree_: Tree = grow(
-                self.plan_, self.domains_, len(self.classes_), coded, entropy=paid.entropy
+                self.plan_, self.domains_, len(self.classes_), read.rows, entropy=paid.entropy
             )
             self.secure_ = paid.entropy.secure
             content = artefact.content(self)

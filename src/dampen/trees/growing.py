@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -58,8 +58,26 @@ class Tree:
         return node
 
 
+class LevelRows(Protocol):
+    """The private rows, as a level of a tree asks for them; nodes are numbered in their level."""
+
+    def class_counts(self) -> IntArray:
+        """Counts (node, class) of the current level."""
+        ...
+
+    def tables(self, nodes: list[int], first: IntArray, /) -> IntArray:
+        """Counts (node, value, class) of the given nodes, in one pass over their rows."""
+        ...
+
+    def move(
+        self, attribute: IntArray, route_start: IntArray, routes: IntArray, nodes: int, /
+    ) -> None:
+        """Every row to its child in the next level, which has so many nodes."""
+        ...
+
+
 class Rows:
-    """The private table, coded, and the node of the current level that each row is in."""
+    """The private table, coded and held, and the node of the current level of every row."""
 
     def __init__(self, codes: Any, classes: Any, n_classes: int) -> None:
         self.codes, self.classes, self.n_classes = codes, classes, n_classes
@@ -91,7 +109,7 @@ class Rows:
 
 
 def grow(
-    plan: Plan, domains: Sequence[Domain], n_classes: int, rows: Rows, *, entropy: Entropy
+    plan: Plan, domains: Sequence[Domain], n_classes: int, rows: LevelRows, *, entropy: Entropy
 ) -> Tree:
     """A private tree from coded rows; spends exactly what `plan.charges` says."""
     growth = _Growth(plan, candidates_of(domains, plan.branching), n_classes, entropy)
@@ -106,17 +124,25 @@ def grow(
 
 
 def prepare(plan: Plan | None) -> None:
-    """Compiles or loads all kernels of a fit, on no rows, before anything is paid."""
+    """Compiles or loads all kernels of a fit, on no rows, before anything is paid.
+
+    Raises:
+        ParameterError: if the mechanism does not suit a split among so many rows.
+    """
     criterion: TreeCriterion = "information-gain" if plan is None else plan.criterion
     mechanism = MECHANISMS[0] if plan is None or plan.mechanism == SULQ else plan.mechanism
-    _prepare(criterion, mechanism)
+    _prepare(criterion, mechanism, 9 if plan is None else plan.max_rows)
 
 
 @cache
-def _prepare(criterion: TreeCriterion, mechanism: Mechanism) -> None:
+def _prepare(criterion: TreeCriterion, mechanism: Mechanism, rows_bound: int) -> None:
     half = Fraction(1, 2)
-    tiny = Plan(Fraction(1), 9, 1, (half, half), mechanism, criterion, "binary", False, "pf", True)
-    rows = Rows(np.empty((0, 2), dtype=np.int16), np.empty(0, dtype=np.int64), 2)
+    tiny = Plan(
+        Fraction(1), rows_bound, 1, (half, half), mechanism, criterion, "binary", False, "pf", True
+    )
+    codes, none = np.empty((0, 2), dtype=np.int16), np.empty(0, dtype=np.int64)
+    kernel.level_cells(codes, none, none, np.array([0, 2, 4]), 2)
+    rows = Rows(codes, none, 2)
     grow(tiny, [Categories((0, 1)), Categories((0, 1))], 2, rows, entropy=InsecureEntropy(0))
 
 
@@ -137,7 +163,7 @@ class _Growth:
         self.counts: list[IntArray] = []
 
     def choose(
-        self, level: int, rows: Rows, totals: IntArray, allowed: BoolArray
+        self, level: int, rows: LevelRows, totals: IntArray, allowed: BoolArray
     ) -> list[int | None]:
         """The split of every node of a level, `None` for a leaf."""
         chosen: list[int | None] = [None] * len(totals)

@@ -1,6 +1,6 @@
 """Rows for a tree: from tables of any kind to integer codes."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,24 +17,26 @@ from dampen.data.memory import (
     offers,
     open_memory,
 )
-from dampen.data.opened import Batch, CellOf, Field, Kind, Opened, counted
+from dampen.data.opened import Batch, CellOf, Field, Kind, Opened, counted, reading
 from dampen.errors import DataError, ParameterError, raise_alone
 from dampen.selection import IntArray
-from dampen.trees.encoding import Categories, Domain, encode_batch, leaked_domain
+from dampen.trees.encoding import Categories, Domain, leaked_domain
+from dampen.trees.growing import LevelRows, Rows
+from dampen.trees.streaming import Coding, StreamedRows
 
-__all__ = ["TARGET", "CodedRows", "Supervised", "read_rows"]
+__all__ = ["TARGET", "ReadRows", "Supervised", "read_rows"]
 
 TARGET = "y="
 """The name of the classes beside the columns of X."""
 
 
-class CodedRows(NamedTuple):
-    """The private rows, coded, and the public domains by which they are."""
+class ReadRows(NamedTuple):
+    """The private rows, ready to be counted, and the public domains by which they are coded."""
 
-    codes: Any
-    class_codes: IntArray
+    rows: LevelRows
     domains: dict[str, Domain]
     classes: Sequence[Hashable]
+    size: int
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -54,6 +56,8 @@ class Supervised:
     title: str = "X and y"
     declared = True
     rows = None
+    ordered = True
+    streams = False
 
     @classmethod
     def open(cls, X: Any, y: Any) -> "Supervised":
@@ -99,7 +103,7 @@ def _check_y(y: Any) -> None:
         )
     frame = open_memory(y)
     one_column = frame is not None and len(frame.fields) == 1
-    if not (is_column(y) or one_column or _shape(y)[1:] == (1,)):
+    if not (is_column(y) or one_column or len(_shape(y)) == 1 or _shape(y)[1:] == (1,)):
         raise ParameterError(f"Expected y to be a column: {COLUMNS}; got a {type(y).__name__}.")
 
 
@@ -132,6 +136,9 @@ def _shape(data: Any) -> tuple[int, ...]:
         return data.shape
     if isinstance(data, list | tuple):
         return (len(data), *(_shape(data[0]) if data else ()))
+    if hasattr(type(data), "__array__") and not is_column(data):
+        # What scikit-learn takes for an array; one that does not say its shape lies in memory.
+        return tuple(data.shape) if hasattr(data, "shape") else np.asarray(data).shape
     return (len(data),) if is_column(data) else ()
 
 
@@ -163,28 +170,47 @@ def read_rows(
     target: str,
     classes: Sequence[Hashable] | None,
     max_rows: int | None,
-) -> CodedRows:
+) -> ReadRows:
     """Reads and codes the rows; what is not given is taken from them, which was warned of.
+
+    Where the table streams and all is given, its rows stay where they are.
 
     Raises:
         DataError: if there are more than `max_rows` rows, or values outside their domains.
     """
-    batches = table.batches(_wanted(domains, target, classes))
+    leaked = None
     if classes is None or None in domains.values():
-        read = list(batches)
-        classes = _leaked_classes(read, target) if classes is None else classes
-        domains, batches = _completed(domains, read), iter(read)
+        leaked = list(table.batches(_wanted(domains, target, classes)))
+        classes = _leaked_classes(leaked, target) if classes is None else classes
+        domains = _completed(domains, leaked)
     known = {name: domain for name, domain in domains.items() if domain is not None}
-    labels, rows = Categories(tuple(classes)), 0
-    codes: list[Any] = [np.empty((0, len(known)), dtype=np.int16)]
+    coding = Coding(known, target, classes)
+    if leaked is None and table.streams:
+        streamed = StreamedRows(table, coding)
+        size = int(streamed.class_counts().sum())
+        _check_size(size, max_rows)
+        return ReadRows(streamed, known, classes, size)
+    with reading(table.batches(coding.wanted) if leaked is None else iter(leaked)) as stream:
+        held, size = _held(stream, coding, max_rows)
+    return ReadRows(held, known, classes, size)
+
+
+def _held(batches: Iterable[Batch], coding: Coding, max_rows: int | None) -> tuple[Rows, int]:
+    size = 0
+    codes: list[Any] = [np.empty((0, len(coding.domains)), dtype=np.int16)]
     class_codes: list[IntArray] = [np.empty(0, dtype=np.int64)]
     for batch in batches:
-        rows += len(batch[target])
-        if max_rows is not None and rows > max_rows:
-            raise DataError("Expected at most max_rows rows, the public bound; there are more.")
-        codes.append(encode_batch(batch, known))
-        class_codes.append(_class_codes(labels, batch[target]))
-    return CodedRows(np.concatenate(codes), np.concatenate(class_codes), known, classes)
+        size += len(batch[coding.target])
+        _check_size(size, max_rows)
+        codes.append(coding.codes(batch))
+        class_codes.append(coding.class_codes(batch))
+    classes = len(coding.classes)
+    return Rows(np.concatenate(codes), np.concatenate(class_codes), classes), size
+
+
+def _check_size(size: int, max_rows: int | None) -> None:
+    if max_rows is not None and size > max_rows:
+        raise DataError("Expected at most max_rows rows, the public bound; there are more.")
 
 
 def _wanted(
@@ -194,13 +220,6 @@ def _wanted(
         name: "any" if domain is None else domain.kind for name, domain in domains.items()
     }
     return kinds | {target: "any" if classes is None else Categories(tuple(classes)).kind}
-
-
-def _class_codes(classes: Categories, column: Any) -> IntArray:
-    codes = classes.encode(column)
-    if len(codes) and codes.min() < 0:
-        raise DataError("Expected only the public classes in y; there are others.")
-    return codes
 
 
 def _leaked_classes(batches: Sequence[Batch], target: str) -> Sequence[Hashable]:

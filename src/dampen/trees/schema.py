@@ -123,9 +123,10 @@ def _rows(rows: Any, name: str) -> int:
 def _column(key: str, content: Any, name: str) -> Domain:
     where = f"[columns.{key}] of {name}"
     kinds = {"bins", "edges", "values"}
+    if isinstance(content, dict):
+        _check_keys(content, kinds | {"missing"}, where)
     if not isinstance(content, dict) or len(kinds & content.keys()) != 1:
         raise ParameterError(f"Expected either bins, edges or values in {where}.")
-    _check_keys(content, kinds | {"missing"}, where)
     missing = content.get("missing")
     if missing not in (None, "own"):
         raise ParameterError(f'Expected missing = "own" in {where}, or nothing.')

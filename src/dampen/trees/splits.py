@@ -34,6 +34,12 @@ raises one maximum by 0 or 1: Δ = 1, one-sided, exact.
 lowers u by (a - 2b + S/a) / (a+1).  From b² <= S <= b² + (a-b)² this is at least (a-b)²/(a(a+1))
 >= 0 and at most 2(a-b)²/(a(a+1)) < 2: Δ = 2, one-sided.
 
+**Rounding.**  The terms of information gain and gini have one sign each and are added with
+compensation, so that u is right to 2^-50 of itself for any N: counts are integers below 2^53, and a
+term takes a logarithm of a quotient (4.8 units of 2^-53) or a quotient of integers below 2^62 (2 of
+them).  |u| <= N log2 C, or N, while δ(x, 0, A) >= 1, or 2, if u is not 0: `Selection.rounding` says
+so, and the scores pay for it.
+
 For `max` and `gini` δ = Δ, so that dampening changes nothing but the price of a factor 2.
 """
 
@@ -48,12 +54,12 @@ from numpy.typing import ArrayLike
 
 from dampen import sensitivity
 from dampen.errors import DataError, ParameterError, did_you_mean
-from dampen.selection import FloatArray, IntArray, Neighbours, Selection
+from dampen.selection import FloatArray, IntArray, Neighbours, Selection, Sensitivity
 
 Criterion: TypeAlias = Literal["information-gain", "max", "gini"]
 CRITERIA: tuple[str, ...] = get_args(Criterion)
-MOST_ROWS = 2**24
-"""Beyond it, floats no longer hold u to the 2^-28 δ(x, 0, r) that a `Selection` promises."""
+MOST_ROWS = 2**31
+"""Up to it the squares in `gini` are exact in 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -137,17 +143,23 @@ def split_selection(
     match criterion:
         case "information-gain":
             u: FloatArray = kernel.information_gain(table, starts)
-            delta = EnvelopeSensitivity(table, starts, max_rows, bound)
-            reach = max_rows * math.log2(table.shape[1]) / bound
-            return Selection(u, delta, bound, one_sided=one_sided, utility_range=reach)
+            delta: Sensitivity = EnvelopeSensitivity(table, starts, max_rows, bound)
+            largest, smallest_delta = max_rows * math.log2(table.shape[1]), 1.0
         case "max":
-            u = kernel.largest_classes(table, starts)
-            exact, reach = True, float(max_rows)
+            u, delta = kernel.largest_classes(table, starts), sensitivity.constant(bound)
+            largest, smallest_delta = float(max_rows), bound
         case "gini":
-            u = kernel.gini(table, starts)
-            exact, reach = False, max_rows / bound
-    flat = sensitivity.constant(bound)
-    return Selection(u, flat, one_sided=one_sided, exact=exact, utility_range=reach)
+            u, delta = kernel.gini(table, starts), sensitivity.constant(bound)
+            largest, smallest_delta = float(max_rows), bound
+    return Selection(
+        u,
+        delta,
+        bound,
+        one_sided=one_sided,
+        exact=criterion == "max",
+        utility_range=largest / bound,
+        rounding=2.0**-50 * largest / smallest_delta,
+    )
 
 
 def split_bound(criterion: Criterion, max_rows: int) -> float:
@@ -210,10 +222,10 @@ def check_criterion(criterion: str) -> None:
 
 
 def check_max_rows(max_rows: int) -> None:
-    """Raises a `ParameterError` unless 1 <= max_rows <= 2^24."""
+    """Raises a `ParameterError` unless 1 <= max_rows <= 2^31."""
     check_integer("max_rows", max_rows, 1)
     if max_rows > MOST_ROWS:
-        raise ParameterError(f"Expected max_rows <= 2^24, got max_rows={max_rows}.")
+        raise ParameterError(f"Expected max_rows <= 2^31, got max_rows={max_rows}.")
 
 
 def check_integer(name: str, value: Any, least: int) -> None:

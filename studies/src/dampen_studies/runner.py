@@ -5,11 +5,12 @@ depend on the number of workers, on the order in which cells finish, or on inter
 """
 
 import os
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 
 from dampen.progress import progress
@@ -99,7 +100,7 @@ def _results(
             yield study, cell, _compute(study.name, dict(cell))
         return
     spawn = get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=spawn, initializer=_one_thread_each) as pool:
+    with ProcessPoolExecutor(workers, mp_context=spawn, initializer=_start_worker) as pool:
         waiting = {pool.submit(_compute, s.name, dict(cell)): (s, cell) for s, cell in pending}
         try:
             for future in as_completed(waiting):
@@ -109,6 +110,15 @@ def _results(
             raise
 
 
-def _one_thread_each() -> None:
-    """Workers are processes; kernels with threads of their own would fight over the cores."""
+def _start_worker() -> None:
+    # Workers are processes; kernels with threads of their own would fight over the cores.
     os.environ["NUMBA_NUM_THREADS"] = "1"
+    threading.Thread(target=_leave_with_parent, daemon=True).start()
+
+
+def _leave_with_parent() -> None:
+    """A killed run leaves no worker behind."""
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

@@ -24,6 +24,9 @@ SORT = """(() => {
 })()"""
 WIDTHS = '[...document.querySelectorAll("figure svg")].map(s => s.getBoundingClientRect().width)'
 PATHS = '[...document.querySelectorAll("figure svg")].map(s => s.querySelectorAll("path").length)'
+SCROLLING = '[...document.querySelectorAll(".scroll")].filter(s => s.scrollWidth > s.clientWidth)'
+COLUMNS = """[...document.querySelectorAll(".panels")].map(p => [
+  p.children.length, getComputedStyle(p).gridTemplateColumns.split(" ").length])"""
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
@@ -67,6 +70,21 @@ def test_tables_sort_and_nothing_overflows(tmp_path, report_file, width):
     assert order["down"] == order["up"][::-1]
 
 
+def test_wide_tables_scroll_on_a_phone_and_panels_take_the_width(tmp_path, report_file):
+    with Page(tmp_path, width=360) as page:
+        page.open(report_file)
+        assert page.run(f"{SCROLLING}.length") > 0
+        assert {columns for _, columns in page.run(COLUMNS)} == {1}
+
+
+def test_no_row_of_panels_has_a_gap(tmp_path, report_file):
+    with Page(tmp_path) as page:
+        page.open(report_file)
+        grids = page.run(COLUMNS)
+    assert grids
+    assert all(count % columns == 0 for count, columns in grids)
+
+
 def test_light_and_dark_differ_and_are_readable(tmp_path, report_file):
     colours = {}
     for dark in (False, True):
@@ -82,7 +100,9 @@ def test_light_and_dark_differ_and_are_readable(tmp_path, report_file):
     assert brightness[True][0] - brightness[True][1] > 150
 
 
-@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (360, False)])
+@pytest.mark.parametrize(
+    ("width", "dark"), [(1280, False), (1280, True), (390, False), (390, True)]
+)
 def test_screenshots(tmp_path, report_file, width, dark):
     folder = Path(os.environ.get("DAMPEN_SCREENSHOTS", tmp_path))
     folder.mkdir(parents=True, exist_ok=True)

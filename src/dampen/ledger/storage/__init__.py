@@ -4,13 +4,13 @@ A storage keeps rows and the head, and answers in transactions.  It knows nothin
 that is checked is checked above it, on the rows that it gives.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from dampen.ledger.chain import Head, Row
 
-__all__ = ["Storage", "Transaction", "open_storage"]
+__all__ = ["Storage", "Transaction", "is_address", "open_storage"]
 
 
 class Transaction(Protocol):
@@ -66,6 +66,14 @@ class Storage(Protocol):
         """
         ...
 
+    def known(self) -> Head | None:
+        """The head that is known, from beside the chain, to have been reached; None if none is."""
+        ...
+
+    def replace(self, rows: Iterable[Row]) -> None:
+        """Puts a chain in the place of whatever is there, which is kept under another name."""
+        ...
+
     def close(self) -> None:
         """Gives back all handles; the next use opens them again."""
         ...
@@ -73,6 +81,15 @@ class Storage(Protocol):
 
 def open_storage(place: str) -> Storage:
     """The storage at a path, or at an address such as postgresql://host/name."""
+    if is_address(place):
+        from dampen.ledger.storage.postgres import PostgresStorage
+
+        return PostgresStorage(place)
     from dampen.ledger.storage.sqlite import SQLiteStorage
 
     return SQLiteStorage(place)
+
+
+def is_address(place: str) -> bool:
+    """Whether a place is on a server, and not a path."""
+    return place.startswith(("postgresql://", "postgres://"))

@@ -5,6 +5,7 @@ import sqlite3
 import stat
 import warnings
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from sqlite3 import Connection
 
@@ -19,6 +20,7 @@ __all__ = [
     "identity",
     "initialise",
     "log_path",
+    "put_aside",
     "require",
     "warn_if_exposed",
     "writable",
@@ -138,6 +140,16 @@ def require(path: Path) -> None:
             f"There is no ledger {path}. Create a budget first: "
             "dampen budget create NAME --epsilon E --neighbours RELATION."
         )
+
+
+def put_aside(path: Path) -> None:
+    """Renames all files of a ledger: nothing is ever deleted."""
+    mark = datetime.now(UTC).strftime("before-%Y%m%dT%H%M%S%f")
+    shared = path.with_name(f"{path.name}-shm")
+    for each in (head_path(path), path, log_path(path), shared):
+        if each.exists():
+            suffix = each.name.removeprefix(path.name)
+            each.rename(path.with_name(f"{path.name}.{mark}{suffix}"))
 
 
 def identity(path: Path) -> tuple[int, int] | None:

@@ -9,7 +9,7 @@ fork.  Beside the file lies its head (`heads.py`).
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import TypeVar
 from dampen.errors import BudgetError
 from dampen.ledger.chain import START, Head, Row, damaged
 from dampen.ledger.storage import excuses, files
+from dampen.ledger.storage.copies import write_copy
 from dampen.ledger.storage.heads import HeadFile
 
 __all__ = ["SQLiteStorage"]
@@ -116,6 +117,24 @@ class SQLiteStorage:
         finally:
             file.roll_back()
             file.heads.unlock()
+
+    def known(self) -> Head | None:
+        try:
+            heads = HeadFile(files.head_path(self._path), writable=False)
+        except OSError:
+            return None
+        with closing(heads):
+            return heads.read()
+
+    def replace(self, rows: Iterable[Row]) -> None:
+        self.close()
+        fresh = self._path.with_name(f"{self._path.name}-restoring")
+        fresh.unlink(missing_ok=True)
+        head = write_copy(fresh, rows)
+        files.put_aside(self._path)
+        fresh.rename(self._path)
+        with closing(HeadFile(files.head_path(self._path), create=True)) as heads:
+            heads.reset(head)
 
     def close(self) -> None:
         if self._open_file is not None:

@@ -225,7 +225,7 @@ def _means(rows: Rows, dataset: str, method: str) -> tuple[list[float], list[flo
 
 def table_1(rows: Rows) -> tuple[list[str], list[list[Value]]]:
     """Table 1 of the paper beside what was measured, one line per graph and ε."""
-    header = ["graph", "ε", "SLD, paper", "SLD", "PSQL, paper", "PSQL elastic", "PSQL", "degree"]
+    header = ["graph", "ε", "SLD, paper", "SLD", "PSQL, paper", "PSQL flex", "PSQL", "degree"]
     lines: list[list[Value]] = []
     for dataset in GRAPHS:
         if not where(rows, dataset=dataset):

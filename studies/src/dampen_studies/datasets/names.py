@@ -3,7 +3,7 @@
 _KNOWN = {
     "github": "GitHub",
     "adult": "Adult",
-    "adult-all": "Adult, all rows",
+    "adult-all": "Adult, 48842",
     "enron": "Enron",
     "karate": "karate club (bundled)",
     "miserables": "Les Misérables (bundled)",
@@ -19,4 +19,6 @@ def printed(name: str) -> str:
     >>> printed("github"), printed("dblp")
     ('GitHub', 'DBLP')
     """
+    if name.startswith("lognormal-"):
+        return name.replace("-", ", ")
     return _KNOWN.get(name, name.upper())

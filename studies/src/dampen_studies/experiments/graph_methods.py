@@ -16,7 +16,7 @@ import numpy as np
 from dampen.influence.graphs import Graph, graph_of
 from dampen.influence.problem import InfluentialNode
 from dampen.influence.release import JOINT_STRETCH
-from dampen.mechanisms import EM, JOINT, LD, PF, SLD, SLD_PF, Mechanism, draw
+from dampen.mechanisms import EM, JOINT, LD, PF, SLD, SLD_PF, Mechanism, prepare
 from dampen.sampling import Entropy
 from dampen.selection import FloatArray, Selection
 from dampen_studies import datasets
@@ -71,10 +71,10 @@ def betweenness(edges: Edges) -> Selection:
 
 def ready(selection: Selection, mechanism: Mechanism) -> Top:
     """A mechanism on one graph: scores once, then drawn from many times."""
-    scores = mechanism.score.of(selection)
+    prepared = prepare(selection, mechanism)
 
     def top(k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
-        return draw(selection, scores, epsilon, mechanism, k=k, entropy=entropy)
+        return prepared.draw(epsilon=epsilon, k=k, entropy=entropy)
 
     return top
 

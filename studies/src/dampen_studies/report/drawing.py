@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 4.3, 3.0
 LABEL_GAP = 11.5
 """Points between two direct labels."""
+LABEL_SIZE = 9.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +112,11 @@ STYLE: Any = {
 
 def _label_room(lines: Sequence[Line]) -> float:
     """The share of the width that direct labels need: none where there are none."""
-    longest = max((len(palette.LOOKS[x.method].label) for x in lines if not x.marks), default=0)
-    return (16 + 5.6 * longest) / (72 * WIDTH) if longest else 0.03
+    from matplotlib.textpath import TextPath
+
+    texts = [palette.LOOKS[line.method].label for line in lines if not line.marks]
+    widths = [TextPath((0, 0), text, size=LABEL_SIZE).get_extents().width for text in texts]
+    return (14 + 1.06 * max(widths)) / (72 * WIDTH) if widths else 0.03
 
 
 def _frame(axes: "Axes", panel: Panel) -> None:
@@ -186,7 +190,7 @@ def _label_lines(axes: "Axes", lines: Sequence[Line]) -> None:
             "textcoords": "figure points",
             "annotation_clip": False,
         }
-        axes.annotate(look.label, end, color=colour, fontsize=9.5, va="center", **place)
+        axes.annotate(look.label, end, color=colour, fontsize=LABEL_SIZE, va="center", **place)
         leader = {"arrowstyle": "-", "color": colour, "lw": 0.6, "alpha": 0.5, "shrinkA": 2}
         axes.annotate("", end, arrowprops=leader, **place)
 

@@ -160,7 +160,9 @@ th button { all: unset; cursor: pointer; padding: .4rem .6rem; font-weight: 600;
 th button:focus-visible { outline: 2px solid var(--link); border-radius: .2rem; }
 th[aria-sort=ascending] button::after { content: " \\2191"; }
 th[aria-sort=descending] button::after { content: " \\2193"; }
-td { border-bottom: 1px solid var(--grid); padding: .45rem .6rem; vertical-align: top; }
+td { border-bottom: 1px solid var(--grid); padding: .45rem .6rem; vertical-align: top;
+  white-space: nowrap; }
+.claims td { white-space: normal; }
 th.n { text-align: right; }
 td.n { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap; }
 .badge { display: inline-block; border: 1.5px solid currentColor; border-radius: 1rem;

@@ -45,15 +45,17 @@ OURS = "dampen"
 LOOKS: dict[str, Look] = {
     "em": Look("EM", "exponential mechanism, global sensitivity", _BLACK),
     "pf": Look("PF", "permute-and-flip, global sensitivity", _BLACK, _SHORT),
-    "em-fair": Look("EM one-sided", "EM without the needless factor 1/2", _ORANGE),
+    "em-fair": Look("EM 1-sided", "EM without the needless factor 1/2", _ORANGE),
     "ld": Look("LD", "local dampening", _GREEN),
     "ld-pf": Look("LD·PF", "permute-and-flip on dampened scores", _GREEN, _SHORT),
     "sld": Look("SLD", "shifted local dampening, as in the paper", _BLUE),
     "sld-pf": Look("SLD·PF", "permute-and-flip on shifted scores", _BLUE, _SHORT),
-    "sld-n": Look("SLD, D = n−1", "SLD without an assumption on degrees", _ORANGE),
+    "sld-n": Look("SLD n−1", "SLD with D = n−1: no assumption on degrees", _ORANGE),
     "sld-down": Look("SLD down", "SLD towards −∞, the other way round", _BLUE, _DOTS),
     "degree": Look("degree", "EM on the degree, one-sided: the control", _PINK),
-    "degree-joint": Look("degree joint", "degree + Laplace(2/ε), any k for one ε", _PINK, _SHORT),
+    "degree-joint": Look(
+        "joint deg.", "all degrees + Laplace(2/ε), any k for one ε", _PINK, _SHORT
+    ),
     "max": Look("max tree", "criterion max, one-sided permute-and-flip", _VIOLET),
     "max-multiway": Look("max, multiway", "criterion max, one branch per value", _VIOLET, _SHORT),
     "sulq": Look("SuLQ", "noisy counts for every attribute", _GREY),
@@ -61,15 +63,15 @@ LOOKS: dict[str, Look] = {
     "ld-pf-binary": Look("LD·PF, binary", "LD·PF with two branches", _GREEN, _DOTS),
     "sld-pf-binary": Look("SLD·PF, binary", "SLD·PF with two branches", _BLUE, _DOTS),
     OURS: Look("dampen", "what the library does by default", _RED, (), _THICK),
-    "value": Look("dampen, value", "another question: the value by rank", _RED, _SHORT, _THICK),
+    "value": Look("value", "dampen, asked for the value instead", _RED, _SHORT, _THICK),
     "dampen-depth": Look("dampen, own depth", "at the depth it chooses", _RED, _SHORT, _THICK),
     "swapped": Look("dampen, swapped", "training and test parts exchanged", _RED, _DOTS, _THICK),
-    "plain": Look("not private", "an ordinary tree, without any privacy", _GREY, _SHORT),
+    "plain": Look("no privacy", "an ordinary tree", _GREY, _SHORT),
     "opendp": Look("OpenDP", "its private quantile, size known", _BLACK),
     "diffprivlib": Look("diffprivlib", "its quantile", _GREY),
     "private-sql": Look("PSQL", "PrivateSQL: noisy counts, derived sensitivity", _ORANGE),
     "private-sql-flex": Look(
-        "PSQL elastic", "PrivateSQL: noisy counts, elastic sensitivity", _ORANGE, _SHORT
+        "PSQL flex", "PrivateSQL: noisy counts, elastic sensitivity", _ORANGE, _SHORT
     ),
     "nodes": Look("nodes", "one point per degree", _BLUE),
 }

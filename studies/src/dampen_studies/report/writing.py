@@ -108,7 +108,8 @@ def _section(
 ) -> str:
     drawn = figures.panels(study.name, rows)
     panels = page.panels([_panel(panel, folder) for panel in drawn], _columns(rows, len(drawn)))
-    methods = dict.fromkeys(line.method for panel in drawn for line in panel.lines)
+    lines = [line for panel in drawn for line in panel.lines if not line.marks]
+    methods = dict.fromkeys(line.method for line in lines)
     finding = "" if quick else study.finding
     words = (
         f'<h2>{escape(study.title)}</h2><p class="where">{escape(study.figure)}</p>'
@@ -116,7 +117,7 @@ def _section(
         f'<p class="note">{escape(study.caption(rows))}</p>'
         f"{page.legend(list(methods)) if methods else ''}"
     )
-    beside = _beside(study, rows)
+    beside = _beside(study, rows, quick)
     judged = [f for f in findings if f.claim.study == study.name]
     marks = " ".join(page.badge(f"{f.claim.name}: {f.outcome}", _KIND[f.outcome]) for f in judged)
     content = journal.csv_path(folder, study).read_text(encoding="utf-8")
@@ -125,16 +126,17 @@ def _section(
         f'<section id="{study.name}">{page.side_by_side(words, panels, alone=len(drawn) == 1)}'
         f"{beside}{f'<p>{marks}</p>' if marks else ''}"
         f"<details{opened}><summary>Numbers</summary>"
-        f"<p>{page.download(f'{study.name}.csv', content)}</p>{page.table(*_pivot(rows))}"
-        "</details></section>"
+        f"<p>{page.download(f'{study.name}.csv', content)}</p>"
+        f"{page.table(*_pivot(study.name, rows))}</details></section>"
     )
 
 
-def _beside(study: Study, rows: Rows) -> str:
-    """A table that says more than a figure would."""
-    if study.name == "privatesql" and table_1(rows)[1]:
+def _beside(study: Study, rows: Rows, quick: bool) -> str:
+    """A table that says more than a figure would; the paper's numbers stand beside a full run."""
+    if study.name == "privatesql" and not quick:
         return page.table(*table_1(rows))
-    return page.table(*tables.peer_rows(rows)) if study.name == "peers" else ""
+    shown = {"peers": tables.peer_rows, "split": tables.split_rows}.get(study.name)
+    return page.table(*shown(rows)) if shown else ""
 
 
 def _columns(rows: Rows, count: int) -> int:
@@ -157,11 +159,10 @@ def _panel(panel: drawing.Panel, folder: Path) -> str:
     return page.figure(drawing.svg(drawn, panel.name, panel.title), panel.title, panel.name)
 
 
-def _pivot(rows: Rows) -> tuple[list[str], list[list[page.Cell]]]:
+def _pivot(study: str, rows: Rows) -> tuple[list[str], list[list[page.Cell]]]:
     """One line per setting and one column per method; other tables as they are."""
     measure = next((name for name in _MEASURES if name in rows[0]), None)
-    whole = any(isinstance(row.get(measure or ""), str) for row in rows)
-    if "method" not in rows[0] or measure is None or whole:
+    if "method" not in rows[0] or measure is None or study in ("peers", "split"):
         return list(rows[0]), [list(row.values()) for row in rows]
     keys = [name for name in rows[0] if name not in ("method", measure, *_ASIDE)]
     methods = values(rows, "method")

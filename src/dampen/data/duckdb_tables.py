@@ -1,0 +1,206 @@
+"""DuckDB: relations, and the tables of database files, read where they lie.
+
+Rows come as a stream of Arrow batches, of the wanted columns alone, and are counted by the
+product's own encoders.  So an answer is the same as in memory: SQL's own ideas of NaN, -0.0,
+collation and decimals have no part in it, and a table may be larger than memory.
+
+Opening asks for names and types, which DuckDB knows from binding a query; it runs none.  A
+connection that was opened here is closed here.  Errors of DuckDB quote rows, so they are replaced.
+
+ε speaks of the rows of the relation, not of the tables that it was joined from: where one person
+has many rows in it, they are many records.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from dampen.data.columns import typed
+from dampen.data.opened import Batch, CellOf, Field, Kind, counted
+from dampen.errors import DataError, ParameterError, raise_alone
+from dampen.selection import IntArray
+
+__all__ = ["DuckTable", "is_relation", "open_duckdb_file", "open_relation"]
+
+BATCH = 1 << 17
+WHOLE_NUMBERS = {
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
+}  # fmt: skip
+"""Types of SQL whose equality is that of Python's whole numbers, and which fit into 64 bits."""
+NUMBERS = {
+    "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint",
+    "hugeint", "float", "double", "decimal",
+}  # fmt: skip
+LABELS = {
+    "varchar", "boolean", "enum", "uuid", "date", "time", "time with time zone", "timestamp",
+    "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone", "null",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DuckTable:
+    """A relation that was bound and not run; `held` gives it, and closes what it opened."""
+
+    title: str
+    fields: Sequence[Field]
+    held: Callable[[], AbstractContextManager[Any]]
+    declared = True
+    rows = None
+    ordered = False
+    streams = True
+
+    def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
+        columns = ", ".join(map(quoted, wanted))
+        return self._run(lambda relation: relation.project(columns), wanted)
+
+    def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
+        return counted(self.batches(wanted), cell_of, size)
+
+    def degrees(self, source: str, target: str, as_text: bool, /) -> Iterator[Batch] | None:
+        kinds = {field.type for field in self.fields if field.name in (source, target)}
+        if kinds <= WHOLE_NUMBERS and not as_text:
+            label, back = "cast({} as bigint)", "node"
+        elif kinds <= {"VARCHAR"} or (as_text and kinds <= WHOLE_NUMBERS | {"VARCHAR"}):
+            # As bytes, so that no collation makes different labels equal.
+            label, back = "encode(cast({} as varchar))", "decode(node)"
+        else:
+            return None
+        ends = label.format(quoted(source)), label.format(quoted(target))
+        return self._run(partial(_degrees, ends, back), {"node": "any", "degree": "any"})
+
+    def _run(self, asked: Callable[[Any], Any], wanted: Mapping[str, Kind]) -> Iterator[Batch]:
+        """The answer to a query, whose columns are the wanted ones, in that order."""
+        try:
+            with self.held() as relation, _reader(asked(relation)) as reader:
+                for batch in reader:
+                    yield {
+                        name: typed(column, kind)
+                        for (name, kind), column in zip(wanted.items(), batch.columns, strict=True)
+                    }
+            return
+        except Exception:
+            failure = failed(self.title)
+        raise_alone(failure)
+
+
+def is_relation(data: Any) -> bool:
+    """Whether `data` is a relation of DuckDB; nothing is imported or asked."""
+    kind = type(data)
+    return kind.__name__ == "DuckDBPyRelation" and "duckdb" in kind.__module__.split(".")[0]
+
+
+def open_relation(relation: Any, title: str = "the relation") -> DuckTable:
+    """A relation of the caller's own connection."""
+    return DuckTable(title, _fields(relation), lambda: nullcontext(relation))
+
+
+def open_duckdb_file(path: str, choose: Callable[[Sequence[str]], str]) -> DuckTable:
+    """One table of a database file, which is opened for reading alone.
+
+    Args:
+        path: the file.
+        choose: picks one of the names of its tables and views.
+
+    Raises:
+        ParameterError: if there is no such table, or the file cannot be opened.
+    """
+    with _connected(path) as connection:
+        names = {_name(*row): row for row in connection.execute(TABLES).fetchall()}
+        chosen = choose(list(names))
+        origin = "from " + ".".join(map(quoted, names[chosen]))
+        fields = _fields(connection.sql(origin))
+
+    @contextmanager
+    def held() -> Iterator[Any]:
+        with _connected(path) as connection:
+            yield connection.sql(origin)
+
+    return DuckTable(f"{chosen} of {path}", fields, held)
+
+
+def _degrees(ends: tuple[str, str], back: str, edges: Any) -> Any:
+    """Every label with the number of its neighbours; a missing end makes one missing label."""
+    either = "case when a is null or b is null then null else {}(a, b) end"
+    pairs = (
+        edges.project(f"{ends[0]} as a, {ends[1]} as b")
+        .project(f"{either.format('least')} as lo, {either.format('greatest')} as hi")
+        .distinct()
+    )
+    sides = pairs.project("unnest([lo, hi]) as node, cast(lo <> hi as integer) as one")
+    degrees = sides.aggregate("node, sum(one) as degree", "node")
+    return degrees.project(f"{back}, cast(coalesce(degree, 0) as bigint)")
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def failed(title: str) -> DataError:
+    """What to say when an engine fails: its own words may quote rows."""
+    return DataError(
+        f"Expected {title} to be read to its end; the engine failed. Run the query by itself to "
+        "see why; its message may show private data."
+    )
+
+
+TABLES = """
+    select table_schema, table_name from information_schema.tables
+    where table_catalog = current_database() order by all
+"""
+
+
+@contextmanager
+def _connected(path: str) -> Iterator[Any]:
+    try:
+        import duckdb
+    except ImportError:
+        raise ParameterError(
+            f"Expected the package duckdb, to read {path}. Install dampen[duckdb]."
+        ) from None
+    try:
+        connection = duckdb.connect(path, read_only=True)
+    except duckdb.Error:
+        raise_alone(
+            ParameterError(
+                f"Cannot open {path} for reading: it is broken, of another version of DuckDB, or "
+                "open elsewhere. Pass a relation of the connection that has it open."
+            )
+        )
+    try:
+        connection.execute("set enable_progress_bar = false")  # it would write to standard output
+        yield connection
+    except duckdb.Error:
+        raise_alone(ParameterError(f"Cannot read the tables of {path}."))
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _reader(relation: Any) -> Iterator[Any]:
+    """Arrow batches; the name of the method changed between versions of DuckDB."""
+    stream = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
+    reader = stream(BATCH)
+    try:
+        yield reader
+    finally:
+        reader.close()
+
+
+def _fields(relation: Any) -> list[Field]:
+    return [
+        Field(name, str(kind), _holds(kind.id))
+        for name, kind in zip(relation.columns, relation.types, strict=True)
+    ]
+
+
+def _holds(kind: str) -> Literal["numbers", "labels", "other"]:
+    if kind in NUMBERS:
+        return "numbers"
+    return "labels" if kind in LABELS else "other"
+
+
+def _name(schema: str, table: str) -> str:
+    return table if schema == "main" else f"{schema}.{table}"

@@ -1,0 +1,286 @@
+"""A chain in PostgreSQL: one ledger for many machines.  Needs psycopg 3, `dampen[postgres]`.
+
+Writers queue at the row of the head, which each locks before it reads; a commit returns when the
+server has synchronised its log, whatever the role's default says.  A server that does not
+synchronise at all (`fsync = off`) is refused.
+
+Two tables, `dampen_entry` and `dampen_head`, in the first schema of the search path.  Triggers
+refuse every change of an entry.  Analysts need SELECT and INSERT on the first and SELECT and UPDATE
+on the second, and nothing else.  Keep a head elsewhere: a server that was restored to an earlier
+time is found by `dampen budget verify --head` alone.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any
+
+from dampen.errors import BudgetError, ParameterError
+from dampen.ledger.chain import START, Head, Row, damaged
+from dampen.ledger.storage import excuses
+
+try:
+    import psycopg
+    from psycopg import Connection, errors, sql
+    from psycopg.conninfo import conninfo_to_dict
+except ImportError:
+    raise ParameterError(
+        "Expected psycopg for a ledger on PostgreSQL: pip install 'dampen[postgres]'."
+    ) from None
+
+__all__ = ["PostgresStorage"]
+
+CREATING = 0x64616D70
+"""The number of the lock under which tables are made."""
+
+ROWS = 500
+"""Inserted by one statement."""
+
+_TABLES = """
+CREATE TABLE dampen_entry (
+  seq bigint PRIMARY KEY,
+  kind text NOT NULL,
+  budget text NOT NULL,
+  content text NOT NULL,
+  digest text NOT NULL
+);
+CREATE TABLE dampen_head (
+  one integer PRIMARY KEY CHECK (one = 1), seq bigint NOT NULL, digest text NOT NULL
+);
+CREATE OR REPLACE FUNCTION dampen_append_only() RETURNS trigger LANGUAGE plpgsql AS
+  $$ BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$;
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON dampen_entry
+  FOR EACH STATEMENT EXECUTE FUNCTION dampen_append_only();
+CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON dampen_head
+  FOR EACH STATEMENT EXECUTE FUNCTION dampen_append_only();
+"""
+
+
+@dataclass(slots=True)
+class _View:
+    """A transaction on an open connection."""
+
+    connection: "Connection[tuple[Any, ...]]"
+    fresh: bool
+    floor: Head | None = None
+    appended: bool = False
+
+    def head(self) -> Head:
+        found = self.connection.execute("SELECT seq, digest FROM dampen_head").fetchall()
+        if len(found) != 1:
+            raise damaged("its head cannot be read")
+        return Head(*found[0])
+
+    def rows(self, after: int) -> Iterator[Row]:
+        with self.connection.cursor(name="dampen_rows") as cursor:
+            cursor.itersize = 2000
+            cursor.execute(
+                "SELECT seq, kind, budget, content, digest FROM dampen_entry WHERE seq > %s "
+                "ORDER BY seq",
+                (after,),
+            )
+            yield from map(Row._make, cursor)
+
+    def append(self, rows: Sequence[Row]) -> None:
+        _insert(self.connection, rows)
+        self.appended = True
+
+
+class PostgresStorage:
+    """A chain on a server.  Used by one thread at a time; not across a fork."""
+
+    def __init__(self, place: str) -> None:
+        self._address = place
+        self._connection: Connection[tuple[Any, ...]] | None = None
+        self._fresh = False
+
+    @property
+    def place(self) -> str:
+        return shown(self._address)
+
+    def create(self) -> None:
+        with self._explained():
+            connection = self._connected()
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (CREATING,))
+            if _exists(connection):
+                connection.rollback()
+                return
+            _create(connection, START)
+            connection.commit()
+
+    @contextmanager
+    def read(self) -> Iterator[_View]:
+        with self._explained():
+            connection = self._begun("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            try:
+                yield _View(connection, self._fresh)
+                self._fresh = False
+            finally:
+                _roll_back(connection)
+
+    @contextmanager
+    def write(self) -> Iterator[_View]:
+        with self._explained():
+            connection = self._begun("SET LOCAL synchronous_commit = on")
+            try:
+                patience = f"{excuses.PATIENCE_SECONDS * 1000:.0f}"
+                connection.execute("SELECT set_config('lock_timeout', %s, true)", (patience,))
+                connection.execute("SELECT seq FROM dampen_head FOR UPDATE")
+                view = _View(connection, self._fresh)
+                yield view
+                if view.appended:
+                    self._commit(connection)
+                self._fresh = False
+            finally:
+                _roll_back(connection)
+
+    def known(self) -> Head | None:
+        return None
+
+    def replace(self, rows: Iterable[Row]) -> None:
+        with self._explained():
+            connection = self._connected()
+            connection.execute("SET LOCAL synchronous_commit = on")
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (CREATING,))
+            if _exists(connection):
+                _put_aside(connection)
+            _create(connection, START)
+            several = iter(rows)
+            while some := list(islice(several, ROWS)):
+                _insert(connection, some)
+            self._commit(connection)
+            self._fresh = True
+
+    def close(self) -> None:
+        if self._connection is not None:
+            with suppress(psycopg.Error):
+                self._connection.close()
+            self._connection = None
+
+    def _begun(self, statement: str) -> "Connection[tuple[Any, ...]]":
+        """A connection in a new transaction; one that broke while it was idle is opened again."""
+        if self._connection is not None:
+            try:
+                self._connection.execute(statement)
+                return self._connection
+            except psycopg.OperationalError:
+                self.close()
+        connection = self._connected()
+        connection.execute(statement)
+        return connection
+
+    def _connected(self) -> "Connection[tuple[Any, ...]]":
+        if self._connection is None:
+            seconds = int(excuses.PATIENCE_SECONDS)
+            connection = psycopg.connect(self._address, connect_timeout=seconds)
+            try:
+                _check_server(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection, self._fresh = connection, True
+        return self._connection
+
+    def _commit(self, connection: "Connection[tuple[Any, ...]]") -> None:
+        try:
+            connection.commit()
+        except psycopg.OperationalError:
+            self.close()
+            raise BudgetError(
+                f"The ledger {self.place} cannot be used: the connection broke during the commit. "
+                "It is not certain whether this was charged; no data was read."
+            ) from None
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Errors of the server as one line; whatever went wrong, the next use connects anew."""
+        try:
+            yield
+        except psycopg.Error as error:
+            self.close()
+            raise _explanation(error, self.place) from None
+        except BaseException:
+            self.close()
+            raise
+
+
+def shown(address: str) -> str:
+    """An address without passwords and other options."""
+    try:
+        parts = conninfo_to_dict(address)
+    except psycopg.Error:
+        raise ParameterError(
+            "Expected the address of a ledger such as postgresql://host/name."
+        ) from None
+    host, name = parts.get("host") or "", parts.get("dbname") or ""
+    return f"postgresql://{host}/{name}"
+
+
+def _exists(connection: "Connection[tuple[Any, ...]]") -> bool:
+    found = connection.execute("SELECT to_regclass('dampen_head')").fetchone()
+    return found is not None and found[0] is not None
+
+
+def _create(connection: "Connection[tuple[Any, ...]]", head: Head) -> None:
+    connection.execute(_TABLES)
+    connection.execute("INSERT INTO dampen_head VALUES (1, %s, %s)", (head.seq, head.digest))
+
+
+def _insert(connection: "Connection[tuple[Any, ...]]", rows: Sequence[Row]) -> None:
+    for i in range(0, len(rows), ROWS):
+        some = rows[i : i + ROWS]
+        values = sql.SQL(", ").join([sql.SQL("(%s, %s, %s, %s, %s)")] * len(some))
+        flat = [field for row in some for field in row]
+        connection.execute(sql.SQL("INSERT INTO dampen_entry VALUES ") + values, flat)
+    last = rows[-1]
+    connection.execute("UPDATE dampen_head SET seq = %s, digest = %s", (last.seq, last.digest))
+
+
+def _put_aside(connection: "Connection[tuple[Any, ...]]") -> None:
+    """Renames the tables: nothing is ever deleted."""
+    mark = datetime.now(UTC).strftime("before_%Y%m%d%H%M%S%f")
+    for kind, name in (
+        ("TABLE", "dampen_entry"),
+        ("TABLE", "dampen_head"),
+        ("INDEX", "dampen_entry_pkey"),
+        ("INDEX", "dampen_head_pkey"),
+    ):
+        rename = sql.SQL(f"ALTER {kind} IF EXISTS {{}} RENAME TO {{}}")
+        connection.execute(rename.format(sql.Identifier(name), sql.Identifier(f"{name}_{mark}")))
+
+
+def _check_server(connection: "Connection[tuple[Any, ...]]") -> None:
+    setting = connection.execute("SHOW fsync").fetchone()
+    connection.rollback()
+    if setting is not None and setting[0] != "on":
+        raise BudgetError(
+            "The server of the ledger does not synchronise to disk (fsync = off), so charges could "
+            "be lost. Nothing was charged."
+        )
+
+
+def _roll_back(connection: "Connection[tuple[Any, ...]]") -> None:
+    with suppress(psycopg.Error):
+        connection.rollback()
+
+
+def _explanation(error: psycopg.Error, place: str) -> BudgetError:
+    match error:
+        case errors.UndefinedTable():
+            return BudgetError(
+                f"There is no ledger {place}. Create a budget first: "
+                "dampen budget create NAME --epsilon E --neighbours RELATION."
+            )
+        case errors.LockNotAvailable():
+            why = f"another process has held it for {excuses.PATIENCE_SECONDS:.0f} seconds"
+        case errors.DiskFull():
+            why = "the disk is full"
+        case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():
+            why = "it is read-only"
+        case psycopg.OperationalError():
+            why = "the server does not answer"
+        case _:
+            why = f"the server reports {type(error).__name__}"
+    return BudgetError(f"The ledger {place} cannot be used: {why}. Nothing was charged.")

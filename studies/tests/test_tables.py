@@ -1,0 +1,125 @@
+"""Published tables: made from full runs only, into marked places, the same every time."""
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from dampen.errors import ParameterError
+from dampen_studies import claims, studies
+from dampen_studies.cli import main
+from dampen_studies.experiments import split, topk, trees
+from dampen_studies.report import headline, tables, writing
+from dampen_studies.runner import run
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+
+
+def rows(study, **columns):
+    """Made-up rows: every combination of the given columns, in the order of the CSV."""
+    found = [{}]
+    for name in studies.named(study).columns:
+        values = columns.get(name, [0.0])
+        found = [{**row, name: value} for row in found for value in values]
+    for i, row in enumerate(found):
+        row[columns["measure"]] = 0.25 + 0.001 * (i % 500)
+    return found
+
+
+FULL = {
+    "topk": rows("topk", dataset=["enron", "dblp", "github"], k=[1.0, 5.0, 10.0, 20.0],
+                 epsilon=[0.01, 0.1], method=["em", "ld", "sld", "degree", "dampen"],
+                 runs=[100.0], measure="accuracy"),
+    "trees": rows("trees", dataset=["nltcs", "acs", "adult"], depth=[2.0, 5.0],
+                  epsilon=[0.05, 0.5], method=trees.METHODS, run=[0.0, 1.0, 2.0],
+                  measure="accuracy"),
+    "split": rows("split", epsilon=[0.1, 1.0], method=(*split.OURS, *split.OTHERS),
+                  depth=[2.0, 5.0], measure="accuracy"),
+    "labels": rows("labels", dataset=["patent", "hepth"], p=[50.0], epsilon=[1.0, 5.0],
+                   method=["em", "ld", "dampen"], measure="error"),
+    "percentiles": rows("percentiles", dataset=["patent", "hepth", "income"],
+                        p=[50.0, 90.0, 99.0], epsilon=[0.1, 1.0],
+                        method=["em", "pf", "ld", "dampen", "value"], measure="error"),
+    "peers": rows("peers", dataset=["adult-all"], epsilon=[1.0], p=[50.0],
+                  method=["dampen", "opendp"], runs=[60.0], measure="error"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", tables.MAKERS)
+def test_every_table_is_markdown(name):
+    made = tables.made(name, FULL, [])
+    lines = [line for line in made.splitlines() if line.startswith("|")]
+    assert len(lines) > 2
+    for block in re.findall(r"(?:^\|.*\n?)+", made, flags=re.M):
+        assert len({line.count(" | ") for line in block.splitlines()[2:]}) == 1
+
+
+def test_marked_places_are_filled_and_nothing_else_changes():
+    page = "Before.\n\n<!-- dampen-studies table peers -->\nold\n<!-- end of table -->\n\nAfter.\n"
+    once, left = tables.publish(page, FULL, [])
+    assert left == []
+    assert once.startswith("Before.\n\n<!--")
+    assert once.endswith("<!-- end of table -->\n\nAfter.\n")
+    assert "old" not in once
+    assert "| data | ε | p | dampen | OpenDP |" in once
+    assert tables.publish(once, FULL, []) == (once, [])
+
+
+def test_what_was_not_run_in_full_is_not_published():
+    with pytest.raises(tables.NotRun, match="'trees' needs the full run: dampen-studies run trees"):
+        tables.made("trees", {}, [])
+    with pytest.raises(ParameterError, match="one of claims, topk"):
+        tables.made("tress", FULL, [])
+    with pytest.raises(tables.NotRun, match="claims need the full run"):
+        tables.made("claims", FULL, claims.evaluate({}))
+    with pytest.raises(ParameterError, match="full run: dampen-studies run topk"):
+        headline.write({}, Path("never.svg"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_the_documentation_marks_tables_that_exist(page):
+    text = page.read_text(encoding="utf-8")
+    names = [name for _, name, _ in tables.MARK.findall(text)]
+    assert set(names) <= {"claims", *tables.MAKERS}
+    assert text.count("<!-- dampen-studies table") == len(names)
+
+
+def test_quick_runs_are_not_judged_unless_they_are_whole(tmp_path, bundled):
+    chosen = [studies.named(name) for name in ("beta", "labels")]
+    run(chosen, tmp_path, quick=True, workers=1)
+    assert set(writing.load(tmp_path)) == {"beta", "labels"}
+    assert set(writing.judged(tmp_path, quick=True)) == {"beta"}
+
+
+def test_publish_says_what_is_missing(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- dampen-studies table trees -->\n\n<!-- end of table -->\n")
+    done = CliRunner().invoke(main, ["publish", str(page), "--results", str(tmp_path)])
+    assert done.exit_code == 1
+    assert "1 tables stay as they are" in done.output
+    assert "dampen-studies run trees" in done.output
+    assert page.read_text().startswith("<!-- dampen-studies table trees -->\n\n<!-- end")
+
+
+def test_the_headline_figure_has_a_dark_and_a_phone_variant(tmp_path):
+    written = headline.write(FULL, tmp_path / "accuracy.svg")
+    assert [p.name for p in written] == [
+        "accuracy.svg", "accuracy-dark.svg", "accuracy-phone.svg", "accuracy-phone-dark.svg",
+    ]  # fmt: skip
+    light, dark, phone, _ = (p.read_text(encoding="utf-8") for p in written)
+    assert "#1b1e23" in light
+    assert "#1b1e23" not in dark
+    width, height = (
+        float(x) for x in re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', phone).groups()
+    )
+    assert width < 400 < height
+
+
+def test_captions_say_what_was_run(bundled):
+    few = [dict(row, runs=20.0) for row in FULL["topk"]]
+    assert topk.STUDY.caption(few).startswith("Mean of 20 runs")
+    assert topk.STUDY.caption(FULL["topk"]).startswith("Mean of 100 runs")
+    once = [dict(row, folds=4.0, run=0.0) for row in FULL["trees"]]
+    assert trees.STUDY.caption(once) == "4-fold cross-validation, once."
