@@ -129,11 +129,16 @@ def check_size(n: int) -> None:
         raise ParameterError("Expected a graph with at least one node, got an empty one.")
     if n > LARGEST_N:
         raise ParameterError(f"Expected at most 2^30 nodes, got {n}.")
-    if n * BYTES_PER_NODE > _memory():
+    if n > _most_nodes():
         raise ParameterError(
-            f"Expected at most {_memory() // BYTES_PER_NODE} nodes on this machine, got {n}: they "
-            "would not fit into its memory."
+            f"Expected at most {_most_nodes()} nodes on this machine, got {n}: they would not fit "
+            "into its memory."
         )
+
+
+def _most_nodes() -> int:
+    """How many nodes a graph may have on this machine."""
+    return min(LARGEST_N, _memory() // BYTES_PER_NODE)
 
 
 def _memory() -> int:

@@ -147,8 +147,8 @@ def _opened(
 ) -> tuple[Sequence[Hashable] | None, Graph | OpenedEdges]:
     """The public nodes, where they are known without reading edges, and what holds the edges."""
     if isinstance(graph, Graph):
-        named = nodes is not None and not isinstance(nodes, str)
-        return (node_set(nodes, n) if named else graph.nodes), graph
+        own = nodes is None or (isinstance(nodes, str) and nodes == "graph")
+        return node_set(graph.nodes if own else nodes, n), graph
     source, target, table = where
     opened = open_edges(graph, source=source, target=target, table=table)
     if isinstance(nodes, str):

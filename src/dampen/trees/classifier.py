@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dampen.data.memory import MemoryTable, as_chunk, open_memory
 from dampen.data.open import open_table
 from dampen.data.opened import Opened, reading, require, require_labels, require_numbers
 from dampen.epsilon import Epsilon
@@ -364,9 +365,16 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _leaf_of(self, X: Any) -> IntArray:
         check_is_fitted(self)
+        return self.tree_.apply(encode_queries(self._queries(X), self._domains_by_name()))
+
+    def _queries(self, X: Any) -> list[Any]:
+        """The columns of X, those of a frame with their own types."""
+        table = open_memory(X)
+        if isinstance(table, MemoryTable) and hasattr(X, "columns"):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return list(map(as_chunk, table.columns.values()))
         finite: Any = "allow-nan" if any(d.holds_missing for d in self.domains_) else True
-        X = validate_data(self, X, dtype=None, reset=False, ensure_all_finite=finite)
-        return self.tree_.apply(encode_queries(list(X.T), self._domains_by_name()))
+        return list(validate_data(self, X, dtype=None, reset=False, ensure_all_finite=finite).T)
 
 
 class _Leak(NamedTuple):
