@@ -1,20 +1,24 @@
 """`dampen compare`: mechanisms side by side, on data that is public."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import click
 
+from dampen.cli.charts import draw_probabilities
 from dampen.cli.options import (
     column_option,
     file_argument,
+    group_options,
     header_option,
     json_option,
+    output_option,
     public_option,
 )
 from dampen.cli.output import examples, print_json, print_table
-from dampen.cli.reading import looking_at
+from dampen.cli.reading import check_output, looking_at
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError
 
@@ -25,6 +29,8 @@ __all__ = ["compare"]
     epilog=examples(
         "dampen compare follows.csv.gz -k 10 --epsilon 0.1,0.5,1 --public",
         "dampen compare salaries.csv --column salary -p 95 --upper 500000 --epsilon 1,5 --public",
+        "dampen compare stays.csv --column days --by hospital --groups H1,H2,H3 --upper 100 \\",
+        "  --step 1 --epsilon 0.01,0.1,1 --public",
     )
 )
 @file_argument
@@ -37,6 +43,11 @@ __all__ = ["compare"]
 @click.option("--runs", type=click.IntRange(1), default=40, show_default=True, help="Graphs.")
 @column_option("--column", help="Tables: compare percentiles of this column.")
 @click.option("-p", "p", default="50", show_default=True, help="Tables: which percentile.")
+@group_options(required=False)
+@click.option("--step", type=float, help="Groups: the width of the public grid.")
+@click.option("--min-rows", type=int, default=1, show_default=True, help="Groups.")
+@click.option("--caution", metavar="C", default="1", show_default=True, help="Groups.")
+@output_option("Groups: a chart of the probabilities; its name ends in svg, pdf or png.")
 @click.option("--upper", type=float, help="Tables: upper bound of the values.")
 @click.option("--lower", type=float, default=0.0, show_default=True, help="Tables: lower bound.")
 @header_option
@@ -45,7 +56,8 @@ def compare(*, file: str, epsilon: str, public: bool, as_json: bool, **options: 
     """Compares mechanisms on FILE, a graph or (with --column) a table, which must be public.
 
     For graphs: the share of the true top k that is found, mean of several runs. For percentiles:
-    the expected error, exactly. Looks at the data without privacy.
+    the expected error, exactly. With --by: the probability of the group with the largest
+    percentile, exactly. Looks at the data without privacy.
     """
     if not public:
         raise ParameterError(
@@ -53,7 +65,9 @@ def compare(*, file: str, epsilon: str, public: bool, as_json: bool, **options: 
             "same kind to choose a mechanism."
         )
     epsilons = [exact(part.strip()) for part in epsilon.split(",")]
-    compared = _nodes if options["column"] is None else _percentile
+    compared: Callable[..., list[dict[str, Any]]] = _nodes
+    if options["column"] is not None:
+        compared = _percentile if options["groups"] is None else _groups
     lines = compared(file, epsilons, **options)
     if as_json:
         print_json(lines)
@@ -96,6 +110,56 @@ def _percentile(
             }
             for method in label_methods(values, p=p, upper=upper, lower=lower)
         ]
+
+
+def _groups(
+    file: str,
+    epsilons: list[Fraction],
+    *,
+    column: str,
+    by: str | None,
+    groups: list[str],
+    p: str,
+    upper: float | None,
+    lower: float,
+    step: float | None,
+    min_rows: int,
+    caution: str,
+    header: bool,
+    output: Path | None,
+    **_: Any,
+) -> list[dict[str, Any]]:
+    from dampen.data.grouping import Grouping
+    from dampen.data.open import open_table
+    from dampen.data.opened import require_numbers
+    from dampen.groups.comparison import group_methods, true_statistics
+    from dampen.groups.problem import BestGroup
+
+    if by is None or upper is None or step is None:
+        raise ParameterError("Expected --by, --upper and --step with --groups.")
+    check_output(output, file)
+    problem = BestGroup(
+        groups=groups, statistic="quantile", p=p, lower=lower, upper=upper, step=step,
+        min_rows=min_rows, caution=caution,
+    )  # fmt: skip
+    table = open_table(file, header=header)
+    require_numbers(table, column)
+    Grouping(groups).check_column(table, by, column)
+    with looking_at(file):
+        counts = problem.opened_counts(table, column, by)
+        best = true_statistics(problem, counts)
+        curves = {
+            method.name: [method.best_probability(best, epsilon=epsilon) for epsilon in epsilons]
+            for method in group_methods(problem, counts)
+        }
+    if output is not None:
+        draw_probabilities(curves, [float(epsilon) for epsilon in epsilons], output)
+    names = [f"ε = {decimal_text(epsilon)}" for epsilon in epsilons]
+    return [
+        {"probability of the best group": name}
+        | {each: round(value, 4) for each, value in zip(names, curve, strict=True)}
+        for name, curve in curves.items()
+    ]
 
 
 def _nodes(

@@ -33,16 +33,21 @@ def show_release(
     *,
     as_json: bool,
     names: tuple[str, Sequence[Any]] | None = None,
+    ranked: bool = True,
 ) -> None:
     """Prints an answer and the public facts about it.
 
-    Several answers are ranked, or carry the `names`: a heading and one name each.
+    Several answers are ranked, or carry the `names`: a heading and one name each; those of groups
+    carry the groups.  A set is not ranked.
     """
     with held():
         facts = release_facts(release, receipt)
         if as_json:
             text = json_text(json.loads(release.to_json()) | receipt.balance())
-        elif isinstance(release.answer, list):
+        elif isinstance(release.answer, dict):
+            table = table_text(["group", "answer"], release.answer.items())
+            text = f"{table}\n{facts_text(facts)}"
+        elif isinstance(release.answer, list) and ranked:
             heading, each = names or ("rank", range(1, len(release.answer) + 1))
             table = table_text([heading, "answer"], zip(each, release.answer, strict=True))
             text = f"{table}\n{facts_text(facts)}"

@@ -38,6 +38,7 @@ def write_files(directory: Path) -> list[str]:
         "census.toml": SCHEMA,
         "new.csv": "age,workclass\n25,Private\n80,Government\n60,?\n",
         "my_problem.py": PROBLEM,
+        "stays.csv": _stays(InsecureEntropy(1)),
     }
     for name, text in texts.items():
         (directory / name).write_text(text, encoding="utf-8")
@@ -56,6 +57,13 @@ def _salaries(entropy: InsecureEntropy) -> str:
     salaries = np.exp(10.8 + 0.5 * (_uniform(entropy, 300, 12).sum(axis=1) - 6))
     rows = (f"E{i},{salary:.0f}\n" for i, salary in enumerate(salaries))
     return "employee,salary\n" + "".join(rows)
+
+
+def _stays(entropy: InsecureEntropy) -> str:
+    """Three hospitals with 200 stays each; those in H2 are longer."""
+    days = -np.log(1 - _uniform(entropy, 3, 200)) * np.array([[6.0], [11.0], [7.0]])
+    rows = (f"H{h + 1},{day:.0f}\n" for h in range(3) for day in days[h])
+    return "hospital,days\n" + "".join(rows)
 
 
 def _edges(entropy: InsecureEntropy) -> str:

@@ -6,11 +6,16 @@ from typing import Any
 import click
 
 from dampen.cli.delivery import show_release
-from dampen.cli.options import column_option, file_argument, header_option, release_options
+from dampen.cli.options import (
+    column_option,
+    file_argument,
+    group_options,
+    header_option,
+    release_options,
+)
 from dampen.cli.output import examples
-from dampen.cli.reading import read_text
+from dampen.cli.reading import listing
 from dampen.cli.receipt import Receipt
-from dampen.errors import ParameterError
 
 __all__ = ["most_frequent"]
 
@@ -32,6 +37,7 @@ __all__ = ["most_frequent"]
     help="The same, one per line.",
 )
 @click.option("-k", "k", type=int, help="How many. [default: one]")
+@group_options(required=False)
 @header_option
 @release_options
 def most_frequent(
@@ -46,6 +52,8 @@ def most_frequent(
 ) -> None:
     """Releases the most frequent category, or the K most frequent, of a column of FILE.
 
+    With --by and --groups it does so for every group, for one epsilon.
+
     Protects each row (neighbours: add or remove one). FILE is CSV, TSV, JSON lines, Parquet or
     Feather, packed or not; - is standard input.
     """
@@ -55,16 +63,8 @@ def most_frequent(
     release = release_most_frequent(
         file,
         column,
-        categories=_listed(categories, categories_file),
+        categories=listing("categories", categories, categories_file),
         budget=receipt.budget,
         **options,
     )
     show_release(release, receipt, as_json=as_json)
-
-
-def _listed(text: str | None, file: Path | None) -> list[str]:
-    if (text is None) == (file is None):
-        raise ParameterError("Expected either --categories or --categories-file.")
-    if text is not None:
-        return [word.strip() for word in text.split(",")]
-    return read_text(str(file), "one category per line").splitlines()

@@ -7,13 +7,16 @@ from typing import Any, TypeVar
 
 import click
 
+from dampen.cli.reading import listing
 from dampen.cli.receipt import Receipt, open_ledger
 from dampen.errors import DampenError, ParameterError
 
 __all__ = [
     "budget_options",
     "column_option",
+    "epsilon_option",
     "file_argument",
+    "group_options",
     "header_option",
     "json_option",
     "known_budgets",
@@ -38,10 +41,40 @@ def release_options(command: F) -> F:
             shell_complete=_known_mechanisms,
             help="[default: the best known here]",
         ),
-        click.option("--epsilon", required=True, metavar="E", help="The privacy parameter, exact."),
+        epsilon_option,
     ):
         command = option(command)
     return command
+
+
+def epsilon_option(command: F) -> F:
+    """Adds --epsilon."""
+    return click.option(
+        "--epsilon", required=True, metavar="E", help="The privacy parameter, exact."
+    )(command)
+
+
+def group_options(*, required: bool) -> Callable[[F], F]:
+    """Adds --by, --groups and --groups-file; the command gets `by` and the list `groups`."""
+
+    def add(command: F) -> F:
+        @column_option("--by", required=required, help="The column of groups.")
+        @click.option("--groups", metavar="A,B,...", help="The public list of groups.")
+        @click.option(
+            "--groups-file",
+            type=click.Path(path_type=Path),
+            metavar="FILE",
+            help="The same, one per line.",
+        )
+        @functools.wraps(command)
+        def with_groups(*, groups: str | None, groups_file: Path | None, **options: Any) -> Any:
+            given = (groups, groups_file) != (None, None)
+            listed = listing("groups", groups, groups_file) if required or given else None
+            return command(groups=listed, **options)
+
+        return with_groups  # type: ignore[return-value]
+
+    return add
 
 
 def budget_options(command: F) -> F:

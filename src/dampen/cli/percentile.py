@@ -5,7 +5,14 @@ from typing import Any
 import click
 
 from dampen.cli.delivery import show_release
-from dampen.cli.options import column_option, file_argument, header_option, release_options
+from dampen.cli.options import (
+    column_option,
+    file_argument,
+    group_options,
+    header_option,
+    known_relations,
+    release_options,
+)
 from dampen.cli.output import examples
 from dampen.cli.receipt import Receipt
 
@@ -18,6 +25,8 @@ __all__ = ["percentile"]
         "  --upper 500000 --epsilon 2",
         "dampen percentile salaries.csv --column salary --release value --step 1000 -p 50,90 \\",
         "  --upper 500000 --epsilon 0.5",
+        "dampen percentile stays.csv --column days --release value --step 1 -p 50 --upper 100 \\",
+        "  --by hospital --groups H1,H2,H3 --epsilon 1",
     )
 )
 @file_argument
@@ -40,6 +49,14 @@ __all__ = ["percentile"]
     help="Which row is there, or what value.",
 )
 @click.option("--step", type=float, help="For values: the width of the public grid.")
+@group_options(required=False)
+@click.option(
+    "--neighbours",
+    metavar="NAME",
+    shell_complete=known_relations,
+    help="For values: replace-one, or add-remove-row, which hides the number of rows. "
+    "[default: replace-one; with --by add-remove-row]",
+)
 @header_option
 @release_options
 def percentile(
@@ -55,7 +72,9 @@ def percentile(
     """Releases who, or what value, is at the P-th percentile of a column of FILE.
 
     Protects each row's value (neighbours: replace one). The number of rows and their labels are
-    public. FILE is CSV, TSV, JSON lines, Parquet or Feather, packed or not; - is standard input.
+    public. With --by and --groups it releases the value of every group, for one epsilon, and
+    protects each row (neighbours: add or remove one). FILE is CSV, TSV, JSON lines, Parquet or
+    Feather, packed or not; - is standard input.
     """
     from dampen.percentiles.release import percentile as release_percentile
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dampen.errors import DampenError, DataError, ParameterError, raise_alone
 
-__all__ = ["check_output", "looking_at", "read_text", "write_text"]
+__all__ = ["check_output", "listing", "looking_at", "read_text", "write_text"]
 
 MOST_BYTES = 1 << 28
 
@@ -30,6 +30,19 @@ def read_text(path: str | Path, what: str) -> str:
     if len(content) > MOST_BYTES:
         raise ParameterError(f"Expected {what} of at most {MOST_BYTES} bytes, not {path}.")
     return text
+
+
+def listing(what: str, text: str | None, file: Path | None) -> list[str]:
+    """A public list, from `--what A,B,...` or from `--what-file`, one per line.
+
+    Raises:
+        ParameterError: unless exactly one of the two was given.
+    """
+    if (text is None) == (file is None):
+        raise ParameterError(f"Expected either --{what} or --{what}-file.")
+    if text is not None:
+        return [word.strip() for word in text.split(",")]
+    return read_text(str(file), f"one of the {what} per line").splitlines()
 
 
 def check_output(output: Path | None, *inputs: str | Path | None) -> None:

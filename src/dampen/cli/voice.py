@@ -6,9 +6,12 @@ __all__ = ["in_options"]
 
 OPTIONS = {
     "budget": "--budget",
+    "by": "--by",
     "categories": "--categories",
+    "caution": "--caution",
     "column": "--column",
     "epsilon": "--epsilon",
+    "groups": "--groups",
     "header": "--header",
     "k": "-k",
     "labels": "--label",
@@ -18,15 +21,18 @@ OPTIONS = {
     "max_rows": "`rows`",
     "mechanism": "--mechanism",
     "metric": "--metric",
+    "min_rows": "--min-rows",
     "n": "--n",
     "neighbours": "--neighbours",
     "nodes": "--nodes",
     "p": "-p",
     "release": "--release",
     "source": "--source",
+    "statistic": "--statistic",
     "step": "--step",
     "target": "--target",
     "upper": "--upper",
+    "value": "--value",
 }
 """What the keywords of the library are called here, where they are public parameters."""
 

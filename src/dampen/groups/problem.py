@@ -199,5 +199,10 @@ def _check_min_rows(min_rows: int) -> None:
 
 
 def _exact_caution(caution: Percent) -> Fraction:
-    """A number >= 0; `exact` refuses 0."""
-    return Fraction(0) if caution in (0, "0") else exact(caution, "caution")
+    """A number >= 0: 0 or an exact positive one."""
+    if caution in (0, "0"):
+        return Fraction(0)
+    try:
+        return exact(caution, "caution")
+    except ParameterError:
+        raise ParameterError(f"Expected caution >= 0, got caution={caution!r}.") from None

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dampen.data.edges import OpenedEdges, edge_pair, numbered_edges, open_edges
 from dampen.data.labels import Numbering, as_labels
+from dampen.data.opened import reading
 from dampen.errors import DataError, ParameterError
 from dampen.progress import progress
 from dampen.selection import FloatArray, IntArray
@@ -100,8 +101,9 @@ def load_degrees(opened: OpenedEdges, nodes: Sequence[Hashable]) -> "Degrees | G
     if pieces is None:
         return load_graph(opened, nodes)
     numbering, degrees = Numbering(nodes), np.zeros(len(nodes), dtype=np.int64)
-    for labels, counts in pieces:
-        degrees[numbering.positions(labels)] = counts
+    with reading(pieces) as stream:
+        for labels, counts in stream:
+            degrees[numbering.positions(labels)] = counts
     return Degrees(nodes, degrees)
 
 

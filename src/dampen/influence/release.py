@@ -93,8 +93,8 @@ def top_k(
 
     known, opened = _opened(graph, nodes, n, (source, target, table))
     prepare(ranked_by if isinstance(ranked_by, str) else "other")
-    problem = problem_on(range(LARGEST_N) if known is None else known)
-    check_k(k, len(problem.candidates))
+    wanted = check_k(k, LARGEST_N if known is None else len(known))
+    problem = problem_on(range(wanted) if known is None else known)
     if problem.joint is not None:
         check_joint(chosen, problem.joint)
     cost = selection_cost(

@@ -1,0 +1,110 @@
+"""Groups on the command line: `top-groups`, and `--by` on other commands."""
+
+import json
+
+import pytest
+
+STAYS = ("stays.csv", "--by", "hospital", "--groups", "H3,H2,H1", "--upper", "100", "--step", "1")
+TOP = ("top-groups", *STAYS, "--value", "days", "--lower", "0", "--epsilon", "9")
+VALUES = ("percentile", *STAYS, "--column", "days", "--release", "value", "--epsilon", "90")
+
+
+def test_the_best_group(dampen):
+    done = dampen(*TOP)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[0].split() == ["answer", "H2"]
+
+
+def test_a_set_of_groups_is_shown_without_ranks(dampen):
+    done = dampen(*TOP, "-k", "2", "--smallest")
+    assert done.out.splitlines()[0].split() == ["answer", "H3,", "H1"]
+    assert "rank" not in done.out
+
+
+def test_groups_in_order_are_ranked(dampen):
+    done = dampen(*TOP, "-k", "2", "--ordered", "--statistic", "sum")
+    assert "rank" in done.out
+    assert done.out.splitlines()[2].split() == ["1", "H2"]
+
+
+def test_groups_may_be_listed_in_a_file(dampen, place):
+    (place / "groups.txt").write_text("H1\nH2\n")
+    given = [word for word in TOP if word not in ("--groups", "H3,H2,H1")]
+    assert "H2" in dampen(*given, "--groups-file", "groups.txt").out
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (["--statistic", "max"], "--statistic quantile, -p 99"),
+        (["--statistic", "medan"], "Did you mean 'median'?"),
+        (["-k", "4"], "Expected -k <= 3"),
+        (["--step", "7"], "divides"),
+        (["--caution", "-1"], "Expected --caution >= 0"),
+        (["--min-rows", "0"], "--min-rows"),
+        (["--groups", "H1,H1"], "different groups"),
+        (["--groups-file", "none.txt"], "either --groups or --groups-file"),
+        (["--by", "clinic"], "Expected a column 'clinic'"),
+        (["--neighbours", "replace"], "Did you mean 'replace-one'?"),
+    ],
+)
+def test_wrong_parameters_in_the_words_of_the_command_line(dampen, more, says):
+    done = dampen(*TOP, *more)
+    assert (done.code, done.out) == (2, "")
+    assert says in done.err
+
+
+def test_values_of_every_group(dampen):
+    done = dampen(*VALUES, "-p", "50", "--json")
+    made = json.loads(done.out)
+    assert list(made["answer"]) == ["H3", "H2", "H1"]
+    assert made["answer"]["H2"] > made["answer"]["H1"]
+    assert made["neighbours"] == "add-remove-row"
+    assert [line.split()[0] for line in dampen(*VALUES, "-p", "50").out.splitlines()[2:5]] == [
+        "H3",
+        "H2",
+        "H1",
+    ]
+
+
+def test_values_of_every_group_where_groups_are_public(dampen):
+    done = dampen(*VALUES, "-p", "50,90", "--neighbours", "replace-one", "--json")
+    made = json.loads(done.out)
+    assert made["neighbours"] == "replace-one"
+    assert all(len(pair) == 2 and pair[0] <= pair[1] for pair in made["answer"].values())
+
+
+def test_the_most_frequent_of_every_group(dampen):
+    done = dampen(
+        "most-frequent", "visits.csv", "--column", "diagnosis", "--categories", "flu,cold",
+        "--by", "day", "--groups", "1,2", "--epsilon", "9", "--json",
+    )  # fmt: skip
+    assert json.loads(done.out)["answer"] == {"1": "flu", "2": "cold"}
+
+
+def test_a_value_for_every_group_needs_both_options(dampen):
+    given = [word for word in VALUES if word not in ("--groups", "H3,H2,H1")]
+    done = dampen(*given, "-p", "50")
+    assert (done.code, done.out) == (2, "")
+    assert "Expected both --by" in done.err
+
+
+COMPARE = ("compare", *STAYS, "--column", "days", "--epsilon", "0.1,1", "--public")
+
+
+def test_methods_are_compared_and_drawn(dampen, place):
+    done = dampen(*COMPARE, "-o", "chart.svg", "--json")
+    lines = json.loads(done.out)
+    best = {line["probability of the best group"]: line["ε = 0.1"] for line in lines}
+    assert best["reach"] > best["control"] > best["em"]
+    assert (place / "chart.svg").read_text().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [(["-o", "chart.abc"], "name it .svg"), (["-o", "stays.csv"], "another file")],
+)
+def test_a_chart_that_cannot_be_written(dampen, more, says):
+    done = dampen(*COMPARE, *more)
+    assert done.code == 2
+    assert says in done.err
