@@ -108,14 +108,15 @@ def load_degrees(opened: OpenedEdges, nodes: Sequence[Hashable]) -> "Degrees | G
 
 
 @cache
-def prepare(metric: str = "betweenness") -> None:
-    """Compiles or loads the kernels of a release, on a made-up graph, before anything is paid."""
+def prepare(metric: str = "betweenness") -> Graph:
+    """Compiles or loads the kernels of a release, before anything is paid, on a made-up graph."""
     from dampen.data.edge_files import parse_integers
 
     src, dst = parse_integers(b"0 1\n1 2\n0 2\n2 3\n")
     graph = load_graph(edge_pair(src, dst), range(4))
     if metric == "betweenness":
         betweenness(graph)
+    return graph
 
 
 def known_nodes(opened: OpenedEdges) -> Sequence[Hashable] | None:

@@ -115,7 +115,7 @@ class InfluentialNode:
         object.__setattr__(self, "n", len(known))
         largest = _degree("max_degree", self.max_degree, 1, LARGEST_N, default=len(known) - 1)
         object.__setattr__(self, "max_degree", max(1, min(largest, len(known) - 1)))
-        self._chosen_metric()
+        _ = self.chosen_metric  # raises where there is none
 
     @property
     def candidates(self) -> Sequence[Hashable]:
@@ -125,7 +125,7 @@ class InfluentialNode:
     @property
     def joint(self) -> Mapping[Score, float] | None:
         """The 1-norm bounds of the metric, by score; None where a metric of your own says none."""
-        return getattr(self._chosen_metric(), "joint", None)
+        return getattr(self.chosen_metric, "joint", None)
 
     def selection(self, graph: Any, /) -> Selection:
         """Takes (src, dst) arrays, or any graph that `dampen.top_k` takes.
@@ -133,22 +133,33 @@ class InfluentialNode:
         Raises:
             DataError: if an edge ends outside the nodes, or a degree is above `max_degree`.
         """
-        degrees_only = isinstance(graph, Degrees)
-        made = graph if degrees_only else graph_of(graph, self.candidates)
+        made: Any = graph if isinstance(graph, Degrees) else graph_of(graph, self.candidates)
         assert self.max_degree is not None
-        if made.degrees.max() > self.max_degree:
+        self._check_degrees(made.degrees)
+        return self.chosen_metric.selection(made, self.max_degree)
+
+    def graph(self, graph: Any, /) -> Graph:
+        """The same graph on the public nodes, its degrees checked; raises as `selection` does."""
+        made = graph_of(graph, self.candidates)
+        self._check_degrees(made.degrees)
+        return made
+
+    def _check_degrees(self, degrees: IntArray) -> None:
+        assert self.max_degree is not None
+        if degrees.max() > self.max_degree:
             raise DataError(
                 "Expected no degree above max_degree, the public bound; at least one is. Drop "
                 "edges by a public rule, or leave max_degree out: n - 1 always holds."
             )
-        return self._chosen_metric().selection(made, self.max_degree)
 
     def with_cap_degree(self, stretch: int) -> "InfluentialNode":
         """The same problem with D' = stretch times D."""
         assert self.max_degree is not None
         return replace(self, cap_degree=min(stretch * self.max_degree, LARGEST_N))
 
-    def _chosen_metric(self) -> Metric:
+    @property
+    def chosen_metric(self) -> Metric:
+        """The metric as an object."""
         if not isinstance(self.metric, str):
             return self.metric
         if self.metric == "degree":
