@@ -6,7 +6,7 @@ import re
 import resource
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -85,7 +85,8 @@ def unwritable(how: str) -> Iterator[TextIO | None]:
     else:
         reader, descriptor = os.pipe()
         os.close(reader)
-    with open(descriptor, "w") as stream:
+    # What is left in its buffer cannot be written when it is closed either.
+    with suppress(OSError), open(descriptor, "w") as stream:
         yield stream
 
 
