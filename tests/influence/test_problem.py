@@ -198,6 +198,39 @@ def test_sums_equal_a_loop(D: int) -> None:
         assert (rows[D] == q(D)).all()
 
 
+@pytest.mark.parametrize("D", [1, 2, 5, 6, 9, 40, 700])
+@pytest.mark.parametrize("delta", DELTAS)
+def test_the_inverse_of_the_sums_counts_steps(D: int, delta: str) -> None:
+    rng = np.random.default_rng(D)
+    d = rng.integers(0, D + 1, 300)
+    C = d if delta == "degree" else np.minimum(d, rng.integers(0, D + 1, 300))
+    sums = EgoSensitivity.of(d, C, q(D), D)
+    prefix = np.array([sums.sum_to(np.full(300, t)) for t in range(D + 1)])
+    for _ in range(20):
+        u = prefix[rng.integers(0, D + 1, 300), np.arange(300)] + rng.choice([0.25, 1, 7], 300)
+        steps = (prefix <= u).sum(axis=0) - 1
+        assert np.array_equal(np.clip(sums.steps_within(u), 0, D), steps)
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_dampened_scores_by_the_inverse_equal_those_by_bisection(delta: str) -> None:
+    rng = np.random.default_rng(4)
+    d = rng.integers(0, 3000, 5000)
+    C = d if delta == "degree" else np.minimum(d, rng.integers(0, 900, 5000))
+    u = rng.uniform(0, 1, 5000) ** 4 * d * (d - 1) / 2
+    ours = EgoSensitivity.of(d, C, q(10**6), 10**6)
+
+    class WithoutInverse:
+        horizon, at, at_each, sum_to = ours.horizon, ours.at, ours.at_each, ours.sum_to
+
+    for shift in (0.0, 1e5, -2e6):
+        fast, slow = (
+            Dampened(shift).of(Selection(u, delta, ours.cap)).values
+            for delta in (ours, WithoutInverse())
+        )
+        np.testing.assert_allclose(fast, slow, rtol=0, atol=2.0**-19)
+
+
 def test_sums_keep_their_precision_on_large_graphs() -> None:
     rng = np.random.default_rng(1)
     D = 2**30
