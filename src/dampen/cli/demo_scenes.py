@@ -68,7 +68,7 @@ def influence() -> Scene:
             for name, drawing in methods.items()
         },
         remark="One edge, that two characters meet, is protected; the characters are public. What "
-        "is asked are degrees and triangles; betweenness itself takes an ε of about 1000 here.",
+        "is asked are degrees and triangles; betweenness itself takes ε = 1000 here.",
     )
 
 

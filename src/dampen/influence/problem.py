@@ -236,22 +236,23 @@ def q(m: int) -> float:
 class EgoSensitivity:
     """min(max((C+t)(C+t-1)/4, d+t), cap), in closed form; C = d gives min(q(d+t), cap).
 
-    Guarantee: `at_each` is exact and `sum_to` has a relative error of at most 2^-50: all terms are
-    positive, and each is an integer product up to three roundings.
+    Guarantee: `at_each` and `sum_to` have a relative error of at most 2^-50: all terms are positive
+    but one, which is a third of what it is taken from, and each is a product of integers up to a
+    few roundings.  Where those products are below 2^53, `at_each` is exact.
 
     Attributes:
-        d, C: degrees and codegrees, C <= d.
+        d, C: degrees and codegrees, C <= d; integers, as floats.
         cap, horizon: public; δ has reached the cap by then.
         curve: from this t on the first term of the maximum is the larger one.
         top: from this t on δ is the cap.
     """
 
-    d: IntArray
-    C: IntArray
+    d: FloatArray
+    C: FloatArray
     cap: float
     horizon: int
-    curve: IntArray
-    top: IntArray
+    curve: FloatArray
+    top: FloatArray
 
     @classmethod
     def of(cls, d: IntArray, C: IntArray, cap: float, horizon: int) -> "EgoSensitivity":
@@ -261,51 +262,83 @@ class EgoSensitivity:
         for _ in range(3):
             m += m * (m - 5) < 4 * (d - C)
         top = np.minimum(_first_above(cap) - C, int(np.ceil(cap)) - d)
-        return cls(d, C, cap, horizon, np.maximum(m - C, 0), np.clip(top, 0, horizon))
+        numbers = d, C, np.maximum(m - C, 0), np.clip(top, 0, horizon)
+        degrees, codegrees, curve, end = (x.astype(np.float64) for x in numbers)
+        return cls(degrees, codegrees, cap, horizon, curve, end)
 
     def part(self, candidates: slice, /) -> "EgoSensitivity":
         d, C, curve, top = (a[candidates] for a in (self.d, self.C, self.curve, self.top))
         return EgoSensitivity(d, C, self.cap, self.horizon, curve, top)
 
     def at(self, t: int, /) -> FloatArray:
-        return self.at_each(np.asarray(t))
+        return self._at(t)
 
     def at_each(self, t: IntArray, /) -> FloatArray:
+        return self._at(t)
+
+    def _at(self, t: int | IntArray) -> FloatArray:
         m = self.C + t
-        return np.minimum(np.maximum(m * (m - 1) / 4, self.d + t), self.cap)
+        delta = m * (m - 1)
+        delta *= 0.25
+        np.maximum(delta, self.d + t, out=delta)
+        return np.minimum(delta, self.cap, out=delta)
 
     def sum_to(self, t: IntArray, /) -> FloatArray:
+        return self._sum(t)
+
+    def _sum(self, t: IntArray | FloatArray) -> FloatArray:
         below = np.minimum(t, self.top)
         straight = np.minimum(below, self.curve)
         # The sum of m(m-1)/4 over a <= m < b is (b-a) ((a+b)(a+b-3) - ab + 2) / 12.
         a, b = self.C + straight, self.C + below
         both = a + b
-        squares = both * (both - 3) - a * b + 2
-        line = straight * (2 * self.d + straight - 1) * 0.5
-        return line + (b - a) * (squares / 12) + (t - below) * self.cap
+        squares = both * (both - 3)
+        squares -= a * b
+        squares += 2
+        b -= a
+        squares *= b
+        squares /= 12
+        squares += straight * (2 * self.d + (straight - 1)) * 0.5
+        squares += (t - below) * self.cap
+        return squares
 
     def steps_within(self, u: FloatArray, /) -> IntArray:
-        """The largest t with `sum_to(t)` <= u: the sums are a parabola, then a cubic, then a line.
+        """The largest t with `sum_to(t)` <= u.
+
+        EBC <= 2 q(d) is within two steps of the degree version.
+        """
+        one = self._at(0)
+        two = self._at(1)
+        two += one
+        if (u < two).all():
+            return (u >= one).astype(np.int64)
+        return self._by_roots(u)
+
+    def _by_roots(self, u: FloatArray) -> IntArray:
+        """The sums are a parabola, then a cubic, then a line.
 
         With B = 2d - 1, the root of t² + Bt = 2u is 4u / (B + sqrt(B² + 8u)), without cancellation.
-        Of y³ - y = v it is cbrt(v) and one step of Newton's method, for y >= 1.
         """
-        B = 2.0 * self.d - 1
-        root = np.sqrt(B * B + 8 * u)
-        t = 4 * u / np.maximum(B + root, 1e-300)
+        B = 2 * self.d - 1
+        t = np.sqrt(B * B + 8 * u)
+        t += B
+        t = 4 * u / np.maximum(t, 1e-300)
         curved = t > self.curve
         if curved.any():
-            t = np.where(curved, self._along_the_curve(u), t)
-        at_top = self.sum_to(self.top)
+            np.copyto(t, self._along_the_curve(u), where=curved)
+        at_top = self._sum(self.top)
         above = u >= at_top
         if above.any():
-            t = np.where(above, self.top + np.maximum(u - at_top, 0) / self.cap, t)
+            np.copyto(t, self.top + np.maximum(u - at_top, 0) / self.cap, where=above)
         return t.astype(np.int64)
 
     def _along_the_curve(self, u: FloatArray) -> FloatArray:
-        """The sum of m(m-1)/4 over m < M is (y³ - y) / 12 with y = M - 1."""
-        start = (self.C + self.curve - 1).astype(np.float64)
-        v = 12 * (u - self.sum_to(self.curve)) + start * (start * start - 1)
+        """The sum of m(m-1)/4 over m < M is (y³ - y) / 12 with y = M - 1.
+
+        Of y³ - y = v, for y >= 1, the root is cbrt(v) and one step of Newton's method.
+        """
+        start = self.C + (self.curve - 1)
+        v = 12 * (u - self._sum(self.curve)) + start * (start * start - 1)
         y = np.cbrt(np.maximum(v, 1.0))
         y -= (y * (y * y - 1) - v) / (3 * y * y - 1)
         return y + 1 - self.C
