@@ -191,9 +191,10 @@ def _nodes(
     with progress(len(methods) * len(epsilons) * runs, "Comparing") as advance:
         for method in methods:
             line: dict[str, Any] = {f"share of the top {k}": method.name}
+            drawing = method.ready()
             for epsilon in epsilons:
                 shares = []
-                for share in found_shares(method, epsilon=epsilon, best=best, k=k, runs=runs):
+                for share in found_shares(drawing, epsilon=epsilon, best=best, k=k, runs=runs):
                     shares.append(share)
                     advance(1)
                 line[f"ε = {decimal_text(epsilon)}"] = round(float(np.mean(shares)), 3)
