@@ -4,6 +4,7 @@ Everything here looks at the data and is *not* private: for study on public or s
 """
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -28,6 +29,10 @@ class Method(NamedTuple):
     name: str
     selection: Selection
     mechanism: Mechanism
+
+    def asked_epsilon(self, epsilon: Epsilon | None, rho: Epsilon | None, k: int) -> Fraction:
+        """The ε of k answers that were asked for by ε, or by ρ."""
+        return self.mechanism.asked_epsilon(epsilon, rho, k)
 
     def ready(self) -> Drawing:
         """With its scores computed."""

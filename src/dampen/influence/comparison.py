@@ -1,6 +1,7 @@
 """What competes for the most influential nodes; not private, for study on public data."""
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from dampen.comparison import Drawing, Method
 from dampen.epsilon import Epsilon, exact
@@ -20,6 +21,10 @@ class DefaultNodes:
     graph: Graph
     max_degree: int | None = None
     name: str = "default"
+
+    def asked_epsilon(self, epsilon: Epsilon | None, rho: Epsilon | None, k: int) -> Fraction:
+        asked = Asked(max_degree=self.max_degree, epsilon=epsilon, rho=rho)
+        return way(asked, n=len(self.graph.nodes), k=k).cost(k).epsilon
 
     def ready(self) -> Drawing:
         return self

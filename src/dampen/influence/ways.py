@@ -18,14 +18,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-from dampen.epsilon import Epsilon
+from dampen.epsilon import Epsilon, asked_epsilon
 from dampen.errors import ParameterError
 from dampen.influence.graphs import Degrees, Graph, prepare
 from dampen.influence.lazy import draw_nodes
 from dampen.influence.problem import Betweenness, Delta, InfluentialNode, Metric
 from dampen.influence.two_rounds import Shares, prepare_two_rounds, two_rounds, worth_it
 from dampen.mechanisms import Mechanism, check_joint, check_k, named, select
-from dampen.releases import Cost, asked_epsilon, selection_cost
+from dampen.releases import Cost, selection_cost
 from dampen.sampling import Entropy
 from dampen.scores import Dampened, Global, Shifted
 from dampen.selection import Neighbours

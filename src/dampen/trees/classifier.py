@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from dampen.data.memory import MemoryTable, as_chunk, open_memory
 from dampen.data.open import open_table
 from dampen.data.opened import Opened, reading, require, require_labels, require_numbers
-from dampen.epsilon import Epsilon
+from dampen.epsilon import Epsilon, asked_epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.mechanisms import Mechanism
-from dampen.releases import Budget, Cost, asked_epsilon, composed_cost, pay
+from dampen.releases import Budget, Cost, composed_cost, pay
 from dampen.sampling import Entropy, fresh
 from dampen.searches import warn_of_search
 from dampen.selection import FloatArray, IntArray, Neighbours
