@@ -17,8 +17,8 @@ EXPORTED = [
     "Neighbours", "Noise", "ParameterError", "PrivacyLeakWarning", "Problem", "Release",
     "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "data",
     "egocentric_betweenness", "errors", "mechanisms", "most_frequent", "noise", "percentile",
-    "probabilities", "problems", "release", "sampling", "select", "sensitivity", "testing",
-    "top_groups", "top_k", "trees", "tune",
+    "probabilities", "problems", "release", "sampling", "select", "sensitivity", "show_versions",
+    "testing", "top_groups", "top_k", "trees", "tune",
 ]  # fmt: skip
 
 

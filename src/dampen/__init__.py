@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dampen.testing import Universe
     from dampen.trees import TreeClassifier, bins
     from dampen.tuning import tune
+    from dampen.versions import show_versions
 
 __version__ = "0.2.0"
 
@@ -75,6 +76,7 @@ _HOME = {
     "sampling": "dampen.sampling",
     "select": "dampen.mechanisms",
     "sensitivity": "dampen.sensitivity",
+    "show_versions": "dampen.versions",
     "testing": "dampen.testing",
     "top_groups": "dampen.groups",
     "top_k": "dampen.influence",
@@ -113,6 +115,7 @@ __all__ = [
     "sampling",
     "select",
     "sensitivity",
+    "show_versions",
     "testing",
     "top_groups",
     "top_k",
