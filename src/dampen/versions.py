@@ -1,7 +1,6 @@
 """What is installed: for reports of problems."""
 
 import platform
-import re
 import sys
 from importlib.metadata import PackageNotFoundError, requires, version
 
