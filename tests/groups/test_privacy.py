@@ -162,6 +162,24 @@ def test_replacing_a_value_costs_twice_if_rows_were_meant():
     assert is_private(mine, balls.value_neighbours, 4)
 
 
+@pytest.mark.parametrize("options", [{}, {"p": 90, "caution": 2}, {"statistic": "mean"}], ids=str)
+@pytest.mark.parametrize("epsilon", ["0.3", "1"])
+def test_the_proof_kit_agrees(options, epsilon):
+    """The law that everybody can ask for, over a universe of rows."""
+    problem = BestGroup(groups=["a", "b"], lower=0, upper=2, step=1, min_rows=2, **options)
+    universe = testing.Universe.add_remove_row([(g, v) for g in "ab" for v in (0, 1, 2)], 4)
+
+    def law(rows):
+        values, by = [v for _, v in rows], [g for g, _ in rows]
+        return problem.probabilities(values, by, epsilon=epsilon)
+
+    verdict = testing.law_loss(law, universe, epsilon=epsilon, name="reach")
+    assert verdict, verdict
+    quarter = testing.law_loss(law, universe, epsilon=Fraction(epsilon) / 4, name="reach")
+    assert quarter.fails
+    assert "output" in str(quarter)
+
+
 @dataclass(frozen=True)
 class Sums:
     """The sum as a selection problem, for the proof kit."""
