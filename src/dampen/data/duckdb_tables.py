@@ -12,7 +12,7 @@ has many rows in it, they are many records.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
@@ -56,8 +56,7 @@ class DuckTable:
         return self._run(lambda relation: relation.project(columns), wanted)
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
-        with closing(self.batches(wanted)) as batches:  # type: ignore[type-var]
-            return counted(batches, cell_of, size)
+        return counted(self.batches(wanted), cell_of, size)
 
     def degrees(self, source: str, target: str, as_text: bool, /) -> Iterator[Batch] | None:
         kinds = {field.type for field in self.fields if field.name in (source, target)}
@@ -171,6 +170,7 @@ def _connected(path: str) -> Iterator[Any]:
             )
         )
     try:
+        connection.execute("set enable_progress_bar = false")  # it would write to standard output
         yield connection
     except duckdb.Error:
         raise_alone(ParameterError(f"Cannot read the tables of {path}."))

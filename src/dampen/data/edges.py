@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from dampen.data.labels import Labels, Numbering, as_labels, distinct, joined
 from dampen.data.memory import as_chunk, field_of, is_column, offers, open_memory
 from dampen.data.open import is_engine, open_table
-from dampen.data.opened import Batch, CountsDegrees, Field, Kind, Opened, require
+from dampen.data.opened import Batch, CountsDegrees, Field, Kind, Opened, reading, require
 from dampen.errors import DataError, ParameterError
 from dampen.selection import IntArray
 
@@ -105,8 +105,9 @@ def open_edge_table(
 
     def pieces(as_text: bool) -> Iterator[Ends]:
         kind: Kind = "text" if as_text else "any"
-        for batch in table.batches({source: kind, target: kind}):
-            yield as_labels(batch[source]), as_labels(batch[target])
+        with reading(table.batches({source: kind, target: kind})) as stream:
+            for batch in stream:
+                yield as_labels(batch[source]), as_labels(batch[target])
 
     def load(as_text: bool) -> Ends:
         ends = list(pieces(as_text))
@@ -115,16 +116,16 @@ def open_edge_table(
     def degrees(as_text: bool) -> Iterator[tuple[Labels, IntArray]] | None:
         assert isinstance(table, CountsDegrees)
         counted = table.degrees(source, target, as_text)
-        return None if counted is None else map(_degrees_in, counted)
+        return None if counted is None else _degrees_in(counted)
 
     by_engine = degrees if isinstance(table, CountsDegrees) else None
     return OpenedEdges(None, load, pieces=pieces, degrees=by_engine)
 
 
-def _degrees_in(batch: Batch) -> tuple[Labels, IntArray]:
-    labels = as_labels(batch["node"])
-    degrees: IntArray = np.asarray(batch["degree"], dtype=np.int64)
-    return labels, degrees
+def _degrees_in(batches: Iterator[Batch]) -> Iterator[tuple[Labels, IntArray]]:
+    with reading(batches) as stream:
+        for batch in stream:
+            yield as_labels(batch["node"]), np.asarray(batch["degree"], dtype=np.int64)
 
 
 def edge_pair(src: Any, dst: Any) -> OpenedEdges:
@@ -163,7 +164,8 @@ def numbered_edges(
     as_text = all(isinstance(node, str) for node in nodes)
     numbering, none = Numbering(nodes), np.empty(0, dtype=np.int32)
     pieces = iter([opened.load(as_text)]) if opened.pieces is None else opened.pieces(as_text)
-    ends = [(numbering.positions(src), numbering.positions(dst)) for src, dst in pieces]
+    with reading(pieces) as stream:
+        ends = [(numbering.positions(src), numbering.positions(dst)) for src, dst in stream]
     if any(len(src) != len(dst) for src, dst in ends):
         raise DataError("Expected as many sources as targets, one of each per edge.")
     if len(ends) == 1:

@@ -9,9 +9,10 @@ small contract, and `tests/contracts/test_backends.py` holds all of them to it.
 An application asks for little: *counts* of rows by a public function of a row, or *columns*.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,7 @@ __all__ = [
     "Kind",
     "Opened",
     "counted",
+    "reading",
     "require",
     "require_labels",
     "require_numbers",
@@ -41,6 +43,7 @@ Kind: TypeAlias = Literal["numbers", "text", "any"]
 
 Chunk: TypeAlias = "NDArray[Any] | pa.Array | list[Any] | tuple[Any, ...]"
 Batch: TypeAlias = Mapping[str, Chunk]
+X = TypeVar("X")
 CellOf: TypeAlias = Callable[[Batch], IntArray]
 
 
@@ -117,26 +120,38 @@ class CountsDegrees(Protocol):
         ...
 
 
+@contextmanager
+def reading(stream: Iterator[X]) -> Iterator[Iterator[X]]:
+    """A stream that is closed when its reader is done or fails; an engine waits for that."""
+    try:
+        yield stream
+    finally:
+        if isinstance(stream, Generator):
+            stream.close()
+
+
 def counted(batches: Iterator[Batch], cell_of: CellOf, size: int) -> IntArray:
     """`Opened.counts` by one pass over batches."""
     total = np.zeros(size + 1, dtype=np.int64)
-    for batch in batches:
-        cells = cell_of(batch)
-        if cells.min(initial=0) < 0:
-            cells = np.where(cells < 0, size, cells)
-        if size > len(cells):
-            np.add.at(total, cells, 1)
-        else:
-            total += np.bincount(cells, minlength=size + 1)
+    with reading(batches) as stream:
+        for batch in stream:
+            cells = cell_of(batch)
+            if cells.min(initial=0) < 0:
+                cells = np.where(cells < 0, size, cells)
+            if size > len(cells):
+                np.add.at(total, cells, 1)
+            else:
+                total += np.bincount(cells, minlength=size + 1)
     return total
 
 
 def whole_columns(opened: Opened, wanted: Mapping[str, Kind]) -> dict[str, list[Chunk]]:
     """The wanted columns as lists of chunks, in the order of the rows; private."""
     parts: dict[str, list[Chunk]] = {name: [] for name in wanted}
-    for batch in opened.batches(wanted):
-        for name in wanted:
-            parts[name].append(batch[name])
+    with reading(opened.batches(wanted)) as stream:
+        for batch in stream:
+            for name in wanted:
+                parts[name].append(batch[name])
     return parts
 
 

@@ -56,8 +56,7 @@ class SqliteTable:
         raise_alone(failure)
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
-        with closing(self.batches(wanted)) as batches:  # type: ignore[type-var]
-            return counted(batches, cell_of, size)
+        return counted(self.batches(wanted), cell_of, size)
 
 
 def open_sqlite_file(path: str, choose: Callable[[Sequence[str]], str]) -> SqliteTable:

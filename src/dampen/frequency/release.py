@@ -7,8 +7,9 @@ from typing import Any
 
 from dampen.data.columns import as_labels
 from dampen.data.grouping import Grouping
+from dampen.data.memory import is_counts
 from dampen.data.open import open_columns
-from dampen.data.opened import Opened, require_labels
+from dampen.data.opened import Opened, reading, require_labels
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.frequency.problem import MostFrequent
@@ -74,7 +75,7 @@ def most_frequent(
     public = None if categories is None else MostFrequent(categories)
     check_k(k, sys.maxsize if public is None else len(public.candidates))
     grouping = _grouping(public, by, groups)
-    counts_given = isinstance(data, Mapping) and column is None and grouping is None
+    counts_given = is_counts(data) and column is None and grouping is None
     opened, names = (
         (None, {}) if counts_given else _opened(data, column, by, header=header, table=table)
     )
@@ -147,6 +148,7 @@ def _counted(
 def _tally(opened: Opened, name: str) -> Counter[Hashable]:
     """The distinct values, as they occur, and their counts; only these are held."""
     tally: Counter[Hashable] = Counter()
-    for batch in opened.batches({name: "any"}):
-        tally.update(as_labels([batch[name]]))
+    with reading(opened.batches({name: "any"})) as stream:
+        for batch in stream:
+            tally.update(as_labels([batch[name]]))
     return tally

@@ -17,15 +17,26 @@ Both are admissible, checked by brute force on all graphs with six vertices.
 q(D') with T = D'; D' = D is the paper's SLD.  As D' grows, SLD turns into the exponential mechanism
 on the degree.
 
-**Joint release.**  The whole vector of shifted scores changes by at most S = 2 + 4 / q(D') in the
-1-norm, when an edge joins a and b of degrees i and j with c common neighbours.  (1) The score of a
-changes by 1 - (q(i) - gain) / q(D'), where -c(c-1)/4 <= gain <= i - c: a new pair for each
-neighbour that is not common, a loss of at most 1/2 for each pair of common ones.  (2) A common
-neighbour keeps its degree; its EBC falls by at most 1 for the pair a, b and by 1/2 for each of its
-neighbours adjacent to exactly one of them, that is by 1 + (i + j - 2c)/2.  (3) If both ends rise,
-the total above 2 is at most -2 q(m) + 2m + c(m - 1 - c) over q(D') with m = (i + j)/2, because q is
-convex; its maximum is 4, at m = 5, c = 2.  (4) If an end falls, the total is below 2.  The bound of
-the theory notes, 2 + D(D-1) / (2 q(D')), counts (2) as D/2 and is twice as large for D' = D.
+**Joint release.**  The whole vector of shifted scores changes by at most 2 in the 1-norm.  Proof,
+in units of 1/cap, for an edge that joins a and b, of degrees i and j <= N = D - 1 with c common
+neighbours.  For a neighbour x of one end only, let t be how many common neighbours it is adjacent
+to; t <= c, and there are i + j - 2c such x.
+
+(1) The score of a changes by cap - q(i) + gain, where gain is 1 / (1 + t) for each of its own x,
+for the new pair of x and b, less at most 1/2 for each of the c(c-1)/2 pairs of common neighbours.
+(2) Of all others only a common neighbour w changes: its degree stays, its EBC falls, by at most 1
+for the pair a, b and by 1/2 for each x adjacent to w.  Together: c + (sum of t) / 2.
+(3) If both ends rise, the total above 2 cap is at most -q(i) - q(j) + (i + j - 2c) κ + c, where κ
+is the largest 1 / (1 + t) + t/2, which is convex: max(1, 1 / (1 + c) + c/2).  As q is convex, that
+is at most -2 q(m) + 2 (m - c) κ + c with m = (i + j)/2.  For c <= 1 it is at most 0 because of
+q(m) >= m; for c >= 2, with s = m - c, because q(m) >= m(m-1)/4 makes it at most
+-(s² - s (1 + 4 / (1+c)) + c² - 3c) / 2, except where m < 5 and c is 2 or 3, where q(m) = m does.
+(4) If only a falls, the total is at most q(i) - q(j) + j + c (m - 1/4) - 3c²/4, which is at most
+q(i) - q(j) + j + (m - 1/4)²/3 <= 3N²/8 + N/4 + 2.1 < N(N+1)/2 = 2 q(D) for N >= 5.  If both fall,
+it is at most q(i) + q(j) + m²/2 + m/2 - 2 cap <= N² - 2 cap < 2 cap.  A test enumerates smaller D,
+and all others up to 60.
+
+Joining two isolated nodes moves both their scores by exactly 1, so 2 is as small as can be.
 With the codegree version many δ change at once, so there is no joint release.
 
 What SLD ranks by: EBC(v) / q(D') is at most 2 score units; all the rest is the degree.  The degree
@@ -36,7 +47,6 @@ Differences from the paper: D is a public parameter, not the largest degree of t
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf, nextafter
 from types import MappingProxyType
 from typing import Any, Literal, Protocol
 
@@ -184,16 +194,20 @@ class Betweenness:
 
     @property
     def joint(self) -> Mapping[Score, float]:
-        if self.delta != "degree":
-            return {}
-        return {Shifted(): nextafter(2 + 4 / q(self.cap_degree), inf)}
+        return {Shifted(): 2.0} if self.delta == "degree" else {}
 
     def selection(self, graph: Graph, max_degree: int, /) -> Selection:  # noqa: ARG002
-        d = graph.degrees
-        C = d if self.delta == "degree" else codegrees(graph)
+        return self.with_utility(betweenness(graph), graph.degrees, self.codegrees(graph))
+
+    def codegrees(self, graph: Graph) -> IntArray:
+        """What stands in for the codegrees: the degrees themselves in the degree version."""
+        return graph.degrees if self.delta == "degree" else codegrees(graph)
+
+    def with_utility(self, u: FloatArray, d: IntArray, C: IntArray) -> Selection:
+        """The selection among nodes of these EBC, degrees and codegrees."""
         cap = q(self.cap_degree)
         return Selection(
-            betweenness(graph),
+            u,
             EgoSensitivity.of(d, C, cap, self.cap_degree),
             bound=cap,
             joint=self.joint,
@@ -258,6 +272,32 @@ class EgoSensitivity:
         squares = both * (both - 3) - a * b + 2
         line = straight * (2 * self.d + straight - 1) * 0.5
         return line + (b - a) * (squares / 12) + (t - below) * self.cap
+
+    def steps_within(self, u: FloatArray, /) -> IntArray:
+        """The largest t with `sum_to(t)` <= u: the sums are a parabola, then a cubic, then a line.
+
+        With B = 2d - 1, the root of t² + Bt = 2u is 4u / (B + sqrt(B² + 8u)), without cancellation.
+        Of y³ - y = v it is cbrt(v) and one step of Newton's method, for y >= 1.
+        """
+        B = 2.0 * self.d - 1
+        root = np.sqrt(B * B + 8 * u)
+        t = 4 * u / np.maximum(B + root, 1e-300)
+        curved = t > self.curve
+        if curved.any():
+            t = np.where(curved, self._along_the_curve(u), t)
+        at_top = self.sum_to(self.top)
+        above = u >= at_top
+        if above.any():
+            t = np.where(above, self.top + np.maximum(u - at_top, 0) / self.cap, t)
+        return t.astype(np.int64)
+
+    def _along_the_curve(self, u: FloatArray) -> FloatArray:
+        """The sum of m(m-1)/4 over m < M is (y³ - y) / 12 with y = M - 1."""
+        start = (self.C + self.curve - 1).astype(np.float64)
+        v = 12 * (u - self.sum_to(self.curve)) + start * (start * start - 1)
+        y = np.cbrt(np.maximum(v, 1.0))
+        y -= (y * (y * y - 1) - v) / (3 * y * y - 1)
+        return y + 1 - self.C
 
 
 def _first_above(cap: float) -> int:

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from dampen.data.open import open_table
-from dampen.data.opened import Opened, require, require_labels, require_numbers
+from dampen.data.opened import Opened, reading, require, require_labels, require_numbers
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.mechanisms import Mechanism
@@ -168,10 +168,11 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         opened, domains = open_table(data, header=header, table=table), self._domains_by_name()
         require(opened, *domains)
         wanted = {name: domain.kind for name, domain in domains.items()}
-        leaves = [
-            self.tree_.apply(encode_queries([batch[name] for name in domains], domains))
-            for batch in opened.batches(wanted)
-        ]
+        with reading(opened.batches(wanted)) as stream:
+            leaves = [
+                self.tree_.apply(encode_queries([batch[name] for name in domains], domains))
+                for batch in stream
+            ]
         return self._classes_of(np.concatenate([np.empty(0, dtype=np.int64), *leaves]))
 
     def predict_proba(self, X: Any) -> FloatArray:

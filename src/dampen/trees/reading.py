@@ -17,7 +17,7 @@ from dampen.data.memory import (
     offers,
     open_memory,
 )
-from dampen.data.opened import Batch, CellOf, Field, Kind, Opened, counted
+from dampen.data.opened import Batch, CellOf, Field, Kind, Opened, counted, reading
 from dampen.errors import DataError, ParameterError, raise_alone
 from dampen.selection import IntArray
 from dampen.trees.encoding import Categories, Domain, leaked_domain
@@ -178,20 +178,20 @@ def read_rows(
     Raises:
         DataError: if there are more than `max_rows` rows, or values outside their domains.
     """
-    batches = None
+    leaked = None
     if classes is None or None in domains.values():
-        batches = list(table.batches(_wanted(domains, target, classes)))
-        classes = _leaked_classes(batches, target) if classes is None else classes
-        domains = _completed(domains, batches)
+        leaked = list(table.batches(_wanted(domains, target, classes)))
+        classes = _leaked_classes(leaked, target) if classes is None else classes
+        domains = _completed(domains, leaked)
     known = {name: domain for name, domain in domains.items() if domain is not None}
     coding = Coding(known, target, classes)
-    if batches is None and table.streams:
+    if leaked is None and table.streams:
         streamed = StreamedRows(table, coding)
         size = int(streamed.class_counts().sum())
         _check_size(size, max_rows)
         return ReadRows(streamed, known, classes, size)
-    read = table.batches(coding.wanted) if batches is None else batches
-    held, size = _held(read, coding, max_rows)
+    with reading(table.batches(coding.wanted) if leaked is None else iter(leaked)) as stream:
+        held, size = _held(stream, coding, max_rows)
     return ReadRows(held, known, classes, size)
 
 

@@ -1,0 +1,64 @@
+"""Wherever the data lives, counts are those of memory, and so is the answer to the same bits."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from dampen.data import files
+from dampen.trees import streaming
+from engines import holders, questions
+
+
+@pytest.fixture(params=holders.HOLDERS)
+def hold(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[holders.Hold]:
+    with holders.HOLDERS[request.param](tmp_path) as hold:
+        yield hold
+
+
+@pytest.fixture(autouse=True)
+def stream_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small files would be held."""
+    monkeypatch.setattr(files, "MOST_HELD", 0)
+
+
+@pytest.mark.parametrize("question", questions.ABOUT_WINE, ids=lambda q: q.__name__)
+def test_about_a_table(question, hold: holders.Hold) -> None:
+    wine = questions.wine()
+    assert question(*hold(wine)) == question(wine, {})
+
+
+@pytest.mark.parametrize("question", questions.ABOUT_FRIENDS, ids=lambda q: q.__name__)
+def test_about_a_graph(question, hold: holders.Hold) -> None:
+    assert question(*hold(questions.friends())) == question(questions.friends(), {})
+
+
+def test_labels_of_nodes_are_compared_as_in_memory(hold: holders.Hold) -> None:
+    numbers, names = questions.friends(), questions.named_friends()
+    expected = questions.degrees_of_names(names, {})
+    assert questions.degrees_of_names(*hold(names)) == expected
+    assert questions.degrees_as_text(*hold(numbers)) == expected
+
+
+def test_a_level_of_a_tree_is_one_question(
+    hold: holders.Hold, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Depth d: d passes, and one where there is no split at all."""
+    asked = []
+    count = streaming.StreamedRows._count
+    monkeypatch.setattr(
+        streaming.StreamedRows, "_count", lambda *a, **k: asked.append(1) or count(*a, **k)
+    )
+    questions.tree(*hold(questions.wine()))
+    depths = [3, 0, 2, 3, 3]  # the last may stop earlier
+    assert sum(max(1, depth) for depth in depths[:-1]) < len(asked)
+    assert len(asked) <= sum(max(1, depth) for depth in depths)
+
+
+def test_empty_tables(hold: holders.Hold) -> None:
+    wine = questions.wine()
+    empty, where = hold(wine[:0])
+    assert sum(questions.category_counts(empty, where)) == 0
+    none = pa.table({"a": pa.array([], pa.int64()), "b": pa.array([], pa.int64())})
+    assert questions.degrees(*hold(none)) == [0] * 40
