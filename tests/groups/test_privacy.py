@@ -163,9 +163,12 @@ def test_replacing_a_value_costs_twice_if_rows_were_meant():
 
 
 @pytest.mark.parametrize("options", [{}, {"p": 90, "caution": 2}, {"statistic": "mean"}], ids=str)
-@pytest.mark.parametrize("epsilon", ["0.3", "1"])
+@pytest.mark.parametrize("epsilon", ["1", "2"])
 def test_the_proof_kit_agrees(options, epsilon):
-    """The law that everybody can ask for, over a universe of rows."""
+    """The law that everybody can ask for, over a universe of rows; half of ε is too little.
+
+    (At an ε far below 1 / rows no group can prove itself, and the loss is far below ε.)
+    """
     problem = BestGroup(groups=["a", "b"], lower=0, upper=2, step=1, min_rows=2, **options)
     universe = testing.Universe.add_remove_row([(g, v) for g in "ab" for v in (0, 1, 2)], 4)
 
@@ -175,9 +178,9 @@ def test_the_proof_kit_agrees(options, epsilon):
 
     verdict = testing.law_loss(law, universe, epsilon=epsilon, name="reach")
     assert verdict, verdict
-    tenth = testing.law_loss(law, universe, epsilon=Fraction(epsilon) / 10, name="reach")
-    assert tenth.fails
-    assert "output" in str(tenth)
+    half = testing.law_loss(law, universe, epsilon=Fraction(epsilon) / 2, name="reach")
+    assert half.fails
+    assert "output" in str(half)
 
 
 @dataclass(frozen=True)
