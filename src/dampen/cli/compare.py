@@ -173,7 +173,6 @@ def _groups(
     output: Path | None,
     **_: Any,
 ) -> list[dict[str, Any]]:
-    from dampen.data.grouping import Grouping
     from dampen.data.open import open_table
     from dampen.data.opened import require_numbers
     from dampen.groups.comparison import group_methods, true_statistics
@@ -191,7 +190,7 @@ def _groups(
     )  # fmt: skip
     table = open_table(file, header=header)
     require_numbers(table, column)
-    Grouping(groups).check_column(table, by, column)
+    problem.grouping.check_column(table, by, column)
     with looking_at(file):
         counts = problem.opened_counts(table, column, by)
         best = true_statistics(problem, counts)
