@@ -18,7 +18,7 @@ EXPORTED = [
     "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "data",
     "egocentric_betweenness", "errors", "mechanisms", "most_frequent", "noise", "percentile",
     "probabilities", "problems", "release", "sampling", "select", "sensitivity", "testing",
-    "top_groups", "top_k", "trees",
+    "top_groups", "top_k", "trees", "tune",
 ]  # fmt: skip
 
 

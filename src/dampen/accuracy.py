@@ -13,7 +13,7 @@ import numpy as np
 
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import ParameterError
-from dampen.mechanisms import Mechanism, named, probabilities
+from dampen.mechanisms import Mechanism, Prepared, prepare
 from dampen.scores import Shifted
 from dampen.selection import FloatArray, Selection
 
@@ -40,9 +40,7 @@ def error_distribution(
     selection: Selection, *, epsilon: Epsilon, mechanism: str | Mechanism
 ) -> ErrorDistribution:
     """The distribution of the error of one draw."""
-    p = probabilities(selection, epsilon=epsilon, mechanism=mechanism)
-    error, where = np.unique(selection.utility.max() - selection.utility, return_inverse=True)
-    return ErrorDistribution(error, np.bincount(where, weights=p).astype(np.float64))
+    return _errors(prepare(selection, mechanism), exact(epsilon))
 
 
 def expected_error(selection: Selection, *, epsilon: Epsilon, mechanism: str | Mechanism) -> float:
@@ -53,8 +51,7 @@ def expected_error(selection: Selection, *, epsilon: Epsilon, mechanism: str | M
     >>> round(dampen.accuracy.expected_error(s, epsilon=2, mechanism="em"), 4)
     0.2689
     """
-    error, p = error_distribution(selection, epsilon=epsilon, mechanism=mechanism)
-    return float(error @ p)
+    return _mean(error_distribution(selection, epsilon=epsilon, mechanism=mechanism))
 
 
 def tail_probability(
@@ -84,16 +81,17 @@ def epsilon_for_error(
     low, high = exact(lowest), exact(highest)
     if error < 0:
         raise ParameterError(f"Expected error >= 0, got error={error:g}.")
-    if expected_error(selection, epsilon=high, mechanism=mechanism) > error:
+    ready = prepare(selection, mechanism)
+    if _mean(_errors(ready, high)) > error:
         raise ParameterError(
-            f"Expected an error that {named(mechanism).name!r} reaches at some epsilon up to "
+            f"Expected an error that {ready.mechanism.name!r} reaches at some epsilon up to "
             f"{decimal_text(high)}; it does not."
         )
-    if expected_error(selection, epsilon=low, mechanism=mechanism) <= error:
+    if _mean(_errors(ready, low)) <= error:
         return low
     while high / low > Fraction(1001, 1000):
         middle = Fraction(repr(float(f"{float(low * high) ** 0.5:.6g}")))
-        if expected_error(selection, epsilon=middle, mechanism=mechanism) <= error:
+        if _mean(_errors(ready, middle)) <= error:
             high = middle
         else:
             low = middle
@@ -117,12 +115,12 @@ def compare(
     mechanisms: Iterable[str | Mechanism] = ("em", "pf", "ld", "sld", "ld-pf", "sld-pf"),
 ) -> list[Comparison]:
     """Mechanisms side by side: expected error, and the probability of a best candidate."""
-    chosen = [named(m) for m in mechanisms]
+    prepared = [prepare(selection, m) for m in mechanisms]
     lines = []
     for epsilon in map(exact, epsilons):
-        for mechanism in chosen:
-            error, p = error_distribution(selection, epsilon=epsilon, mechanism=mechanism)
-            lines.append(Comparison(mechanism.name, epsilon, float(error @ p), float(p[0])))
+        for ready in prepared:
+            found, name = _errors(ready, epsilon), ready.mechanism.name
+            lines.append(Comparison(name, epsilon, _mean(found), float(found.probability[0])))
     return lines
 
 
@@ -150,3 +148,13 @@ def dominates(first: Selection, second: Selection, *, towards: int = 1) -> bool:
     steps, ties = np.diff(gain[order]), np.diff(first.utility[order]) == 0
     tolerance = 2 * float(score.of(first).eta + score.of(second).eta)
     return bool(((steps >= -tolerance) | ties).all())
+
+
+def _errors(ready: Prepared, epsilon: Fraction) -> ErrorDistribution:
+    p, u = ready.probabilities(epsilon=epsilon), ready.selection.utility
+    error, where = np.unique(u.max() - u, return_inverse=True)
+    return ErrorDistribution(error, np.bincount(where, weights=p).astype(np.float64))
+
+
+def _mean(found: ErrorDistribution) -> float:
+    return float(found.error @ found.probability)

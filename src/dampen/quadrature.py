@@ -10,6 +10,8 @@ import numpy as np
 
 from dampen.selection import FloatArray
 
+__all__ = ["laplace_argmax", "permute_and_flip"]
+
 NEGLIGIBLE = 45.0
 """exp(-45) is below 1e-19."""
 

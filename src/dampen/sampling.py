@@ -44,6 +44,7 @@ __all__ = [
     "discrete_laplace",
     "fresh",
     "noisy_top",
+    "random_order",
     "settle",
 ]
 

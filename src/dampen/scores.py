@@ -33,6 +33,7 @@ from dampen.selection import (
     SMALL_ROUNDING,
     Completed,
     FloatArray,
+    IntArray,
     Selection,
     two_sum,
 )
@@ -117,7 +118,7 @@ class Dampened:
             return _of_covered(selection.utility, delta)
         u = selection.utility - self.shift
         size, D = np.abs(u), np.empty(len(u))
-        dampen = _dampen_by_bisection if delta.closed_form else _dampen_by_walk
+        dampen = _dampen_by_sums if delta.closed_form else _dampen_by_walk
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             for part, block in delta.blocks(BLOCK):
                 D[part] = dampen(size[part], block, cap)
@@ -166,19 +167,28 @@ def _of_covered(u: FloatArray, delta: Completed) -> Scores:
     return Scores(q, Fraction(1), DAMPENED_ETA)
 
 
-def _dampen_by_bisection(u: FloatArray, delta: Completed, cap: float) -> FloatArray:
-    """D(u) for u >= 0: the largest i with b(i) <= u, bit by bit; then one linear piece."""
+def _dampen_by_sums(u: FloatArray, delta: Completed, cap: float) -> FloatArray:
+    """D(u) for u >= 0: the largest i with b(i) <= u; then one linear piece."""
     last = int(LARGEST_SCORE) if delta.horizon is None else min(delta.horizon, int(LARGEST_SCORE))
-    i, trial = np.zeros(len(u), dtype=np.int64), np.empty(len(u), dtype=np.int64)
-    for step in bisection_steps(last):
-        np.add(i, step, out=trial)
-        np.copyto(i, trial, where=delta.given.sum_to(trial) <= u)
+    if delta.steps_within is None:
+        i = _largest_within(u, delta, last)
+    else:
+        i = np.clip(delta.steps_within(u), 0, last)
     slope = delta.at_each(i)
     if last == delta.horizon:
         np.copyto(slope, cap, where=i == last)
     rest = np.maximum(_ratio(u - delta.sum_to(i), slope), 0)
     D = i + np.where(i == last, rest, np.minimum(rest, 1))
     return np.where(u == 0, 0.0, D)
+
+
+def _largest_within(u: FloatArray, delta: Completed, last: int) -> IntArray:
+    """The largest i <= last with b(i) <= u, bit by bit."""
+    i, trial = np.zeros(len(u), dtype=np.int64), np.empty(len(u), dtype=np.int64)
+    for step in bisection_steps(last):
+        np.add(i, step, out=trial)
+        np.copyto(i, trial, where=delta.given.sum_to(trial) <= u)
+    return i
 
 
 def _dampen_by_walk(u: FloatArray, delta: Completed, cap: float) -> FloatArray:

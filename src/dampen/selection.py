@@ -49,6 +49,7 @@ class Sensitivity(Protocol):
     |---|---|---|
     | `at_each(t)` | δ(x, t_r, r), one t < T per candidate | `at` for every t |
     | `sum_to(t)` | the sum of δ(x, j, r) over j < t_r, one t <= T per candidate | a walk over t |
+    | `steps_within(u)` | the largest t <= T with sum_to(t) <= u_r | bisection |
     | `part(candidates)` | the same function for a slice of the candidates | all at once |
     | `cap` | its own bound, which without a horizon it always equals | `bound=` is required |
     | `covers_at_zero` | a theorem that |u(x, r)| <= δ(x, 0, r) | False |
@@ -56,7 +57,8 @@ class Sensitivity(Protocol):
 
     `sum_to` has a relative error of at most 2^-50 and is exactly 0 where the sum is.  With it and
     `at_each` LD is a bisection and SLD a single sum; with `part` too they work in blocks that stay
-    in the cache, which for a million candidates is some four times faster.
+    in the cache, which for a million candidates is some four times faster.  `steps_within` replaces
+    the bisection; where u is within the rounding of a sum, either neighbour will do.
     """
 
     @property
@@ -171,6 +173,7 @@ class Completed:
     bound: float
     closed_form: bool
     covers_at_zero: bool
+    steps_within: "Callable[[FloatArray], IntArray] | None"
     _part: "Callable[[slice], Sensitivity] | None"
 
     @classmethod
@@ -181,7 +184,8 @@ class Completed:
         )
         closed = at_each is not None and sum_to is not None
         covers = bool(getattr(given, "covers_at_zero", False))
-        return cls(given, horizon, size, bound, closed, covers, part)
+        inverse = getattr(given, "steps_within", None) if closed else None
+        return cls(given, horizon, size, bound, closed, covers, inverse, part)
 
     def blocks(self, length: int) -> "Iterator[tuple[slice, Completed]]":
         """The function in blocks of candidates where it can be cut, else whole."""

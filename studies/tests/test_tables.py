@@ -58,20 +58,21 @@ def test_every_table_is_markdown(name):
 
 def test_marked_places_are_filled_and_nothing_else_changes():
     page = "Before.\n\n<!-- dampen-studies table peers -->\nold\n<!-- end of table -->\n\nAfter.\n"
-    once = tables.publish(page, FULL, [])
+    once, left = tables.publish(page, FULL, [])
+    assert left == []
     assert once.startswith("Before.\n\n<!--")
     assert once.endswith("<!-- end of table -->\n\nAfter.\n")
     assert "old" not in once
     assert "| data | ε | p | dampen | OpenDP |" in once
-    assert tables.publish(once, FULL, []) == once
+    assert tables.publish(once, FULL, []) == (once, [])
 
 
 def test_what_was_not_run_in_full_is_not_published():
-    with pytest.raises(ParameterError, match="needs the full run of 'trees'"):
+    with pytest.raises(tables.NotRun, match="'trees' needs the full run: dampen-studies run trees"):
         tables.made("trees", {}, [])
     with pytest.raises(ParameterError, match="one of claims, topk"):
         tables.made("tress", FULL, [])
-    with pytest.raises(ParameterError, match="claims need the full run"):
+    with pytest.raises(tables.NotRun, match="claims need the full run"):
         tables.made("claims", FULL, claims.evaluate({}))
     with pytest.raises(ParameterError, match="full run: dampen-studies run topk"):
         headline.write({}, Path("never.svg"))
@@ -96,8 +97,10 @@ def test_publish_says_what_is_missing(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("<!-- dampen-studies table trees -->\n\n<!-- end of table -->\n")
     done = CliRunner().invoke(main, ["publish", str(page), "--results", str(tmp_path)])
-    assert done.exit_code == 2
+    assert done.exit_code == 1
+    assert "1 tables stay as they are" in done.output
     assert "dampen-studies run trees" in done.output
+    assert page.read_text().startswith("<!-- dampen-studies table trees -->\n\n<!-- end")
 
 
 def test_the_headline_figure_has_a_dark_and_a_phone_variant(tmp_path):

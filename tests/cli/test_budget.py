@@ -133,6 +133,33 @@ def test_a_curator_raises_caps_freezes_and_closes(dampen) -> None:
     assert [row["id"] for row in table] == [line["id"] for line in lines]
 
 
+POLICY = """
+ledger = "books.sqlite3"
+[[data]]
+name = "visits"
+budgets = ["visits"]
+files = ["visits.csv"]
+"""
+
+
+def test_registered_data_is_asked_with_its_budget_alone(dampen, place: Path) -> None:
+    (place / "dampen.toml").write_text(POLICY)
+    create = ("budget", "create", "visits", "--epsilon", "1", "--neighbours", "add-remove-row")
+    assert dampen(*create, "--ledger", "books.sqlite3").code == 0
+    dampen(*create)  # another budget of that name, in the user's own ledger
+    for extra in ([], ["--budget", "other"], ["--budget", "visits", "--ledger", "ledger.sqlite3"]):
+        refused = dampen(*COUNT, "--epsilon", "0.5", *extra)
+        assert (refused.code, refused.out) == (2, "")
+        assert "Nothing was charged, no data was read." in refused.err
+    assert dampen(*COUNT, "--epsilon", "0.5", "--budget", "visits").code == 0
+    (charge,) = Ledger(place / "books.sqlite3").history("visits")
+    assert charge.dataset == "visits"
+    assert Ledger(place / "ledger.sqlite3").spent("visits") == 0
+    (place / "strict.toml").write_text("registered-only = true")
+    strict = ("--epsilon", "0.5", "--config", "strict.toml", "--budget", "visits")
+    assert "is not registered in strict.toml" in dampen(*COUNT, *strict).err
+
+
 def test_csv_has_no_formulas(dampen) -> None:
     dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "add-remove-row")
     dampen(*COUNT, "--epsilon", "0.5", "--budget", "b", "--analyst", "=1+1")

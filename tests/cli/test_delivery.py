@@ -1,8 +1,14 @@
 """After a charge the answer is delivered or kept, and the message says truly what was charged."""
 
 import json
+import os
 import re
+import resource
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -37,30 +43,60 @@ def ledger(place: Path) -> Ledger:
     return ledger
 
 
-# Each way with one command, and each command with one way.
-PAIRS = [*[("add-remove-row", how) for how in WAYS], *[(name, "full") for name in COMMANDS][1:]]
+@pytest.mark.parametrize("how", WAYS)
+def test_a_real_process_keeps_what_it_cannot_print(shell, ledger, how: str) -> None:
+    lost = shell(f"set -o pipefail; {COUNT} --budget add-remove-row {WAYS[how]}")
+    check_kept(lost, ledger, "add-remove-row")
 
 
-@pytest.mark.parametrize(("name", "how"), PAIRS)
-def test_an_answer_that_cannot_be_printed_is_kept(shell, ledger, name: str, how: str) -> None:
-    asked = f"{COMMANDS[name]} --budget {name} {WAYS[how]}"
-    lost = shell(f"set -o pipefail; {asked}")
-    assert (lost.code, lost.out) == (1, "")
+@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("how", WAYS)
+def test_an_answer_that_cannot_be_printed_is_kept(
+    dampen, ledger, monkeypatch: pytest.MonkeyPatch, name: str, how: str
+) -> None:
+    with monkeypatch.context() as patch, unwritable(how) as stream:
+        patch.setattr(sys, "stdout", stream)
+        lost = dampen(*COMMANDS[name].split()[1:], "--budget", name)
+    fetched = dampen("budget", "answer", check_kept(lost, ledger, name))
+    assert fetched.code == 0
+    assert json.loads(fetched.out)["answer"]
+
+
+def check_kept(lost, ledger: Ledger, name: str) -> str:
     (charge,) = ledger.history(name)
+    assert (lost.code, lost.out) == (1, "")
     assert lost.err.startswith("dampen: The answer could not be printed: ")
     assert f"The charge of epsilon 0.5 ({charge.id}) stands." in lost.err
     assert lost.err.count("\n") == 1
     found = FETCH.search(lost.err)
     assert found is not None
-    fetched = shell(f"dampen budget answer {found[1]}")
-    assert fetched.code == 0
-    assert json.loads(fetched.out)["charge"] == charge.id
-    assert json.loads(fetched.out)["answer"]
+    assert json.loads(ledger.answer(found[1]))["charge"] == charge.id
+    return found[1]
+
+
+@contextmanager
+def unwritable(how: str) -> Iterator[TextIO | None]:
+    """A standard output that takes nothing."""
+    if how == "closed":
+        yield None  # so Python shows a descriptor that was closed before it started
+        return
+    if how == "full":
+        descriptor = os.open("/dev/full", os.O_WRONLY)
+    else:
+        reader, descriptor = os.pipe()
+        os.close(reader)
+    # What is left in its buffer cannot be written when it is closed either.
+    with suppress(OSError), open(descriptor, "w") as stream:
+        yield stream
 
 
 @pytest.mark.parametrize("how", WAYS)
-def test_an_answer_that_nobody_keeps_goes_to_standard_error(shell, how: str) -> None:
-    lost = shell(f"set -o pipefail; {COUNT} {WAYS[how]}")
+def test_an_answer_that_nobody_keeps_goes_to_standard_error(
+    dampen, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    with monkeypatch.context() as patch, unwritable(how) as stream:
+        patch.setattr(sys, "stdout", stream)
+        lost = dampen(*COUNT.split()[1:])
     assert (lost.code, lost.out) == (1, "")
     told, answer = lost.err.splitlines()
     assert told.endswith("The answer follows.")
@@ -68,17 +104,21 @@ def test_an_answer_that_nobody_keeps_goes_to_standard_error(shell, how: str) -> 
     assert json.loads(answer)["answer"] in ("flu", "cold")
 
 
-def test_as_json(shell, ledger) -> None:
-    lost = json.loads(shell(f"{COUNT} --json --budget add-remove-row > /dev/full").err)
+def test_as_json(dampen, ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    lost = json.loads(dampen(*COUNT.split()[1:], "--json", "--budget", "add-remove-row").err)
     assert lost["charge"] == ledger.history("add-remove-row")[0].id
     assert "answer" not in lost
-    lost = json.loads(shell(f"{COUNT} --json > /dev/full").err)
+    lost = json.loads(dampen(*COUNT.split()[1:], "--json").err)
     assert lost["answer"]["answer"] in ("flu", "cold")
 
 
-def test_the_ledger_that_was_named_is_named_again(shell, ledger) -> None:
-    lost = shell(f"{COUNT} --budget add-remove-row --ledger ledger.sqlite3 > /dev/full")
-    assert lost.err.rstrip().endswith(" --ledger ledger.sqlite3")
+def test_the_ledger_that_was_named_is_named_again(
+    dampen, ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", None)
+    budget = ("--budget", "add-remove-row", "--ledger", "ledger.sqlite3")
+    assert dampen(*COUNT.split()[1:], *budget).err.rstrip().endswith(" --ledger ledger.sqlite3")
 
 
 def test_nobody_is_left_to_be_told(shell, ledger) -> None:
@@ -93,11 +133,9 @@ def test_nobody_is_left_to_be_told(shell, ledger) -> None:
 def test_closed_streams_are_not_written_over(shell, place: Path, ledger) -> None:
     """A file that is opened while 1 or 2 are closed must not become standard output."""
     before = (place / "visits.csv").read_bytes()
-    for _ in range(2):
-        shell(f"{COUNT} --budget add-remove-row >&- 2>&- <&-")
-        shell("dampen example >&- 2>&-")
+    shell(f"{COUNT} --budget add-remove-row >&- 2>&- <&-; dampen example >&- 2>&-")
     assert (place / "visits.csv").read_bytes() == before
-    assert len(ledger.history("add-remove-row")) == 2
+    assert len(ledger.history("add-remove-row")) == 1
 
 
 @pytest.fixture
@@ -146,45 +184,48 @@ def test_a_ledger_that_fails_while_the_answer_is_shown(
     assert "left" not in done.out
 
 
-SIZES = [1, 16, 32, 48, 64, 128]
-MORE_SIZES = [pytest.param(n, marks=pytest.mark.slow) for n in range(2, 100) if n not in SIZES]
-
-
-@pytest.mark.parametrize("blocks", [*SIZES, *MORE_SIZES])
-def test_a_disk_that_is_full(shell, ledger, blocks: int) -> None:
+@pytest.mark.parametrize("size", [*range(1, 120, 7), *range(24, 40)])
+def test_a_disk_that_is_full(dampen, ledger, size: int) -> None:
     """No file may grow beyond some size: whatever fails then, the message tells the truth."""
-    for _ in range(8):  # so that the files of the ledger have some size
-        ledger.charge("replace-one", epsilon="0.1", neighbours="replace-one")
-    done = shell(f"(ulimit -f {blocks}; {COUNT} --budget add-remove-row)")
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size << 10, hard))
+    try:
+        done = dampen(*COUNT.split()[1:], "--budget", "add-remove-row")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     charges = ledger.history("add-remove-row")
     if done.code == 0:
         assert charges[0].id in done.out
-    elif done.code == 2:
-        assert charges == []
     else:
-        assert done.code == 1
-        assert f"({charges[0].id}) stands." in done.err
+        assert (done.code, done.out) == (2, "")
+        assert charges == [] or "not certain whether this was charged" in done.err
 
 
-def test_a_tree_that_cannot_be_written_is_not_lost(shell, place: Path, ledger) -> None:
+def test_a_tree_that_cannot_be_written_is_not_lost(
+    dampen, place: Path, ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (place / "full").symlink_to("/dev/full")
-    lost = shell(f"{TREE} --budget tree -o full")
+    lost = dampen(*TREE.split()[1:], "--budget", "tree", "-o", "full")
     assert lost.code == 1
     assert json.loads(lost.out)["features"] == ["age", "workclass"]
     assert "The tree is on standard output." in lost.err
     assert f"({ledger.history('tree')[0].id}) stands." in lost.err
-    both = shell(f"{TREE} --budget tree -o full > /dev/full")
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", None)
+        both = dampen(*TREE.split()[1:], "--budget", "tree", "-o", "full")
     found = FETCH.search(both.err)
     assert both.code == 1
     assert found is not None
-    (place / "fetched.json").write_text(shell(f"dampen budget answer {found[1]}").out)
-    assert shell("dampen predict fetched.json new.csv").out.startswith("prediction\n")
+    (place / "fetched.json").write_text(dampen("budget", "answer", found[1]).out)
+    assert dampen("predict", "fetched.json", "new.csv").out.startswith("prediction\n")
 
 
-def test_other_commands(shell) -> None:
+def test_other_commands(dampen, shell, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = shell("set -o pipefail; dampen example | true; echo $?")
     assert (gone.out, gone.err) == ("0\n", "")
     for command in ("example", "--help", "budget answer --help", "schema"):
-        full = shell(f"dampen {command} > /dev/full")
+        with monkeypatch.context() as patch, unwritable("full") as stream:
+            patch.setattr(sys, "stdout", stream)
+            full = dampen(*command.split())
         assert full.code == 1
         assert full.err == "dampen: Cannot write to standard output: No space left on device.\n"

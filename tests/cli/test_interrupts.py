@@ -140,20 +140,9 @@ def test_errors_that_an_interrupt_causes_are_interrupts(ledger: Ledger) -> None:
 
 def test_an_ignored_interrupt_stays_ignored(ledger: Ledger) -> None:
     """As under nohup, and for commands that a script has put into the background."""
+    deaf = ["bash", "-c", 'trap "" INT; exec "$@"', "-", sys.executable, "-c", HOOKED]
     done = subprocess.run(
-        [
-            "bash",
-            "-c",
-            'trap "" INT; exec "$@"',
-            "-",
-            sys.executable,
-            "-c",
-            HOOKED,
-            "dampen.ledger.accounts:Account.keep",
-            "after",
-            "1",
-            *PAID,
-        ],
+        [*deaf, "dampen.ledger.accounts:Account.keep", "after", "1", *PAID],
         capture_output=True,
         text=True,
         check=False,

@@ -235,6 +235,17 @@ def test_there_is_no_ledger_before_a_budget(new_place: Callable[[], str]) -> Non
             use("b")
 
 
+def test_a_notebook_shows_what_is_left(ledger: Ledger) -> None:
+    ledger.create("<b>", epsilon=1, delta="1e-6", neighbours=ONE)
+    ledger.charge("payroll", epsilon="0.5", neighbours=ONE)
+    shown = ledger._repr_html_()
+    assert (
+        "<td>payroll</td><td>replace-one</td><td>3</td><td></td><td>0.5</td><td>2.5</td>" in shown
+    )
+    assert "&lt;b&gt;" in shown and "<td><b>" not in shown
+    assert ledger["payroll"]._repr_html_().count("<tr>") == 2
+
+
 def test_threads_never_overspend(ledger: Ledger) -> None:
     granted: list[str] = []
     refused: list[str] = []

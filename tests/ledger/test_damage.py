@@ -254,6 +254,14 @@ def test_a_copy_of_the_file_alone_pays_nothing(tmp_path: Path, in_use) -> None:
         with_head.charge("payroll", epsilon=1, neighbours=ONE)
 
 
+@pytest.mark.parametrize("head", [b"", b"x" * 256])
+def test_a_new_budget_does_not_make_a_lost_head_good(tmp_path: Path, whole, head: bytes) -> None:
+    ledger = put(tmp_path / "l", whole | {"ledger-head": head})
+    with pytest.raises(BudgetError, match="no valid head file"):
+        ledger.create("other", epsilon=1, neighbours=ONE)
+    assert not assert_no_gain(ledger)
+
+
 def test_an_older_copy_put_back_pays_nothing(tmp_path: Path) -> None:
     ledger = made(tmp_path / "l" / "ledger", charges=10)
     books.close_all()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dampen.errors import BudgetError, ParameterError
-from dampen.ledger.policy import check_policy, load_policy
+from dampen.ledger.policy import DataSet, check_policy, load_policy
 
 POLICY = """
 ledger = "books/ledger.sqlite3"
@@ -84,6 +84,19 @@ def test_the_policy_around_the_data_holds_beside_the_one_that_is_named(
     assert refused(place / "visits.csv")
     monkeypatch.delenv("DAMPEN_CONFIG")
     assert not refused(place / "visits.csv")
+
+
+def test_the_ledger_of_a_data_set_is_not_chosen_by_who_asks(place: Path) -> None:
+    found = check_policy(place / "salaries.csv", "payroll")
+    assert found is not None
+    own = str(place / "books" / "ledger.sqlite3")
+    assert (
+        found.place(None) == found.place(own) == found.place("../data/books/ledger.sqlite3") == own
+    )
+    with pytest.raises(BudgetError, match="in another ledger"):
+        found.place("/tmp/mine.sqlite3")
+    assert DataSet("a", ("a",)).place(None) is None
+    assert DataSet("a", ("a",)).place("/tmp/mine.sqlite3") == "/tmp/mine.sqlite3"
 
 
 @pytest.mark.parametrize(

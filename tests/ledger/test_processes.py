@@ -12,7 +12,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from fractions import Fraction
 from multiprocessing import get_context
 from pathlib import Path
@@ -38,22 +37,31 @@ def together(code: str, *arguments: list[str]) -> list[str]:
     return [child.communicate()[0].strip() for child in children]
 
 
-def granted_in_a_child(ledger: Ledger, times: int) -> int:
-    """A fork costs less than an import, and charges through what it inherits."""
-    granted = 0
+def asked_in_a_child(ledger: Ledger, times: int) -> tuple[int, int]:
+    """How many charges were granted and how many refused for want of ε; the rest waited in vain.
+
+    A fork costs less than an import, and charges through what it inherits.
+    """
+    granted = refused = 0
     for _ in range(times):
-        with suppress(BudgetError):
+        try:
             ledger.charge("b", epsilon="0.001", neighbours=ONE)
             granted += 1
-    return granted
+        except BudgetError as error:
+            refused += " 0 of " in str(error)
+    return granted, refused
+
+
+def asked_by_sixteen(ledger: Ledger, times: int) -> tuple[int, int]:
+    with get_context("fork").Pool(16) as pool:
+        outcomes = pool.starmap(asked_in_a_child, [(ledger, times)] * 16, chunksize=1)
+    return sum(granted for granted, _ in outcomes), sum(refused for _, refused in outcomes)
 
 
 def test_sixteen_processes_never_overspend(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger")
     ledger.create("b", epsilon="0.5", neighbours=ONE)
-    with get_context("fork").Pool(16) as pool:
-        granted = pool.starmap(granted_in_a_child, [(ledger, 40)] * 16, chunksize=1)
-    assert sum(granted) == 500
+    assert asked_by_sixteen(ledger, 40) == (500, 140)
     assert ledger.remaining("b") == 0
     assert len(ledger.history("b")) == 500
     assert verify(ledger).seq == 1 + 16 * 40
@@ -63,11 +71,12 @@ def test_sixteen_processes_never_overspend(tmp_path: Path) -> None:
 def test_sixteen_processes_make_a_hundred_thousand_charges(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger")
     ledger.create("b", epsilon=99, neighbours=ONE)
-    with get_context("fork").Pool(16) as pool:
-        granted = pool.starmap(granted_in_a_child, [(ledger, 6250)] * 16, chunksize=1)
-    assert sum(granted) == 99_000
+    granted, refused = asked_by_sixteen(ledger, 6250)
+    # On a machine with too much to do a request may wait a minute in vain, and is not charged.
+    assert granted == 99_000
+    assert 990 <= refused <= 1000
     assert ledger.spent("b") == 99
-    assert verify(ledger).seq == 1 + 100_000
+    assert verify(ledger).seq == 1 + granted + refused
 
 
 CREATE_ALL = """
@@ -166,6 +175,8 @@ def test_a_thousand_killed_releases_have_paid(tmp_path: Path) -> None:
 
 def release_until_interrupted(ledger: Ledger, log: Path) -> Callable[[int], None]:
     def work(ready: int) -> None:
+        # Who runs the tests in the background has told them to ignore interrupts.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         ledger.spent("b")
         file = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         try:

@@ -48,6 +48,7 @@ def test_a_backup_pays_nothing_before_it_is_restored(ledger: Ledger, tmp_path: P
             use(Ledger(tmp_path / "copy"))
     with pytest.raises(BudgetError, match="no valid head file"):
         Ledger(tmp_path / "copy").create("new", epsilon=1, neighbours=ONE)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["copy", "place"]
 
 
 def test_a_backup_overwrites_nothing(ledger: Ledger, tmp_path: Path) -> None:

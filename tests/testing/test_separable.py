@@ -94,6 +94,14 @@ def test_the_loss_reaches_epsilon_so_that_nothing_is_left_to_gain(epsilon: str) 
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_several_answers_need_none_either(mechanism: str) -> None:
+    for k in (2, 3):
+        problem, universe = Squares("abc"), UNIVERSES["abc"]
+        loss = privacy_loss(problem, universe, epsilon=1, mechanism=mechanism, k=k)
+        assert loss, str(loss)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_probabilities_are_those_of_twice_the_epsilon(mechanism: str) -> None:
     rows = ("a", "b", "b", "c")
     once = probabilities(Squares("abc").selection(rows), epsilon=1, mechanism=mechanism)
@@ -127,7 +135,7 @@ def test_an_edge_changes_two_degrees() -> None:
 def test_votes_are_separable_and_say_so() -> None:
     problem, universe = MostFrequent(["a", "b", "c"]), Universe.add_remove_row("abc", max_rows=4)
     assert check_separable(problem, universe)
-    s = problem.selection("aab")
+    s = problem.selection(["a", "a", "b"])
     assert probabilities(s, epsilon=1, mechanism="ld") == pytest.approx(
         probabilities(s, epsilon=1, mechanism="em"), rel=1e-5
     )

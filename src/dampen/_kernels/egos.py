@@ -78,11 +78,9 @@ def workspace(n: int, edges: int, largest_degree: int, stop: Any) -> Workspace:
 
 
 @compiled
-def betweenness_of_range(
-    begin: int, end: int, graph: Ordered, work: Workspace, result: Any
-) -> None:
-    """EBC of the nodes begin .. end-1; returns early when the stop flag rises."""
-    for c in range(begin, end):
+def betweenness_of(egos: Any, graph: Ordered, work: Workspace, result: Any) -> None:
+    """EBC of the nodes `egos`; returns early when the stop flag rises."""
+    for c in egos:
         if work.stop[0]:
             return
         d = graph.first[c + 1] - graph.first[c]

@@ -11,11 +11,20 @@ import numpy as np
 from dampen._kernels.compile import compiled
 
 
+class Listed(NamedTuple):
+    """A graph, and a shortlist of its nodes."""
+
+    first: Any
+    to: Any
+    nodes: Any  # those on the shortlist
+    on_it: Any  # per node: whether it is one of them
+    last: Any  # per node: the last node on its own list; see `fill_lists`
+
+
 class Workspace(NamedTuple):
     """The memory of one thread."""
 
     mark: Any  # per node: whether it is a neighbour of the current one; False before and after
-    last: Any  # per node: the last node on its list
     stop: Any  # a flag that all threads share
 
 
@@ -31,47 +40,40 @@ def oriented_degrees(first: Any, to: Any, level: Any, result: Any) -> None:
 
 
 @compiled
-def fill_lists(first: Any, to: Any, listed: Any, length: int, last: Any) -> None:
-    """The last of the first `length` neighbours of every node that are not on the shortlist.
+def fill_lists(graph: Listed, length: int) -> None:
+    """Everyone's list: the first `length` neighbours that are not on the shortlist.
 
-    For a node with fewer of them, it is n: all of its neighbours are on its list.
+    Fills in the last node of each list, or n where a node has fewer: all are on its list then.
     """
-    n = len(first) - 1
+    first, to, n = graph.first, graph.to, len(graph.first) - 1
     for y in range(n):
-        last[y] = n
+        graph.last[y] = n
         if first[y + 1] - first[y] > length:
             count = 0
             for i in range(first[y], first[y + 1]):
-                count += not listed[to[i]]
+                count += not graph.on_it[to[i]]
                 if count == length:
-                    last[y] = to[i]
+                    graph.last[y] = to[i]
                     break
 
 
 @compiled
-def outside_and_triangles(  # noqa: PLR0917
-    begin: int,
-    end: int,
-    graph: tuple[Any, Any],
-    shortlist: tuple[Any, Any],
-    work: Workspace,
-    result: Any,
+def outside_and_triangles(
+    begin: int, end: int, graph: Listed, work: Workspace, result: Any
 ) -> None:
     """For the nodes begin .. end-1 of the shortlist, what their neighbours outside it are like.
 
-    `graph` is (first, to); `shortlist` is (its nodes, whether a node is on it).  Fills two columns
-    of the result: how many neighbours are outside, and how many edges among those are on the lists
-    of both their ends.  Returns early when the stop flag rises.
+    Fills two columns of the result: how many neighbours are outside, and how many edges among
+    those are on the lists of both their ends.  Returns early when the stop flag rises.
     """
-    first, to = graph
-    nodes, listed = shortlist
-    mark, last = work.mark, work.last
+    first, to, last, mark = graph.first, graph.to, graph.last, work.mark
     for a in range(begin, end):
         if work.stop[0]:
             return
-        c, outside, triangles = nodes[a], 0, 0
+        c = graph.nodes[a]
+        outside = triangles = 0
         for i in range(first[c], first[c + 1]):
-            if not listed[to[i]]:
+            if not graph.on_it[to[i]]:
                 mark[to[i]] = True
                 outside += 1
         for i in range(first[c], first[c + 1]):
@@ -79,10 +81,9 @@ def outside_and_triangles(  # noqa: PLR0917
             if mark[y]:
                 row = to[first[y] : first[y + 1]]
                 for j in range(np.searchsorted(row, y), len(row)):
-                    z = row[j]
-                    if z > last[y]:
+                    if row[j] > last[y]:
                         break
-                    triangles += mark[z] and y <= last[z]
+                    triangles += mark[row[j]] and y <= last[row[j]]
         for i in range(first[c], first[c + 1]):
             mark[to[i]] = False
         result[a, 0], result[a, 1] = outside, triangles

@@ -8,7 +8,6 @@ import io
 import os
 import sys
 import threading
-import traceback
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -27,7 +26,7 @@ DONE, FAILED, REFUSED, BAD_DATA, INTERRUPTED = 0, 1, 2, 3, 130
 EXIT_CODES = {
     DONE: "done",
     FAILED: "a check failed, the answer could not be printed, or an error of dampen itself",
-    REFUSED: "a wrong parameter, an unreadable file or a refused budget; nothing was charged",
+    REFUSED: "a wrong parameter, an unreadable file or a refused budget; no data was read",
     BAD_DATA: "the data is not what the parameters promise; a charge stands",
     INTERRUPTED: "interrupted",
 }
@@ -197,6 +196,8 @@ def _usage(error: "click.ClickException") -> str:
 def _internal(error: BaseException) -> str:
     # The message of a foreign error may quote private data, so it is shown only on request.
     if os.environ.get("DAMPEN_TRACEBACK"):
+        import traceback
+
         traceback.print_exception(error)
     return (
         f"An error of dampen itself or of a library ({type(error).__name__}). Set "

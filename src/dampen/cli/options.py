@@ -78,7 +78,10 @@ def group_options(*, required: bool) -> Callable[[F], F]:
 
 
 def budget_options(command: F) -> F:
-    """Adds --budget, --ledger, --analyst and --dataset; the command gets its `receipt`."""
+    """Adds --budget, --ledger, --analyst, --dataset and --config; the command gets its `receipt`.
+
+    What a policy does not allow is refused here, before any data is read.
+    """
 
     @click.option(
         "--budget",
@@ -89,6 +92,11 @@ def budget_options(command: F) -> F:
     @ledger_option
     @click.option("--analyst", metavar="WHO", help="Recorded with the charge. [default: you]")
     @click.option("--dataset", metavar="WHAT", help="Recorded with the charge. [default: the file]")
+    @click.option(
+        "--config",
+        metavar="FILE",
+        help="Which data is asked with which budget. [default: $DAMPEN_CONFIG, else dampen.toml]",
+    )
     @functools.wraps(command)
     def with_receipt(
         *,
@@ -96,11 +104,16 @@ def budget_options(command: F) -> F:
         ledger: str | None,
         analyst: str | None,
         dataset: str | None,
+        config: str | None,
         **options: Any,
     ) -> Any:
+        from dampen.ledger.policy import check_policy
+
         receipt = click.get_current_context().ensure_object(Receipt)
         if budget is None and (analyst or dataset or ledger):
             raise ParameterError("Expected --budget with --ledger, --analyst and --dataset.")
+        if registered := check_policy(options["file"], budget, config):
+            ledger, dataset = registered.place(ledger), dataset or registered.name
         if budget is not None:
             receipt.open(budget, ledger, analyst, dataset, options["file"])
         return command(receipt=receipt, **options)

@@ -6,6 +6,7 @@ each record alone, so that neighbouring databases stay neighbours, and quote not
 
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -208,9 +209,8 @@ class Lookup:
         return self._python_positions(seen.tolist())[inverse]
 
     def _python_positions(self, values: Iterable[Any]) -> IntArray:
-        get = self._position.get
         try:
-            return np.fromiter((get(value, -1) for value in values), dtype=np.int64)
+            return np.fromiter(map(self._position.get, values, repeat(-1)), dtype=np.int64)
         except TypeError:
             raise DataError(
                 "Expected values that can be compared with the categories, such as text or numbers."

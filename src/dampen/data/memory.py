@@ -27,6 +27,7 @@ __all__ = [
     "as_chunk",
     "field_of",
     "is_column",
+    "is_counts",
     "numbers_in",
     "offers",
     "open_memory",
@@ -109,6 +110,11 @@ def is_column(data: Any) -> bool:
     if isinstance(data, list | tuple | range | array):
         return True
     return any(is_kind(data) for is_kind in _SERIES) and not hasattr(type(data), "columns")
+
+
+def is_counts(data: Any) -> bool:
+    """Whether `data` maps categories to counts, as a `Counter` does, not names to columns."""
+    return isinstance(data, Mapping) and not _is_sparse(data) and open_memory(data) is None
 
 
 def numbers_in(column: Any) -> FloatArray:

@@ -7,6 +7,7 @@ from typing import Any
 
 from dampen.data.columns import as_labels
 from dampen.data.grouping import Grouping
+from dampen.data.memory import is_counts
 from dampen.data.open import open_columns
 from dampen.data.opened import Opened, reading, require_labels
 from dampen.epsilon import Epsilon
@@ -74,7 +75,7 @@ def most_frequent(
     public = None if categories is None else MostFrequent(categories)
     check_k(k, sys.maxsize if public is None else len(public.candidates))
     grouping = _grouping(public, by, groups)
-    counts_given = isinstance(data, Mapping) and column is None and grouping is None
+    counts_given = is_counts(data) and column is None and grouping is None
     opened, names = (
         (None, {}) if counts_given else _opened(data, column, by, header=header, table=table)
     )

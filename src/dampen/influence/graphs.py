@@ -212,25 +212,29 @@ def _labels(nodes: Any) -> Sequence[Hashable]:
     return labels
 
 
-def betweenness(graph: Graph) -> FloatArray:
-    """The egocentric betweenness of every node, in the order of `graph.nodes`."""
+def betweenness(graph: Graph, chosen: IntArray | None = None) -> FloatArray:
+    """The egocentric betweenness of every node, in the order of `graph.nodes`, or of some of them.
+
+    Guarantee: the value of a node does not depend on who else is chosen.
+    """
     from dampen._kernels.adjacency import by_degree
     from dampen._kernels.compile import interruptible
-    from dampen._kernels.egos import betweenness_of_range, workspace
+    from dampen._kernels.egos import betweenness_of, workspace
 
     n = len(graph.nodes)
     ordered = interruptible(by_degree)(graph.first, graph.to)
-    result, stop = np.zeros(n), np.zeros(1, dtype=np.bool_)
-    largest = int(ordered.first[n] - ordered.first[n - 1])
+    place, result = np.empty(n, dtype=np.int64), np.zeros(n)
+    place[ordered.order] = np.arange(n)
+    egos = np.arange(n) if chosen is None else np.sort(place[chosen])
+    degrees, stop = np.diff(ordered.first)[egos], np.zeros(1, dtype=np.bool_)
+    largest = int(degrees.max(initial=0))
 
     def worker() -> Callable[[int, int], None]:
         work = workspace(n, len(graph.to) // 2, largest, stop)
-        return lambda begin, end: betweenness_of_range(begin, end, ordered, work, result)
+        return lambda begin, end: betweenness_of(egos[begin:end], ordered, work, result)
 
-    _for_all_nodes(worker, ordered.first, stop, "Egocentric betweenness")
-    values = np.empty(n)
-    values[ordered.order] = result
-    return values
+    for_all(worker, degrees, stop, "Egocentric betweenness")
+    return result[place if chosen is None else place[chosen]]
 
 
 def codegrees(graph: Graph) -> IntArray:
@@ -249,22 +253,24 @@ def codegrees(graph: Graph) -> IntArray:
         results.append(own)
         return lambda begin, end: codegrees_of_range(begin, end, ordered, work, own)
 
-    _for_all_nodes(worker, ordered.first, stop, "Codegrees")
+    for_all(worker, np.diff(ordered.first), stop, "Codegrees")
     largest = np.empty(n, dtype=np.int64)
     largest[ordered.order] = np.maximum.reduce(results)
     return largest
 
 
-def _for_all_nodes(
-    worker: Callable[[], Callable[[int, int], None]], first: IntArray, stop: Any, label: str
+def for_all(
+    worker: Callable[[], Callable[[int, int], None]], degrees: IntArray, stop: Any, label: str
 ) -> None:
-    """Runs a kernel over all nodes on all cores, the largest nodes first.
+    """Runs a kernel over nodes of these degrees on all cores, those at the end first.
 
     Every thread makes its own worker and takes the next range when it is done with one.  An
     interrupt raises the stop flag, which kernels read at every node, and waits for them.
     """
-    n = len(first) - 1
-    cost = np.cumsum(np.square(np.diff(first).astype(np.float64)) + 1)
+    n = len(degrees)
+    if n == 0:
+        return
+    cost = np.cumsum(np.square(degrees.astype(np.float64)) + 1)
     if cost[-1] <= SMALL:
         worker()(0, n)
         return

@@ -194,16 +194,20 @@ class Betweenness:
 
     @property
     def joint(self) -> Mapping[Score, float]:
-        if self.delta != "degree":
-            return {}
-        return {Shifted(): 2.0}
+        return {Shifted(): 2.0} if self.delta == "degree" else {}
 
     def selection(self, graph: Graph, max_degree: int, /) -> Selection:  # noqa: ARG002
-        d = graph.degrees
-        C = d if self.delta == "degree" else codegrees(graph)
+        return self.with_utility(betweenness(graph), graph.degrees, self.codegrees(graph))
+
+    def codegrees(self, graph: Graph) -> IntArray:
+        """What stands in for the codegrees: the degrees themselves in the degree version."""
+        return graph.degrees if self.delta == "degree" else codegrees(graph)
+
+    def with_utility(self, u: FloatArray, d: IntArray, C: IntArray) -> Selection:
+        """The selection among nodes of these EBC, degrees and codegrees."""
         cap = q(self.cap_degree)
         return Selection(
-            betweenness(graph),
+            u,
             EgoSensitivity.of(d, C, cap, self.cap_degree),
             bound=cap,
             joint=self.joint,
@@ -268,6 +272,32 @@ class EgoSensitivity:
         squares = both * (both - 3) - a * b + 2
         line = straight * (2 * self.d + straight - 1) * 0.5
         return line + (b - a) * (squares / 12) + (t - below) * self.cap
+
+    def steps_within(self, u: FloatArray, /) -> IntArray:
+        """The largest t with `sum_to(t)` <= u: the sums are a parabola, then a cubic, then a line.
+
+        With B = 2d - 1, the root of t² + Bt = 2u is 4u / (B + sqrt(B² + 8u)), without cancellation.
+        Of y³ - y = v it is cbrt(v) and one step of Newton's method, for y >= 1.
+        """
+        B = 2.0 * self.d - 1
+        root = np.sqrt(B * B + 8 * u)
+        t = 4 * u / np.maximum(B + root, 1e-300)
+        curved = t > self.curve
+        if curved.any():
+            t = np.where(curved, self._along_the_curve(u), t)
+        at_top = self.sum_to(self.top)
+        above = u >= at_top
+        if above.any():
+            t = np.where(above, self.top + np.maximum(u - at_top, 0) / self.cap, t)
+        return t.astype(np.int64)
+
+    def _along_the_curve(self, u: FloatArray) -> FloatArray:
+        """The sum of m(m-1)/4 over m < M is (y³ - y) / 12 with y = M - 1."""
+        start = (self.C + self.curve - 1).astype(np.float64)
+        v = 12 * (u - self.sum_to(self.curve)) + start * (start * start - 1)
+        y = np.cbrt(np.maximum(v, 1.0))
+        y -= (y * (y * y - 1) - v) / (3 * y * y - 1)
+        return y + 1 - self.C
 
 
 def _first_above(cap: float) -> int:

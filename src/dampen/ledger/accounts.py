@@ -32,6 +32,7 @@ from dampen.ledger import acts, orders
 from dampen.ledger.books import Book, Change, book_at
 from dampen.ledger.chain import Draft, Entry, Head, Kind
 from dampen.ledger.charges import Charge
+from dampen.ledger.rendering import html_table
 from dampen.ledger.rules import Order, balance_of, grant
 from dampen.ledger.state import EVERYONE, Balance, State, Status
 from dampen.ledger.storage import is_address
@@ -212,10 +213,12 @@ class Ledger:
             BudgetError: if there is no such charge, or its answer was not kept.
         """
         wanted = Head.parse(charge)
-        found = self._book().entries(lambda row: row.kind == Kind.ANSWER or wanted.names(row))
-        answers = [e for e in found if e.kind is Kind.ANSWER and e.details["charge"] == wanted.id]
-        if answers:
-            return str(answers[-1].details["answer"])
+        found = self._book().entries(
+            lambda row: wanted.names(row) or (row.kind == Kind.ANSWER and wanted.id in row.content)
+        )
+        for entry in found:
+            if entry.kind is Kind.ANSWER and entry.details["charge"] == wanted.id:
+                return str(entry.details["answer"])
         if any(entry.kind is Kind.CHARGE for entry in found):
             raise BudgetError(
                 f"The charge {wanted.id} stands, but no answer to it was kept: the release was not "
@@ -263,6 +266,9 @@ class Ledger:
     def __getitem__(self, name: str) -> "Account":
         """The budget of that name, to pass to a release as `budget=`."""
         return Account(self, self.balance(name).name)
+
+    def _repr_html_(self) -> str:
+        return html_table([self.balance(name) for name in self])
 
     def _charge(self, name: str, order: Order) -> str:
         return self._book().write(lambda state: grant(state, name, order)).id
@@ -338,6 +344,9 @@ class Account:
 
     def _write(self, change: Change) -> None:
         self.ledger._book().write(change)
+
+    def _repr_html_(self) -> str:
+        return html_table([self.balance])
 
     @property
     def balance(self) -> Balance:

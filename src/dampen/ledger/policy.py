@@ -50,6 +50,21 @@ class DataSet:
     tables: tuple[str, ...] = ()
     ledger: str | None = None
 
+    def place(self, ledger: str | None) -> str | None:
+        """The ledger to pay from: its own or, where the policy names none, the one asked for.
+
+        Raises:
+            BudgetError: if another one than its own was asked for.
+        """
+        if self.ledger is None or ledger is None:
+            return self.ledger or ledger
+        if ledger != self.ledger and os.path.realpath(ledger) != os.path.realpath(self.ledger):
+            raise BudgetError(
+                f"The budgets of the data set {self.name!r} are in another ledger. Nothing was "
+                "charged, no data was read."
+            )
+        return self.ledger
+
     def holds(self, location: str) -> bool:
         """Whether data at a location belongs to it, by its path, a link to it, or its text."""
         return location in self.tables or any(_within(location, place) for place in self.files)

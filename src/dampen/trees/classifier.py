@@ -1,6 +1,5 @@
 """The private decision tree as a scikit-learn classifier."""
 
-import copy
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -16,7 +15,7 @@ from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.mechanisms import Mechanism
 from dampen.releases import Budget, Cost, asked_epsilon, composed_cost, pay
-from dampen.sampling import Entropy, InsecureEntropy
+from dampen.sampling import Entropy, fresh
 from dampen.searches import warn_of_search
 from dampen.selection import FloatArray, IntArray, Neighbours
 from dampen.trees import artefact, rendering
@@ -307,8 +306,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _entropy(self) -> Entropy | None:
         """A seeded generator starts anew at every fit; other entropy is shared, never copied."""
-        seeded = isinstance(self.entropy, InsecureEntropy)
-        return copy.deepcopy(self.entropy) if seeded else self.entropy
+        return None if self.entropy is None else fresh(self.entropy)
 
     def _plan(self, domains: Sequence[Any], max_rows: int | None) -> Plan:
         """Every public decision, from public sizes (or from those read off the data)."""

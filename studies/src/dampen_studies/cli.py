@@ -94,15 +94,23 @@ def report(output: Path, quick: bool, results: Path) -> None:
 @click.argument("pages", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @RESULTS
 def publish(pages: Sequence[Path], results: Path) -> None:
-    """Writes the tables of the full run into the marked places of Markdown pages."""
+    """Writes the tables of the full run into the marked places of Markdown pages.
+
+    A table whose study was not run in full stays as it is; then the exit code is 1.
+    """
     from dampen_studies import claims
     from dampen_studies.report import tables, writing
 
     found = writing.judged(_folder(results, quick=False), quick=False)
+    missing: list[str] = []
     for page in pages:
         text = page.read_text(encoding="utf-8")
-        page.write_text(tables.publish(text, found, claims.evaluate(found)), encoding="utf-8")
-        click.echo(f"{page}: {len(tables.MARK.findall(text))} tables")
+        filled, left = tables.publish(text, found, claims.evaluate(found))
+        page.write_text(filled, encoding="utf-8")
+        click.echo(f"{page}: {len(tables.MARK.findall(text)) - len(left)} tables written")
+        missing += left
+    if missing:
+        raise click.ClickException(f"{len(missing)} tables stay as they are. {' '.join(missing)}")
 
 
 @main.command()

@@ -22,6 +22,7 @@ __all__ = [
     "log_path",
     "put_aside",
     "require",
+    "require_no_entries",
     "warn_if_exposed",
     "writable",
 ]
@@ -87,10 +88,20 @@ def initialise(path: Path) -> None:
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {FORMAT}")
         check_format(connection, path)
-        if connection.execute("SELECT count(*) FROM entry").fetchone()[0]:
-            raise excuses.no_head(path)
+        _check_no_entries(connection, path)
         connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode = WAL")
+
+
+def require_no_entries(path: Path) -> None:
+    """Refuses a file that is no ledger, or one with entries, which must have a head."""
+    with closing(connect(path, "ro")) as connection:
+        _check_no_entries(connection, path)
+
+
+def _check_no_entries(connection: Connection, path: Path) -> None:
+    if connection.execute("SELECT count(*) FROM entry").fetchone()[0]:
+        raise excuses.no_head(path)
 
 
 def connect(path: Path, mode: str, *, check: bool = True) -> Connection:

@@ -47,20 +47,15 @@ class HeadFile:
         return max(self._slots(), key=lambda head: head.seq if head else -1)
 
     def write(self, head: Head) -> None:
-        """Writes a head, if it is further than the one in the file."""
+        """Writes a head, synchronised, if it is further than the one in the file."""
         slots = self._slots()
         numbers = [-1 if slot is None else slot.seq for slot in slots]
         if head.seq > max(numbers):
-            os.pwrite(self._file, _packed(head), SLOT * numbers.index(min(numbers)))
+            self._write(_packed(head), SLOT * numbers.index(min(numbers)))
 
     def reset(self, head: Head) -> None:
         """Writes a head whatever was there: for a new and for a restored ledger."""
-        os.pwrite(self._file, _packed(head) * 2, 0)
-        self.sync()
-
-    def sync(self) -> None:
-        """Waits until the file is on disk."""
-        os.fsync(self._file)
+        self._write(_packed(head) * 2, 0)
 
     def lock(self, patience: float) -> None:
         """Waits for the turn of this writer.
@@ -68,18 +63,20 @@ class HeadFile:
         Raises:
             BudgetError: if it does not come within `patience` seconds.
         """
-        deadline, pause = time.monotonic() + patience, 0.0001
+        start, pause = time.monotonic(), 0.0001
         while fcntl is not None:
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 return
             except BlockingIOError:
-                if time.monotonic() > deadline:
+                waited = time.monotonic() - start
+                if waited > patience:
                     raise BudgetError(
                         f"The ledger of {self.path} cannot be used: another process has held it "
                         f"for {patience:.0f} seconds. Nothing was charged."
                     ) from None
-                time.sleep(pause)
+                # Whoever has waited long on a busy machine stops sleeping, and so gets its turn.
+                time.sleep(pause if waited < 5 else 0)
                 pause = min(2 * pause, 0.002)
 
     def unlock(self) -> None:
@@ -88,12 +85,19 @@ class HeadFile:
             with suppress(OSError):
                 fcntl.flock(self._file, fcntl.LOCK_UN)
 
+    def _write(self, content: bytes, offset: int) -> None:
+        os.lseek(self._file, offset, os.SEEK_SET)
+        os.write(self._file, content)
+        _synchronise(self._file)
+
     def _slots(self) -> tuple[Head | None, Head | None]:
-        content = os.pread(self._file, 2 * SLOT, 0)
+        os.lseek(self._file, 0, os.SEEK_SET)
+        content = os.read(self._file, 2 * SLOT)
         return _unpacked(content[:SLOT]), _unpacked(content[SLOT:])
 
 
 _CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
+_synchronise = getattr(os, "fdatasync", os.fsync)
 
 
 def _packed(head: Head) -> bytes:

@@ -78,8 +78,8 @@ class SQLiteStorage:
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             if path.is_dir():
                 raise BudgetError(f"Expected a ledger file, but {path} is a directory.")
-            if path.exists() and path.stat().st_size:
-                _patiently(path, lambda: files.connect(path, "ro").close())
+            if path.exists() and path.stat().st_size and not files.head_path(path).exists():
+                _patiently(path, lambda: files.require_no_entries(path))
             heads = HeadFile(files.head_path(path), create=True)
         except OSError as error:
             raise BudgetError(f"Cannot create the ledger {path}: {error.strerror}.") from None

@@ -62,5 +62,5 @@ STUDY = Study(
     columns=("dataset", "p", "epsilon", "method", "error"),
     cells=_cells,
     run=_run,
-    minutes=2,
+    minutes=3,
 )

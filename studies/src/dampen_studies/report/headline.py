@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from dampen.errors import ParameterError
 from dampen_studies.claims import Tables
-from dampen_studies.report.drawing import STYLE
+from dampen_studies.report.drawing import STYLE, short
 from dampen_studies.report.palette import LOOKS, MUTED, TEXT, darkened
 from dampen_studies.rows import curve
 from dampen_studies.study import Value
@@ -87,6 +87,8 @@ def _drawn(tables: Tables, phone: bool) -> str:
 
 
 def _panel(axes: "Axes", question: Question, tables: Tables) -> None:
+    from matplotlib.ticker import FuncFormatter
+
     for name in question.methods:
         look = LOOKS[name]
         points = curve(
@@ -95,6 +97,8 @@ def _panel(axes: "Axes", question: Question, tables: Tables) -> None:
         style = (0, look.dashes) if look.dashes else "solid"
         axes.plot(*points, color=look.ink.light, lw=look.width, linestyle=style, label=look.label)
     axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short(value)))
+    axes.minorticks_off()
     axes.set_title(question.title, fontsize=10, color=TEXT.light, loc="left")
     axes.set_xlabel("ε", color=MUTED.light)
     axes.spines[["top", "right"]].set_visible(False)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean, stdev
 from typing import TypeAlias
 
-from dampen.errors import ParameterError
+from dampen.errors import DampenError, ParameterError
 from dampen_studies.claims import Finding, Outcome, Tables
 from dampen_studies.claims.percentiles import largest_reduction
 from dampen_studies.datasets.names import printed
@@ -27,30 +27,42 @@ GRAPHS = ("enron", "github", "dblp")
 PRINTED_REDUCTIONS = {"patent": "44 / 52 / 59", "hepth": "12 / 52 / 73", "income": "- / - / 3"}
 
 
-def publish(text: str, tables: Tables, findings: Sequence[Finding]) -> str:
-    """The page with every marked table made anew.
+class NotRun(DampenError):
+    """A table needs a study that was not run in full."""
+
+
+def publish(text: str, tables: Tables, findings: Sequence[Finding]) -> tuple[str, list[str]]:
+    """The page with every marked table made anew, and why some were left as they are.
 
     Raises:
-        ParameterError: for a name that is no table, or a study that was not run in full.
+        ParameterError: for a name that is no table.
     """
+    left: list[str] = []
 
     def fill(mark: re.Match[str]) -> str:
-        return mark[1] + "\n" + made(mark[2], tables, findings).strip() + "\n" + mark[3]
+        try:
+            return mark[1] + "\n" + made(mark[2], tables, findings).strip() + "\n" + mark[3]
+        except NotRun as error:
+            left.append(str(error))
+            return mark[0]
 
-    return MARK.sub(fill, text)
+    return MARK.sub(fill, text), left
 
 
 def made(name: str, tables: Tables, findings: Sequence[Finding]) -> Block:
-    """One table by name."""
+    """One table by name.
+
+    Raises:
+        ParameterError: if there is none of that name.
+        NotRun: if the study behind it was not run in full.
+    """
     if name == "claims":
         return claims(findings)
     if name not in MAKERS:
         raise ParameterError(f"Expected a table, one of claims, {', '.join(MAKERS)}, got {name!r}.")
     study, make = MAKERS[name]
     if study not in tables:
-        raise ParameterError(
-            f"The table {name!r} needs the full run of {study!r}: dampen-studies run {study}"
-        )
+        raise NotRun(f"The table {name!r} needs the full run: dampen-studies run {study}")
     return make(tables[study])
 
 
@@ -63,11 +75,11 @@ def claims(findings: Sequence[Finding]) -> Block:
     """Every claim of the paper, what was measured, and how it fares.
 
     Raises:
-        ParameterError: if one was not measured: what is published is a full run.
+        NotRun: if one was not measured: what is published is a full run.
     """
     short = {f.claim.study for f in findings if f.outcome is Outcome.NOT_MEASURED}
     if short:
-        raise ParameterError(f"The claims need the full run: dampen-studies run {min(short)}")
+        raise NotRun(f"The claims need the full run: dampen-studies run {' '.join(sorted(short))}")
     rows = [
         (
             f"{f.claim.name} ({f.claim.where})",
