@@ -16,7 +16,7 @@ its own logs is the curator's side.
 """
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
@@ -56,13 +56,13 @@ class SparkTable:
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         """All rows of the wanted columns come to the driver, as Arrow."""
-        table = _collected(self.frame.select(*map(quoted, wanted)), self.title)
+        table = _collected(self._columns(wanted), self.title)
         for batch in table.to_batches():
             yield _typed(batch, wanted)
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
         part = CountedPart(dict(wanted), cell_of, size)
-        parts = _mapped(self.frame.select(*map(quoted, wanted)), part, PART)
+        parts = _mapped(self._columns(wanted), part, PART)
         added = parts.groupBy("cell", "problem").agg({"rows": "sum"})
         table = _collected(added.toDF("cell", "problem", "rows"), self.title)
         problems = sorted(set(filter(None, table.column("problem").to_pylist())))
@@ -79,6 +79,10 @@ class SparkTable:
             return None
         counted = _degrees(self.frame, source, target, text=text)
         return map(_columns, _collected(counted, self.title).to_batches())
+
+    def _columns(self, wanted: Iterable[str]) -> Any:
+        """The wanted columns by their places: Spark reads dots in names as paths."""
+        return self.frame.selectExpr(*(f"{quoted(name)} as c{i}" for i, name in enumerate(wanted)))
 
 
 PART = "cell long, rows long, problem string"
