@@ -25,10 +25,10 @@ imports: .venv/.test
 	$(BIN)/lint-imports
 
 pytest: .venv/.test
-	$(BIN)/pytest -n auto -m "not slow"
+	$(BIN)/pytest -n auto --dist loadgroup -m "not slow"
 
 test-slow: .venv/.test
-	$(BIN)/pytest -n auto -m slow
+	$(BIN)/pytest -n auto --dist loadgroup -m slow
 
 # Needs a browser: apt-get install chromium
 test-report: .venv/.test
