@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         testing,
         trees,
     )
+    from dampen.bayes import NaiveBayesClassifier
     from dampen.errors import (
         BudgetError,
         DampenError,
@@ -51,6 +52,7 @@ _HOME = {
     "InsecureEntropy": "dampen.sampling",
     "Ledger": "dampen.ledger",
     "Mechanism": "dampen.mechanisms",
+    "NaiveBayesClassifier": "dampen.bayes",
     "Neighbours": "dampen.selection",
     "Noise": "dampen.noise",
     "ParameterError": "dampen.errors",
@@ -89,6 +91,7 @@ __all__ = [
     "InsecureEntropy",
     "Ledger",
     "Mechanism",
+    "NaiveBayesClassifier",
     "Neighbours",
     "Noise",
     "ParameterError",
