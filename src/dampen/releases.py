@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from dampen.epsilon import Epsilon, decimal_text, exact, root_below, short_text
+from dampen.epsilon import Epsilon, asked_epsilon, decimal_text, short_text
 from dampen.errors import DampenError, DataError, ParameterError, raise_alone
 from dampen.mechanisms import Mechanism, check_joint, check_k, named, select
 from dampen.sampling import Entropy, SystemEntropy
@@ -33,7 +33,6 @@ __all__ = [
     "Keeper",
     "Paid",
     "Release",
-    "asked_epsilon",
     "composed_cost",
     "library_version",
     "open_entropy",
@@ -205,9 +204,8 @@ def selection_cost(
     leaks: tuple[str, ...] = (),
 ) -> Cost:
     """The cost of k answers of one mechanism, which are ε-DP, or ρ-zCDP, together."""
-    noise = mechanism.noise
-    e = asked_epsilon(epsilon, rho, noise.rho(Fraction(1), k))
-    return Cost(e, noise.rho(e, k), query, mechanism.name, neighbours, leaks)
+    e = mechanism.asked_epsilon(epsilon, rho, k)
+    return Cost(e, mechanism.noise.rho(e, k), query, mechanism.name, neighbours, leaks)
 
 
 def composed_cost(
@@ -222,19 +220,6 @@ def composed_cost(
     """The cost of a release that is ε-DP in all and made of several parts: ρ = ε²/2."""
     e = asked_epsilon(epsilon, rho, Fraction(1, 2))
     return Cost(e, e**2 / 2, query, mechanism, neighbours, leaks)
-
-
-def asked_epsilon(epsilon: Epsilon | None, rho: Epsilon | None, unit: Fraction) -> Fraction:
-    """The ε of a release that was asked for by ε, or by ρ, which is `unit` times ε².
-
-    A release asked for by ρ is ρ-zCDP, and ε-DP as well; a pure budget pays that ε for it.
-    """
-    if (epsilon is None) == (rho is None):
-        raise ParameterError("Expected epsilon= or rho=, one of them, such as epsilon='1'.")
-    if epsilon is not None:
-        return exact(epsilon)
-    assert rho is not None
-    return root_below(exact(rho, "rho") / unit)
 
 
 def pay(cost: Cost, *, budget: Budget | None = None, entropy: Entropy | None = None) -> "Paid":

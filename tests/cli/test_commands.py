@@ -319,6 +319,15 @@ def test_compare(dampen) -> None:
     assert lines[0]["ε = 2"] < lines[0]["ε = 1"]
 
 
+def test_compare_at_one_rho(dampen) -> None:
+    for command in (COMPARE, COMPARE_TABLE, COMPARE_GROUPS):
+        place = command.index("--epsilon")
+        asked = [*command[:place], "--rho", "0.02", *command[place + 2 :], "--json"]
+        assert all("ρ = 0.02" in line for line in json.loads(dampen(*asked).out))
+    neither = [*COMPARE_TABLE[: COMPARE_TABLE.index("--epsilon")], "--public"]
+    assert "Expected --epsilon, --rho or both." in dampen(*neither).err
+
+
 def test_labels_cannot_command_the_terminal(dampen, place: Path) -> None:
     (place / "visits.csv").write_text("diagnosis\n" + "\x1b[31mred\n" * 90)
     command = replaced(replaced(FREQUENT, "--categories", "\x1b[31mred,b"), "--epsilon", "90")

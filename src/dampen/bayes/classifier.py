@@ -13,9 +13,9 @@ from dampen.bayes import artefact
 from dampen.bayes.problem import NoisyTables, noise_scale, noisy_tables
 from dampen.data.open import open_table
 from dampen.data.opened import Opened, require_numbers
-from dampen.epsilon import Epsilon
+from dampen.epsilon import Epsilon, asked_epsilon
 from dampen.errors import ParameterError
-from dampen.releases import Budget, asked_epsilon, composed_cost, pay
+from dampen.releases import Budget, composed_cost, pay
 from dampen.sampling import LARGEST_SCALE, Entropy, fresh
 from dampen.selection import FloatArray, Neighbours
 from dampen.trees.encoding import Bins, checked_classes, class_array, first_codes, given_domains

@@ -69,6 +69,8 @@ def release_facts(release: "Release", receipt: Receipt) -> dict[str, Any]:
         facts["charge"] = release.charge
     if budget := receipt.balance().get("budget"):
         facts["budget"] = f"{budget['name']}, {budget['left']} of {budget['total']} left"
+        if budget["charged"] != facts["epsilon"]:
+            facts["charged"] = f"epsilon {budget['charged']}, for the neighbours of this budget"
     return facts
 
 

@@ -38,7 +38,8 @@ def tree(
     file: str,
     target: str,
     schema_file: Path,
-    epsilon: str,
+    epsilon: str | None,
+    rho: str | None,
     depth: int | None,
     mechanism: str | None,
     output: Path | None,
@@ -57,6 +58,7 @@ def tree(
     receipt.asked = f"for {target}"
     model = TreeClassifier(
         epsilon,
+        rho=rho,
         max_depth=depth,
         mechanism=mechanism or "pf",
         domains=dict(schema.columns),

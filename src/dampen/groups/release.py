@@ -7,13 +7,13 @@ from typing import Any
 from dampen.data.grouping import Grouping
 from dampen.data.open import open_columns
 from dampen.data.opened import require_numbers
-from dampen.epsilon import Epsilon
+from dampen.epsilon import Epsilon, asked_epsilon
 from dampen.errors import ParameterError
 from dampen.groups.contests import sum_mechanism
 from dampen.groups.measures import Percent
 from dampen.groups.problem import BestGroup, relation
 from dampen.mechanisms import check_k, named
-from dampen.releases import Budget, Cost, Release, asked_epsilon, pay, selection_cost
+from dampen.releases import Budget, Cost, Release, pay, selection_cost
 from dampen.sampling import Entropy
 from dampen.selection import Neighbours
 

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from dampen.data.open import open_table
 from dampen.data.opened import Opened, require_numbers
-from dampen.epsilon import Epsilon
+from dampen.epsilon import Epsilon, asked_epsilon
 from dampen.errors import ParameterError
 from dampen.mechanisms import Mechanism
-from dampen.releases import Budget, Cost, asked_epsilon, composed_cost, pay
+from dampen.releases import Budget, Cost, composed_cost, pay
 from dampen.sampling import Entropy, fresh
 from dampen.selection import FloatArray, IntArray, Neighbours
 from dampen.trees import artefact, rendering

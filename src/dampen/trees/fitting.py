@@ -12,10 +12,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from dampen.data.memory import MemoryTable, as_chunk, open_memory
 from dampen.data.open import open_table
 from dampen.data.opened import Opened, reading, require, require_labels
+from dampen.epsilon import asked_epsilon
 from dampen.errors import ParameterError, warn_leak
-from dampen.releases import asked_epsilon
 from dampen.searches import warn_of_search
 from dampen.selection import IntArray
 from dampen.trees.encoding import Domain, encode_queries
@@ -110,9 +111,17 @@ def domains_by_name(estimator: Any) -> dict[str, Domain]:
 def query_codes(estimator: Any, X: Any) -> IntArray:
     """The rows to predict, in the codes of the public domains."""
     check_is_fitted(estimator)
+    return encode_queries(_queries(estimator, X), domains_by_name(estimator))
+
+
+def _queries(estimator: Any, X: Any) -> list[Any]:
+    """The columns of X, those of a frame with their own types."""
+    table = open_memory(X)
+    if isinstance(table, MemoryTable) and hasattr(X, "columns"):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        return list(map(as_chunk, table.columns.values()))
     finite: Any = "allow-nan" if any(d.holds_missing for d in estimator.domains_) else True
-    checked = validate_data(estimator, X, dtype=None, reset=False, ensure_all_finite=finite)
-    return encode_queries(list(checked.T), domains_by_name(estimator))
+    return list(validate_data(estimator, X, dtype=None, reset=False, ensure_all_finite=finite).T)
 
 
 def table_codes(
