@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         testing,
         trees,
     )
+    from dampen.bayes import NaiveBayesClassifier
     from dampen.errors import (
         BudgetError,
         DampenError,
@@ -52,6 +53,7 @@ _HOME = {
     "InsecureEntropy": "dampen.sampling",
     "Ledger": "dampen.ledger",
     "Mechanism": "dampen.mechanisms",
+    "NaiveBayesClassifier": "dampen.bayes",
     "Neighbours": "dampen.selection",
     "Noise": "dampen.noise",
     "ParameterError": "dampen.errors",
@@ -91,6 +93,7 @@ __all__ = [
     "InsecureEntropy",
     "Ledger",
     "Mechanism",
+    "NaiveBayesClassifier",
     "Neighbours",
     "Noise",
     "ParameterError",
