@@ -108,7 +108,7 @@ def load_degrees(opened: OpenedEdges, nodes: Sequence[Hashable]) -> "Degrees | G
 
 
 @cache
-def prepare(metric: str = "betweenness") -> None:
+def prepare(metric: str, delta: str = "degree") -> None:
     """Compiles or loads the kernels of a release, on a made-up graph, before anything is paid."""
     from dampen.data.edge_files import parse_integers
 
@@ -116,6 +116,8 @@ def prepare(metric: str = "betweenness") -> None:
     graph = load_graph(edge_pair(src, dst), range(4))
     if metric == "betweenness":
         betweenness(graph)
+    if delta == "codegree":
+        codegrees(graph)
 
 
 def known_nodes(opened: OpenedEdges) -> Sequence[Hashable] | None:

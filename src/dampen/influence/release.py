@@ -92,7 +92,7 @@ def top_k(
         return _for_joint_release(made) if joint else made
 
     known, opened = _opened(graph, nodes, n, (source, target, table))
-    prepare(ranked_by if isinstance(ranked_by, str) else "other")
+    prepare(ranked_by if isinstance(ranked_by, str) else "other", delta)
     wanted = check_k(k, LARGEST_N if known is None else len(known))
     problem = problem_on(range(wanted) if known is None else known)
     if problem.joint is not None:

@@ -249,7 +249,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         leaks = self._leaks(given)
         public = None if leaks else self._plan(list(given.values()), self.max_rows)
         cost = self._cost(tuple(dict.fromkeys(leak.parameter for leak in leaks)))
-        prepare(public)
+        mechanism = checked_mechanism(self.mechanism)
+        prepare(checked_criterion(self.criterion, mechanism), mechanism, int(self.max_rows or 9))
         for leak in leaks:
             warn_leak(leak.what, leak.remedy, stacklevel=4)
         paid = pay(cost, budget=self.budget, entropy=self._entropy())
