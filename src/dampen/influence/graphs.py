@@ -108,7 +108,7 @@ def load_degrees(opened: OpenedEdges, nodes: Sequence[Hashable]) -> "Degrees | G
 
 
 @cache
-def prepare(metric: str = "betweenness") -> Graph:
+def prepare(metric: str = "betweenness", delta: str = "degree") -> Graph:
     """Compiles or loads the kernels of a release, before anything is paid, on a made-up graph."""
     from dampen.data.edge_files import parse_integers
 
@@ -116,6 +116,8 @@ def prepare(metric: str = "betweenness") -> Graph:
     graph = load_graph(edge_pair(src, dst), range(4))
     if metric == "betweenness":
         betweenness(graph)
+    if delta == "codegree":
+        codegrees(graph)
     return graph
 
 

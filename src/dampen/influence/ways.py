@@ -132,7 +132,7 @@ class OneRound:
         )
 
     def prepare(self) -> None:
-        prepare(self.ranked_by if isinstance(self.ranked_by, str) else "other")
+        prepare(self.ranked_by if isinstance(self.ranked_by, str) else "other", self.asked.delta)
 
     def draw(
         self,

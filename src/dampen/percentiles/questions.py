@@ -14,7 +14,14 @@ from dampen.data.grouping import Grouping
 from dampen.data.opened import Batch, Kind, Opened, require_labels, whole_columns
 from dampen.errors import DataError, ParameterError
 from dampen.mechanisms import Mechanism, select
-from dampen.percentiles.labels import Delta, Percent, PercentileLabel, as_fraction
+from dampen.percentiles.labels import (
+    KERNEL_FROM,
+    Delta,
+    Percent,
+    PercentileLabel,
+    as_fraction,
+    prepare,
+)
 from dampen.percentiles.values import PercentileValue, PercentileValueOfRows, ValueGrid
 from dampen.releases import Paid
 from dampen.selection import IntArray, Neighbours, Selection
@@ -57,6 +64,7 @@ class Labels:
                 f"Expected labels=, a column of public names: the rows of {opened.title} have no "
                 "places of their own, so that a position would name nobody."
             )
+        prepare(self.public["delta"], many=(opened.rows or 0) >= KERNEL_FROM)
         if opened.rows is not None:
             PercentileLabel(n=opened.rows, labels=self._labels(opened, names), **self.public)
 

@@ -243,7 +243,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         leaks = self._leaks(given)
         public = None if leaks else self._plan(list(given.values()), self.max_rows)
         cost = self._cost(tuple(dict.fromkeys(leak.parameter for leak in leaks)))
-        prepare(public)
+        mechanism = checked_mechanism(self.mechanism)
+        prepare(checked_criterion(self.criterion, mechanism), mechanism, int(self.max_rows or 9))
         warn_of(leaks)
         paid = pay(cost, budget=self.budget, entropy=self._entropy())
         with paid.looking():
