@@ -156,7 +156,7 @@ def test_one_charge_for_any_k(options, rho):
 def test_wrong_parameters_cost_nothing(options, says):
     account = Account()
     with pytest.raises(ParameterError, match=says):
-        ask(pd.DataFrame(STAYS), budget=account, **options)
+        ask(pd.DataFrame(STAYS).astype({"ward": "string"}), budget=account, **options)
     assert account.costs == []
 
 

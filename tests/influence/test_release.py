@@ -58,15 +58,39 @@ def test_every_mechanism_finds_obvious_hubs(mechanism: str) -> None:
     assert release.neighbours is Neighbours.ADD_REMOVE_EDGE
 
 
-@pytest.mark.parametrize("metric", ["betweenness", "degree"])
-def test_the_default_is_the_joint_release_but_for_one_or_two_nodes(metric: str) -> None:
-    for k, mechanism in {None: "pf", 1: "pf", 2: "pf", 3: "joint", 9: "joint"}.items():
-        release = ask(k=k, epsilon="5000", metric=metric)
+def test_the_default_asks_twice_where_that_pays_off_by_public_facts() -> None:
+    """On 91 nodes; see `dampen.influence.two_rounds.worth_it`."""
+    for k, epsilon, mechanism in (
+        (None, "1", "pf"), (2, "1", "pf"), (1, "5000", "two-rounds"), (3, "0.1", "two-rounds"),
+        (9, "0.1", "joint"), (9, "5000", "two-rounds"), (3, "1e-12", "joint"),
+    ):  # fmt: skip
+        release = ask(k=k, epsilon=epsilon)
         assert release.mechanism == mechanism
-        assert release.parameters["metric"] == metric
-        stands_in = metric == "betweenness" and mechanism == "pf"
-        assert release.parameters.get("ranked_by") == ("degree" if stands_in else None)
+        assert release.parameters["metric"] == "betweenness"
+        ranked_by = None if mechanism == "two-rounds" else "degree"
+        assert release.parameters.get("ranked_by") == ranked_by
     assert ask(k=3, epsilon="9", delta="codegree").mechanism == "ld-pf"
+
+
+def test_the_degree_is_asked_once() -> None:
+    for k, mechanism in {None: "pf", 1: "pf", 2: "pf", 3: "joint", 9: "joint"}.items():
+        release = ask(k=k, epsilon="5000", metric="degree")
+        assert release.mechanism == mechanism
+        assert "ranked_by" not in release.parameters
+
+
+def test_two_rounds_can_be_named() -> None:
+    assert ask(k=1, epsilon="0.1", mechanism="two-rounds").mechanism == "two-rounds"
+    for other in ({"metric": "degree"}, {"delta": "codegree"}):
+        with pytest.raises(ParameterError, match="two-rounds"):
+            ask(k=1, epsilon="1", mechanism="two-rounds", **other)
+
+
+def test_two_rounds_cost_epsilon_and_less_than_half_its_square_in_rho() -> None:
+    release = ask(k=3, epsilon="2")
+    assert (release.epsilon, release.rho) == (2, Fraction(58, 50))
+    by_rho = ask(k=3, epsilon=None, rho="0.29")
+    assert by_rho.epsilon == 1
 
 
 def test_a_metric_of_your_own_is_dampened_by_default() -> None:
@@ -145,7 +169,7 @@ def test_only_graphs_have_nodes_of_their_own() -> None:
 def test_a_release_shows_public_facts_only() -> None:
     release = ask(k=3, epsilon="1")
     assert release.parameters == {
-        "nodes": 91, "max_degree": 90, "metric": "betweenness", "delta": "degree", "k": 3,
+        "nodes": 91, "max_degree": 90, "metric": "betweenness", "k": 3,
     }  # fmt: skip
     assert json.loads(release.to_json())["parameters"] == release.parameters
     empty = ask(nx.empty_graph(91), k=3, epsilon="1")

@@ -61,9 +61,10 @@ class CappedBetweenness:
         n, wide = len(noisy), min(2 * k, len(noisy))
         ranked = noisy[largest(noisy, wide)].tolist()
         kth, half = ranked[k - 1], (k - 1) // 2
-        step = max((ranked[half] - ranked[-1]) / max(wide - 1 - half, 1), 1 / (2 * k))
         level = max(min(ranked[0] + ceil(MARGIN * noise), max_degree or n - 1), 5)
-        allowed = float(min(epsilon, Fraction(10**300))) * kth * step / (CLEARER * q(level))
+        step = max((ranked[half] - ranked[-1]) / max(wide - 1 - half, 1), 1 / (2 * k))
+        gap = min(kth, level) * min(step, level)
+        allowed = float(min(epsilon, Fraction(10**300))) * gap / (CLEARER * q(level))
         size = int(min(n, (allowed - 2) * (level - 1) / 2))
         needed = int(np.count_nonzero(noisy >= kth - MARGIN * noise))
         if size < min(n, max(needed, wide)):

@@ -51,13 +51,14 @@ docs/influence.md were looked at.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from math import ceil, isqrt, log
 from typing import Any, Protocol
 
 import numpy as np
 
 from dampen.influence.capped import CappedBetweenness, largest
-from dampen.influence.graphs import Graph, for_all
+from dampen.influence.graphs import Graph, for_all, prepare
 from dampen.sampling import LARGEST_SCALE, Entropy, discrete_laplace
 from dampen.selection import IntArray
 
@@ -69,6 +70,8 @@ SURE = 3
 STEEPEST = Fraction(5, 2)
 LONGEST = 600
 """Of shortlists.  Longer ones cost time, and their slopes are too small to matter."""
+LEAST_FOR_BETWEENNESS = 4
+"""The ε2 below which betweenness itself is not asked for: `for_the_best` allows at most ε2 / 2."""
 FEW = 20
 """k is a small part of n if n is FEW times larger."""
 
@@ -125,6 +128,20 @@ def two_rounds(
     answers = question.vector(graph)
     answers += discrete_laplace(UNIT / shares.second, len(answers), entropy)
     return question.best(answers, k).tolist()
+
+
+def prepare_two_rounds(epsilon: Fraction) -> None:
+    """Compiles or loads the kernels, before anything is paid."""
+    _prepare_counts()
+    if Shares.of(epsilon).second >= LEAST_FOR_BETWEENNESS:
+        prepare("betweenness")
+
+
+@cache
+def _prepare_counts() -> None:
+    graph = prepare("degree")
+    Oriented(graph.degrees, Shares.of(Fraction(1))).vector(graph)
+    Shortlist(np.array([2]), np.array([1]), 2).vector(graph)
 
 
 class Question(Protocol):
