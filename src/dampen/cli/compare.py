@@ -42,8 +42,9 @@ __all__ = ["compare"]
 @click.option("--max-degree", type=int, help="Graphs: bound on the degrees.")
 @click.option("--runs", type=click.IntRange(1), default=40, show_default=True, help="Graphs.")
 @column_option("--column", help="Tables: compare percentiles of this column.")
-@click.option("-p", "p", default="50", show_default=True, help="Tables: which percentile.")
+@click.option("-p", "p", metavar="P", help="Tables: which percentile. [default: 50]")
 @group_options(required=False)
+@click.option("--statistic", metavar="NAME", help="Groups: as in top-groups. [default: median]")
 @click.option("--step", type=float, help="Groups: the width of the public grid.")
 @click.option("--min-rows", type=int, default=1, show_default=True, help="Groups.")
 @click.option("--caution", metavar="C", default="1", show_default=True, help="Groups.")
@@ -57,7 +58,7 @@ def compare(*, file: str, epsilon: str, public: bool, as_json: bool, **options: 
 
     For graphs: the share of the true top k that is found, mean of several runs. For percentiles:
     the expected error, exactly. With --by: the probability of the group with the largest
-    percentile, exactly. Looks at the data without privacy.
+    statistic, exactly. Looks at the data without privacy.
     """
     if not public:
         raise ParameterError(
@@ -80,7 +81,7 @@ def _percentile(
     epsilons: list[Fraction],
     *,
     column: str,
-    p: str,
+    p: str | None,
     upper: float | None,
     lower: float,
     header: bool,
@@ -95,6 +96,7 @@ def _percentile(
 
     if upper is None:
         raise ParameterError("Expected --upper with --column.")
+    p = p or "50"
     rank(p, 1)
     table = open_table(file, header=header)
     require_numbers(table, column)
@@ -119,7 +121,8 @@ def _groups(
     column: str,
     by: str | None,
     groups: list[str],
-    p: str,
+    statistic: str | None,
+    p: str | None,
     upper: float | None,
     lower: float,
     step: float | None,
@@ -138,7 +141,7 @@ def _groups(
         raise ParameterError("Expected --by, --upper and --step with --groups.")
     check_output(output, file)
     problem = BestGroup(
-        groups=groups, statistic="quantile", p=p, lower=lower, upper=upper, step=step,
+        groups=groups, statistic=statistic, p=p, lower=lower, upper=upper, step=step,
         min_rows=min_rows, caution=caution,
     )  # fmt: skip
     table = open_table(file, header=header)
