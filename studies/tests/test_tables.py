@@ -44,6 +44,8 @@ FULL = {
                         method=["em", "pf", "ld", "dampen", "value"], measure="error"),
     "peers": rows("peers", dataset=["adult-all"], epsilon=[1.0], p=[50.0],
                   method=["dampen", "opendp"], runs=[60.0], measure="error"),
+    "groups": rows("groups", dataset=["stays"], statistic=["median", "mean"],
+                   method=tables.GROUP_METHODS, measure="needed"),
 }  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from dampen.data.open import open_columns
 from dampen.data.opened import require_numbers
-from dampen.epsilon import Epsilon, asked_epsilon
+from dampen.epsilon import Epsilon, asked_epsilon, decimal_text
 from dampen.errors import ParameterError
 from dampen.groups.contests import sum_mechanism
 from dampen.groups.grid import Exact
@@ -70,8 +70,8 @@ def top_groups(
         caution: public; how much small groups must prove themselves.  The statistic of a group is
             judged as if caution / ε rows had been chosen against it.  More helps where some groups
             are small or empty, less where the best group is.
-        ordered: the k groups best first.  It asks k times for one group, at ε/k; for the sum the
-            order comes at no cost.
+        ordered: the k groups best first.  It asks k times for one group, at ε/k, and the release
+            says so (`epsilon_each`); for the sum the order comes at no cost.
         neighbours: what ε speaks of, see above.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
@@ -103,6 +103,8 @@ def top_groups(
         draw = contest.ranking if ordered else contest.winners
         answer = [problem.candidates[i] for i in draw(size, paid.epsilon, paid.entropy)]
     shown = {**problem.public, "k": k, "ordered": ordered}
+    if ordered and not problem.by_sum:
+        shown["epsilon_each"] = decimal_text(paid.epsilon / size)
     return paid.release(answer[0] if k is None else answer, shown)
 
 

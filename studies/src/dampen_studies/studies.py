@@ -5,6 +5,7 @@ from dampen_studies.experiments import (
     beta,
     correlation,
     examples,
+    groups,
     labels,
     peers,
     percentiles,
@@ -28,6 +29,7 @@ ALL: tuple[Study, ...] = (
     labels.STUDY,
     peers.STUDY,
     split.STUDY,
+    groups.STUDY,
 )
 
 
