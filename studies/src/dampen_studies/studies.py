@@ -6,6 +6,7 @@ from dampen_studies.experiments import (
     correlation,
     examples,
     labels,
+    nodes,
     peers,
     percentiles,
     privatesql,
@@ -26,6 +27,7 @@ ALL: tuple[Study, ...] = (
     trees.STUDY,
     roots.STUDY,
     labels.STUDY,
+    nodes.STUDY,
     peers.STUDY,
     split.STUDY,
 )
