@@ -51,8 +51,8 @@ def top_k(
     The default finds most of the nodes of largest egocentric betweenness on the graphs of
     docs/influence.md.  It asks in two rounds, for noisy degrees first and then, among those that
     they leave in question, for degrees less triangles; with a very large ε it ends at the nodes of
-    largest betweenness.  For one or two nodes, and for more than a twentieth of all, at a small ε
-    the degree is asked for once; the release then says `ranked_by` degree.
+    largest betweenness.  One or two nodes are asked for once, by the degree, if ε is small; the
+    release then says `ranked_by` degree.
 
     Args:
         graph: a networkx or igraph graph, a sparse matrix, a tuple (src, dst) of columns, an array

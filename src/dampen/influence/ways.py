@@ -23,7 +23,7 @@ from dampen.errors import ParameterError
 from dampen.influence.graphs import Degrees, Graph, prepare
 from dampen.influence.lazy import draw_nodes
 from dampen.influence.problem import Betweenness, Delta, InfluentialNode, Metric
-from dampen.influence.two_rounds import Shares, prepare_two_rounds, two_rounds, worth_it
+from dampen.influence.two_rounds import prepare_two_rounds, two_rounds, worth_it
 from dampen.mechanisms import Mechanism, check_joint, check_k, named, select
 from dampen.releases import Cost, selection_cost
 from dampen.sampling import Entropy
@@ -171,10 +171,8 @@ class TwoRounds:
         return InfluentialNode(nodes=nodes, max_degree=self.asked.max_degree)
 
     def cost(self, _: int, leaks: tuple[str, ...] = ()) -> Cost:
-        one = Shares.of(Fraction(1))
-        e = asked_epsilon(self.asked.epsilon, self.asked.rho, one.rho)
-        rho = Shares.of(e).rho
-        return Cost(e, rho, "top-k", TWO_ROUNDS, Neighbours.ADD_REMOVE_EDGE, leaks)
+        e = asked_epsilon(self.asked.epsilon, self.asked.rho, Fraction(1, 2))
+        return Cost(e, e * e / 2, "top-k", TWO_ROUNDS, Neighbours.ADD_REMOVE_EDGE, leaks)
 
     def prepare(self) -> None:
         prepare_two_rounds(self.cost(1).epsilon)

@@ -24,6 +24,8 @@ MARK = re.compile(
     r"(<!-- dampen-studies table ([\w-]+) -->\n).*?(\n<!-- end of table -->)", flags=re.DOTALL
 )
 GRAPHS = ("enron", "github", "dblp")
+NODE_METHODS = ("em", "ld", "sld", "degree-joint", "dampen")
+CEILINGS = ("degree-ceiling", "triangle-ceiling")
 PRINTED_REDUCTIONS = {"patent": "44 / 52 / 59", "hepth": "12 / 52 / 73", "income": "- / - / 3"}
 
 
@@ -109,6 +111,44 @@ def _top_k(rows: Rows) -> Iterator[Block]:
                 for m in values(here, "method")
             ]
             yield markdown([title, *(f"ε = {e:g}" for e in epsilons)], lines)
+
+
+def nodes(rows: Rows) -> Block:
+    """The default against its rivals on every graph, with standard errors; one table per k."""
+    return "\n\n".join(_nodes(where(rows, k=k)) for k in values(rows, "k"))
+
+
+def _nodes(rows: Rows) -> Block:
+    epsilons = values(rows, "epsilon")
+    lines = []
+    for dataset in values(rows, "dataset"):
+        here = where(rows, dataset=dataset)
+        fixed = [_share(number(where(here, method=m)[0], "accuracy")) for m in CEILINGS]
+        for method in NODE_METHODS:
+            cells = [where(here, method=method, epsilon=e)[0] for e in epsilons]
+            shown = [
+                f"{_share(number(c, 'accuracy'))} ± {_share(number(c, 'spread'))}" for c in cells
+            ]
+            lines.append([printed(str(dataset)), LOOKS[method].label, *shown, *fixed])
+    header = [f"k = {rows[0]['k']:g}", "method", *(f"ε = {e:g}" for e in epsilons)]
+    return markdown([*header, *(LOOKS[m].label for m in CEILINGS)], lines)
+
+
+def node_limits(rows: Rows) -> Block:
+    """How few edges decide about the k-th node, and the limit that follows; one line per graph."""
+    sizes, epsilons = values(rows, "k"), values(rows, "epsilon")
+    header = ["graph"] + [
+        f"k = {k:g}: h; limit at ε = {epsilons[1]:g}, {epsilons[3]:g}" for k in sizes
+    ]
+    lines = []
+    for dataset in values(rows, "dataset"):
+        cells = []
+        for k in sizes:
+            here = where(rows, dataset=dataset, k=k, method="limit")
+            low, high = (_share(number(here[i], "accuracy")) for i in (1, 3))
+            cells.append(f"{number(here[0], 'flips'):g}; {low}, {high}")
+        lines.append([printed(str(dataset)), *cells])
+    return markdown(header, lines)
 
 
 def trees(rows: Rows) -> Block:
@@ -348,6 +388,8 @@ def _escaped(cell: str) -> str:
 
 MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "topk": ("topk", top_k),
+    "nodes": ("nodes", nodes),
+    "node-limits": ("nodes", node_limits),
     "trees": ("trees", trees),
     "trees-chosen": ("trees", trees_chosen),
     "tree-gains": ("trees", tree_gains),
