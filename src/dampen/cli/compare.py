@@ -86,11 +86,10 @@ def _percentile(
     header: bool,
     **_: Any,
 ) -> list[dict[str, Any]]:
-    from dampen import accuracy
     from dampen.data.columns import joined_numbers
     from dampen.data.open import open_table
     from dampen.data.opened import require_numbers, whole_columns
-    from dampen.percentiles.comparison import label_methods
+    from dampen.percentiles.comparison import expected_errors
     from dampen.percentiles.labels import rank
 
     if upper is None:
@@ -100,15 +99,11 @@ def _percentile(
     require_numbers(table, column)
     with looking_at(file):
         values = joined_numbers(whole_columns(table, {column: "numbers"})[column])
+        found = expected_errors(values, p=p, upper=upper, lower=lower, epsilons=[*epsilons])
         return [
-            {"expected error": method.name}
-            | {
-                f"ε = {decimal_text(epsilon)}": accuracy.expected_error(
-                    method.selection, epsilon=epsilon, mechanism=method.mechanism
-                )
-                for epsilon in epsilons
-            }
-            for method in label_methods(values, p=p, upper=upper, lower=lower)
+            {"expected error": name}
+            | {f"ε = {decimal_text(e)}": error for e, error in zip(epsilons, errors, strict=True)}
+            for name, errors in found
         ]
 
 

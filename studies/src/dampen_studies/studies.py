@@ -13,6 +13,7 @@ from dampen_studies.experiments import (
     split,
     topk,
     trees,
+    two_stages,
 )
 from dampen_studies.study import Study
 
@@ -26,6 +27,7 @@ ALL: tuple[Study, ...] = (
     trees.STUDY,
     roots.STUDY,
     labels.STUDY,
+    two_stages.STUDY,
     peers.STUDY,
     split.STUDY,
 )
