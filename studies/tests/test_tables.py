@@ -43,6 +43,8 @@ FULL = {
                   depth=[2.0, 5.0], measure="accuracy"),
     "labels": rows("labels", dataset=["patent", "hepth"], p=[50.0], epsilon=[1.0, 5.0],
                    method=["em", "ld", "dampen"], measure="error"),
+    "two-stages": rows("two-stages", dataset=["patent", "hepth"], p=[50.0], epsilon=[2.0, 5.0],
+                       method=["dampened", "two stages", "form", "symmetric"], measure="error"),
     "percentiles": rows("percentiles", dataset=["patent", "hepth", "income"],
                         p=[50.0, 90.0, 99.0], epsilon=[0.1, 1.0],
                         method=["em", "pf", "ld", "dampen", "value"], measure="error"),

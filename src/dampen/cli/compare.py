@@ -128,11 +128,10 @@ def _percentile(
     header: bool,
     **_: Any,
 ) -> list[dict[str, Any]]:
-    from dampen import accuracy
     from dampen.data.columns import joined_numbers
     from dampen.data.open import open_table
     from dampen.data.opened import require_numbers, whole_columns
-    from dampen.percentiles.comparison import label_methods
+    from dampen.percentiles.comparison import expected_errors
     from dampen.percentiles.labels import rank
 
     if upper is None:
@@ -143,18 +142,12 @@ def _percentile(
     require_numbers(table, column)
     with looking_at(file):
         values = joined_numbers(whole_columns(table, {column: "numbers"})[column])
+        asked = [(price.epsilon, price.rho) for price in prices]
+        found = expected_errors(values, p=p, upper=upper, lower=lower, prices=asked)
         return [
-            {"expected error": method.name}
-            | {
-                price.heading: accuracy.expected_error(
-                    method.selection,
-                    epsilon=price.epsilon,
-                    rho=price.rho,
-                    mechanism=method.mechanism,
-                )
-                for price in prices
-            }
-            for method in label_methods(values, p=p, upper=upper, lower=lower)
+            {"expected error": name}
+            | {price.heading: error for price, error in zip(prices, errors, strict=True)}
+            for name, errors in found
         ]
 
 

@@ -15,6 +15,7 @@ from dampen_studies.experiments import (
     split,
     topk,
     trees,
+    two_stages,
 )
 from dampen_studies.study import Study
 
@@ -29,6 +30,7 @@ ALL: tuple[Study, ...] = (
     roots.STUDY,
     labels.STUDY,
     nodes.STUDY,
+    two_stages.STUDY,
     peers.STUDY,
     split.STUDY,
     groups.STUDY,
