@@ -99,6 +99,26 @@ def test_policies(tmp_path: Path, examples: int) -> None:
     fuzz(examples, words(POLICY), check)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = " + "[" * 5000 + "]" * 5000,
+        "a" + ".a" * 5000 + " = 1",
+        'ledger = "\\u0000"',
+        POLICY.replace("exports", "\\u0000"),
+        POLICY.replace("exports", "a" * 5000),
+        POLICY.replace("payroll", "\\u001b[31m"),
+        POLICY + '"\\u001b[31m" = 1',
+    ],
+    ids=range(7),
+)
+def test_hostile_policies(tmp_path: Path, text: str) -> None:
+    (tmp_path / "dampen.toml").write_text(text)
+    with pytest.raises((ParameterError, BudgetError)) as caught:
+        check_policy(tmp_path / "salaries.csv", "other", tmp_path / "dampen.toml")
+    is_plain(caught.value)
+
+
 @examples
 def test_lists_of_nodes(tmp_path: Path, examples: int) -> None:
     path = tmp_path / "nodes.txt"
