@@ -76,7 +76,7 @@ class Labels:
                 f"Expected labels=, a column of public names: the rows of {opened.title} have no "
                 "places of their own, so that a position would name nobody."
             )
-        prepare(self.public["delta"], many=(opened.rows or 0) >= KERNEL_FROM)
+        prepare(self.dampening["delta"], many=(opened.rows or 0) >= KERNEL_FROM)
         if opened.rows is not None:
             self._problem(opened.rows, self._labels(opened, names))
 
