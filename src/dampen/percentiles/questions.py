@@ -5,6 +5,7 @@ the opened data; `answer` looks at the data, and returns what the release may sa
 """
 
 from collections.abc import Hashable, Iterator, Sequence
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,7 +15,7 @@ from dampen.data.grouping import Grouping
 from dampen.data.opened import Batch, Kind, Opened, require_labels, whole_columns
 from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError
-from dampen.mechanisms import Mechanism, select
+from dampen.mechanisms import PF, Mechanism, select
 from dampen.percentiles.labels import (
     KERNEL_FROM,
     Delta,
@@ -24,9 +25,16 @@ from dampen.percentiles.labels import (
     check_labels,
     prepare,
 )
+from dampen.percentiles.many import Halving, Ranks
+from dampen.percentiles.many import worth_it as worth_halving
 from dampen.percentiles.two_stages import Shares, TwoStages, worth_it
-from dampen.percentiles.values import PercentileValue, PercentileValueOfRows, ValueGrid
-from dampen.releases import Cost, Paid, composed_cost, selection_cost
+from dampen.percentiles.values import (
+    FINEST,
+    PercentileValue,
+    PercentileValueOfRows,
+    ValueGrid,
+)
+from dampen.releases import Cost, Paid, asked_epsilon, composed_cost, selection_cost
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 
 __all__ = ["GroupedValues", "Labels", "LabelsInTwoStages", "Question", "Values"]
@@ -178,12 +186,13 @@ class Values:
         *,
         many: bool,
         neighbours: Neighbours,
-        mechanism: Mechanism,
+        mechanism: Mechanism | None,
     ) -> None:
         self.points, self.many, self.neighbours = points, many, neighbours
-        self.mechanism = mechanism
+        self.mechanism = mechanism or PF
         self.grid = ValueGrid(lower, upper, step)
         self.public: dict[str, Any] = {"upper": upper, "lower": lower, "step": step}
+        self.halving = None if mechanism else self._halving()
         for _ in self._selections(np.zeros(1, np.int64), np.zeros(1, np.int64), 1):
             pass
 
@@ -192,9 +201,14 @@ class Values:
             raise ParameterError("Expected at least one value, got an empty column.")
 
     def cost(self, _: Opened, /, *, epsilon: Epsilon | None, rho: Epsilon | None) -> Cost:
+        query = "percentile-value"
+        if self.halving is not None:
+            unit = Fraction(1, 2 * self.halving.levels)
+            e = asked_epsilon(epsilon, rho, unit)
+            return Cost(e, unit * e**2, query, "halving", self.neighbours)
         return selection_cost(
             self.neighbours,
-            query="percentile-value",
+            query=query,
             epsilon=epsilon,
             rho=rho,
             mechanism=self.mechanism,
@@ -218,20 +232,39 @@ class Values:
         return opened.counts({column: "numbers"}, cell_of, self.grid.size)
 
     def drawn(self, counts: IntArray, paid: Paid) -> Any:
-        """One value per point, at an equal and exact share of ε each, in the order of p.
+        """One value per point, in the order of p, none above that of a larger p.
 
-        Sorting the answers is post-processing.  ε-DP in total, by sequential composition.
+        By halving, or at an equal and exact share of ε each: ε-DP in total, by sequential
+        composition, and sorting the answers is post-processing.
         """
+        ranks = Ranks(*self.grid.ranks(counts))
+        if self.halving is not None:
+            drawn = self.halving.draw(ranks, paid.epsilon, paid.entropy)
+            at = dict(zip(self.halving.shares, drawn, strict=True))
+            picked = [at[as_fraction(p) / 100] for p in self.points]
+        else:
+            picked = self._split(ranks, int(counts.sum()), paid)
+        answers = [self.grid.candidates[i] for i in picked]
+        return answers if self.many else answers[0]
+
+    def _split(self, ranks: Ranks, n: int, paid: Paid) -> list[int]:
         share = paid.epsilon / len(self.points)
         picked = [
             select(one, epsilon=share, mechanism=self.mechanism, entropy=paid.entropy)
-            for one in self._selections(*self.grid.ranks(counts), int(counts.sum()))
+            for one in self._selections(ranks.less, ranks.at_most, n)
         ]
         in_order = sorted(range(len(picked)), key=lambda i: as_fraction(self.points[i]))
-        answers: list[Any] = [None] * len(picked)
+        answers = [0] * len(picked)
         for i, drawn in zip(in_order, sorted(picked), strict=True):
-            answers[i] = self.grid.candidates[drawn]
-        return answers if self.many else answers[0]
+            answers[i] = drawn
+        return answers
+
+    def _halving(self) -> Halving | None:
+        """Where it is better than splitting; it takes percentiles with four decimals."""
+        shares = sorted({as_fraction(p) / 100 for p in self.points})
+        if not worth_halving(len(shares)) or max(q.denominator for q in shares) > FINEST:
+            return None
+        return Halving.on(len(self.grid.points), tuple(shares), self.neighbours)
 
     @property
     def _size_is_public(self) -> bool:

@@ -27,6 +27,7 @@ __all__ = ["label_mechanism", "percentile"]
 
 Wanted = Literal["label", "value"]
 WANTED = ("label", "value")
+LISTS = {"quartiles": range(25, 100, 25), "deciles": range(10, 100, 10)}
 
 
 def percentile(
@@ -66,8 +67,10 @@ def percentile(
     Args:
         data: a column of numbers, a table, or the path of a file (see `dampen.data`).
         column: in a table, the name of the column of numbers.
-        p: the percentile, 0 to 100; for values also a list, each at an equal share of ε, with
-            answers that never decrease in p.
+        p: the percentile, 0 to 100; for values also "quartiles", "deciles" or a list in any order.
+            The answer is then a list in that order, never decreasing in p, for one ε: one or
+            two different percentiles have an equal share of it each, more are drawn by halving
+            (`dampen.percentiles.many`).
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         upper: public upper end of the values.
@@ -77,7 +80,8 @@ def percentile(
             point of the public grid.  No private mechanism can name a record well when others are
             much like it (see `docs/percentile.md`); if you want a number, take the value.
         step: distance of the grid's points, for values.
-        mechanism: for values "pf" by default; for labels two stages (`dampen.percentiles
+        mechanism: for values "pf" by default; a name given with a list of p asks for equal shares
+            of ε; for labels two stages (`dampen.percentiles
             .two_stages`), which also release an interval, shown among the parameters; for fewer
             than 1000 records, or with `delta=`, local dampening with permute-and-flip, of the
             utility lowered by the range (`label_mechanism`).
@@ -113,7 +117,7 @@ def percentile(
             cast("float", step),
             many=not _is_one(p),
             neighbours=_relation(neighbours, grouped=by is not None),
-            mechanism=_for_one_selection(mechanism or "pf"),
+            mechanism=None if mechanism is None else _for_one_selection(mechanism),
         )
         if groups is not None:
             question = GroupedValues(question, groups)
@@ -211,6 +215,8 @@ def _check_points(
         )
     if labels is not None:
         raise ParameterError("Expected no labels= for release='value': the answer is a number.")
+    if isinstance(p, str) and p in LISTS:
+        return list(LISTS[p])
     points = [cast("Percent", p)] if _is_one(p) else list(cast("Sequence[Percent]", p))
     if not points:
         raise ParameterError("Expected at least one percentile p, got none.")
@@ -218,4 +224,4 @@ def _check_points(
 
 
 def _is_one(p: Percent | Sequence[Percent]) -> bool:
-    return isinstance(p, str) or not hasattr(p, "__len__")
+    return p not in LISTS if isinstance(p, str) else not hasattr(p, "__len__")
