@@ -31,7 +31,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def release_options(command: F) -> F:
-    """Adds --epsilon, --mechanism, --json and the options of a budget."""
+    """Adds --epsilon, --rho, --mechanism, --json and the options of a budget."""
     for option in (
         json_option,
         budget_options,
@@ -48,10 +48,12 @@ def release_options(command: F) -> F:
 
 
 def epsilon_option(command: F) -> F:
-    """Adds --epsilon."""
-    return click.option(
-        "--epsilon", required=True, metavar="E", help="The privacy parameter, exact."
-    )(command)
+    """Adds --epsilon, and --rho in its place."""
+    add_rho = click.option(
+        "--rho", metavar="R", help="In place of --epsilon: that of zCDP, for a budget with a delta."
+    )
+    add_epsilon = click.option("--epsilon", metavar="E", help="The privacy parameter, exact.")
+    return add_epsilon(add_rho(command))
 
 
 def group_options(*, required: bool) -> Callable[[F], F]:

@@ -27,6 +27,7 @@ OPTIONS = {
     "nodes": "--nodes",
     "p": "-p",
     "release": "--release",
+    "rho": "--rho",
     "source": "--source",
     "statistic": "--statistic",
     "step": "--step",

@@ -18,8 +18,9 @@ from functools import partial
 from typing import Any, Literal
 
 from dampen.data.columns import typed
+from dampen.data.engines import failed
 from dampen.data.opened import Batch, CellOf, Field, Kind, counted
-from dampen.errors import DataError, ParameterError, raise_alone
+from dampen.errors import ParameterError, raise_alone
 from dampen.selection import IntArray
 
 __all__ = ["DuckTable", "is_relation", "open_duckdb_file", "open_relation"]
@@ -136,14 +137,6 @@ def _degrees(ends: tuple[str, str], back: str, edges: Any) -> Any:
 def quoted(name: str) -> str:
     """A name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def failed(title: str) -> DataError:
-    """What to say when an engine fails: its own words may quote rows."""
-    return DataError(
-        f"Expected {title} to be read to its end; the engine failed. Run the query by itself to "
-        "see why; its message may show private data."
-    )
 
 
 TABLES = """

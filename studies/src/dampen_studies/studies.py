@@ -7,6 +7,7 @@ from dampen_studies.experiments import (
     examples,
     groups,
     labels,
+    nodes,
     peers,
     percentiles,
     privatesql,
@@ -14,6 +15,7 @@ from dampen_studies.experiments import (
     split,
     topk,
     trees,
+    two_stages,
 )
 from dampen_studies.study import Study
 
@@ -27,6 +29,8 @@ ALL: tuple[Study, ...] = (
     trees.STUDY,
     roots.STUDY,
     labels.STUDY,
+    nodes.STUDY,
+    two_stages.STUDY,
     peers.STUDY,
     split.STUDY,
     groups.STUDY,
