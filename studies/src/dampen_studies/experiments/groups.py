@@ -63,12 +63,13 @@ STUDY = Study(
     "0.9, on real tables with 7 to 86 groups: reach, the exponential mechanism, local dampening, "
     "smooth sensitivity, signed inverse sensitivity, and a private answer for every group.",
     finding="Reach needs several times less ε than a private quantile for every group. The "
-    "exponential mechanism and local dampening do not name the best group at any ε worth having.",
+    "exponential mechanism and local dampening do not name the best group at any ε worth having, "
+    "but where it is the smallest: shifted local dampening ranks groups by their size.",
     caption=_caption,
     columns=(
         "dataset", "statistic", "rows", "groups", "method", "needed", "p_0.01", "p_0.1", "p_1",
     ),
     cells=_cells,
     run=_run,
-    minutes=40,
+    minutes=3,
 )  # fmt: skip
