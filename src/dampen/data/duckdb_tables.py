@@ -154,7 +154,9 @@ def _connected(path: str) -> Iterator[Any]:
             f"Expected the package duckdb, to read {path}. Install dampen[duckdb]."
         ) from None
     try:
-        connection = duckdb.connect(path, read_only=True)
+        # A view of the file may name other files, which are other data, with budgets of their own.
+        own = {"enable_external_access": "false"}
+        connection = duckdb.connect(path, read_only=True, config=own)
     except duckdb.Error:
         raise_alone(
             ParameterError(
