@@ -6,6 +6,7 @@ from dampen_studies.experiments import (
     correlation,
     examples,
     labels,
+    models,
     peers,
     percentiles,
     privatesql,
@@ -28,6 +29,8 @@ ALL: tuple[Study, ...] = (
     labels.STUDY,
     peers.STUDY,
     split.STUDY,
+    models.MODELS,
+    models.CRITERIA_STUDY,
 )
 
 
