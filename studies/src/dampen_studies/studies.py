@@ -7,6 +7,7 @@ from dampen_studies.experiments import (
     examples,
     groups,
     labels,
+    models,
     nodes,
     peers,
     percentiles,
@@ -34,6 +35,8 @@ ALL: tuple[Study, ...] = (
     peers.STUDY,
     split.STUDY,
     groups.STUDY,
+    models.MODELS,
+    models.CRITERIA_STUDY,
 )
 
 
