@@ -302,12 +302,12 @@ ASKS = [
         ("nodes",),
     ),
     Ask(
-        "top_k, joint",
+        "top_k, two rounds",
         dampen.top_k,
         EDGES,
         lambda hook: (Armed(EDGES[0], hook), Armed(EDGES[1], hook)),
         {"nodes": [0, 1, 2, 7], "k": 3},
-        _cost("top-k", "joint", "add-remove-edge"),
+        _cost("top-k", "two-rounds", "add-remove-edge"),
         (
             {"delta": "codegree", "mechanism": "joint"},
             {"n": 5},

@@ -13,7 +13,7 @@ import numpy as np
 from dampen.data.columns import as_labels, as_numbers, clipped, finite_range, joined_numbers
 from dampen.data.grouping import Grouping
 from dampen.data.opened import Batch, Kind, Opened, require_labels, whole_columns
-from dampen.epsilon import Epsilon
+from dampen.epsilon import Epsilon, asked_epsilon
 from dampen.errors import DataError, ParameterError
 from dampen.mechanisms import PF, Mechanism, select
 from dampen.percentiles.labels import (
@@ -34,7 +34,7 @@ from dampen.percentiles.values import (
     PercentileValueOfRows,
     ValueGrid,
 )
-from dampen.releases import Cost, Paid, asked_epsilon, composed_cost, selection_cost
+from dampen.releases import Cost, Paid, composed_cost, selection_cost
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 
 __all__ = ["GroupedValues", "Labels", "LabelsInTwoStages", "Question", "Values"]

@@ -61,7 +61,7 @@ def best_error(errors: FloatArray, weight: float) -> float:
     """The least mean of the errors under weights between 1 and `weight`: λ.
 
     >>> round(best_error(np.arange(100.0), 1.0), 6), round(best_error(np.arange(100.0), 81.0), 1)
-    (49.5, 9.9)
+    (49.5, 9.5)
     """
     sums, n = np.cumsum(np.sort(errors)), len(errors)
     m = np.arange(1, n + 1)
