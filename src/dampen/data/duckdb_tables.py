@@ -155,8 +155,9 @@ def _connected(path: str) -> Iterator[Any]:
         ) from None
     try:
         # A view of the file may name other files, which are other data, with budgets of their own.
-        own: dict[str, Any] = {"enable_external_access": "false"}
-        connection = duckdb.connect(path, read_only=True, config=own)
+        connection = duckdb.connect(
+            path, read_only=True, config={"enable_external_access": "false"}
+        )
     except duckdb.Error:
         raise_alone(
             ParameterError(
