@@ -71,7 +71,9 @@ def top_k(
         target: the name of the column with the other end.
         table: of a database file (DuckDB, SQLite), which table.
         max_degree: a public bound on all degrees; n - 1 if left out, which is usually better.
-        metric: "betweenness" (egocentric), "degree", or a `dampen.influence.problem.Metric`.
+        metric: "betweenness" (egocentric), "degree", "triangles" (edges among the neighbours),
+            "brokerage" (the degree less triangles, for a public `max_degree`), or a
+            `dampen.influence.problem.Metric`.
         mechanism: a name such as "sld" (as in the paper), "two-rounds", or a `Mechanism`; None for
             the best one.
         delta: the sensitivity function of betweenness: "degree" or "codegree".
