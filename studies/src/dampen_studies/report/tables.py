@@ -14,6 +14,7 @@ from dampen_studies.claims import Finding, Outcome, Tables
 from dampen_studies.claims.percentiles import largest_reduction
 from dampen_studies.datasets.names import printed
 from dampen_studies.experiments import split
+from dampen_studies.report import model_tables
 from dampen_studies.report.figures import geometric_mean, ratios
 from dampen_studies.report.group_tables import group_rows
 from dampen_studies.report.palette import LOOKS
@@ -386,5 +387,8 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "reductions": ("percentiles", reductions),
     "peers": ("peers", peers),
     "groups": ("groups", groups),
+    "models": ("models", lambda rows: markdown(*model_tables.models(rows))),
+    "models-summary": ("models", lambda rows: markdown(*model_tables.models_summary(rows))),
+    "criteria": ("criteria", lambda rows: markdown(*model_tables.criteria(rows))),
 }
 """A table's name, the study it comes from, and how it is made."""
