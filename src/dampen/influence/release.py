@@ -17,6 +17,7 @@ from dampen.influence.graphs import (
     node_set,
 )
 from dampen.influence.problem import Delta, InfluentialNode, Metric
+from dampen.influence.prospects import accuracy
 from dampen.influence.ways import TWO_ROUNDS, Asked, way
 from dampen.mechanisms import Mechanism, check_k
 from dampen.releases import Budget, Release, pay
@@ -101,7 +102,8 @@ def top_k(
         top = chosen.draw(problem, made, k=wanted, epsilon=cost.epsilon, entropy=paid.entropy)
         names = [problem.candidates[i] for i in top]
     answer = names[0] if k is None else names
-    return paid.release(answer, _shown(problem, cost.mechanism, metric, k))
+    told = "" if known is None else accuracy(chosen, len(known), wanted, cost.epsilon)
+    return paid.release(answer, _shown(problem, cost.mechanism, metric, k), told)
 
 
 def _opened(

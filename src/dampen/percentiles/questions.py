@@ -27,6 +27,7 @@ from dampen.percentiles.labels import (
 )
 from dampen.percentiles.many import Halving, Ranks
 from dampen.percentiles.many import worth_it as worth_halving
+from dampen.percentiles.prospects import label_accuracy, value_accuracy
 from dampen.percentiles.two_stages import Shares, TwoStages, worth_it
 from dampen.percentiles.values import (
     FINEST,
@@ -49,6 +50,10 @@ class Question(Protocol):
     def check(self, opened: Opened, names: dict[str, str], /) -> None: ...
 
     def cost(self, opened: Opened, /, *, epsilon: Epsilon | None, rho: Epsilon | None) -> Cost: ...
+
+    def accuracy(self, n: int | None, epsilon: Fraction, /) -> str:
+        """What the answer will be worth, for n records if that is public; empty if unknown."""
+        ...
 
     def answer(
         self, opened: Opened, names: dict[str, str], paid: Paid, /
@@ -96,6 +101,9 @@ class Labels:
             rho=rho,
             mechanism=self.mechanism,
         )
+
+    def accuracy(self, _n: int | None, _epsilon: Fraction, /) -> str:
+        return ""
 
     def answer(
         self, opened: Opened, names: dict[str, str], paid: Paid
@@ -159,6 +167,9 @@ class LabelsInTwoStages:
             mechanism="two-stages",
         )
 
+    def accuracy(self, n: int | None, epsilon: Fraction, /) -> str:
+        return label_accuracy(n, epsilon) if n is not None and worth_it(n) else ""
+
     def answer(
         self, opened: Opened, names: dict[str, str], paid: Paid
     ) -> tuple[dict[str, Any], Any]:
@@ -214,6 +225,17 @@ class Values:
             mechanism=self.mechanism,
             k=len(self.points),
         )
+
+    def accuracy(self, _n: int | None, epsilon: Fraction, /) -> str:
+        if self.halving is not None:
+            return ""
+        none = np.zeros(1, np.int64)
+        units = [
+            1 if self._size_is_public else (as_fraction(p) / 100).denominator for p in self.points
+        ]
+        kinds = list(zip(self._selections(none, none, 1), units, strict=True))
+        points = len(self.grid.points)
+        return value_accuracy(kinds, self.mechanism, points=points, epsilon=epsilon)
 
     def answer(
         self, opened: Opened, names: dict[str, str], paid: Paid
@@ -299,6 +321,9 @@ class GroupedValues:
 
     def cost(self, opened: Opened, /, *, epsilon: Epsilon | None, rho: Epsilon | None) -> Cost:
         return self.values.cost(opened, epsilon=epsilon, rho=rho)
+
+    def accuracy(self, n: int | None, epsilon: Fraction, /) -> str:
+        return self.values.accuracy(n, epsilon)
 
     def answer(
         self, opened: Opened, names: dict[str, str], paid: Paid
