@@ -10,7 +10,7 @@ from dampen.errors import ParameterError
 from dampen_studies import claims, studies
 from dampen_studies.cli import main
 from dampen_studies.experiments import nodes, split, topk, trees
-from dampen_studies.report import headline, tables, writing
+from dampen_studies.report import group_tables, headline, tables, writing
 from dampen_studies.runner import run
 
 ROOT = Path(__file__).parents[2]
@@ -51,7 +51,7 @@ FULL = {
     "peers": rows("peers", dataset=["adult-all"], epsilon=[1.0], p=[50.0],
                   method=["dampen", "opendp"], runs=[60.0], measure="error"),
     "groups": rows("groups", dataset=["stays"], statistic=["median", "mean"],
-                   method=tables.GROUP_METHODS, measure="needed"),
+                   method=group_tables.GROUP_METHODS, measure="needed"),
 }  # fmt: skip
 
 

@@ -213,6 +213,7 @@ def test_wrong_parameters_cost_nothing():
         TwoStages(n=3, p=50, upper=0, shares=Shares.of(Fraction(1)))
 
 
+@pytest.mark.filterwarnings("ignore::dampen.errors.AccuracyWarning")
 def test_extreme_epsilons_and_constant_columns_work():
     for epsilon in ("1e-6", "1e6"):
         made = dampen.percentile(np.full(1200, 7.0), p=50, epsilon=epsilon, upper=9)
