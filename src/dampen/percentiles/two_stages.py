@@ -224,6 +224,6 @@ class TwoStages:
 
 
 def _cells(n: int, label: Fraction) -> int:
-    """At least 64, at most 4n: finer cells than the interval only add places to choose from."""
+    """At least 64, at most n/4: finer cells than the interval only add places to choose from."""
     wanted = CELLS * (exp(min(float(label) / 2, 30.0)) + 1)
-    return int(min(wanted, max(4 * n, CELLS), MOST_CELLS))
+    return int(min(wanted, max(n // 4, CELLS), MOST_CELLS))

@@ -6,6 +6,7 @@ from dampen_studies.experiments import (
     correlation,
     examples,
     labels,
+    many,
     peers,
     percentiles,
     privatesql,
@@ -29,6 +30,7 @@ ALL: tuple[Study, ...] = (
     labels.STUDY,
     two_stages.STUDY,
     peers.STUDY,
+    many.STUDY,
     split.STUDY,
 )
 
