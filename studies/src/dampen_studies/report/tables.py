@@ -265,6 +265,26 @@ def labels(rows: Rows) -> Block:
     return markdown(["ε", "ratio to LD", *(LOOKS[str(m)].label for m in methods)], lines)
 
 
+def many(rows: Rows) -> Block:
+    """Rank errors and times of whole lists of percentiles."""
+    methods = values(rows, "method")
+    lines = [
+        [
+            printed(str(dataset)),
+            f"{count:g}",
+            *(
+                f"{number(row, 'error'):.2f} ± {number(row, 'spread'):.2f} "
+                f"({number(row, 'seconds'):.2f} s)"
+                for m in methods
+                for row in where(rows, dataset=dataset, percentiles=count, method=m)
+            ),
+        ]
+        for dataset in values(rows, "dataset")
+        for count in values(rows, "percentiles")
+    ]
+    return markdown(["data", "percentiles", *map(str, methods)], lines)
+
+
 def two_stages(rows: Rows) -> Block:
     """Labels in two stages: ratios to dampening and to the two bounds."""
     lines = []
@@ -390,5 +410,6 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "models": ("models", lambda rows: markdown(*model_tables.models(rows))),
     "models-summary": ("models", lambda rows: markdown(*model_tables.models_summary(rows))),
     "criteria": ("criteria", lambda rows: markdown(*model_tables.criteria(rows))),
+    "many": ("many", many),
 }
 """A table's name, the study it comes from, and how it is made."""
