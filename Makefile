@@ -7,7 +7,7 @@ BIN := .venv/bin
 INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "uv pip install --quiet --python $(BIN)/python" || echo "$(BIN)/python -m pip install --quiet --disable-pip-version-check")
 CREATE := $(shell command -v uv >/dev/null 2>&1 && echo "uv venv --quiet --allow-existing --python $(PYTHON) .venv" || echo "$(PYTHON) -m venv .venv")
 
-.PHONY: run test lint types imports pytest test-slow test-report paper paper-full clean
+.PHONY: run test lint types imports pytest test-slow test-report docs dist paper paper-full clean
 
 run: .venv/.run
 	$(BIN)/dampen demo
@@ -33,6 +33,16 @@ test-slow: .venv/.test
 # Needs a browser: apt-get install chromium
 test-report: .venv/.test
 	$(BIN)/pytest studies/tests/browser/report_page.py
+
+# The site, in docs/_build/index.html; a broken link or an undocumented name is an error.
+docs: .venv/.test
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
+
+# Wheel and sdist, and a question of every kind to the wheel in an empty environment.
+dist: .venv/.test
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	$(BIN)/python packaging/check_dist.py dist
 
 paper: .venv/.studies
 	$(BIN)/dampen-studies run --quick
@@ -61,4 +71,4 @@ paper-full: .venv/.studies
 	touch .venv/.run .venv/.studies $@
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist docs/_build docs/generated

@@ -106,6 +106,14 @@ def _fitted_table(data: Any, **options: Any) -> Release:
     return dampen.TreeClassifier(**options).fit_table(data, target="c").release_
 
 
+def _bayes(data: Any, **options: Any) -> Release:
+    return dampen.NaiveBayesClassifier(**options).fit(*data).release_
+
+
+def _bayes_table(data: Any, **options: Any) -> Release:
+    return dampen.NaiveBayesClassifier(**options).fit_table(data, target="c").release_
+
+
 def _several(changes: Mapping[str, list[Any]]) -> tuple[Mapping[str, Any], ...]:
     return tuple({name: value} for name, values in changes.items() for value in values)
 
@@ -121,7 +129,14 @@ PUBLIC_TREE = {
     "max_rows": 9,
     "max_depth": 1,
 }
-WRONG_TREE = _several(
+WRONG_MODEL = _several(
+    {
+        "classes": [["no"], ["no", "no"], "no", 5, [["no"], ["yes"]]],
+        "domains": [{"x": ["p"], "nope": 3}, {"x": 1.5, "z": 3}, 5, {"x": "pq"}],
+    }
+)
+PUBLIC_BAYES = {name: PUBLIC_TREE[name] for name in ("domains", "classes")}
+WRONG_TREE = WRONG_MODEL + _several(
     {
         "mechanism": ["no such", "joint", None],
         "max_depth": [-1, 99, 1.5],
@@ -129,9 +144,7 @@ WRONG_TREE = _several(
         "branching": ["ternary"],
         "leaves": ["none"],
         "shares": [["0.5", "0.4"], 3, "11"],
-        "classes": [["no"], ["no", "no"], "no", 5, [["no"], ["yes"]]],
         "max_rows": [0, "9"],
-        "domains": [{"x": ["p"], "nope": 3}, {"x": 1.5, "z": 3}, 5, {"x": "pq"}],
     }
 )
 
@@ -340,5 +353,29 @@ ASKS = [
         BAD_TABLES,
         {"max_rows": None, "classes": None},
         ("classes", "max_rows"),
+    ),
+    Ask(
+        "NaiveBayesClassifier.fit",
+        _bayes,
+        _split(TABLE),
+        lambda hook: _split(_armed_table(TABLE, hook)),
+        PUBLIC_BAYES,
+        _cost("naive-bayes", "discrete-laplace", "add-remove-row"),
+        (*WRONG_MODEL, {"epsilon": "1e-13"}),
+        tuple(map(_split, BAD_TABLES[:-1])),
+        {"domains": {"x": ["p", "q"]}, "classes": None},
+        ("domains", "classes"),
+    ),
+    Ask(
+        "NaiveBayesClassifier.fit_table",
+        _bayes_table,
+        TABLE,
+        lambda hook: _armed_table(TABLE, hook),
+        PUBLIC_BAYES,
+        _cost("naive-bayes", "discrete-laplace", "add-remove-row"),
+        (*WRONG_MODEL, {"domains": {"x": ["p"], "c": ["no"]}}),
+        BAD_TABLES[:-1],
+        {"classes": None},
+        ("classes",),
     ),
 ]

@@ -49,6 +49,20 @@ def test_comparison_has_one_line_per_mechanism_and_epsilon() -> None:
     )
 
 
+def test_a_comparison_at_one_rho_gives_every_noise_its_own_epsilon() -> None:
+    lines = accuracy.compare(S, rhos=["0.02"], mechanisms=["em", "pf"])
+    assert [(str(line.epsilon), str(line.rho)) for line in lines] == [
+        ("2/5", "1/50"), ("1/5", "1/50")
+    ]  # fmt: skip
+    for line in lines:
+        named = {"mechanism": line.mechanism}
+        assert line.expected_error == accuracy.expected_error(S, epsilon=line.epsilon, **named)
+        assert line.expected_error == accuracy.expected_error(S, rho="0.02", **named)
+        assert accuracy.tail_probability(S, rho="0.02", theta=0, **named) == pytest.approx(1)
+    with pytest.raises(ParameterError, match="epsilons= or rhos="):
+        accuracy.compare(S)
+
+
 def test_the_printed_order_of_dominance_is_refuted_for_the_shift_to_plus_infinity() -> None:
     small = Selection([1, 0], sensitivity.table([[2, 2]] * 5), bound=10)
     large = Selection([1, 0], sensitivity.table([[8, 2]] * 5), bound=10)

@@ -100,6 +100,19 @@ def test_select_gives_an_index_or_a_list() -> None:
         assert len(select(RUNNING, epsilon=2, mechanism=mechanism, k=1)) == 1
 
 
+@pytest.mark.parametrize(("name", "unit"), [("em", 8), ("sld", 8), ("pf", 2)])
+def test_select_by_rho_draws_as_at_its_epsilon(name: str, unit: int) -> None:
+    s = Selection(np.arange(30.0), sensitivity.constant(1))
+    for seed in range(20):
+        # k = 4 answers at ε together cost ε² / (4 unit): twice the ε of one answer at that ρ.
+        by_rho = select(s, rho=f"1/{unit}", mechanism=name, k=4, entropy=InsecureEntropy(seed))
+        assert by_rho == select(s, epsilon=2, mechanism=name, k=4, entropy=InsecureEntropy(seed))
+    with pytest.raises(ParameterError, match="epsilon= or rho="):
+        select(s, mechanism=name)
+    with pytest.raises(ParameterError, match="epsilon= or rho="):
+        select(s, epsilon=1, rho=1, mechanism=name)
+
+
 def test_with_enough_epsilon_the_best_come_first() -> None:
     s = Selection([1.0, 5.0, 3.0, 2.0], sensitivity.constant(1), joint={Shifted(): 1.0})
     for mechanism in MECHANISMS:

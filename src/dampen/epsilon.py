@@ -23,7 +23,15 @@ LONGEST = 1000
 DIGITS = 60
 """Of the numerator and of the denominator: sums of longer numbers would be slow for everyone."""
 
-__all__ = ["DIGITS", "Epsilon", "decimal_text", "exact", "root_below", "short_text"]
+__all__ = [
+    "DIGITS",
+    "Epsilon",
+    "asked_epsilon",
+    "decimal_text",
+    "exact",
+    "root_below",
+    "short_text",
+]
 
 Epsilon: TypeAlias = str | int | float | Fraction | Decimal
 
@@ -58,6 +66,22 @@ def root_below(value: Fraction) -> Fraction:
     """
     places = 16 + len(str(value.denominator // value.numerator))
     return Fraction(isqrt(value.numerator * 100**places // value.denominator), 10**places)
+
+
+def asked_epsilon(epsilon: Epsilon | None, rho: Epsilon | None, unit: Fraction) -> Fraction:
+    """The ε of a release that was asked for by ε, or by ρ, which is `unit` times ε².
+
+    A release asked for by ρ is ρ-zCDP, and ε-DP as well; a pure budget pays that ε for it.
+
+    >>> asked_epsilon("0.1", None, Fraction(1, 8)), asked_epsilon(None, "0.02", Fraction(1, 8))
+    (Fraction(1, 10), Fraction(2, 5))
+    """
+    if (epsilon is None) == (rho is None):
+        raise ParameterError("Expected epsilon= or rho=, one of them, such as epsilon='1'.")
+    if epsilon is not None:
+        return exact(epsilon)
+    assert rho is not None
+    return root_below(exact(rho, "rho") / unit)
 
 
 def decimal_text(value: Fraction) -> str:

@@ -14,6 +14,7 @@ __all__ = [
     "BudgetError",
     "DampenError",
     "DataError",
+    "ExposedLedgerWarning",
     "ParameterError",
     "PrivacyLeakWarning",
     "did_you_mean",
@@ -36,6 +37,10 @@ class BudgetError(DampenError):
 
 class DataError(DampenError, ValueError):
     """The private data is not what the public parameters promise.  The charge, if any, stands."""
+
+
+class ExposedLedgerWarning(UserWarning):
+    """Others than the owner may write the ledger, and so forge it."""
 
 
 class PrivacyLeakWarning(UserWarning):

@@ -20,7 +20,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from dampen.epsilon import Epsilon, exact
+from dampen.epsilon import Epsilon, asked_epsilon, exact
 from dampen.errors import ParameterError, did_you_mean
 from dampen.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 from dampen.sampling import Entropy, SystemEntropy, noisy_top
@@ -56,6 +56,21 @@ class Mechanism:
     score: Score
     noise: Noise
 
+    def asked_epsilon(
+        self, epsilon: Epsilon | None, rho: Epsilon | None = None, k: int = 1
+    ) -> Fraction:
+        """The ε of k answers that were asked for by ε, or by ρ.
+
+        At one ρ, Gumbel noise allows twice the ε of other noise, and √k times as much for k
+        answers.
+
+        >>> [EM.asked_epsilon(None, "0.02"), EM.asked_epsilon(None, "0.02", 4)]
+        [Fraction(2, 5), Fraction(4, 5)]
+        >>> PF.asked_epsilon(None, "0.02")
+        Fraction(1, 5)
+        """
+        return asked_epsilon(epsilon, rho, self.noise.rho(Fraction(1), k))
+
 
 EM = Mechanism("em", Global(), GUMBEL)
 PF = Mechanism("pf", Global(), EXPONENTIAL)
@@ -85,7 +100,8 @@ def named(mechanism: str | Mechanism) -> Mechanism:
 def select(
     selection: Selection,
     *,
-    epsilon: Epsilon,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
     mechanism: str | Mechanism,
     k: None = None,
     entropy: Entropy | None = None,
@@ -94,7 +110,8 @@ def select(
 def select(
     selection: Selection,
     *,
-    epsilon: Epsilon,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
     mechanism: str | Mechanism,
     k: int,
     entropy: Entropy | None = None,
@@ -102,7 +119,8 @@ def select(
 def select(
     selection: Selection,
     *,
-    epsilon: Epsilon,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
     mechanism: str | Mechanism,
     k: int | None = None,
     entropy: Entropy | None = None,
@@ -112,16 +130,16 @@ def select(
     Guarantee: ε-differential privacy for the neighbour relation under which the selection's δ is
     admissible (`dampen.testing` checks that), whatever k is.  Gumbel noise is drawn once at ε/k,
     which equals k draws without replacement; permute-and-flip peels k times at ε/k; `joint` uses ε
-    once for any k.
+    once for any k.  In place of ε, ρ may be given: the draw is then ρ-zCDP.
 
     >>> import dampen
     >>> s = dampen.Selection([30, 0, 0], dampen.sensitivity.constant(1))
     >>> dampen.select(s, epsilon=10, mechanism="pf")
     0
     """
-    chosen, epsilon = named(mechanism), exact(epsilon)
-    check_k(k, len(selection))
-    return prepare(selection, chosen).draw(epsilon=epsilon, k=k, entropy=entropy)
+    chosen = named(mechanism)
+    e = chosen.asked_epsilon(epsilon, rho, check_k(k, len(selection)))
+    return prepare(selection, chosen).draw(epsilon=e, k=k, entropy=entropy)
 
 
 def probabilities(

@@ -15,17 +15,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as installed_version
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 
-from dampen.epsilon import Epsilon, decimal_text, exact, root_below, short_text
+from dampen.epsilon import Epsilon, asked_epsilon, decimal_text, short_text
 from dampen.errors import DampenError, DataError, ParameterError, raise_alone
 from dampen.mechanisms import Mechanism, check_joint, check_k, named, select
+from dampen.printing import html_facts
 from dampen.sampling import Entropy, SystemEntropy
 from dampen.selection import Neighbours, Problem, Selection
+from dampen.versions import library_version
 
 __all__ = [
     "Budget",
@@ -33,9 +33,7 @@ __all__ = [
     "Keeper",
     "Paid",
     "Release",
-    "asked_epsilon",
     "composed_cost",
-    "library_version",
     "open_entropy",
     "pay",
     "release",
@@ -43,14 +41,6 @@ __all__ = [
 ]
 
 X = TypeVar("X")
-
-
-def library_version() -> str:
-    """The version of dampen that makes a release."""
-    try:
-        return installed_version("dampen")
-    except PackageNotFoundError:  # run from its source, not installed
-        return "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +96,8 @@ class Release:
         charge: the id of its entry in the ledger, if a budget paid.
         version: of the library.
         rho: its cost in zCDP, for budgets with a δ.
+        accuracy: what such an answer is worth, a sentence from public facts alone; see
+            `dampen.outlook`.
     """
 
     answer: Any
@@ -118,6 +110,7 @@ class Release:
     charge: str | None = None
     version: str = field(default_factory=library_version)
     rho: Fraction | None = None
+    accuracy: str = ""
 
     def to_json(self) -> str:
         """One JSON object; ε is exact decimal text."""
@@ -133,6 +126,7 @@ class Release:
                 "charge": self.charge,
                 "version": self.version,
                 "rho": None if self.rho is None else short_text(self.rho, up=True),
+                "accuracy": self.accuracy,
             },
             default=_plain,
         )
@@ -144,6 +138,18 @@ class Release:
             f"Release({self.answer!r}, epsilon={decimal_text(self.epsilon)}, "
             f"mechanism={self.mechanism!r}, neighbours={str(self.neighbours)!r}{insecure}{leaky})"
         )
+
+    def _repr_html_(self) -> str:
+        facts = {"answer": self.answer, "epsilon": decimal_text(self.epsilon)}
+        if isinstance(self.answer, dict):
+            facts["answer"] = [f"{group}: {value}" for group, value in self.answer.items()]
+        warned = {
+            "NOT SECURE": "" if self.secure else "seeded randomness",
+            "NOT COVERED BY EPSILON": self.leaks,
+        }
+        more = {"accuracy": self.accuracy, **warned, "charge": self.charge}
+        facts |= {"mechanism": self.mechanism, "neighbours": self.neighbours}
+        return html_facts(facts | {name: value for name, value in more.items() if value})
 
 
 def release(
@@ -205,9 +211,8 @@ def selection_cost(
     leaks: tuple[str, ...] = (),
 ) -> Cost:
     """The cost of k answers of one mechanism, which are ε-DP, or ρ-zCDP, together."""
-    noise = mechanism.noise
-    e = asked_epsilon(epsilon, rho, noise.rho(Fraction(1), k))
-    return Cost(e, noise.rho(e, k), query, mechanism.name, neighbours, leaks)
+    e = mechanism.asked_epsilon(epsilon, rho, k)
+    return Cost(e, mechanism.noise.rho(e, k), query, mechanism.name, neighbours, leaks)
 
 
 def composed_cost(
@@ -222,19 +227,6 @@ def composed_cost(
     """The cost of a release that is ε-DP in all and made of several parts: ρ = ε²/2."""
     e = asked_epsilon(epsilon, rho, Fraction(1, 2))
     return Cost(e, e**2 / 2, query, mechanism, neighbours, leaks)
-
-
-def asked_epsilon(epsilon: Epsilon | None, rho: Epsilon | None, unit: Fraction) -> Fraction:
-    """The ε of a release that was asked for by ε, or by ρ, which is `unit` times ε².
-
-    A release asked for by ρ is ρ-zCDP, and ε-DP as well; a pure budget pays that ε for it.
-    """
-    if (epsilon is None) == (rho is None):
-        raise ParameterError("Expected epsilon= or rho=, one of them, such as epsilon='1'.")
-    if epsilon is not None:
-        return exact(epsilon)
-    assert rho is not None
-    return root_below(exact(rho, "rho") / unit)
 
 
 def pay(cost: Cost, *, budget: Budget | None = None, entropy: Entropy | None = None) -> "Paid":
@@ -290,7 +282,9 @@ class Paid:
         )
         return [names[i] for i in picked] if isinstance(picked, list) else names[picked]
 
-    def release(self, answer: Any, parameters: Mapping[str, Any] | None = None) -> Release:
+    def release(
+        self, answer: Any, parameters: Mapping[str, Any] | None = None, accuracy: str = ""
+    ) -> Release:
         """The answer with its public facts, kept where the budget keeps answers."""
         made = Release(
             answer,
@@ -302,6 +296,7 @@ class Paid:
             self.cost.leaks,
             self.charge,
             rho=self.cost.rho,
+            accuracy=accuracy,
         )
         keeper: object = self.budget
         if self.charge is not None and isinstance(keeper, Keeper):

@@ -38,7 +38,34 @@ def test_a_budget_from_creation_to_refusal(dampen, place: Path) -> None:
 def test_json_says_what_is_left(dampen) -> None:
     dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "add-remove-row")
     paid = dampen(*COUNT, "--epsilon", "0.5", "--budget", "b", "--json")
-    assert json.loads(paid.out)["budget"] == {"name": "b", "left": "0.5", "total": "1"}
+    told = json.loads(paid.out)["budget"]
+    assert told == {"name": "b", "charged": "0.5", "left": "0.5", "total": "1"}
+
+
+def test_a_converted_charge_is_said(dampen) -> None:
+    dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "replace-one")
+    paid = dampen(*COUNT, "--epsilon", "0.25", "--budget", "b")
+    assert "b, 0.5 of 1 left" in paid.out
+    assert "epsilon 0.5, for the neighbours of this budget" in paid.out
+
+
+def test_an_answer_paid_by_rho(dampen) -> None:
+    dampen("budget", "create", "b", "--epsilon", "1", "--delta", "1e-6",
+           "--neighbours", "add-remove-row")  # fmt: skip
+    paid = dampen(*COUNT, "--rho", "0.005", "--mechanism", "em", "--budget", "b", "--json")
+    assert json.loads(paid.out)["epsilon"] == "0.2"
+    assert json.loads(dampen("budget", "show", "b", "--json").out)["charges"][0]["rho"] == "0.005"
+    both = dampen(*COUNT, "--rho", "0.005", "--epsilon", "1")
+    assert both.code == 2
+    assert "Expected --epsilon or --rho, one of them" in both.err
+    assert dampen(*COUNT, "--rho", "-1").err == "dampen: Expected --rho > 0, got --rho -1.\n"
+
+
+def test_a_ledger_that_others_may_write_is_warned_of(dampen, place: Path) -> None:
+    dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "replace-one")
+    (place / "ledger.sqlite3").chmod(0o666)
+    books.close_all()
+    assert "warning: Others may write the file of the ledger" in dampen("budget", "show").err
 
 
 def test_bad_data_costs_the_charge_and_says_so(dampen, place: Path) -> None:

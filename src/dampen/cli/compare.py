@@ -1,6 +1,7 @@
 """`dampen compare`: mechanisms side by side, on data that is public."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,29 @@ from dampen.cli.options import (
 )
 from dampen.cli.output import examples, print_json, print_table
 from dampen.cli.reading import check_output, looking_at
-from dampen.epsilon import decimal_text, exact
+from dampen.epsilon import asked_epsilon, decimal_text, exact
 from dampen.errors import ParameterError
 
 __all__ = ["compare"]
+
+
+@dataclass(frozen=True)
+class Price:
+    """A column of the table: one ε, or one ρ, of which each mechanism makes its own ε."""
+
+    epsilon: Fraction | None
+    rho: Fraction | None
+
+    @property
+    def heading(self) -> str:
+        if self.epsilon is not None:
+            return f"ε = {decimal_text(self.epsilon)}"
+        assert self.rho is not None
+        return f"ρ = {decimal_text(self.rho)}"
+
+    def at(self, unit: Fraction) -> Fraction:
+        """The ε of a mechanism that costs ρ = `unit` at ε = 1."""
+        return asked_epsilon(self.epsilon, self.rho, unit)
 
 
 @click.command(
@@ -34,7 +54,12 @@ __all__ = ["compare"]
     )
 )
 @file_argument
-@click.option("--epsilon", required=True, metavar="E,E,...", help="One or more, with commas.")
+@click.option("--epsilon", metavar="E,E,...", help="One or more, with commas.")
+@click.option(
+    "--rho",
+    metavar="R,R,...",
+    help="The same in zCDP: each mechanism at the epsilon that it has there.",
+)
 @public_option
 @click.option("-k", "k", type=int, default=1, show_default=True, help="Graphs: how many nodes.")
 @click.option("--nodes", type=click.Path(path_type=Path), metavar="FILE", help="Graphs: all nodes.")
@@ -42,8 +67,9 @@ __all__ = ["compare"]
 @click.option("--max-degree", type=int, help="Graphs: bound on the degrees.")
 @click.option("--runs", type=click.IntRange(1), default=40, show_default=True, help="Graphs.")
 @column_option("--column", help="Tables: compare percentiles of this column.")
-@click.option("-p", "p", default="50", show_default=True, help="Tables: which percentile.")
+@click.option("-p", "p", metavar="P", help="Tables: which percentile. [default: 50]")
 @group_options(required=False)
+@click.option("--statistic", metavar="NAME", help="Groups: as in top-groups. [default: median]")
 @click.option("--step", type=float, help="Groups: the width of the public grid.")
 @click.option("--min-rows", type=int, default=1, show_default=True, help="Groups.")
 @click.option("--caution", metavar="C", default="1", show_default=True, help="Groups.")
@@ -52,74 +78,88 @@ __all__ = ["compare"]
 @click.option("--lower", type=float, default=0.0, show_default=True, help="Tables: lower bound.")
 @header_option
 @json_option
-def compare(*, file: str, epsilon: str, public: bool, as_json: bool, **options: Any) -> None:
+def compare(
+    *,
+    file: str,
+    epsilon: str | None,
+    rho: str | None,
+    public: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Compares mechanisms on FILE, a graph or (with --column) a table, which must be public.
 
     For graphs: the share of the true top k that is found, mean of several runs. For percentiles:
     the expected error, exactly. With --by: the probability of the group with the largest
-    percentile, exactly. Looks at the data without privacy.
+    statistic, exactly. Looks at the data without privacy. At one rho, of a budget with a delta,
+    Gumbel noise (em, ld, sld) has a larger epsilon than other noise, and for K answers the larger.
     """
     if not public:
         raise ParameterError(
             "Expected --public: compare looks at the data without privacy. Use public data of the "
             "same kind to choose a mechanism."
         )
-    epsilons = [exact(part.strip()) for part in epsilon.split(",")]
+    prices = [Price(exact(e), None) for e in _parts(epsilon)]
+    prices += [Price(None, exact(r, "rho")) for r in _parts(rho)]
+    if not prices:
+        raise ParameterError("Expected --epsilon, --rho or both.")
     compared: Callable[..., list[dict[str, Any]]] = _nodes
     if options["column"] is not None:
         compared = _percentile if options["groups"] is None else _groups
-    lines = compared(file, epsilons, **options)
+    lines = compared(file, prices, **options)
     if as_json:
         print_json(lines)
     else:
         print_table(list(lines[0]), [line.values() for line in lines])
 
 
+def _parts(text: str | None) -> list[str]:
+    return [] if text is None else [part.strip() for part in text.split(",")]
+
+
 def _percentile(
     file: str,
-    epsilons: list[Fraction],
+    prices: list[Price],
     *,
     column: str,
-    p: str,
+    p: str | None,
     upper: float | None,
     lower: float,
     header: bool,
     **_: Any,
 ) -> list[dict[str, Any]]:
-    from dampen import accuracy
     from dampen.data.columns import joined_numbers
     from dampen.data.open import open_table
     from dampen.data.opened import require_numbers, whole_columns
-    from dampen.percentiles.comparison import label_methods
+    from dampen.percentiles.comparison import expected_errors
     from dampen.percentiles.labels import rank
 
     if upper is None:
         raise ParameterError("Expected --upper with --column.")
+    p = p or "50"
     rank(p, 1)
     table = open_table(file, header=header)
     require_numbers(table, column)
     with looking_at(file):
         values = joined_numbers(whole_columns(table, {column: "numbers"})[column])
+        asked = [(price.epsilon, price.rho) for price in prices]
+        found = expected_errors(values, p=p, upper=upper, lower=lower, prices=asked)
         return [
-            {"expected error": method.name}
-            | {
-                f"ε = {decimal_text(epsilon)}": accuracy.expected_error(
-                    method.selection, epsilon=epsilon, mechanism=method.mechanism
-                )
-                for epsilon in epsilons
-            }
-            for method in label_methods(values, p=p, upper=upper, lower=lower)
+            {"expected error": name}
+            | {price.heading: error for price, error in zip(prices, errors, strict=True)}
+            for name, errors in found
         ]
 
 
 def _groups(
     file: str,
-    epsilons: list[Fraction],
+    prices: list[Price],
     *,
     column: str,
     by: str | None,
     groups: list[str],
-    p: str,
+    statistic: str | None,
+    p: str | None,
     upper: float | None,
     lower: float,
     step: float | None,
@@ -129,7 +169,6 @@ def _groups(
     output: Path | None,
     **_: Any,
 ) -> list[dict[str, Any]]:
-    from dampen.data.grouping import Grouping
     from dampen.data.open import open_table
     from dampen.data.opened import require_numbers
     from dampen.groups.comparison import group_methods, true_statistics
@@ -138,23 +177,28 @@ def _groups(
     if by is None or upper is None or step is None:
         raise ParameterError("Expected --by, --upper and --step with --groups.")
     check_output(output, file)
+    epsilons = [float(price.epsilon) for price in prices if price.epsilon is not None]
+    if output is not None and len(epsilons) < len(prices):
+        raise ParameterError("Expected --epsilon, and no --rho, with a chart.")
     problem = BestGroup(
-        groups=groups, statistic="quantile", p=p, lower=lower, upper=upper, step=step,
+        groups=groups, statistic=statistic, p=p, lower=lower, upper=upper, step=step,
         min_rows=min_rows, caution=caution,
     )  # fmt: skip
     table = open_table(file, header=header)
     require_numbers(table, column)
-    Grouping(groups).check_column(table, by, column)
+    problem.grouping.check_column(table, by, column)
     with looking_at(file):
         counts = problem.opened_counts(table, column, by)
         best = true_statistics(problem, counts)
         curves = {
-            method.name: [method.best_probability(best, epsilon=epsilon) for epsilon in epsilons]
+            method.name: [
+                method.best_probability(best, epsilon=price.at(method.unit)) for price in prices
+            ]
             for method in group_methods(problem, counts)
         }
     if output is not None:
-        draw_probabilities(curves, [float(epsilon) for epsilon in epsilons], output)
-    names = [f"ε = {decimal_text(epsilon)}" for epsilon in epsilons]
+        draw_probabilities(curves, epsilons, output)
+    names = [price.heading for price in prices]
     return [
         {"probability of the best group": name}
         | {each: round(value, 4) for each, value in zip(names, curve, strict=True)}
@@ -164,7 +208,7 @@ def _groups(
 
 def _nodes(
     file: str,
-    epsilons: list[Fraction],
+    prices: list[Price],
     *,
     k: int,
     nodes: Path | None,
@@ -188,14 +232,15 @@ def _nodes(
     best = methods[0].selection.utility
     check_k(k, len(best))
     lines: list[dict[str, Any]] = []
-    with progress(len(methods) * len(epsilons) * runs, "Comparing") as advance:
+    with progress(len(methods) * len(prices) * runs, "Comparing") as advance:
         for method in methods:
             line: dict[str, Any] = {f"share of the top {k}": method.name}
-            for epsilon in epsilons:
-                shares = []
-                for share in found_shares(method, epsilon=epsilon, best=best, k=k, runs=runs):
+            drawing = method.ready()
+            for price in prices:
+                epsilon, shares = method.asked_epsilon(price.epsilon, price.rho, k), []
+                for share in found_shares(drawing, epsilon=epsilon, best=best, k=k, runs=runs):
                     shares.append(share)
                     advance(1)
-                line[f"ε = {decimal_text(epsilon)}"] = round(float(np.mean(shares)), 3)
+                line[price.heading] = round(float(np.mean(shares)), 3)
             lines.append(line)
     return lines

@@ -63,12 +63,16 @@ def release_facts(release: "Release", receipt: Receipt) -> dict[str, Any]:
         "mechanism": release.mechanism,
         "neighbours": release.neighbours,
     }
+    if release.accuracy:
+        facts["accuracy"] = release.accuracy
     if release.leaks:
         facts["NOT COVERED BY EPSILON"] = release.leaks
     if release.charge is not None:
         facts["charge"] = release.charge
     if budget := receipt.balance().get("budget"):
         facts["budget"] = f"{budget['name']}, {budget['left']} of {budget['total']} left"
+        if budget["charged"] != facts["epsilon"]:
+            facts["charged"] = f"epsilon {budget['charged']}, for the neighbours of this budget"
     return facts
 
 

@@ -25,13 +25,14 @@ __all__ = [
     "output_option",
     "public_option",
     "release_options",
+    "table_option",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def release_options(command: F) -> F:
-    """Adds --epsilon, --mechanism, --json and the options of a budget."""
+    """Adds --epsilon, --rho, --mechanism, --json and the options of a budget."""
     for option in (
         json_option,
         budget_options,
@@ -48,10 +49,12 @@ def release_options(command: F) -> F:
 
 
 def epsilon_option(command: F) -> F:
-    """Adds --epsilon."""
-    return click.option(
-        "--epsilon", required=True, metavar="E", help="The privacy parameter, exact."
-    )(command)
+    """Adds --epsilon, and --rho in its place."""
+    add_rho = click.option(
+        "--rho", metavar="R", help="In place of --epsilon: that of zCDP, for a budget with a delta."
+    )
+    add_epsilon = click.option("--epsilon", metavar="E", help="The privacy parameter, exact.")
+    return add_epsilon(add_rho(command))
 
 
 def group_options(*, required: bool) -> Callable[[F], F]:
@@ -147,6 +150,15 @@ def header_option(command: F) -> F:
     )(command)
 
 
+def table_option(command: F) -> F:
+    """Adds --table."""
+    return click.option(
+        "--table",
+        metavar="NAME",
+        help="Of a DuckDB or SQLite FILE: which table. [default: its only one]",
+    )(command)
+
+
 def public_option(command: F) -> F:
     """Adds --public."""
     return click.option("--public", is_flag=True, help="Confirms that FILE is public.")(command)
@@ -199,7 +211,9 @@ def _known_columns(ctx: click.Context, _: click.Parameter, incomplete: str) -> l
     if file is None or not (Path(file).is_file() or Path(file).is_dir()):
         return []
     try:
-        table = open_table(file, header=bool(ctx.params.get("header")))
+        table = open_table(
+            file, header=bool(ctx.params.get("header")), table=ctx.params.get("table")
+        )
     except DampenError:
         return []
     return _starting(incomplete, [field.name for field in table.fields]) if table.declared else []

@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import click
 
-from dampen.errors import PrivacyLeakWarning
+from dampen.errors import ExposedLedgerWarning, PrivacyLeakWarning
 from dampen.printing import printable
 
 __all__ = [
@@ -91,11 +91,11 @@ def complain(
 
 
 def show_warnings(*, as_json: bool = False) -> None:
-    """Shows warnings about leaks, one line each; those of other libraries may quote data."""
+    """Shows dampen's own warnings, one line each; those of other libraries may quote data."""
     from dampen.cli.voice import in_options
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        if issubclass(category, PrivacyLeakWarning):
+        if issubclass(category, PrivacyLeakWarning | ExposedLedgerWarning):
             text = " ".join(in_options(str(message)).split())
             line = f"{_styled('warning:', 'yellow')} {printable(text)}"
             _to_stderr(json_text({"warning": text}) if as_json else line)

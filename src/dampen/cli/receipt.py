@@ -5,7 +5,6 @@ import os
 import shlex
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,7 @@ class Receipt:
         place: the ledger, if another than the default one was named.
         asked: public details of the question, for the ledger.
         charged: the id of the charge, once there is one.
-        epsilon: what was charged.
+        cost: what was asked of the account.
         kept: whether the ledger holds the answer.
     """
 
@@ -38,7 +37,7 @@ class Receipt:
     place: str | None = None
     asked: str = ""
     charged: str | None = None
-    epsilon: Fraction | None = None
+    cost: "Cost | None" = None
     kept: bool = False
 
     @property
@@ -60,7 +59,7 @@ class Receipt:
         assert self.account is not None
         with held():
             asked = replace(cost, query=f"{cost.query} {self.asked}".strip())
-            self.charged, self.epsilon = self.account.charge(asked), cost.epsilon
+            self.charged, self.cost = self.account.charge(asked), cost
         return self.charged
 
     def keep(self, charge: str, answer: str, /) -> None:
@@ -79,9 +78,9 @@ class Receipt:
 
         if self.account is None:
             return ""
-        if self.charged is None or self.epsilon is None:
+        if self.charged is None or self.cost is None:
             return "Nothing was charged."
-        stands = f"The charge of epsilon {decimal_text(self.epsilon)} ({self.charged}) stands."
+        stands = f"The charge of epsilon {decimal_text(self.cost.epsilon)} ({self.charged}) stands."
         return f"{stands} {self.fetching}".strip()
 
     @property
@@ -100,18 +99,30 @@ class Receipt:
         return str(self.account.ledger) if self.account and is_address(self.place) else self.place
 
     def balance(self) -> dict[str, Any]:
-        """What is left of the budget; nothing if the ledger cannot say."""
+        """What was charged and what is left of the budget; nothing if the ledger cannot say."""
         from dampen.epsilon import decimal_text, short_text
         from dampen.errors import DampenError
+        from dampen.ledger.rules import steps_between
 
-        if self.account is None:
+        if self.account is None or self.cost is None:
             return {}
         try:
-            left, total = self.account.remaining, self.account.total
+            left, total, own = (
+                self.account.remaining,
+                self.account.total,
+                self.account.neighbours,
+            )
         except DampenError:
             return {}
-        shown = {"left": short_text(left, up=False), "total": decimal_text(total)}
-        return {"budget": {"name": self.account.name} | shown}
+        steps = steps_between(self.cost.neighbours, own)
+        return {
+            "budget": {
+                "name": self.account.name,
+                "charged": decimal_text(steps * self.cost.epsilon),
+                "left": short_text(left, up=False),
+                "total": decimal_text(total),
+            }
+        }
 
     def open(
         self, budget: str, place: str | None, analyst: str | None, dataset: str | None, file: str

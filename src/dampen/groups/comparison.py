@@ -44,6 +44,7 @@ from dampen.groups.problem import BestGroup
 from dampen.groups.reach import Reach
 from dampen.groups.statistics import Mean, Quantile
 from dampen.mechanisms import probabilities
+from dampen.noise import EXPONENTIAL, GUMBEL
 from dampen.quadrature import permute_and_flip
 from dampen.selection import FloatArray, IntArray
 
@@ -52,12 +53,16 @@ __all__ = ["GroupMethod", "epsilon_for_best", "group_methods", "true_statistics"
 POINTS = 4001
 """Levels at which a continuous noisy answer is looked at."""
 
+GUMBEL_UNIT = GUMBEL.rho(Fraction(1))
+"""Where one step moves the log-probabilities against each other by at most ε, as in `em`."""
+
 
 class GroupMethod(NamedTuple):
-    """A method by its law: the probability of every group to be the answer at ε."""
+    """A method by its law: the probability of every group to be the answer at ε; and its ρ at 1."""
 
     name: str
     law: Callable[[Fraction], FloatArray]
+    unit: Fraction = EXPONENTIAL.rho(Fraction(1))
 
     def best_probability(self, statistics: FloatArray, *, epsilon: Epsilon) -> float:
         """P(the answer is a group with the largest statistic)."""
@@ -71,16 +76,16 @@ def group_methods(problem: BestGroup, counts: IntArray) -> list[GroupMethod]:
         em = partial(probabilities, contest.sums, mechanism="em")
         return [
             GroupMethod("pf", contest.probabilities),
-            GroupMethod("em", lambda epsilon: em(epsilon=epsilon)),
+            GroupMethod("em", lambda epsilon: em(epsilon=epsilon), GUMBEL_UNIT),
         ]
     assert isinstance(contest, ByReach)
     rivals = _Rivals(contest.reach)
     methods = [
         GroupMethod("reach", contest.probabilities),
-        GroupMethod("em", partial(_exponential, rivals.utility / rivals.range)),
-        GroupMethod("ld", partial(_exponential, rivals.dampened(0.0))),
-        GroupMethod("ld shifted", partial(_exponential, rivals.dampened(-1.0))),
-        GroupMethod("sld", partial(_exponential, rivals.shifted)),
+        GroupMethod("em", partial(_exponential, rivals.utility / rivals.range), GUMBEL_UNIT),
+        GroupMethod("ld", partial(_exponential, rivals.dampened(0.0)), GUMBEL_UNIT),
+        GroupMethod("ld shifted", partial(_exponential, rivals.dampened(-1.0)), GUMBEL_UNIT),
+        GroupMethod("sld", partial(_exponential, rivals.shifted), GUMBEL_UNIT),
         GroupMethod("smooth", rivals.smooth),
         GroupMethod("inverse", partial(_permute_and_flip, rivals.margins / 2)),
     ]
@@ -170,7 +175,7 @@ class _Rivals:
         """R in cells; -1 for -infinity."""
         numbers = self.reach.at(who, w)
         statistic = self.reach.statistic
-        unit = statistic.p.denominator if isinstance(statistic, Quantile) else 1
+        unit = statistic.unit if isinstance(statistic, Quantile) else 1
         value = (numbers.whole + numbers.rest / numbers.of) / unit
         return np.where(numbers.whole < 0, -1.0, value)
 

@@ -1,12 +1,12 @@
 """A budget that persists: `Ledger(path)`, and `ledger[name]` to pass to a release as `budget=`."""
 
+from dampen.errors import ExposedLedgerWarning
 from dampen.ledger.accounts import Account, Ledger, default_place
 from dampen.ledger.chain import Entry, Head, Kind
 from dampen.ledger.charges import Charge
 from dampen.ledger.policy import DataSet, Policy, check_policy, load_policy
 from dampen.ledger.recovery import backup, restore, verify
 from dampen.ledger.state import Balance, Limit, Status
-from dampen.ledger.storage.files import ExposedLedgerWarning
 from dampen.ledger.sums import Spent
 
 __all__ = [

@@ -15,7 +15,7 @@ from dampen.ledger.state import Balance, Limit, State, Status
 from dampen.ledger.texts import key_of
 from dampen.selection import Neighbours
 
-__all__ = ["Order", "Refused", "balance_of", "grant"]
+__all__ = ["Order", "Refused", "balance_of", "grant", "steps_between"]
 
 STEPS: dict[tuple[Neighbours, Neighbours], int] = {
     (Neighbours.ADD_REMOVE_ROW, Neighbours.REPLACE_ONE): 2,
@@ -81,7 +81,7 @@ def grant(state: State, name: str, order: Order) -> Draft:
         BudgetError: if there is no such budget.
     """
     balance = balance_of(state, name)
-    steps = STEPS.get((order.neighbours, balance.neighbours), 1)
+    steps = steps_between(order.neighbours, balance.neighbours)
     charged = _in_steps(order, steps)
     why = _objection(balance, order, charged)
     if why:
@@ -95,6 +95,11 @@ def grant(state: State, name: str, order: Order) -> Draft:
             f"{steps} of its steps make one for {balance.neighbours}"
         )
     return Draft(Kind.CHARGE, key_of(name), details)
+
+
+def steps_between(asked: Neighbours, own: Neighbours) -> int:
+    """How many times its ε a release under one relation costs a budget of another that pays it."""
+    return STEPS.get((asked, own), 1)
 
 
 def _in_steps(order: Order, steps: int) -> Order:

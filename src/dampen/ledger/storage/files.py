@@ -9,12 +9,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from sqlite3 import Connection
 
-from dampen.errors import BudgetError
+from dampen.errors import BudgetError, ExposedLedgerWarning
 from dampen.ledger.chain import START
 from dampen.ledger.storage import excuses
 
 __all__ = [
-    "ExposedLedgerWarning",
     "connect",
     "head_path",
     "identity",
@@ -52,10 +51,6 @@ CREATE TRIGGER entry_keeps_keys BEFORE INSERT ON entry
 
 ROWS = "SELECT seq, kind, budget, content, digest FROM entry WHERE seq > ? ORDER BY seq"
 HEAD = "SELECT seq, digest FROM head"
-
-
-class ExposedLedgerWarning(UserWarning):
-    """Others than the owner may write the ledger, and so forge it."""
 
 
 def head_path(path: Path) -> Path:

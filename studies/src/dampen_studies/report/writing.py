@@ -135,7 +135,9 @@ def _beside(study: Study, rows: Rows, quick: bool) -> str:
     """A table that says more than a figure would; the paper's numbers stand beside a full run."""
     if study.name == "privatesql" and not quick:
         return page.table(*table_1(rows))
-    shown = {"peers": tables.peer_rows, "split": tables.split_rows}.get(study.name)
+    shown = {
+        "peers": tables.peer_rows, "split": tables.split_rows, "groups": tables.group_rows,
+    }.get(study.name)  # fmt: skip
     return page.table(*shown(rows)) if shown else ""
 
 
