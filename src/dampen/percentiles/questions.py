@@ -6,13 +6,15 @@ the opened data; `answer` looks at the data, and returns what the release may sa
 
 from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
 
-from dampen.data.columns import as_labels, as_numbers, clipped, finite_range, joined_numbers
+from dampen.data.columns import as_labels, clipped, finite_range, joined_numbers
 from dampen.data.grouping import Grouping
-from dampen.data.opened import Batch, Kind, Opened, require_labels, whole_columns
+from dampen.data.keys import Keyed
+from dampen.data.opened import Kind, Opened, require_labels, whole_columns
 from dampen.epsilon import Epsilon, asked_epsilon
 from dampen.errors import DataError, ParameterError
 from dampen.mechanisms import PF, Mechanism, select
@@ -248,9 +250,7 @@ class Values:
         return shown, self.drawn(counts, paid)
 
     def _counts(self, opened: Opened, column: str) -> IntArray:
-        def cell_of(batch: Batch) -> IntArray:
-            return self.grid.cells(as_numbers(batch[column]))
-
+        cell_of = Keyed({column: self.grid.key}, itemgetter(column))
         return opened.counts({column: "numbers"}, cell_of, self.grid.size)
 
     def drawn(self, counts: IntArray, paid: Paid) -> Any:
@@ -337,10 +337,7 @@ class GroupedValues:
 
     def _counts(self, opened: Opened, column: str, by: str) -> IntArray:
         grid = self.values.grid
-
-        def cell_of(batch: Batch) -> IntArray:
-            return grid.cells(as_numbers(batch[column]))
-
+        cell_of = Keyed({column: grid.key}, itemgetter(column))
         return self.grouping.counts(opened, by, {column: "numbers"}, cell_of, grid.size)
 
 

@@ -14,7 +14,7 @@ from dampen_studies.claims import Finding, Outcome, Tables
 from dampen_studies.claims.percentiles import largest_reduction
 from dampen_studies.datasets.names import printed
 from dampen_studies.experiments import split
-from dampen_studies.report import model_tables
+from dampen_studies.report import model_tables, stage_tables
 from dampen_studies.report.figures import geometric_mean, ratios
 from dampen_studies.report.group_tables import group_rows
 from dampen_studies.report.palette import LOOKS
@@ -285,36 +285,6 @@ def many(rows: Rows) -> Block:
     return markdown(["data", "percentiles", *map(str, methods)], lines)
 
 
-def two_stages(rows: Rows) -> Block:
-    """Labels in two stages: ratios to dampening and to the two bounds."""
-    lines = []
-    for e in [*values(rows, "epsilon"), None]:
-        here = list(rows) if e is None else where(rows, epsilon=e)
-        error = {m: [number(r, "error") for r in where(here, method=m)] for m in STAGED}
-        gain = _quotients(error["two stages"], error["dampened"])
-        lines.append([
-            "all" if e is None else f"{e:g}",
-            f"{geometric_mean(gain):.3f}",
-            f"{max(gain):.2f}",
-            f"{100 * fmean(ratio > 1 for ratio in gain):.1f} %",
-            *(
-                f"{geometric_mean(_quotients(error[m], error['form'])):.3g}"
-                for m in ("two stages", "dampened", "symmetric")
-            ),
-        ])  # fmt: skip
-    header = ["ε", "mean", "worst", "cells above 1", "two stages / λ", "dampened / λ", "bound / λ"]
-    return markdown(header, lines)
-
-
-STAGED = ("dampened", "two stages", "form", "symmetric")
-LEAST = 1e-12
-
-
-def _quotients(above: Sequence[float], below: Sequence[float]) -> list[float]:
-    """Of errors; one that is zero, as a bound may be, counts as `LEAST`."""
-    return [max(a, LEAST) / max(b, LEAST) for a, b in zip(above, below, strict=True)]
-
-
 def reductions(rows: Rows) -> Block:
     """The largest reduction of LD's expected error against EM's, beside the paper's."""
     lines = [
@@ -403,7 +373,7 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "tree-gains": ("trees", tree_gains),
     "split": ("split", official_split),
     "labels": ("labels", labels),
-    "two-stages": ("two-stages", two_stages),
+    "two-stages": ("two-stages", lambda rows: markdown(*stage_tables.two_stages(rows))),
     "reductions": ("percentiles", reductions),
     "peers": ("peers", peers),
     "groups": ("groups", groups),
