@@ -42,7 +42,8 @@ def naive_bayes(
     file: str,
     target: str,
     schema_file: Path,
-    epsilon: str,
+    epsilon: str | None,
+    rho: str | None,
     output: Path | None,
     header: bool,
     receipt: Receipt,
@@ -59,7 +60,11 @@ def naive_bayes(
     schema = public_schema(schema_file, file, output, receipt)
     receipt.asked = f"for {target}"
     model = NaiveBayesClassifier(
-        epsilon, domains=dict(schema.columns), classes=schema.classes, budget=receipt.budget
+        epsilon,
+        rho=rho,
+        domains=dict(schema.columns),
+        classes=schema.classes,
+        budget=receipt.budget,
     ).fit_table(file, target=target, header=header)
     with held():
         show_model(model, "model", receipt, output, as_json=as_json)

@@ -37,8 +37,8 @@ __all__ = ["top_k"]
     metavar="NAME",
     default="betweenness",
     show_default=True,
-    shell_complete=lambda *_: ["betweenness", "degree"],
-    help="What influence means: betweenness or degree.",
+    shell_complete=lambda *_: ["betweenness", "degree", "triangles", "brokerage"],
+    help="What influence means: betweenness, degree, triangles or brokerage.",
 )
 @release_options
 def top_k(

@@ -45,7 +45,7 @@ from dampen.data.memory import MemoryTable
 from dampen.data.opened import Batch, Opened
 from dampen.epsilon import Epsilon, exact
 from dampen.errors import DataError, ParameterError, did_you_mean
-from dampen.groups.contests import ByReach, BySum, Contest
+from dampen.groups.contests import ByReach, BySum, Contest, public_offset
 from dampen.groups.grid import Exact, Grid
 from dampen.groups.histograms import Histograms
 from dampen.groups.measures import Sum, measure
@@ -172,6 +172,10 @@ class BestGroup:
             chosen, x = chosen.mirrored(), x.mirrored
         reach = Reach(x, chosen, STEPS[self.neighbours], self.min_rows)
         return ByReach(reach, _exact_caution(self.caution))
+
+    def offset(self, epsilon: Fraction) -> int:
+        """z0, in rows: what caution takes off every group."""
+        return public_offset(_exact_caution(self.caution), epsilon)
 
     def exact_epsilon(self, epsilon: Epsilon) -> Fraction:
         """ε as a fraction; noise of a scale beyond 10^9 rows is refused."""

@@ -39,10 +39,11 @@ if TYPE_CHECKING:
 
 __all__ = ["content", "restore", "to_json"]
 
-FORMAT = 2
+FORMAT = 3
 
 _PLAIN_FIELDS = (
-    "max_rows", "depth", "criterion", "branching", "stopping", "leaves", "one_sided",
+    "max_rows", "depth", "criterion", "branching", "stopping", "leaves", "one_sided", "candidates",
+    "classes",
 )  # fmt: skip
 _TREE_ARRAYS = ("attribute", "route_start", "routes", "label", "level")
 
@@ -128,7 +129,15 @@ def _plan_from_json(fields: Any, sizes: list[int]) -> Plan:
         stopping=stopping,
         leaves=checked_choice("leaves", fields["leaves"], Leaves),
         one_sided=one_sided,
+        candidates=_count(fields["candidates"]),
+        classes=_count(fields["classes"]),
     )
+
+
+def _count(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError
+    return value
 
 
 def _tree_from_json(

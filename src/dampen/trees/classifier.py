@@ -19,9 +19,11 @@ from dampen.sampling import Entropy, fresh
 from dampen.selection import FloatArray, IntArray, Neighbours
 from dampen.trees import artefact, rendering
 from dampen.trees.candidates import candidates_of
+from dampen.trees.collapsing import collapsed
 from dampen.trees.encoding import (
     Bins,
     Domain,
+    as_domain,
     checked_classes,
     class_array,
     given_domains,
@@ -68,17 +70,18 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Scores on private test data are not private.
 
     The defaults are the most accurate configuration we know: two branches per node, split criterion
-    `gini` (on the last level `max`), one-sided permute-and-flip for splits and leaves, no noisy
-    counts, 1 / (depth + 2) of ε for the leaves.  `docs/trees.md` has the paper's
-    algorithms as configurations.
+    `tsallis` (on the last level `max`), one-sided permute-and-flip for splits and leaves, no noisy
+    counts, 1.3 times as much of ε for a level as for the one above it.  Splits whose leaves agree
+    are taken back.  `docs/trees.md` has the paper's algorithms as configurations.
 
     Args:
         epsilon: the privacy parameter of one fit; required, unless ρ is given.
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
-        max_depth: levels of splits; None chooses from ε and the public sizes.
+        max_depth: levels of splits; None chooses from ε and the public sizes (see `plan`).
         mechanism: `pf`, `em`, `ld`, `sld`, `ld-pf`, `sld-pf` or `sulq` (noisy counts).
-        criterion: `information-gain`, `max`, `gini` or `gini-max`; None is `gini-max` for `pf` and
-            `em`, information gain for the others, whose sensitivity it shapes.
+        criterion: `information-gain`, `max`, `gini`, `tsallis`, or `gini-max`, `tsallis-max` with
+            `max` on the last level; None is `tsallis-max` for `pf` and `em`, information gain for
+            the others, whose sensitivity it shapes.
         branching: `binary`, or `multiway` with one branch per value (ID3).
         stopping: whether a noisy count, for half of a level's share, may end a branch early.
         leaves: a leaf's class by `pf` on the counts, or from `noisy-counts`, which also give
@@ -181,7 +184,11 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._classes_of(np.concatenate([np.empty(0, dtype=np.int64), *leaves]))
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Shares of the leaf's noisy counts; zeros and a one where only its class was released."""
+        """Shares of the leaf's noisy counts, or, by default, zeros and a single one.
+
+        With `leaves="pf"`, the default, a leaf releases its class and nothing else: there is no
+        probability to be had, and 1 is not one.  `leaves="noisy-counts"` buys counts instead.
+        """
         leaf = self._leaf_of(X)
         certain = np.eye(len(self.classes_))[self.tree_.label[leaf]]
         if self.tree_.counts is None:
@@ -189,6 +196,28 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         counts = np.maximum(self.tree_.counts[leaf], 0)
         total = counts.sum(axis=1, keepdims=True)
         return np.where(total > 0, counts / np.maximum(total, 1), certain)
+
+    def plan(self) -> Plan:
+        """What a fit would do, before it is paid for; print it.  No data is needed.
+
+        Raises:
+            ParameterError: unless `domains`, `classes` and `max_rows` are given.
+        """
+        self._check_parameters()
+        if self.domains is None or self.classes is None or self.max_rows is None:
+            raise ParameterError("Expected domains=, classes= and max_rows= for a plan.")
+        given = self.domains.values() if isinstance(self.domains, Mapping) else self.domains
+        return self._public_plan([as_domain(d, f"column {i}") for i, d in enumerate(given)])
+
+    def get_depth(self) -> int:
+        """The levels of splits of the released tree, which may be fewer than planned."""
+        check_is_fitted(self)
+        return int(self.tree_.level.max())
+
+    def get_n_leaves(self) -> int:
+        """The leaves of the released tree."""
+        check_is_fitted(self)
+        return int((self.tree_.attribute < 0).sum())
 
     def report(self) -> str:
         """The tree and the budget by level, as text.  Nothing in it is private."""
@@ -241,7 +270,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         given = dict(zip(features, given_domains(self.domains, features), strict=True))
         require_numbers(table, *[n for n, domain in given.items() if isinstance(domain, Bins)])
         leaks = self._leaks(given)
-        public = None if leaks else self._plan(list(given.values()), self.max_rows)
+        public = None if leaks else self._public_plan(list(given.values()))
         cost = self._cost(tuple(dict.fromkeys(leak.parameter for leak in leaks)))
         mechanism = checked_mechanism(self.mechanism)
         prepare(checked_criterion(self.criterion, mechanism), mechanism, int(self.max_rows or 9))
@@ -250,9 +279,10 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with paid.looking():
             read = read_rows(table, given, target, self.classes, self.max_rows)
             self.domains_, self.classes_ = list(read.domains.values()), class_array(read.classes)
-            self.plan_ = public or self._plan(self.domains_, self.max_rows or read.size)
-            self.tree_: Tree = grow(
-                self.plan_, self.domains_, len(self.classes_), read.rows, entropy=paid.entropy
+            size, classes = self.max_rows or read.size, len(self.classes_)
+            self.plan_ = public or self._plan(self.domains_, size, classes)
+            self.tree_: Tree = collapsed(
+                grow(self.plan_, self.domains_, classes, read.rows, entropy=paid.entropy)
             )
             self.secure_ = paid.entropy.secure
             content = artefact.content(self)
@@ -269,11 +299,11 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """A seeded generator starts anew at every fit; other entropy is shared, never copied."""
         return None if self.entropy is None else fresh(self.entropy)
 
-    def _plan(self, domains: Sequence[Any], max_rows: int | None) -> Plan:
+    def _plan(self, domains: Sequence[Any], max_rows: int | None, classes: int) -> Plan:
         """Every public decision, from public sizes (or from those read off the data)."""
         assert max_rows is not None
         sizes = [len(d) for d in domains]
-        depth = self._depth(domains, max_rows)
+        depth = self._depth(domains, max_rows, classes)
         check_size(sizes, depth, self.branching, stopping=self.stopping)
         mechanism = checked_mechanism(self.mechanism)
         return Plan(
@@ -287,9 +317,15 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             stopping=bool(self.stopping),
             leaves=self.leaves,
             one_sided=bool(self.one_sided),
+            candidates=len(candidates_of(domains, self.branching)),
+            classes=classes,
         )
 
-    def _depth(self, domains: Sequence[Domain], max_rows: int) -> int:
+    def _public_plan(self, domains: Sequence[Any]) -> Plan:
+        assert self.classes is not None
+        return self._plan(domains, self.max_rows, len(self.classes))
+
+    def _depth(self, domains: Sequence[Domain], max_rows: int, classes: int) -> int:
         if self.max_depth is not None:
             return int(self.max_depth)
         if self.shares is not None:
@@ -298,9 +334,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.branching == "multiway":
             branches = float(np.exp(np.mean(np.log([len(d) for d in domains]))))
         size = len(candidates_of(domains, self.branching))
-        return default_depth(
-            asked_epsilon(self.epsilon, self.rho, Fraction(1, 2)), max_rows, size, branches
-        )
+        epsilon = asked_epsilon(self.epsilon, self.rho, Fraction(1, 2))
+        return default_depth(epsilon, max_rows, size, branches, classes)
 
     def _cost(self, leaks: tuple[str, ...]) -> Cost:
         mechanism = checked_mechanism(self.mechanism)
@@ -318,4 +353,5 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return classes
 
     def _leaf_of(self, X: Any) -> IntArray:
-        return self.tree_.apply(query_codes(self, X))
+        codes = query_codes(self, X)
+        return self.tree_.apply(codes)

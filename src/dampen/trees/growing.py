@@ -134,8 +134,9 @@ def prepare(
     """
     third, chosen = Fraction(1, 3), MECHANISMS[0] if mechanism == SULQ else mechanism
     tiny = Plan(
-        Fraction(1), rows_bound, 2, (third,) * 3, chosen, criterion, "binary", False, "pf", True
-    )
+        Fraction(1), rows_bound, 2, (third,) * 3, chosen, criterion, "binary", False, "pf", True,
+        candidates=2, classes=2,
+    )  # fmt: skip
     codes, none = np.empty((0, 2), dtype=np.int16), np.empty(0, dtype=np.int64)
     kernel.level_cells(codes, none, none, np.array([0, 2, 4]), 2)
     rows = Rows(codes, none, 2)
