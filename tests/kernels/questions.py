@@ -34,13 +34,10 @@ def questions() -> dict[str, Callable[[Any], Any]]:
         ask.name: lambda budget, ask=ask: ask(budget=budget) for ask in ASKS
     }
     numbers = np.arange(LABELS) % 977.0
-    for choice in ({}, {"mechanism": "sld"}, {"mechanism": "sld", "delta": "exact"}):
-        for size in (LABELS, 5):
-            asked[f"{size} labels with {choice}"] = lambda budget, size=size, choice=choice: (
-                dampen.percentile(
-                    numbers[:size], p=90, upper=1000, epsilon=1, budget=budget, **choice
-                )
-            )
+    for size, choice in ((5, {}), (5, {"mechanism": "sld"}), (LABELS, {})):
+        asked[f"{size} labels with {choice}"] = lambda budget, size=size, choice=choice: (
+            dampen.percentile(numbers[:size], p=90, upper=1000, epsilon=1, budget=budget, **choice)
+        )
     graph = nx.barbell_graph(20, 3)
     ends = np.array(graph.edges()).T
     for kind, data, public in (
@@ -53,9 +50,9 @@ def questions() -> dict[str, Callable[[Any], Any]]:
         asked[f"top_k of {kind}"] = lambda budget, data=data, public=public: dampen.top_k(
             data, k=2, epsilon=1, budget=budget, **public
         )
-    for choice in ({"delta": "codegree"}, {"metric": "degree"}, {"mechanism": "sld"}):
+    for choice in ({"delta": "codegree"}, {"metric": "degree"}, {"k": 9}):
         asked[f"top_k with {choice}"] = lambda budget, choice=choice: dampen.top_k(
-            (ends[0], ends[1]), n=43, k=2, epsilon=1, budget=budget, **choice
+            (ends[0], ends[1]), **{"n": 43, "k": 2, "epsilon": 1, "budget": budget, **choice}
         )
     frame = pd.DataFrame({"x": [0, 1, 2] * 20, "z": [1.5, 7.0, 9.9] * 20})
     for choice in (
