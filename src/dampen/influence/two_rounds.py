@@ -231,10 +231,11 @@ def _tells_more(
 def _hides_little(leaders: FloatArray, noisy: IntArray, k: int, shares: Shares) -> bool:
     """Whether orientation hides few of the edges of the k best, against the noise that it saves.
 
-    Again as for edges drawn at random; what noise alone adds to the k largest is taken off.
+    Again as for edges drawn at random; half of the k largest noises is taken off the k largest.
     """
     total = _total(noisy)
-    best = np.maximum(leaders[:k] - shares.noise * log(len(noisy) / (2 * k)), total / len(noisy))
+    noise = shares.noise * log(len(noisy) / (2 * k)) / 2
+    best = np.maximum(leaders[:k] - noise, total / len(noisy))
     return bool(shares.gain >= WORTH * best[-1] * min(best.sum() / total, 1.0))
 
 
