@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from dampen.errors import ParameterError
 from dampen_studies import claims, studies
 from dampen_studies.cli import main
-from dampen_studies.experiments import split, topk, trees
+from dampen_studies.experiments import model_methods, split, topk, trees
 from dampen_studies.report import headline, tables, writing
 from dampen_studies.runner import run
 
@@ -44,6 +44,10 @@ FULL = {
                         method=["em", "pf", "ld", "dampen", "value"], measure="error"),
     "peers": rows("peers", dataset=["adult-all"], epsilon=[1.0], p=[50.0],
                   method=["dampen", "opendp"], runs=[60.0], measure="error"),
+    "models": rows("models", dataset=["letter", "wine"], epsilon=[0.1, 1.0],
+                   method=(*model_methods.OURS, *model_methods.PEERS), measure="accuracy"),
+    "criteria": rows("criteria", dataset=["letter", "wine"], epsilon=[0.1, 1.0],
+                     method=tuple(model_methods.CRITERIA), measure="accuracy"),
 }  # fmt: skip
 
 
