@@ -255,7 +255,7 @@ ASKS = [
         NUMBERS,
         lambda hook: Armed(NUMBERS, hook),
         {"p": [25, 50, 75], "upper": 10, "release": "value", "step": 1},
-        _cost("percentile-value", "pf", "replace-one", PURE / 3),
+        _cost("percentile-value", "halving", "replace-one", PURE / 2),
         ({"p": [50, 101]},),
         ([1, 2, WORD],),
     ),
@@ -302,12 +302,12 @@ ASKS = [
         ("nodes",),
     ),
     Ask(
-        "top_k, joint",
+        "top_k, two rounds",
         dampen.top_k,
         EDGES,
         lambda hook: (Armed(EDGES[0], hook), Armed(EDGES[1], hook)),
         {"nodes": [0, 1, 2, 7], "k": 3},
-        _cost("top-k", "joint", "add-remove-edge"),
+        _cost("top-k", "two-rounds", "add-remove-edge"),
         (
             {"delta": "codegree", "mechanism": "joint"},
             {"n": 5},

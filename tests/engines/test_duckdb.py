@@ -219,3 +219,17 @@ def test_nothing_is_printed_at_exit(tmp_path: Path) -> None:
     run = [sys.executable, "-W", "error", "-c", code]
     done = subprocess.run(run, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_a_file_speaks_of_its_own_tables_alone(tmp_path: Path) -> None:
+    """A view could name another file, which is other data with a budget of its own."""
+    (tmp_path / "other.csv").write_text("pay\n1\n2\n")
+    path = tmp_path / "t.duckdb"
+    with closing(duckdb.connect(str(path))) as connection:
+        connection.execute(f"create view far as from read_csv('{tmp_path}/other.csv')")
+        connection.execute("create view near as select 3 as pay")
+    account = Account()
+    with pytest.raises(ParameterError, match="Cannot read the tables"):
+        dampen.percentile(path, "pay", **VALUE, table="far", budget=account)
+    assert account.charges == 0
+    assert dampen.percentile(path, "pay", **VALUE, table="near").answer in range(10)

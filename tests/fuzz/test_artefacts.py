@@ -20,6 +20,8 @@ from dampen.trees import TreeClassifier
 from dampen.trees.schema import format_schema, parse_schema
 from fuzz.damage import damaged, examples, fuzz, mutated_json
 
+pytestmark = pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")
+
 SCHEMA = """rows = 1000
 [columns.salary]
 bins = [0, 60000, 6]
@@ -99,6 +101,26 @@ def test_policies(tmp_path: Path, examples: int) -> None:
     fuzz(examples, words(POLICY), check)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = " + "[" * 5000 + "]" * 5000,
+        "a" + ".a" * 5000 + " = 1",
+        'ledger = "\\u0000"',
+        POLICY.replace("exports", "\\u0000"),
+        POLICY.replace("exports", "a" * 5000),
+        POLICY.replace("payroll", "\\u001b[31m"),
+        POLICY + '"\\u001b[31m" = 1',
+    ],
+    ids=range(7),
+)
+def test_hostile_policies(tmp_path: Path, text: str) -> None:
+    (tmp_path / "dampen.toml").write_text(text)
+    with pytest.raises((ParameterError, BudgetError)) as caught:
+        check_policy(tmp_path / "salaries.csv", "other", tmp_path / "dampen.toml")
+    is_plain(caught.value)
+
+
 @examples
 def test_lists_of_nodes(tmp_path: Path, examples: int) -> None:
     path = tmp_path / "nodes.txt"
@@ -114,6 +136,8 @@ def test_lists_of_nodes(tmp_path: Path, examples: int) -> None:
     fuzz(examples, damaged("# nodes\n0\n1\n17\nÄnne\n".encode()), check)
 
 
+DOMAINS = {"x": ["p", "q"], "z": dampen.bins(0, 10, 5, missing="own")}
+SEEDED = InsecureEntropy(4, allow_release=True)
 FRAME = pd.DataFrame({"x": ["p", "q", "p"], "z": [1.0, 5.0, 9.0]})
 
 
@@ -122,12 +146,12 @@ def trees() -> list[TreeClassifier]:
     return [
         TreeClassifier(
             epsilon=1,
-            domains={"x": ["p", "q"], "z": dampen.bins(0, 10, 5, missing="own")},
+            domains=DOMAINS,
             classes=["no", "yes"],
             max_rows=9,
             max_depth=2,
             leaves=leaves,
-            entropy=InsecureEntropy(4, allow_release=True),
+            entropy=SEEDED,
         ).fit(FRAME, ["no", "yes", "no"])
         for leaves in ("pf", "noisy-counts")
     ]
@@ -145,7 +169,7 @@ def use(text: str) -> None:
     except (DataError, ValueError) as error:  # its columns are others
         is_plain(error)
     assert tree.report().isprintable() or "\n" in tree.report()
-    assert json.loads(tree.to_json())["format"] == 2
+    assert json.loads(tree.to_json())["format"] == 3
     assert np.isfinite(tree.tree_.level).all()
 
 
@@ -153,6 +177,27 @@ def use(text: str) -> None:
 @pytest.mark.parametrize("which", [0, 1])
 def test_trees(trees: list[TreeClassifier], which: int, examples: int) -> None:
     fuzz(examples, mutated_json(trees[which].to_json()), use)
+
+
+@examples
+def test_naive_bayes(examples: int) -> None:
+    made = dampen.NaiveBayesClassifier(
+        epsilon=1, domains=DOMAINS, classes=["no", "yes"], entropy=SEEDED
+    ).fit(FRAME, ["no", "yes", "no"])
+
+    def check(text: str) -> None:
+        try:
+            read = dampen.NaiveBayesClassifier.from_json(text)
+        except ParameterError as error:
+            is_plain(error)
+            return
+        assert json.loads(read.to_json())
+        try:
+            assert np.isfinite(read.predict_proba(FRAME)).all()
+        except (DataError, ValueError) as error:  # its columns are others
+            is_plain(error)
+
+    fuzz(examples, mutated_json(made.to_json()), check)
 
 
 @examples

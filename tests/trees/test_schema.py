@@ -54,7 +54,7 @@ def test_a_schema_is_read() -> None:
         ("rows = 50_000", f"rows = {'9' * 5000}", "not valid TOML"),
         ("rows = 50_000", f"rows = {'[' * 5000}{']' * 5000}", "not valid TOML"),
         ("rows = 50_000", f"rows = {'9' * 20}", "rows = N"),
-        ("bins =", "bin =", "either bins, edges or values"),
+        ("bins =", "bin =", "Did you mean 'bins'"),
         ('"Married", 3', '"Single", 3', "occur twice"),
         ('"Married", 3', "1.5", "text or whole numbers"),
         ('["<=50K", ">50K"]', '["<=50K"]', "at least 2"),

@@ -14,6 +14,7 @@ from dampen.cli.options import (
     header_option,
     json_option,
     output_option,
+    table_option,
 )
 from dampen.cli.output import examples
 from dampen.cli.receipt import Receipt
@@ -34,6 +35,7 @@ __all__ = ["naive_bayes"]
 @schema_option
 @output_option("Write the model as JSON.")
 @header_option
+@table_option
 @epsilon_option
 @budget_options
 @json_option
@@ -42,9 +44,11 @@ def naive_bayes(
     file: str,
     target: str,
     schema_file: Path,
-    epsilon: str,
+    epsilon: str | None,
+    rho: str | None,
     output: Path | None,
     header: bool,
+    table: str | None,
     receipt: Receipt,
     as_json: bool,
 ) -> None:
@@ -52,14 +56,18 @@ def naive_bayes(
 
     Protects each row (neighbours: add or remove one). Uses the columns that the schema describes;
     each makes the noise on all counts larger. FILE is CSV, TSV, JSON lines, Parquet or Feather,
-    packed or not; - is standard input.
+    packed or not, or a DuckDB or SQLite file; - is standard input.
     """
     from dampen.bayes import NaiveBayesClassifier
 
     schema = public_schema(schema_file, file, output, receipt)
     receipt.asked = f"for {target}"
     model = NaiveBayesClassifier(
-        epsilon, domains=dict(schema.columns), classes=schema.classes, budget=receipt.budget
-    ).fit_table(file, target=target, header=header)
+        epsilon,
+        rho=rho,
+        domains=dict(schema.columns),
+        classes=schema.classes,
+        budget=receipt.budget,
+    ).fit_table(file, target=target, header=header, table=table)
     with held():
         show_model(model, "model", receipt, output, as_json=as_json)

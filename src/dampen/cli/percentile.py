@@ -12,6 +12,7 @@ from dampen.cli.options import (
     header_option,
     known_relations,
     release_options,
+    table_option,
 )
 from dampen.cli.output import examples
 from dampen.cli.receipt import Receipt
@@ -23,7 +24,7 @@ __all__ = ["percentile"]
     epilog=examples(
         "dampen percentile salaries.csv --column salary --label employee -p 95 \\",
         "  --upper 500000 --epsilon 2",
-        "dampen percentile salaries.csv --column salary --release value --step 1000 -p 50,90 \\",
+        "dampen percentile salaries.csv --column salary --release value --step 1000 -p deciles \\",
         "  --upper 500000 --epsilon 0.5",
         "dampen percentile stays.csv --column days --release value --step 1 -p 50 --upper 100 \\",
         "  --by hospital --groups H1,H2,H3 --epsilon 1",
@@ -37,7 +38,7 @@ __all__ = ["percentile"]
     "p",
     required=True,
     metavar="P",
-    help="Which percentile, 0 to 100; for values also P,P,...",
+    help="Which percentile, 0 to 100; for values also P,P,..., quartiles or deciles.",
 )
 @click.option("--upper", type=float, required=True, help="Public bound; larger values are clipped.")
 @click.option("--lower", type=float, default=0.0, show_default=True, help="Public bound.")
@@ -58,6 +59,7 @@ __all__ = ["percentile"]
     "[default: replace-one; with --by add-remove-row]",
 )
 @header_option
+@table_option
 @release_options
 def percentile(
     *,
@@ -74,11 +76,12 @@ def percentile(
     Protects each row's value (neighbours: replace one). The number of rows and their labels are
     public. With --by and --groups it releases the value of every group, for one epsilon, and
     protects each row (neighbours: add or remove one). FILE is CSV, TSV, JSON lines, Parquet or
-    Feather, packed or not; - is standard input.
+    Feather, packed or not, or a DuckDB or SQLite file; - is standard input.
     """
+    from dampen.percentiles.release import LISTS
     from dampen.percentiles.release import percentile as release_percentile
 
-    points = [part.strip() for part in p.split(",")]
+    points = [str(q) for q in LISTS[p]] if p in LISTS else [part.strip() for part in p.split(",")]
     receipt.asked = f"p={','.join(points)} of {column}"
     release = release_percentile(
         file,

@@ -21,7 +21,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from dampen.errors import BudgetError, ParameterError, did_you_mean
 from dampen.ledger.texts import folded
@@ -148,7 +148,7 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
         content = tomllib.loads(source.read_text(encoding="utf-8"))
     except OSError as error:
         raise ParameterError(f"Cannot read {source}: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
         raise ParameterError(f"Expected {source} to be a policy in TOML.") from None
     _check_keys(content, {"ledger", "registered-only", "data"}, str(source))
     only = content.get("registered-only", False)
@@ -175,7 +175,7 @@ def _data_set(entry: Mapping[str, Any], base: Path, ledger: str | None, source: 
 
 def _texts(entry: Mapping[str, Any], key: str, source: str) -> tuple[str, ...]:
     value = entry.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
+    if not isinstance(value, list) or not all(map(_is_text, value)):
         raise ParameterError(f"Expected {key} to be a list of texts in {source}.")
     return tuple(value)
 
@@ -183,9 +183,14 @@ def _texts(entry: Mapping[str, Any], key: str, source: str) -> tuple[str, ...]:
 def _ledger(value: object, base: Path, source: str) -> str | None:
     if value is None:
         return None
-    if not isinstance(value, str) or not value:
+    if not _is_text(value):
         raise ParameterError(f"Expected ledger to be a path or an address in {source}.")
     return value if "://" in value else str(base / value)
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    """Something that may be the name of a file."""
+    return isinstance(value, str) and value != "" and "\0" not in value
 
 
 def _check_keys(table: Mapping[str, Any], known: set[str], source: str) -> None:

@@ -101,7 +101,7 @@ class PercentileLabel:
         if self.horizon is not None and self.horizon < 0:
             raise ParameterError(f"Expected horizon >= 0, got horizon={self.horizon}.")
         if self.labels is not None:
-            _check_labels(self.labels, self.n)
+            check_labels(self.labels, self.n)
 
     @property
     def candidates(self) -> Sequence[Hashable]:
@@ -357,7 +357,8 @@ def as_fraction(p: Percent) -> Fraction:
     return value
 
 
-def _check_labels(labels: Sequence[Hashable], n: int) -> None:
+def check_labels(labels: Sequence[Hashable], n: int) -> None:
+    """Raises a `ParameterError` unless there are n different labels, none of them missing."""
     if len(labels) != n:
         raise ParameterError(f"Expected one label per value ({n}), got {len(labels)} labels.")
     try:

@@ -353,4 +353,5 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return classes
 
     def _leaf_of(self, X: Any) -> IntArray:
-        return self.tree_.apply(query_codes(self, X))
+        codes = query_codes(self, X)
+        return self.tree_.apply(codes)

@@ -5,8 +5,11 @@ from dampen_studies.experiments import (
     beta,
     correlation,
     examples,
+    groups,
     labels,
+    many,
     models,
+    nodes,
     peers,
     percentiles,
     privatesql,
@@ -14,6 +17,7 @@ from dampen_studies.experiments import (
     split,
     topk,
     trees,
+    two_stages,
 )
 from dampen_studies.study import Study
 
@@ -27,8 +31,12 @@ ALL: tuple[Study, ...] = (
     trees.STUDY,
     roots.STUDY,
     labels.STUDY,
+    nodes.STUDY,
+    two_stages.STUDY,
     peers.STUDY,
+    many.STUDY,
     split.STUDY,
+    groups.STUDY,
     models.MODELS,
     models.CRITERIA_STUDY,
 )

@@ -73,6 +73,11 @@ LOOKS: dict[str, Look] = {
     "private-sql-flex": Look(
         "PSQL flex", "PrivateSQL: noisy counts, elastic sensitivity", _ORANGE, _SHORT
     ),
+    "degree-ceiling": Look("degree, no noise", "what the degree finds without noise", _PINK, _DOTS),
+    "triangle-ceiling": Look(
+        "triangles, no noise", "degrees less triangles, without noise", _RED, _DOTS
+    ),
+    "limit": Look("limit", "e^(hε) / (1 + e^(hε)): nobody is surer of the last node", _GREY, _DOTS),
     "former": Look("dampen 0.1", "its default tree before", _RED, _DOTS),
     "bayes": Look("naive Bayes", "dampen's, from noisy histograms", _VIOLET, _DOTS),
     "gaussian": Look("Gaussian NB", "diffprivlib's naive Bayes", _BLACK, _SHORT),
