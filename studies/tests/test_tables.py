@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from dampen.errors import ParameterError
 from dampen_studies import claims, studies
 from dampen_studies.cli import main
-from dampen_studies.experiments import nodes, split, topk, trees
+from dampen_studies.experiments import model_methods, nodes, split, topk, trees
 from dampen_studies.report import group_tables, headline, tables, writing
 from dampen_studies.runner import run
 
@@ -52,6 +52,10 @@ FULL = {
                  method=["halving", "split"], runs=[5.0], measure="error"),
     "peers": rows("peers", dataset=["adult-all"], epsilon=[1.0], p=[50.0],
                   method=["dampen", "opendp"], runs=[60.0], measure="error"),
+    "models": rows("models", dataset=["letter", "wine"], epsilon=[0.1, 1.0],
+                   method=(*model_methods.OURS, *model_methods.PEERS), measure="accuracy"),
+    "criteria": rows("criteria", dataset=["letter", "wine"], epsilon=[0.1, 1.0],
+                     method=tuple(model_methods.CRITERIA), measure="accuracy"),
     "groups": rows("groups", dataset=["stays"], statistic=["median", "mean"],
                    method=group_tables.GROUP_METHODS, measure="needed"),
 }  # fmt: skip

@@ -201,8 +201,9 @@ class Lookup:
 
     def _numpy_positions(self, chunk: Any) -> IntArray:
         if chunk.dtype.kind in "iu" and self._are_codes:
-            inside = (chunk >= 0) & (chunk < len(self))
-            return np.where(inside, chunk.astype(np.int64), -1)
+            codes = np.ascontiguousarray(chunk, dtype=np.int64)
+            inside = codes.view(np.uint64) < len(self)  # what is below 0 is very large here
+            return codes if inside.all() else np.where(inside, codes, -1)
         if chunk.dtype.kind in "iUMm":
             return self._arrow_positions(_as_arrow(chunk))
         seen, inverse = np.unique(chunk, return_inverse=True)
