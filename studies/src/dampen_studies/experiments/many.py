@@ -3,12 +3,11 @@
 The records are the counts of a histogram, each at the number of its bin, so that many tie.  One ε
 for the whole list; whoever has no lists gets ε / m for each of m percentiles, and its answers are
 sorted.  The rank error is the mean over the list, in records; all are measured over some runs, with
-the standard error, and seconds are those of one whole list.  `halving` and `split` are those of
+the standard error.  `halving` and `split` are those of
 `dampen.percentile` for replacing one record, `halving, rows` for adding or removing one.
 """
 
 import math
-import time
 import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -92,14 +91,13 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     name, m, method = str(cell["dataset"]), int(cell["percentiles"]), str(cell["method"])
     x, runs, bins = records(name), int(cell["runs"]), len(load(name))
     points = [100 * i // (m + 1) for i in range(1, m + 1)]
-    errors, start = [], time.perf_counter()
+    errors = []
     for _ in range(runs):
         drawn = answers(x, points, bins, method, entropy)
         asked = [Question(x, p, float(bins - 1), 1.0) for p in points]
         errors.append(np.mean([rank_error(q, a) for q, a in zip(asked, drawn, strict=True)]))
-    seconds = (time.perf_counter() - start) / runs
     spread = float(np.std(errors, ddof=1) / math.sqrt(runs))
-    return [(name, m, method, runs, float(np.mean(errors)), spread, seconds)]
+    return [(name, m, method, runs, float(np.mean(errors)), spread)]
 
 
 def _caption(rows: Rows) -> str:
@@ -114,7 +112,7 @@ STUDY = Study(
     "libraries, one quantile at a time.",
     finding="With 99 percentiles halving has some 30 to 90 times less error than equal shares.",
     caption=_caption,
-    columns=("dataset", "percentiles", "method", "runs", "error", "spread", "seconds"),
+    columns=("dataset", "percentiles", "method", "runs", "error", "spread"),
     cells=_cells,
     run=_run,
     minutes=10,

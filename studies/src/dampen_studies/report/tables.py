@@ -266,15 +266,14 @@ def labels(rows: Rows) -> Block:
 
 
 def many(rows: Rows) -> Block:
-    """Rank errors and times of whole lists of percentiles."""
+    """Rank errors of whole lists of percentiles."""
     methods = values(rows, "method")
     lines = [
         [
             printed(str(dataset)),
             f"{count:g}",
             *(
-                f"{number(row, 'error'):.2f} ± {number(row, 'spread'):.2f} "
-                f"({number(row, 'seconds'):.2f} s)"
+                f"{number(row, 'error'):.2f} ± {number(row, 'spread'):.2f}"
                 for m in methods
                 for row in where(rows, dataset=dataset, percentiles=count, method=m)
             ),
