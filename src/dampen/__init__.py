@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         testing,
         trees,
     )
+    from dampen.client import connect
     from dampen.errors import (
         BudgetError,
         DampenError,
@@ -62,6 +63,7 @@ _HOME = {
     "Universe": "dampen.testing",
     "accuracy": "dampen.accuracy",
     "bins": "dampen.trees",
+    "connect": "dampen.client",
     "data": "dampen.data",
     "egocentric_betweenness": "dampen.influence",
     "errors": "dampen.errors",
@@ -100,6 +102,7 @@ __all__ = [
     "Universe",
     "accuracy",
     "bins",
+    "connect",
     "data",
     "egocentric_betweenness",
     "errors",
