@@ -98,6 +98,14 @@ def test_the_example_of_the_review(tmp_path: Path, whole) -> None:
     assert not assert_no_gain(put(tmp_path / "l", cut))
 
 
+@pytest.mark.parametrize("word", [b"CREATE TABLE", b"INTEGER PRIMARY", b"entry"])
+def test_a_schema_that_is_no_text_pays_nothing(tmp_path: Path, whole, word: bytes) -> None:
+    # SQLite's own message then quotes bytes that Python cannot decode.
+    garbled = whole["ledger"].replace(word, word[:-3] + b"\xce(\xff", 1)
+    assert garbled != whole["ledger"]
+    assert not assert_no_gain(put(tmp_path / "l", whole | {"ledger": garbled}))
+
+
 def truncations(files: dict[str, bytes], name: str, step: int) -> Iterator[dict[str, bytes]]:
     for length in range(0, len(files[name]), step):
         yield files | {name: files[name][:length]}

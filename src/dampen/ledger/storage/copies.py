@@ -5,7 +5,6 @@ is put in place by a restore.
 """
 
 import os
-import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -31,7 +30,7 @@ def write_copy(path: Path, rows: Iterable[Row]) -> Head:
         raise BudgetError(f"Cannot write {path}: {error.strerror}.") from None
     try:
         return _fill(path, rows)
-    except sqlite3.Error as error:
+    except excuses.FAILURES as error:
         path.unlink(missing_ok=True)
         raise excuses.explanation(error, path) from None
     except BaseException:
@@ -72,5 +71,5 @@ def read_copy(path: Path) -> Iterator[Row]:
                 yield row
             if connection.execute(files.HEAD).fetchone()[0] != last:
                 raise damaged(f"entry {last + 1} is missing")
-    except sqlite3.Error as error:
+    except excuses.FAILURES as error:
         raise excuses.explanation(error, path) from None

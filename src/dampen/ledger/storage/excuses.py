@@ -2,26 +2,33 @@
 
 import sqlite3
 from pathlib import Path
+from typing import TypeAlias
 
 from dampen.errors import BudgetError
 
-__all__ = ["code", "explanation", "is_busy", "no_head", "unusable"]
+__all__ = ["FAILURES", "Failure", "code", "explanation", "is_busy", "no_head", "unusable"]
 
 PATIENCE_SECONDS = 60.0
 """How long an operation waits for other processes before it gives up."""
 
+Failure: TypeAlias = sqlite3.Error | UnicodeDecodeError
+FAILURES = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises; of a damaged file its message may quote bytes that are no text."""
 
-def is_busy(error: sqlite3.Error) -> bool:
+
+def is_busy(error: Failure) -> bool:
     """Whether another process holds the file."""
     return code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
-def code(error: sqlite3.Error) -> int:
+def code(error: Failure) -> int:
     """SQLite's primary result code."""
+    if isinstance(error, UnicodeDecodeError):
+        return sqlite3.SQLITE_CORRUPT
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
-def explanation(error: sqlite3.Error, path: Path, *, uncertain: bool = False) -> BudgetError:
+def explanation(error: Failure, path: Path, *, uncertain: bool = False) -> BudgetError:
     """An error of SQLite for people."""
     match code(error):
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:

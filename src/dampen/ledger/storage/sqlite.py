@@ -154,7 +154,7 @@ class SQLiteStorage:
     def _commit(self, file: "_OpenFile", head: Head) -> None:
         try:
             file.connection.execute("COMMIT")
-        except sqlite3.Error as error:
+        except excuses.FAILURES as error:
             uncertain = excuses.code(error) == sqlite3.SQLITE_IOERR
             self.close()  # so that what is believed from now on is read from the disk
             raise excuses.explanation(error, self._path, uncertain=uncertain) from None
@@ -179,7 +179,7 @@ class SQLiteStorage:
         """SQLite's errors as one line; whatever went wrong, the next use opens the file anew."""
         try:
             yield
-        except sqlite3.Error as error:
+        except excuses.FAILURES as error:
             self.close()
             raise excuses.explanation(error, self._path) from None
         except BaseException:
@@ -221,13 +221,13 @@ class _OpenFile:
         return _View(self.connection, self.fresh, floor)
 
     def roll_back(self) -> None:
-        with suppress(sqlite3.Error):
+        with suppress(*excuses.FAILURES):
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
 
     def close(self) -> None:
         self.heads.close()
-        with suppress(sqlite3.Error):
+        with suppress(*excuses.FAILURES):
             self.connection.close()
 
 
@@ -258,7 +258,7 @@ def _patiently(path: Path, attempt: Callable[[], T]) -> T:
     while True:
         try:
             return attempt()
-        except sqlite3.Error as error:
+        except excuses.FAILURES as error:
             if not (excuses.is_busy(error) and time.monotonic() < deadline):
                 raise excuses.explanation(error, path) from None
             time.sleep(0.005)
