@@ -8,7 +8,7 @@ BIN := .venv/bin
 INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "uv pip install --quiet --python $(BIN)/python" || echo "$(BIN)/python -m pip install --quiet --disable-pip-version-check")
 CREATE := $(shell command -v uv >/dev/null 2>&1 && echo "uv venv --quiet --allow-existing --python $(PYTHON) .venv" || echo "$(PYTHON) -m venv .venv")
 
-.PHONY: run serve test lint types imports pytest test-slow test-report test-page paper paper-full clean
+.PHONY: run serve test lint types imports pytest test-slow test-report test-page docs dist paper paper-full clean
 
 run: .venv/.run
 	$(BIN)/dampen demo
@@ -29,10 +29,10 @@ imports: .venv/.test
 	$(BIN)/lint-imports
 
 pytest: .venv/.test
-	$(BIN)/pytest -n auto -m "not slow"
+	$(BIN)/pytest -n auto --dist loadgroup -m "not slow"
 
 test-slow: .venv/.test
-	$(BIN)/pytest -n auto -m slow
+	$(BIN)/pytest -n auto --dist loadgroup -m slow
 
 # Needs a browser: apt-get install chromium
 test-report: .venv/.test
@@ -40,6 +40,16 @@ test-report: .venv/.test
 
 test-page: .venv/.test
 	$(BIN)/pytest tests/browser/service_page.py
+
+# The site, in docs/_build/index.html; a broken link or an undocumented name is an error.
+docs: .venv/.test
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
+
+# Wheel and sdist, and a question of every kind to the wheel in an empty environment.
+dist: .venv/.test
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+	$(BIN)/python packaging/check_dist.py dist
 
 paper: .venv/.studies
 	$(BIN)/dampen-studies run --quick
@@ -73,4 +83,4 @@ paper-full: .venv/.studies
 	touch .venv/.run .venv/.serve .venv/.studies $@
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist docs/_build docs/generated

@@ -106,6 +106,14 @@ def _fitted_table(data: Any, **options: Any) -> Release:
     return dampen.TreeClassifier(**options).fit_table(data, target="c").release_
 
 
+def _bayes(data: Any, **options: Any) -> Release:
+    return dampen.NaiveBayesClassifier(**options).fit(*data).release_
+
+
+def _bayes_table(data: Any, **options: Any) -> Release:
+    return dampen.NaiveBayesClassifier(**options).fit_table(data, target="c").release_
+
+
 def _several(changes: Mapping[str, list[Any]]) -> tuple[Mapping[str, Any], ...]:
     return tuple({name: value} for name, values in changes.items() for value in values)
 
@@ -121,7 +129,14 @@ PUBLIC_TREE = {
     "max_rows": 9,
     "max_depth": 1,
 }
-WRONG_TREE = _several(
+WRONG_MODEL = _several(
+    {
+        "classes": [["no"], ["no", "no"], "no", 5, [["no"], ["yes"]]],
+        "domains": [{"x": ["p"], "nope": 3}, {"x": 1.5, "z": 3}, 5, {"x": "pq"}],
+    }
+)
+PUBLIC_BAYES = {name: PUBLIC_TREE[name] for name in ("domains", "classes")}
+WRONG_TREE = WRONG_MODEL + _several(
     {
         "mechanism": ["no such", "joint", None],
         "max_depth": [-1, 99, 1.5],
@@ -129,9 +144,7 @@ WRONG_TREE = _several(
         "branching": ["ternary"],
         "leaves": ["none"],
         "shares": [["0.5", "0.4"], 3, "11"],
-        "classes": [["no"], ["no", "no"], "no", 5, [["no"], ["yes"]]],
         "max_rows": [0, "9"],
-        "domains": [{"x": ["p"], "nope": 3}, {"x": 1.5, "z": 3}, 5, {"x": "pq"}],
     }
 )
 
@@ -242,7 +255,7 @@ ASKS = [
         NUMBERS,
         lambda hook: Armed(NUMBERS, hook),
         {"p": [25, 50, 75], "upper": 10, "release": "value", "step": 1},
-        _cost("percentile-value", "pf", "replace-one", PURE / 3),
+        _cost("percentile-value", "halving", "replace-one", PURE / 2),
         ({"p": [50, 101]},),
         ([1, 2, WORD],),
     ),
@@ -289,12 +302,12 @@ ASKS = [
         ("nodes",),
     ),
     Ask(
-        "top_k, joint",
+        "top_k, two rounds",
         dampen.top_k,
         EDGES,
         lambda hook: (Armed(EDGES[0], hook), Armed(EDGES[1], hook)),
         {"nodes": [0, 1, 2, 7], "k": 3},
-        _cost("top-k", "joint", "add-remove-edge"),
+        _cost("top-k", "two-rounds", "add-remove-edge"),
         (
             {"delta": "codegree", "mechanism": "joint"},
             {"n": 5},
@@ -340,5 +353,29 @@ ASKS = [
         BAD_TABLES,
         {"max_rows": None, "classes": None},
         ("classes", "max_rows"),
+    ),
+    Ask(
+        "NaiveBayesClassifier.fit",
+        _bayes,
+        _split(TABLE),
+        lambda hook: _split(_armed_table(TABLE, hook)),
+        PUBLIC_BAYES,
+        _cost("naive-bayes", "discrete-laplace", "add-remove-row"),
+        (*WRONG_MODEL, {"epsilon": "1e-13"}),
+        tuple(map(_split, BAD_TABLES[:-1])),
+        {"domains": {"x": ["p", "q"]}, "classes": None},
+        ("domains", "classes"),
+    ),
+    Ask(
+        "NaiveBayesClassifier.fit_table",
+        _bayes_table,
+        TABLE,
+        lambda hook: _armed_table(TABLE, hook),
+        PUBLIC_BAYES,
+        _cost("naive-bayes", "discrete-laplace", "add-remove-row"),
+        (*WRONG_MODEL, {"domains": {"x": ["p"], "c": ["no"]}}),
+        BAD_TABLES[:-1],
+        {"classes": None},
+        ("classes",),
     ),
 ]

@@ -26,14 +26,17 @@ def rows_of(x: Histogram) -> list[int]:
 
 
 def quantile(p: Fraction) -> Statistic:
-    """v + (p n - b) / c, by walking through the cells."""
+    """v + (p n - b) / c, by walking through the cells; halfway to the next where a cell ends."""
 
     def statistic(x: Histogram) -> Fraction:
         target, b = p * sum(x), 0
         for v, c in enumerate(x):
-            if b < target <= b + c:
+            if b < target < b + c:
                 return v + (target - b) / c
             b += c
+            if b == target:
+                following = next(u for u in range(v + 1, len(x)) if x[u])
+                return Fraction(v + 1 + following, 2)
         raise AssertionError
 
     return statistic

@@ -14,11 +14,12 @@ ROOT = Path(__file__).parents[1]
 
 EXPORTED = [
     "BudgetError", "DampenError", "DataError", "InsecureEntropy", "Ledger", "Mechanism",
-    "Neighbours", "Noise", "ParameterError", "PrivacyLeakWarning", "Problem", "Release",
-    "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "connect", "data",
+    "NaiveBayesClassifier", "Neighbours", "Noise", "ParameterError", "PrivacyLeakWarning",
+    "Problem", "Release", "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "connect",
+    "data",
     "egocentric_betweenness", "errors", "mechanisms", "most_frequent", "noise", "percentile",
-    "probabilities", "problems", "release", "sampling", "select", "sensitivity", "testing",
-    "top_groups", "top_k", "trees", "tune",
+    "probabilities", "problems", "release", "sampling", "select", "sensitivity", "show_versions",
+    "testing", "top_groups", "top_k", "trees", "tune",
 ]  # fmt: skip
 
 
@@ -32,7 +33,8 @@ def test_every_exported_name_exists(name: str) -> None:
 
 
 PUBLIC_MODULES = [
-    "accuracy", "client", "data", "epsilon", "errors", "frequency", "groups", "influence", "ledger",
+    "accuracy", "bayes", "client", "data", "epsilon", "errors", "frequency", "groups", "influence",
+    "ledger",
     "mechanisms", "noise", "percentiles", "problems", "problems.frequency", "problems.groups",
     "problems.influence", "problems.percentile", "problems.splits", "releases", "sampling",
     "scores", "selection", "sensitivity", "testing", "trees",

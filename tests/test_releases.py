@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -53,12 +54,22 @@ def test_json_is_exact_and_plain() -> None:
     fields = json.loads(answer.to_json())
     assert fields["epsilon"] == "0.1"
     assert sorted(fields) == [
-        "answer", "charge", "epsilon", "leaks", "mechanism", "neighbours", "parameters", "rho",
-        "secure", "version",
+        "accuracy", "answer", "charge", "epsilon", "leaks", "mechanism", "neighbours",
+        "parameters", "rho", "secure", "version",
     ]  # fmt: skip
     assert len(fields["answer"]) == 2 and fields["neighbours"] == "add-remove-row"
     odd = Release([np.int64(3), np.float64(0.5), object], Fraction(1, 3), "em", answer.neighbours)
     assert json.loads(odd.to_json())["answer"][:2] == [3, 0.5]
+
+
+def test_a_notebook_shows_the_facts_and_no_markup_of_the_answer() -> None:
+    made = Release("<b>x</b>", Fraction(1, 2), "em", dampen.Neighbours.REPLACE_ONE, secure=False)
+    shown = made._repr_html_()
+    assert "&lt;b&gt;x&lt;/b&gt;" in shown and "<b>" not in shown
+    assert "0.5" in shown and "replace-one" in shown and "NOT SECURE" in shown
+    grouped = replace(made, answer={"a": 1, "b": 2}, secure=True, leaks=("nodes",))
+    assert "a: 1, b: 2" in grouped._repr_html_() and "NOT SECURE" not in grouped._repr_html_()
+    assert "NOT COVERED BY EPSILON" in grouped._repr_html_()
 
 
 def test_most_frequent_finds_the_mode() -> None:

@@ -13,10 +13,10 @@ from dampen.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 from dampen.sampling import (
     InsecureEntropy,
     SystemEntropy,
-    _geometric,
     contenders,
     discrete_laplace,
     fresh,
+    geometric,
     noisy_top,
     settle,
 )
@@ -252,9 +252,7 @@ def test_geometric_numbers_are_floors_of_exact_exponentials(scale: Fraction) -> 
     """Further bits are 0101...; near 2^40 no float decides, and the words are corners too."""
     rng = np.random.default_rng(3)
     words = [0, 1, 2**53 - 1, 2**53 - 2, *rng.integers(0, 2**53, 300).tolist()]
-    drawn = _geometric(
-        scale, len(words), Replay(*(half for w in words for half in halves(w << 11)))
-    )
+    drawn = geometric(scale, len(words), Replay(*(half for w in words for half in halves(w << 11))))
     with ctx.workprec(400):
         for word, g in zip(words, drawn.tolist(), strict=True):
             u = (arb(word) + arb(1) / 3) / arb(2) ** 53

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         testing,
         trees,
     )
+    from dampen.bayes import NaiveBayesClassifier
     from dampen.client import connect
     from dampen.errors import (
         BudgetError,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from dampen.testing import Universe
     from dampen.trees import TreeClassifier, bins
     from dampen.tuning import tune
+    from dampen.versions import show_versions
 
 __version__ = "0.2.0"
 
@@ -52,6 +54,7 @@ _HOME = {
     "InsecureEntropy": "dampen.sampling",
     "Ledger": "dampen.ledger",
     "Mechanism": "dampen.mechanisms",
+    "NaiveBayesClassifier": "dampen.bayes",
     "Neighbours": "dampen.selection",
     "Noise": "dampen.noise",
     "ParameterError": "dampen.errors",
@@ -77,6 +80,7 @@ _HOME = {
     "sampling": "dampen.sampling",
     "select": "dampen.mechanisms",
     "sensitivity": "dampen.sensitivity",
+    "show_versions": "dampen.versions",
     "testing": "dampen.testing",
     "top_groups": "dampen.groups",
     "top_k": "dampen.influence",
@@ -91,6 +95,7 @@ __all__ = [
     "InsecureEntropy",
     "Ledger",
     "Mechanism",
+    "NaiveBayesClassifier",
     "Neighbours",
     "Noise",
     "ParameterError",
@@ -116,6 +121,7 @@ __all__ = [
     "sampling",
     "select",
     "sensitivity",
+    "show_versions",
     "testing",
     "top_groups",
     "top_k",

@@ -1,6 +1,10 @@
-"""Text that may come from files, made safe to show."""
+"""Text that may come from files, made safe to show: on a terminal, in a notebook."""
 
-__all__ = ["printable"]
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from typing import Any
+
+__all__ = ["html_facts", "html_table", "printable"]
 
 
 def printable(text: str) -> str:
@@ -10,3 +14,27 @@ def printable(text: str) -> str:
     'a\N{REPLACEMENT CHARACTER}[31mb'
     """
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def html_table(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    """A table of a notebook; all text is escaped."""
+    head = "".join(f"<th>{_html(name)}</th>" for name in columns)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{_html(value)}</td>" for value in row) + "</tr>" for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def html_facts(facts: Mapping[str, Any]) -> str:
+    """Names and values, one pair per line, for a notebook; all text is escaped."""
+    lines = [
+        f'<tr><th style="text-align:left">{_html(name)}</th>'
+        f'<td style="text-align:left">{_html(value)}</td></tr>'
+        for name, value in facts.items()
+    ]
+    return f"<table>{''.join(lines)}</table>"
+
+
+def _html(value: Any) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    return escape(printable(text))

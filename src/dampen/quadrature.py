@@ -10,7 +10,7 @@ import numpy as np
 
 from dampen.selection import FloatArray
 
-__all__ = ["laplace_argmax", "permute_and_flip"]
+__all__ = ["gauss", "laplace_argmax", "permute_and_flip"]
 
 NEGLIGIBLE = 45.0
 """exp(-45) is below 1e-19."""
@@ -24,7 +24,7 @@ def permute_and_flip(a: FloatArray) -> FloatArray:
     y = 45 / W.
     """
     w = np.exp(a)
-    nodes, weights = _gauss(0.0, min(1.0, NEGLIGIBLE / w.sum()), 96)
+    nodes, weights = gauss(0.0, min(1.0, NEGLIGIBLE / w.sum()), 96)
     total = np.zeros(len(w))
     for y, weight in zip(nodes, weights, strict=True):
         rest = np.exp(np.log1p(-w * y).sum())
@@ -43,7 +43,7 @@ def laplace_argmax(a: FloatArray) -> FloatArray:
     edges = np.union1d(np.r_[kinks, -NEGLIGIBLE, top], np.arange(-8.0, 16.0))
     total = np.zeros(len(a))
     for low, high in pairwise(edges):
-        for v, weight in zip(*_gauss(low, high, 16), strict=True):
+        for v, weight in zip(*gauss(low, high, 16), strict=True):
             tail = 0.5 * np.exp(-np.abs(v - a))
             below = np.where(v >= a, 1 - tail, tail)
             product = np.exp(np.log(np.maximum(below, 1e-300)).sum())
@@ -51,7 +51,8 @@ def laplace_argmax(a: FloatArray) -> FloatArray:
     return total / total.sum()
 
 
-def _gauss(low: float, high: float, count: int) -> tuple[FloatArray, FloatArray]:
+def gauss(low: float, high: float, count: int) -> tuple[FloatArray, FloatArray]:
+    """Gauss-Legendre nodes and weights on [low, high]."""
     x, w = _legendre(count)
     half = (high - low) / 2
     return low + half * (x + 1), half * w

@@ -15,8 +15,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from importlib.metadata import PackageNotFoundError
-from importlib.metadata import version as installed_version
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -24,8 +22,10 @@ import numpy as np
 from dampen.epsilon import Epsilon, asked_epsilon, decimal_text, short_text
 from dampen.errors import DampenError, DataError, ParameterError, raise_alone
 from dampen.mechanisms import Mechanism, check_joint, check_k, named, select
+from dampen.printing import html_facts
 from dampen.sampling import Entropy, SystemEntropy
 from dampen.selection import Neighbours, Problem, Selection
+from dampen.versions import library_version
 
 __all__ = [
     "Budget",
@@ -34,7 +34,6 @@ __all__ = [
     "Paid",
     "Release",
     "composed_cost",
-    "library_version",
     "open_entropy",
     "pay",
     "release",
@@ -42,14 +41,6 @@ __all__ = [
 ]
 
 X = TypeVar("X")
-
-
-def library_version() -> str:
-    """The version of dampen that makes a release."""
-    try:
-        return installed_version("dampen")
-    except PackageNotFoundError:  # run from its source, not installed
-        return "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +96,8 @@ class Release:
         charge: the id of its entry in the ledger, if a budget paid.
         version: of the library.
         rho: its cost in zCDP, for budgets with a δ.
+        accuracy: what such an answer is worth, a sentence from public facts alone; see
+            `dampen.outlook`.
     """
 
     answer: Any
@@ -117,6 +110,7 @@ class Release:
     charge: str | None = None
     version: str = field(default_factory=library_version)
     rho: Fraction | None = None
+    accuracy: str = ""
 
     def to_json(self) -> str:
         """One JSON object; ε is exact decimal text."""
@@ -132,6 +126,7 @@ class Release:
                 "charge": self.charge,
                 "version": self.version,
                 "rho": None if self.rho is None else short_text(self.rho, up=True),
+                "accuracy": self.accuracy,
             },
             default=_plain,
         )
@@ -143,6 +138,18 @@ class Release:
             f"Release({self.answer!r}, epsilon={decimal_text(self.epsilon)}, "
             f"mechanism={self.mechanism!r}, neighbours={str(self.neighbours)!r}{insecure}{leaky})"
         )
+
+    def _repr_html_(self) -> str:
+        facts = {"answer": self.answer, "epsilon": decimal_text(self.epsilon)}
+        if isinstance(self.answer, dict):
+            facts["answer"] = [f"{group}: {value}" for group, value in self.answer.items()]
+        warned = {
+            "NOT SECURE": "" if self.secure else "seeded randomness",
+            "NOT COVERED BY EPSILON": self.leaks,
+        }
+        more = {"accuracy": self.accuracy, **warned, "charge": self.charge}
+        facts |= {"mechanism": self.mechanism, "neighbours": self.neighbours}
+        return html_facts(facts | {name: value for name, value in more.items() if value})
 
 
 def release(
@@ -275,7 +282,9 @@ class Paid:
         )
         return [names[i] for i in picked] if isinstance(picked, list) else names[picked]
 
-    def release(self, answer: Any, parameters: Mapping[str, Any] | None = None) -> Release:
+    def release(
+        self, answer: Any, parameters: Mapping[str, Any] | None = None, accuracy: str = ""
+    ) -> Release:
         """The answer with its public facts, kept where the budget keeps answers."""
         made = Release(
             answer,
@@ -287,6 +296,7 @@ class Paid:
             self.cost.leaks,
             self.charge,
             rho=self.cost.rho,
+            accuracy=accuracy,
         )
         keeper: object = self.budget
         if self.charge is not None and isinstance(keeper, Keeper):

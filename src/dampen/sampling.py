@@ -43,6 +43,7 @@ __all__ = [
     "contenders",
     "discrete_laplace",
     "fresh",
+    "geometric",
     "noisy_top",
     "random_order",
     "settle",
@@ -202,7 +203,7 @@ def discrete_laplace(scale: Fraction, size: int, entropy: Entropy) -> IntArray:
     """
     if not 0 < scale <= LARGEST_SCALE:
         raise ParameterError("Expected noise of a scale above 0 and at most 2^40. Raise epsilon.")
-    return _geometric(scale, size, entropy) - _geometric(scale, size, entropy)
+    return geometric(scale, size, entropy) - geometric(scale, size, entropy)
 
 
 def random_order(size: int, entropy: Entropy) -> IntArray:
@@ -350,7 +351,7 @@ def _overlapping(runners: list[_Runner]) -> list[int]:
     return sorted(overlapping)
 
 
-def _geometric(scale: Fraction, size: int, entropy: Entropy) -> IntArray:
+def geometric(scale: Fraction, size: int, entropy: Entropy) -> IntArray:
     """floor(-scale * log U): P(g) proportional to exp(-g / scale), g = 0, 1, ..."""
     words = np.frombuffer(entropy.read(8 * size), dtype=np.uint64) >> np.uint64(11)
     factor = float(scale)

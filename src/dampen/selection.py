@@ -52,7 +52,7 @@ class Sensitivity(Protocol):
     | `steps_within(u)` | the largest t <= T with sum_to(t) <= u_r | bisection |
     | `part(candidates)` | the same function for a slice of the candidates | all at once |
     | `cap` | its own bound, which without a horizon it always equals | `bound=` is required |
-    | `covers_at_zero` | a theorem that |u(x, r)| <= δ(x, 0, r) | False |
+    | `covers_at_zero` | a theorem that abs(u(x, r)) <= δ(x, 0, r) | False |
     | `check(size, bound)` | raises if it is wrong as a whole | every row is checked on use |
 
     `sum_to` has a relative error of at most 2^-50 and is exactly 0 where the sum is.  With it and

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from dampen.errors import ParameterError
 from dampen_studies import claims, studies
 from dampen_studies.cli import main
-from dampen_studies.experiments import split, topk, trees
+from dampen_studies.experiments import nodes, split, topk, trees
 from dampen_studies.report import headline, tables, writing
 from dampen_studies.runner import run
 
@@ -32,6 +32,10 @@ FULL = {
     "topk": rows("topk", dataset=["enron", "dblp", "github"], k=[1.0, 5.0, 10.0, 20.0],
                  epsilon=[0.01, 0.1], method=["em", "ld", "sld", "degree", "dampen"],
                  runs=[100.0], measure="accuracy"),
+    "nodes": rows("nodes", dataset=["enron", "ca-hepth"], k=[5.0, 20.0],
+                  epsilon=[0.05, 0.1, 0.5, 1.0],
+                  method=[*nodes.COMPARED, "degree-ceiling", "triangle-ceiling", "limit"],
+                  runs=[40.0], measure="accuracy"),
     "trees": rows("trees", dataset=["nltcs", "acs", "adult"], depth=[2.0, 5.0],
                   epsilon=[0.05, 0.5], method=trees.METHODS, run=[0.0, 1.0, 2.0],
                   measure="accuracy"),
@@ -39,11 +43,15 @@ FULL = {
                   depth=[2.0, 5.0], measure="accuracy"),
     "labels": rows("labels", dataset=["patent", "hepth"], p=[50.0], epsilon=[1.0, 5.0],
                    method=["em", "ld", "dampen"], measure="error"),
+    "two-stages": rows("two-stages", dataset=["patent", "hepth"], p=[50.0], epsilon=[2.0, 5.0],
+                       method=["dampened", "two stages", "form", "symmetric"], measure="error"),
     "percentiles": rows("percentiles", dataset=["patent", "hepth", "income"],
                         p=[50.0, 90.0, 99.0], epsilon=[0.1, 1.0],
                         method=["em", "pf", "ld", "dampen", "value"], measure="error"),
     "peers": rows("peers", dataset=["adult-all"], epsilon=[1.0], p=[50.0],
                   method=["dampen", "opendp"], runs=[60.0], measure="error"),
+    "groups": rows("groups", dataset=["stays"], statistic=["median", "mean"],
+                   method=tables.GROUP_METHODS, measure="needed"),
 }  # fmt: skip
 
 

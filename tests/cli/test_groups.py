@@ -100,6 +100,16 @@ def test_methods_are_compared_and_drawn(dampen, place):
     assert (place / "chart.svg").read_text().startswith("<?xml")
 
 
+def test_methods_are_compared_by_any_statistic(dampen):
+    shares = [
+        json.loads(dampen(*COMPARE, "--epsilon", "0.01", "--json", *more).out)[0]["ε = 0.01"]
+        for more in ([], ["-p", "50"], ["--statistic", "mean"], ["--statistic", "sum"])
+    ]
+    assert shares[0] == shares[1]
+    assert len(set(shares[1:])) == 3
+    assert "no -p" in dampen(*COMPARE, "--statistic", "mean", "-p", "90").err
+
+
 @pytest.mark.parametrize(
     ("more", "says"),
     [(["-o", "chart.abc"], "name it .svg"), (["-o", "stays.csv"], "another file")],

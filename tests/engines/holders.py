@@ -13,6 +13,8 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from dampen.data.duckdb_tables import quoted
+
 Hold = Callable[[pa.Table], tuple[Any, dict[str, Any]]]
 
 
@@ -38,7 +40,7 @@ def duckdb_file(folder: Path) -> Iterator[Hold]:
 def sqlite_file(folder: Path) -> Iterator[Hold]:
     def hold(table: pa.Table) -> tuple[Any, dict[str, Any]]:
         path = fresh(folder, "db")
-        names = ", ".join(f'"{name}"' for name in table.column_names)
+        names = ", ".join(map(quoted, table.column_names))
         marks = ", ".join("?" * len(table.column_names))
         with closing(sqlite3.connect(path)) as connection, connection:
             connection.execute("create table other (x integer)")

@@ -113,12 +113,15 @@ def top_groups(data: Any, where: dict[str, Any]) -> Any:
     )  # fmt: skip
 
 
+TREES: list[dict[str, Any]] = [
+    {}, {"max_depth": 0}, {"mechanism": "sld", "max_depth": 2}, {"branching": "multiway"},
+    {"stopping": True, "leaves": "noisy-counts"},
+]  # fmt: skip
+
+
 def tree(data: Any, where: dict[str, Any]) -> Any:
     made = []
-    for seed, keywords in enumerate(
-        [{}, {"max_depth": 0}, {"mechanism": "sld", "max_depth": 2}, {"branching": "multiway"},
-         {"stopping": True, "leaves": "noisy-counts"}]
-    ):  # fmt: skip
+    for seed, keywords in enumerate(TREES):
         classifier = dampen.TreeClassifier(
             "2",
             domains={

@@ -17,47 +17,15 @@ from dampen.data import open_table
 from dampen.data.opened import Field
 from dampen.errors import BudgetError, DataError, ParameterError
 from dampen.sampling import InsecureEntropy
+from engines.accounts import TREE, VALUE, Account, ask_all
 
 SECRET = "select case when x >= 0 then error('secret ' || x)::int end as pay, x from range(3) t(x)"
-
-
-class Account:
-    """Remembers what happened; refuses if it is told to."""
-
-    def __init__(self, *, refuse: bool = False) -> None:
-        self.refuse, self.charges = refuse, 0
-
-    def charge(self, _: Any, /) -> str:
-        if self.refuse:
-            raise BudgetError("not enough left")
-        self.charges += 1
-        return "c-1"
 
 
 @pytest.fixture
 def connection() -> Iterator[Any]:
     with closing(duckdb.connect()) as connection:
         yield connection
-
-
-VALUE = {"p": 50, "release": "value", "lower": 0, "upper": 9, "step": 1, "epsilon": "1"}
-TREE = {"domains": {"pay": dampen.bins(0, 9, 3)}, "classes": [0, 1], "max_rows": 9}
-
-
-def ask_all(data: Any, budget: Account) -> Iterator[Any]:
-    """Every application, as a function to be called."""
-    yield lambda: dampen.percentile(data, "pay", **VALUE, budget=budget)
-    yield lambda: dampen.percentile(
-        data, "pay", p=50, labels="x", upper=9, epsilon="1", budget=budget
-    )
-    yield lambda: dampen.most_frequent(data, "pay", categories=[1], epsilon="1", budget=budget)
-    yield lambda: dampen.top_groups(
-        data, "pay", by="x", groups=[0, 1], lower=0, upper=9, step=1, epsilon="1", budget=budget
-    )
-    ends = {"source": "pay", "target": "x", "n": 3}
-    yield lambda: dampen.top_k(data, **ends, epsilon="1", budget=budget)
-    yield lambda: dampen.top_k(data, **ends, k=3, epsilon="1", budget=budget)
-    yield lambda: dampen.TreeClassifier("1", **TREE, budget=budget).fit_table(data, target="x")
 
 
 def test_no_query_runs_before_the_charge(connection: Any) -> None:
@@ -251,3 +219,17 @@ def test_nothing_is_printed_at_exit(tmp_path: Path) -> None:
     run = [sys.executable, "-W", "error", "-c", code]
     done = subprocess.run(run, capture_output=True, text=True, check=True)
     assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_a_file_speaks_of_its_own_tables_alone(tmp_path: Path) -> None:
+    """A view could name another file, which is other data with a budget of its own."""
+    (tmp_path / "other.csv").write_text("pay\n1\n2\n")
+    path = tmp_path / "t.duckdb"
+    with closing(duckdb.connect(str(path))) as connection:
+        connection.execute(f"create view far as from read_csv('{tmp_path}/other.csv')")
+        connection.execute("create view near as select 3 as pay")
+    account = Account()
+    with pytest.raises(ParameterError, match="Cannot read the tables"):
+        dampen.percentile(path, "pay", **VALUE, table="far", budget=account)
+    assert account.charges == 0
+    assert dampen.percentile(path, "pay", **VALUE, table="near").answer in range(10)

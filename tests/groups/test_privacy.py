@@ -162,6 +162,27 @@ def test_replacing_a_value_costs_twice_if_rows_were_meant():
     assert is_private(mine, balls.value_neighbours, 4)
 
 
+@pytest.mark.parametrize("options", [{}, {"p": 90, "caution": 2}, {"statistic": "mean"}], ids=str)
+@pytest.mark.parametrize("epsilon", ["1", "2"])
+def test_the_proof_kit_agrees(options, epsilon):
+    """The law that everybody can ask for, over a universe of rows; half of ε is too little.
+
+    (At an ε far below 1 / rows no group can prove itself, and the loss is far below ε.)
+    """
+    problem = BestGroup(groups=["a", "b"], lower=0, upper=2, step=1, min_rows=2, **options)
+    universe = testing.Universe.add_remove_row([(g, v) for g in "ab" for v in (0, 1, 2)], 4)
+
+    def law(rows):
+        values, by = [v for _, v in rows], [g for g, _ in rows]
+        return problem.probabilities(values, by, epsilon=epsilon)
+
+    verdict = testing.law_loss(law, universe, epsilon=epsilon, name="reach")
+    assert verdict, verdict
+    half = testing.law_loss(law, universe, epsilon=Fraction(epsilon) / 2, name="reach")
+    assert half.fails
+    assert "output" in str(half)
+
+
 @dataclass(frozen=True)
 class Sums:
     """The sum as a selection problem, for the proof kit."""

@@ -25,7 +25,7 @@ RELATIONS = [(Rows(), brute.row_neighbours), (Replacements(), brute.value_neighb
 
 
 def unit_of(statistic: Statistic) -> int:
-    return statistic.p.denominator if isinstance(statistic, Quantile) else 1
+    return statistic.unit if isinstance(statistic, Quantile) else 1
 
 
 def as_values(numbers: Fractions, unit: int) -> list[brute.Value]:

@@ -133,6 +133,12 @@ def test_one_charge_for_any_k(options, rho):
     assert (cost.epsilon, cost.rho, cost.query) == (1, Fraction(rho), "top-groups")
 
 
+def test_an_ordered_release_says_what_each_place_gets():
+    assert ask(k=2, ordered=True, epsilon="0.3").parameters["epsilon_each"] == "0.15"
+    assert "epsilon_each" not in ask(k=2, epsilon="0.3").parameters
+    assert "epsilon_each" not in ask(k=2, ordered=True, statistic="sum").parameters
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [
@@ -156,7 +162,7 @@ def test_one_charge_for_any_k(options, rho):
 def test_wrong_parameters_cost_nothing(options, says):
     account = Account()
     with pytest.raises(ParameterError, match=says):
-        ask(pd.DataFrame(STAYS), budget=account, **options)
+        ask(pd.DataFrame(STAYS).astype({"ward": "string"}), budget=account, **options)
     assert account.costs == []
 
 

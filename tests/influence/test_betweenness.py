@@ -125,6 +125,17 @@ def test_codegrees_are_the_largest_entries_of_the_squared_matrix(name: str) -> N
     assert np.array_equal(codegrees(graph_of(GRAPHS[name])), common.max(axis=1))
 
 
+def test_hubs_cost_their_edges_and_not_their_pairs() -> None:
+    """Each of these has billions of pairs of nodes that share a hub."""
+    n, leaves = 100_000, np.arange(2, 100_002)
+    star = graph_of((np.zeros(n, dtype=np.int64), leaves), range(2 * n + 2))
+    assert codegrees(star)[:3].tolist() == [0, 0, 1]
+    twice = (np.repeat([0, 1], n), np.tile(leaves, 2))
+    assert codegrees(graph_of(twice, range(n + 2)))[:3].tolist() == [n, n, 2]
+    legs = (np.append(np.zeros(n, dtype=np.int64), leaves), np.append(leaves, leaves + n))
+    assert np.bincount(codegrees(graph_of(legs, range(2 * n + 2)))).tolist() == [1, 2 * n + 1]
+
+
 def test_the_result_is_an_array_for_integers_and_a_dictionary_for_labels() -> None:
     path = ([10, 20, 30], [20, 30, 40])
     assert egocentric_betweenness(path).shape == (41,)

@@ -1,11 +1,9 @@
 """The influential node, proved by brute force on all graphs with up to six vertices.
 
-All graphs with six vertices are one big graph here: EBC, degrees and codegrees are local, so their
-disjoint union has the values of all 32,768 of them.
+All graphs with six vertices are one big graph here: see `small_graphs`.
 """
 
 from dataclasses import dataclass
-from functools import cache
 from math import comb
 
 import networkx as nx
@@ -13,7 +11,7 @@ import numpy as np
 import pytest
 
 from dampen.errors import DataError, ParameterError
-from dampen.influence.graphs import Graph, betweenness, codegrees, graph_of
+from dampen.influence.graphs import Graph
 from dampen.influence.problem import Betweenness, EgoSensitivity, InfluentialNode, q
 from dampen.mechanisms import named
 from dampen.scores import Dampened, Global, Score, Shifted
@@ -21,44 +19,9 @@ from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 from dampen.sensitivity import constant
 from dampen.testing import check_admissible, privacy_loss, verify
 from dampen.testing.universes import Universe
+from small_graphs import all_graphs
 
 DELTAS = ("degree", "codegree")
-
-
-@dataclass(frozen=True)
-class AllGraphs:
-    """Every graph with n vertices: u, d and C with one row per graph, and pairs of neighbours."""
-
-    n: int
-    u: FloatArray
-    d: IntArray
-    C: IntArray
-    left: IntArray
-    right: IntArray
-
-    def selection(self, delta: str, cap_degree: int) -> Selection:
-        d, C = self.d.ravel(), (self.d if delta == "degree" else self.C).ravel()
-        cap = q(cap_degree)
-        sensitivity = EgoSensitivity.of(d, C, cap, cap_degree)
-        return Selection(self.u.ravel(), sensitivity, cap, utility_range=2.0)
-
-    def delta(self, selection: Selection, t: int) -> FloatArray:
-        return selection.sensitivity.at(t).reshape(-1, self.n)
-
-    def scores(self, selection: Selection, score: Score) -> FloatArray:
-        scores = score.of(selection)
-        return (scores.values / float(scores.unit)).reshape(-1, self.n)
-
-
-@cache
-def all_graphs(n: int) -> AllGraphs:
-    universe = Universe.graphs(n)
-    ends = [(src + n * i, dst + n * i) for i, (src, dst) in enumerate(universe.databases)]
-    src, dst = (np.concatenate(column) for column in zip(*ends, strict=True))
-    union = graph_of((src, dst), range(n * len(ends)))
-    values = (betweenness(union), union.degrees, codegrees(union))
-    u, d, C = (value.reshape(-1, n) for value in values)
-    return AllGraphs(n, u, d, C, *universe.neighbours.T)
 
 
 def test_betweenness_of_all_graphs_with_five_vertices_equals_networkx() -> None:
@@ -233,6 +196,39 @@ def test_sums_equal_a_loop(D: int) -> None:
         sums = np.vstack([np.zeros(400), np.cumsum(rows, axis=0)])
         np.testing.assert_allclose(delta.sum_to(t), sums[t, np.arange(400)], rtol=1e-15)
         assert (rows[D] == q(D)).all()
+
+
+@pytest.mark.parametrize("D", [1, 2, 5, 6, 9, 40, 700])
+@pytest.mark.parametrize("delta", DELTAS)
+def test_the_inverse_of_the_sums_counts_steps(D: int, delta: str) -> None:
+    rng = np.random.default_rng(D)
+    d = rng.integers(0, D + 1, 300)
+    C = d if delta == "degree" else np.minimum(d, rng.integers(0, D + 1, 300))
+    sums = EgoSensitivity.of(d, C, q(D), D)
+    prefix = np.array([sums.sum_to(np.full(300, t)) for t in range(D + 1)])
+    for _ in range(20):
+        u = prefix[rng.integers(0, D + 1, 300), np.arange(300)] + rng.choice([0.25, 1, 7], 300)
+        steps = (prefix <= u).sum(axis=0) - 1
+        assert np.array_equal(np.clip(sums.steps_within(u), 0, D), steps)
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_dampened_scores_by_the_inverse_equal_those_by_bisection(delta: str) -> None:
+    rng = np.random.default_rng(4)
+    d = rng.integers(0, 3000, 5000)
+    C = d if delta == "degree" else np.minimum(d, rng.integers(0, 900, 5000))
+    u = rng.uniform(0, 1, 5000) ** 4 * d * (d - 1) / 2
+    ours = EgoSensitivity.of(d, C, q(10**6), 10**6)
+
+    class WithoutInverse:
+        horizon, at, at_each, sum_to = ours.horizon, ours.at, ours.at_each, ours.sum_to
+
+    for shift in (0.0, 1e5, -2e6):
+        fast, slow = (
+            Dampened(shift).of(Selection(u, delta, ours.cap)).values
+            for delta in (ours, WithoutInverse())
+        )
+        np.testing.assert_allclose(fast, slow, rtol=0, atol=2.0**-19)
 
 
 def test_sums_keep_their_precision_on_large_graphs() -> None:

@@ -136,7 +136,7 @@ def test_several_percentiles_share_epsilon_and_never_decrease():
         )
         by_p = [answer for _, answer in sorted(zip(map(float, p), release.answer, strict=True))]
         assert by_p == sorted(by_p)
-        assert account.charges == [(Fraction(1, 10), "percentile-value", "pf", "replace-one")]
+        assert account.charges == [(Fraction(1, 10), "percentile-value", "halving", "replace-one")]
         assert release.epsilon == Fraction(1, 10)
 
 
@@ -193,19 +193,16 @@ def test_parameters_are_checked_before_anything_is_charged_or_read(wrong, says):
 
 
 @pytest.mark.parametrize("options", [{}, {"release": "value", "step": 1}])
-def test_a_refused_charge_reads_nothing(options):
-    with pytest.raises(BudgetError):
-        percentile(Unread(WAGES), p=50, epsilon="11", upper=60, budget=Account("10"), **options)
-
-
-@pytest.mark.parametrize("options", [{}, {"release": "value", "step": 1}])
 @pytest.mark.parametrize(
     "column",
     [
         [1, 2, float("nan")],
         [1, None, 3],
+        [1, pd.NA, 3],
         ["1", "2", "3"],
+        [True, 2, 3],
         pd.Series([1, None, 3], dtype="Int64"),
+        np.ma.array([1, 2, 3], mask=[0, 1, 0]),
         pl.Series([1, None, 3]),
         pa.array([1, None, 3]),
     ],
@@ -213,25 +210,31 @@ def test_a_refused_charge_reads_nothing(options):
 )
 def test_bad_data_costs_the_charge_and_quotes_nothing(column, options):
     account = Account()
-    with pytest.raises(DataError) as error:
+    with pytest.raises(DataError, match="stands") as error:
         percentile(column, p=50, epsilon=1, upper=60, budget=account, **options)
     assert len(account.charges) == 1
     told = str(error.value).replace("The charge of epsilon 1 stands.", "")
     assert not any(character.isdigit() for character in told)
-    assert error.value.__cause__ is None
 
 
 @pytest.mark.parametrize(
     "column",
     [
+        pd.Series(["a", "b", "c"]),
         pd.Series(["a", "b", "c"], dtype="category"),
+        pd.Series([True, False, True]),
         pd.to_datetime(pd.Series(["2020-01-01"] * 3)),
+        np.array(["1", "2", "3"]),
+        np.array([1j, 2, 3]),
         pl.Series(["a", "b", "c"]),
+        pl.Series([[1], [2], [3]]),
+        pl.Series([1, 2, 3], dtype=pl.Int128),
         pa.array(["a", "b", "c"]),
+        pa.array([True, False, None]),
     ],
-    ids=str,
+    ids=lambda c: f"{type(c).__module__} {c.type if hasattr(c, 'type') else c.dtype}",
 )
-def test_a_declared_type_that_is_not_of_numbers_costs_nothing(column):
+def test_a_declared_type_that_holds_no_numbers_costs_nothing(column):
     account = Account()
     with pytest.raises(ParameterError, match="Expected numbers"):
         percentile(column, p=50, epsilon=1, upper=60, budget=account)

@@ -9,6 +9,7 @@ import pytest
 from dampen.mechanisms import named
 from dampen.sampling import InsecureEntropy
 from dampen.trees.candidates import candidates_of
+from dampen.trees.collapsing import collapsed
 from dampen.trees.encoding import Bins, Categories
 from dampen.trees.growing import Rows, grow
 from dampen.trees.plan import Plan, checked_shares, default_depth
@@ -28,6 +29,7 @@ def plan_of(depth, epsilon="1000000", shares=None, **changes):
     settings = {
         "mechanism": named("pf"), "criterion": "gini", "branching": "binary",
         "stopping": False, "leaves": "pf", "one_sided": True,
+        "candidates": 9, "classes": 3,
     } | changes  # fmt: skip
     given = checked_shares(shares, depth, stopping=settings["stopping"])
     return Plan(Fraction(epsilon), 1000, depth, given, **settings)
@@ -116,7 +118,9 @@ def walk(tree, row):
     return tree
 
 
-@pytest.mark.parametrize("criterion", ["gini", "max", "information-gain", "gini-max"])
+@pytest.mark.parametrize(
+    "criterion", ["gini", "max", "information-gain", "tsallis", "gini-max", "tsallis-max"]
+)
 @pytest.mark.parametrize("branching", ["binary", "multiway"])
 def test_a_huge_epsilon_gives_the_greedy_tree(criterion, branching):
     """Where the data decides, permute-and-flip at ε = 10^6 does not; ties are left out."""
@@ -157,7 +161,7 @@ def test_used_up_attributes_end_a_branch_with_all_its_budget():
     plan = plan_of(4)
     tree = grow(plan, domains, 2, rows, entropy=seeded())
     assert tree.level.max() == 1
-    assert plan.leaf_epsilon(1) == plan.epsilon * (1 - Fraction(5, 24))
+    assert plan.leaf_epsilon(1) == plan.epsilon * (1 - plan.shares[0])
 
 
 def test_the_stop_rule_ends_small_nodes():
@@ -181,8 +185,48 @@ def test_shares_add_up_exactly():
     assert [c.epsilon for c in plan.charges()] == [Fraction(1, 2), Fraction(1, 5), Fraction(3, 10)]
 
 
-def test_depth_grows_with_epsilon_and_rows():
-    depths = [default_depth(Fraction(e), 30_000, 180, 2) for e in ("0.001", "0.01", "0.1", "1")]
-    assert depths == sorted(depths)
-    assert depths[1:] == [1, 3, 5]
-    assert default_depth(Fraction(1), 10, 180, 2) == 0
+def test_shares_grow_by_the_level():
+    """Rows get fewer from level to level, so their noise gets less; thousandths, the rest last."""
+    for depth in range(17):
+        shares = checked_shares(None, depth, stopping=False)
+        assert sum(shares) == 1
+        assert list(shares) == sorted(shares)
+        assert all(1000 % share.denominator == 0 for share in shares)
+        for one, next_one in itertools.pairwise(shares):
+            assert next_one / one == pytest.approx(1.3, rel=0.2 if depth > 8 else 0.02)
+
+
+def test_depth_grows_with_epsilon_rows_and_classes():
+    depths = [default_depth(Fraction(e), 30_000, 180, 2, 2) for e in ("0.001", "0.01", "0.1", "1")]
+    assert depths == [1, 2, 4, 6]
+    assert default_depth(Fraction(1), 10, 180, 2, 2) == 1  # a tree without a split is a constant
+    by_classes = [default_depth(Fraction(1), 30_000, 180, 2, k) for k in (2, 8, 32)]
+    assert by_classes == sorted(by_classes)
+    assert by_classes[-1] > by_classes[0]
+    assert default_depth(Fraction(1), 30_000, 180, 8, 2) < depths[-1]
+
+
+def test_splits_whose_leaves_agree_are_taken_back():
+    """The smaller tree predicts the same for every possible row, and nothing more collapses."""
+    every = np.array(list(itertools.product(*(range(len(d)) for d in DOMAINS))))
+    smaller = 0
+    for seed in range(20):
+        codes, classes = coded_rows(60, seed=seed)
+        plan = plan_of(3, epsilon="2", branching="multiway" if seed % 2 else "binary")
+        tree = grow(plan, DOMAINS, 3, Rows(codes, classes, 3), entropy=InsecureEntropy(seed))
+        small = collapsed(tree)
+        assert (small.label[small.apply(every)] == tree.label[tree.apply(every)]).all()
+        smaller += len(small.label) < len(tree.label)
+        ends = np.append(small.route_start[1:], len(small.routes))
+        for node in np.flatnonzero(small.attribute >= 0):
+            children = small.routes[small.route_start[node] : ends[node]]
+            assert (small.level[children] == small.level[node] + 1).all()
+            assert len(np.unique(small.label[children])) > 1 or small.label[children[0]] < 0
+    assert smaller > 10
+
+
+def test_noisy_counts_are_not_thrown_together():
+    codes, classes = coded_rows(60)
+    plan = plan_of(2, epsilon="2", leaves="noisy-counts")
+    tree = grow(plan, DOMAINS, 3, Rows(codes, classes, 3), entropy=seeded())
+    assert collapsed(tree) is tree

@@ -35,6 +35,8 @@ def plan_of(epsilon, mechanism, criterion):
         stopping=False,
         leaves="pf",
         one_sided=True,
+        candidates=4,
+        classes=2,
     )
 
 
@@ -61,8 +63,11 @@ def tree_probabilities(rows, plan, candidates):
 
 @pytest.mark.parametrize(
     ("mechanism", "criterion"),
-    [("pf", "max"), ("pf", "gini"), ("em", "information-gain"), ("sld", "information-gain")],
-)
+    [
+        ("pf", "max"), ("pf", "gini"), ("pf", "tsallis"), ("em", "tsallis"),
+        ("em", "information-gain"), ("sld", "information-gain"),
+    ],
+)  # fmt: skip
 def test_privacy_loss_of_a_whole_tree(mechanism, criterion):
     """Split and leaves together, over all tables with at most three rows: at most ε."""
     candidates = candidates_of(DOMAINS, "binary")

@@ -32,9 +32,16 @@ def gini(cells):
     return -sum(terms, arb(0))
 
 
+def tsallis(cells):
+    terms = (arb(b) * (1 - (arb(b) / sum(row)).sqrt()) for row in cells for b in row if b)
+    return -sum(terms, arb(0))
+
+
 @pytest.mark.parametrize("rows", ROWS)
 @pytest.mark.parametrize(("classes", "values"), [(2, 2), (2, 40), (5, 7)])
-@pytest.mark.parametrize(("criterion", "exact"), [("gini", gini), ("information-gain", gain)])
+@pytest.mark.parametrize(
+    ("criterion", "exact"), [("gini", gini), ("information-gain", gain), ("tsallis", tsallis)]
+)
 def test_utilities_keep_their_digits_and_the_score_pays_for_the_rest(
     rows, classes, values, criterion, exact
 ):

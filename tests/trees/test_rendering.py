@@ -30,11 +30,11 @@ def test_the_report_tells_budget_and_tree(fitted):
     tree, _ = fitted
     text = tree.report()
     assert "epsilon 100 for adding or removing one row, at most 500 rows" in text
-    assert "level  0  split      37.5  (0.375 of epsilon)" in text
-    assert "level  2  leaf         25  (0.25 of epsilon)" in text
+    assert "level  0  split      25.1  (0.251 of epsilon)" in text
+    assert "level  2  leaf       42.3  (0.423 of epsilon)" in text
     assert "colour: red" in text
     assert "size: >= 2 -> yes" in text
-    assert "colour: not red" in text
+    assert "colour: not red -> no" in text  # a split below it would change nothing
 
 
 def test_a_tree_of_depth_zero_is_one_class():
@@ -52,7 +52,7 @@ def test_json_keeps_everything_that_prediction_needs(fitted):
     assert again.report() == tree.report()
     assert (again.predict(frame) == tree.predict(frame)).all()
     assert again.plan_ == tree.plan_
-    assert json.loads(text)["plan"]["shares"] == ["3/8", "3/8", "1/4"]
+    assert json.loads(text)["plan"]["shares"] == ["251/1000", "163/500", "423/1000"]
     again.set_params(domains=PUBLIC["domains"], classes=PUBLIC["classes"])
     assert again.fit(frame, tree.predict(frame)).plan_ == tree.plan_
 
@@ -81,7 +81,7 @@ def test_the_picture_shows_every_node(fitted):
     tree, _ = fitted
     ax = tree.plot()
     words = [t.get_text() for t in ax.texts]
-    assert words.count("yes") + words.count("no") == 4
+    assert words.count("yes") + words.count("no") == 3
     assert "colour" in words
     assert ">= 2" in words
     assert tree.plot(ax) is ax

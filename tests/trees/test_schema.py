@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dampen.errors import ParameterError
-from dampen.trees import Categories, bins
+from dampen.trees import Bins, Categories, bins
 from dampen.trees.schema import Schema, format_schema, load_schema, parse_schema
 
 TEXT = """
@@ -25,7 +25,10 @@ def test_a_schema_is_read() -> None:
     schema = parse_schema(TEXT)
     assert schema == Schema(
         rows=50_000,
-        columns={"age": bins(17, 90, 10), "marital status": Categories(("Single", "Married", "3"))},
+        columns={
+            "age": bins(17, 90, 10),
+            "marital status": Categories(("Single", "Married", "3")),
+        },
         classes=("<=50K", ">50K"),
     )
     assert list(schema.columns) == ["age", "marital status"]
@@ -43,6 +46,14 @@ def test_a_schema_is_read() -> None:
         ("[17, 90, 10]", "[17, 90, 1.5]", "whole count"),
         ("[17, 90, 10]", "[17, inf, 10]", "lower < upper"),
         ("[17, 90, 10]", "['a', 'b', 10]", "lower < upper"),
+        ("[17, 90, 10]", "[17, 90, 1_000_000_000]", "whole count from 1 to 32767"),
+        ("[17, 90, 10]", f"[17, 1{'0' * 400}, 10]", "lower < upper"),
+        ("[17, 90, 10]", "[17, 90, 10]\nmissing = 'mine'", 'missing = "own"'),
+        ("bins = [17, 90, 10]", "edges = [1]", "ascending, finite edges"),
+        ("bins = [17, 90, 10]", f"edges = [1, 1{'0' * 400}]", "ascending, finite edges"),
+        ("rows = 50_000", f"rows = {'9' * 5000}", "not valid TOML"),
+        ("rows = 50_000", f"rows = {'[' * 5000}{']' * 5000}", "not valid TOML"),
+        ("rows = 50_000", f"rows = {'9' * 20}", "rows = N"),
         ("bins =", "bin =", "Did you mean 'bins'"),
         ('"Married", 3', '"Single", 3', "occur twice"),
         ('"Married", 3', "1.5", "text or whole numbers"),
@@ -75,14 +86,24 @@ def test_files(tmp_path: Path) -> None:
 
 
 words = st.text(st.characters(codec="utf-8"), max_size=8)
+own = st.sampled_from([None, "own"])
+numbers = st.floats(-1e6, 1e6)
 column = st.one_of(
     st.builds(
-        lambda a, width, n: bins(a, a + width, n),
-        st.floats(-1e6, 1e6),
+        lambda a, width, n, missing: bins(a, a + width, n, missing=missing),
+        numbers,
         st.floats(1e-3, 1e6),
         st.integers(1, 100),
+        own,
     ),
-    st.lists(words, min_size=1, max_size=4, unique=True).map(lambda v: Categories(tuple(v))),
+    st.builds(
+        lambda edges, missing: Bins(sorted(edges), missing), st.sets(numbers, min_size=2), own
+    ),
+    st.builds(
+        lambda values, missing: Categories((*values, None) if missing else values),
+        st.lists(words, min_size=1, max_size=4, unique=True).map(tuple),
+        own,
+    ),
 )
 
 

@@ -11,7 +11,7 @@ import pytest
 from dampen.errors import DataError, ParameterError
 from dampen.scores import Dampened
 from dampen.selection import Neighbours, Selection
-from dampen.sensitivity import table
+from dampen.sensitivity import constant, table
 from dampen.testing import (
     check_admissible,
     check_one_sided,
@@ -151,7 +151,7 @@ def test_rounding_stays_below_two_to_the_minus_fifty():
     assert max(worst.values()) < 2.0**-50, worst
 
 
-@pytest.mark.parametrize("criterion", ["information-gain", "max", "gini"])
+@pytest.mark.parametrize("criterion", ["information-gain", "max", "gini", "tsallis"])
 @pytest.mark.parametrize(
     ("domains", "classes", "rows"),
     [([2], 2, 6), ([3], 2, 4), ([2], 3, 4), ([2, 2], 2, 3), ([1, 3], 2, 4)],
@@ -170,6 +170,25 @@ def test_one_sided_em_uses_its_whole_budget(criterion):
     loss = privacy_loss(problem, universe([2, 2], 2, 4), epsilon="1", mechanism="em")
     assert loss
     assert loss.value > 0.5
+
+
+def test_a_twin_of_tsallis_with_the_bound_of_max_is_found():
+    """Δ = 1 is too small: a first row of another class moves u by 1.03 and more."""
+
+    @dataclass(frozen=True)
+    class Twin:
+        neighbours = Neighbours.ADD_REMOVE_ROW
+        candidates = (0, 1)
+
+        def selection(self, rows, /):
+            cells = np.zeros((3, 2), dtype=np.int64)
+            for _, c in rows:
+                cells[0, c] += 1
+            u = split_selection(cells, np.array([0, 1, 3]), 9, "tsallis").utility
+            return Selection(u, constant(1), 1, one_sided=True)
+
+    every = universe([1], 2, 6)
+    assert not privacy_loss(Twin(), every, epsilon="40", mechanism="em")
 
 
 @dataclass(frozen=True)
@@ -218,7 +237,7 @@ def test_a_dampened_score_is_not_one_sided():
     assert rise.max() > 1e-3
 
 
-@pytest.mark.parametrize("criterion", ["information-gain", "max", "gini"])
+@pytest.mark.parametrize("criterion", ["information-gain", "max", "gini", "tsallis"])
 def test_utilities_against_their_definition(criterion):
     rng = np.random.default_rng(2)
     rows = np.column_stack([rng.integers(0, d, 300) for d in (2, 5, 3)])
@@ -234,6 +253,8 @@ def test_utilities_against_their_definition(criterion):
                     expected += a * (shares * np.log2(shares)).sum()
                 case "max":
                     expected += counts.max()
+                case "tsallis":
+                    expected -= a * (shares * (1 - np.sqrt(shares))).sum()
                 case "gini":
                     expected -= a * (1 - (shares**2).sum())
         assert s.utility[attribute] == pytest.approx(expected, rel=1e-12)

@@ -5,6 +5,7 @@ stop a release.  Kernels are called before a charge once (`prepare` functions), 
 goes wrong with a compiler goes wrong for free.
 """
 
+import signal
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -46,14 +47,16 @@ class _SturdyCache(FunctionCache):
 def interruptible(kernel: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel, run beside the main thread, which waits and can be interrupted.
 
-    On the main thread an interrupt that arrives while a compiled function runs and returns a tuple
-    ends the process with a segmentation fault.  What takes less than a millisecond is run at once.
+    On the main thread an interrupt that arrives while a compiled function hands over its result is
+    a SystemError or, where that is a tuple, a segmentation fault.  What takes less than a
+    millisecond is run at once, and an interrupt waits for its end.
     """
 
     def run(*arguments: Any) -> Any:
-        small = sum(getattr(argument, "size", 0) for argument in arguments) < SMALL
-        if small or threading.current_thread() is not threading.main_thread():
+        if threading.current_thread() is not threading.main_thread():
             return kernel(*arguments)
+        if sum(getattr(argument, "size", 0) for argument in arguments) < SMALL:
+            return _undisturbed(kernel, arguments)
         outcome: list[Any] = []
         worker = threading.Thread(target=_settle, args=(kernel, arguments, outcome), daemon=True)
         worker.start()
@@ -65,6 +68,20 @@ def interruptible(kernel: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return run
+
+
+def _undisturbed(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    """The kernel on the main thread, whose handler of interrupts is called afterwards."""
+    handler, heard = signal.getsignal(signal.SIGINT), list[tuple[Any, ...]]()
+    if not callable(handler):
+        return kernel(*arguments)
+    signal.signal(signal.SIGINT, lambda *given: heard.append(given))
+    try:
+        return kernel(*arguments)
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if heard:
+            handler(*heard[0])
 
 
 def _settle(kernel: Callable[..., Any], arguments: tuple[Any, ...], outcome: list[Any]) -> None:

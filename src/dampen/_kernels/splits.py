@@ -132,6 +132,22 @@ def gini(table: Any, starts: Any) -> Any:
 
 
 @compiled
+def tsallis(table: Any, starts: Any) -> Any:
+    """-sum_jc b (1 - sqrt(b / a)) of every candidate, without a difference of rounded numbers."""
+    u = np.zeros(len(starts) - 1)
+    for r in range(len(u)):
+        total, lost = 0.0, 0.0
+        for j in range(starts[r], starts[r + 1]):
+            a = table[j].sum()
+            for b in table[j]:
+                if 0 < b < a:
+                    term = b * ((b - a) / a) / (1.0 + math.sqrt(b / a))
+                    total, lost = _add(total, lost, term)
+        u[r] = total + lost
+    return u
+
+
+@compiled
 def phi_difference(n: Any, m: Any) -> Any:
     """phi(n) - phi(m), for n >= m >= 0, in natural logarithms."""
     x = math.log((n + 1) / (m + 1))

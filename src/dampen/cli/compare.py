@@ -67,8 +67,9 @@ class Price:
 @click.option("--max-degree", type=int, help="Graphs: bound on the degrees.")
 @click.option("--runs", type=click.IntRange(1), default=40, show_default=True, help="Graphs.")
 @column_option("--column", help="Tables: compare percentiles of this column.")
-@click.option("-p", "p", default="50", show_default=True, help="Tables: which percentile.")
+@click.option("-p", "p", metavar="P", help="Tables: which percentile. [default: 50]")
 @group_options(required=False)
+@click.option("--statistic", metavar="NAME", help="Groups: as in top-groups. [default: median]")
 @click.option("--step", type=float, help="Groups: the width of the public grid.")
 @click.option("--min-rows", type=int, default=1, show_default=True, help="Groups.")
 @click.option("--caution", metavar="C", default="1", show_default=True, help="Groups.")
@@ -90,7 +91,7 @@ def compare(
 
     For graphs: the share of the true top k that is found, mean of several runs. For percentiles:
     the expected error, exactly. With --by: the probability of the group with the largest
-    percentile, exactly. Looks at the data without privacy. At one rho, of a budget with a delta,
+    statistic, exactly. Looks at the data without privacy. At one rho, of a budget with a delta,
     Gumbel noise (em, ld, sld) has a larger epsilon than other noise, and for K answers the larger.
     """
     if not public:
@@ -121,38 +122,32 @@ def _percentile(
     prices: list[Price],
     *,
     column: str,
-    p: str,
+    p: str | None,
     upper: float | None,
     lower: float,
     header: bool,
     **_: Any,
 ) -> list[dict[str, Any]]:
-    from dampen import accuracy
     from dampen.data.columns import joined_numbers
     from dampen.data.open import open_table
     from dampen.data.opened import require_numbers, whole_columns
-    from dampen.percentiles.comparison import label_methods
+    from dampen.percentiles.comparison import expected_errors
     from dampen.percentiles.labels import rank
 
     if upper is None:
         raise ParameterError("Expected --upper with --column.")
+    p = p or "50"
     rank(p, 1)
     table = open_table(file, header=header)
     require_numbers(table, column)
     with looking_at(file):
         values = joined_numbers(whole_columns(table, {column: "numbers"})[column])
+        asked = [(price.epsilon, price.rho) for price in prices]
+        found = expected_errors(values, p=p, upper=upper, lower=lower, prices=asked)
         return [
-            {"expected error": method.name}
-            | {
-                price.heading: accuracy.expected_error(
-                    method.selection,
-                    epsilon=price.epsilon,
-                    rho=price.rho,
-                    mechanism=method.mechanism,
-                )
-                for price in prices
-            }
-            for method in label_methods(values, p=p, upper=upper, lower=lower)
+            {"expected error": name}
+            | {price.heading: error for price, error in zip(prices, errors, strict=True)}
+            for name, errors in found
         ]
 
 
@@ -163,7 +158,8 @@ def _groups(
     column: str,
     by: str | None,
     groups: list[str],
-    p: str,
+    statistic: str | None,
+    p: str | None,
     upper: float | None,
     lower: float,
     step: float | None,
@@ -173,7 +169,6 @@ def _groups(
     output: Path | None,
     **_: Any,
 ) -> list[dict[str, Any]]:
-    from dampen.data.grouping import Grouping
     from dampen.data.open import open_table
     from dampen.data.opened import require_numbers
     from dampen.groups.comparison import group_methods, true_statistics
@@ -186,12 +181,12 @@ def _groups(
     if output is not None and len(epsilons) < len(prices):
         raise ParameterError("Expected --epsilon, and no --rho, with a chart.")
     problem = BestGroup(
-        groups=groups, statistic="quantile", p=p, lower=lower, upper=upper, step=step,
+        groups=groups, statistic=statistic, p=p, lower=lower, upper=upper, step=step,
         min_rows=min_rows, caution=caution,
     )  # fmt: skip
     table = open_table(file, header=header)
     require_numbers(table, column)
-    Grouping(groups).check_column(table, by, column)
+    problem.grouping.check_column(table, by, column)
     with looking_at(file):
         counts = problem.opened_counts(table, column, by)
         best = true_statistics(problem, counts)
@@ -240,9 +235,10 @@ def _nodes(
     with progress(len(methods) * len(prices) * runs, "Comparing") as advance:
         for method in methods:
             line: dict[str, Any] = {f"share of the top {k}": method.name}
+            drawing = method.ready()
             for price in prices:
-                epsilon, shares = method.mechanism.asked_epsilon(price.epsilon, price.rho, k), []
-                for share in found_shares(method, epsilon=epsilon, best=best, k=k, runs=runs):
+                epsilon, shares = method.asked_epsilon(price.epsilon, price.rho, k), []
+                for share in found_shares(drawing, epsilon=epsilon, best=best, k=k, runs=runs):
                     shares.append(share)
                     advance(1)
                 line[price.heading] = round(float(np.mean(shares)), 3)

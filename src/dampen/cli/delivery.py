@@ -63,6 +63,8 @@ def release_facts(release: "Release", receipt: Receipt) -> dict[str, Any]:
         "mechanism": release.mechanism,
         "neighbours": release.neighbours,
     }
+    if release.accuracy:
+        facts["accuracy"] = release.accuracy
     if release.leaks:
         facts["NOT COVERED BY EPSILON"] = release.leaks
     if release.charge is not None:

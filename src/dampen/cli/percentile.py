@@ -23,7 +23,7 @@ __all__ = ["percentile"]
     epilog=examples(
         "dampen percentile salaries.csv --column salary --label employee -p 95 \\",
         "  --upper 500000 --epsilon 2",
-        "dampen percentile salaries.csv --column salary --release value --step 1000 -p 50,90 \\",
+        "dampen percentile salaries.csv --column salary --release value --step 1000 -p deciles \\",
         "  --upper 500000 --epsilon 0.5",
         "dampen percentile stays.csv --column days --release value --step 1 -p 50 --upper 100 \\",
         "  --by hospital --groups H1,H2,H3 --epsilon 1",
@@ -37,7 +37,7 @@ __all__ = ["percentile"]
     "p",
     required=True,
     metavar="P",
-    help="Which percentile, 0 to 100; for values also P,P,...",
+    help="Which percentile, 0 to 100; for values also P,P,..., quartiles or deciles.",
 )
 @click.option("--upper", type=float, required=True, help="Public bound; larger values are clipped.")
 @click.option("--lower", type=float, default=0.0, show_default=True, help="Public bound.")
@@ -76,9 +76,10 @@ def percentile(
     protects each row (neighbours: add or remove one). FILE is CSV, TSV, JSON lines, Parquet or
     Feather, packed or not; - is standard input.
     """
+    from dampen.percentiles.release import LISTS
     from dampen.percentiles.release import percentile as release_percentile
 
-    points = [part.strip() for part in p.split(",")]
+    points = [str(q) for q in LISTS[p]] if p in LISTS else [part.strip() for part in p.split(",")]
     receipt.asked = f"p={','.join(points)} of {column}"
     release = release_percentile(
         file,

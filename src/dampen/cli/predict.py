@@ -1,5 +1,6 @@
-"""`dampen predict`: the classes of new rows, by a tree that was released before."""
+"""`dampen predict`: the classes of new rows, by a model that was released before."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import click
 from dampen.cli.options import file_argument, header_option, json_option
 from dampen.cli.output import examples, print_json, printable, write
 from dampen.cli.reading import looking_at, read_text
-from dampen.errors import ParameterError, raise_alone
+from dampen.errors import ParameterError
 
 __all__ = ["predict"]
 
@@ -16,31 +17,37 @@ HEADING = "prediction"
 
 
 @click.command(epilog=examples("dampen predict tree.json new.csv"))
-@click.argument("tree_file", metavar="TREE", type=click.Path(path_type=Path))
+@click.argument("model_file", metavar="MODEL", type=click.Path(path_type=Path))
 @file_argument
 @header_option
 @json_option
-def predict(tree_file: Path, file: str, header: bool, as_json: bool) -> None:
-    """Predicts the class of every row of FILE with the tree in TREE, as CSV.
+def predict(model_file: Path, file: str, header: bool, as_json: bool) -> None:
+    """Predicts the class of every row of FILE with the model in MODEL, as CSV.
 
-    Costs nothing: the tree is released already, and the rows stay with you. TREE is what `dampen
-    tree -o` or `dampen budget answer` wrote.
+    Costs nothing: the model is released already, and the rows stay with you. MODEL is what `dampen
+    tree -o`, `dampen naive-bayes -o` or `dampen budget answer` wrote.
     """
-    from dampen.trees import TreeClassifier
-
-    text = read_text(tree_file, "a tree")
-    try:
-        model = TreeClassifier.from_json(text)
-    except ParameterError:
-        raise_alone(
-            ParameterError(f"Expected a tree written by `dampen tree -o`, not {tree_file}.")
-        )
+    model = _model(model_file)
     with looking_at(file):
         classes = model.predict_table(file, header=header).tolist()
     if as_json:
         print_json(classes)
     else:
         write("\n".join([HEADING, *map(_csv_cell, classes)]))
+
+
+def _model(path: Path) -> Any:
+    from dampen.bayes import NaiveBayesClassifier
+    from dampen.trees import TreeClassifier
+
+    text = read_text(path, "a model")
+    for kind in (TreeClassifier, NaiveBayesClassifier):
+        with suppress(ParameterError):
+            return kind.from_json(text)
+    raise ParameterError(
+        f"Expected a tree or a model written by `dampen tree -o` or `dampen naive-bayes -o`, not "
+        f"{path}."
+    )
 
 
 def _csv_cell(value: Any) -> str:

@@ -18,8 +18,9 @@ from functools import partial
 from typing import Any, Literal
 
 from dampen.data.columns import typed
+from dampen.data.engines import failed
 from dampen.data.opened import Batch, CellOf, Field, Kind, counted
-from dampen.errors import DataError, ParameterError, raise_alone
+from dampen.errors import ParameterError, raise_alone
 from dampen.selection import IntArray
 
 __all__ = ["DuckTable", "is_relation", "open_duckdb_file", "open_relation"]
@@ -138,14 +139,6 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def failed(title: str) -> DataError:
-    """What to say when an engine fails: its own words may quote rows."""
-    return DataError(
-        f"Expected {title} to be read to its end; the engine failed. Run the query by itself to "
-        "see why; its message may show private data."
-    )
-
-
 TABLES = """
     select table_schema, table_name from information_schema.tables
     where table_catalog = current_database() order by all
@@ -161,7 +154,9 @@ def _connected(path: str) -> Iterator[Any]:
             f"Expected the package duckdb, to read {path}. Install dampen[duckdb]."
         ) from None
     try:
-        connection = duckdb.connect(path, read_only=True)
+        # A view of the file may name other files, which are other data, with budgets of their own.
+        own: dict[str, Any] = {"enable_external_access": "false"}
+        connection = duckdb.connect(path, read_only=True, config=own)
     except duckdb.Error:
         raise_alone(
             ParameterError(

@@ -216,7 +216,7 @@ def _unexpected(form: TextForm) -> DataError:
 def _open_npz(file: Path) -> OpenedEdges:
     """Arrays src, dst and the number of nodes n, which the file states and so counts as public."""
     try:
-        with np.load(file, allow_pickle=False) as arrays:
+        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
             small = arrays.zip.getinfo("n.npy").file_size <= LARGEST_N_BYTES
             n = arrays["n"] if small and {"src", "dst"} <= set(arrays.files) else None
     except Exception:  # a broken archive makes zipfile and numpy raise errors of many kinds
@@ -228,7 +228,7 @@ def _open_npz(file: Path) -> OpenedEdges:
 
     def load(_: bool) -> Ends:
         try:
-            with np.load(file, allow_pickle=False) as arrays:
+            with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
                 ends = [_unpacked(arrays, name) for name in ("src", "dst")]
         except DataError:
             raise

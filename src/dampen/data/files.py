@@ -160,7 +160,7 @@ class ColumnarFiles:
         scanned: Iterator[pa.RecordBatch] = _dataset(self.paths, self.format).to_batches(
             columns=list(wanted), batch_readahead=4, fragment_readahead=1
         )
-        return scanned
+        return scanned if self.format == "parquet" else map(_validated, scanned)
 
 
 def open_file(path: "str | PathLike[str]", *, header: bool = False) -> TextFile | ColumnarFiles:
@@ -286,6 +286,12 @@ def _dataset(paths: Sequence[str], kind: str) -> Any:
     import pyarrow.dataset as ds
 
     return ds.dataset(list(paths), format=kind)
+
+
+def _validated(batch: "pa.RecordBatch") -> "pa.RecordBatch":
+    """Feather is memory as it was written; a broken one would lead Arrow outside of it."""
+    batch.validate(full=True)
+    return batch
 
 
 def _guarded(

@@ -7,9 +7,10 @@ replaced, again one group changes: ε-DP under replace-one, with releases that a
 that may change the group as well is a row less in one group and one more in another: 2ε.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from numbers import Number
+from typing import Any
 
 import numpy as np
 
@@ -29,14 +30,13 @@ class Grouping:
     """The public list of groups; rows of other groups are dropped, and nobody learns of them.
 
     Raises:
-        ParameterError: if the list is empty or names a group twice.
+        ParameterError: if it is no list, is empty or names a group twice.
     """
 
     groups: Sequence[Hashable]
 
     def __post_init__(self) -> None:
-        if isinstance(self.groups, str) or len(self.groups) == 0:
-            raise ParameterError("Expected groups, a public list of them, got none.")
+        object.__setattr__(self, "groups", _listed(self.groups))
         try:
             different = len(set(self.groups))
         except TypeError:
@@ -99,6 +99,18 @@ class Grouping:
         needed: dict[str, Kind] = {**wanted, by: lookup.kind}
         total = rows.counts(needed, place_of, len(self.groups) * width)
         return np.asarray(total[:-1].reshape(len(self.groups), width))
+
+
+def _listed(groups: Any) -> tuple[Hashable, ...]:
+    """The groups in their public order, numpy's scalars as plain ones."""
+    if isinstance(groups, str | bytes | Set | Mapping) or not isinstance(groups, Collection):
+        raise ParameterError(
+            f"Expected groups, a public list of them, got {type(groups).__name__}."
+        )
+    listed = tuple(groups.tolist() if hasattr(groups, "tolist") else groups)
+    if not listed:
+        raise ParameterError("Expected groups, a public list of them, got none.")
+    return listed
 
 
 def _is_text(field: Field) -> bool:

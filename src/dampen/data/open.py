@@ -12,6 +12,7 @@ from typing import Any
 from dampen.data.duckdb_tables import is_relation, open_relation
 from dampen.data.memory import COLUMNS, TABLES, MemoryTable, is_column, open_memory
 from dampen.data.opened import Opened, require
+from dampen.data.spark_tables import is_spark_frame, open_spark_frame
 from dampen.errors import ParameterError
 
 __all__ = ["FILES", "is_engine", "open_columns", "open_table"]
@@ -20,7 +21,7 @@ FILES = (
     "the path of a file (CSV, TSV, JSON lines, Parquet, Feather, DuckDB, SQLite) or '-' for "
     "standard input"
 )
-ENGINES = "a relation of DuckDB"
+ENGINES = "a relation of DuckDB, a DataFrame of Spark"
 RELATION = "of a connection pass a relation, such as connection.table('name')"
 
 
@@ -41,7 +42,7 @@ def open_table(data: Any, *, header: bool = False, table: str | None = None) -> 
     if table is not None:
         raise ParameterError(f"Expected table= with the path of a database file alone; {RELATION}.")
     if is_engine(data):
-        return open_relation(data)
+        return open_relation(data) if is_relation(data) else open_spark_frame(data)
     if isinstance(data, Opened):
         return data
     opened = open_memory(data)
@@ -57,7 +58,7 @@ def is_engine(data: Any) -> bool:
 
     Other questions look for attributes, which might make an engine run a query.
     """
-    return is_relation(data)
+    return is_relation(data) or is_spark_frame(data)
 
 
 def _open_path(path: str | PathLike[str], *, header: bool, table: str | None) -> Opened:

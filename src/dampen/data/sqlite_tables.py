@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from dampen.data.duckdb_tables import failed, quoted
+from dampen.data.duckdb_tables import quoted
+from dampen.data.engines import failed
 from dampen.data.opened import Batch, CellOf, Field, Kind, counted
 from dampen.errors import ParameterError, raise_alone
 from dampen.selection import IntArray

@@ -175,7 +175,7 @@ class _Rivals:
         """R in cells; -1 for -infinity."""
         numbers = self.reach.at(who, w)
         statistic = self.reach.statistic
-        unit = statistic.p.denominator if isinstance(statistic, Quantile) else 1
+        unit = statistic.unit if isinstance(statistic, Quantile) else 1
         value = (numbers.whole + numbers.rest / numbers.of) / unit
         return np.where(numbers.whole < 0, -1.0, value)
 

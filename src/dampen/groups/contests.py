@@ -73,8 +73,7 @@ class ByReach:
         return best
 
     def offset(self, epsilon: Fraction) -> int:
-        """z0, public: -caution / ε, to the nearest integer."""
-        return -floor(self.caution / epsilon + Fraction(1, 2))
+        return public_offset(self.caution, epsilon)
 
     def _among(self, groups: list[int]) -> "ByReach":
         reach = self.reach
@@ -120,6 +119,11 @@ class BySum:
         mechanism = sum_mechanism(k)
         chosen = select(self.sums, epsilon=epsilon, mechanism=mechanism, k=k, entropy=entropy)
         return chosen if isinstance(chosen, list) else [chosen]
+
+
+def public_offset(caution: Fraction, epsilon: Fraction) -> int:
+    """z0: -caution / ε, to the nearest integer."""
+    return -floor(caution / epsilon + Fraction(1, 2))
 
 
 def sum_mechanism(k: int) -> str:

@@ -1,13 +1,18 @@
 """The public grid of values: lower, lower + step, ..., upper."""
 
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
+from typing import TypeAlias, cast
 
 import numpy as np
 
 from dampen.data.columns import finite_range
 from dampen.errors import ParameterError
 from dampen.selection import FloatArray, IntArray
+
+Exact: TypeAlias = str | int | float | Fraction | Decimal
+"""A number that means the decimal it is written as."""
 
 LARGEST_GRID = 10_000_000
 
@@ -24,13 +29,13 @@ class Grid:
     top: int
 
     @classmethod
-    def between(cls, lower: float, upper: float, step: float) -> "Grid":
+    def between(cls, lower: Exact, upper: Exact, step: Exact) -> "Grid":
         """Checks the public parameters.
 
         Raises:
             ParameterError: unless lower < upper, step > 0 and step divides upper - lower.
         """
-        finite_range(lower, upper)
+        finite_range(cast("float", lower), cast("float", upper))
         low, high, distance = (
             _decimal(lower, "lower"),
             _decimal(upper, "upper"),
@@ -71,7 +76,7 @@ class Grid:
         return self.lower + cells * self.step
 
 
-def _decimal(number: float, name: str) -> Fraction:
+def _decimal(number: Exact, name: str) -> Fraction:
     try:
         return Fraction(str(number))
     except (ValueError, ZeroDivisionError):

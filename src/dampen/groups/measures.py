@@ -1,15 +1,12 @@
 """What groups are compared by, from the words a user says."""
 
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
-from typing import TypeAlias
 
 from dampen.epsilon import exact
 from dampen.errors import ParameterError, did_you_mean
+from dampen.groups.grid import Exact
 from dampen.groups.statistics import Mean, Quantile, Statistic, TrimmedMean
-
-Percent: TypeAlias = str | int | float | Fraction | Decimal
 
 NAMES = ("median", "quantile", "mean", "trimmed-mean", "sum")
 EXTREMES = {"max": 99, "maximum": 99, "min": 1, "minimum": 1}
@@ -23,7 +20,7 @@ class Sum:
     """The sum of the values."""
 
 
-def measure(statistic: str | None, p: Percent | None) -> Statistic | Sum:
+def measure(statistic: str | None, p: Exact | None) -> Statistic | Sum:
     """The statistic of that name.
 
     >>> measure("quantile", 90) == measure(None, "90.0") == Quantile(Fraction(9, 10))
@@ -58,7 +55,7 @@ def _check_name(name: str) -> None:
         )
 
 
-def _share(p: Percent, below: int) -> Fraction:
+def _share(p: Exact, below: int) -> Fraction:
     """p percent as a fraction; p > 0 and below a public limit."""
     value = exact(p, "p")
     if value >= below:

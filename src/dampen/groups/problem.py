@@ -45,10 +45,10 @@ from dampen.data.memory import MemoryTable
 from dampen.data.opened import Batch, Opened
 from dampen.epsilon import Epsilon, exact
 from dampen.errors import DataError, ParameterError, did_you_mean
-from dampen.groups.contests import ByReach, BySum, Contest
-from dampen.groups.grid import Grid
+from dampen.groups.contests import ByReach, BySum, Contest, public_offset
+from dampen.groups.grid import Exact, Grid
 from dampen.groups.histograms import Histograms
-from dampen.groups.measures import Percent, Sum, measure
+from dampen.groups.measures import Sum, measure
 from dampen.groups.reach import Reach, Replacements, Rows, Steps
 from dampen.selection import FloatArray, IntArray, Neighbours
 
@@ -82,17 +82,17 @@ class BestGroup:
 
     groups: Sequence[Hashable]
     statistic: str | None = None
-    p: Percent | None = None
-    lower: float
-    upper: float
-    step: float
+    p: Exact | None = None
+    lower: Exact
+    upper: Exact
+    step: Exact
     min_rows: int = 1
-    caution: Percent = 1
+    caution: Exact = 1
     smallest: bool = False
     neighbours: Neighbours = Neighbours.ADD_REMOVE_ROW
 
     def __post_init__(self) -> None:
-        Grouping(self.groups).check_size(self.grid.top + 1)
+        self.grouping.check_size(self.grid.top + 1)
         chosen = measure(self.statistic, self.p)
         _check_min_rows(self.min_rows)
         if isinstance(chosen, Sum) and self.min_rows > 1:
@@ -113,11 +113,15 @@ class BestGroup:
         """What a release shows of its parameters; of the groups, how many there are."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         name = "median" if self.p is None else "quantile"
-        return given | {"groups": len(self.groups), "statistic": self.statistic or name}
+        return given | {"groups": len(self.candidates), "statistic": self.statistic or name}
 
     @property
     def candidates(self) -> Sequence[Hashable]:
-        return self.groups
+        return self.grouping.groups
+
+    @cached_property
+    def grouping(self) -> Grouping:
+        return Grouping(self.groups)
 
     @cached_property
     def grid(self) -> Grid:
@@ -141,7 +145,7 @@ class BestGroup:
             cell[np.isnan(numbers)] = -1
             return cell
 
-        counts = Grouping(self.groups).counts(rows, by, {values: "numbers"}, cell_of, grid.top + 1)
+        counts = self.grouping.counts(rows, by, {values: "numbers"}, cell_of, grid.top + 1)
         if counts[:, -1].any():
             raise DataError(
                 "Expected numbers only; some are missing (NaN or null). Fill or drop them first, "
@@ -168,6 +172,10 @@ class BestGroup:
             chosen, x = chosen.mirrored(), x.mirrored
         reach = Reach(x, chosen, STEPS[self.neighbours], self.min_rows)
         return ByReach(reach, _exact_caution(self.caution))
+
+    def offset(self, epsilon: Fraction) -> int:
+        """z0, in rows: what caution takes off every group."""
+        return public_offset(_exact_caution(self.caution), epsilon)
 
     def exact_epsilon(self, epsilon: Epsilon) -> Fraction:
         """ε as a fraction; noise of a scale beyond 10^9 rows is refused."""
@@ -198,7 +206,7 @@ def _check_min_rows(min_rows: int) -> None:
         raise ParameterError(f"Expected min_rows to be an integer >= 1, got min_rows={min_rows!r}.")
 
 
-def _exact_caution(caution: Percent) -> Fraction:
+def _exact_caution(caution: Exact) -> Fraction:
     """A number >= 0: 0 or an exact positive one."""
     if caution in (0, "0"):
         return Fraction(0)

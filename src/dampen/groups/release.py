@@ -4,14 +4,14 @@ from collections.abc import Hashable, Sequence
 from fractions import Fraction
 from typing import Any
 
-from dampen.data.grouping import Grouping
 from dampen.data.open import open_columns
 from dampen.data.opened import require_numbers
-from dampen.epsilon import Epsilon, asked_epsilon
+from dampen.epsilon import Epsilon, asked_epsilon, decimal_text
 from dampen.errors import ParameterError
 from dampen.groups.contests import sum_mechanism
-from dampen.groups.measures import Percent
+from dampen.groups.grid import Exact
 from dampen.groups.problem import BestGroup, relation
+from dampen.groups.prospects import accuracy
 from dampen.mechanisms import check_k, named
 from dampen.releases import Budget, Cost, Release, pay, selection_cost
 from dampen.sampling import Entropy
@@ -27,16 +27,16 @@ def top_groups(
     by: Any,
     groups: Sequence[Hashable],
     statistic: str | None = None,
-    p: Percent | None = None,
-    lower: float,
-    upper: float,
-    step: float,
+    p: Exact | None = None,
+    lower: Exact,
+    upper: Exact,
+    step: Exact,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     k: int | None = None,
     smallest: bool = False,
     min_rows: int = 1,
-    caution: Percent = 1,
+    caution: Exact = 1,
     ordered: bool = False,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE_ROW,
     header: bool = False,
@@ -71,8 +71,8 @@ def top_groups(
         caution: public; how much small groups must prove themselves.  The statistic of a group is
             judged as if caution / ε rows had been chosen against it.  More helps where some groups
             are small or empty, less where the best group is.
-        ordered: the k groups best first.  It asks k times for one group, at ε/k; for the sum the
-            order comes at no cost.
+        ordered: the k groups best first.  It asks k times for one group, at ε/k, and the release
+            says so (`epsilon_each`); for the sum the order comes at no cost.
         neighbours: what ε speaks of, see above.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
@@ -93,18 +93,21 @@ def top_groups(
     )  # fmt: skip
     if by is None:
         raise ParameterError("Expected by=, the column of groups, got None.")
-    size = check_k(k, len(groups))
+    size = check_k(k, len(problem.candidates))
     cost = _cost(problem, size, epsilon, rho, ordered=ordered)
+    told = accuracy(problem, size, cost.epsilon, ordered=ordered)
     opened, names = open_columns(data, value=value, by=by, header=header, table=table)
     require_numbers(opened, names["value"])
-    Grouping(groups).check_column(opened, names["by"], names["value"])
+    problem.grouping.check_column(opened, names["by"], names["value"])
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
         contest = problem.contest(problem.opened_counts(opened, names["value"], names["by"]))
         draw = contest.ranking if ordered else contest.winners
-        answer = [problem.groups[i] for i in draw(size, paid.epsilon, paid.entropy)]
+        answer = [problem.candidates[i] for i in draw(size, paid.epsilon, paid.entropy)]
     shown = {**problem.public, "k": k, "ordered": ordered}
-    return paid.release(answer[0] if k is None else answer, shown)
+    if ordered and not problem.by_sum:
+        shown["epsilon_each"] = decimal_text(paid.epsilon / size)
+    return paid.release(answer[0] if k is None else answer, shown, told)
 
 
 def _cost(

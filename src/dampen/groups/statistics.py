@@ -13,18 +13,23 @@ where M, the most rows that may go, leaves enough of them.  Each class says whic
 **Interpolated quantile**, 0 < p < 1.  The rows of a cell are spread evenly over it.  With v the
 cell of the row of rank ⌈p n'⌉, b rows below it and c in it,
 
-    s = v + (p n' - b) / c,    in (v, v+1]:
+    s = v + (p n' - b) / c,    in (v, v+1);
 
-groups whose ordinary quantiles tie are told apart by how far into the cell the quantile lies.
-(Where p n' = b + c and the next cells are empty, s is v+1; in the mirror image it would be the
-first cell that is not.  So the mirror is a statistic of its own, `from_above`.)
+where p n' = b + c is the end of cell v, every place up to the next cell u that has rows halves them
+as well, and s = (v + 1 + u) / 2 is in the middle.  So a median of two values is their mean, as
+everybody computes it: the order of s refines the order of ordinary medians, and groups whose
+medians tie are told apart by how far into the cell the median lies.  The mirror image of s is the
+same with 1 - p.
 
-Let f be the share of a row's cell that lies below τ.  s > τ if and only if Σ over rows of (f - p)
-is negative.  A row less in the beginning and one less added at the end change that sum by
-2p - f - f_m, with f_m = 0 unless τ is in cell m, and f falls along the rows: 1 below τ's cell, one
-value in it, 0 above.  So the best r is 0, or all rows below τ's cell, or all up to it, or M if that
-is less.  If M clears τ's cell, M itself pushes s above τ.  Hence **r = 0, r = M and r = B_v with
-B_v <= M < B_{v+1}** are enough for every τ.
+Let f be the share of a row's cell that lies below τ.  The left end of the places of s is above τ if
+and only if Σ over rows of (f - p) is negative.  A row less in the beginning and one less added at
+the end change that sum by 2p - f - f_m, with f_m = 0 unless τ is in cell m, and f falls along the
+rows: 1 below τ's cell, one value in it, 0 above.  So the best r is 0, or all rows below τ's cell,
+or all up to it, or M if that is less.  If M clears τ's cell, M itself pushes s above τ.  Hence
+**r = 0, r = M and r = B_v with B_v <= M < B_{v+1}** are enough for every τ.  They are for a middle
+as well: if some r has it between two cells, the sum is 0 for every τ in between, and not larger for
+one of these three.  It then is 0 too, and the ends are the same two cells (what is left out is
+below both, but not all of that), or negative, and s is not below the upper end.
 
 **Mean**, s = (Σ cells) / n'.  One more row out and one less in raises s(r) if and only if
 cell_{r+1} + m < 2 s(r).  Once that fails it fails for all larger r: cells only grow, s only falls.
@@ -77,26 +82,31 @@ class Statistic(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Quantile:
-    """The interpolated p-quantile, 0 < p < 1, in units of 1 / (denominator of p) cells."""
+    """The interpolated p-quantile, 0 < p < 1, in units of 1 / `unit` cells."""
 
     p: Fraction
-    from_above: bool = False
+
+    @property
+    def unit(self) -> int:
+        return 2 * self.p.denominator
 
     def largest(self, top: int) -> int:
-        return (top + 1) * self.p.denominator
+        return (top + 1) * self.unit
 
     def mirrored(self) -> "Quantile":
-        return Quantile(1 - self.p, not self.from_above)
+        return Quantile(1 - self.p)
 
     def value(self, x: Histograms, who: IntArray, out: IntArray, added: IntArray) -> Fractions:
-        unit, n = self.p.denominator, x.sizes[who]
+        parts, n = self.p.denominator, x.sizes[who]
         target = self.p.numerator * (n - out + added)
-        before = out + (target if self.from_above else target - 1) // unit
-        cell = np.where(before < n, x.cell_after(who, np.minimum(before, n)), x.top)
+        cell, following = (
+            np.where(rank < n, x.cell_after(who, np.minimum(rank, n)), x.top)
+            for rank in (out + (target - 1) // parts, out + target // parts)
+        )
         start = np.maximum(x.below(who, cell), out)
         inside = x.below(who, cell + 1) - start + np.where(cell == x.top, added, 0)
-        share = Fractions.ratio(target - unit * (start - out), np.maximum(inside, 1))
-        return share.plus(cell * unit)
+        share = Fractions.ratio(2 * (target - parts * (start - out)), np.maximum(inside, 1))
+        return share.plus((cell + np.maximum(following - 1, cell)) * parts)
 
     def highest(self, x: Histograms, who: IntArray, z: IntArray, most: IntArray) -> Fractions:
         whole_cells = x.below(who, x.cell_after(who, most))

@@ -19,7 +19,7 @@ D is computed with an error below 2^-48: S + 2m 2^-48 is paid for.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil
+from math import ceil, log
 
 import numpy as np
 
@@ -33,8 +33,8 @@ from dampen.selection import FloatArray, IntArray
 ETA = Fraction(1, 2**48)
 MARGIN = 3
 """In noise scales: how far the level lies above the largest noisy degree."""
-CLEARER = 10
-"""How much smaller the noise on EBC has to be than the usual distance between two ranks."""
+CLEARER = 6
+"""How many scales of noise two ranks are apart, beyond those that the largest of n noises takes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -55,15 +55,18 @@ class CappedBetweenness:
     ) -> "CappedBetweenness | None":
         """The longest shortlist at which ε still tells the k-th node from the next, or None.
 
-        Two nodes whose degrees differ by 1 differ by about their degree in EBC; the noisy degrees
-        around the k-th tell how much ranks differ.
+        Without triangles EBC is about d²/2; the noisy degrees around the k-th tell how much ranks
+        differ.
         """
         n, wide = len(noisy), min(2 * k, len(noisy))
         ranked = noisy[largest(noisy, wide)].tolist()
         kth, half = ranked[k - 1], (k - 1) // 2
-        step = max((ranked[half] - ranked[-1]) / max(wide - 1 - half, 1), 1 / (2 * k))
         level = max(min(ranked[0] + ceil(MARGIN * noise), max_degree or n - 1), 5)
-        allowed = float(min(epsilon, Fraction(10**300))) * kth * step / (CLEARER * q(level))
+        step = max((ranked[half] - ranked[-1]) / max(wide - 1 - half, 1), 1 / (2 * k))
+        step, kth = (min(max(x, 0), level) for x in (step, kth))
+        gap = min(step, kth) * (kth - min(step, kth) / 2)
+        clear = (CLEARER + log(n)) * q(level)
+        allowed = float(min(epsilon, Fraction(10**300))) * gap / clear
         size = int(min(n, (allowed - 2) * (level - 1) / 2))
         needed = int(np.count_nonzero(noisy >= kth - MARGIN * noise))
         if size < min(n, max(needed, wide)):

@@ -1,18 +1,45 @@
 """What competes for the most influential nodes; not private, for study on public data."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
-from dampen.comparison import Method
+from dampen.comparison import Drawing, Method
+from dampen.epsilon import Epsilon, exact
 from dampen.influence.graphs import Graph
 from dampen.influence.problem import InfluentialNode
-from dampen.influence.release import JOINT_STRETCH
+from dampen.influence.ways import JOINT_STRETCH, Asked, way
 from dampen.mechanisms import named
+from dampen.sampling import Entropy
 
-__all__ = ["node_methods"]
+__all__ = ["DefaultNodes", "node_methods"]
 
 
-def node_methods(graph: Graph, *, max_degree: int | None = None) -> list[Method]:
-    """The paper's mechanisms, permute-and-flip, joint release, and all on the degree alone.
+@dataclass(frozen=True, slots=True, repr=False)
+class DefaultNodes:
+    """What `dampen.top_k` does where no mechanism is named."""
+
+    graph: Graph
+    max_degree: int | None = None
+    name: str = "default"
+
+    def asked_epsilon(self, epsilon: Epsilon | None, rho: Epsilon | None, k: int) -> Fraction:
+        asked = Asked(max_degree=self.max_degree, epsilon=epsilon, rho=rho)
+        return way(asked, n=len(self.graph.nodes), k=k).cost(k).epsilon
+
+    def ready(self) -> Drawing:
+        return self
+
+    def draw(self, *, epsilon: Epsilon, k: int, entropy: Entropy) -> list[int]:
+        asked = Asked(max_degree=self.max_degree, epsilon=epsilon)
+        chosen = way(asked, n=len(self.graph.nodes), k=k)
+        problem = chosen.problem(self.graph.nodes)
+        return chosen.draw(problem, self.graph, k=k, epsilon=exact(epsilon), entropy=entropy)
+
+
+def node_methods(
+    graph: Graph, *, max_degree: int | None = None
+) -> tuple[Method, *tuple[Method | DefaultNodes, ...]]:
+    """The paper's mechanisms, permute-and-flip, joint release, all on the degree, and the default.
 
     The first one has the egocentric betweenness as its utility.
     """
@@ -20,11 +47,10 @@ def node_methods(graph: Graph, *, max_degree: int | None = None) -> list[Method]
     between = problem.selection(graph)
     capped = problem.with_cap_degree(JOINT_STRETCH).selection(graph)
     degree = replace(problem, metric="degree").selection(graph)
-    return [
-        *[
-            Method(f"betweenness {name}", between, named(name))
-            for name in ("em", "pf", "ld", "sld")
-        ],
+    rivals: list[Method | DefaultNodes] = [
+        *[Method(f"betweenness {name}", between, named(name)) for name in ("pf", "ld", "sld")],
         Method("betweenness joint", capped, named("joint")),
         *[Method(f"degree {name}", degree, named(name)) for name in ("em", "pf", "joint")],
+        DefaultNodes(graph, max_degree),
     ]
+    return Method("betweenness em", between, named("em")), *rivals

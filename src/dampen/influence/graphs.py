@@ -108,14 +108,17 @@ def load_degrees(opened: OpenedEdges, nodes: Sequence[Hashable]) -> "Degrees | G
 
 
 @cache
-def prepare(metric: str = "betweenness") -> None:
-    """Compiles or loads the kernels of a release, on a made-up graph, before anything is paid."""
+def prepare(metric: str = "betweenness", delta: str = "degree") -> Graph:
+    """Compiles or loads the kernels of a release, before anything is paid, on a made-up graph."""
     from dampen.data.edge_files import parse_integers
 
     src, dst = parse_integers(b"0 1\n1 2\n0 2\n2 3\n")
     graph = load_graph(edge_pair(src, dst), range(4))
     if metric == "betweenness":
         betweenness(graph)
+    if delta == "codegree":
+        codegrees(graph)
+    return graph
 
 
 def known_nodes(opened: OpenedEdges) -> Sequence[Hashable] | None:
@@ -129,11 +132,16 @@ def check_size(n: int) -> None:
         raise ParameterError("Expected a graph with at least one node, got an empty one.")
     if n > LARGEST_N:
         raise ParameterError(f"Expected at most 2^30 nodes, got {n}.")
-    if n * BYTES_PER_NODE > _memory():
+    if n > _most_nodes():
         raise ParameterError(
-            f"Expected at most {_memory() // BYTES_PER_NODE} nodes on this machine, got {n}: they "
-            "would not fit into its memory."
+            f"Expected at most {_most_nodes()} nodes on this machine, got {n}: they would not fit "
+            "into its memory."
         )
+
+
+def _most_nodes() -> int:
+    """How many nodes a graph may have on this machine."""
+    return min(LARGEST_N, _memory() // BYTES_PER_NODE)
 
 
 def _memory() -> int:
@@ -239,21 +247,27 @@ def betweenness(graph: Graph, chosen: IntArray | None = None) -> FloatArray:
 
 def codegrees(graph: Graph) -> IntArray:
     """For every node, the largest number of neighbours that it shares with any other node."""
+    from dampen._kernels import codegrees as kernels
     from dampen._kernels.adjacency import by_degree
-    from dampen._kernels.codegrees import Workspace, codegrees_of_range
     from dampen._kernels.compile import interruptible
 
     n = len(graph.nodes)
     ordered = interruptible(by_degree)(graph.first, graph.to)
-    stop, results = np.zeros(1, dtype=np.bool_), list[IntArray]()
+    hub, words = kernels.first_hub(ordered), np.zeros(n, dtype=np.uint64)
+    kernels.fill_words(ordered, hub, words)
+    stop, hubs = np.zeros(1, dtype=np.bool_), np.zeros(n, dtype=np.int64)
+    results = [hubs]
 
     def worker() -> Callable[[int, int], None]:
-        work = Workspace(np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32), stop)
-        own = np.zeros(n, dtype=np.int64)
+        memory = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
+        work, own = kernels.Workspace(*memory, stop), np.zeros(n, dtype=np.int64)
         results.append(own)
-        return lambda begin, end: codegrees_of_range(begin, end, ordered, work, own)
+        return lambda begin, end: kernels.codegrees_of_range(
+            begin, end, ordered, hub, words, work, own
+        )
 
     for_all(worker, np.diff(ordered.first), stop, "Codegrees")
+    interruptible(kernels.shared_hubs)(words, hubs)
     largest = np.empty(n, dtype=np.int64)
     largest[ordered.order] = np.maximum.reduce(results)
     return largest

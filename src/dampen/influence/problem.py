@@ -115,7 +115,7 @@ class InfluentialNode:
         object.__setattr__(self, "n", len(known))
         largest = _degree("max_degree", self.max_degree, 1, LARGEST_N, default=len(known) - 1)
         object.__setattr__(self, "max_degree", max(1, min(largest, len(known) - 1)))
-        self._chosen_metric()
+        _ = self.chosen_metric  # raises where there is none
 
     @property
     def candidates(self) -> Sequence[Hashable]:
@@ -125,7 +125,7 @@ class InfluentialNode:
     @property
     def joint(self) -> Mapping[Score, float] | None:
         """The 1-norm bounds of the metric, by score; None where a metric of your own says none."""
-        return getattr(self._chosen_metric(), "joint", None)
+        return getattr(self.chosen_metric, "joint", None)
 
     def selection(self, graph: Any, /) -> Selection:
         """Takes (src, dst) arrays, or any graph that `dampen.top_k` takes.
@@ -133,22 +133,33 @@ class InfluentialNode:
         Raises:
             DataError: if an edge ends outside the nodes, or a degree is above `max_degree`.
         """
-        degrees_only = isinstance(graph, Degrees)
-        made = graph if degrees_only else graph_of(graph, self.candidates)
+        made: Any = graph if isinstance(graph, Degrees) else graph_of(graph, self.candidates)
         assert self.max_degree is not None
-        if made.degrees.max() > self.max_degree:
+        self._check_degrees(made.degrees)
+        return self.chosen_metric.selection(made, self.max_degree)
+
+    def graph(self, graph: Any, /) -> Graph:
+        """The same graph on the public nodes, its degrees checked; raises as `selection` does."""
+        made = graph_of(graph, self.candidates)
+        self._check_degrees(made.degrees)
+        return made
+
+    def _check_degrees(self, degrees: IntArray) -> None:
+        assert self.max_degree is not None
+        if degrees.max() > self.max_degree:
             raise DataError(
                 "Expected no degree above max_degree, the public bound; at least one is. Drop "
                 "edges by a public rule, or leave max_degree out: n - 1 always holds."
             )
-        return self._chosen_metric().selection(made, self.max_degree)
 
     def with_cap_degree(self, stretch: int) -> "InfluentialNode":
         """The same problem with D' = stretch times D."""
         assert self.max_degree is not None
         return replace(self, cap_degree=min(stretch * self.max_degree, LARGEST_N))
 
-    def _chosen_metric(self) -> Metric:
+    @property
+    def chosen_metric(self) -> Metric:
+        """The metric as an object."""
         if not isinstance(self.metric, str):
             return self.metric
         if self.metric == "degree":
@@ -225,22 +236,23 @@ def q(m: int) -> float:
 class EgoSensitivity:
     """min(max((C+t)(C+t-1)/4, d+t), cap), in closed form; C = d gives min(q(d+t), cap).
 
-    Guarantee: `at_each` is exact and `sum_to` has a relative error of at most 2^-50: all terms are
-    positive, and each is an integer product up to three roundings.
+    Guarantee: `at_each` and `sum_to` have a relative error of at most 2^-50: all terms are positive
+    but one, which is a third of what it is taken from, and each is a product of integers up to a
+    few roundings.  Where those products are below 2^53, `at_each` is exact.
 
     Attributes:
-        d, C: degrees and codegrees, C <= d.
+        d, C: degrees and codegrees, C <= d; integers, as floats.
         cap, horizon: public; δ has reached the cap by then.
         curve: from this t on the first term of the maximum is the larger one.
         top: from this t on δ is the cap.
     """
 
-    d: IntArray
-    C: IntArray
+    d: FloatArray
+    C: FloatArray
     cap: float
     horizon: int
-    curve: IntArray
-    top: IntArray
+    curve: FloatArray
+    top: FloatArray
 
     @classmethod
     def of(cls, d: IntArray, C: IntArray, cap: float, horizon: int) -> "EgoSensitivity":
@@ -250,51 +262,83 @@ class EgoSensitivity:
         for _ in range(3):
             m += m * (m - 5) < 4 * (d - C)
         top = np.minimum(_first_above(cap) - C, int(np.ceil(cap)) - d)
-        return cls(d, C, cap, horizon, np.maximum(m - C, 0), np.clip(top, 0, horizon))
+        numbers = d, C, np.maximum(m - C, 0), np.clip(top, 0, horizon)
+        degrees, codegrees, curve, end = (x.astype(np.float64) for x in numbers)
+        return cls(degrees, codegrees, cap, horizon, curve, end)
 
     def part(self, candidates: slice, /) -> "EgoSensitivity":
         d, C, curve, top = (a[candidates] for a in (self.d, self.C, self.curve, self.top))
         return EgoSensitivity(d, C, self.cap, self.horizon, curve, top)
 
     def at(self, t: int, /) -> FloatArray:
-        return self.at_each(np.asarray(t))
+        return self._at(t)
 
     def at_each(self, t: IntArray, /) -> FloatArray:
+        return self._at(t)
+
+    def _at(self, t: int | IntArray) -> FloatArray:
         m = self.C + t
-        return np.minimum(np.maximum(m * (m - 1) / 4, self.d + t), self.cap)
+        delta = m * (m - 1)
+        delta *= 0.25
+        np.maximum(delta, self.d + t, out=delta)
+        return np.minimum(delta, self.cap, out=delta)
 
     def sum_to(self, t: IntArray, /) -> FloatArray:
+        return self._sum(t)
+
+    def _sum(self, t: IntArray | FloatArray) -> FloatArray:
         below = np.minimum(t, self.top)
         straight = np.minimum(below, self.curve)
         # The sum of m(m-1)/4 over a <= m < b is (b-a) ((a+b)(a+b-3) - ab + 2) / 12.
         a, b = self.C + straight, self.C + below
         both = a + b
-        squares = both * (both - 3) - a * b + 2
-        line = straight * (2 * self.d + straight - 1) * 0.5
-        return line + (b - a) * (squares / 12) + (t - below) * self.cap
+        squares = both * (both - 3)
+        squares -= a * b
+        squares += 2
+        b -= a
+        squares *= b
+        squares /= 12
+        squares += straight * (2 * self.d + (straight - 1)) * 0.5
+        squares += (t - below) * self.cap
+        return squares
 
     def steps_within(self, u: FloatArray, /) -> IntArray:
-        """The largest t with `sum_to(t)` <= u: the sums are a parabola, then a cubic, then a line.
+        """The largest t with `sum_to(t)` <= u.
+
+        EBC <= 2 q(d) is within two steps of the degree version.
+        """
+        one = self._at(0)
+        two = self._at(1)
+        two += one
+        if (u < two).all():
+            return (u >= one).astype(np.int64)
+        return self._by_roots(u)
+
+    def _by_roots(self, u: FloatArray) -> IntArray:
+        """The sums are a parabola, then a cubic, then a line.
 
         With B = 2d - 1, the root of t² + Bt = 2u is 4u / (B + sqrt(B² + 8u)), without cancellation.
-        Of y³ - y = v it is cbrt(v) and one step of Newton's method, for y >= 1.
         """
-        B = 2.0 * self.d - 1
-        root = np.sqrt(B * B + 8 * u)
-        t = 4 * u / np.maximum(B + root, 1e-300)
+        B = 2 * self.d - 1
+        t = np.sqrt(B * B + 8 * u)
+        t += B
+        t = 4 * u / np.maximum(t, 1e-300)
         curved = t > self.curve
         if curved.any():
-            t = np.where(curved, self._along_the_curve(u), t)
-        at_top = self.sum_to(self.top)
+            np.copyto(t, self._along_the_curve(u), where=curved)
+        at_top = self._sum(self.top)
         above = u >= at_top
         if above.any():
-            t = np.where(above, self.top + np.maximum(u - at_top, 0) / self.cap, t)
+            np.copyto(t, self.top + np.maximum(u - at_top, 0) / self.cap, where=above)
         return t.astype(np.int64)
 
     def _along_the_curve(self, u: FloatArray) -> FloatArray:
-        """The sum of m(m-1)/4 over m < M is (y³ - y) / 12 with y = M - 1."""
-        start = (self.C + self.curve - 1).astype(np.float64)
-        v = 12 * (u - self.sum_to(self.curve)) + start * (start * start - 1)
+        """The sum of m(m-1)/4 over m < M is (y³ - y) / 12 with y = M - 1.
+
+        Of y³ - y = v, for y >= 1, the root is cbrt(v) and one step of Newton's method.
+        """
+        start = self.C + (self.curve - 1)
+        v = 12 * (u - self._sum(self.curve)) + start * (start * start - 1)
         y = np.cbrt(np.maximum(v, 1.0))
         y -= (y * (y * y - 1) - v) / (3 * y * y - 1)
         return y + 1 - self.C

@@ -15,15 +15,15 @@ from dampen.influence.graphs import (
     load_degrees,
     load_graph,
     node_set,
-    prepare,
 )
 from dampen.influence.problem import Delta, InfluentialNode, Metric
-from dampen.mechanisms import Mechanism, check_joint, check_k, named
-from dampen.releases import Budget, Release, pay, selection_cost
+from dampen.influence.ways import TWO_ROUNDS, Asked, way
+from dampen.mechanisms import Mechanism, check_k
+from dampen.releases import Budget, Release, pay
 from dampen.sampling import Entropy
 
-JOINT_STRETCH = 10
-"""The joint release caps at q(10 D): the scores of the largest nodes are then not squeezed."""
+USUAL_N = 10_000
+"""Stands in for the number of nodes where it is not public, in the choice of a way alone."""
 
 
 def top_k(
@@ -48,11 +48,11 @@ def top_k(
 
     Guarantee: ε-DP under adding or removing one edge, for all k nodes together.
 
-    The default is what found most of the nodes of largest EBC on the graphs of the paper (see
-    docs/influence.md), and it ranks by the degree, as the paper's SLD does in all but the last
-    decimals.  From k = 3 on it is `joint`: shifted local dampening with Laplace noise, once for all
-    nodes.  For one or two nodes it is permute-and-flip on the degree itself, which is one-sided;
-    the release then says `ranked_by` degree.
+    The default finds most of the nodes of largest egocentric betweenness on the graphs of
+    docs/influence.md.  It asks in two rounds, for noisy degrees first and then, among those that
+    they leave in question, for degrees less triangles; with a very large ε it ends at the nodes of
+    largest betweenness.  One or two nodes are asked for once, by the degree, if ε is small; the
+    release then says `ranked_by` degree.
 
     Args:
         graph: a networkx or igraph graph, a sparse matrix, a tuple (src, dst) of columns, an array
@@ -72,7 +72,8 @@ def top_k(
         table: of a database file (DuckDB, SQLite), which table.
         max_degree: a public bound on all degrees; n - 1 if left out, which is usually better.
         metric: "betweenness" (egocentric), "degree", or a `dampen.influence.problem.Metric`.
-        mechanism: a name such as "sld" (as in the paper), or a `Mechanism`; None for the best one.
+        mechanism: a name such as "sld" (as in the paper), "two-rounds", or a `Mechanism`; None for
+            the best one.
         delta: the sensitivity function of betweenness: "degree" or "codegree".
         budget: where to charge ε.
         entropy: of random bits.
@@ -81,62 +82,24 @@ def top_k(
     >>> top_k(networkx.les_miserables_graph(), nodes="graph", k=1, epsilon="10").answer
     ['Valjean']
     """
-    ranked_by, default = _most_accurate(metric, delta, k)
-    if mechanism is not None:
-        ranked_by = metric
-    chosen = named(default if mechanism is None else mechanism)
-    joint = chosen.noise.joint and metric == "betweenness"
-
-    def problem_on(nodes: Sequence[Hashable]) -> InfluentialNode:
-        made = InfluentialNode(nodes=nodes, max_degree=max_degree, metric=ranked_by, delta=delta)
-        return _for_joint_release(made) if joint else made
-
+    asked = Asked(metric, mechanism, delta, max_degree, epsilon, rho)
     known, opened = _opened(graph, nodes, n, (source, target, table))
-    prepare(ranked_by if isinstance(ranked_by, str) else "other")
     wanted = check_k(k, LARGEST_N if known is None else len(known))
-    problem = problem_on(range(wanted) if known is None else known)
-    if problem.joint is not None:
-        check_joint(chosen, problem.joint)
-    cost = selection_cost(
-        problem.neighbours,
-        query="top-k",
-        epsilon=epsilon,
-        rho=rho,
-        mechanism=chosen,
-        k=k or 1,
-        leaks=("nodes",) if known is None else (),
-    )
+    chosen = way(asked, n=USUAL_N if known is None else len(known), k=wanted)
+    problem = chosen.problem(range(wanted) if known is None else known)
+    cost = chosen.cost(wanted, ("nodes",) if known is None else ())
+    chosen.prepare()
     if known is None:
         warn_leak("nodes", "Pass nodes= or n=, the public node set.")
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
-        made = _loaded(opened, known, degrees_only=ranked_by == "degree")
+        made = _loaded(opened, known, degrees_only=chosen.degrees_only)
         if known is None:
-            problem = problem_on(made.nodes)
-        answer = paid.draw(problem.selection(made), problem.candidates, chosen, k)
-    return paid.release(answer, _shown(problem, metric, k))
-
-
-def _most_accurate(metric: str | Metric, delta: Delta, k: int | None) -> tuple[str | Metric, str]:
-    """What to rank by and how: the most accurate sound method, of theory and of measurement.
-
-    Noise on the degree: exponential of scale k/ε for permute-and-flip (one-sided), Laplace of scale
-    2/ε for the joint release, which is the wider one for k <= 2.
-    """
-    if metric not in ("betweenness", "degree") or delta != "degree":
-        return metric, "ld-pf"
-    if k is None or k in (1, 2):
-        return "degree", "pf"
-    return metric, "joint"
-
-
-def _for_joint_release(problem: InfluentialNode) -> InfluentialNode:
-    if problem.delta != "degree":
-        raise ParameterError(
-            f"Expected delta 'degree' for a joint release, got {problem.delta!r}: with codegrees "
-            "one edge can move any number of scores."
-        )
-    return problem.with_cap_degree(JOINT_STRETCH)
+            problem = chosen.problem(made.nodes)
+        top = chosen.draw(problem, made, k=wanted, epsilon=cost.epsilon, entropy=paid.entropy)
+        names = [problem.candidates[i] for i in top]
+    answer = names[0] if k is None else names
+    return paid.release(answer, _shown(problem, cost.mechanism, metric, k))
 
 
 def _opened(
@@ -147,8 +110,8 @@ def _opened(
 ) -> tuple[Sequence[Hashable] | None, Graph | OpenedEdges]:
     """The public nodes, where they are known without reading edges, and what holds the edges."""
     if isinstance(graph, Graph):
-        named = nodes is not None and not isinstance(nodes, str)
-        return (node_set(nodes, n) if named else graph.nodes), graph
+        own = nodes is None or (isinstance(nodes, str) and nodes == "graph")
+        return node_set(graph.nodes if own else nodes, n), graph
     source, target, table = where
     opened = open_edges(graph, source=source, target=target, table=table)
     if isinstance(nodes, str):
@@ -175,7 +138,9 @@ def _loaded(
     return load_graph(opened, known)
 
 
-def _shown(problem: InfluentialNode, metric: str | Metric, k: int | None) -> dict[str, Any]:
+def _shown(
+    problem: InfluentialNode, mechanism: str, metric: str | Metric, k: int | None
+) -> dict[str, Any]:
     """Public facts only: what was asked, and what stood in for it."""
     asked = metric if isinstance(metric, str) else type(metric).__name__
     facts: dict[str, Any] = {
@@ -183,7 +148,7 @@ def _shown(problem: InfluentialNode, metric: str | Metric, k: int | None) -> dic
         "max_degree": problem.max_degree,
         "metric": asked,
     }
-    if problem.metric == "betweenness":
+    if problem.metric == "betweenness" and mechanism != TWO_ROUNDS:
         facts["delta"] = problem.delta
     elif problem.metric != metric:
         facts["ranked_by"] = problem.metric

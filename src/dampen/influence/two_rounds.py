@@ -16,15 +16,23 @@ discrete Laplace noise of scale 1/ε2 to it (on a grid of 1/`UNIT`, on which f l
   f_c = |N(c) outside R| + |N(c) in R| / 2 - κ_c T_c, where T_c counts the edges yz among the
   neighbours of c outside R such that y and z are on each other's *list*: the first q neighbours
   outside R, in the public order of names;
-- *halved degrees*, f_i = d_i / 2, where k is so large a part of n that neither helps.
+- *a whole shortlist*, where noise matters little: f_c = (d_c - κ_c T_c) / 3, where nobody is left
+  out of T_c, nor of lists.
 
 Public slopes κ_c >= 0 and a length q with sum of κ_c <= 1 and κ_c q <= 2 for every c.
 
-**Theorem.**  One edge changes f by at most 1 in the 1-norm, whatever d~ is.  Hence round 2 is
-ε2-DP, and both rounds together are (ε1 + ε2)-DP (adaptive composition).
+Or, where nothing of that is better, it refines round 1: d~ is made as a blurred copy of d + noise
+of scale 2 / (ε1 + ε2), which is then given out itself (`dampen.influence.nested`).  That is what
+one round with all the ε would have said: nothing is lost by having asked twice.
 
-Proof.  An oriented edge counts at one end, by 1; a halved one at two, by 1/2.  For a shortlist, an
-edge that is added is of one of three kinds.
+**Theorem.**  One edge changes f by at most 1 in the 1-norm, whatever d~ is.  Hence both rounds
+together are (ε1 + ε2)-DP.
+
+Proof.  Let the answer be (d~, a).  Where d~ leads to a question with fresh noise, the chance of d~
+changes by exp(ε1) at most and that of a given d~ by exp(ε2).  Where it leads to the refinement, d~
+depends on a alone, not on the graph, and the chance of a changes by exp(ε1 + ε2).  So every (d~, a)
+keeps the bound.  It remains to bound f.  An oriented edge counts at one end, by 1.  For a
+shortlist, an edge that is added is of one of three kinds.
 (1) Both ends in R: f changes by 1/2 at each; lists and triangles have no node in R but c itself.
 (2) c in R, y not: only f_c changes.  Lists are unchanged.  T_c rises by the number of neighbours of
 c that are on y's list and have y on theirs, some x with 0 <= x <= q, so that f_c changes by
@@ -33,44 +41,61 @@ c that are on y's list and have y on theirs, some x with 0 <= x <= q, so that f_
 may join z's list and push z' from it; no other list changes.  So T_c gains at most the edge yz and
 loses at most yy' and zz'.  If it loses both, then z is on y's list and y on z's, and y, z are
 neighbours of c: it gains yz.  So T_c changes by at most 1, and f by at most the sum of κ_c.
+For a whole shortlist, 3f changes at the ends of the edge that are in R by 1 - κ_c x as in (2), for
+T_c has no edge at c and so does not see its list; and at all others by at most κ_c as in (3): 3
+together, if both ends are in R.
 Without lists (2) fails: 12 on random graphs.  Tests repeat all of it on all small graphs.
 
 What it ranks by: EBC is d(d-1)/2 less the triangles T less a share of the pairs of neighbours that
 have other neighbours between them.  Near c0, the k-th largest d~, a triangle therefore weighs as
 much as 1 / c0 of a neighbour, and in real graphs more, for the pairs: κ_c = α / max(c0, d~_c) with
-α = 5/2 at most.  Edges among the shortlist count half: their ends have many common neighbours.
+α = 5/2 at most, and 3/2 where there are no hubs.  Edges among the shortlist count half: their ends
+have many common neighbours.  Nothing here takes a root: roots would have to be rounded, and
+rounding paid for.
 
 **Betweenness itself.**  With ε so large that noise on EBC is small against the distance between
 ranks, as d~ foretells it, round 2 asks for EBC (see `dampen.influence.capped`), and so ends at the
 true k best.
 
-**What was chosen, and how.**  The share ε1 = 3/10 ε, the margins and α were fixed on DBLP, Enron,
+**What was chosen, and how.**  The share ε1 = 3/10 ε, α and all margins were fixed on DBLP, Enron,
 GitHub, ca-HepTh, ego-Facebook, wiki-Vote and on small and synthetic graphs, before the others of
-docs/influence.md were looked at.
+docs/influence.md were looked at.  What decides are ε, n, k and d~; see `question_after`.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, isqrt, log
-from typing import Any, Protocol
+from functools import cache
+from math import isqrt, log
 
 import numpy as np
 
+from dampen.errors import ParameterError
 from dampen.influence.capped import CappedBetweenness, largest
-from dampen.influence.graphs import Graph, for_all
+from dampen.influence.graphs import Graph, prepare
+from dampen.influence.nested import nested_laplace
+from dampen.influence.questions import UNIT, Oriented, Question, Shortlist, standing_out
 from dampen.sampling import LARGEST_SCALE, Entropy, discrete_laplace
-from dampen.selection import IntArray
+from dampen.selection import FloatArray, IntArray
 
-UNIT = 1 << 16
-"""The grid of round 2: its vectors are integers, in units of 1/UNIT."""
 FIRST_SHARE = Fraction(3, 10)
-SURE = 3
-"""In noise scales: beyond this a noisy degree hides one node in forty."""
-STEEPEST = Fraction(5, 2)
-LONGEST = 600
-"""Of shortlists.  Longer ones cost time, and their slopes are too small to matter."""
-FEW = 20
+HELD = float(FIRST_SHARE / (2 * (1 - FIRST_SHARE)))
+"""The ratio of the scales of both rounds, of round 2 to round 1."""
+LEAST_EPSILON = 2 * Fraction(UNIT, LARGEST_SCALE)
+"""Noise of all scales that are used is within `LARGEST_SCALE`."""
+LEAST_FOR_BETWEENNESS = 4
+"""The ε2 below which betweenness itself is not asked for: `for_the_best` allows at most ε2 / 2."""
+FEW = 50
 """k is a small part of n if n is FEW times larger."""
+STEEP, STEEPER = Fraction(3, 2), Fraction(5, 2)
+"""What triangles take off where degrees are alike, and where there are hubs."""
+SKEWED, HEADROOM = 0.27, 2
+"""How far the largest degree is above the 2k-th, in parts of the k-th, beyond some noise scales."""
+DISTORTION, DISTORTION_OF_FEW, SMALL = 0.055, 0.25, 100
+"""Of the distance between degrees around the k-th: what a shortlist may hide among its own."""
+QUIET = 0.02
+"""Of the same distance: the noise on a whole shortlist."""
+WORTH = 8
+"""How many times the variance that is gained must exceed the one that is let in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,23 +115,22 @@ class Shares:
         return float(2 / self.first)
 
     @property
-    def rho(self) -> Fraction:
-        """The cost in zCDP: that of two pure releases."""
-        return (self.first**2 + self.second**2) / 2
+    def gain(self) -> float:
+        """How much smaller the variance of the noise on a count of round 2 is than on a degree."""
+        whole = float(self.first + self.second)
+        return 8 / whole**2 - 2 / float(self.second) ** 2
 
 
 def worth_it(n: int, k: int, epsilon: Fraction) -> bool:
     """Whether two rounds find more than one, as far as public facts can tell.
 
-    Where k is a small part of n, always.  Otherwise, and for one or two nodes, where
-    permute-and-flip on the degree is hard to beat, from the ε on at which the k-th largest degree,
-    if it is what it usually is, would stand out in round 1.
+    For three nodes or more, always: what is not better asked in another way is asked as in one
+    round.  For one or two, permute-and-flip on the degree is hard to beat, up to an ε at which
+    degrees of a quarter of the root of n would stand out in round 1.
     """
-    shares = Shares.of(epsilon)
-    if max(2 / shares.first, UNIT / shares.second) > LARGEST_SCALE:
+    if epsilon < LEAST_EPSILON:
         return False
-    usual = isqrt(n) if k <= 2 else n / 6 if n < FEW * k else n
-    return usual >= shares.noise * _standing_out(n, k) or (k > 2 and n >= FEW * k)
+    return k > 2 or isqrt(n) / 4 >= Shares.of(epsilon).noise * standing_out(n, k)
 
 
 def two_rounds(
@@ -117,144 +141,79 @@ def two_rounds(
     `max_degree` is a public bound on all degrees, if there is one.
     """
     shares, n = Shares.of(epsilon), len(graph.nodes)
-    noisy = graph.degrees + discrete_laplace(2 / shares.first, n, entropy)
+    fine, coarse = nested_laplace(2 / epsilon, FIRST_SHARE, n, entropy)
+    noisy = graph.degrees + coarse
     itself = CappedBetweenness.for_the_best(noisy, k, shares.noise, shares.second, max_degree)
     if itself is not None:
         return itself.draw(graph, k=k, epsilon=shares.second, entropy=entropy)
     question = question_after(noisy, k, shares)
+    if question is None:
+        return largest(graph.degrees + fine, k).tolist()
     answers = question.vector(graph)
     answers += discrete_laplace(UNIT / shares.second, len(answers), entropy)
     return question.best(answers, k).tolist()
 
 
-class Question(Protocol):
-    """What round 2 asks: public, made from the answer of round 1."""
+def prepare_two_rounds(epsilon: Fraction) -> None:
+    """Compiles or loads the kernels, before anything is paid.
 
-    def vector(self, graph: Graph, /) -> IntArray:
-        """Private integers, which one edge changes by at most UNIT in the 1-norm."""
-        ...
+    Raises:
+        ParameterError: if ε is so small that the noise would not fit into 64 bits.
+    """
+    if epsilon < LEAST_EPSILON:
+        raise ParameterError("Expected epsilon >= 2^-22 for two rounds. Raise epsilon.")
+    _prepare_counts()
+    if Shares.of(epsilon).second >= LEAST_FOR_BETWEENNESS:
+        prepare("betweenness")
 
-    def best(self, answers: IntArray, k: int, /) -> IntArray:
-        """The k best nodes by the vector plus noise, best first."""
-        ...
+
+@cache
+def _prepare_counts() -> None:
+    graph = prepare("degree")
+    Oriented(graph.degrees, HELD).vector(graph)
+    Shortlist(np.array([2]), np.array([1]), 2).vector(graph)
 
 
-def question_after(noisy: IntArray, k: int, shares: Shares) -> Question:
-    """The question that suits the noisy degrees."""
-    shortlist = Shortlist.of(noisy, k, shares.noise)
-    if shortlist is not None:
+def question_after(noisy: IntArray, k: int, shares: Shares) -> Question | None:
+    """The question that suits the noisy degrees; None for the degrees themselves."""
+    leaders = noisy[largest(noisy, min(2 * k, len(noisy)))].astype(np.float64)
+    spread = leaders[(k - 1) // 2] - leaders[-1]
+    hubs = leaders[0] - leaders[-1] - HEADROOM * shares.noise >= SKEWED * leaders[k - 1]
+    quiet = 18**0.5 / float(shares.second) <= QUIET * spread
+    steepest = STEEPER if hubs else STEEP
+    shortlist = Shortlist.of(noisy, k, shares.noise, steepest=steepest, whole=quiet)
+    suits = quiet or (shortlist and hubs and _tells_more(shortlist, noisy, spread, k, shares))
+    if shortlist is not None and suits:
         return shortlist
-    if len(noisy) < FEW * k:
-        return Halved(noisy, shares)
-    return Oriented(noisy, shares)
+    if len(noisy) >= FEW * k and _hides_little(leaders, noisy, k, shares):
+        return Oriented(noisy, HELD)
+    return None
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Oriented:
-    """How many neighbours of a node are below it."""
+def _tells_more(
+    shortlist: Shortlist, noisy: IntArray, spread: float, k: int, shares: Shares
+) -> bool:
+    """Whether what a shortlist hides is small, against distances or against the noise it saves.
 
-    noisy: IntArray
-    shares: Shares
-
-    def vector(self, graph: Graph, /) -> IntArray:
-        from dampen._kernels.compile import interruptible
-        from dampen._kernels.shortlist import oriented_degrees
-
-        result = np.empty(len(graph.nodes), dtype=np.int64)
-        interruptible(oriented_degrees)(graph.first, graph.to, self.noisy, result)
-        return UNIT * result
-
-    def best(self, answers: IntArray, k: int, /) -> IntArray:
-        """An answer above the noisy degree is held back, by the ratio of the two scales."""
-        s, held = answers / UNIT, float(self.shares.first / (2 * self.shares.second))
-        return largest(s - held * np.maximum(s - self.noisy, 0), k)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Halved:
-    """The degrees once more."""
-
-    noisy: IntArray
-    shares: Shares
-
-    def vector(self, graph: Graph, /) -> IntArray:
-        return graph.degrees * (UNIT // 2)
-
-    def best(self, answers: IntArray, k: int, /) -> IntArray:
-        """By the mean of both rounds, each with the weight of its variance."""
-        first, second = float(self.shares.first) ** 2, float(self.shares.second) ** 2
-        return largest(second * (answers * (2 / UNIT)) + first * self.noisy, k)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Shortlist:
-    """The nodes that may be among the k best, with their slopes in units of 1/UNIT.
-
-    Guarantee: sum of slopes <= UNIT and slope * length <= 2 UNIT for every slope.
+    Were edges drawn at random for the given degrees, a node of degree c would have about c times
+    the share of the shortlist in all degrees as neighbours on it.  Each counts half.
     """
-
-    nodes: IntArray
-    slopes: IntArray
-    length: int
-
-    @classmethod
-    def of(cls, noisy: IntArray, k: int, noise: float) -> "Shortlist | None":
-        """None where the noisy degrees do not tell who may be among the k best."""
-        n = len(noisy)
-        level = int(np.partition(noisy, n - k)[n - k])
-        if level < noise * _standing_out(n, k):
-            return None
-        near = int(np.count_nonzero(noisy >= level - SURE * noise))
-        size = max(near, least_size(k))
-        if size > min(n, 2 * level, LONGEST):
-            return None
-        nodes = largest(noisy, size)
-        return cls(nodes, *slopes(np.maximum(noisy[nodes], level)))
-
-    def vector(self, graph: Graph, /) -> IntArray:
-        outside, triangles = self.counts(graph)
-        inside = graph.degrees[self.nodes] - outside
-        return UNIT * outside + (UNIT // 2) * inside - self.slopes * triangles
-
-    def counts(self, graph: Graph) -> tuple[IntArray, IntArray]:
-        """Neighbours outside the shortlist, and the edges among them that count."""
-        from dampen._kernels.shortlist import Listed, Workspace, fill_lists, outside_and_triangles
-
-        n = len(graph.nodes)
-        on_it, stop = np.zeros(n, dtype=np.bool_), np.zeros(1, dtype=np.bool_)
-        on_it[self.nodes] = True
-        listed = Listed(graph.first, graph.to, self.nodes, on_it, np.empty(n, dtype=np.int32))
-        fill_lists(listed, self.length)
-        result = np.zeros((len(self.nodes), 2), dtype=np.int64)
-
-        def worker() -> Any:
-            work = Workspace(np.zeros(n, dtype=np.bool_), stop)
-            return lambda begin, end: outside_and_triangles(begin, end, listed, work, result)
-
-        for_all(worker, graph.degrees[self.nodes], stop, "Triangles")
-        return result[:, 0], result[:, 1]
-
-    def best(self, answers: IntArray, k: int, /) -> IntArray:
-        return self.nodes[largest(answers, k)]
+    listed = noisy[shortlist.nodes]
+    share = min(float(listed.sum()) / _total(noisy), 1.0)
+    hidden = 0.25 * float(listed[k - 1]) * share
+    allowed = DISTORTION if len(noisy) >= SMALL else DISTORTION_OF_FEW
+    return bool(hidden <= shares.gain or hidden <= (allowed * spread) ** 2)
 
 
-def slopes(levels: IntArray) -> tuple[IntArray, int]:
-    """Slopes STEEPEST / level, all made smaller if their sum is above 1; and the length of lists.
+def _hides_little(leaders: FloatArray, noisy: IntArray, k: int, shares: Shares) -> bool:
+    """Whether orientation hides few of the edges of the k best, against the noise that it saves.
 
-    Integers only: the guarantee of `Shortlist` is not left to floats.
+    Again as for edges drawn at random; what noise alone adds to the k largest is taken off.
     """
-    steep = STEEPEST.numerator * UNIT // (STEEPEST.denominator * levels)
-    total = int(steep.sum())
-    if total > UNIT:
-        steep = steep * UNIT // total
-    return steep, 2 * UNIT // max(int(steep.max()), 1)
+    total = _total(noisy)
+    best = np.maximum(leaders[:k] - shares.noise * log(len(noisy) / (2 * k)), total / len(noisy))
+    return bool(shares.gain >= WORTH * best[-1] * min(best.sum() / total, 1.0))
 
 
-def least_size(k: int) -> int:
-    """A shortlist holds some nodes more than are asked for: degrees do not tell all."""
-    return ceil(1.5 * k + 5)
-
-
-def _standing_out(n: int, k: int) -> float:
-    """How many noise scales the k-th of n must be above the many: fewer than e^-SURE k pass it."""
-    return log(max(n / (2 * k), 1)) + SURE
+def _total(noisy: IntArray) -> float:
+    return max(float(noisy.sum()), float(len(noisy)))

@@ -32,7 +32,7 @@ from dampen.ledger import acts, orders
 from dampen.ledger.books import Book, Change, book_at
 from dampen.ledger.chain import START, Draft, Entry, Head, Kind
 from dampen.ledger.charges import Charge
-from dampen.ledger.rendering import html_table
+from dampen.ledger.rendering import balances_html
 from dampen.ledger.rules import Order, balance_of, grant
 from dampen.ledger.state import EVERYONE, Balance, State, Status
 from dampen.ledger.storage import is_address
@@ -272,7 +272,7 @@ class Ledger:
         return Account(self, self.balance(name).name)
 
     def _repr_html_(self) -> str:
-        return html_table([self.balance(name) for name in self])
+        return balances_html([self.balance(name) for name in self])
 
     def _charge(self, name: str, order: Order) -> str:
         return self._book().write(lambda state: grant(state, name, order)).id
@@ -350,7 +350,7 @@ class Account:
         self.ledger._book().write(change)
 
     def _repr_html_(self) -> str:
-        return html_table([self.balance])
+        return balances_html([self.balance])
 
     @property
     def balance(self) -> Balance:

@@ -14,8 +14,8 @@ from dampen.ledger.rules import Order
 from dampen.ledger.state import Balance
 from dampen.ledger.texts import bounded
 from dampen.ledger.zcdp import epsilon_at, rho_within
-from dampen.releases import library_version
 from dampen.selection import Neighbours
+from dampen.versions import library_version
 
 __all__ = ["amount", "copied", "fingerprint", "limit", "order", "relation", "signature", "spent"]
 

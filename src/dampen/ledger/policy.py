@@ -23,7 +23,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from dampen.errors import BudgetError, ParameterError, did_you_mean
 from dampen.ledger.texts import folded
@@ -169,7 +169,7 @@ def read_policy(source: Path) -> dict[str, Any]:
         return tomllib.loads(source.read_text(encoding="utf-8"))
     except OSError as error:
         raise ParameterError(f"Cannot read {source}: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
         raise ParameterError(f"Expected {source} to be a policy in TOML.") from None
 
 
@@ -186,7 +186,7 @@ def _data_set(entry: Mapping[str, Any], base: Path, ledger: str | None, source: 
 
 def _texts(entry: Mapping[str, Any], key: str, source: str) -> tuple[str, ...]:
     value = entry.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
+    if not isinstance(value, list) or not all(map(_is_text, value)):
         raise ParameterError(f"Expected {key} to be a list of texts in {source}.")
     return tuple(value)
 
@@ -194,9 +194,14 @@ def _texts(entry: Mapping[str, Any], key: str, source: str) -> tuple[str, ...]:
 def _ledger(value: object, base: Path, source: str) -> str | None:
     if value is None:
         return None
-    if not isinstance(value, str) or not value:
+    if not _is_text(value):
         raise ParameterError(f"Expected ledger to be a path or an address in {source}.")
     return value if "://" in value else str(base / value)
+
+
+def _is_text(value: object) -> TypeGuard[str]:
+    """Something that may be the name of a file."""
+    return isinstance(value, str) and value != "" and "\0" not in value
 
 
 def _check_keys(table: Mapping[str, Any], known: set[str], source: str) -> None:

@@ -1,25 +1,20 @@
 """Budgets as a table in a notebook."""
 
 from collections.abc import Iterable
-from html import escape
 
 from dampen.epsilon import decimal_text, short_text
 from dampen.ledger.orders import spent
 from dampen.ledger.state import Balance
+from dampen.printing import html_table
 
-__all__ = ["html_table"]
+__all__ = ["balances_html"]
 
 COLUMNS = ["budget", "neighbours", "ε", "δ", "spent", "left", "status"]
 
 
-def html_table(balances: Iterable[Balance]) -> str:
+def balances_html(balances: Iterable[Balance]) -> str:
     """One row per budget; rounded numbers are marked, names are escaped."""
-    rows = [COLUMNS, *map(_cells, balances)]
-    lines = [
-        "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in row) + "</tr>"
-        for row, tag in zip(rows, ["th", *["td"] * len(rows)], strict=False)
-    ]
-    return "<table>" + "".join(lines) + "</table>"
+    return html_table(COLUMNS, map(_cells, balances))
 
 
 def _cells(balance: Balance) -> list[str]:

@@ -1,24 +1,58 @@
 """What competes for the label at a percentile; not private, for study on public data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
+from dampen import accuracy
 from dampen.comparison import Method
+from dampen.data.columns import clipped, finite_range
+from dampen.epsilon import Epsilon, asked_epsilon
 from dampen.mechanisms import named
+from dampen.percentiles import two_stage_law
 from dampen.percentiles.labels import NEAR, Percent, PercentileLabel
 from dampen.percentiles.release import label_mechanism
+from dampen.percentiles.two_stages import Shares, TwoStages, worth_it
 from dampen.selection import FloatArray
 
-__all__ = ["label_methods"]
+__all__ = ["expected_errors", "label_methods"]
+
+Price = tuple[Epsilon | None, Epsilon | None]
+"""What is asked for: ε, or ρ."""
 
 
 def label_methods(
     values: FloatArray, *, p: Percent, upper: float, lower: float = 0.0
 ) -> Iterator[Method]:
-    """The paper's mechanisms, permute-and-flip, and the default, which is the last one."""
+    """The paper's mechanisms, permute-and-flip, and the default for few labels as the last one."""
     n = len(values)
     paper = PercentileLabel(n=n, p=p, upper=upper, lower=lower, delta="simple").selection(values)
     for name in ("em", "pf", "ld", "ld-pf", "sld", "sld-pf"):
         yield Method(name, paper, named(name))
     ours = PercentileLabel(n=n, p=p, upper=upper, lower=lower, delta="exact", horizon=NEAR)
     default = label_mechanism(lower, upper)
-    yield Method(f"{default.name} (default)", ours.selection(values), default)
+    name = default.name if worth_it(n) else f"{default.name} (default)"
+    yield Method(name, ours.selection(values), default)
+
+
+def expected_errors(
+    values: FloatArray,
+    *,
+    p: Percent,
+    upper: float,
+    prices: Sequence[Price],
+    lower: float = 0.0,
+) -> Iterator[tuple[str, list[float]]]:
+    """The expected error of every method at every price; the default is the last one."""
+    for name, selection, mechanism in label_methods(values, p=p, upper=upper, lower=lower):
+        yield (
+            name,
+            [
+                accuracy.expected_error(selection, epsilon=e, rho=rho, mechanism=mechanism)
+                for e, rho in prices
+            ],
+        )
+    if worth_it(n := len(values)):
+        inside = clipped(values, *finite_range(lower, upper))
+        shares = [Shares.of(asked_epsilon(e, rho, Fraction(1, 2))) for e, rho in prices]
+        staged = [TwoStages(n=n, p=p, upper=upper, lower=lower, shares=s) for s in shares]
+        yield "two-stages (default)", [two_stage_law.expected_error(s, inside) for s in staged]

@@ -40,10 +40,10 @@ is not private; its LS at distance 0 is too large in the main text, in the appen
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from math import ceil
 from numbers import Real
 from typing import Any, Literal, TypeAlias
@@ -101,7 +101,7 @@ class PercentileLabel:
         if self.horizon is not None and self.horizon < 0:
             raise ParameterError(f"Expected horizon >= 0, got horizon={self.horizon}.")
         if self.labels is not None:
-            _check_labels(self.labels, self.n)
+            check_labels(self.labels, self.n)
 
     @property
     def candidates(self) -> Sequence[Hashable]:
@@ -124,6 +124,16 @@ class PercentileLabel:
         if self.horizon is not None:
             delta = sensitivity.bounded(delta, column.bound, self.horizon)
         return Selection(column.utility(), delta, column.bound, utility_range=1.0)
+
+
+@cache
+def prepare(delta: Delta, *, many: bool) -> None:
+    """Compiles or loads the kernels for so many labels, before anything is paid."""
+    made_up = Column(np.arange(3.0), 2, 4.0)
+    if delta == "simple":
+        _ = made_up.sums
+    if many:
+        replace(made_up, values=np.zeros(KERNEL_FROM)).at_zero(np.zeros(1))
 
 
 def rank(p: Percent, n: int) -> int:
@@ -347,7 +357,8 @@ def as_fraction(p: Percent) -> Fraction:
     return value
 
 
-def _check_labels(labels: Sequence[Hashable], n: int) -> None:
+def check_labels(labels: Sequence[Hashable], n: int) -> None:
+    """Raises a `ParameterError` unless there are n different labels, none of them missing."""
     if len(labels) != n:
         raise ParameterError(f"Expected one label per value ({n}), got {len(labels)} labels.")
     try:

@@ -5,21 +5,39 @@ the opened data; `answer` looks at the data, and returns what the release may sa
 """
 
 from collections.abc import Hashable, Iterator, Sequence
+from fractions import Fraction
 from typing import Any, Protocol
 
 import numpy as np
 
-from dampen.data.columns import as_labels, as_numbers, joined_numbers
+from dampen.data.columns import as_labels, as_numbers, clipped, finite_range, joined_numbers
 from dampen.data.grouping import Grouping
 from dampen.data.opened import Batch, Kind, Opened, require_labels, whole_columns
+from dampen.epsilon import Epsilon, asked_epsilon
 from dampen.errors import DataError, ParameterError
-from dampen.mechanisms import Mechanism, select
-from dampen.percentiles.labels import Delta, Percent, PercentileLabel, as_fraction
-from dampen.percentiles.values import PercentileValue, PercentileValueOfRows, ValueGrid
-from dampen.releases import Paid
-from dampen.selection import IntArray, Neighbours, Selection
+from dampen.mechanisms import PF, Mechanism, select
+from dampen.percentiles.labels import (
+    KERNEL_FROM,
+    Delta,
+    Percent,
+    PercentileLabel,
+    as_fraction,
+    check_labels,
+    prepare,
+)
+from dampen.percentiles.many import Halving, Ranks
+from dampen.percentiles.many import worth_it as worth_halving
+from dampen.percentiles.two_stages import Shares, TwoStages, worth_it
+from dampen.percentiles.values import (
+    FINEST,
+    PercentileValue,
+    PercentileValueOfRows,
+    ValueGrid,
+)
+from dampen.releases import Cost, Paid, composed_cost, selection_cost
+from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 
-__all__ = ["GroupedValues", "Labels", "Question", "Values"]
+__all__ = ["GroupedValues", "Labels", "LabelsInTwoStages", "Question", "Values"]
 
 
 class Question(Protocol):
@@ -30,8 +48,10 @@ class Question(Protocol):
 
     def check(self, opened: Opened, names: dict[str, str], /) -> None: ...
 
+    def cost(self, opened: Opened, /, *, epsilon: Epsilon | None, rho: Epsilon | None) -> Cost: ...
+
     def answer(
-        self, opened: Opened, names: dict[str, str], paid: Paid, mechanism: Mechanism, /
+        self, opened: Opened, names: dict[str, str], paid: Paid, /
     ) -> tuple[dict[str, Any], Any]: ...
 
 
@@ -41,12 +61,19 @@ class Labels:
     neighbours = Neighbours.REPLACE_ONE
 
     def __init__(
-        self, p: Percent, lower: float, upper: float, delta: Delta, horizon: int | None
+        self,
+        p: Percent,
+        lower: float,
+        upper: float,
+        mechanism: Mechanism,
+        *,
+        delta: Delta,
+        horizon: int | None,
     ) -> None:
-        self.public: dict[str, Any] = {
-            "p": p, "upper": upper, "lower": lower, "delta": delta, "horizon": horizon
-        }  # fmt: skip
-        PercentileLabel(n=1, **self.public)
+        self.public: dict[str, Any] = {"p": p, "upper": upper, "lower": lower}
+        self.dampening: dict[str, Any] = {"delta": delta, "horizon": horizon}
+        self.mechanism = mechanism
+        self._problem(1, None)
 
     def check(self, opened: Opened, names: dict[str, str]) -> None:
         """In memory the number of records and their labels are at hand, and both are public."""
@@ -57,12 +84,28 @@ class Labels:
                 f"Expected labels=, a column of public names: the rows of {opened.title} have no "
                 "places of their own, so that a position would name nobody."
             )
+        prepare(self.dampening["delta"], many=(opened.rows or 0) >= KERNEL_FROM)
         if opened.rows is not None:
-            PercentileLabel(n=opened.rows, labels=self._labels(opened, names), **self.public)
+            self._problem(opened.rows, self._labels(opened, names))
+
+    def cost(self, _: Opened, /, *, epsilon: Epsilon | None, rho: Epsilon | None) -> Cost:
+        return selection_cost(
+            self.neighbours,
+            query="percentile-label",
+            epsilon=epsilon,
+            rho=rho,
+            mechanism=self.mechanism,
+        )
 
     def answer(
-        self, opened: Opened, names: dict[str, str], paid: Paid, mechanism: Mechanism
+        self, opened: Opened, names: dict[str, str], paid: Paid
     ) -> tuple[dict[str, Any], Any]:
+        return self.drawn(*self.read(opened, names), paid)
+
+    def read(
+        self, opened: Opened, names: dict[str, str]
+    ) -> tuple[FloatArray, Sequence[Hashable] | None]:
+        """The values, and their labels if they have any."""
         wanted: dict[str, Kind] = {names["column"]: "numbers"}
         if "labels" in names:
             wanted[names["labels"]] = "text" if opened.rows is None else "any"
@@ -70,16 +113,65 @@ class Labels:
         values = joined_numbers(columns[names["column"]])
         if len(values) == 0:
             raise _empty()
-        labels = as_labels(columns[names["labels"]]) if "labels" in names else None
-        problem = PercentileLabel(n=len(values), labels=labels, **self.public)
-        drawn = paid.draw(problem.selection(values), problem.candidates, mechanism)
-        return {"n": problem.n}, drawn
+        return values, as_labels(columns[names["labels"]]) if "labels" in names else None
+
+    def drawn(
+        self, values: FloatArray, labels: Sequence[Hashable] | None, paid: Paid
+    ) -> tuple[dict[str, Any], Any]:
+        problem = self._problem(len(values), labels)
+        return {"n": problem.n}, paid.draw(
+            problem.selection(values), problem.candidates, self.mechanism
+        )
+
+    def _problem(self, n: int, labels: Sequence[Hashable] | None) -> PercentileLabel:
+        return PercentileLabel(n=n, labels=labels, **self.public, **self.dampening)
 
     @staticmethod
     def _labels(opened: Opened, names: dict[str, str]) -> Any:
         if "labels" not in names:
             return None
         return as_labels(whole_columns(opened, {names["labels"]: "any"})[names["labels"]])
+
+
+class LabelsInTwoStages:
+    """The default for labels: two stages where there are many, else one, by local dampening.
+
+    Where the number of records is known beforehand, the ledger says which; in a file it is public
+    too, but known only once it is read, and the ledger then says two stages.
+    """
+
+    neighbours = Neighbours.REPLACE_ONE
+
+    def __init__(self, few: Labels) -> None:
+        self.few = few
+
+    def check(self, opened: Opened, names: dict[str, str]) -> None:
+        self.few.check(opened, names)
+
+    def cost(self, opened: Opened, /, *, epsilon: Epsilon | None, rho: Epsilon | None) -> Cost:
+        if opened.rows is not None and not worth_it(opened.rows):
+            return self.few.cost(opened, epsilon=epsilon, rho=rho)
+        return composed_cost(
+            self.neighbours,
+            query="percentile-label",
+            epsilon=epsilon,
+            rho=rho,
+            mechanism="two-stages",
+        )
+
+    def answer(
+        self, opened: Opened, names: dict[str, str], paid: Paid
+    ) -> tuple[dict[str, Any], Any]:
+        values, labels = self.few.read(opened, names)
+        if not worth_it(len(values)):
+            return self.few.drawn(values, labels, paid)
+        problem = TwoStages(n=len(values), shares=Shares.of(paid.epsilon), **self.few.public)
+        if labels is not None:
+            check_labels(labels, problem.n)
+        lower, upper = finite_range(problem.lower, problem.upper)
+        drawn = problem.draw(clipped(values, lower, upper), paid.entropy)
+        name = drawn.label if labels is None else labels[drawn.label]
+        return {"n": problem.n, "interval": list(drawn.interval)}, name
 
 
 class Values:
@@ -94,10 +186,13 @@ class Values:
         *,
         many: bool,
         neighbours: Neighbours,
+        mechanism: Mechanism | None,
     ) -> None:
         self.points, self.many, self.neighbours = points, many, neighbours
+        self.mechanism = mechanism or PF
         self.grid = ValueGrid(lower, upper, step)
         self.public: dict[str, Any] = {"upper": upper, "lower": lower, "step": step}
+        self.halving = None if mechanism else self._halving()
         for _ in self._selections(np.zeros(1, np.int64), np.zeros(1, np.int64), 1):
             pass
 
@@ -105,15 +200,30 @@ class Values:
         if opened.rows == 0 and self._size_is_public:
             raise ParameterError("Expected at least one value, got an empty column.")
 
+    def cost(self, _: Opened, /, *, epsilon: Epsilon | None, rho: Epsilon | None) -> Cost:
+        query = "percentile-value"
+        if self.halving is not None:
+            unit = Fraction(1, 2 * self.halving.levels)
+            e = asked_epsilon(epsilon, rho, unit)
+            return Cost(e, unit * e**2, query, "halving", self.neighbours)
+        return selection_cost(
+            self.neighbours,
+            query=query,
+            epsilon=epsilon,
+            rho=rho,
+            mechanism=self.mechanism,
+            k=len(self.points),
+        )
+
     def answer(
-        self, opened: Opened, names: dict[str, str], paid: Paid, mechanism: Mechanism
+        self, opened: Opened, names: dict[str, str], paid: Paid
     ) -> tuple[dict[str, Any], Any]:
         counts = self._counts(opened, names["column"])
         n = int(counts.sum())
         if n == 0 and self._size_is_public:
             raise _empty()
         shown = {"n": n} if self._size_is_public else {}
-        return shown, self.drawn(counts, paid, mechanism)
+        return shown, self.drawn(counts, paid)
 
     def _counts(self, opened: Opened, column: str) -> IntArray:
         def cell_of(batch: Batch) -> IntArray:
@@ -121,21 +231,40 @@ class Values:
 
         return opened.counts({column: "numbers"}, cell_of, self.grid.size)
 
-    def drawn(self, counts: IntArray, paid: Paid, mechanism: Mechanism) -> Any:
-        """One value per point, at an equal and exact share of ε each, in the order of p.
+    def drawn(self, counts: IntArray, paid: Paid) -> Any:
+        """One value per point, in the order of p, none above that of a larger p.
 
-        Sorting the answers is post-processing.  ε-DP in total, by sequential composition.
+        By halving, or at an equal and exact share of ε each: ε-DP in total, by sequential
+        composition, and sorting the answers is post-processing.
         """
+        ranks = Ranks(*self.grid.ranks(counts))
+        if self.halving is not None:
+            drawn = self.halving.draw(ranks, paid.epsilon, paid.entropy)
+            at = dict(zip(self.halving.shares, drawn, strict=True))
+            picked = [at[as_fraction(p) / 100] for p in self.points]
+        else:
+            picked = self._split(ranks, int(counts.sum()), paid)
+        answers = [self.grid.candidates[i] for i in picked]
+        return answers if self.many else answers[0]
+
+    def _split(self, ranks: Ranks, n: int, paid: Paid) -> list[int]:
         share = paid.epsilon / len(self.points)
         picked = [
-            select(one, epsilon=share, mechanism=mechanism, entropy=paid.entropy)
-            for one in self._selections(*self.grid.ranks(counts), int(counts.sum()))
+            select(one, epsilon=share, mechanism=self.mechanism, entropy=paid.entropy)
+            for one in self._selections(ranks.less, ranks.at_most, n)
         ]
         in_order = sorted(range(len(picked)), key=lambda i: as_fraction(self.points[i]))
-        answers: list[Any] = [None] * len(picked)
+        answers = [0] * len(picked)
         for i, drawn in zip(in_order, sorted(picked), strict=True):
-            answers[i] = self.grid.candidates[drawn]
-        return answers if self.many else answers[0]
+            answers[i] = drawn
+        return answers
+
+    def _halving(self) -> Halving | None:
+        """Where it is better than splitting; it takes percentiles with four decimals."""
+        shares = sorted({as_fraction(p) / 100 for p in self.points})
+        if not worth_halving(len(shares)) or max(q.denominator for q in shares) > FINEST:
+            return None
+        return Halving.on(len(self.grid.points), tuple(shares), self.neighbours)
 
     @property
     def _size_is_public(self) -> bool:
@@ -168,14 +297,17 @@ class GroupedValues:
     def check(self, opened: Opened, names: dict[str, str]) -> None:
         self.grouping.check_column(opened, names["by"], names["column"])
 
+    def cost(self, opened: Opened, /, *, epsilon: Epsilon | None, rho: Epsilon | None) -> Cost:
+        return self.values.cost(opened, epsilon=epsilon, rho=rho)
+
     def answer(
-        self, opened: Opened, names: dict[str, str], paid: Paid, mechanism: Mechanism
+        self, opened: Opened, names: dict[str, str], paid: Paid
     ) -> tuple[dict[str, Any], Any]:
         """A value, or a list of them, for every group, those without rows included."""
         counts = self._counts(opened, names["column"], names["by"])
         answers: dict[Hashable, Any] = {}
         for group, line in zip(self.grouping.groups, counts, strict=True):
-            answers[group] = self.values.drawn(line, paid, mechanism)
+            answers[group] = self.values.drawn(line, paid)
         return {"groups": len(answers)}, answers
 
     def _counts(self, opened: Opened, column: str, by: str) -> IntArray:

@@ -11,8 +11,14 @@ from dampen.errors import ParameterError, did_you_mean
 from dampen.mechanisms import Mechanism, named
 from dampen.noise import EXPONENTIAL
 from dampen.percentiles.labels import NEAR, Delta, Percent
-from dampen.percentiles.questions import GroupedValues, Labels, Question, Values
-from dampen.releases import Budget, Release, pay, selection_cost
+from dampen.percentiles.questions import (
+    GroupedValues,
+    Labels,
+    LabelsInTwoStages,
+    Question,
+    Values,
+)
+from dampen.releases import Budget, Release, pay
 from dampen.sampling import Entropy
 from dampen.scores import Dampened
 from dampen.selection import Neighbours
@@ -21,6 +27,7 @@ __all__ = ["label_mechanism", "percentile"]
 
 Wanted = Literal["label", "value"]
 WANTED = ("label", "value")
+LISTS = {"quartiles": range(25, 100, 25), "deciles": range(10, 100, 10)}
 
 
 def percentile(
@@ -60,8 +67,10 @@ def percentile(
     Args:
         data: a column of numbers, a table, or the path of a file (see `dampen.data`).
         column: in a table, the name of the column of numbers.
-        p: the percentile, 0 to 100; for values also a list, each at an equal share of ε, with
-            answers that never decrease in p.
+        p: the percentile, 0 to 100; for values also "quartiles", "deciles" or a list in any order.
+            The answer is then a list in that order, never decreasing in p, for one ε: one or
+            two different percentiles have an equal share of it each, more are drawn by halving
+            (`dampen.percentiles.many`).
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         upper: public upper end of the values.
@@ -71,11 +80,14 @@ def percentile(
             point of the public grid.  No private mechanism can name a record well when others are
             much like it (see `docs/percentile.md`); if you want a number, take the value.
         step: distance of the grid's points, for values.
-        mechanism: for values "pf" by default; for labels local dampening with permute-and-flip, of
-            the utility lowered by the range (`label_mechanism`).
+        mechanism: for values "pf" by default; a name given with a list of p asks for equal shares
+            of ε; for labels two stages (`dampen.percentiles
+            .two_stages`), which also release an interval, shown among the parameters; for fewer
+            than 1000 records, or with `delta=`, local dampening with permute-and-flip, of the
+            utility lowered by the range (`label_mechanism`).
         delta: for labels, "exact" is the local sensitivity itself, "simple" a little more.  It
-            concerns SLD, where "simple" costs one sort and "exact" O(n²) time.  None takes "exact"
-            for the default mechanism, "simple" for others.
+            concerns SLD, where "simple" costs one sort and "exact" O(n²) time.  None takes
+            "simple" for a mechanism that is asked for by name.
         by: for values, the column of groups, or its name.
         groups: the public list of groups.
         neighbours: for values, "replace-one" or "add-remove-row", what ε speaks of; see above.
@@ -92,22 +104,21 @@ def percentile(
     _check_wanted(release)
     points = _check_points(p, release, step, labels)
     _check_grouping(release, by, groups, neighbours)
-    chosen = named(mechanism or ("pf" if release == "value" else label_mechanism(lower, upper)))
-    if chosen.noise.joint:
-        raise ParameterError(
-            f"Expected a mechanism for one selection, got {chosen.name!r}: a joint release is for "
-            "counts and nodes."
-        )
     public: dict[str, Any] = {"p": p, "lower": lower, "upper": upper, "release": release}
     question: Question
     if release == "label":
-        given = delta or ("simple" if mechanism else "exact")
-        question = Labels(points[0], lower, upper, given, None if mechanism else NEAR)
+        question = _label_question(points[0], lower, upper, mechanism, delta)
     else:
         public["step"] = step
-        near = _relation(neighbours, grouped=by is not None)
-        many = not _is_one(p)
-        question = Values(points, lower, upper, cast("float", step), many=many, neighbours=near)
+        question = Values(
+            points,
+            lower,
+            upper,
+            cast("float", step),
+            many=not _is_one(p),
+            neighbours=_relation(neighbours, grouped=by is not None),
+            mechanism=None if mechanism is None else _for_one_selection(mechanism),
+        )
         if groups is not None:
             question = GroupedValues(question, groups)
     opened, names = open_columns(
@@ -115,22 +126,42 @@ def percentile(
     )
     require_numbers(opened, names["column"])
     question.check(opened, names)
-    cost = selection_cost(
-        question.neighbours,
-        query=f"percentile-{release}",
-        epsilon=epsilon,
-        rho=rho,
-        mechanism=chosen,
-        k=len(points),
-    )
+    cost = question.cost(opened, epsilon=epsilon, rho=rho)
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
-        facts, answer = question.answer(opened, names, paid, chosen)
+        facts, answer = question.answer(opened, names, paid)
     return paid.release(answer, facts | public)
 
 
+def _label_question(
+    p: Percent,
+    lower: float,
+    upper: float,
+    mechanism: str | Mechanism | None,
+    delta: Delta | None,
+) -> Question:
+    """What was asked for by name, else two stages; a sensitivity asks for dampening."""
+    if mechanism is not None:
+        chosen = _for_one_selection(mechanism)
+        return Labels(p, lower, upper, chosen, delta=delta or "simple", horizon=None)
+    dampened = Labels(
+        p, lower, upper, label_mechanism(lower, upper), delta=delta or "exact", horizon=NEAR
+    )
+    return dampened if delta is not None else LabelsInTwoStages(dampened)
+
+
+def _for_one_selection(mechanism: str | Mechanism) -> Mechanism:
+    chosen = named(mechanism)
+    if chosen.noise.joint:
+        raise ParameterError(
+            f"Expected a mechanism for one selection, got {chosen.name!r}: a joint release is for "
+            "counts and nodes."
+        )
+    return chosen
+
+
 def label_mechanism(lower: float, upper: float) -> Mechanism:
-    """The default for labels: permute-and-flip on D of the utility lowered by the range.
+    """For few labels, the default: permute-and-flip on D of the utility lowered by the range.
 
     Sound because the shift is public; `dampen-studies run labels` measures it.
     """
@@ -184,6 +215,8 @@ def _check_points(
         )
     if labels is not None:
         raise ParameterError("Expected no labels= for release='value': the answer is a number.")
+    if isinstance(p, str) and p in LISTS:
+        return list(LISTS[p])
     points = [cast("Percent", p)] if _is_one(p) else list(cast("Sequence[Percent]", p))
     if not points:
         raise ParameterError("Expected at least one percentile p, got none.")
@@ -191,4 +224,4 @@ def _check_points(
 
 
 def _is_one(p: Percent | Sequence[Percent]) -> bool:
-    return isinstance(p, str) or not hasattr(p, "__len__")
+    return p not in LISTS if isinstance(p, str) else not hasattr(p, "__len__")

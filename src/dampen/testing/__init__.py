@@ -17,7 +17,7 @@ from dampen.testing.checks import (
     check_unit_sensitivity,
     local_sensitivity,
 )
-from dampen.testing.losses import privacy_loss
+from dampen.testing.losses import law_loss, privacy_loss
 from dampen.testing.universes import Universe
 from dampen.testing.verdicts import Verdict
 from dampen.testing.verifying import verify
@@ -32,6 +32,7 @@ __all__ = [
     "check_public",
     "check_separable",
     "check_unit_sensitivity",
+    "law_loss",
     "local_sensitivity",
     "privacy_loss",
     "verify",

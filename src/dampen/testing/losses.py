@@ -7,10 +7,12 @@ privacy loss 1 of epsilon 1 (pf): holds for 10 databases and 12 pairs of neighbo
 """
 
 import itertools
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import ParameterError
@@ -19,7 +21,7 @@ from dampen.noise import Noise
 from dampen.selection import FloatArray, Problem, Selection
 from dampen.testing.universes import Universe
 from dampen.testing.verdicts import Verdict
-from dampen.testing.worlds import ROUNDING, fails, holds, instances, largest
+from dampen.testing.worlds import ROUNDING, fails, holds, instances, largest, scope
 
 X = TypeVar("X")
 
@@ -38,20 +40,55 @@ def privacy_loss(
     candidates (not for a joint release, whose k is free: see `check_joint_sensitivity`).
     """
     chosen, limit = named(mechanism), exact(epsilon)
-    with np.errstate(divide="ignore"):
-        log_p = np.log([outputs(s, limit, chosen, k) for s in instances(problem, universe)])
-    left, right = universe.neighbours.T
-    with np.errstate(invalid="ignore"):
-        loss = np.abs(log_p[left] - log_p[right])
-    loss[np.isnan(loss)] = 0.0  # an output that is impossible under both
+    laws = [outputs(s, limit, chosen, k) for s in instances(problem, universe)]
+    loss = _losses(laws, universe)
     worst = float(loss.max(initial=0))
     claim = f"privacy loss {worst:.4g} of epsilon {decimal_text(limit)} ({chosen.name})"
     if worst > float(limit) * (1 + ROUNDING) + ROUNDING:
         pair, r = largest(loss)
+        x, y = universe.neighbours[pair]
         text = f"log-ratio {worst:.6g} > {float(limit):g}"
-        where = (left[pair], r if k == 1 else None)
-        return fails(claim, problem, universe, where, text, y=right[pair], value=worst)
+        where = (x, r if k == 1 else None)
+        return fails(claim, problem, universe, where, text, y=y, value=worst)
     return holds(claim, universe, value=worst)
+
+
+def law_loss(
+    law: Callable[[X], ArrayLike], universe: Universe[X], *, epsilon: Epsilon, name: str = "law"
+) -> Verdict:
+    """The same for a release that is no mechanism on scores but known by its law.
+
+    Args:
+        law: the probabilities of all outputs, in one order, given a database.
+        universe: the databases.
+        epsilon: what the loss may be.
+        name: what the verdict calls the release.
+
+    >>> universe = Universe.add_remove_row(["a", "b"], max_rows=3)
+    >>> print(law_loss(lambda rows: [0.5, 0.5], universe, epsilon="1", name="a coin"))
+    privacy loss 0 of epsilon 1 (a coin): holds for 10 databases and 12 pairs of neighbours
+    """
+    limit = exact(epsilon)
+    loss = _losses([law(x) for x in universe.databases], universe)
+    worst = float(loss.max(initial=0))
+    claim = f"privacy loss {worst:.4g} of epsilon {decimal_text(limit)} ({name})"
+    if worst <= float(limit) * (1 + ROUNDING) + ROUNDING:
+        return holds(claim, universe, value=worst)
+    pair, output = largest(loss)
+    x, y = (universe.describe(universe.databases[i]) for i in universe.neighbours[pair])
+    text = f"x = {x}, y = {y}, output {output}: log-ratio {worst:.6g} > {float(limit):g}"
+    return Verdict(claim, "fails", scope(universe), counterexample=text, value=worst)
+
+
+def _losses(laws: Sequence[ArrayLike], universe: Universe[X]) -> FloatArray:
+    """The log-ratio of every output, one line for every pair of neighbours."""
+    with np.errstate(divide="ignore"):
+        log_p = np.log(np.asarray(laws, dtype=np.float64))
+    left, right = universe.neighbours.T
+    with np.errstate(invalid="ignore"):
+        loss = np.abs(log_p[left] - log_p[right])
+    loss[np.isnan(loss)] = 0.0  # an output that is impossible under both
+    return loss
 
 
 def outputs(s: Selection, epsilon: Fraction, mechanism: Mechanism, k: int) -> FloatArray:

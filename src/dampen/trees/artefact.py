@@ -4,17 +4,15 @@ A file may be damaged or hostile, so its structure is checked before anything is
 children come after their parents (no cycles), every number lies in its range, sizes are bounded.
 """
 
-import json
-from typing import TYPE_CHECKING, Any, NoReturn
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from dampen.epsilon import exact
 from dampen.errors import ParameterError
 from dampen.mechanisms import Mechanism
 from dampen.releases import Release
-from dampen.selection import IntArray, Neighbours
-from dampen.trees.encoding import Bins, Categories, Domain, checked_classes, class_array
+from dampen.selection import Neighbours
+from dampen.trees import written
+from dampen.trees.encoding import Domain
 from dampen.trees.growing import Tree
 from dampen.trees.plan import (
     Branching,
@@ -28,32 +26,36 @@ from dampen.trees.plan import (
     checked_shares,
 )
 from dampen.trees.splits import check_max_rows
+from dampen.trees.written import (
+    as_text,
+    checked_integers,
+    checked_text,
+    common_content,
+    fill_common,
+)
 
 if TYPE_CHECKING:
     from dampen.trees.classifier import TreeClassifier
 
 __all__ = ["content", "restore", "to_json"]
 
-FORMAT = 2
-MOST_CHARACTERS = 1 << 28
+FORMAT = 3
 
 _PLAIN_FIELDS = (
-    "max_rows", "depth", "criterion", "branching", "stopping", "leaves", "one_sided",
+    "max_rows", "depth", "criterion", "branching", "stopping", "leaves", "one_sided", "candidates",
+    "classes",
 )  # fmt: skip
 _TREE_ARRAYS = ("attribute", "route_start", "routes", "label", "level")
 
 
 def to_json(classifier: "TreeClassifier") -> str:
     """All that prediction and the report need, with the facts that an auditor needs."""
-    release = classifier.release_
-    facts = {"leaks": list(release.leaks), "charge": release.charge, "version": release.version}
-    return json.dumps(content(classifier) | facts, ensure_ascii=False)
+    return as_text(content(classifier), classifier.release_)
 
 
 def content(classifier: "TreeClassifier") -> dict[str, Any]:
     """The tree in plain Python, with exact shares of ε."""
     tree, plan = classifier.tree_, classifier.plan_
-    names = getattr(classifier, "feature_names_in_", None)
     return {
         "format": FORMAT,
         "plan": {
@@ -62,10 +64,7 @@ def content(classifier: "TreeClassifier") -> dict[str, Any]:
             "shares": [str(s) for s in plan.shares],
             "mechanism": mechanism_name(plan),
         },
-        "secure": classifier.secure_,
-        "classes": classifier.classes_.tolist(),
-        "features": None if names is None else [str(n) for n in names],
-        "domains": [_domain_to_json(d) for d in classifier.domains_],
+        **common_content(classifier),
         "tree": {k: getattr(tree, k).tolist() for k in _TREE_ARRAYS},
         "counts": None if tree.counts is None else tree.counts.tolist(),
     }
@@ -82,39 +81,19 @@ def restore(classifier: "TreeClassifier", text: str) -> None:
     Raises:
         ParameterError: if the text is not a tree that `to_json` could have written.
     """
-    try:
-        if len(text) > MOST_CHARACTERS:
-            _refuse()
-        _fill(classifier, json.loads(text))
-    except ParameterError:
-        raise
-    except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError):
-        _refuse()
-
-
-def _refuse() -> NoReturn:
-    raise ParameterError("Expected the JSON of a tree, as to_json() writes it.") from None
+    written.restore(text, "a tree", lambda read: _fill(classifier, read))
 
 
 def _fill(classifier: "TreeClassifier", read: Any) -> None:
-    if "answer" in read:  # a release as a whole, as a ledger keeps it
-        read = read["answer"] | {name: read[name] for name in ("leaks", "charge", "version")}
     if read["format"] != FORMAT:
         raise ParameterError(f"Expected a tree of format {FORMAT}, got another format.")
-    classes = checked_classes(read["classes"])
-    domains = [_domain_from_json(d) for d in read["domains"]]
+    fill_common(classifier, read)
+    domains = classifier.domains_
     plan = _plan_from_json(read["plan"], [len(d) for d in domains])
-    tree = _tree_from_json(read["tree"], read["counts"], domains, len(classes), plan)
-    names = read["features"]
-    if names is not None and [len(names), *{type(n) for n in names}] != [len(domains), str]:
-        _refuse()
+    classes = len(classifier.classes_)
+    classifier.tree_ = _tree_from_json(read["tree"], read["counts"], domains, classes, plan)
+    classifier.plan_ = plan
     classifier.set_params(**_parameters_of(plan), mechanism=mechanism_name(plan))
-    classifier.plan_, classifier.tree_, classifier.domains_ = plan, tree, domains
-    classifier.classes_ = class_array(classes.values)
-    classifier.n_features_in_ = len(domains)
-    if names is not None:
-        classifier.feature_names_in_ = np.asarray(names, dtype=object)
-    classifier.secure_ = bool(read["secure"])
     classifier.release_ = Release(
         content(classifier),
         plan.epsilon,
@@ -134,28 +113,38 @@ def _plan_from_json(fields: Any, sizes: list[int]) -> Plan:
     check_max_rows(fields["max_rows"])
     stopping, one_sided = fields["stopping"], fields["one_sided"]
     if not (isinstance(stopping, bool) and isinstance(one_sided, bool)):
-        _refuse()
+        raise ValueError
     branching = checked_choice("branching", fields["branching"], Branching)
     check_size(sizes, depth, branching, stopping=stopping)
     return Plan(
-        epsilon=exact(_text(fields["epsilon"])),
+        epsilon=exact(checked_text(fields["epsilon"])),
         max_rows=fields["max_rows"],
         depth=depth,
-        shares=checked_shares([_text(s) for s in fields["shares"]], depth, stopping=stopping),
+        shares=checked_shares(
+            [checked_text(s) for s in fields["shares"]], depth, stopping=stopping
+        ),
         mechanism=mechanism,
-        criterion=checked_criterion(_text(fields["criterion"]), mechanism),
+        criterion=checked_criterion(checked_text(fields["criterion"]), mechanism),
         branching=branching,
         stopping=stopping,
         leaves=checked_choice("leaves", fields["leaves"], Leaves),
         one_sided=one_sided,
+        candidates=_count(fields["candidates"]),
+        classes=_count(fields["classes"]),
     )
+
+
+def _count(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError
+    return value
 
 
 def _tree_from_json(
     fields: Any, counts: Any, domains: list[Domain], classes: int, plan: Plan
 ) -> Tree:
-    arrays = {name: _integers(fields[name]) for name in _TREE_ARRAYS}
-    noisy = None if counts is None else _integers(counts, dimensions=2)
+    arrays = {name: checked_integers(fields[name]) for name in _TREE_ARRAYS}
+    noisy = None if counts is None else checked_integers(counts, dimensions=2)
     tree = Tree(**arrays, counts=noisy)
     _check_nodes(tree, classes, plan)
     _check_routes(tree, [len(domain) for domain in domains])
@@ -174,7 +163,7 @@ def _check_nodes(tree: Tree, classes: int, plan: Plan) -> None:
         and (tree.counts is None or tree.counts.shape == (nodes, classes))
     )
     if not fits:
-        _refuse()
+        raise ValueError
 
 
 def _check_routes(tree: Tree, sizes: list[int]) -> None:
@@ -185,44 +174,15 @@ def _check_routes(tree: Tree, sizes: list[int]) -> None:
         route = tree.routes[begin : begin + size]
         inside = len(route) == size and bool(((route > node) & (route < len(tree.level))).all())
         if attribute >= len(sizes) or tree.route_start[node] != begin or not inside:
-            _refuse()
+            raise ValueError
         if (tree.level[route] != tree.level[node] + 1).any():
-            _refuse()
+            raise ValueError
         begin += size
     if begin != len(tree.routes):
-        _refuse()
-
-
-def _integers(values: Any, dimensions: int = 1) -> IntArray:
-    array = np.array(values)
-    if array.size == 0 and dimensions == 1:
-        return np.empty(0, dtype=np.int64)
-    if array.dtype.kind != "i" or array.ndim != dimensions:
-        _refuse()
-    return array.astype(np.int64)
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str) or len(value) > 1000:
-        _refuse()
-    return value
+        raise ValueError
 
 
 def _parameters_of(plan: Plan) -> dict[str, Any]:
     """The constructor's parameters that would make the same plan."""
     same = ("max_rows", "criterion", "branching", "stopping", "leaves", "one_sided", "shares")
     return {"epsilon": plan.epsilon, "max_depth": plan.depth} | {k: getattr(plan, k) for k in same}
-
-
-def _domain_to_json(domain: Domain) -> dict[str, Any]:
-    if isinstance(domain, Bins):
-        return {"edges": list(domain.edges), "missing": domain.missing}
-    return {"values": list(domain.values), "ordered": domain.ordered}
-
-
-def _domain_from_json(fields: Any) -> Domain:
-    if "edges" in fields:
-        return Bins(fields["edges"], fields["missing"])
-    if not isinstance(fields["values"], list) or not isinstance(fields["ordered"], bool):
-        _refuse()
-    return Categories(tuple(fields["values"]), ordered=fields["ordered"])

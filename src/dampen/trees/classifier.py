@@ -2,31 +2,43 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from dampen.data.open import open_table
-from dampen.data.opened import Opened, reading, require, require_labels, require_numbers
+from dampen.data.opened import Opened, require_numbers
 from dampen.epsilon import Epsilon, asked_epsilon
-from dampen.errors import ParameterError, warn_leak
+from dampen.errors import ParameterError
 from dampen.mechanisms import Mechanism
 from dampen.releases import Budget, Cost, composed_cost, pay
 from dampen.sampling import Entropy, fresh
-from dampen.searches import warn_of_search
 from dampen.selection import FloatArray, IntArray, Neighbours
 from dampen.trees import artefact, rendering
 from dampen.trees.candidates import candidates_of
+from dampen.trees.collapsing import collapsed
 from dampen.trees.encoding import (
     Bins,
     Domain,
+    as_domain,
     checked_classes,
     class_array,
-    encode_queries,
     given_domains,
+)
+from dampen.trees.fitting import (
+    Leak,
+    clone_sharing,
+    features_of,
+    leaks_of,
+    query_codes,
+    refuse,
+    set_names,
+    table_codes,
+    tag_as_private,
+    warn_of,
 )
 from dampen.trees.growing import Tree, grow, prepare
 from dampen.trees.plan import (
@@ -58,17 +70,18 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Scores on private test data are not private.
 
     The defaults are the most accurate configuration we know: two branches per node, split criterion
-    `gini` (on the last level `max`), one-sided permute-and-flip for splits and leaves, no noisy
-    counts, 1 / (depth + 2) of ε for the leaves.  `docs/trees.md` has the paper's
-    algorithms as configurations.
+    `tsallis` (on the last level `max`), one-sided permute-and-flip for splits and leaves, no noisy
+    counts, 1.3 times as much of ε for a level as for the one above it.  Splits whose leaves agree
+    are taken back.  `docs/trees.md` has the paper's algorithms as configurations.
 
     Args:
         epsilon: the privacy parameter of one fit; required, unless ρ is given.
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
-        max_depth: levels of splits; None chooses from ε and the public sizes.
+        max_depth: levels of splits; None chooses from ε and the public sizes (see `plan`).
         mechanism: `pf`, `em`, `ld`, `sld`, `ld-pf`, `sld-pf` or `sulq` (noisy counts).
-        criterion: `information-gain`, `max`, `gini` or `gini-max`; None is `gini-max` for `pf` and
-            `em`, information gain for the others, whose sensitivity it shapes.
+        criterion: `information-gain`, `max`, `gini`, `tsallis`, or `gini-max`, `tsallis-max` with
+            `max` on the last level; None is `tsallis-max` for `pf` and `em`, information gain for
+            the others, whose sensitivity it shapes.
         branching: `binary`, or `multiway` with one branch per value (ID3).
         stopping: whether a noisy count, for half of a level's share, may end a branch early.
         leaves: a leaf's class by `pf` on the counts, or from `noisy-counts`, which also give
@@ -124,11 +137,15 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.budget = budget
         self.entropy = entropy
 
-    def fit(self, X: Any, y: Any) -> "TreeClassifier":
-        """Releases a tree: checks the parameters, charges the budget, then looks at the data."""
+    def fit(self, X: Any, y: Any, **refused: Any) -> "TreeClassifier":
+        """Releases a tree: checks the parameters, charges the budget, then looks at the data.
+
+        A `sample_weight` is refused: the noise is made for rows that count once.
+        """
+        refuse(refused)
         self._check_parameters()
         opened = Supervised.open(X, y)
-        self._set_names(opened.names if opened.named else None, len(opened.names))
+        set_names(self, opened.names if opened.named else None, len(opened.names))
         return self._release(opened, list(opened.names), TARGET)
 
     def fit_table(
@@ -146,9 +163,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check_parameters()
         opened = open_table(data, header=header, table=table)
-        features = self._features(opened, target)
-        require_labels(opened, target, *features)
-        self._set_names(features, len(features))
+        features = features_of(opened, self.domains, target)
+        set_names(self, features, len(features))
         return self._release(opened, features, target)
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -163,19 +179,16 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, data: Any, *, header: bool = False, table: str | None = None
     ) -> NDArray[Any]:
         """The class of every row of a table, which has columns of the names in the tree."""
-        check_is_fitted(self)
-        opened, domains = open_table(data, header=header, table=table), self._domains_by_name()
-        require(opened, *domains)
-        wanted = {name: domain.kind for name, domain in domains.items()}
-        with reading(opened.batches(wanted)) as stream:
-            leaves = [
-                self.tree_.apply(encode_queries([batch[name] for name in domains], domains))
-                for batch in stream
-            ]
+        codes = table_codes(self, data, header=header, table=table)
+        leaves = [self.tree_.apply(batch) for batch in codes]
         return self._classes_of(np.concatenate([np.empty(0, dtype=np.int64), *leaves]))
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Shares of the leaf's noisy counts; zeros and a one where only its class was released."""
+        """Shares of the leaf's noisy counts, or, by default, zeros and a single one.
+
+        With `leaves="pf"`, the default, a leaf releases its class and nothing else: there is no
+        probability to be had, and 1 is not one.  `leaves="noisy-counts"` buys counts instead.
+        """
         leaf = self._leaf_of(X)
         certain = np.eye(len(self.classes_))[self.tree_.label[leaf]]
         if self.tree_.counts is None:
@@ -183,6 +196,28 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         counts = np.maximum(self.tree_.counts[leaf], 0)
         total = counts.sum(axis=1, keepdims=True)
         return np.where(total > 0, counts / np.maximum(total, 1), certain)
+
+    def plan(self) -> Plan:
+        """What a fit would do, before it is paid for; print it.  No data is needed.
+
+        Raises:
+            ParameterError: unless `domains`, `classes` and `max_rows` are given.
+        """
+        self._check_parameters()
+        if self.domains is None or self.classes is None or self.max_rows is None:
+            raise ParameterError("Expected domains=, classes= and max_rows= for a plan.")
+        given = self.domains.values() if isinstance(self.domains, Mapping) else self.domains
+        return self._public_plan([as_domain(d, f"column {i}") for i, d in enumerate(given)])
+
+    def get_depth(self) -> int:
+        """The levels of splits of the released tree, which may be fewer than planned."""
+        check_is_fitted(self)
+        return int(self.tree_.level.max())
+
+    def get_n_leaves(self) -> int:
+        """The leaves of the released tree."""
+        check_is_fitted(self)
+        return int((self.tree_.attribute < 0).sum())
 
     def report(self) -> str:
         """The tree and the budget by level, as text.  Nothing in it is private."""
@@ -207,21 +242,10 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tree
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.non_deterministic = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
+        return tag_as_private(super().__sklearn_tags__())
 
     def __sklearn_clone__(self) -> "TreeClassifier":
-        """A clone shares budget and entropy: copies could be spent, or their noise repeated."""
-        if self.budget is not None:
-            warn_of_search(asked_epsilon(self.epsilon, self.rho, Fraction(1, 2)))
-        parameters = {
-            name: value if name in ("budget", "entropy") else clone(value, safe=False)
-            for name, value in self.get_params(deep=False).items()
-        }
-        return type(self)(**parameters)
+        return clone_sharing(self)
 
     def _check_parameters(self) -> None:
         asked_epsilon(self.epsilon, self.rho, Fraction(1, 2))
@@ -246,73 +270,40 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         given = dict(zip(features, given_domains(self.domains, features), strict=True))
         require_numbers(table, *[n for n, domain in given.items() if isinstance(domain, Bins)])
         leaks = self._leaks(given)
-        public = None if leaks else self._plan(list(given.values()), self.max_rows)
+        public = None if leaks else self._public_plan(list(given.values()))
         cost = self._cost(tuple(dict.fromkeys(leak.parameter for leak in leaks)))
-        prepare(public)
-        for leak in leaks:
-            warn_leak(leak.what, leak.remedy, stacklevel=4)
+        mechanism = checked_mechanism(self.mechanism)
+        prepare(checked_criterion(self.criterion, mechanism), mechanism, int(self.max_rows or 9))
+        warn_of(leaks)
         paid = pay(cost, budget=self.budget, entropy=self._entropy())
         with paid.looking():
             read = read_rows(table, given, target, self.classes, self.max_rows)
             self.domains_, self.classes_ = list(read.domains.values()), class_array(read.classes)
-            self.plan_ = public or self._plan(self.domains_, self.max_rows or read.size)
-            self.tree_: Tree = grow(
-                self.plan_, self.domains_, len(self.classes_), read.rows, entropy=paid.entropy
+            size, classes = self.max_rows or read.size, len(self.classes_)
+            self.plan_ = public or self._plan(self.domains_, size, classes)
+            self.tree_: Tree = collapsed(
+                grow(self.plan_, self.domains_, classes, read.rows, entropy=paid.entropy)
             )
             self.secure_ = paid.entropy.secure
             content = artefact.content(self)
         self.release_ = paid.release(content, {"depth": self.plan_.depth})
         return self
 
-    def _set_names(self, names: Sequence[str] | None, count: int) -> None:
-        """As scikit-learn does, which would look at the data."""
-        self.n_features_in_ = count
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-
-    def _features(self, table: Opened, target: str) -> list[str]:
-        if isinstance(self.domains, Mapping):
-            features = [str(name) for name in self.domains]
-        elif table.declared:
-            features = [field.name for field in table.fields if field.name != target]
-        else:
-            raise ParameterError(
-                f"Expected domains by the names of columns, or header=True: the first line of "
-                f"{table.title} may be data."
-            )
-        if target in features:
-            raise ParameterError(f"Expected no domain of {target!r}: it is the target.")
-        return features
-
-    def _leaks(self, domains: Mapping[str, Domain | None]) -> list["_Leak"]:
-        """The public parameters that are missing, each with its remedy."""
-        leaks = [
-            _Leak(
-                "domains",
-                f"The domain of {name}",
-                f"Pass domains={{{name!r}: dampen.bins(low, high, count)}} or a list of "
-                "categories.",
-            )
-            for name, domain in domains.items()
-            if domain is None
-        ]
-        if self.classes is None:
-            leaks.append(_Leak("classes", "The list of classes", "Pass classes=[...]."))
+    def _leaks(self, domains: Mapping[str, Domain | None]) -> list[Leak]:
+        leaks = leaks_of(domains, self.classes)
         if self.max_rows is None:
-            leaks.append(_Leak("max_rows", "The number of rows", "Pass max_rows=, a public bound."))
+            leaks.append(Leak("max_rows", "The number of rows", "Pass max_rows=, a public bound."))
         return leaks
 
     def _entropy(self) -> Entropy | None:
         """A seeded generator starts anew at every fit; other entropy is shared, never copied."""
         return None if self.entropy is None else fresh(self.entropy)
 
-    def _plan(self, domains: Sequence[Any], max_rows: int | None) -> Plan:
+    def _plan(self, domains: Sequence[Any], max_rows: int | None, classes: int) -> Plan:
         """Every public decision, from public sizes (or from those read off the data)."""
         assert max_rows is not None
         sizes = [len(d) for d in domains]
-        depth = self._depth(domains, max_rows)
+        depth = self._depth(domains, max_rows, classes)
         check_size(sizes, depth, self.branching, stopping=self.stopping)
         mechanism = checked_mechanism(self.mechanism)
         return Plan(
@@ -326,9 +317,15 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             stopping=bool(self.stopping),
             leaves=self.leaves,
             one_sided=bool(self.one_sided),
+            candidates=len(candidates_of(domains, self.branching)),
+            classes=classes,
         )
 
-    def _depth(self, domains: Sequence[Domain], max_rows: int) -> int:
+    def _public_plan(self, domains: Sequence[Any]) -> Plan:
+        assert self.classes is not None
+        return self._plan(domains, self.max_rows, len(self.classes))
+
+    def _depth(self, domains: Sequence[Domain], max_rows: int, classes: int) -> int:
         if self.max_depth is not None:
             return int(self.max_depth)
         if self.shares is not None:
@@ -337,9 +334,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.branching == "multiway":
             branches = float(np.exp(np.mean(np.log([len(d) for d in domains]))))
         size = len(candidates_of(domains, self.branching))
-        return default_depth(
-            asked_epsilon(self.epsilon, self.rho, Fraction(1, 2)), max_rows, size, branches
-        )
+        epsilon = asked_epsilon(self.epsilon, self.rho, Fraction(1, 2))
+        return default_depth(epsilon, max_rows, size, branches, classes)
 
     def _cost(self, leaks: tuple[str, ...]) -> Cost:
         mechanism = checked_mechanism(self.mechanism)
@@ -352,26 +348,10 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             leaks=leaks,
         )
 
-    def _domains_by_name(self) -> dict[str, Domain]:
-        names = getattr(self, "feature_names_in_", None)
-        if names is None:
-            names = [f"x{i}" for i in range(len(self.domains_))]
-        return {str(name): domain for name, domain in zip(names, self.domains_, strict=True)}
-
     def _classes_of(self, leaf: IntArray) -> NDArray[Any]:
         classes: NDArray[Any] = self.classes_[self.tree_.label[leaf]]
         return classes
 
     def _leaf_of(self, X: Any) -> IntArray:
-        check_is_fitted(self)
-        finite: Any = "allow-nan" if any(d.holds_missing for d in self.domains_) else True
-        X = validate_data(self, X, dtype=None, reset=False, ensure_all_finite=finite)
-        return self.tree_.apply(encode_queries(list(X.T), self._domains_by_name()))
-
-
-class _Leak(NamedTuple):
-    """A public parameter that is taken from the data: what of it, and what to pass instead."""
-
-    parameter: str
-    what: str
-    remedy: str
+        codes = query_codes(self, X)
+        return self.tree_.apply(codes)

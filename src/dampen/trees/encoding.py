@@ -76,9 +76,8 @@ class Bins:
 
     def encode(self, column: Chunk, /) -> IntArray:
         """The bin of every number, -1 for one that is missing and may not be."""
-        # An array that holds text besides may hold its numbers as text; so may flags be meant.
         parsed = isinstance(column, np.ndarray) and column.dtype.kind in "bOU"
-        numbers = np.asarray(column).astype(np.float64) if parsed else as_numbers(column)
+        numbers = _parsed(column) if parsed else as_numbers(column)
         codes = np.searchsorted(np.asarray(self.edges[1:-1]), numbers, side="right")
         return np.where(np.isnan(numbers), -1 if self.missing is None else len(self) - 1, codes)
 
@@ -254,10 +253,17 @@ def encode_batch(batch: Batch, domains: Mapping[str, Domain]) -> IntArray:
 
 
 def encode_queries(columns: Sequence[Chunk], domains: Mapping[str, Domain]) -> IntArray:
-    """Codes for prediction: a value that is not listed becomes the last one of its domain."""
+    """Codes for prediction: a value that is not listed becomes the last one of its domain.
+
+    Raises:
+        DataError: if a number is missing where that was not declared.
+    """
     codes = _encoded(columns, domains)
-    for a, domain in enumerate(domains.values()):
-        codes[codes[:, a] < 0, a] = len(domain) - 1
+    for a, (name, domain) in enumerate(domains.items()):
+        unknown = codes[:, a] < 0
+        if isinstance(domain, Bins) and unknown.any():
+            raise DataError(f"Expected numbers in {name}; some are missing (NaN).")
+        codes[unknown, a] = len(domain) - 1
     return codes
 
 
@@ -279,6 +285,12 @@ def _plain(value: Any) -> Any:
     """A category as plain Python, None where it is missing."""
     plain = value.item() if isinstance(value, np.generic) else value
     return None if is_missing(plain) else plain
+
+
+def _parsed(array: Any) -> FloatArray:
+    """An array that holds text besides may hold its numbers as text; flags are numbers as well."""
+    values = [np.nan if is_missing(v) else v for v in array] if array.dtype.kind == "O" else array
+    return np.asarray(values, dtype=np.float64)
 
 
 def _span(low: float | None, high: float | None) -> str:

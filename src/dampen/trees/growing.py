@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
@@ -123,23 +123,20 @@ def grow(
     return growth.tree()
 
 
-def prepare(plan: Plan | None) -> None:
+@cache
+def prepare(
+    criterion: TreeCriterion, mechanism: Mechanism | Literal["sulq"], rows_bound: int
+) -> None:
     """Compiles or loads all kernels of a fit, on no rows, before anything is paid.
 
     Raises:
         ParameterError: if the mechanism does not suit a split among so many rows.
     """
-    criterion: TreeCriterion = "information-gain" if plan is None else plan.criterion
-    mechanism = MECHANISMS[0] if plan is None or plan.mechanism == SULQ else plan.mechanism
-    _prepare(criterion, mechanism, 9 if plan is None else plan.max_rows)
-
-
-@cache
-def _prepare(criterion: TreeCriterion, mechanism: Mechanism, rows_bound: int) -> None:
-    half = Fraction(1, 2)
+    third, chosen = Fraction(1, 3), MECHANISMS[0] if mechanism == SULQ else mechanism
     tiny = Plan(
-        Fraction(1), rows_bound, 1, (half, half), mechanism, criterion, "binary", False, "pf", True
-    )
+        Fraction(1), rows_bound, 2, (third,) * 3, chosen, criterion, "binary", False, "pf", True,
+        candidates=2, classes=2,
+    )  # fmt: skip
     codes, none = np.empty((0, 2), dtype=np.int16), np.empty(0, dtype=np.int64)
     kernel.level_cells(codes, none, none, np.array([0, 2, 4]), 2)
     rows = Rows(codes, none, 2)

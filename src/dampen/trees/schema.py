@@ -19,15 +19,18 @@ looking at it.
 
 import json
 import re
+import sys
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from dampen.errors import ParameterError, did_you_mean
 from dampen.trees.encoding import MOST_VALUES, Bins, Categories, Domain, bins
+
+LARGEST = sys.float_info.max
+MOST_ROWS = 2**52
 
 __all__ = ["Schema", "format_schema", "load_schema", "parse_schema"]
 
@@ -59,8 +62,9 @@ def parse_schema(text: str, name: str = "the schema") -> Schema:
     """
     try:
         content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ParameterError(f"{name} is not valid TOML: {error}.") from None
+    except (ValueError, RecursionError) as error:
+        reason = error if isinstance(error, tomllib.TOMLDecodeError) else "it holds too much"
+        raise ParameterError(f"{name} is not valid TOML: {reason}.") from None
     _check_keys(content, {"rows", "columns", "target"}, name)
     columns = _table(content, "columns", name)
     target = _table(content, "target", name)
@@ -108,9 +112,10 @@ def _table(content: Mapping[str, Any], key: str, name: str) -> Mapping[str, Any]
 
 
 def _rows(rows: Any, name: str) -> int:
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+    if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= MOST_ROWS:
         raise ParameterError(
-            f"Expected rows = N in {name}, a public upper bound on the number of rows."
+            f"Expected rows = N in {name}, a public upper bound on the number of rows, at most "
+            "2^52."
         )
     return rows
 
@@ -139,8 +144,8 @@ def _bins(given: Any, missing: Any, where: str) -> Bins:
         raise ParameterError(f"{wanted}.")
     lower, upper, count = given
     numbers = isinstance(lower, int | float) and isinstance(upper, int | float)
-    if not (numbers and isfinite(lower) and isfinite(upper) and lower < upper):
-        raise ParameterError(f"{wanted} with lower < upper, got {given!r}.")
+    if not (numbers and -LARGEST <= lower < upper <= LARGEST):
+        raise ParameterError(f"{wanted} with lower < upper, both finite numbers.")
     if not isinstance(count, int) or not 1 <= count < MOST_VALUES:
         raise ParameterError(f"{wanted} with a whole count from 1 to {MOST_VALUES - 1}.")
     return bins(float(lower), float(upper), count, missing=missing)

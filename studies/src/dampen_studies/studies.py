@@ -5,7 +5,10 @@ from dampen_studies.experiments import (
     beta,
     correlation,
     examples,
+    groups,
     labels,
+    models,
+    nodes,
     peers,
     percentiles,
     privatesql,
@@ -13,6 +16,7 @@ from dampen_studies.experiments import (
     split,
     topk,
     trees,
+    two_stages,
 )
 from dampen_studies.study import Study
 
@@ -26,8 +30,13 @@ ALL: tuple[Study, ...] = (
     trees.STUDY,
     roots.STUDY,
     labels.STUDY,
+    nodes.STUDY,
+    two_stages.STUDY,
     peers.STUDY,
     split.STUDY,
+    groups.STUDY,
+    models.MODELS,
+    models.CRITERIA_STUDY,
 )
 
 

@@ -2,8 +2,7 @@
 
 D is the largest degree of the graph, as in the paper, which calls it public; a release would state
 it.  `sld-n` is SLD with D = n - 1, which needs no assumption at all.  `dampen` is what
-`dampen.top_k` does by default: permute-and-flip on the degree for one or two nodes, else the joint
-release of shifted scores with D = n - 1.
+`dampen.top_k` does by default.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,9 +12,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from dampen.influence.comparison import DefaultNodes
 from dampen.influence.graphs import Graph, graph_of
 from dampen.influence.problem import InfluentialNode
-from dampen.influence.release import JOINT_STRETCH
 from dampen.mechanisms import EM, JOINT, LD, PF, SLD, SLD_PF, Mechanism, prepare
 from dampen.sampling import Entropy
 from dampen.selection import FloatArray, Selection
@@ -23,8 +22,6 @@ from dampen_studies import datasets
 from dampen_studies.datasets import Edges, small
 
 GRAPHS = ("enron", "dblp", "github")
-JOINT_FROM = 3
-"""The smallest k for which the joint release is the default."""
 
 Top: TypeAlias = Callable[[int, Fraction, Entropy], list[int]]
 """From k, ε and entropy to k nodes; scores are computed before."""
@@ -45,9 +42,8 @@ def methods(edges: Edges) -> tuple[FloatArray, dict[str, Top]]:
     graph: Graph = graph_of((edges.src, edges.dst), range(edges.n))
     ebc = betweenness(edges)
     wide = InfluentialNode(n=edges.n)
-    capped = wide.with_cap_degree(JOINT_STRETCH).selection(graph)
     degree = InfluentialNode(n=edges.n, metric="degree").selection(graph)
-    one, many = ready(degree, PF), ready(capped, JOINT)
+    default = DefaultNodes(graph)
     return ebc.utility, {
         "em": ready(ebc, EM),
         "pf": ready(ebc, PF),
@@ -57,9 +53,7 @@ def methods(edges: Edges) -> tuple[FloatArray, dict[str, Top]]:
         "sld-n": ready(wide.selection(graph), SLD),
         "degree": ready(degree, EM),
         "degree-joint": ready(degree, JOINT),
-        "dampen": lambda k, epsilon, entropy: (many if k >= JOINT_FROM else one)(
-            k, epsilon, entropy
-        ),
+        "dampen": lambda k, epsilon, entropy: default.draw(epsilon=epsilon, k=k, entropy=entropy),
     }
 
 

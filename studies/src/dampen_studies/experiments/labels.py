@@ -1,8 +1,8 @@
-"""Why the default for percentile labels is what it is: every mechanism on nine histograms.
+"""Percentile labels in one draw: every mechanism on nine histograms.
 
 The one-dimensional histograms of DPBench that are at hand, p = 50, 90, 99.  Each mechanism of the
 paper, permute-and-flip on the scores of each, SLD the other way round (towards -infinity), and the
-default of `dampen.percentile`.  The report shows ratios to LD.
+default of `dampen.percentile` for few labels.  The report shows ratios to LD.
 """
 
 from collections.abc import Sequence

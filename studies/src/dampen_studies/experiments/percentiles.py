@@ -3,8 +3,8 @@
 The database is the 4096 counts of a DPBench histogram, Λ is the largest count, the labels are the
 bins, ε lies on a logarithmic grid of 30 points from 0.1 to 100.  (Λ is taken from the data, as in
 the paper, which leaks; a release would state it.)  The paper's mechanisms have the simple δ.
-Beyond the paper: permute-and-flip on dampened scores, SLD, `dampen`, the default of
-`dampen.percentile` for labels, and `value`, which releases the percentile's *value* by the rank
+Beyond the paper: permute-and-flip on dampened scores, SLD, `dampen`, the best of one draw and the
+default for few labels, and `value`, which releases the percentile's *value* by the rank
 utility on the public grid of integers: another question, mostly with a far better answer.
 """
 
@@ -44,7 +44,7 @@ def load(name: str) -> IntArray:
 def label_selections(
     counts: IntArray, p: int, names: Sequence[str]
 ) -> Iterator[tuple[str, Selection, Mechanism]]:
-    """The named mechanisms as in the paper, and the default of the library."""
+    """The named mechanisms as in the paper, and the default of the library for few labels."""
     top = float(counts.max())
     simple = PercentileLabel(n=len(counts), p=p, upper=top, delta="simple").selection(counts)
     for name in names:

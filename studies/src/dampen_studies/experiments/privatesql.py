@@ -136,6 +136,6 @@ STUDY = Study(
     columns=("dataset", "sample", "size", "k", "epsilon", "method", "runs", "accuracy"),
     cells=_cells,
     run=_run,
-    revision=2,
+    revision=3,
     minutes=5,
 )

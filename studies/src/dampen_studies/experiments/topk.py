@@ -59,6 +59,6 @@ STUDY = Study(
     columns=("dataset", "k", "epsilon", "method", "runs", "accuracy", "spread"),
     cells=_cells,
     run=_run,
-    revision=2,
+    revision=3,
     minutes=25,
 )

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError
+from dampen_studies.experiments.model_methods import former
 
 if TYPE_CHECKING:
     from dampen.trees import TreeClassifier
@@ -81,7 +82,7 @@ def makers() -> dict[str, Maker]:
         "sld-pf-binary": _tree(mechanism="sld-pf"),
         "max-multiway": _tree(criterion="max", branching="multiway", stopping=True),
         "max": _max,
-        "dampen": _tree(),
+        "dampen": former,
         "dampen-depth": _own_depth,
         "plain": _plain,
     }
@@ -110,9 +111,9 @@ def _max(epsilon: str, depth: int, **public: Any) -> Any:
 
 
 def _own_depth(epsilon: str, depth: int, **public: Any) -> Any:
-    """The default with the depth that it chooses itself."""
+    """The same with the depth that it chooses itself."""
     del depth
-    return _tree()(epsilon, None, **public)
+    return former(epsilon, None, **public)
 
 
 def _plain(epsilon: str, depth: int, **public: Any) -> Any:

@@ -129,6 +129,9 @@ _DRAWN: dict[str, Callable[[Rows], list[Panel]]] = {
         "percentiles", "error", "expected error", "p = {:.0f}", setting="p"
     ),
     "topk": _over_epsilon("topk", "accuracy", "share of the true top k", "k = {:.0f}", setting="k"),
+    "nodes": _over_epsilon(
+        "nodes", "accuracy", "share of the true top k", "k = {:.0f}", setting="k"
+    ),
     "privatesql": _over_epsilon(
         "privatesql", "accuracy", "share of the true top k", "mean over k = 1, 2, 3"
     ),

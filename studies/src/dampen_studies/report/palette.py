@@ -73,6 +73,11 @@ LOOKS: dict[str, Look] = {
     "private-sql-flex": Look(
         "PSQL flex", "PrivateSQL: noisy counts, elastic sensitivity", _ORANGE, _SHORT
     ),
+    "degree-ceiling": Look("degree, no noise", "what the degree finds without noise", _PINK, _DOTS),
+    "triangle-ceiling": Look(
+        "triangles, no noise", "degrees less triangles, without noise", _RED, _DOTS
+    ),
+    "limit": Look("limit", "e^(hε) / (1 + e^(hε)): nobody is surer of the last node", _GREY, _DOTS),
     "nodes": Look("nodes", "one point per degree", _BLUE),
 }
 

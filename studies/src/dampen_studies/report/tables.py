@@ -15,6 +15,7 @@ from dampen_studies.claims.percentiles import largest_reduction
 from dampen_studies.datasets.names import printed
 from dampen_studies.experiments import split
 from dampen_studies.report.figures import geometric_mean, ratios
+from dampen_studies.report.group_tables import group_rows
 from dampen_studies.report.palette import LOOKS
 from dampen_studies.rows import curve, values, where
 from dampen_studies.study import Rows, Value, number
@@ -24,6 +25,8 @@ MARK = re.compile(
     r"(<!-- dampen-studies table ([\w-]+) -->\n).*?(\n<!-- end of table -->)", flags=re.DOTALL
 )
 GRAPHS = ("enron", "github", "dblp")
+NODE_METHODS = ("em", "ld", "sld", "degree-joint", "dampen")
+CEILINGS = ("degree-ceiling", "triangle-ceiling")
 PRINTED_REDUCTIONS = {"patent": "44 / 52 / 59", "hepth": "12 / 52 / 73", "income": "- / - / 3"}
 
 
@@ -109,6 +112,44 @@ def _top_k(rows: Rows) -> Iterator[Block]:
                 for m in values(here, "method")
             ]
             yield markdown([title, *(f"ε = {e:g}" for e in epsilons)], lines)
+
+
+def nodes(rows: Rows) -> Block:
+    """The default against its rivals on every graph, with standard errors; one table per k."""
+    return "\n\n".join(_nodes(where(rows, k=k)) for k in values(rows, "k"))
+
+
+def _nodes(rows: Rows) -> Block:
+    epsilons = values(rows, "epsilon")
+    lines = []
+    for dataset in values(rows, "dataset"):
+        here = where(rows, dataset=dataset)
+        fixed = [_share(number(where(here, method=m)[0], "accuracy")) for m in CEILINGS]
+        for method in NODE_METHODS:
+            cells = [where(here, method=method, epsilon=e)[0] for e in epsilons]
+            shown = [
+                f"{_share(number(c, 'accuracy'))} ± {_share(number(c, 'spread'))}" for c in cells
+            ]
+            lines.append([printed(str(dataset)), LOOKS[method].label, *shown, *fixed])
+    header = [f"k = {rows[0]['k']:g}", "method", *(f"ε = {e:g}" for e in epsilons)]
+    return markdown([*header, *(LOOKS[m].label for m in CEILINGS)], lines)
+
+
+def node_limits(rows: Rows) -> Block:
+    """How few edges decide about the k-th node, and the limit that follows; one line per graph."""
+    sizes, epsilons = values(rows, "k"), values(rows, "epsilon")
+    header = ["graph"] + [
+        f"k = {k:g}: h; limit at ε = {epsilons[1]:g}, {epsilons[3]:g}" for k in sizes
+    ]
+    lines = []
+    for dataset in values(rows, "dataset"):
+        cells = []
+        for k in sizes:
+            here = where(rows, dataset=dataset, k=k, method="limit")
+            low, high = (_share(number(here[i], "accuracy")) for i in (1, 3))
+            cells.append(f"{number(here[0], 'flips'):g}; {low}, {high}")
+        lines.append([printed(str(dataset)), *cells])
+    return markdown(header, lines)
 
 
 def trees(rows: Rows) -> Block:
@@ -223,6 +264,36 @@ def labels(rows: Rows) -> Block:
     return markdown(["ε", "ratio to LD", *(LOOKS[str(m)].label for m in methods)], lines)
 
 
+def two_stages(rows: Rows) -> Block:
+    """Labels in two stages: ratios to dampening and to the two bounds."""
+    lines = []
+    for e in [*values(rows, "epsilon"), None]:
+        here = list(rows) if e is None else where(rows, epsilon=e)
+        error = {m: [number(r, "error") for r in where(here, method=m)] for m in STAGED}
+        gain = _quotients(error["two stages"], error["dampened"])
+        lines.append([
+            "all" if e is None else f"{e:g}",
+            f"{geometric_mean(gain):.3f}",
+            f"{max(gain):.2f}",
+            f"{100 * fmean(ratio > 1 for ratio in gain):.1f} %",
+            *(
+                f"{geometric_mean(_quotients(error[m], error['form'])):.3g}"
+                for m in ("two stages", "dampened", "symmetric")
+            ),
+        ])  # fmt: skip
+    header = ["ε", "mean", "worst", "cells above 1", "two stages / λ", "dampened / λ", "bound / λ"]
+    return markdown(header, lines)
+
+
+STAGED = ("dampened", "two stages", "form", "symmetric")
+LEAST = 1e-12
+
+
+def _quotients(above: Sequence[float], below: Sequence[float]) -> list[float]:
+    """Of errors; one that is zero, as a bound may be, counts as `LEAST`."""
+    return [max(a, LEAST) / max(b, LEAST) for a, b in zip(above, below, strict=True)]
+
+
 def reductions(rows: Rows) -> Block:
     """The largest reduction of LD's expected error against EM's, beside the paper's."""
     lines = [
@@ -255,6 +326,11 @@ def peer_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
         for d, e, p in asked
     ]
     return ["data", "ε", "p", *(LOOKS[str(m)].label for m in methods)], lines
+
+
+def groups(rows: Rows) -> Block:
+    """What ε the best group takes."""
+    return markdown(*group_rows(rows))
 
 
 def _error(row: dict[str, Value]) -> str:
@@ -299,12 +375,16 @@ def _escaped(cell: str) -> str:
 
 MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "topk": ("topk", top_k),
+    "nodes": ("nodes", nodes),
+    "node-limits": ("nodes", node_limits),
     "trees": ("trees", trees),
     "trees-chosen": ("trees", trees_chosen),
     "tree-gains": ("trees", tree_gains),
     "split": ("split", official_split),
     "labels": ("labels", labels),
+    "two-stages": ("two-stages", two_stages),
     "reductions": ("percentiles", reductions),
     "peers": ("peers", peers),
+    "groups": ("groups", groups),
 }
 """A table's name, the study it comes from, and how it is made."""

@@ -8,6 +8,7 @@ from dampen_studies import claims, journal, runner, studies
 from dampen_studies.claims import Finding, Outcome, Tables
 from dampen_studies.claims.influence import table_1
 from dampen_studies.report import drawing, figures, page, tables
+from dampen_studies.report.group_tables import group_rows
 from dampen_studies.report.palette import LOOKS
 from dampen_studies.rows import values
 from dampen_studies.study import Rows, Study, Value, number
@@ -135,7 +136,9 @@ def _beside(study: Study, rows: Rows, quick: bool) -> str:
     """A table that says more than a figure would; the paper's numbers stand beside a full run."""
     if study.name == "privatesql" and not quick:
         return page.table(*table_1(rows))
-    shown = {"peers": tables.peer_rows, "split": tables.split_rows}.get(study.name)
+    shown = {
+        "peers": tables.peer_rows, "split": tables.split_rows, "groups": group_rows,
+    }.get(study.name)  # fmt: skip
     return page.table(*shown(rows)) if shown else ""
 
 

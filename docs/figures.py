@@ -1,0 +1,111 @@
+"""Draws the figures of `how-it-works.md` from the library itself: `python docs/figures.py`."""
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+
+from dampen.groups.histograms import Histograms
+from dampen.groups.reach import Reach, Rows
+from dampen.groups.statistics import Quantile
+
+HERE = Path(__file__).parent / "figures"
+BLUE, ORANGE, GREY = "#0068a8", "#c8641e", "#8a9099"
+STYLE: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "svg.hashsalt": "dampen",
+    "font.size": 11,
+    "font.family": "sans-serif",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+}
+
+
+def save(figure: Figure, name: str) -> None:
+    """On a white ground for light and dark pages; without a date, so that it is reproducible."""
+    figure.savefig(HERE / name, format="svg", metadata={"Date": None})
+
+
+def walk(steps: np.ndarray, utility: float) -> float:
+    """D of a utility: how many growing steps lead to it, interpolated (Def. 10)."""
+    heights = np.concatenate([[0.0], np.cumsum(steps)])
+    return float(np.interp(utility, heights, np.arange(len(heights))))
+
+
+def dampening() -> Figure:
+    """Two candidates: utilities on the left, where the worst case and the walk put them."""
+    steps = np.array(
+        [0.6, 0.8, 1.1, 1.6, 2.3, 3.4, 20.0]
+    )  # small near the data, Δ = 20 far from it
+    utilities = {"a": (5.5, BLUE), "b": (2.0, ORANGE)}
+    figure = Figure(figsize=(8.4, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2, width_ratios=[3, 2])
+    heights = np.concatenate([[0.0], np.cumsum(steps)])
+    left.plot(np.arange(7), heights[:7], marker="o", color=GREY, lw=1.5)
+    for t in range(6):
+        left.annotate(
+            f"δ(x, {t})", (t + 0.62, heights[t] + steps[t] * 0.12), color=GREY, fontsize=9
+        )
+    for name, (utility, colour) in utilities.items():
+        d = walk(steps, utility)
+        left.plot([0, d, d], [utility, utility, 0], color=colour, lw=1.5, ls="--")
+        left.annotate(f"u({name}) = {utility:g}", (0.05, utility + 0.2), color=colour)
+        left.annotate(f"D = {d:.1f}", (d + 0.06, 0.25), color=colour)
+    left.set(xlabel="steps walked from zero", ylabel="utility reached", xlim=(0, 6), ylim=(0, 10))
+    scores = {"u / Δ": [u / steps.max() for u, _ in utilities.values()]}
+    scores["dampened"] = [walk(steps, u) for u, _ in utilities.values()]
+    for i, (label, values) in enumerate(scores.items()):
+        for value, (name, (_, colour)) in zip(values, utilities.items(), strict=True):
+            right.plot(value, i, "o", color=colour, ms=9)
+            right.annotate(name, (value, i + 0.12), ha="center", color=colour)
+        right.annotate(
+            f"{abs(values[0] - values[1]):.1f} apart",
+            (max(values) + 0.25, i),
+            va="center",
+            fontsize=9,
+        )
+        right.annotate(label, (-0.05, i + 0.32), fontsize=10)
+    right.set(xlabel="score; one step changes it by at most 1", xlim=(-0.1, 6.6), ylim=(-0.4, 1.6))
+    right.set_yticks([])
+    right.spines["left"].set_visible(False)
+    return figure
+
+
+def reach() -> Figure:
+    """The medians that three groups could have if w of their rows changed."""
+    cells = np.arange(31)
+    shapes = {"Cedar": (14, 400, BLUE), "Oak": (11, 300, ORANGE), "Fir (12 rows)": (10, 12, GREY)}
+    counts = np.array(
+        [
+            np.round(size * np.exp(-(((cells - centre) / 4) ** 2) / 2) / 10.03).astype(np.int64)
+            for centre, size, _ in shapes.values()
+        ]
+    )
+    staircase = Reach(Histograms(counts), Quantile(Fraction(1, 2)), Rows(), 1)
+    w = np.arange(-60, 61)
+    figure = Figure(figsize=(8.4, 3.6), layout="constrained")
+    ax = figure.subplots()
+    for i, (name, (_, _, colour)) in enumerate(shapes.items()):
+        r = staircase.at(np.full(len(w), i), w)
+        values = (r.whole + r.rest / r.of) / 2 - 0.5  # in halves of a cell
+        ax.step(w, np.where(values < 0, np.nan, values), where="mid", color=colour, label=name)
+    weight = np.exp(-0.1 * np.abs(w))
+    ax.fill_between(w, 0, 4 * weight, color=GREY, alpha=0.25, lw=0)
+    ax.annotate("how likely w is\nat ε = 0.1", (8, 2.2), color=GREY, fontsize=9)
+    ax.set(
+        xlabel="w: rows added or removed",
+        ylabel="median that could be",
+        xlim=(-60, 60),
+        ylim=(0, 31),
+    )
+    ax.legend(frameon=False)
+    return figure
+
+
+if __name__ == "__main__":
+    with mpl.rc_context(STYLE):
+        save(dampening(), "dampening.svg")
+        save(reach(), "reach.svg")

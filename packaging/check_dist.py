@@ -1,0 +1,81 @@
+"""Installs the built wheel into an empty environment per Python, and asks it questions.
+
+    python packaging/check_dist.py dist
+
+Every Python from 3.11 to 3.14 that is on the PATH is tried; those that are not are named.
+"""
+
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.14")
+IN_THE_SDIST = (
+    "SECURITY.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "LICENSE",
+    "Makefile",
+    "README.md",
+)
+QUESTIONS = """
+import dampen
+votes = ["tea"] * 90 + ["coffee"] * 30
+print(dampen.__version__, dampen.most_frequent(votes, categories=["tea", "coffee"], epsilon=1))
+print(dampen.percentile(range(100), p=50, release="value", upper=99, step=1, epsilon=1))
+print(dampen.top_k(([0] * 9, list(range(1, 10))), n=10, k=1, epsilon=1))
+print(dampen.top_groups([1, 9] * 50, by=["a", "b"] * 50, groups=["a", "b"], lower=0, upper=9,
+                        step=1, epsilon=1))
+tree = dampen.TreeClassifier(epsilon=1, domains=[2], classes=[0, 1], max_rows=50)
+print(tree.fit([[0], [1]] * 20, [0, 1] * 20).predict([[1]]))
+"""
+COMMANDS = (["--version"], ["--help"], ["example"], ["demo", "--files", "."])
+
+
+def main() -> int:
+    """The exit code: 1 if anything fails."""
+    built = Path(sys.argv[1])
+    (wheel,), (sdist,) = built.glob("*.whl"), built.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {Path(name).name for name in archive.getnames()}
+    if missing := [name for name in IN_THE_SDIST if name not in names]:
+        print(f"Missing in {sdist.name}: {', '.join(missing)}")
+        return 1
+    found = [python for python in PYTHONS if runs(python)]
+    print(f"Not on this machine: {', '.join(sorted(set(PYTHONS) - set(found))) or 'none'}")
+    return max(tried(python, wheel.resolve()) for python in found)
+
+
+def runs(python: str) -> bool:
+    """Whether it is there; a shim may be there and run nothing."""
+    place = shutil.which(python)
+    if place is None:
+        return False
+    return subprocess.run([place, "-c", ""], capture_output=True, check=False).returncode == 0
+
+
+def tried(python: str, wheel: Path) -> int:
+    """The exit code of one Python."""
+    with tempfile.TemporaryDirectory() as place:
+        home = Path(place)
+        programs = home / "env" / ("Scripts" if sys.platform == "win32" else "bin")
+        calls = [
+            [python, "-m", "venv", str(home / "env")],
+            [str(programs / "python"), "-m", "pip", "install", "--quiet", str(wheel)],
+            [str(programs / "python"), "-c", QUESTIONS],
+            *([str(programs / "dampen"), *command] for command in COMMANDS),
+        ]
+        for call in calls:
+            done = subprocess.run(call, cwd=home, capture_output=True, text=True, check=False)
+            if done.returncode:
+                print(f"{python}: {' '.join(call[1:3])} failed\n{done.stdout}{done.stderr}")
+                return 1
+    print(f"{python}: {wheel.name} installs and answers")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

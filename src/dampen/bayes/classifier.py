@@ -1,0 +1,217 @@
+"""Naive Bayes as a scikit-learn classifier."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from dampen.bayes import artefact
+from dampen.bayes.problem import NoisyTables, noise_scale, noisy_tables
+from dampen.data.open import open_table
+from dampen.data.opened import Opened, require_numbers
+from dampen.epsilon import Epsilon, asked_epsilon
+from dampen.errors import ParameterError
+from dampen.releases import Budget, composed_cost, pay
+from dampen.sampling import LARGEST_SCALE, Entropy, fresh
+from dampen.selection import FloatArray, Neighbours
+from dampen.trees.encoding import Bins, checked_classes, class_array, first_codes, given_domains
+from dampen.trees.fitting import (
+    clone_sharing,
+    features_of,
+    leaks_of,
+    query_codes,
+    refuse,
+    set_names,
+    table_codes,
+    tag_as_private,
+    warn_of,
+)
+from dampen.trees.reading import TARGET, Supervised, read_rows
+
+__all__ = ["NaiveBayesClassifier"]
+
+
+class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Naive Bayes that is ε-differentially private for adding or removing one row.
+
+    Guarantee: `fit` releases one histogram per attribute and class and spends ε in all, exactly, if
+    `domains` and `classes` are public (`dampen.bayes.problem` has the proof).  Each that is left
+    out is taken from the data with a `PrivacyLeakWarning`; then the guarantee does not cover it.
+    Every `fit` is a release of its own, also that of a clone inside cross-validation or a grid
+    search, and is charged to `budget`.  Scores on private test data are not private.
+
+    One pass over the rows and no choices.  It suits many classes and attributes that each say a
+    little; every further attribute makes the noise on all counts larger, so leave out those that
+    cannot matter.
+
+    Args:
+        epsilon: the privacy parameter of one fit; required, unless ρ is given.
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
+        domains: per column the public `dampen.bins(...)`, a list of categories or a number of
+            integer codes; by column name, or in column order.
+        classes: the public classes.
+        budget: an account to charge ε to, before the data is looked at.
+        entropy: of random bits; the operating system's by default.  An `InsecureEntropy` starts
+            anew at every fit, so that equal fits give equal tables.
+
+    Attributes:
+        tables_: the released tables.
+        classes_, domains_, n_features_in_, feature_names_in_: as in scikit-learn, or as given.
+
+    >>> import dampen
+    >>> X = {"hours": [12, 45, 48] * 500, "job": ["none", "farm", "office"] * 500}
+    >>> y = ["poor", "poor", "rich"] * 500
+    >>> model = dampen.NaiveBayesClassifier(
+    ...     epsilon=1,
+    ...     domains={"hours": dampen.bins(0, 60, 6), "job": ["none", "farm", "office"]},
+    ...     classes=["poor", "rich"],
+    ... )
+    >>> model.fit(X, y).predict_table({"hours": [46], "job": ["office"]}).tolist()
+    ['rich']
+    """
+
+    def __init__(
+        self,
+        epsilon: Epsilon | None = None,
+        *,
+        rho: Epsilon | None = None,
+        domains: Mapping[str, Any] | Sequence[Any] | None = None,
+        classes: Sequence[Hashable] | None = None,
+        budget: Budget | None = None,
+        entropy: Entropy | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.rho = rho
+        self.domains = domains
+        self.classes = classes
+        self.budget = budget
+        self.entropy = entropy
+
+    def fit(self, X: Any, y: Any, **refused: Any) -> "NaiveBayesClassifier":
+        """Releases the tables: checks the parameters, charges the budget, then looks at the data.
+
+        A `sample_weight` is refused: the noise is made for rows that count once.
+        """
+        refuse(refused)
+        self._check_parameters()
+        opened = Supervised.open(X, y)
+        set_names(self, opened.names if opened.named else None, len(opened.names))
+        return self._release(opened, list(opened.names), TARGET)
+
+    def fit_table(
+        self, data: Any, *, target: str, header: bool = False, table: str | None = None
+    ) -> "NaiveBayesClassifier":
+        """Releases the tables from a DataFrame, lazy or not, or a file (see `dampen.data`).
+
+        The attributes are the columns that `domains` names, or all others where it names none.
+
+        Args:
+            data: the table.
+            target: the name of its column of classes.
+            header: says that the first line of a text file surely holds the names of its columns.
+            table: of a database file (DuckDB, SQLite), which table.
+        """
+        self._check_parameters()
+        opened = open_table(data, header=header, table=table)
+        features = features_of(opened, self.domains, target)
+        set_names(self, features, len(features))
+        return self._release(opened, features, target)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The likeliest class of every row.
+
+        A number beyond the outer bin edges counts as inside the end bin, a category that is not
+        in its domain as the last one of it.
+        """
+        return self._likeliest(query_codes(self, X))
+
+    def predict_table(
+        self, data: Any, *, header: bool = False, table: str | None = None
+    ) -> NDArray[Any]:
+        """The likeliest class of every row of a table with columns of the same names."""
+        codes = table_codes(self, data, header=header, table=table)
+        found = [self._likeliest(batch) for batch in codes]
+        return np.concatenate([self.classes_[:0], *found])
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """P(class | row) as if attributes were independent given the class.
+
+        Where they are not, these probabilities are too close to 0 and 1, as naive Bayes is known
+        for; their order is what `predict` uses.
+        """
+        codes = query_codes(self, X)
+        scores = self.tables_.log_scores(codes)
+        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+    def report(self) -> str:
+        """What was released and what it cost, as text.  Nothing in it is private."""
+        check_is_fitted(self)
+        return artefact.report(self)
+
+    def to_json(self) -> str:
+        """The fitted model as one JSON object: all that prediction and `report` need."""
+        check_is_fitted(self)
+        return artefact.to_json(self)
+
+    @classmethod
+    def from_json(cls, text: str) -> "NaiveBayesClassifier":
+        """The fitted model that `to_json` wrote; it predicts without any data or budget."""
+        model = cls()
+        artefact.restore(model, text)
+        return model
+
+    def __sklearn_tags__(self) -> Any:
+        return tag_as_private(super().__sklearn_tags__())
+
+    def __sklearn_clone__(self) -> "NaiveBayesClassifier":
+        return clone_sharing(self)
+
+    def _check_parameters(self) -> None:
+        asked_epsilon(self.epsilon, self.rho, Fraction(1, 2))
+        if self.classes is not None:
+            checked_classes(self.classes)
+
+    def _release(self, table: Opened, features: list[str], target: str) -> "NaiveBayesClassifier":
+        """Parameters, then the charge, then the rows."""
+        given = dict(zip(features, given_domains(self.domains, features), strict=True))
+        require_numbers(table, *[n for n, domain in given.items() if isinstance(domain, Bins)])
+        leaks = leaks_of(given, self.classes)
+        cost = composed_cost(
+            Neighbours.ADD_REMOVE_ROW,
+            query="naive-bayes",
+            epsilon=self.epsilon,
+            rho=self.rho,
+            mechanism="discrete-laplace",
+            leaks=tuple(dict.fromkeys(leak.parameter for leak in leaks)),
+        )
+        _check_scale(len(features), cost.epsilon)
+        warn_of(leaks)
+        entropy = None if self.entropy is None else fresh(self.entropy)
+        paid = pay(cost, budget=self.budget, entropy=entropy)
+        with paid.looking():
+            read = read_rows(table, given, target, self.classes, None)
+            self.domains_, self.classes_ = list(read.domains.values()), class_array(read.classes)
+            first = first_codes(self.domains_)
+            self.tables_: NoisyTables = noisy_tables(
+                read.rows.tables([0], first)[0], first, paid.epsilon, entropy=paid.entropy
+            )
+            self.epsilon_, self.secure_ = paid.epsilon, paid.entropy.secure
+            content = artefact.content(self)
+        self.release_ = paid.release(content, {"attributes": len(features)})
+        return self
+
+    def _likeliest(self, codes: Any) -> NDArray[Any]:
+        classes: NDArray[Any] = self.classes_[self.tables_.log_scores(codes).argmax(axis=1)]
+        return classes
+
+
+def _check_scale(attributes: int, epsilon: Fraction) -> None:
+    if noise_scale(attributes, epsilon) > LARGEST_SCALE:
+        raise ParameterError(
+            f"Expected epsilon >= {attributes} / 2^40 for {attributes} attributes. Raise epsilon."
+        )

@@ -1,0 +1,57 @@
+"""What the commands that fit a model share: the schema in, the model out."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from dampen.cli.delivery import deliver, release_facts
+from dampen.cli.output import facts_text, json_line
+from dampen.cli.reading import check_output, read_text, write_text
+from dampen.cli.receipt import Receipt
+
+if TYPE_CHECKING:
+    from dampen.trees.schema import Schema
+
+__all__ = ["public_schema", "schema_option", "show_model"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def schema_option(command: F) -> F:
+    """Adds --schema, the path `schema_file`."""
+    return click.option(
+        "--schema",
+        "schema_file",
+        type=click.Path(path_type=Path),
+        required=True,
+        metavar="FILE",
+        help="The public bins, values, classes and number of rows; see `dampen schema`.",
+    )(command)
+
+
+def public_schema(schema_file: Path, file: str, output: Path | None, receipt: Receipt) -> "Schema":
+    """Reads the schema, once it is clear that the model will not be written over a file in use."""
+    from dampen.trees.schema import parse_schema
+
+    schema = parse_schema(read_text(schema_file, "a schema"), str(schema_file))
+    check_output(output, file, schema_file, receipt.ledger)
+    return schema
+
+
+def show_model(
+    model: Any, what: str, receipt: Receipt, output: Path | None, *, as_json: bool
+) -> None:
+    """Writes and prints a fitted model; one that cannot be written is printed whole."""
+    answer, facts, failed = model.to_json(), release_facts(model.release_, receipt), ""
+    if output is not None:
+        try:
+            write_text(output, answer + "\n")
+            facts["written to"] = str(output)
+        except OSError as error:
+            failed = f"Cannot write {output}: {error.strerror}. The {what} is on standard output."
+    shown = f"{model.report()}\n\n{facts_text(facts)}"
+    deliver(json_line(answer) if as_json or failed else shown, receipt, answer)
+    if failed:
+        raise click.ClickException(f"{failed} {receipt.told}".strip())

@@ -1,0 +1,77 @@
+"""What an answer about groups will be worth, from public facts alone.
+
+**Reach.**  The answer is the best group after every group was judged as if z0 + Z_g of its rows had
+been added or removed in its favour (below zero: against it).  All |Z_g| are at most B with
+probability (1 - 2 a^(B+1) / (1+a))^m, a = exp(-ε), for m groups: whatever the data is, the answer
+is then the best group of data that differ from it by at most B + |z0| rows of each group.
+
+**Sums.**  The lead that a group needs is that of `dampen.outlook`, times the sensitivity of a sum.
+"""
+
+import math
+from fractions import Fraction
+
+from dampen import sensitivity
+from dampen.epsilon import decimal_text
+from dampen.groups.contests import sum_mechanism
+from dampen.groups.problem import BestGroup
+from dampen.mechanisms import named
+from dampen.outlook import CONFIDENCE, lead, rounded_up
+from dampen.scores import Global, Shifted
+from dampen.selection import Neighbours, Selection
+
+__all__ = ["accuracy"]
+
+UNIT_SUMS = Selection(
+    [0, 0], sensitivity.constant(1), separable=True, joint={Global(): 1.0, Shifted(): 1.0},
+    exact=True,
+)  # fmt: skip
+"""Sums in units of what one row can change."""
+
+
+def accuracy(problem: BestGroup, k: int, epsilon: Fraction, *, ordered: bool) -> str:
+    """A sentence about k of the groups; empty where all of them are released as a set."""
+    m = len(problem.candidates)
+    if k == m and not ordered:
+        return ""
+    tell = _by_lead if problem.by_sum else _by_noise
+    told = tell(problem, m, k, epsilon, ordered=ordered)
+    return f"With {m:,} groups and ε = {decimal_text(epsilon)}, {told}."
+
+
+def _by_noise(problem: BestGroup, m: int, k: int, epsilon: Fraction, *, ordered: bool) -> str:
+    draws, share = (k, epsilon / k) if ordered else (1, epsilon)
+    rows = likely_noise(share, m * draws) - problem.offset(share)
+    which = "the best group" if k == 1 else f"the best {k} groups"
+    replaced = problem.neighbours == Neighbours.REPLACE_ONE
+    return (
+        f"the answer is, with probability {CONFIDENCE:g} or more, {which} after at most {rows:,} "
+        f"rows of each were {'replaced' if replaced else 'added or removed'}"
+    )
+
+
+def _by_lead(problem: BestGroup, m: int, k: int, epsilon: Fraction, *, ordered: bool) -> str:
+    del ordered  # the order of sums comes at no cost
+    needed = lead(UNIT_SUMS, named(sum_mechanism(k)), m=m, k=k, epsilon=epsilon)
+    assert needed is not None
+    low, high = problem.grid.lower, problem.grid.lower + problem.grid.top * problem.grid.step
+    replaced = problem.neighbours == Neighbours.REPLACE_ONE
+    change = high - low if replaced else max(abs(low), abs(high))
+    ahead = "one whose sum leads" if k == 1 else f"{k} whose sums lead"
+    return (
+        f"{ahead} every other by {rounded_up(needed * float(change)):,} "
+        f"{'is' if k == 1 else 'are'} named with probability {CONFIDENCE:g} or more"
+    )
+
+
+def likely_noise(epsilon: Fraction, draws: int) -> int:
+    """The smallest B such that `draws` integers all have |Z| <= B with probability 0.9.
+
+    >>> likely_noise(Fraction(1), 1), likely_noise(Fraction(3, 10), 17)
+    (2, 17)
+    """
+    e = float(epsilon)
+    # (1 - tail)^draws >= 0.9, with the tail 2 a^(B+1) / (1+a)
+    tail = -math.expm1(math.log(CONFIDENCE) / draws)
+    exponent = math.log(2 / (tail * (1 + math.exp(-e)))) / e
+    return max(0, math.ceil(exponent - 1))

@@ -1,0 +1,145 @@
+"""What round 2 may ask, once round 1 has told about how large degrees are.
+
+See `dampen.influence.two_rounds` for the theorem: one edge changes each of these vectors by at most
+1 in the 1-norm, whatever the answer of round 1 was.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, log
+from typing import Any, Protocol
+
+import numpy as np
+
+from dampen.influence.capped import largest
+from dampen.influence.graphs import Graph, for_all
+from dampen.selection import IntArray
+
+UNIT = 6 << 14
+"""The grid of round 2: its vectors are integers, in units of 1/UNIT."""
+SURE = 3
+"""In noise scales: beyond this a noisy degree hides one node in forty."""
+LONGEST = 600
+"""Of shortlists.  Longer ones cost time, and their slopes are too small to matter."""
+
+
+class Question(Protocol):
+    """What round 2 asks: public, made from the answer of round 1."""
+
+    def vector(self, graph: Graph, /) -> IntArray:
+        """Private integers, which one edge changes by at most UNIT in the 1-norm."""
+        ...
+
+    def best(self, answers: IntArray, k: int, /) -> IntArray:
+        """The k best nodes by the vector plus noise, best first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Oriented:
+    """How many neighbours of a node are below it."""
+
+    noisy: IntArray
+    held: float
+
+    def vector(self, graph: Graph, /) -> IntArray:
+        from dampen._kernels.compile import interruptible
+        from dampen._kernels.shortlist import oriented_degrees
+
+        result = np.empty(len(graph.nodes), dtype=np.int64)
+        interruptible(oriented_degrees)(graph.first, graph.to, self.noisy, result)
+        return UNIT * result
+
+    def best(self, answers: IntArray, k: int, /) -> IntArray:
+        """An answer above the noisy degree is held back, by a public share."""
+        s = answers / UNIT
+        return largest(s - self.held * np.maximum(s - self.noisy, 0), k)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Shortlist:
+    """The nodes that may be among the k best, with their slopes in units of 1/UNIT.
+
+    Guarantee: sum of slopes <= weight and slope * length <= 2 weight for every slope.
+
+    Attributes:
+        nodes: who is on it.
+        slopes: what a triangle takes off.
+        length: of everyone's list.
+        whole: whether neighbours on the shortlist count as others do, and triangles with them.
+    """
+
+    nodes: IntArray
+    slopes: IntArray
+    length: int
+    whole: bool = False
+
+    @classmethod
+    def of(
+        cls, noisy: IntArray, k: int, noise: float, *, steepest: Fraction, whole: bool = False
+    ) -> "Shortlist | None":
+        """None where the noisy degrees do not tell who may be among the k best."""
+        n = len(noisy)
+        level = int(np.partition(noisy, n - k)[n - k])
+        if level < noise * standing_out(n, k):
+            return None
+        near = int(np.count_nonzero(noisy >= level - SURE * noise))
+        size = max(near, least_size(k))
+        if size > min(n, 2 * level, LONGEST):
+            return None
+        nodes = largest(noisy, size)
+        levels = np.maximum(noisy[nodes], level)
+        return cls(nodes, *slopes(levels, steepest, UNIT // 3 if whole else UNIT), whole)
+
+    @property
+    def weight(self) -> int:
+        """What a neighbour counts that is not on the shortlist."""
+        return UNIT // 3 if self.whole else UNIT
+
+    def vector(self, graph: Graph, /) -> IntArray:
+        outside, triangles = self.counts(graph)
+        inside = graph.degrees[self.nodes] - outside
+        return self.weight * outside + (UNIT // 2) * inside - self.slopes * triangles
+
+    def counts(self, graph: Graph) -> tuple[IntArray, IntArray]:
+        """Neighbours outside the shortlist, and the edges among them that count; or all."""
+        from dampen._kernels.shortlist import Listed, Workspace, fill_lists, outside_and_triangles
+
+        n = len(graph.nodes)
+        on_it, stop = np.zeros(n, dtype=np.bool_), np.zeros(1, dtype=np.bool_)
+        on_it[self.nodes] = not self.whole
+        listed = Listed(graph.first, graph.to, self.nodes, on_it, np.empty(n, dtype=np.int32))
+        fill_lists(listed, self.length)
+        result = np.zeros((len(self.nodes), 2), dtype=np.int64)
+
+        def worker() -> Any:
+            work = Workspace(np.zeros(n, dtype=np.bool_), stop)
+            return lambda begin, end: outside_and_triangles(begin, end, listed, work, result)
+
+        for_all(worker, graph.degrees[self.nodes], stop, "Triangles")
+        return result[:, 0], result[:, 1]
+
+    def best(self, answers: IntArray, k: int, /) -> IntArray:
+        return self.nodes[largest(answers, k)]
+
+
+def slopes(levels: IntArray, steepest: Fraction, unit: int) -> tuple[IntArray, int]:
+    """Slopes steepest / level, all made smaller if their sum is above 1; and the length of lists.
+
+    Integers only: the guarantee of `Shortlist` is not left to floats.
+    """
+    steep = steepest.numerator * unit // (steepest.denominator * levels)
+    total = int(steep.sum())
+    if total > unit:
+        steep = steep * unit // total
+    return steep, 2 * unit // max(int(steep.max()), 1)
+
+
+def least_size(k: int) -> int:
+    """A shortlist holds some nodes more than are asked for: degrees do not tell all."""
+    return ceil(1.5 * k + 5)
+
+
+def standing_out(n: int, k: int) -> float:
+    """How many noise scales the k-th of n must be above the many: fewer than e^-SURE k pass it."""
+    return log(max(n / (2 * k), 1)) + SURE

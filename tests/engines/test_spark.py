@@ -1,0 +1,123 @@
+"""Spark: the same answers as in memory, nothing before the charge, nothing quoted after it.
+
+One session for all, which takes most of the time.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import dampen
+from dampen.data import open_edges, open_table
+from dampen.data.opened import Field
+from dampen.errors import BudgetError, DataError, ParameterError
+from dampen.influence.graphs import load_degrees, load_graph
+from engines import questions, sparks
+from engines.accounts import Account, ask_all
+
+pytestmark = [
+    pytest.mark.skipif(bool(sparks.missing()), reason=sparks.missing()),
+    pytest.mark.filterwarnings(sparks.PANDAS),
+    pytest.mark.xdist_group("spark"),
+]
+
+SECRET = [
+    "cast(case when id >= 0 then raise_error(concat('secret ', id)) end as int) as pay",
+    "cast(id as int) as x",
+]
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Any]:
+    session = sparks.start("local[2]")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(questions, "SEEDS", range(1))
+    monkeypatch.setattr(questions, "TREES", [{"max_depth": 2}, {"max_depth": 0}])
+
+
+def test_every_application_gives_the_answers_of_memory(spark: Any) -> None:
+    """After `repartition` rows have no order; the draw of a label needs that of memory."""
+    wine, friends = questions.wine(), questions.friends()
+    for questions_, table in (
+        (questions.ABOUT_WINE, wine),
+        (questions.ABOUT_FRIENDS, friends),
+        ([questions.degrees_of_names], questions.named_friends()),
+    ):
+        frame = spark.createDataFrame(table).repartition(2).cache()
+        for question in questions_:
+            inside = (
+                spark.createDataFrame(table) if question is questions.percentile_label else frame
+            )
+            assert question(inside, {}) == question(table, {}), question.__name__
+    assert questions.degrees_as_text(spark.createDataFrame(friends), {}) == (
+        questions.degrees_of_names(questions.named_friends(), {})
+    )
+
+
+def test_nothing_runs_before_the_charge_and_nothing_is_quoted_after_it(spark: Any) -> None:
+    """The query fails as soon as it runs, so whoever gets past the refusal has run it."""
+    frame = spark.range(3).selectExpr(*SECRET)
+    for ask in ask_all(frame, Account(refuse=True)):
+        with pytest.raises(BudgetError):
+            ask()
+    for ask in ask_all(frame, account := Account()):
+        before = account.charges
+        with pytest.raises(DataError, match="the engine failed") as caught:
+            ask()
+        assert account.charges == before + 1
+        shown = caught.value
+        assert "secret" not in str(shown)
+        assert shown.__cause__ is None
+        assert shown.__context__ is None
+
+
+def test_what_encoders_find_wrong_comes_back_in_their_words(spark: Any) -> None:
+    rows = pa.table({"pay": [1.0, None, 3.0], "y": [0, 1, 1], "who": ["a", "secret", "b"]})
+    frame = spark.createDataFrame(rows)
+    value = {"p": 50, "release": "value", "upper": 9, "step": 1, "epsilon": "1"}
+    with pytest.raises(DataError, match="some are missing"):
+        dampen.percentile(frame, "pay", **value)
+    with pytest.raises(DataError, match="only values from the given categories") as caught:
+        dampen.most_frequent(frame, "who", categories=["a", "b"], epsilon="1")
+    assert "secret" not in str(caught.value)
+    tree = dampen.TreeClassifier("1", domains={"who": ["a", "b"]}, classes=[0, 1], max_rows=9)
+    with pytest.raises(DataError, match="the public domain of who") as caught:
+        tree.fit_table(frame, target="y")
+    assert "secret" not in str(caught.value)
+
+
+def test_types_streams_and_names(spark: Any) -> None:
+    frame = spark.range(4).selectExpr(
+        "id", "cast(id as decimal(9, 2)) as money", "'x' as word", "array(id) as `a list`",
+        "cast(id % 2 as int) as `odd.name ``quoted`",
+    )  # fmt: skip
+    fields = open_table(frame).fields
+    assert [field.holds for field in fields] == ["numbers", "numbers", "labels", "other", "numbers"]
+    assert fields[1] == Field("money", "decimal(9,2)", "numbers")
+    odd = "odd.name `quoted"
+    assert dampen.most_frequent(frame, odd, categories=[0, 1], epsilon="1").answer in (0, 1)
+    with pytest.raises(ParameterError, match="labels=, a column of public names"):
+        dampen.percentile(frame, "id", p=50, upper=9, epsilon="1")
+    with pytest.raises(ParameterError, match="got a stream of Spark"):
+        open_table(spark.readStream.format("rate").load())
+
+
+def test_no_collation_makes_nodes_equal_and_missing_ends_are_found(spark: Any) -> None:
+    rows = [("A", "b"), ("a", "B"), ("a", "b"), ("ä", "b")]
+    frame = spark.createDataFrame(rows, "w string, v string")
+    folded = frame.selectExpr("w collate UTF8_LCASE as w", "v collate UTF8_LCASE as v")
+    words = ["a", "A", "ä", "b", "B"]
+    for edges in (frame, folded):
+        opened = open_edges(edges)
+        assert load_degrees(opened, words).degrees.tolist() == [2, 1, 1, 3, 1]
+        assert load_graph(opened, words).degrees.tolist() == [2, 1, 1, 3, 1]
+    gap = spark.createDataFrame([(0, 1), (2, None)], "a int, b int")
+    with pytest.raises(DataError, match="none of them missing"):
+        dampen.top_k(gap, n=3, epsilon="1")

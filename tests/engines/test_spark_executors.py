@@ -1,0 +1,106 @@
+"""What executors run, without Spark: the parts of a count, and the proof that dampen is there."""
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dampen.data import spark_tables
+from dampen.data.spark_tables import CountedPart, VersionPart, open_spark_frame
+from dampen.errors import DataError, ParameterError
+from dampen.percentiles.values import ValueGrid
+from dampen.trees.encoding import Bins
+from dampen.trees.streaming import Coding, LevelCells
+
+
+def batches(*columns: list[Any]) -> Any:
+    schema = pa.schema([("x", pa.int64())])
+    return iter([pa.RecordBatch.from_pydict({"x": column}, schema) for column in columns])
+
+
+def cell(batch: Any) -> Any:
+    return np.asarray(batch["x"], dtype=np.int64)
+
+
+def refusing(_: Any) -> Any:
+    raise DataError("Expected something else.")
+
+
+def quoting(_: Any) -> Any:
+    raise ValueError("secret")
+
+
+def counts(part: Any, given: Any) -> dict[int, int]:
+    [made] = part(given)
+    assert made.schema.names == ["cell", "rows", "problem"]
+    assert set(made.column("problem").to_pylist()) <= {None}
+    return dict(zip(made.column("cell").to_pylist(), made.column("rows").to_pylist(), strict=True))
+
+
+def test_a_part_sends_the_counts_that_are_not_zero(monkeypatch: pytest.MonkeyPatch) -> None:
+    part = CountedPart({"x": "numbers"}, cell, 10)
+    assert counts(part, batches([3, 3], [9], [-1, 3], [])) == {3: 3, 9: 1, 10: 1}
+    assert counts(part, batches()) == {}
+    monkeypatch.setattr(spark_tables, "ROWS", 2)
+    assert counts(part, batches([3], [3], [9], [-1], [3])) == {3: 3, 9: 1, 10: 1}
+
+
+@pytest.mark.parametrize("cell_of", [refusing, quoting])
+def test_what_is_wrong_is_a_flag_and_all_rows_are_taken(cell_of: Any) -> None:
+    given = batches([1], [2], [3])
+    [made] = CountedPart({"x": "numbers"}, cell_of, 10)(given)
+    assert next(given, None) is None
+    assert made.column("rows").to_pylist() == [0]
+    [problem] = made.column("problem").to_pylist()
+    assert problem.startswith("Expected")
+    assert "secret" not in problem
+
+
+def test_what_is_sent_to_executors_is_small_and_can_be_sent() -> None:
+    grid = ValueGrid(0, 100, 1)
+    coding = Coding({"x": Bins([0, 1, 2])}, "y", ["no", "yes"])
+    level = LevelCells(coding, (), np.zeros(1, dtype=np.int64))
+    for cell_of in (grid.cells, level):
+        part = CountedPart({"x": "numbers"}, cell_of, 10)
+        assert len(pickle.dumps(part)) < 5000
+        pickle.loads(pickle.dumps(part))
+
+
+class Frame:
+    """A DataFrame of Spark that says what its executors import."""
+
+    isStreaming, schema = False, ()
+
+    def __init__(self, *versions: str) -> None:
+        self.versions = versions
+
+    @property
+    def sparkSession(self) -> "Frame":
+        return self
+
+    def range(self, *_: int) -> "Frame":
+        return self
+
+    def mapInArrow(self, part: Any, _: str) -> "Frame":
+        assert isinstance(part, VersionPart)
+        assert len(list(part(iter([])))) == 1
+        return self
+
+    def distinct(self) -> "Frame":
+        return self
+
+    def toArrow(self) -> pa.Table:
+        if not self.versions:
+            raise RuntimeError("ModuleNotFoundError: secret")
+        return pa.table({"version": list(self.versions)})
+
+
+def test_executors_must_import_this_dampen() -> None:
+    mine = spark_tables._version()
+    open_spark_frame(Frame(mine))
+    for versions in ([], ["0.0.1"], [mine, "0.0.1"]):
+        with pytest.raises(ParameterError, match=r"executors .* PYSPARK_PYTHON") as caught:
+            open_spark_frame(Frame(*versions))
+        assert "secret" not in str(caught.value)
