@@ -27,7 +27,7 @@ from dampen.selection import Neighbours
 __all__ = ["Service", "ServiceError", "connect"]
 
 LOCAL = {"127.0.0.1", "localhost", "::1"}
-SECONDS = 120
+SECONDS = 600
 
 
 class ServiceError(DampenError):

@@ -24,7 +24,7 @@ PICTURES = os.environ.get("DAMPEN_SCREENSHOTS")
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     config = write_service(tmp_path_factory.mktemp("service"))
-    config.write_text(config.read_text() + "\n[service]\nstep = 0.05\n")
+    config.write_text(config.read_text() + "\n[service]\nstep = 0.05\npatience = 600\n")
     server = started(config)
     server.desk.check()
     yield server

@@ -14,7 +14,7 @@ from dampen.ledger import books
 sys.path.insert(0, str(Path(__file__).parent))
 from service_running import Running, started
 
-SETTINGS = "\n[service]\nstep = 0.02\nrequests-per-minute = 10000\n"
+SETTINGS = "\n[service]\nstep = 0.02\npatience = 600\nrequests-per-minute = 10000\n"
 
 
 @pytest.fixture

@@ -36,7 +36,7 @@ class Http:
     def send(
         self, method: str, path: str, headers: dict[str, str] | None = None, body: bytes = b""
     ) -> Response:
-        with closing(HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=600)) as connection:
             connection.request(method, path, body, headers or {})
             found = connection.getresponse()
             named = {name.lower(): value for name, value in found.getheaders()}
