@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 __all__ = [
+    "AccuracyWarning",
     "BudgetError",
     "DampenError",
     "DataError",
@@ -41,6 +42,10 @@ class DataError(DampenError, ValueError):
 
 class ExposedLedgerWarning(UserWarning):
     """Others than the owner may write the ledger, and so forge it."""
+
+
+class AccuracyWarning(UserWarning):
+    """An answer will hardly be better than chance, as public facts show; nothing is charged yet."""
 
 
 class PrivacyLeakWarning(UserWarning):

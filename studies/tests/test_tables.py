@@ -10,7 +10,7 @@ from dampen.errors import ParameterError
 from dampen_studies import claims, studies
 from dampen_studies.cli import main
 from dampen_studies.experiments import nodes, split, topk, trees
-from dampen_studies.report import headline, tables, writing
+from dampen_studies.report import group_tables, headline, tables, writing
 from dampen_studies.runner import run
 
 ROOT = Path(__file__).parents[2]
@@ -48,10 +48,12 @@ FULL = {
     "percentiles": rows("percentiles", dataset=["patent", "hepth", "income"],
                         p=[50.0, 90.0, 99.0], epsilon=[0.1, 1.0],
                         method=["em", "pf", "ld", "dampen", "value"], measure="error"),
+    "many": rows("many", dataset=["md-sal-fa"], percentiles=[9.0, 99.0],
+                 method=["halving", "split"], runs=[5.0], measure="error"),
     "peers": rows("peers", dataset=["adult-all"], epsilon=[1.0], p=[50.0],
                   method=["dampen", "opendp"], runs=[60.0], measure="error"),
     "groups": rows("groups", dataset=["stays"], statistic=["median", "mean"],
-                   method=tables.GROUP_METHODS, measure="needed"),
+                   method=group_tables.GROUP_METHODS, measure="needed"),
 }  # fmt: skip
 
 

@@ -5,6 +5,7 @@ The tables are those that come with scikit-learn and networkx.
 """
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 import networkx as nx
@@ -14,6 +15,7 @@ from sklearn.datasets import load_wine
 
 import dampen
 from dampen.data import open_edges, open_table
+from dampen.data.keys import Keyed
 from dampen.frequency import MostFrequent
 from dampen.groups.problem import BestGroup
 from dampen.influence.graphs import load_degrees, load_graph
@@ -68,15 +70,9 @@ def category_counts(data: Any, where: dict[str, Any]) -> Any:
 
 
 def grid_counts(data: Any, where: dict[str, Any]) -> Any:
-    grid = ValueGrid(**GRID)
-    opened = open_table(data, **where)
-    cells = np.concatenate(
-        [
-            grid.cells(np.asarray(batch["proline"], dtype=np.float64))
-            for batch in opened.batches({"proline": "numbers"})
-        ]
-    )
-    return np.bincount(cells, minlength=grid.size).tolist()
+    grid, opened = ValueGrid(**GRID), open_table(data, **where)
+    cell_of = Keyed({"proline": grid.key}, itemgetter("proline"))
+    return opened.counts({"proline": "numbers"}, cell_of, grid.size).tolist()
 
 
 def group_counts(data: Any, where: dict[str, Any]) -> Any:

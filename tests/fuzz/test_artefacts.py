@@ -169,7 +169,7 @@ def use(text: str) -> None:
     except (DataError, ValueError) as error:  # its columns are others
         is_plain(error)
     assert tree.report().isprintable() or "\n" in tree.report()
-    assert json.loads(tree.to_json())["format"] == 2
+    assert json.loads(tree.to_json())["format"] == 3
     assert np.isfinite(tree.tree_.level).all()
 
 

@@ -177,7 +177,7 @@ def test_the_default_takes_two_stages_for_many_records():
     made = dampen.percentile(values, p=75, epsilon=60, upper=2000)
     assert made.mechanism == "two-stages"
     low, high = made.parameters["interval"]
-    assert low - 1 <= values[made.answer] <= high + 1  # up to half a cell
+    assert low - 1e-9 <= values[made.answer] <= high + 1e-9
     assert abs(values[made.answer] - 1500) < 60
     assert json.loads(made.to_json())["parameters"]["interval"] == [low, high]
     few = dampen.percentile(values[:999], p=75, epsilon=60, upper=2000)
@@ -213,6 +213,7 @@ def test_wrong_parameters_cost_nothing():
         TwoStages(n=3, p=50, upper=0, shares=Shares.of(Fraction(1)))
 
 
+@pytest.mark.filterwarnings("ignore::dampen.errors.AccuracyWarning")
 def test_extreme_epsilons_and_constant_columns_work():
     for epsilon in ("1e-6", "1e6"):
         made = dampen.percentile(np.full(1200, 7.0), p=50, epsilon=epsilon, upper=9)

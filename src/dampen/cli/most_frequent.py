@@ -12,6 +12,7 @@ from dampen.cli.options import (
     group_options,
     header_option,
     release_options,
+    table_option,
 )
 from dampen.cli.output import examples
 from dampen.cli.reading import listing
@@ -39,6 +40,7 @@ __all__ = ["most_frequent"]
 @click.option("-k", "k", type=int, help="How many. [default: one]")
 @group_options(required=False)
 @header_option
+@table_option
 @release_options
 def most_frequent(
     *,
@@ -55,7 +57,7 @@ def most_frequent(
     With --by and --groups it does so for every group, for one epsilon.
 
     Protects each row (neighbours: add or remove one). FILE is CSV, TSV, JSON lines, Parquet or
-    Feather, packed or not; - is standard input.
+    Feather, packed or not, or a DuckDB or SQLite file; - is standard input.
     """
     from dampen.frequency.release import most_frequent as release_most_frequent
 

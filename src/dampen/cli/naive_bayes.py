@@ -14,6 +14,7 @@ from dampen.cli.options import (
     header_option,
     json_option,
     output_option,
+    table_option,
 )
 from dampen.cli.output import examples
 from dampen.cli.receipt import Receipt
@@ -34,6 +35,7 @@ __all__ = ["naive_bayes"]
 @schema_option
 @output_option("Write the model as JSON.")
 @header_option
+@table_option
 @epsilon_option
 @budget_options
 @json_option
@@ -46,6 +48,7 @@ def naive_bayes(
     rho: str | None,
     output: Path | None,
     header: bool,
+    table: str | None,
     receipt: Receipt,
     as_json: bool,
 ) -> None:
@@ -53,7 +56,7 @@ def naive_bayes(
 
     Protects each row (neighbours: add or remove one). Uses the columns that the schema describes;
     each makes the noise on all counts larger. FILE is CSV, TSV, JSON lines, Parquet or Feather,
-    packed or not; - is standard input.
+    packed or not, or a DuckDB or SQLite file; - is standard input.
     """
     from dampen.bayes import NaiveBayesClassifier
 
@@ -65,6 +68,6 @@ def naive_bayes(
         domains=dict(schema.columns),
         classes=schema.classes,
         budget=receipt.budget,
-    ).fit_table(file, target=target, header=header)
+    ).fit_table(file, target=target, header=header, table=table)
     with held():
         show_model(model, "model", receipt, output, as_json=as_json)

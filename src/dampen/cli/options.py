@@ -25,6 +25,7 @@ __all__ = [
     "output_option",
     "public_option",
     "release_options",
+    "table_option",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -149,6 +150,15 @@ def header_option(command: F) -> F:
     )(command)
 
 
+def table_option(command: F) -> F:
+    """Adds --table."""
+    return click.option(
+        "--table",
+        metavar="NAME",
+        help="Of a DuckDB or SQLite FILE: which table. [default: its only one]",
+    )(command)
+
+
 def public_option(command: F) -> F:
     """Adds --public."""
     return click.option("--public", is_flag=True, help="Confirms that FILE is public.")(command)
@@ -201,7 +211,9 @@ def _known_columns(ctx: click.Context, _: click.Parameter, incomplete: str) -> l
     if file is None or not (Path(file).is_file() or Path(file).is_dir()):
         return []
     try:
-        table = open_table(file, header=bool(ctx.params.get("header")))
+        table = open_table(
+            file, header=bool(ctx.params.get("header")), table=ctx.params.get("table")
+        )
     except DampenError:
         return []
     return _starting(incomplete, [field.name for field in table.fields]) if table.declared else []

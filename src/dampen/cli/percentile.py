@@ -12,6 +12,7 @@ from dampen.cli.options import (
     header_option,
     known_relations,
     release_options,
+    table_option,
 )
 from dampen.cli.output import examples
 from dampen.cli.receipt import Receipt
@@ -58,6 +59,7 @@ __all__ = ["percentile"]
     "[default: replace-one; with --by add-remove-row]",
 )
 @header_option
+@table_option
 @release_options
 def percentile(
     *,
@@ -74,7 +76,7 @@ def percentile(
     Protects each row's value (neighbours: replace one). The number of rows and their labels are
     public. With --by and --groups it releases the value of every group, for one epsilon, and
     protects each row (neighbours: add or remove one). FILE is CSV, TSV, JSON lines, Parquet or
-    Feather, packed or not; - is standard input.
+    Feather, packed or not, or a DuckDB or SQLite file; - is standard input.
     """
     from dampen.percentiles.release import LISTS
     from dampen.percentiles.release import percentile as release_percentile

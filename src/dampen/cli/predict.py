@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from dampen.cli.options import file_argument, header_option, json_option
+from dampen.cli.options import file_argument, header_option, json_option, table_option
 from dampen.cli.output import examples, print_json, printable, write
 from dampen.cli.reading import looking_at, read_text
 from dampen.errors import ParameterError
@@ -20,8 +20,9 @@ HEADING = "prediction"
 @click.argument("model_file", metavar="MODEL", type=click.Path(path_type=Path))
 @file_argument
 @header_option
+@table_option
 @json_option
-def predict(model_file: Path, file: str, header: bool, as_json: bool) -> None:
+def predict(model_file: Path, file: str, header: bool, table: str | None, as_json: bool) -> None:
     """Predicts the class of every row of FILE with the model in MODEL, as CSV.
 
     Costs nothing: the model is released already, and the rows stay with you. MODEL is what `dampen
@@ -29,7 +30,7 @@ def predict(model_file: Path, file: str, header: bool, as_json: bool) -> None:
     """
     model = _model(model_file)
     with looking_at(file):
-        classes = model.predict_table(file, header=header).tolist()
+        classes = model.predict_table(file, header=header, table=table).tolist()
     if as_json:
         print_json(classes)
     else:

@@ -14,6 +14,7 @@ from dampen.cli.options import (
     header_option,
     json_option,
     known_relations,
+    table_option,
 )
 from dampen.cli.output import examples
 from dampen.cli.receipt import Receipt
@@ -69,6 +70,7 @@ __all__ = ["top_groups"]
     help="Or replace-one, where everyone's group is public.",
 )
 @header_option
+@table_option
 @epsilon_option
 @budget_options
 @json_option
@@ -77,7 +79,8 @@ def top_groups(*, file: str, value: str, receipt: Receipt, as_json: bool, **opti
 
     Protects each row (neighbours: add or remove one): its value, its group and that it is there.
     The groups and the grid of values are public; rows of other groups are dropped. FILE is CSV,
-    TSV, JSON lines, Parquet or Feather, packed or not; - is standard input.
+    TSV, JSON lines, Parquet or Feather, packed or not, or a DuckDB or SQLite file; - is standard
+    input.
     """
     from dampen.groups.release import top_groups as release_top_groups
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from dampen.cli.delivery import show_release
-from dampen.cli.options import column_option, file_argument, release_options
+from dampen.cli.options import column_option, file_argument, release_options, table_option
 from dampen.cli.output import examples
 from dampen.cli.receipt import Receipt
 
@@ -31,14 +31,15 @@ __all__ = ["top_k"]
 @click.option("--n", type=int, help="The public nodes are 0 to n-1.")
 @column_option("--source", help="In a table: the column with one end of every edge.")
 @column_option("--target", help="In a table: the column with the other end.")
+@table_option
 @click.option("--max-degree", type=int, help="Public bound on the degrees. [default: n-1]")
 @click.option(
     "--metric",
     metavar="NAME",
     default="betweenness",
     show_default=True,
-    shell_complete=lambda *_: ["betweenness", "degree"],
-    help="What influence means: betweenness or degree.",
+    shell_complete=lambda *_: ["betweenness", "degree", "triangles", "brokerage"],
+    help="What influence means: betweenness, degree, triangles or brokerage.",
 )
 @release_options
 def top_k(
@@ -47,7 +48,8 @@ def top_k(
     """Releases the most influential node, or the K most influential, of the graph in FILE.
 
     Protects each edge (neighbours: add or remove one). FILE is an edge list: CSV, TSV, JSON lines,
-    Parquet, npz or two columns of text, packed or not; - is standard input. The nodes are public.
+    Parquet, npz or two columns of text, packed or not, or a table of DuckDB or SQLite; - is
+    standard input. The nodes are public.
     """
     from dampen.data.edge_files import read_nodes
     from dampen.influence.release import top_k as release_top_k

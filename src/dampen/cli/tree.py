@@ -12,6 +12,7 @@ from dampen.cli.options import (
     header_option,
     output_option,
     release_options,
+    table_option,
 )
 from dampen.cli.output import examples
 from dampen.cli.receipt import Receipt
@@ -32,6 +33,7 @@ __all__ = ["tree"]
 @click.option("--depth", type=int, help="Levels of splits. [default: from epsilon and the schema]")
 @output_option("Write the tree as JSON.")
 @header_option
+@table_option
 @release_options
 def tree(
     *,
@@ -44,13 +46,15 @@ def tree(
     mechanism: str | None,
     output: Path | None,
     header: bool,
+    table: str | None,
     receipt: Receipt,
     as_json: bool,
 ) -> None:
     """Grows a private decision tree from the table in FILE.
 
     Protects each row (neighbours: add or remove one). Uses the columns that the schema describes.
-    FILE is CSV, TSV, JSON lines, Parquet or Feather, packed or not; - is standard input.
+    FILE is CSV, TSV, JSON lines, Parquet or Feather, packed or not, or a DuckDB or SQLite file;
+    - is standard input.
     """
     from dampen.trees import TreeClassifier
 
@@ -65,6 +69,6 @@ def tree(
         classes=schema.classes,
         max_rows=schema.rows,
         budget=receipt.budget,
-    ).fit_table(file, target=target, header=header)
+    ).fit_table(file, target=target, header=header, table=table)
     with held():
         show_model(model, "tree", receipt, output, as_json=as_json)

@@ -31,6 +31,7 @@ OPTIONS = {
     "source": "--source",
     "statistic": "--statistic",
     "step": "--step",
+    "table": "--table",
     "target": "--target",
     "upper": "--upper",
     "value": "--value",

@@ -1,8 +1,9 @@
 """DuckDB: relations, and the tables of database files, read where they lie.
 
-Rows come as a stream of Arrow batches, of the wanted columns alone, and are counted by the
-product's own encoders.  So an answer is the same as in memory: SQL's own ideas of NaN, -0.0,
-collation and decimals have no part in it, and a table may be larger than memory.
+Rows are counted by one GROUP BY where the question is by keys (`dampen.data.keys`).  Else they come
+as a stream of Arrow batches, of the wanted columns alone, and are counted by the product's own
+encoders.  So an answer is the same as in memory: SQL's own ideas of NaN, -0.0, collation and
+decimals have no part in it, and a table may be larger than memory.
 
 Opening asks for names and types, which DuckDB knows from binding a query; it runs none.  A
 connection that was opened here is closed here.  Errors of DuckDB quote rows, so they are replaced.
@@ -18,8 +19,8 @@ from functools import partial
 from typing import Any, Literal
 
 from dampen.data.columns import typed
-from dampen.data.engines import failed
-from dampen.data.opened import Batch, CellOf, Field, Kind, counted
+from dampen.data.engines import Dialect, KeyQuery, failed
+from dampen.data.opened import Batch, CellOf, Field, Kind, counted, reading
 from dampen.errors import ParameterError, raise_alone
 from dampen.selection import IntArray
 
@@ -30,6 +31,12 @@ WHOLE_NUMBERS = {
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
 }  # fmt: skip
 """Types of SQL whose equality is that of Python's whole numbers, and which fit into 64 bits."""
+DIALECT = Dialect(
+    text=frozenset({"VARCHAR"}),
+    whole=frozenset(WHOLE_NUMBERS),
+    floats=frozenset({"FLOAT", "DOUBLE"}),
+    label="encode({})",
+)
 NUMBERS = {
     "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint",
     "hugeint", "float", "double", "decimal",
@@ -54,10 +61,20 @@ class DuckTable:
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         columns = ", ".join(map(quoted, wanted))
-        return self._run(lambda relation: relation.project(columns), wanted)
+        with reading(self._run(lambda relation: relation.project(columns))) as pieces:
+            for piece in pieces:
+                yield {
+                    name: typed(column, kind)
+                    for (name, kind), column in zip(wanted.items(), piece, strict=True)
+                }
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
-        return counted(self.batches(wanted), cell_of, size)
+        query = KeyQuery.of(cell_of, wanted, self.fields, DIALECT)
+        if query is None or ("place" in dict(query.steps) and len(wanted) == 1):
+            # A grid alone costs DuckDB more in SQL than the stream does.
+            return counted(self.batches(wanted), cell_of, size)
+        with reading(self._run(partial(_grouped, query))) as groups:
+            return query.counted(groups, size)
 
     def degrees(self, source: str, target: str, as_text: bool, /) -> Iterator[Batch] | None:
         kinds = {field.type for field in self.fields if field.name in (source, target)}
@@ -69,17 +86,19 @@ class DuckTable:
         else:
             return None
         ends = label.format(quoted(source)), label.format(quoted(target))
-        return self._run(partial(_degrees, ends, back), {"node": "any", "degree": "any"})
+        return self._counted_degrees(partial(_degrees, ends, back))
 
-    def _run(self, asked: Callable[[Any], Any], wanted: Mapping[str, Kind]) -> Iterator[Batch]:
-        """The answer to a query, whose columns are the wanted ones, in that order."""
+    def _counted_degrees(self, asked: Callable[[Any], Any]) -> Iterator[Batch]:
+        with reading(self._run(asked)) as pieces:
+            for node, degree in pieces:
+                yield {"node": node, "degree": degree}
+
+    def _run(self, asked: Callable[[Any], Any]) -> Iterator[Sequence[Any]]:
+        """The columns of the answer to a query, piece by piece."""
         try:
             with self.held() as relation, _reader(asked(relation)) as reader:
                 for batch in reader:
-                    yield {
-                        name: typed(column, kind)
-                        for (name, kind), column in zip(wanted.items(), batch.columns, strict=True)
-                    }
+                    yield batch.columns
             return
         except Exception:
             failure = failed(self.title)
@@ -121,6 +140,21 @@ def open_duckdb_file(path: str, choose: Callable[[Sequence[str]], str]) -> DuckT
     return DuckTable(f"{chosen} of {path}", fields, held)
 
 
+def _grouped(query: KeyQuery, rows: Any) -> Any:
+    """The rows of every key."""
+    sources = [
+        f"{column.source.format(quoted(name))} as c{i}"
+        for i, (name, column) in enumerate(zip(query.wanted, query.columns, strict=True))
+    ]
+    rows = rows.project(", ".join(sources))
+    for name, sql in query.steps:
+        rows = rows.project(f"*, {sql} as {name}")
+    keys = ", ".join(query.keys)
+    texts = {f"c{i}" for i, column in enumerate(query.columns) if column.source == DIALECT.label}
+    back = [f"decode({key})" if key in texts else key for key in query.keys]
+    return rows.aggregate(f"{keys}, count(*) as n", keys).project(", ".join([*back, "n"]))
+
+
 def _degrees(ends: tuple[str, str], back: str, edges: Any) -> Any:
     """Every label with the number of its neighbours; a missing end makes one missing label."""
     either = "case when a is null or b is null then null else {}(a, b) end"
@@ -155,8 +189,9 @@ def _connected(path: str) -> Iterator[Any]:
         ) from None
     try:
         # A view of the file may name other files, which are other data, with budgets of their own.
-        own: dict[str, Any] = {"enable_external_access": "false"}
-        connection = duckdb.connect(path, read_only=True, config=own)
+        connection = duckdb.connect(
+            path, read_only=True, config={"enable_external_access": "false"}
+        )
     except duckdb.Error:
         raise_alone(
             ParameterError(

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from dampen.data.columns import Lookup
+from dampen.data.keys import Keyed, LabelKey
 from dampen.data.memory import MemoryTable, StreamTable
-from dampen.data.opened import Batch, CellOf, Field, Kind, Opened, require_labels
+from dampen.data.opened import Field, Kind, Opened, require_labels
 from dampen.errors import ParameterError
 from dampen.selection import IntArray
 
@@ -76,7 +77,7 @@ class Grouping:
             )
 
     def counts(
-        self, rows: Opened, by: str, wanted: Mapping[str, Kind], cell_of: CellOf, cells: int
+        self, rows: Opened, by: str, wanted: Mapping[str, Kind], cell_of: Keyed, cells: int
     ) -> IntArray:
         """Rows by group, one line each, and cell; in one more column at the end those of no cell.
 
@@ -84,20 +85,21 @@ class Grouping:
             rows: the opened data.
             by: the name of the column of groups.
             wanted: the columns that `cell_of` looks at.
-            cell_of: as in `Opened.counts`, within a group; the array it gives may be overwritten.
+            cell_of: as in `Opened.counts`, within a group.
             cells: how many cells a group has.
         """
         lookup, width = Lookup(self.groups), cells + 1
 
-        def place_of(batch: Batch) -> IntArray:
-            group, place = lookup.positions(batch[by]), cell_of(batch)
+        def place_of(keys: Mapping[str, Any]) -> IntArray:
+            group, place = lookup.positions(keys[by]), cell_of.cells(keys)
             place[place < 0] = cells
             place += group * width
             place[group < 0] = -1
             return place
 
         needed: dict[str, Kind] = {**wanted, by: lookup.kind}
-        total = rows.counts(needed, place_of, len(self.groups) * width)
+        keyed = Keyed({**cell_of.keys, by: LabelKey(self.groups)}, place_of)
+        total = rows.counts(needed, keyed, len(self.groups) * width)
         return np.asarray(total[:-1].reshape(len(self.groups), width))
 
 

@@ -1,9 +1,10 @@
 """Apache Spark: DataFrames, classic or through Spark Connect, counted where their rows are.
 
-Every executor runs the product's own encoders over the Arrow batches of its partitions
-(`mapInArrow`) and sends counts of cells; Spark adds them up before they come to the driver.  So an
-answer is the same as in memory, and no row leaves the executors, except where a question needs a
-column or all edges: those come to the driver as Arrow.  Nothing is drawn on an executor.
+Rows are counted by one GROUP BY where the question is by keys (`dampen.data.keys`).  Else every
+executor runs the product's own encoders over the Arrow batches of its partitions (`mapInArrow`) and
+sends counts of cells; Spark adds them up before they come to the driver.  So an answer is the same
+as in memory, and no row leaves the executors, except where a question needs a column or all edges:
+those come to the driver as Arrow.  Nothing is drawn on an executor.
 
 Opening asks for names and types, which Spark knows from analysing a query; and it runs one job
 *without data*, which proves that the executors import this version of dampen.
@@ -16,7 +17,7 @@ its own logs is the curator's side.
 """
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
@@ -24,7 +25,8 @@ from weakref import WeakSet
 import numpy as np
 
 from dampen.data.columns import typed
-from dampen.data.engines import failed
+from dampen.data.engines import Dialect, KeyQuery, failed
+from dampen.data.keys import LabelKey
 from dampen.data.opened import Batch, CellOf, Field, Kind, counted
 from dampen.errors import DampenError, DataError, ParameterError, raise_alone
 from dampen.selection import IntArray
@@ -38,6 +40,12 @@ TITLE = "the DataFrame of Spark"
 ROWS = 1 << 16
 """Rows that an executor encodes at a time; the batches of Spark are smaller."""
 WHOLE_NUMBERS = {"tinyint", "smallint", "int", "bigint"}
+DIALECT = Dialect(
+    text=frozenset({"string"}),
+    whole=frozenset(WHOLE_NUMBERS),
+    floats=frozenset({"float", "double"}),
+    label="(cast({} as string) collate UTF8_BINARY)",
+)
 NUMBERS = {"byte", "short", "integer", "long", "float", "double", "decimal"}
 LABELS = {"string", "boolean", "date", "timestamp", "timestamp_ntz", "void", "char", "varchar"}
 
@@ -61,6 +69,16 @@ class SparkTable:
             yield _typed(batch, wanted)
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
+        query = KeyQuery.of(cell_of, wanted, self.fields, DIALECT)
+        grouped = None if query is None else _grouped(query, self.frame)
+        if query is None or grouped is None:
+            return self._counted_by_executors(wanted, cell_of, size)
+        batches = _collected(grouped, self.title).to_batches()
+        return query.counted((batch.columns for batch in batches), size)
+
+    def _counted_by_executors(
+        self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int
+    ) -> IntArray:
         part = CountedPart(dict(wanted), cell_of, size)
         parts = _mapped(self._columns(wanted), part, PART)
         added = parts.groupBy("cell", "problem").agg({"rows": "sum"})
@@ -83,6 +101,36 @@ class SparkTable:
     def _columns(self, wanted: Iterable[str]) -> Any:
         """The wanted columns by their places: Spark reads dots in names as paths."""
         return self.frame.selectExpr(*(f"{quoted(name)} as c{i}" for i, name in enumerate(wanted)))
+
+
+MOST_LISTED = 1000
+"""Labels that a query may name.  All others are one group to it, for they may be many."""
+
+
+def _grouped(query: KeyQuery, frame: Any) -> Any:
+    """The rows of every key; None where the labels are too many, or of another type."""
+    sources = []
+    for i, (name, column) in enumerate(zip(query.wanted, query.columns, strict=True)):
+        source = column.source.format(quoted(name))
+        if isinstance(column.key, LabelKey):
+            listed = _listed(column.key.listed, text=column.source == DIALECT.label)
+            if listed is None:
+                return None
+            source = f"case when {source} in ({listed}) then {source} end"
+        sources.append(f"{source} as c{i}")
+    rows = frame.selectExpr(*sources)
+    for name, sql in query.steps:
+        rows = rows.selectExpr("*", f"{sql} as {name}")
+    return rows.groupBy(*query.keys).count()
+
+
+def _listed(labels: Sequence[Hashable], *, text: bool) -> str | None:
+    if len(labels) > MOST_LISTED:
+        return None
+    if text and all(isinstance(label, str) for label in labels):
+        return ", ".join(f"cast(X'{str(label).encode().hex()}' as string)" for label in labels)
+    whole = all(type(label) is int and abs(label) < 2**63 for label in labels)
+    return ", ".join(f"{label}L" for label in labels) if whole and not text else None
 
 
 PART = "cell long, rows long, problem string"

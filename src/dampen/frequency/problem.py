@@ -16,8 +16,9 @@ import numpy as np
 from dampen import sensitivity
 from dampen.data.columns import Lookup
 from dampen.data.grouping import Grouping
+from dampen.data.keys import Keyed, LabelKey
 from dampen.data.memory import MemoryTable
-from dampen.data.opened import CellOf, Kind, Opened
+from dampen.data.opened import Kind, Opened
 from dampen.errors import DataError, ParameterError
 from dampen.scores import Global, Shifted
 from dampen.selection import IntArray, Neighbours, Selection
@@ -95,9 +96,11 @@ class MostFrequent:
     def _wanted(self, column: str) -> dict[str, Kind]:
         return {column: Lookup(self.categories).kind}
 
-    def _cell_of(self, column: str) -> CellOf:
+    def _cell_of(self, column: str) -> Keyed:
         lookup = Lookup(self.categories)
-        return lambda batch: lookup.positions(batch[column])
+        return Keyed(
+            {column: LabelKey(self.categories)}, lambda keys: lookup.positions(keys[column])
+        )
 
     def _given_counts(self, counts: Mapping[Any, Any]) -> IntArray:
         known = set(self.categories)

@@ -8,6 +8,7 @@ from typing import TypeAlias, cast
 import numpy as np
 
 from dampen.data.columns import finite_range
+from dampen.data.keys import GridKey, nearest_cell
 from dampen.errors import ParameterError
 from dampen.selection import FloatArray, IntArray
 
@@ -57,19 +58,31 @@ class Grid:
         return cls(low, distance, int(top))
 
     def cells(self, values: FloatArray) -> IntArray:
-        """The cell nearest to each value; values beyond an end belong to that end.
+        """The cell nearest to each value, -1 for NaN; values beyond an end belong to that end.
 
         Which cell a row gets depends on its own value alone, so that neighbours stay neighbours
-        whatever the rounding of this division does.  That of NaN is not defined.
+        whatever the rounding of this division does.
         """
-        lower, upper = float(self.lower), float(self.lower + self.top * self.step)
+        lower, upper = self._ends
         place = np.clip(values, lower, upper)
         place -= lower
         place /= float(self.step)
         place += 0.5
         with np.errstate(invalid="ignore"):
             cell = place.astype(np.int64)
-        return np.minimum(cell, self.top, out=cell)
+        np.minimum(cell, self.top, out=cell)
+        cell[np.isnan(values)] = -1
+        return cell
+
+    @property
+    def key(self) -> GridKey:
+        """The cells of a column, as engines may count them by themselves."""
+        sql = nearest_cell(*self._ends, float(self.step), self.top)
+        return GridKey(self.cells, self._ends, sql)
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        return float(self.lower), float(self.lower + self.top * self.step)
 
     def value(self, cells: Fraction) -> Fraction:
         """The value at a place of the grid, counted in cells."""

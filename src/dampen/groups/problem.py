@@ -35,14 +35,15 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from dampen.data.columns import as_numbers
 from dampen.data.grouping import Grouping
+from dampen.data.keys import Keyed
 from dampen.data.memory import MemoryTable
-from dampen.data.opened import Batch, Opened
+from dampen.data.opened import Opened
 from dampen.epsilon import Epsilon, exact
 from dampen.errors import DataError, ParameterError, did_you_mean
 from dampen.groups.contests import ByReach, BySum, Contest, public_offset
@@ -137,15 +138,8 @@ class BestGroup:
         Raises:
             DataError: if a row of one of the groups has no number for a value.
         """
-        grid = self.grid
-
-        def cell_of(batch: Batch) -> IntArray:
-            numbers = as_numbers(batch[values])
-            cell = grid.cells(numbers)
-            cell[np.isnan(numbers)] = -1
-            return cell
-
-        counts = self.grouping.counts(rows, by, {values: "numbers"}, cell_of, grid.top + 1)
+        cells, cell_of = self.grid.top + 1, Keyed({values: self.grid.key}, itemgetter(values))
+        counts = self.grouping.counts(rows, by, {values: "numbers"}, cell_of, cells)
         if counts[:, -1].any():
             raise DataError(
                 "Expected numbers only; some are missing (NaN or null). Fill or drop them first, "

@@ -63,6 +63,7 @@ from dampen.influence.graphs import (
     graph_of,
     node_set,
 )
+from dampen.influence.metrics import Brokerage, Triangles
 from dampen.scores import Global, Score, Shifted
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 
@@ -91,7 +92,8 @@ class InfluentialNode:
         nodes: their labels.
         max_degree: D, a public bound on all degrees, by default n - 1.  A smaller one is an
             assumption: a graph that violates it is a `DataError`.
-        metric: "betweenness" (egocentric), "degree", or a `Metric` of your own.
+        metric: "betweenness" (egocentric), "degree", "triangles", "brokerage", or a `Metric` of
+            your own.
         delta: for betweenness, the sensitivity function, "degree" (the paper's) or "codegree".
         cap_degree: for betweenness, D' >= D; by default D.
 
@@ -162,19 +164,20 @@ class InfluentialNode:
         """The metric as an object."""
         if not isinstance(self.metric, str):
             return self.metric
-        if self.metric == "degree":
-            return Degree()
+        assert self.max_degree is not None
+        if self.metric in (simple := _simple_metrics(self.max_degree)):
+            return simple[self.metric]
         if self.metric != "betweenness":
-            hint = did_you_mean(self.metric, ("betweenness", "degree"))
+            known = ("betweenness", *simple)
+            hint = did_you_mean(self.metric, known)
             raise ParameterError(
-                f"Expected metric 'betweenness' or 'degree', got {self.metric!r}.{hint}"
+                f"Expected a metric, one of {', '.join(known)}, got {self.metric!r}.{hint}"
             )
         if self.delta not in ("degree", "codegree"):
             hint = did_you_mean(str(self.delta), ("degree", "codegree"))
             raise ParameterError(
                 f"Expected delta 'degree' or 'codegree', got {self.delta!r}.{hint}"
             )
-        assert self.max_degree is not None
         D = self.max_degree
         return Betweenness(self.delta, _degree("cap_degree", self.cap_degree, D, LARGEST_N, D))
 
@@ -342,6 +345,11 @@ class EgoSensitivity:
         y = np.cbrt(np.maximum(v, 1.0))
         y -= (y * (y * y - 1) - v) / (3 * y * y - 1)
         return y + 1 - self.C
+
+
+def _simple_metrics(max_degree: int) -> dict[str, Metric]:
+    """Those without a choice of sensitivity function."""
+    return {"degree": Degree(), "triangles": Triangles(), "brokerage": Brokerage(max_degree)}
 
 
 def _first_above(cap: float) -> int:

@@ -103,24 +103,59 @@ class Shortlist:
 
     def counts(self, graph: Graph) -> tuple[IntArray, IntArray]:
         """Neighbours outside the shortlist, and the edges among them that count; or all."""
-        from dampen._kernels.shortlist import Listed, Workspace, fill_lists, outside_and_triangles
-
-        n = len(graph.nodes)
-        on_it, stop = np.zeros(n, dtype=np.bool_), np.zeros(1, dtype=np.bool_)
-        on_it[self.nodes] = not self.whole
-        listed = Listed(graph.first, graph.to, self.nodes, on_it, np.empty(n, dtype=np.int32))
-        fill_lists(listed, self.length)
-        result = np.zeros((len(self.nodes), 2), dtype=np.int64)
-
-        def worker() -> Any:
-            work = Workspace(np.zeros(n, dtype=np.bool_), stop)
-            return lambda begin, end: outside_and_triangles(begin, end, listed, work, result)
-
-        for_all(worker, graph.degrees[self.nodes], stop, "Triangles")
-        return result[:, 0], result[:, 1]
+        return counts_around(self.nodes, self.length, graph, whole=self.whole)
 
     def best(self, answers: IntArray, k: int, /) -> IntArray:
         return self.nodes[largest(answers, k)]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TriangleList:
+    """Triangles of a shortlist, each worth 1 / length; at most `length` nodes are on it."""
+
+    nodes: IntArray
+    length: int
+
+    @classmethod
+    def of(cls, noisy: IntArray, k: int, noise: float) -> "TriangleList | None":
+        """None where the noisy degrees do not tell who may be among the k best."""
+        n = len(noisy)
+        level = int(np.partition(noisy, n - k)[n - k])
+        size = 2 * k + 5
+        if level < noise * standing_out(n, k) or size > min(n, LONGEST):
+            return None
+        return cls(largest(noisy, size), max(level // 2, size))
+
+    def vector(self, graph: Graph, /) -> IntArray:
+        _, found = counts_around(self.nodes, self.length, graph)
+        return UNIT // self.length * found
+
+    def best(self, answers: IntArray, k: int, /) -> IntArray:
+        return self.nodes[largest(answers, k)]
+
+
+def counts_around(
+    nodes: IntArray, length: int, graph: Graph, *, whole: bool = False
+) -> tuple[IntArray, IntArray]:
+    """How many neighbours outside a shortlist, and how many edges among them, on both lists.
+
+    With `whole`, nobody is left out.
+    """
+    from dampen._kernels.shortlist import Listed, Workspace, fill_lists, outside_and_triangles
+
+    n = len(graph.nodes)
+    on_it, stop = np.zeros(n, dtype=np.bool_), np.zeros(1, dtype=np.bool_)
+    on_it[nodes] = not whole
+    listed = Listed(graph.first, graph.to, nodes, on_it, np.empty(n, dtype=np.int32))
+    fill_lists(listed, length)
+    result = np.zeros((len(nodes), 2), dtype=np.int64)
+
+    def worker() -> Any:
+        work = Workspace(np.zeros(n, dtype=np.bool_), stop)
+        return lambda begin, end: outside_and_triangles(begin, end, listed, work, result)
+
+    for_all(worker, graph.degrees[nodes], stop, "Triangles")
+    return result[:, 0], result[:, 1]
 
 
 def slopes(levels: IntArray, steepest: Fraction, unit: int) -> tuple[IntArray, int]:

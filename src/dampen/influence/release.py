@@ -17,6 +17,7 @@ from dampen.influence.graphs import (
     node_set,
 )
 from dampen.influence.problem import Delta, InfluentialNode, Metric
+from dampen.influence.prospects import accuracy
 from dampen.influence.ways import TWO_ROUNDS, Asked, way
 from dampen.mechanisms import Mechanism, check_k
 from dampen.releases import Budget, Release, pay
@@ -71,7 +72,9 @@ def top_k(
         target: the name of the column with the other end.
         table: of a database file (DuckDB, SQLite), which table.
         max_degree: a public bound on all degrees; n - 1 if left out, which is usually better.
-        metric: "betweenness" (egocentric), "degree", or a `dampen.influence.problem.Metric`.
+        metric: "betweenness" (egocentric), "degree", "triangles" (edges among the neighbours),
+            "brokerage" (the degree less triangles, for a public `max_degree`), or a
+            `dampen.influence.problem.Metric`.
         mechanism: a name such as "sld" (as in the paper), "two-rounds", or a `Mechanism`; None for
             the best one.
         delta: the sensitivity function of betweenness: "degree" or "codegree".
@@ -99,7 +102,8 @@ def top_k(
         top = chosen.draw(problem, made, k=wanted, epsilon=cost.epsilon, entropy=paid.entropy)
         names = [problem.candidates[i] for i in top]
     answer = names[0] if k is None else names
-    return paid.release(answer, _shown(problem, cost.mechanism, metric, k))
+    told = "" if known is None else accuracy(chosen, len(known), wanted, cost.epsilon)
+    return paid.release(answer, _shown(problem, cost.mechanism, metric, k), told)
 
 
 def _opened(

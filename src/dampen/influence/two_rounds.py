@@ -16,6 +16,7 @@ discrete Laplace noise of scale 1/ε2 to it (on a grid of 1/`UNIT`, on which f l
   f_c = |N(c) outside R| + |N(c) in R| / 2 - κ_c T_c, where T_c counts the edges yz among the
   neighbours of c outside R such that y and z are on each other's *list*: the first q neighbours
   outside R, in the public order of names;
+- *triangles*, where they are what is asked for: f_c = T_c / q for at most q nodes c of a shortlist;
 - *a whole shortlist*, where noise matters little: f_c = (d_c - κ_c T_c) / 3, where nobody is left
   out of T_c, nor of lists.
 
@@ -41,6 +42,7 @@ c that are on y's list and have y on theirs, some x with 0 <= x <= q, so that f_
 may join z's list and push z' from it; no other list changes.  So T_c gains at most the edge yz and
 loses at most yy' and zz'.  If it loses both, then z is on y's list and y on z's, and y, z are
 neighbours of c: it gains yz.  So T_c changes by at most 1, and f by at most the sum of κ_c.
+For triangles, (1) changes nothing, (2) f_c by x / q and (3) f by at most m / q.
 For a whole shortlist, 3f changes at the ends of the edge that are in R by 1 - κ_c x as in (2), for
 T_c has no edge at c and so does not see its list; and at all others by at most κ_c as in (3): 3
 together, if both ends are in R.
@@ -73,7 +75,14 @@ from dampen.errors import ParameterError
 from dampen.influence.capped import CappedBetweenness, largest
 from dampen.influence.graphs import Graph, prepare
 from dampen.influence.nested import nested_laplace
-from dampen.influence.questions import UNIT, Oriented, Question, Shortlist, standing_out
+from dampen.influence.questions import (
+    UNIT,
+    Oriented,
+    Question,
+    Shortlist,
+    TriangleList,
+    standing_out,
+)
 from dampen.sampling import LARGEST_SCALE, Entropy, discrete_laplace
 from dampen.selection import FloatArray, IntArray
 
@@ -149,6 +158,20 @@ def two_rounds(
     question = question_after(noisy, k, shares)
     if question is None:
         return largest(graph.degrees + fine, k).tolist()
+    return _asked(question, graph, k, shares, entropy)
+
+
+def most_triangles(graph: Graph, *, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
+    """The k nodes with the most triangles, best first: ε-DP under adding or removing one edge."""
+    shares = Shares.of(epsilon)
+    fine, coarse = nested_laplace(2 / epsilon, FIRST_SHARE, len(graph.nodes), entropy)
+    question = TriangleList.of(graph.degrees + coarse, k, shares.noise)
+    if question is None:
+        return largest(graph.degrees + fine, k).tolist()
+    return _asked(question, graph, k, shares, entropy)
+
+
+def _asked(question: Question, graph: Graph, k: int, shares: Shares, entropy: Entropy) -> list[int]:
     answers = question.vector(graph)
     answers += discrete_laplace(UNIT / shares.second, len(answers), entropy)
     return question.best(answers, k).tolist()

@@ -6,6 +6,8 @@ is the most accurate way we know:
 | asked for | way |
 |---|---|
 | betweenness | two rounds (`dampen.influence.two_rounds`), where they pay off: `worth_it` |
+| triangles | two rounds |
+| brokerage | `joint` |
 | otherwise, and for the degree | on the degree: `pf` for one or two nodes, `joint` for more |
 | a metric of one's own, codegrees | `ld-pf` |
 
@@ -23,7 +25,12 @@ from dampen.errors import ParameterError
 from dampen.influence.graphs import Degrees, Graph, prepare
 from dampen.influence.lazy import draw_nodes
 from dampen.influence.problem import Betweenness, Delta, InfluentialNode, Metric
-from dampen.influence.two_rounds import prepare_two_rounds, two_rounds, worth_it
+from dampen.influence.two_rounds import (
+    most_triangles,
+    prepare_two_rounds,
+    two_rounds,
+    worth_it,
+)
 from dampen.mechanisms import Mechanism, check_joint, check_k, named, select
 from dampen.releases import Cost, selection_cost
 from dampen.sampling import Entropy
@@ -88,10 +95,12 @@ def way(asked: Asked, *, n: int, k: int) -> Way:
         return TwoRounds.on(asked)
     if asked.mechanism is not None:
         return OneRound(asked, asked.metric, named(asked.mechanism))
-    if asked.metric == "betweenness" and asked.delta == "degree":
+    if asked.metric in ("betweenness", "triangles") and asked.delta == "degree":
         twice = TwoRounds.on(asked)
-        if worth_it(n, k, twice.cost(k).epsilon):
+        if asked.metric == "triangles" or worth_it(n, k, twice.cost(k).epsilon):
             return twice
+    if asked.metric == "brokerage":
+        return OneRound(asked, "brokerage", named("joint"))
     if asked.metric in ("betweenness", "degree") and asked.delta == "degree":
         return OneRound(asked, "degree", named("pf" if k <= 2 else "joint"))
     return OneRound(asked, asked.metric, named("ld-pf"))
@@ -161,14 +170,16 @@ class TwoRounds:
 
     @classmethod
     def on(cls, asked: Asked) -> "TwoRounds":
-        if asked.metric != "betweenness" or asked.delta != "degree":
+        if asked.metric not in ("betweenness", "triangles") or asked.delta != "degree":
             raise ParameterError(
-                f"Expected metric 'betweenness' and delta 'degree' for {TWO_ROUNDS!r}; got others."
+                f"Expected metric 'betweenness' or 'triangles' and delta 'degree' for "
+                f"{TWO_ROUNDS!r}; got others."
             )
         return cls(asked)
 
     def problem(self, nodes: Sequence[Hashable], /) -> InfluentialNode:
-        return InfluentialNode(nodes=nodes, max_degree=self.asked.max_degree)
+        asked = self.asked
+        return InfluentialNode(nodes=nodes, max_degree=asked.max_degree, metric=asked.metric)
 
     def cost(self, _: int, leaks: tuple[str, ...] = ()) -> Cost:
         e = asked_epsilon(self.asked.epsilon, self.asked.rho, Fraction(1, 2))
@@ -188,9 +199,10 @@ class TwoRounds:
     ) -> list[int]:
         made = problem.graph(graph)
         check_k(k, len(made.nodes))
-        return two_rounds(
-            made, k=k, epsilon=epsilon, entropy=entropy, max_degree=problem.max_degree
-        )
+        draw: dict[str, Any] = {"epsilon": epsilon, "k": k, "entropy": entropy}
+        if problem.metric == "triangles":
+            return most_triangles(made, **draw)
+        return two_rounds(made, max_degree=problem.max_degree, **draw)
 
 
 def _known_from_degrees(mechanism: Mechanism) -> bool:

@@ -6,13 +6,15 @@ the opened data; `answer` looks at the data, and returns what the release may sa
 
 from collections.abc import Hashable, Iterator, Sequence
 from fractions import Fraction
+from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
 
-from dampen.data.columns import as_labels, as_numbers, clipped, finite_range, joined_numbers
+from dampen.data.columns import as_labels, clipped, finite_range, joined_numbers
 from dampen.data.grouping import Grouping
-from dampen.data.opened import Batch, Kind, Opened, require_labels, whole_columns
+from dampen.data.keys import Keyed
+from dampen.data.opened import Kind, Opened, require_labels, whole_columns
 from dampen.epsilon import Epsilon, asked_epsilon
 from dampen.errors import DataError, ParameterError
 from dampen.mechanisms import PF, Mechanism, select
@@ -27,6 +29,7 @@ from dampen.percentiles.labels import (
 )
 from dampen.percentiles.many import Halving, Ranks
 from dampen.percentiles.many import worth_it as worth_halving
+from dampen.percentiles.prospects import label_accuracy, value_accuracy
 from dampen.percentiles.two_stages import Shares, TwoStages, worth_it
 from dampen.percentiles.values import (
     FINEST,
@@ -49,6 +52,10 @@ class Question(Protocol):
     def check(self, opened: Opened, names: dict[str, str], /) -> None: ...
 
     def cost(self, opened: Opened, /, *, epsilon: Epsilon | None, rho: Epsilon | None) -> Cost: ...
+
+    def accuracy(self, n: int | None, epsilon: Fraction, /) -> str:
+        """What the answer will be worth, for n records if that is public; empty if unknown."""
+        ...
 
     def answer(
         self, opened: Opened, names: dict[str, str], paid: Paid, /
@@ -96,6 +103,9 @@ class Labels:
             rho=rho,
             mechanism=self.mechanism,
         )
+
+    def accuracy(self, _n: int | None, _epsilon: Fraction, /) -> str:
+        return ""
 
     def answer(
         self, opened: Opened, names: dict[str, str], paid: Paid
@@ -159,6 +169,9 @@ class LabelsInTwoStages:
             mechanism="two-stages",
         )
 
+    def accuracy(self, n: int | None, epsilon: Fraction, /) -> str:
+        return label_accuracy(n, epsilon) if n is not None and worth_it(n) else ""
+
     def answer(
         self, opened: Opened, names: dict[str, str], paid: Paid
     ) -> tuple[dict[str, Any], Any]:
@@ -215,6 +228,17 @@ class Values:
             k=len(self.points),
         )
 
+    def accuracy(self, _n: int | None, epsilon: Fraction, /) -> str:
+        if self.halving is not None:
+            return ""
+        none = np.zeros(1, np.int64)
+        units = [
+            1 if self._size_is_public else (as_fraction(p) / 100).denominator for p in self.points
+        ]
+        kinds = list(zip(self._selections(none, none, 1), units, strict=True))
+        points = len(self.grid.points)
+        return value_accuracy(kinds, self.mechanism, points=points, epsilon=epsilon)
+
     def answer(
         self, opened: Opened, names: dict[str, str], paid: Paid
     ) -> tuple[dict[str, Any], Any]:
@@ -226,9 +250,7 @@ class Values:
         return shown, self.drawn(counts, paid)
 
     def _counts(self, opened: Opened, column: str) -> IntArray:
-        def cell_of(batch: Batch) -> IntArray:
-            return self.grid.cells(as_numbers(batch[column]))
-
+        cell_of = Keyed({column: self.grid.key}, itemgetter(column))
         return opened.counts({column: "numbers"}, cell_of, self.grid.size)
 
     def drawn(self, counts: IntArray, paid: Paid) -> Any:
@@ -300,6 +322,9 @@ class GroupedValues:
     def cost(self, opened: Opened, /, *, epsilon: Epsilon | None, rho: Epsilon | None) -> Cost:
         return self.values.cost(opened, epsilon=epsilon, rho=rho)
 
+    def accuracy(self, n: int | None, epsilon: Fraction, /) -> str:
+        return self.values.accuracy(n, epsilon)
+
     def answer(
         self, opened: Opened, names: dict[str, str], paid: Paid
     ) -> tuple[dict[str, Any], Any]:
@@ -312,10 +337,7 @@ class GroupedValues:
 
     def _counts(self, opened: Opened, column: str, by: str) -> IntArray:
         grid = self.values.grid
-
-        def cell_of(batch: Batch) -> IntArray:
-            return grid.cells(as_numbers(batch[column]))
-
+        cell_of = Keyed({column: grid.key}, itemgetter(column))
         return self.grouping.counts(opened, by, {column: "numbers"}, cell_of, grid.size)
 
 

@@ -1,16 +1,19 @@
 """`percentile`: which record is at the percentile, or what its value is, privately."""
 
+import warnings
 from collections.abc import Hashable, Sequence
+from fractions import Fraction
 from typing import Any, Literal, cast
 
 from dampen.data.columns import finite_range
 from dampen.data.open import open_columns
 from dampen.data.opened import require_numbers
 from dampen.epsilon import Epsilon
-from dampen.errors import ParameterError, did_you_mean
+from dampen.errors import AccuracyWarning, ParameterError, did_you_mean
 from dampen.mechanisms import Mechanism, named
 from dampen.noise import EXPONENTIAL
 from dampen.percentiles.labels import NEAR, Delta, Percent
+from dampen.percentiles.prospects import label_accuracy, most_likely_label
 from dampen.percentiles.questions import (
     GroupedValues,
     Labels,
@@ -27,6 +30,8 @@ __all__ = ["label_mechanism", "percentile"]
 
 Wanted = Literal["label", "value"]
 WANTED = ("label", "value")
+CHANCE = 0.1
+"""A label that nobody can have with this probability is nearly chance."""
 LISTS = {"quartiles": range(25, 100, 25), "deciles": range(10, 100, 10)}
 
 
@@ -127,10 +132,24 @@ def percentile(
     require_numbers(opened, names["column"])
     question.check(opened, names)
     cost = question.cost(opened, epsilon=epsilon, rho=rho)
+    if release == "label" and cost.mechanism == "two-stages" and opened.rows is not None:
+        _warn_of_chance(opened.rows, cost.epsilon)
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
         facts, answer = question.answer(opened, names, paid)
-    return paid.release(answer, facts | public)
+    told = question.accuracy(facts.get("n"), cost.epsilon)
+    return paid.release(answer, facts | public, told)
+
+
+def _warn_of_chance(n: int, epsilon: Fraction) -> None:
+    """Before the charge, where n is known: a label that is nearly uniform says nothing."""
+    if most_likely_label(n, epsilon) < CHANCE:
+        warnings.warn(
+            f"{label_accuracy(n, epsilon)} That is nearly chance: ask for release='value', or "
+            "raise epsilon.",
+            AccuracyWarning,
+            stacklevel=3,
+        )
 
 
 def _label_question(

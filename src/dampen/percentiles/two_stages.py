@@ -157,9 +157,7 @@ class TwoStages:
     def points(self) -> FloatArray:
         """The midpoint of every cell, ascending."""
         J = self.cells or _cells(self.n, self.shares.label)
-        t = (np.arange(J) + 0.5) / J
-        s = t**4 / (t**4 + (1 - t) ** 4)
-        return float(self.lower) + s * self._range
+        return self._at((np.arange(J) + 0.5) / J)
 
     @cached_property
     def distances(self) -> FloatArray:
@@ -214,9 +212,15 @@ class TwoStages:
         )
 
     def interval(self, place: int, reach: int) -> tuple[float, float]:
-        """What was made public, cut to the range."""
-        c, h = float(self.points[place]), float(self.distances[reach])
-        return max(c - h, float(self.lower)), min(c + h, float(self.upper))
+        """What was made public: from the first to the last cell within reach, whole cells."""
+        inside = np.flatnonzero(self.shells(place) <= reach)
+        low, high = self._at(np.array([inside[0], inside[-1] + 1]) / len(self.points)).tolist()
+        return low, high
+
+    def _at(self, t: FloatArray) -> FloatArray:
+        """The value at a share t of the cells."""
+        s = t**4 / (t**4 + (1 - t) ** 4)
+        return float(self.lower) + s * self._range
 
     @property
     def _range(self) -> float:
@@ -224,6 +228,6 @@ class TwoStages:
 
 
 def _cells(n: int, label: Fraction) -> int:
-    """At least 64, at most 4n: finer cells than the interval only add places to choose from."""
+    """At least 64, at most n/4: finer cells than the interval only add places to choose from."""
     wanted = CELLS * (exp(min(float(label) / 2, 30.0)) + 1)
-    return int(min(wanted, max(4 * n, CELLS), MOST_CELLS))
+    return int(min(wanted, max(n // 4, CELLS), MOST_CELLS))

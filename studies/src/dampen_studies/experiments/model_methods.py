@@ -92,7 +92,7 @@ def _diffprivlib() -> Any:
     return models
 
 
-OURS: dict[str, Maker] = {"default": _tree(), "former": _former, "bayes": _bayes}
+OURS: dict[str, Maker] = {"dampen": _tree(), "former": _former, "bayes": _bayes}
 PEERS: dict[str, Maker] = {
     "gaussian": _peer("GaussianNB"),
     "dpl-tree": _peer("DecisionTreeClassifier", max_depth=5),
@@ -106,6 +106,6 @@ CRITERIA: dict[str, Maker] = {
     "sld": _tree(mechanism="sld"),
     "ld-pf": _tree(mechanism="ld-pf"),
     "max": _tree(criterion="max"),
-    "default": _tree(),
+    "dampen": _tree(),
 }
 """Trees of the same depth, shares and leaves: only the selection of a split differs."""

@@ -12,6 +12,9 @@ each query has ε' = ε / (2 (d+1)).  They differ in how the attribute is select
 | `ShiftedLocalDiffPID3` | shifted local dampening |
 | `SuLQ-ID3` | noisy counts for every attribute (Blum et al. 2005) |
 
+`dampen` and `dampen-depth` are here the default of 0.1 (`model_methods.former`), on which the
+published tables were made; the study `models` compares it with the default of today.
+
 Where the paper is not private, this is: Δ uses a public bound on the rows, and the stop rule is
 N / (t |C|) < sqrt(2) / ε'.
 """

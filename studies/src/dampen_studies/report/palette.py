@@ -78,6 +78,11 @@ LOOKS: dict[str, Look] = {
         "triangles, no noise", "degrees less triangles, without noise", _RED, _DOTS
     ),
     "limit": Look("limit", "e^(hε) / (1 + e^(hε)): nobody is surer of the last node", _GREY, _DOTS),
+    "former": Look("dampen 0.1", "its default tree before", _RED, _DOTS),
+    "bayes": Look("naive Bayes", "dampen's, from noisy histograms", _VIOLET, _DOTS),
+    "gaussian": Look("Gaussian NB", "diffprivlib's naive Bayes", _BLACK, _SHORT),
+    "dpl-tree": Look("dpl tree", "diffprivlib's tree, depth 5", _BLACK, _DOTS),
+    "dpl-forest": Look("dpl forest", "diffprivlib's forest, ten trees", _GREY, _DOTS),
     "nodes": Look("nodes", "one point per degree", _BLUE),
 }
 

@@ -14,6 +14,7 @@ from dampen_studies.claims import Finding, Outcome, Tables
 from dampen_studies.claims.percentiles import largest_reduction
 from dampen_studies.datasets.names import printed
 from dampen_studies.experiments import split
+from dampen_studies.report import model_tables, stage_tables
 from dampen_studies.report.figures import geometric_mean, ratios
 from dampen_studies.report.group_tables import group_rows
 from dampen_studies.report.palette import LOOKS
@@ -264,34 +265,24 @@ def labels(rows: Rows) -> Block:
     return markdown(["ε", "ratio to LD", *(LOOKS[str(m)].label for m in methods)], lines)
 
 
-def two_stages(rows: Rows) -> Block:
-    """Labels in two stages: ratios to dampening and to the two bounds."""
-    lines = []
-    for e in [*values(rows, "epsilon"), None]:
-        here = list(rows) if e is None else where(rows, epsilon=e)
-        error = {m: [number(r, "error") for r in where(here, method=m)] for m in STAGED}
-        gain = _quotients(error["two stages"], error["dampened"])
-        lines.append([
-            "all" if e is None else f"{e:g}",
-            f"{geometric_mean(gain):.3f}",
-            f"{max(gain):.2f}",
-            f"{100 * fmean(ratio > 1 for ratio in gain):.1f} %",
+def many(rows: Rows) -> Block:
+    """Rank errors and times of whole lists of percentiles."""
+    methods = values(rows, "method")
+    lines = [
+        [
+            printed(str(dataset)),
+            f"{count:g}",
             *(
-                f"{geometric_mean(_quotients(error[m], error['form'])):.3g}"
-                for m in ("two stages", "dampened", "symmetric")
+                f"{number(row, 'error'):.2f} ± {number(row, 'spread'):.2f} "
+                f"({number(row, 'seconds'):.2f} s)"
+                for m in methods
+                for row in where(rows, dataset=dataset, percentiles=count, method=m)
             ),
-        ])  # fmt: skip
-    header = ["ε", "mean", "worst", "cells above 1", "two stages / λ", "dampened / λ", "bound / λ"]
-    return markdown(header, lines)
-
-
-STAGED = ("dampened", "two stages", "form", "symmetric")
-LEAST = 1e-12
-
-
-def _quotients(above: Sequence[float], below: Sequence[float]) -> list[float]:
-    """Of errors; one that is zero, as a bound may be, counts as `LEAST`."""
-    return [max(a, LEAST) / max(b, LEAST) for a, b in zip(above, below, strict=True)]
+        ]
+        for dataset in values(rows, "dataset")
+        for count in values(rows, "percentiles")
+    ]
+    return markdown(["data", "percentiles", *map(str, methods)], lines)
 
 
 def reductions(rows: Rows) -> Block:
@@ -382,9 +373,13 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "tree-gains": ("trees", tree_gains),
     "split": ("split", official_split),
     "labels": ("labels", labels),
-    "two-stages": ("two-stages", two_stages),
+    "two-stages": ("two-stages", lambda rows: markdown(*stage_tables.two_stages(rows))),
     "reductions": ("percentiles", reductions),
     "peers": ("peers", peers),
     "groups": ("groups", groups),
+    "models": ("models", lambda rows: markdown(*model_tables.models(rows))),
+    "models-summary": ("models", lambda rows: markdown(*model_tables.models_summary(rows))),
+    "criteria": ("criteria", lambda rows: markdown(*model_tables.criteria(rows))),
+    "many": ("many", many),
 }
 """A table's name, the study it comes from, and how it is made."""

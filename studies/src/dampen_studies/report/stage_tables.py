@@ -1,0 +1,38 @@
+"""Labels in two stages beside their rivals and bounds, in a table."""
+
+from collections.abc import Sequence
+from statistics import fmean
+
+from dampen_studies.report.figures import geometric_mean
+from dampen_studies.rows import values, where
+from dampen_studies.study import Rows, number
+
+
+def two_stages(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Labels in two stages: ratios to dampening and to the two bounds."""
+    lines = []
+    for e in [*values(rows, "epsilon"), None]:
+        here = list(rows) if e is None else where(rows, epsilon=e)
+        error = {m: [number(r, "error") for r in where(here, method=m)] for m in STAGED}
+        gain = _quotients(error["two stages"], error["dampened"])
+        lines.append([
+            "all" if e is None else f"{e:g}",
+            f"{geometric_mean(gain):.3f}",
+            f"{max(gain):.2f}",
+            f"{100 * fmean(ratio > 1 for ratio in gain):.1f} %",
+            *(
+                f"{geometric_mean(_quotients(error[m], error['form'])):.3g}"
+                for m in ("two stages", "dampened", "symmetric")
+            ),
+        ])  # fmt: skip
+    header = ["ε", "mean", "worst", "cells above 1", "two stages / λ", "dampened / λ", "bound / λ"]
+    return header, lines
+
+
+STAGED = ("dampened", "two stages", "form", "symmetric")
+LEAST = 1e-12
+
+
+def _quotients(above: Sequence[float], below: Sequence[float]) -> list[float]:
+    """Of errors; one that is zero, as a bound may be, counts as `LEAST`."""
+    return [max(a, LEAST) / max(b, LEAST) for a, b in zip(above, below, strict=True)]

@@ -1,0 +1,72 @@
+"""The studies of classifiers: their tables, their splits, their published summaries."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dampen_studies.datasets import packaged
+from dampen_studies.experiments import model_methods, models
+from dampen_studies.report import model_tables
+
+
+def test_a_bundled_table_is_coded_in_its_domains():
+    table = packaged.load("wine", 5)
+    assert table.codes.shape == (178, 13)
+    assert table.n_classes == 3
+    assert (table.codes.min(axis=0) == 0).all()
+    assert (table.codes.max(axis=0) == np.array(table.sizes) - 1).all()
+    assert set(table.sizes) == {5}
+    assert all(table.ordered)
+
+
+def test_columns_of_text_and_missing_numbers_have_codes_of_their_own():
+    pd = pytest.importorskip("pandas")
+    codes, size, ordered = packaged._coded(pd.Series([0.0, np.nan, 10.0, 4.9]), 2)
+    assert (codes.tolist(), size, ordered) == ([0, 2, 1, 0], 3, True)
+    codes, size, ordered = packaged._coded(pd.Series(["b", "a", "b"]), 2)
+    assert (codes.tolist(), size, ordered) == ([1, 0, 1], 2, False)
+
+
+def test_every_row_is_for_fitting_or_for_testing():
+    train, test = models.parts("wine", 178, 3)
+    assert len(train) == 124
+    assert sorted([*train, *test]) == list(range(178))
+    assert not np.array_equal(train, models.parts("wine", 178, 4)[0])
+
+
+def test_the_default_of_0_1_is_what_it_was():
+    """Depth 1, 3, 5 and the shares that its documentation stated."""
+    domains = packaged.load("digits", 10).domains()
+    public = {"domains": domains, "classes": range(10), "max_rows": 30_000}
+    trees = [model_methods.former(e, None, **public) for e in ("0.01", "0.1", "1")]
+    assert [tree.max_depth for tree in trees] == [1, 3, 5]
+    assert [str(share) for share in trees[1].shares] == ["4/15", "4/15", "4/15", "1/5"]
+    assert trees[0].criterion == "gini-max"
+
+
+def made_up(scores):
+    names, methods = ("one", "two"), ("dampen", "former", "bayes", *model_methods.PEERS)
+    return [
+        {"dataset": n, "classes": 2.0, "rows": 70.0, "epsilon": e, "seed": float(seed),
+         "method": m, "accuracy": scores(n, e, m) + 0.01 * seed}
+        for n, e, m, seed in itertools.product(names, (0.1, 1.0), methods, (0, 1))
+    ]  # fmt: skip
+
+
+def test_the_summary_counts_losses_and_wins():
+    def scores(name, epsilon, method):
+        if (name, epsilon, method) == ("one", 1.0, "bayes"):
+            return 0.9
+        return {"dampen": 0.7, "former": 0.65 if name == "one" else 0.72}.get(method, 0.5)
+
+    _, lines = model_tables.models_summary(made_up(scores))
+    by_epsilon = {line[0]: line[1:] for line in lines}
+    assert by_epsilon["0.1"] == [".705", ".690", ".505", ".505", "1 of 2", ".020", "100%"]
+    assert by_epsilon["1"][-1] == "50%"
+    assert by_epsilon["all"][4:] == ["2 of 4", ".020", "75%"]
+    header, table = model_tables.models(made_up(scores))
+    assert header == ["table", "model", "ε = 0.1", "ε = 1"]
+    assert table[0] == ["one, 2 classes, 70 rows", "default", ".705", ".705"]
+    assert table[2] == ["", "naive Bayes", ".505", ".905"]
+    assert len(table) == 8
