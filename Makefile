@@ -1,3 +1,4 @@
+# `make serve` starts the service on small made-up data.
 # Two commands: `make run` shows what dampen does, `make test` checks that it does it right.
 # `make paper` re-runs the paper's evaluation in a minute, `make paper-full` all of it.
 # All create .venv on their first run (with uv where it is present) and work offline from then on.
@@ -7,10 +8,13 @@ BIN := .venv/bin
 INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "uv pip install --quiet --python $(BIN)/python" || echo "$(BIN)/python -m pip install --quiet --disable-pip-version-check")
 CREATE := $(shell command -v uv >/dev/null 2>&1 && echo "uv venv --quiet --allow-existing --python $(PYTHON) .venv" || echo "$(PYTHON) -m venv .venv")
 
-.PHONY: run test lint types imports pytest test-slow test-report docs dist paper paper-full clean
+.PHONY: run serve test lint types imports pytest test-slow test-report test-page docs dist paper paper-full clean
 
 run: .venv/.run
 	$(BIN)/dampen demo
+
+serve: .venv/.serve
+	$(BIN)/dampen serve --demo
 
 test: lint types imports pytest
 
@@ -33,6 +37,9 @@ test-slow: .venv/.test
 # Needs a browser: apt-get install chromium
 test-report: .venv/.test
 	$(BIN)/pytest studies/tests/browser/report_page.py
+
+test-page: .venv/.test
+	$(BIN)/pytest tests/browser/service_page.py
 
 # The site, in docs/_build/index.html; a broken link or an undocumented name is an error.
 docs: .venv/.test
@@ -60,6 +67,11 @@ paper-full: .venv/.studies
 	@$(BIN)/python -c "from dampen.cli import demo_scenes; demo_scenes.influence(); demo_scenes.diagnosis()"
 	touch $@
 
+.venv/.serve: pyproject.toml
+	$(CREATE)
+	$(INSTALL) -e ".[serve]"
+	touch $@
+
 .venv/.studies: pyproject.toml studies/pyproject.toml
 	$(CREATE)
 	$(INSTALL) -e . -e ./studies
@@ -68,7 +80,7 @@ paper-full: .venv/.studies
 .venv/.test: pyproject.toml studies/pyproject.toml
 	$(CREATE)
 	$(INSTALL) -e ".[test]" -e ./studies
-	touch .venv/.run .venv/.studies $@
+	touch .venv/.run .venv/.serve .venv/.studies $@
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist docs/_build docs/generated

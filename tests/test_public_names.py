@@ -15,7 +15,8 @@ ROOT = Path(__file__).parents[1]
 EXPORTED = [
     "BudgetError", "DampenError", "DataError", "InsecureEntropy", "Ledger", "Mechanism",
     "NaiveBayesClassifier", "Neighbours", "Noise", "ParameterError", "PrivacyLeakWarning",
-    "Problem", "Release", "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "data",
+    "Problem", "Release", "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "connect",
+    "data",
     "egocentric_betweenness", "errors", "mechanisms", "most_frequent", "noise", "percentile",
     "probabilities", "problems", "release", "sampling", "select", "sensitivity", "show_versions",
     "testing", "top_groups", "top_k", "trees", "tune",
@@ -32,7 +33,8 @@ def test_every_exported_name_exists(name: str) -> None:
 
 
 PUBLIC_MODULES = [
-    "accuracy", "bayes", "data", "epsilon", "errors", "frequency", "groups", "influence", "ledger",
+    "accuracy", "bayes", "client", "data", "epsilon", "errors", "frequency", "groups", "influence",
+    "ledger",
     "mechanisms", "noise", "percentiles", "problems", "problems.frequency", "problems.groups",
     "problems.influence", "problems.percentile", "problems.splits", "releases", "sampling",
     "scores", "selection", "sensitivity", "testing", "trees",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         trees,
     )
     from dampen.bayes import NaiveBayesClassifier
+    from dampen.client import connect
     from dampen.errors import (
         BudgetError,
         DampenError,
@@ -65,6 +66,7 @@ _HOME = {
     "Universe": "dampen.testing",
     "accuracy": "dampen.accuracy",
     "bins": "dampen.trees",
+    "connect": "dampen.client",
     "data": "dampen.data",
     "egocentric_betweenness": "dampen.influence",
     "errors": "dampen.errors",
@@ -105,6 +107,7 @@ __all__ = [
     "Universe",
     "accuracy",
     "bins",
+    "connect",
     "data",
     "egocentric_betweenness",
     "errors",

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dampen.errors import BudgetError, ParameterError
-from dampen.ledger import Kind, Ledger, verify
+from dampen.ledger import Head, Kind, Ledger, verify
 from dampen.releases import Cost
 from dampen.selection import Neighbours
 
@@ -268,3 +268,18 @@ def test_threads_never_overspend(ledger: Ledger) -> None:
     kinds = [entry.kind for entry in ledger.entries("payroll")]
     assert (kinds.count(Kind.CHARGE), kinds.count(Kind.REFUSAL)) == (300, 100)
     verify(ledger, granted[17])
+
+
+def test_entries_are_followed_from_a_head(ledger: Ledger) -> None:
+    first, head = ledger.entries_after()
+    assert [str(entry.kind) for entry in first][-1] == "create"
+    assert ledger.entries_after(head) == ([], head)
+    charge = ledger.charge("payroll", epsilon="1", neighbours="replace-one")
+    ledger.keep(charge, "{}")
+    with pytest.raises(BudgetError):
+        ledger.charge("payroll", epsilon="9", neighbours="replace-one")
+    later, _ = ledger.entries_after(head)
+    assert [str(entry.kind) for entry in later] == ["charge", "answer", "refusal"]
+    assert later[0].id == charge
+    with pytest.raises(BudgetError, match="missing or was changed"):
+        ledger.entries_after(Head(head.seq, "0" * 64))

@@ -41,6 +41,8 @@ COMMANDS = {
     "predict": "Predict the rows of a file with a model.",
     "schema": "Describe the public columns of a table.",
     "budget": "Create budgets, show what was spent.",
+    "serve": "Questions over HTTP and a page in the browser.",
+    "token": "Who may ask a service.",
     "compare": "Mechanisms side by side, on public data.",
     "verify": "The proof kit on a problem of your own.",
     "example": "The paper's running example, eight nodes.",

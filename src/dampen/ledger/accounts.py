@@ -30,7 +30,7 @@ from dampen.epsilon import Epsilon
 from dampen.errors import BudgetError, ParameterError
 from dampen.ledger import acts, orders
 from dampen.ledger.books import Book, Change, book_at
-from dampen.ledger.chain import Draft, Entry, Head, Kind
+from dampen.ledger.chain import START, Draft, Entry, Head, Kind
 from dampen.ledger.charges import Charge
 from dampen.ledger.rendering import balances_html
 from dampen.ledger.rules import Order, balance_of, grant
@@ -258,6 +258,10 @@ class Ledger:
         self.balance(name)
         key = key_of(name)
         return self._book().entries(lambda row: row.budget == key)
+
+    def entries_after(self, last: Head = START) -> tuple[list[Entry], Head]:
+        """The entries, kept answers too, behind a head that was seen before, and the head now."""
+        return self._book().entries_after(last)
 
     def __iter__(self) -> Iterator[str]:
         """The names of the budgets, in the order of their creation."""

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from dampen.errors import BudgetError
-from dampen.ledger.chain import START, Draft, Entry, Head, Row, damaged, sealed
+from dampen.ledger.chain import START, Draft, Entry, Head, Row, damaged, digest_of, sealed
 from dampen.ledger.rules import Refused
 from dampen.ledger.state import State
 from dampen.ledger.storage import Storage, Transaction, open_storage
@@ -40,7 +40,7 @@ class _Job:
     """One thing to do, and what came of it."""
 
     change: Change | None = None
-    question: Callable[[State, Iterator[Row]], Any] | None = None
+    question: Callable[[State, Transaction], Any] | None = None
     create: bool = False
     done: threading.Event = field(default_factory=threading.Event)
     result: Any = None
@@ -83,6 +83,19 @@ class Book:
 
     def scan(self, look: Callable[[State, Iterator[Row]], T]) -> T:
         """What `look` makes of all rows, which are read and checked again."""
+        return self._do(_Job(question=lambda state, t: look(state, _verified(t, state.head))))
+
+    def entries_after(self, last: Head) -> tuple[list[Entry], Head]:
+        """The entries behind a head that was seen before, and the head now.
+
+        Raises:
+            BudgetError: if the chain does not go on from there.
+        """
+
+        def look(state: State, transaction: Transaction) -> tuple[list[Entry], Head]:
+            rows = list(_following(transaction.rows(last.seq), last, state.head))
+            return [Entry.of(row) for row in rows], state.head
+
         return self._do(_Job(question=look))
 
     def entries(self, wanted: Callable[[Row], bool]) -> list[Entry]:
@@ -199,7 +212,7 @@ class Book:
         assert job.question is not None
         with self.storage.read() as transaction:
             state = self._current(transaction)
-            job.result = job.question(state, _verified(transaction, state.head))
+            job.result = job.question(state, transaction)
         job.done.set()
 
     def _current(self, transaction: Transaction) -> State:
@@ -263,6 +276,17 @@ def _verified(transaction: Transaction, head: Head) -> Iterator[Row]:
         yield row
     if state.head != head:
         raise damaged(f"entry {state.head.seq + 1} is missing or was changed")
+
+
+def _following(rows: Iterator[Row], last: Head, head: Head) -> Iterator[Row]:
+    """The rows from one head to another, which was verified, each checked again."""
+    for row in rows:
+        if row.seq != last.seq + 1 or row.digest != digest_of(last.digest, *row[:4]):
+            raise damaged(f"entry {last.seq + 1} is missing or was changed")
+        last = Head(row.seq, row.digest)
+        yield row
+    if last != head:
+        raise damaged(f"entry {last.seq + 1} is missing or was changed")
 
 
 _books: "OrderedDict[str, Book]" = OrderedDict()

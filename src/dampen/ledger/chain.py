@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 
 from dampen.errors import BudgetError, ParameterError
 
-__all__ = ["START", "Draft", "Entry", "Head", "Kind", "Row", "damaged", "sealed"]
+__all__ = ["START", "Draft", "Entry", "Head", "Kind", "Row", "damaged", "digest_of", "sealed"]
 
 SHORT = 16
 """Hexadecimal digits of a digest in the id of an entry."""

@@ -9,6 +9,8 @@
     files = ["salaries.csv", "exports"]              # files, and all that lies in directories
     tables = ["postgresql://hr/staff/salaries"]      # compared as text
 
+What else the file may hold, `[service]` and `[data.public]`, is for `dampen serve`.
+
 Whoever asks a registered file, by whatever link leads to it, must name one of its budgets; nothing
 is read before that is checked.  The policy is the one given by `--config`, else by
 `$DAMPEN_CONFIG`, else the nearest `dampen.toml` above the current directory; and always also the
@@ -26,7 +28,7 @@ from typing import Any, TypeGuard
 from dampen.errors import BudgetError, ParameterError, did_you_mean
 from dampen.ledger.texts import folded
 
-__all__ = ["DataSet", "Policy", "check_policy", "load_policy"]
+__all__ = ["DataSet", "Policy", "check_policy", "load_policy", "read_policy"]
 
 FILE = "dampen.toml"
 LARGEST_FILE = 2**20
@@ -142,15 +144,8 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
         ParameterError: if it cannot be read, or says what no policy can say.
     """
     source = Path(path)
-    try:
-        if source.stat().st_size > LARGEST_FILE:
-            raise ParameterError(f"Expected {source} to be a policy of at most 1 MB.")
-        content = tomllib.loads(source.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ParameterError(f"Cannot read {source}: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
-        raise ParameterError(f"Expected {source} to be a policy in TOML.") from None
-    _check_keys(content, {"ledger", "registered-only", "data"}, str(source))
+    content = read_policy(source)
+    _check_keys(content, {"ledger", "registered-only", "data", "service"}, str(source))
     only = content.get("registered-only", False)
     if not isinstance(only, bool):
         raise ParameterError(f"Expected registered-only to be true or false in {source}.")
@@ -162,8 +157,24 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
     return Policy(str(source), tuple(_data_set(d, base, ledger, str(source)) for d in listed), only)
 
 
+def read_policy(source: Path) -> dict[str, Any]:
+    """All that a `dampen.toml` holds, unchecked.
+
+    Raises:
+        ParameterError: if it cannot be read.
+    """
+    try:
+        if source.stat().st_size > LARGEST_FILE:
+            raise ParameterError(f"Expected {source} to be a policy of at most 1 MB.")
+        return tomllib.loads(source.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ParameterError(f"Cannot read {source}: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
+        raise ParameterError(f"Expected {source} to be a policy in TOML.") from None
+
+
 def _data_set(entry: Mapping[str, Any], base: Path, ledger: str | None, source: str) -> DataSet:
-    _check_keys(entry, {"name", "budgets", "files", "tables"}, source)
+    _check_keys(entry, {"name", "budgets", "files", "tables", "public"}, source)
     name = entry.get("name")
     if not isinstance(name, str) or not name.strip():
         raise ParameterError(f"Expected a name for every [[data]] in {source}.")

@@ -53,7 +53,11 @@ class Page:
 
     def open(self, path: Path) -> None:
         """Opens a file and waits until it is loaded."""
-        self.ask("Page.navigate", url=path.as_uri())
+        self.go(path.as_uri())
+
+    def go(self, url: str) -> None:
+        """Opens an address and waits until it is loaded."""
+        self.ask("Page.navigate", url=url)
         while not self.seen("Page.loadEventFired"):
             self._read()
 
@@ -65,6 +69,22 @@ class Page:
         answer = self.ask("Runtime.evaluate", expression=script, returnByValue=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
+
+    def wait(self, script: str, patience: float = 60.0) -> None:
+        """Waits until a JavaScript expression is true."""
+        end = time.monotonic() + patience
+        while not self.run(script):
+            assert time.monotonic() < end, f"never true: {script}"
+            time.sleep(0.05)
+
+    def press(self, key: str, code: int, text: str = "") -> None:
+        """Presses a key and lets it go."""
+        for kind in ("keyDown", "keyUp"):
+            given = {"text": text} if text and kind == "keyDown" else {}
+            self.ask(
+                "Input.dispatchKeyEvent",
+                type=kind, key=key, code=key, windowsVirtualKeyCode=code, **given,
+            )  # fmt: skip
 
     def seen(self, *methods: str) -> list[dict]:
         """The events of these kinds so far."""

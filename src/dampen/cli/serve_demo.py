@@ -1,0 +1,94 @@
+"""A service on small made-up data: the files of the documentation, their facts, and budgets."""
+
+from pathlib import Path
+
+from dampen.cli.demo_files import write_files
+from dampen.ledger import Ledger
+
+__all__ = ["write_service"]
+
+CONFIGURATION = """ledger = "ledger.sqlite3"
+
+[[data]]
+name = "salaries"
+budgets = ["salaries"]
+files = ["salaries.csv"]
+
+[data.public]
+title = "Salaries of a company"
+rows = 300
+
+[data.public.columns]
+salary = { lower = 0, upper = 500000, step = 1000 }
+employee = { label = true }
+
+[[data]]
+name = "visits"
+budgets = ["visits"]
+files = ["visits.csv"]
+
+[data.public]
+title = "Diagnoses in a practice"
+rows = 200
+
+[data.public.columns]
+diagnosis = { values = ["flu", "cold"] }
+day = { lower = 1, upper = 31, step = 1 }
+
+[[data]]
+name = "stays"
+budgets = ["stays"]
+files = ["stays.csv"]
+
+[data.public]
+title = "Days in three hospitals"
+rows = 1000
+
+[data.public.columns]
+hospital = { values = ["H1", "H2", "H3"] }
+days = { lower = 0, upper = 100, step = 1 }
+
+[[data]]
+name = "census"
+budgets = ["census"]
+files = ["census.csv"]
+
+[data.public]
+title = "Who earns more than 50,000"
+rows = 500
+
+[data.public.columns]
+age = { lower = 17, upper = 90, bins = 8 }
+workclass = { values = ["Private", "Government", "?"] }
+income = { values = ["<=50K", ">50K"] }
+
+[[data]]
+name = "follows"
+budgets = ["follows"]
+files = ["follows.csv.gz"]
+
+[data.public]
+title = "Who follows whom, forty people"
+
+[data.public.graph]
+nodes = 40
+"""
+
+RELATIONS = {
+    "salaries": "replace-one",
+    "visits": "add-remove-row",
+    "stays": "add-remove-row",
+    "census": "add-remove-row",
+    "follows": "add-remove-edge",
+}
+
+
+def write_service(directory: Path) -> Path:
+    """Writes files, budgets and a `dampen.toml`, and returns the latter."""
+    write_files(directory)
+    ledger = Ledger(directory / "ledger.sqlite3")
+    for name, neighbours in RELATIONS.items():
+        ledger.create(name, epsilon="10", neighbours=neighbours, dataset=name, largest="5")
+    configuration = directory / "dampen.toml"
+    configuration.write_text(CONFIGURATION, encoding="utf-8")
+    return configuration

@@ -1,0 +1,17 @@
+"""`dampen serve`: data sets and budgets stay with the curator, analysts ask over HTTP.
+
+    configuration   what `dampen.toml` says: data sets, their public facts, settings
+    facts           public facts about columns and graphs
+    questions       what may be asked, as calls of the library with public facts as parameters
+    purse           which budget pays, and what a question would cost
+    memory          histograms of public cells, kept between questions
+    history         what was released, from the ledger
+    desk            one question from a caller to an answer
+    expectations    what to expect of an answer, from public facts
+    store           tokens and incidents
+    guard           what every request passes: host, origin, size, rate
+    api             the desk over HTTP
+    running         starting and stopping
+
+Nothing outside this package imports FastAPI.
+"""

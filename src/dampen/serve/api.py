@@ -1,0 +1,324 @@
+"""The desk over HTTP.
+
+| request | gives |
+|---|---|
+| `GET /v1/me` | whose token it is |
+| `GET /v1/datasets` | public facts of what one may ask |
+| `POST /v1/datasets/{name}/{question}` | a release, as `Release.to_json` writes it, and more |
+| `POST /v1/datasets/{name}/{question}/expect` | its cost and accuracy, before paying; free |
+| `GET /v1/budget` | what is left |
+| `GET /v1/releases`, `GET /v1/releases/{charge}` | one's own releases |
+| `GET /v1/activity`, `POST /v1/budgets/{name}/freeze`, `/thaw` | for curators |
+| `GET /v1/incidents/{id}` | for curators: why a question failed |
+
+A question that takes longer than the service is patient for goes on: its answer is among the
+caller's releases when it is ready.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from hashlib import sha256
+from hmac import compare_digest
+from importlib.resources import files
+from typing import Annotated, Any, TypeVar
+
+from fastapi import Depends, FastAPI, Query, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from starlette.exceptions import HTTPException
+
+from dampen import __version__
+from dampen.errors import BudgetError, DampenError, ParameterError
+from dampen.serve.bodies import BODIES, Login, Why
+from dampen.serve.desk import Asked, Desk, Failed, NotFound
+from dampen.serve.guard import Guard, Refusal, error_body, log_line
+from dampen.serve.limits import Pace, Rate
+from dampen.serve.store import Role, Token, random_text
+
+__all__ = ["Service", "application"]
+
+T = TypeVar("T")
+
+WRONG_TOKENS_PER_MINUTE = 30
+ADMINISTRATOR = "administrator"
+LOCAL = ("127.0.0.1", "localhost", "[::1]")
+PAGE = {
+    "/": ("index.html", "text/html; charset=utf-8"),
+    "/docs": ("docs.html", "text/html; charset=utf-8"),
+    "/page.css": ("page.css", "text/css; charset=utf-8"),
+    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
+    "/pictures.js": ("pictures.js", "text/javascript; charset=utf-8"),
+    "/docs.js": ("docs.js", "text/javascript; charset=utf-8"),
+}
+
+
+@dataclass
+class Service:
+    """A desk, its workers and its limits."""
+
+    desk: Desk
+    code: str | None = None
+    pool: ThreadPoolExecutor = field(init=False)
+    waiting: int = 0
+
+    def __post_init__(self) -> None:
+        settings = self.desk.configuration.settings
+        self.pool = ThreadPoolExecutor(settings.workers, thread_name_prefix="dampen-desk")
+        self.pace = Pace(settings.step)
+        self.rate = Rate(settings.requests_per_minute)
+        self.wrong = Rate(WRONG_TOKENS_PER_MINUTE)
+
+    def open_link(self) -> str:
+        """A code that gives its first user a curator's token; kept as a hash.
+
+        Tokens from earlier links end here.
+        """
+        code = random_text(24)
+        self.code = _hash(code)
+        with suppress(ParameterError):  # if nobody came by such a link before
+            self.desk.store.revoke(ADMINISTRATOR)
+        return code
+
+    def log_in(self, code: str) -> str | None:
+        """The token for the code of the administrator's link, once."""
+        if self.code is None or not compare_digest(self.code, _hash(code)):
+            return None
+        self.code = None
+        return self.desk.store.create(ADMINISTRATOR, Role.CURATOR)
+
+    async def work(self, task: Callable[[], T]) -> T:
+        """Does something that may take a while beside the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self.pool, task)
+
+    async def answer(self, task: Callable[[], Asked]) -> Asked:
+        """Answers a question, at a public step of time.
+
+        It is finished even if nobody waits for it any more.
+        """
+        settings, start = self.desk.configuration.settings, time.monotonic()
+        if self.waiting >= settings.waiting:
+            raise Refusal(503, "Too many questions are waiting. Nothing was charged.")
+        self.waiting += 1
+        future = asyncio.get_running_loop().run_in_executor(self.pool, task)
+        future.add_done_callback(self._done)
+        try:
+            asked = await asyncio.wait_for(asyncio.shield(future), settings.patience)
+        except TimeoutError:
+            raise Refusal(
+                504, "The answer takes longer. Fetch it from your releases in a while."
+            ) from None
+        except Failed:
+            await self.pace.wait(start)
+            raise
+        if not asked.reused:
+            await self.pace.wait(start)
+        return asked
+
+    def _done(self, future: "asyncio.Future[Any]") -> None:
+        self.waiting -= 1
+        if not future.cancelled():
+            future.exception()  # seen: nobody may be waiting for it
+
+
+def application(service: Service, *, log: Callable[..., None] = log_line) -> Guard:
+    """The ASGI application of a service."""
+    app = FastAPI(
+        title="dampen", version=__version__, docs_url=None, redoc_url=None,
+        description="Private answers about data that stays with its curator.",
+    )  # fmt: skip
+    _add_errors(app)
+    _add_page(app)
+    caller = _caller_of(service)
+    _add_analysts(app, service, caller)
+    _add_questions(app, service, caller)
+    _add_curators(app, service, caller)
+    hosts = {*LOCAL, *service.desk.configuration.settings.hosts}
+    return Guard(app, hosts, log)
+
+
+def _caller_of(service: Service) -> Callable[[Request], Awaitable[Token]]:
+    async def caller(request: Request) -> Token:
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        found = None
+        if kind.lower() == "bearer" and token:
+            found = service.desk.store.find(token.strip())
+        if found is None:
+            address = request.client.host if request.client else ""
+            if not service.wrong.allows(address):
+                raise Refusal(429, "Too many wrong tokens. Wait a minute.")
+            raise Refusal(401, "Expected a valid token: authorization: Bearer dampen_...")
+        request.scope.setdefault("state", {})["who"] = found.analyst
+        if not service.rate.allows(found.analyst):
+            raise Refusal(429, "Too many requests. Wait a moment. Nothing was charged.")
+        return found
+
+    return caller
+
+
+def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
+    desk = service.desk
+
+    @app.get("/healthz", tags=["service"])
+    async def health() -> dict[str, str]:
+        """Whether the service can charge."""
+        await service.work(desk.history.follow)
+        return {"status": "ok", "version": __version__}
+
+    @app.post("/v1/login", tags=["service"])
+    async def log_in(body: Login, request: Request) -> dict[str, str]:
+        """A curator's token for the code of the administrator's link, once."""
+        token = service.log_in(body.code)
+        if token is None:
+            address = request.client.host if request.client else ""
+            if not service.wrong.allows(address):
+                raise Refusal(429, "Too many wrong codes. Wait a minute.")
+            raise Refusal(401, "This link was used, or is none. Start the service for another.")
+        return {"token": token}
+
+    @app.get("/v1/me", tags=["analysts"])
+    async def me(who: Annotated[Token, Depends(caller)]) -> dict[str, str]:
+        """Whose token this is."""
+        return {"analyst": who.analyst, "role": str(who.role)}
+
+    @app.get("/v1/datasets", tags=["analysts"])
+    async def datasets(who: Annotated[Token, Depends(caller)]) -> list[dict[str, Any]]:
+        """The public facts of the data sets that one may ask, and their budgets."""
+        return await service.work(partial(desk.datasets, who))
+
+    @app.get("/v1/budget", tags=["analysts"])
+    async def budget(who: Annotated[Token, Depends(caller)]) -> list[dict[str, Any]]:
+        """What is left of every budget that one may use."""
+        return await service.work(partial(desk.budgets, who))
+
+    @app.get("/v1/releases", tags=["analysts"])
+    async def releases(
+        who: Annotated[Token, Depends(caller)],
+        limit: Annotated[int, Query(ge=1, le=200)] = 50,
+        skip: Annotated[int, Query(ge=0)] = 0,
+    ) -> list[dict[str, Any]]:
+        """One's own releases, newest first."""
+        return await service.work(partial(desk.releases, who, limit=limit, skip=skip))
+
+    @app.get("/v1/releases/{charge}", tags=["analysts"])
+    async def release(charge: str, who: Annotated[Token, Depends(caller)]) -> dict[str, Any]:
+        """One of one's own releases."""
+        return await service.work(partial(desk.release, who, charge))
+
+
+def _add_questions(app: FastAPI, service: Service, caller: Any) -> None:
+    for kind, shape in BODIES.items():
+        _add_question(app, service, caller, kind, shape)
+
+
+def _add_question(app: FastAPI, service: Service, caller: Any, kind: str, shape: Any) -> None:
+    desk, said = service.desk, (shape.__doc__ or "").strip()
+
+    async def ask(name: str, body: Any, who: Annotated[Token, Depends(caller)]) -> dict[str, Any]:
+        task = partial(
+            desk.ask, who, name, kind, body.options(), budget=body.budget, reuse=body.reuse
+        )
+        asked = await service.answer(task)
+        return asked.answer | {"reused": asked.reused}
+
+    async def expect(
+        name: str, body: Any, who: Annotated[Token, Depends(caller)]
+    ) -> dict[str, Any]:
+        task = partial(desk.expect, who, name, kind, body.options(), body.budget)
+        return await service.work(task)
+
+    ask.__annotations__["body"] = expect.__annotations__["body"] = shape
+    ask.__doc__ = f"{said} Costs epsilon, unless it was asked before."
+    expect.__doc__ = f"What to expect of the same question, before paying. Free. {said}"
+    path = f"/v1/datasets/{{name}}/{kind}"
+    app.post(path, tags=["questions"], operation_id=kind)(ask)
+    app.post(f"{path}/expect", tags=["questions"], operation_id=f"{kind}-expect")(expect)
+
+
+def _add_curators(app: FastAPI, service: Service, caller: Any) -> None:
+    desk = service.desk
+
+    async def curator(who: Annotated[Token, Depends(caller)]) -> Token:
+        if who.role is not Role.CURATOR:
+            raise Refusal(403, "This is for curators.")
+        return who
+
+    @app.get("/v1/activity", tags=["curators"])
+    async def activity(_: Annotated[Token, Depends(curator)]) -> dict[str, Any]:
+        """Every charge, without its answer, and how often each analyst was refused."""
+        return await service.work(desk.activity)
+
+    @app.post("/v1/budgets/{name}/freeze", tags=["curators"])
+    async def freeze(
+        name: str, body: Why, who: Annotated[Token, Depends(curator)]
+    ) -> dict[str, str]:
+        """The budget pays nothing until it is thawed."""
+        account = desk.account(name)
+        await service.work(partial(account.freeze, why=body.why, who=who.analyst))
+        return {"name": name, "status": str(account.status)}
+
+    @app.post("/v1/budgets/{name}/thaw", tags=["curators"])
+    async def thaw(name: str, body: Why, who: Annotated[Token, Depends(curator)]) -> dict[str, str]:
+        """The budget pays again."""
+        account = desk.account(name)
+        await service.work(partial(account.thaw, why=body.why, who=who.analyst))
+        return {"name": name, "status": str(account.status)}
+
+    @app.get("/v1/incidents/{number}", tags=["curators"])
+    async def incident(number: str, _: Annotated[Token, Depends(curator)]) -> dict[str, str | None]:
+        """Why a question that was paid for has no answer.  Not for analysts."""
+        found = await service.work(partial(desk.store.incident, number))
+        if found is None:
+            raise Refusal(404, "There is no such incident.")
+        return asdict(found)
+
+
+def _add_page(app: FastAPI) -> None:
+    folder = files("dampen.serve") / "page"
+    for path, (name, kind) in PAGE.items():
+        content = (folder / name).read_bytes()
+
+        async def give(content: bytes = content, kind: str = kind) -> Response:
+            return Response(content, media_type=kind)
+
+        app.get(path, include_in_schema=False)(give)
+
+
+def _add_errors(app: FastAPI) -> None:
+    @app.exception_handler(Refusal)
+    async def refused(_: Request, refusal: Refusal) -> JSONResponse:
+        code = 1 if refusal.status >= 500 else 2
+        headers = {"www-authenticate": "Bearer"} if refusal.status == 401 else None
+        return JSONResponse(error_body(code, refusal.message), refusal.status, headers)
+
+    @app.exception_handler(DampenError)
+    async def wrong(_: Request, error: DampenError) -> JSONResponse:
+        if isinstance(error, Failed):
+            body = error_body(3, str(error), charge=error.charge, incident=error.incident)
+            return JSONResponse(body, 500)
+        status = 409 if isinstance(error, BudgetError) else 404 if _is_missing(error) else 400
+        return JSONResponse(error_body(2, str(error)), status)
+
+    @app.exception_handler(RequestValidationError)
+    async def misshapen(_: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"] if part != "body")
+        text = f"Expected another {where or 'body'}: {first['msg']}. Nothing was charged."
+        return JSONResponse(error_body(2, text), 400)
+
+    @app.exception_handler(HTTPException)
+    async def other(_: Request, error: HTTPException) -> JSONResponse:
+        code = 1 if error.status_code >= 500 else 2
+        return JSONResponse(error_body(code, f"{error.detail}."), error.status_code)
+
+
+def _is_missing(error: DampenError) -> bool:
+    return isinstance(error, NotFound)
+
+
+def _hash(code: str) -> str:
+    return sha256(code.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,100 @@
+"""The bodies of questions, as FastAPI checks and describes them: names and shapes, no meaning.
+
+Bounds, categories, groups and nodes are not asked for: they are the data set's public facts.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+__all__ = ["BODIES", "Login", "MostFrequent", "Percentile", "TopGroups", "TopK", "Tree", "Why"]
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Number = Annotated[str, StringConstraints(min_length=1, max_length=100)] | int | float
+Relation = Literal["replace-one", "add-remove-row"]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class _Question(_Body):
+    epsilon: Number | None = Field(None, description="The privacy parameter; exact as text.")
+    rho: Number | None = Field(None, description="In place of epsilon: that of zCDP.")
+    mechanism: Name | None = None
+    budget: Name | None = Field(None, description="Default: the one of the question's relation.")
+    reuse: bool = Field(True, description="The recorded answer to the same question, for free.")
+
+    def options(self) -> dict[str, Any]:
+        """What is asked, without how it is paid for."""
+        return self.model_dump(exclude={"budget", "reuse"}, exclude_none=True)
+
+
+class Percentile(_Question):
+    """What value, or whose record, is at a percentile."""
+
+    column: Name
+    p: Number | Annotated[list[Number], Field(min_length=1, max_length=100)]
+    release: Literal["value", "label"] | None = Field(None, description="Default: value.")
+    by: Name | None = None
+    neighbours: Relation | None = None
+
+
+class MostFrequent(_Question):
+    """The most frequent category, or the k most frequent."""
+
+    column: Name
+    k: int | None = Field(None, ge=1)
+    by: Name | None = None
+
+
+class TopGroups(_Question):
+    """The group, or the k groups, with the largest statistic."""
+
+    mechanism: None = None
+    value: Name
+    by: Name
+    statistic: Name | None = Field(None, description="Default: median, or quantile with p.")
+    p: Number | None = None
+    k: int | None = Field(None, ge=1)
+    smallest: bool | None = None
+    min_rows: int | None = Field(None, ge=1)
+    caution: Number | None = None
+    ordered: bool | None = None
+    neighbours: Relation | None = None
+
+
+class TopK(_Question):
+    """The most influential nodes."""
+
+    k: int | None = Field(None, ge=1)
+    metric: Literal["betweenness", "degree"] | None = None
+
+
+class Tree(_Question):
+    """A decision tree."""
+
+    target: Name
+    columns: Annotated[list[Name], Field(min_length=1, max_length=1000)] | None = None
+    depth: int | None = Field(None, ge=0, le=30)
+
+
+BODIES: dict[str, type[_Question]] = {
+    "percentile": Percentile,
+    "most-frequent": MostFrequent,
+    "top-groups": TopGroups,
+    "top-k": TopK,
+    "tree": Tree,
+}
+
+
+class Login(_Body):
+    """The code of the administrator's link."""
+
+    code: Name
+
+
+class Why(_Body):
+    """A reason, for the record."""
+
+    why: Annotated[str, StringConstraints(max_length=1000)] = ""

@@ -1,0 +1,226 @@
+"""What every request passes before it reaches the desk, and every response after it.
+
+- The host must be one that the service is known by, so that no other name can be made to lead here.
+- A request that changes something, and says where it comes from, must come from this very service:
+  no page elsewhere can make a browser ask.  (Tokens travel in a header that browsers never add on
+  their own; this is the second lock.)
+- Bodies are small and flat: at most 64 KiB, at most 20 levels deep, and arrive in time.
+- Headers as OWASP asks; nothing is stored by browsers or proxies, no other site is loaded.
+- One line of JSON per request: when, what, who, status.  No query, no body, no address, no exact
+  duration: what is not written cannot leak.
+"""
+
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+__all__ = ["Guard", "Refusal", "error_body", "log_line"]
+
+Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+LARGEST_BODY = 64 * 1024
+DEEPEST = 20
+SECONDS_FOR_BODY = 20
+SAFE = {"GET", "HEAD"}
+MEANING = {
+    1: "an error of dampen itself, or it is stopping or busy",
+    2: "a wrong parameter, a missing right or a refused budget; no data was read",
+    3: "the data is not what the public facts promise; a charge stands",
+}
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "content-security-policy": CONTENT_POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+class Refusal(Exception):
+    """A request that goes no further: a status and one public sentence."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status, self.message = status, message
+
+
+def error_body(
+    code: int, message: str, *, charge: str | None = None, incident: str | None = None
+) -> dict[str, Any]:
+    """The one form of all errors; the codes mean what the command line's exit codes mean."""
+    return {
+        "exit_code": code,
+        "message": message,
+        "meaning": MEANING[code],
+        "charge": charge,
+        "incident": incident,
+    }
+
+
+def log_line(**facts: Any) -> None:
+    """One line of JSON on standard error."""
+    stamped = {"time": datetime.now(UTC).isoformat(timespec="seconds"), **facts}
+    sys.stderr.write(json.dumps(stamped) + "\n")
+
+
+@dataclass
+class Guard:
+    """An application behind the guard."""
+
+    app: App
+    hosts: Iterable[str]
+    log: Callable[..., None] = log_line
+    _known: set[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._known = {host.lower() for host in self.hosts}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        status = 500
+
+        async def guarded_send(message: MutableMapping[str, Any]) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message = {**message, "headers": _with_headers(message.get("headers", []))}
+            await send(message)
+
+        try:
+            await self._pass(scope, receive, guarded_send)
+        except Refusal as refusal:
+            await _answer(guarded_send, refusal)
+        except Exception as error:
+            self.log(event="error", kind=type(error).__name__)
+            said = "An error of dampen itself; ask the curator."
+            await _answer(guarded_send, Refusal(500, said))
+        finally:
+            self._tell(scope, status)
+
+    async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = {name.lower(): value for name, value in scope["headers"]}
+        host = headers.get(b"host", b"").decode("latin-1").lower()
+        if _name_of(host) not in self._known:
+            raise Refusal(421, "This service is not known by that name; see hosts in [service].")
+        if scope["method"] not in SAFE:
+            _check_origin(headers, host)
+            kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+            if kind != b"application/json":
+                raise Refusal(415, "Expected content-type: application/json.")
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > LARGEST_BODY:
+            raise Refusal(413, f"Expected a body of at most {LARGEST_BODY} bytes.")
+        body = await _body(receive)
+        if _depth(body) > DEEPEST:
+            raise Refusal(400, f"Expected JSON of at most {DEEPEST} levels.")
+        await self.app(scope, _replayed(body, receive), send)
+
+    def _tell(self, scope: Scope, status: int) -> None:
+        route = scope.get("route")
+        state = scope.get("state", {})
+        self.log(
+            event="request",
+            method=scope["method"] if scope["method"] in SAFE | {"POST"} else "other",
+            route=getattr(route, "path", "unknown"),
+            status=status,
+            who=state.get("who", ""),
+        )
+
+
+def _check_origin(headers: MutableMapping[bytes, bytes], host: str) -> None:
+    origin = headers.get(b"origin")
+    if origin is not None and urlsplit(origin.decode("latin-1")).netloc.lower() != host:
+        raise Refusal(403, "Requests from other origins change nothing here.")
+    if headers.get(b"sec-fetch-site", b"same-origin") not in (b"same-origin", b"none"):
+        raise Refusal(403, "Requests from other sites change nothing here.")
+
+
+def _name_of(host: str) -> str:
+    """The name in a Host header, without a port."""
+    name = host.rpartition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
+    return name or "?"
+
+
+async def _body(receive: Receive) -> bytes:
+    parts, size, end = [], 0, time.monotonic() + SECONDS_FOR_BODY
+    while True:
+        try:
+            message = await asyncio.wait_for(receive(), max(0.0, end - time.monotonic()))
+        except TimeoutError:
+            raise Refusal(408, "Expected the body sooner.") from None
+        if message["type"] == "http.disconnect":
+            raise Refusal(400, "The request ended early.")
+        part = message.get("body", b"")
+        size += len(part)
+        if size > LARGEST_BODY:
+            raise Refusal(413, f"Expected a body of at most {LARGEST_BODY} bytes.")
+        parts.append(part)
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
+def _depth(body: bytes) -> int:
+    """How deeply JSON is nested, at most; brackets in texts do not count."""
+    depth = deepest = 0
+    in_text = escaped = False
+    for byte in body:
+        if in_text:
+            if escaped:
+                escaped = False
+            elif byte == 0x5C:
+                escaped = True
+            elif byte == 0x22:
+                in_text = False
+        elif byte == 0x22:
+            in_text = True
+        elif byte in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif byte in b"]}":
+            depth -= 1
+    return deepest
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """A receiver that gives the body once, then what comes after it."""
+    given = False
+
+    async def again() -> MutableMapping[str, Any]:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
+
+
+def _with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+    return [*headers, *own]
+
+
+async def _answer(send: Send, refusal: Refusal) -> None:
+    code = 1 if refusal.status >= 500 else 2
+    body = json.dumps(error_body(code, refusal.message)).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

@@ -1,0 +1,54 @@
+"""How much one caller may do at a time, and when answers leave.
+
+**Pace.**  How long an answer takes may depend on the data.  An answer therefore leaves at a
+multiple of a public step after its question came, so that an observer learns a number of steps and
+nothing finer.  Two data sets that differ in one row take nearly the same time: they are told apart
+only if a step ends between the two, which for a difference of a microsecond and a step of a quarter
+of a second happens once in 250,000 times.
+"""
+
+import asyncio
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+__all__ = ["Pace", "Rate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Public steps of time, in seconds, and a way to wait."""
+
+    step: float
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    def steps(self, seconds: float) -> int:
+        """How many steps an answer takes that was ready after so many seconds."""
+        return max(1, math.ceil(seconds / self.step))
+
+    async def wait(self, start: float) -> None:
+        """Waits until the next step after `start`, a moment of `time.monotonic`."""
+        elapsed = time.monotonic() - start
+        await self.sleep(self.steps(elapsed) * self.step - elapsed)
+
+
+@dataclass
+class Rate:
+    """A bucket per caller that holds a minute's requests and fills as time goes by."""
+
+    per_minute: int
+    most_callers: int = 10_000
+    _buckets: "OrderedDict[str, tuple[float, float]]" = field(default_factory=OrderedDict)
+
+    def allows(self, caller: str, now: float | None = None) -> bool:
+        """Whether a caller may make one more request now; if so, it counts."""
+        moment = time.monotonic() if now is None else now
+        level, seen = self._buckets.pop(caller, (float(self.per_minute), moment))
+        level = min(float(self.per_minute), level + (moment - seen) * self.per_minute / 60)
+        allowed = level >= 1
+        self._buckets[caller] = (level - 1 if allowed else level, moment)
+        while len(self._buckets) > self.most_callers:
+            self._buckets.popitem(last=False)
+        return allowed

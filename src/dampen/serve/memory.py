@@ -1,0 +1,123 @@
+"""Histograms that a service keeps: counts of rows by public cells, so that rows are read once.
+
+A histogram is private, as the rows are; it never leaves the process.  What a question draws from it
+is what it would draw from the rows: `Opened.counts` is a function of the rows and of the public
+cells alone, and the key names both.
+"""
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dampen.data.open import open_table
+from dampen.data.opened import Batch, CellOf, Field, Kind, Opened
+from dampen.errors import ParameterError
+from dampen.selection import IntArray
+
+__all__ = ["Memory", "Remembered"]
+
+MOST_BYTES = 256 * 2**20
+
+
+@dataclass
+class Memory:
+    """The histograms of one data set, as of one state of its file; those not used go first."""
+
+    location: Path
+    table: str | None = None
+    most_bytes: int = MOST_BYTES
+    _state: Hashable = None
+    _opened: Opened | None = None
+    _counts: "OrderedDict[Hashable, IntArray]" = field(default_factory=OrderedDict)
+    _mutex: threading.RLock = field(default_factory=threading.RLock)
+    _making: dict[Hashable, threading.Lock] = field(default_factory=dict)
+
+    def opened(self) -> Opened:
+        """The data set, opened; no row is read.  A file that changed is another one."""
+        state = _state_of(self.location)
+        with self._mutex:
+            if self._opened is None or state != self._state:
+                self._opened = open_table(self.location, table=self.table)
+                self._state = state
+                self._counts.clear()
+            return self._opened
+
+    def remembered(self, key: Hashable) -> "Remembered":
+        """The data set for questions whose public cells are all named by one key."""
+        with self._mutex:
+            return Remembered(self.opened(), self, (self._state, key))
+
+    def counts(self, key: Hashable, opened: Opened, asked: tuple[Any, ...]) -> IntArray:
+        """A histogram, from memory where it is there; one thread makes it, others wait."""
+        with self._mutex:
+            making = self._making.setdefault(key, threading.Lock())
+        with making:
+            with self._mutex:
+                if key in self._counts:
+                    self._making.pop(key, None)
+                    self._counts.move_to_end(key)
+                    return self._counts[key]
+            made = opened.counts(*asked)
+            made.flags.writeable = False
+            with self._mutex:
+                self._keep(key, made)
+                self._making.pop(key, None)
+        return made
+
+    def _keep(self, key: Hashable, made: IntArray) -> None:
+        self._counts[key] = made
+        total = sum(each.nbytes for each in self._counts.values())
+        while total > self.most_bytes and self._counts:
+            total -= self._counts.popitem(last=False)[1].nbytes
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Remembered:
+    """Opened data whose counts are remembered."""
+
+    opened: Opened
+    memory: Memory
+    key: Hashable
+
+    @property
+    def title(self) -> str:
+        return self.opened.title
+
+    @property
+    def fields(self) -> Sequence[Field]:
+        return self.opened.fields
+
+    @property
+    def declared(self) -> bool:
+        return self.opened.declared
+
+    @property
+    def rows(self) -> int | None:
+        return self.opened.rows
+
+    @property
+    def ordered(self) -> bool:
+        return self.opened.ordered
+
+    @property
+    def streams(self) -> bool:
+        return self.opened.streams
+
+    def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
+        return self.opened.batches(wanted)
+
+    def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
+        key = (self.key, tuple(wanted.items()), size)
+        return self.memory.counts(key, self.opened, (wanted, cell_of, size))
+
+
+def _state_of(location: Path) -> Hashable:
+    try:
+        found = os.stat(location)
+    except OSError as error:
+        raise ParameterError(f"Cannot read {location}: {error.strerror}.") from None
+    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,0 +1,74 @@
+"""Starting and stopping a service.
+
+A stop (SIGTERM, Ctrl-C) takes no new questions, finishes those that were begun, and ends; what was
+charged and could not be finished within a minute stands in the ledger.
+"""
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+
+from dampen.serve.api import Service, application
+from dampen.serve.configuration import load_configuration
+from dampen.serve.desk import Desk
+
+__all__ = ["check", "run"]
+
+SECONDS_TO_FINISH = 60
+
+
+def check(path: str | Path) -> list[str]:
+    """What would be served; opens every file's header, and reads no row.
+
+    Raises:
+        DampenError: if something is not as the configuration says.
+    """
+    return Desk.of(load_configuration(path)).check()
+
+
+def run(path: str | Path, *, host: str, port: int, say: Callable[[str], None]) -> None:
+    """Serves until it is told to stop."""
+    desk = Desk.of(load_configuration(path))
+    desk.check()
+    service = Service(desk)
+    settings = uvicorn.Config(
+        application(service), host=host, port=port, log_config=None, access_log=False,
+        server_header=False, timeout_graceful_shutdown=SECONDS_TO_FINISH, timeout_keep_alive=30,
+        limit_concurrency=2 * desk.configuration.settings.waiting,
+        h11_max_incomplete_event_size=16384,
+    )  # fmt: skip
+    server = _Server(settings)
+    server.started_at = lambda address: say(f"{address}/#login={service.open_link()}")
+    try:
+        server.run()
+    finally:
+        service.pool.shutdown(wait=True)
+
+
+class _Server(uvicorn.Server):
+    """Says where it listens once it does, and ends in peace when it is told to stop."""
+
+    started_at: Callable[[str], None]
+
+    async def startup(self, sockets: "list[object] | None" = None) -> None:  # type: ignore[override]
+        await super().startup(sockets)  # type: ignore[arg-type]
+        if self.started:
+            host, port = self.servers[0].sockets[0].getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            self.started_at(f"http://{shown}:{port}")
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """As uvicorn's, which would end the process by the same signal before work is done."""
+        before = {
+            number: signal.signal(number, self.handle_exit)
+            for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

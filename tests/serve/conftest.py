@@ -1,0 +1,39 @@
+"""A service on the small made-up data of the demo."""
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from dampen.cli.serve_demo import write_service
+from dampen.ledger import books
+
+sys.path.insert(0, str(Path(__file__).parent))
+from service_running import Running, started
+
+SETTINGS = "\n[service]\nstep = 0.02\npatience = 600\nrequests-per-minute = 10000\n"
+
+
+@pytest.fixture
+def serving(tmp_path: Path) -> Iterator[Callable[..., Running]]:
+    """Starts a service; what is passed changes the text of its configuration."""
+    opened: list[Running] = []
+
+    def start(change: Callable[[str], str] = str, settings: str = SETTINGS) -> Running:
+        config = write_service(tmp_path)
+        config.write_text(change(config.read_text()) + settings)
+        opened.append(started(config))
+        return opened[-1]
+
+    yield start
+    for each in opened:
+        each.stop()
+    books.close_all()
+
+
+@pytest.fixture
+def running(serving: Callable[..., Running]) -> Running:
+    return serving()
