@@ -74,19 +74,34 @@ ELSEWHERE = {
     "demo": "it takes seconds, and has a test of its own",
     "completion": "it writes into a home directory",
     "budget answer": "it needs the id of a charge: see the tests of delivery",
+    "serve": "it runs until it is stopped: see the tests of the service",
     "budget restore": "it needs a ledger that is damaged: see the tests of budgets",
 }
 BEFORE = {
     "predict": "dampen tree census.csv --target income --schema census.toml --epsilon 1 "
     "-o tree.json",
     "budget thaw": "dampen budget freeze payroll",
+    "token revoke": "dampen token create ana",
 }
+
+
+SERVED = """
+ledger = "ledger.sqlite3"
+[[data]]
+name = "salaries"
+budgets = ["payroll"]
+files = ["salaries.csv"]
+[data.public.columns]
+salary = { lower = 0, upper = 500000, step = 1000 }
+"""
 
 
 @pytest.mark.parametrize("path", sorted({path for path, _ in helped()} - ELSEWHERE.keys()))
 def test_the_examples_of_help(dampen, shell, path: str) -> None:
     if path not in ("budget", "budget create"):
         dampen("budget", "create", "payroll", "--epsilon", "3", "--neighbours", "replace-one")
+    if path.startswith("token"):
+        Path("dampen.toml").write_text(SERVED)
     if path in BEFORE:
         dampen(*shlex.split(BEFORE[path])[1:])
     if path == "budget verify":

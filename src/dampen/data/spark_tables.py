@@ -1,4 +1,4 @@
-"""Apache Spark: DataFrames, classic or through Spark Connect, counted where their rows are.
+"""Apache Spark: DataFrames, counted where their rows are.
 
 Rows are counted by one GROUP BY where the question is by keys (`dampen.data.keys`).  Else every
 executor runs the product's own encoders over the Arrow batches of its partitions (`mapInArrow`) and
