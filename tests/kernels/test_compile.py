@@ -173,8 +173,8 @@ shots = "import os, sys, time\\nwhile True: os.kill(int(sys.argv[1]), 2); time.s
 gun, heard = subprocess.Popen([sys.executable, "-c", shots, str(os.getpid())]), 0
 while heard < wanted:
     try:
-        kernel_runs = True
         while True:
+            kernel_runs = True  # again: a KeyboardInterrupt in a finaliser is lost
             run(ends, ends, 999)
     except KeyboardInterrupt:
         heard += 1
