@@ -1,6 +1,7 @@
 """A local Spark for tests, where Java and pyspark are there; and why not, where they are not."""
 
 import importlib.util
+import logging
 import os
 import shutil
 import sys
@@ -38,5 +39,7 @@ def start(master: str, **settings: str) -> Any:
     for name, value in (quiet | settings).items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
+    # Its garbage collector talks at any time, into tests that listen to every log.
+    logging.getLogger("py4j").setLevel(logging.INFO)
     session.sparkContext.setLogLevel("OFF")
     return session
