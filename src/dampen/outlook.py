@@ -23,12 +23,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from dampen.epsilon import decimal_text
 from dampen.mechanisms import Mechanism, prepare
 from dampen.noise import Exponential, Gumbel, Laplace
 from dampen.quadrature import gauss
 from dampen.selection import FloatArray, Selection
 
-__all__ = ["CONFIDENCE", "lead", "least_probability", "rounded_up"]
+__all__ = ["CONFIDENCE", "lead", "least_probability", "rounded_up", "told_lead"]
 
 CONFIDENCE = 0.9
 """The probability that sentences about accuracy speak of."""
@@ -63,6 +64,31 @@ def least_probability(mechanism: Mechanism, *, m: int, k: int, g: float) -> floa
     """The least probability that k candidates that lead by g are the answer; noise of scale 1."""
     at = _law(mechanism, m, k)
     return None if at is None else at(g)
+
+
+def told_lead(
+    needed: float | None,
+    unit: str,
+    *,
+    m: int,
+    of: str,
+    k: int,
+    epsilon: Fraction,
+    whose: str = "that",
+) -> str:
+    """The lead in a sentence; empty where it is not known, or all candidates are released.
+
+    >>> told_lead(4.2, "rows", m=3, of="categories", k=1, epsilon=Fraction(1, 2))
+    'With 3 categories and ε = 0.5, one that leads every other by 5 rows is named with ...'
+    """
+    if needed is None or k >= m:
+        return ""
+    who, leads, named = ("one", "leads", "is") if k == 1 else (f"{k}", "lead", "are")
+    by = f"{rounded_up(needed):,} {unit}".rstrip()
+    return (
+        f"With {m:,} {of} and ε = {decimal_text(epsilon)}, {who} {whose} {leads} every "
+        f"other by {by} {named} named with probability {CONFIDENCE:g} or more."
+    )
 
 
 def rounded_up(number: float) -> int:

@@ -54,6 +54,8 @@ class Cost:
         mechanism: the name of the mechanism.
         neighbours: the relation that ε speaks of.
         leaks: the public parameters that are taken from the data, and so are not covered by ε.
+        accuracy: what the answer will be worth, a sentence from public facts alone; empty where
+            they do not tell.
     """
 
     epsilon: Fraction
@@ -62,6 +64,7 @@ class Cost:
     mechanism: str
     neighbours: Neighbours
     leaks: tuple[str, ...] = ()
+    accuracy: str = field(default="", compare=False)
 
 
 class Budget(Protocol):
@@ -223,10 +226,15 @@ def composed_cost(
     mechanism: str,
     rho: Epsilon | None = None,
     leaks: tuple[str, ...] = (),
+    shares: int = 1,
 ) -> Cost:
-    """The cost of a release that is ε-DP in all and made of several parts: ρ = ε²/2."""
-    e = asked_epsilon(epsilon, rho, Fraction(1, 2))
-    return Cost(e, e**2 / 2, query, mechanism, neighbours, leaks)
+    """The cost of a release that is ε-DP in all and made of several parts.
+
+    ρ = ε²/2, and ε²/2m where m parts have an equal share of ε each.
+    """
+    unit = Fraction(1, 2 * shares)
+    e = asked_epsilon(epsilon, rho, unit)
+    return Cost(e, unit * e**2, query, mechanism, neighbours, leaks)
 
 
 def pay(cost: Cost, *, budget: Budget | None = None, entropy: Entropy | None = None) -> "Paid":
@@ -283,9 +291,15 @@ class Paid:
         return [names[i] for i in picked] if isinstance(picked, list) else names[picked]
 
     def release(
-        self, answer: Any, parameters: Mapping[str, Any] | None = None, accuracy: str = ""
+        self,
+        answer: Any,
+        parameters: Mapping[str, Any] | None = None,
+        accuracy: str | None = None,
     ) -> Release:
-        """The answer with its public facts, kept where the budget keeps answers."""
+        """The answer with its public facts, kept where the budget keeps answers.
+
+        `accuracy` is for what is public and known only now; else it is that of the cost.
+        """
         made = Release(
             answer,
             self.cost.epsilon,
@@ -296,7 +310,7 @@ class Paid:
             self.cost.leaks,
             self.charge,
             rho=self.cost.rho,
-            accuracy=accuracy,
+            accuracy=self.cost.accuracy if accuracy is None else accuracy,
         )
         keeper: object = self.budget
         if self.charge is not None and isinstance(keeper, Keeper):

@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,11 +14,11 @@ from dampen.data.grouping import Grouping
 from dampen.data.memory import is_counts
 from dampen.data.open import open_columns
 from dampen.data.opened import Opened, reading, require_labels
-from dampen.epsilon import Epsilon, decimal_text
+from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, warn_leak
 from dampen.frequency.problem import MostFrequent
 from dampen.mechanisms import Mechanism, check_joint, check_k, named
-from dampen.outlook import CONFIDENCE, lead, rounded_up
+from dampen.outlook import lead, told_lead
 from dampen.releases import Budget, Release, pay, selection_cost
 from dampen.sampling import Entropy
 from dampen.selection import IntArray
@@ -94,9 +95,10 @@ def most_frequent(
         k=k or 1,
         leaks=() if public is not None else ("categories",),
     )
-    accuracy = "" if public is None else _accuracy(public, chosen, k or 1, cost.epsilon)
     if public is None:
         warn_leak("categories", "Pass categories=, the public list of candidates.")
+    else:
+        cost = replace(cost, accuracy=_accuracy(public, chosen, k or 1, cost.epsilon))
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
         problem, tables = _counted(data, opened, names, public, grouping)
@@ -106,22 +108,15 @@ def most_frequent(
         ]
     shown = {"categories": len(problem.candidates)} | ({} if k is None else {"k": k})
     if grouping is None:
-        return paid.release(answers[0], shown, accuracy)
+        return paid.release(answers[0], shown)
     by_group = dict(zip(grouping.groups, answers, strict=True))
-    return paid.release(by_group, shown | {"groups": len(by_group)}, accuracy)
+    return paid.release(by_group, shown | {"groups": len(by_group)})
 
 
 def _accuracy(problem: MostFrequent, mechanism: Mechanism, k: int, epsilon: Fraction) -> str:
     tiny, m = problem.selection_of_counts(np.zeros(3, dtype=np.int64)), len(problem.categories)
     rows = lead(tiny, mechanism, m=m, k=k, epsilon=epsilon)
-    if rows is None or k == m:
-        return ""
-    ahead = "one that leads" if k == 1 else f"{k} that lead"
-    return (
-        f"With {m:,} categories and ε = {decimal_text(epsilon)}, {ahead} every other by "
-        f"{rounded_up(rows):,} rows {'is' if k == 1 else 'are'} named with probability "
-        f"{CONFIDENCE:g} or more."
-    )
+    return told_lead(rows, "rows", m=m, of="categories", k=k, epsilon=epsilon)
 
 
 def _grouping(

@@ -16,7 +16,7 @@ from dampen.epsilon import decimal_text
 from dampen.groups.contests import sum_mechanism
 from dampen.groups.problem import BestGroup
 from dampen.mechanisms import named
-from dampen.outlook import CONFIDENCE, lead, rounded_up
+from dampen.outlook import CONFIDENCE, lead, told_lead
 from dampen.scores import Global, Shifted
 from dampen.selection import Neighbours, Selection
 
@@ -34,9 +34,9 @@ def accuracy(problem: BestGroup, k: int, epsilon: Fraction, *, ordered: bool) ->
     m = len(problem.candidates)
     if k == m and not ordered:
         return ""
-    tell = _by_lead if problem.by_sum else _by_noise
-    told = tell(problem, m, k, epsilon, ordered=ordered)
-    return f"With {m:,} groups and ε = {decimal_text(epsilon)}, {told}."
+    if problem.by_sum:  # the order of sums comes at no cost
+        return _by_lead(problem, m, k, epsilon)
+    return _by_noise(problem, m, k, epsilon, ordered=ordered)
 
 
 def _by_noise(problem: BestGroup, m: int, k: int, epsilon: Fraction, *, ordered: bool) -> str:
@@ -45,23 +45,21 @@ def _by_noise(problem: BestGroup, m: int, k: int, epsilon: Fraction, *, ordered:
     which = "the best group" if k == 1 else f"the best {k} groups"
     replaced = problem.neighbours == Neighbours.REPLACE_ONE
     return (
-        f"the answer is, with probability {CONFIDENCE:g} or more, {which} after at most {rows:,} "
-        f"rows of each were {'replaced' if replaced else 'added or removed'}"
+        f"With {m:,} groups and ε = {decimal_text(epsilon)}, the answer is, with probability "
+        f"{CONFIDENCE:g} or more, {which} after at most {rows:,} rows of each were "
+        f"{'replaced' if replaced else 'added or removed'}."
     )
 
 
-def _by_lead(problem: BestGroup, m: int, k: int, epsilon: Fraction, *, ordered: bool) -> str:
-    del ordered  # the order of sums comes at no cost
+def _by_lead(problem: BestGroup, m: int, k: int, epsilon: Fraction) -> str:
     needed = lead(UNIT_SUMS, named(sum_mechanism(k)), m=m, k=k, epsilon=epsilon)
     assert needed is not None
     low, high = problem.grid.lower, problem.grid.lower + problem.grid.top * problem.grid.step
     replaced = problem.neighbours == Neighbours.REPLACE_ONE
     change = high - low if replaced else max(abs(low), abs(high))
-    ahead = "one whose sum leads" if k == 1 else f"{k} whose sums lead"
-    return (
-        f"{ahead} every other by {rounded_up(needed * float(change)):,} "
-        f"{'is' if k == 1 else 'are'} named with probability {CONFIDENCE:g} or more"
-    )
+    whose = "whose sum" if k == 1 else "whose sums"
+    sums = needed * float(change)
+    return told_lead(sums, "", m=m, of="groups", k=k, epsilon=epsilon, whose=whose)
 
 
 def likely_noise(epsilon: Fraction, draws: int) -> int:

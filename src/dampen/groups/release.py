@@ -1,19 +1,19 @@
 """`top_groups`: which group has the largest median, mean, quantile or sum, privately."""
 
 from collections.abc import Hashable, Sequence
-from fractions import Fraction
+from dataclasses import replace
 from typing import Any
 
 from dampen.data.open import open_columns
 from dampen.data.opened import require_numbers
-from dampen.epsilon import Epsilon, asked_epsilon, decimal_text
+from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import ParameterError
 from dampen.groups.contests import sum_mechanism
 from dampen.groups.grid import Exact
 from dampen.groups.problem import BestGroup, relation
 from dampen.groups.prospects import accuracy
 from dampen.mechanisms import check_k, named
-from dampen.releases import Budget, Cost, Release, pay, selection_cost
+from dampen.releases import Budget, Cost, Release, composed_cost, pay, selection_cost
 from dampen.sampling import Entropy
 from dampen.selection import Neighbours
 
@@ -95,7 +95,7 @@ def top_groups(
         raise ParameterError("Expected by=, the column of groups, got None.")
     size = check_k(k, len(problem.candidates))
     cost = _cost(problem, size, epsilon, rho, ordered=ordered)
-    told = accuracy(problem, size, cost.epsilon, ordered=ordered)
+    cost = replace(cost, accuracy=accuracy(problem, size, cost.epsilon, ordered=ordered))
     opened, names = open_columns(data, value=value, by=by, header=header, table=table)
     require_numbers(opened, names["value"])
     problem.grouping.check_column(opened, names["by"], names["value"])
@@ -107,7 +107,7 @@ def top_groups(
     shown = {**problem.public, "k": k, "ordered": ordered}
     if ordered and not problem.by_sum:
         shown["epsilon_each"] = decimal_text(paid.epsilon / size)
-    return paid.release(answer[0] if k is None else answer, shown, told)
+    return paid.release(answer[0] if k is None else answer, shown)
 
 
 def _cost(
@@ -118,6 +118,8 @@ def _cost(
     if problem.by_sum:
         mechanism = named(sum_mechanism(k))
         return selection_cost(near, query=query, epsilon=epsilon, rho=rho, mechanism=mechanism, k=k)
-    unit = Fraction(1, 2 * k if ordered else 2)
-    e = problem.exact_epsilon(asked_epsilon(epsilon, rho, unit))
-    return Cost(e, unit * e**2, query, "reach", near)
+    cost = composed_cost(
+        near, query=query, epsilon=epsilon, rho=rho, mechanism="reach", shares=k if ordered else 1
+    )
+    problem.exact_epsilon(cost.epsilon)
+    return cost

@@ -7,11 +7,10 @@ depends on the first answer: what they need depends on the graph.
 
 from fractions import Fraction
 
-from dampen.epsilon import decimal_text
 from dampen.influence.problem import InfluentialNode
 from dampen.influence.ways import OneRound, Way
 from dampen.mechanisms import Mechanism
-from dampen.outlook import CONFIDENCE, lead, rounded_up
+from dampen.outlook import lead, told_lead
 
 __all__ = ["accuracy"]
 
@@ -26,11 +25,4 @@ def accuracy(way: Way, n: int, k: int, epsilon: Fraction) -> str:
 def _by_degree(mechanism: Mechanism, n: int, k: int, epsilon: Fraction) -> str:
     tiny = InfluentialNode(n=2, metric="degree").selection(([0], [1]))
     needed = lead(tiny, mechanism, m=n, k=k, epsilon=epsilon)
-    if needed is None or k >= n:
-        return ""
-    ahead = "one that leads" if k == 1 else f"{k} that lead"
-    return (
-        f"With {n:,} nodes and ε = {decimal_text(epsilon)}, {ahead} every other by "
-        f"{rounded_up(needed):,} neighbours {'is' if k == 1 else 'are'} named with probability "
-        f"{CONFIDENCE:g} or more."
-    )
+    return told_lead(needed, "neighbours", m=n, of="nodes", k=k, epsilon=epsilon)

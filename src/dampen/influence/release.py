@@ -1,6 +1,7 @@
 """`top_k`: the most influential nodes of a graph, privately."""
 
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dampen.data.edges import OpenedEdges, open_edges
@@ -94,6 +95,8 @@ def top_k(
     chosen.prepare()
     if known is None:
         warn_leak("nodes", "Pass nodes= or n=, the public node set.")
+    else:
+        cost = replace(cost, accuracy=accuracy(chosen, len(known), wanted, cost.epsilon))
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
         made = _loaded(opened, known, degrees_only=chosen.degrees_only)
@@ -102,8 +105,7 @@ def top_k(
         top = chosen.draw(problem, made, k=wanted, epsilon=cost.epsilon, entropy=paid.entropy)
         names = [problem.candidates[i] for i in top]
     answer = names[0] if k is None else names
-    told = "" if known is None else accuracy(chosen, len(known), wanted, cost.epsilon)
-    return paid.release(answer, _shown(problem, cost.mechanism, metric, k), told)
+    return paid.release(answer, _shown(problem, cost.mechanism, metric, k))
 
 
 def _opened(

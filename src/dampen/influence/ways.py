@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-from dampen.epsilon import Epsilon, asked_epsilon
+from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError
 from dampen.influence.graphs import Degrees, Graph, prepare
 from dampen.influence.lazy import draw_nodes
@@ -32,7 +32,7 @@ from dampen.influence.two_rounds import (
     worth_it,
 )
 from dampen.mechanisms import Mechanism, check_joint, check_k, named, select
-from dampen.releases import Cost, selection_cost
+from dampen.releases import Cost, composed_cost, selection_cost
 from dampen.sampling import Entropy
 from dampen.scores import Dampened, Global, Shifted
 from dampen.selection import Neighbours
@@ -182,8 +182,14 @@ class TwoRounds:
         return InfluentialNode(nodes=nodes, max_degree=asked.max_degree, metric=asked.metric)
 
     def cost(self, _: int, leaks: tuple[str, ...] = ()) -> Cost:
-        e = asked_epsilon(self.asked.epsilon, self.asked.rho, Fraction(1, 2))
-        return Cost(e, e * e / 2, "top-k", TWO_ROUNDS, Neighbours.ADD_REMOVE_EDGE, leaks)
+        return composed_cost(
+            Neighbours.ADD_REMOVE_EDGE,
+            query="top-k",
+            epsilon=self.asked.epsilon,
+            rho=self.asked.rho,
+            mechanism=TWO_ROUNDS,
+            leaks=leaks,
+        )
 
     def prepare(self) -> None:
         prepare_two_rounds(self.cost(1).epsilon)

@@ -15,7 +15,7 @@ from dampen.data.columns import as_labels, clipped, finite_range, joined_numbers
 from dampen.data.grouping import Grouping
 from dampen.data.keys import Keyed
 from dampen.data.opened import Kind, Opened, require_labels, whole_columns
-from dampen.epsilon import Epsilon, asked_epsilon
+from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError
 from dampen.mechanisms import PF, Mechanism, select
 from dampen.percentiles.labels import (
@@ -216,9 +216,14 @@ class Values:
     def cost(self, _: Opened, /, *, epsilon: Epsilon | None, rho: Epsilon | None) -> Cost:
         query = "percentile-value"
         if self.halving is not None:
-            unit = Fraction(1, 2 * self.halving.levels)
-            e = asked_epsilon(epsilon, rho, unit)
-            return Cost(e, unit * e**2, query, "halving", self.neighbours)
+            return composed_cost(
+                self.neighbours,
+                query=query,
+                epsilon=epsilon,
+                rho=rho,
+                mechanism="halving",
+                shares=self.halving.levels,
+            )
         return selection_cost(
             self.neighbours,
             query=query,

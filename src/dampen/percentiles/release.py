@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal, cast
 
@@ -132,12 +133,13 @@ def percentile(
     require_numbers(opened, names["column"])
     question.check(opened, names)
     cost = question.cost(opened, epsilon=epsilon, rho=rho)
+    cost = replace(cost, accuracy=question.accuracy(opened.rows, cost.epsilon))
     if release == "label" and cost.mechanism == "two-stages" and opened.rows is not None:
         _warn_of_chance(opened.rows, cost.epsilon)
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
         facts, answer = question.answer(opened, names, paid)
-    told = question.accuracy(facts.get("n"), cost.epsilon)
+    told = cost.accuracy or question.accuracy(facts.get("n"), cost.epsilon)
     return paid.release(answer, facts | public, told)
 
 

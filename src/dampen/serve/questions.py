@@ -37,8 +37,7 @@ class Question:
         options: what was asked for, without what was left out; ε and ρ as exact text.
         text: a few words for the ledger.
         ask: the release, of a memory of the data, a budget and entropy.
-        candidates: how many answers are possible to each part of the question.
-        parts: how many groups, or percentiles, are answered at once.
+        candidates: how many answers are possible, in each group and to each percentile.
     """
 
     served: Served
@@ -47,7 +46,6 @@ class Question:
     text: str
     ask: Callable[[Memory, Budget | None, Entropy | None], Release]
     candidates: int
-    parts: int = 1
 
     @property
     def mark(self) -> str:
@@ -84,7 +82,6 @@ def _percentile(served: Served, given: Mapping[str, Any]) -> Question:
     facts, name = served.facts, str(given["column"])
     column = _numbers(facts, name)
     options: dict[str, Any] = {"lower": column.lower, "upper": column.upper}
-    points = len(given["p"]) if isinstance(given["p"], list) else 1
     by = _groups(facts, given)
     if given.get("release", "value") == "label":
         options["labels"] = _only_label(facts)
@@ -102,8 +99,7 @@ def _percentile(served: Served, given: Mapping[str, Any]) -> Question:
         )  # fmt: skip
 
     shown = ",".join(map(str, given["p"])) if isinstance(given["p"], list) else given["p"]
-    parts = points * len(by.get("groups", [1]))
-    return Question(served, "percentile", given, f"p={shown} of {name}", ask, candidates, parts)
+    return Question(served, "percentile", given, f"p={shown} of {name}", ask, candidates)
 
 
 def _most_frequent(served: Served, given: Mapping[str, Any]) -> Question:
@@ -120,8 +116,7 @@ def _most_frequent(served: Served, given: Mapping[str, Any]) -> Question:
         )
 
     text = f"k={given.get('k', 1)} of {name}"
-    parts = len(by.get("groups", [1]))
-    return Question(served, "most-frequent", given, text, ask, len(values), parts)
+    return Question(served, "most-frequent", given, text, ask, len(values))
 
 
 def _top_groups(served: Served, given: Mapping[str, Any]) -> Question:
