@@ -87,4 +87,4 @@ paper-full: .venv/.studies
 	touch .venv/.run .venv/.serve .venv/.studies $@
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist docs/_build docs/generated
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist docs/_build docs/generated docs/jupyter_execute
