@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dampen.bayes import artefact
+from dampen.bayes import artefact, rendering
 from dampen.bayes.problem import NoisyTables, noise_scale, noisy_tables
 from dampen.data.open import open_table
 from dampen.data.opened import Opened, require_numbers
@@ -164,6 +164,12 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         model = cls()
         artefact.restore(model, text)
         return model
+
+    def _repr_html_inner(self) -> str:
+        return rendering.html(self) if hasattr(self, "tables_") else super()._repr_html_inner()
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
 
     def __sklearn_tags__(self) -> Any:
         return tag_as_private(super().__sklearn_tags__())

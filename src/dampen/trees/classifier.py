@@ -17,7 +17,7 @@ from dampen.mechanisms import Mechanism
 from dampen.releases import Budget, Cost, composed_cost, pay
 from dampen.sampling import Entropy, fresh
 from dampen.selection import FloatArray, IntArray, Neighbours
-from dampen.trees import artefact, rendering
+from dampen.trees import artefact, drawing, rendering
 from dampen.trees.candidates import candidates_of
 from dampen.trees.collapsing import collapsed
 from dampen.trees.encoding import (
@@ -240,6 +240,12 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tree = cls()
         artefact.restore(tree, text)
         return tree
+
+    def _repr_html_inner(self) -> str:
+        return drawing.html(self) if hasattr(self, "tree_") else super()._repr_html_inner()
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
 
     def __sklearn_tags__(self) -> Any:
         return tag_as_private(super().__sklearn_tags__())
