@@ -183,9 +183,10 @@ def _add_questions(app: FastAPI, service: Service, caller: Any) -> None:
 def _add_question(app: FastAPI, service: Service, caller: Any, kind: str, shape: Any) -> None:
     desk, said = service.desk, (shape.__doc__ or "").strip()
 
-    async def ask(name: str, body: Any, who: Annotated[Token, Depends(caller)]) -> dict[str, Any]:
+    async def ask(name: str, body: Any, who: Annotated[Token, Depends(caller)]) -> Response:
         prepare = partial(desk.prepared, who, name, kind, body.options(), body.budget)
-        return (await service.asking.ask(prepare, reuse=body.reuse)).shown()
+        answer = await service.asking.ask(prepare, reuse=body.reuse)
+        return Response(answer.shown(), media_type="application/json")
 
     async def expect(
         name: str, body: Any, who: Annotated[Token, Depends(caller)]
@@ -197,7 +198,7 @@ def _add_question(app: FastAPI, service: Service, caller: Any, kind: str, shape:
     ask.__doc__ = f"{said} Costs epsilon, unless it was asked before."
     expect.__doc__ = f"What to expect of the same question, before paying. Free. {said}"
     path = f"/v1/datasets/{{name}}/{kind}"
-    app.post(path, tags=["questions"], operation_id=kind)(ask)
+    app.post(path, tags=["questions"], operation_id=kind, response_model=dict[str, Any])(ask)
     app.post(f"{path}/expect", tags=["questions"], operation_id=f"{kind}-expect")(expect)
 
 

@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TypeVar
 
 from dampen.errors import DampenError
@@ -90,10 +89,8 @@ class Asking:
         mine: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._first[asked.mark] = mine
         try:
-            recorded = await self.work(partial(self.desk.recorded, asked))
-            answer = recorded or await self._drawn(asked, start)
-            mine.set_result(answer)
-            return answer
+            mine.set_result(await self._drawn(asked, start, self.desk.recorded))
+            return mine.result()
         except Exception as error:
             mine.set_exception(error)
             mine.exception()  # seen: nobody may be waiting for it
@@ -102,14 +99,21 @@ class Asking:
             mine.cancel()  # where neither happened
             del self._first[asked.mark]
 
-    async def _drawn(self, asked: Prepared, start: float) -> Answer:
+    async def _drawn(
+        self,
+        asked: Prepared,
+        start: float,
+        recorded: Callable[[Prepared], Answer | None] = lambda _: None,
+    ) -> Answer:
         try:
-            drawn = await self.work(partial(self.desk.drawn, asked))
+            made = await self.work(lambda: recorded(asked) or self.desk.drawn(asked))
         except Failed:
             await self.pace.wait(start)
             raise
+        if isinstance(made, Answer):
+            return made
         await self.pace.wait(start)
-        return await self.work(drawn.kept)
+        return await self.work(made.kept)
 
     def _done(self, task: "asyncio.Task[Answer]") -> None:
         self._tasks.discard(task)

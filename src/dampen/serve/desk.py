@@ -57,13 +57,13 @@ class Answer:
     """An answer on its way.
 
     Attributes:
-        release: as JSON, with the question.
+        release: its JSON, with the question.
         analyst: who paid for it.
         own: whether that is the caller.
         reused: whether it was free.
     """
 
-    release: dict[str, Any]
+    release: str
     analyst: str
     own: bool = True
     reused: bool = False
@@ -72,9 +72,10 @@ class Answer:
         """The same, for somebody who asked the same."""
         return replace(self, own=caller.analyst == self.analyst)
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> str:
         """As JSON; of who paid for it, whether it was the caller."""
-        return self.release | {"reused": self.reused, "own": self.own}
+        more = json.dumps({"reused": self.reused, "own": self.own})
+        return f"{self.release[:-1]}, {more[1:]}"  # both are objects, and not empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ class Drawn:
         """Puts it into the ledger; it is given even if that is not possible: it was paid for."""
         with suppress(DampenError):
             self.purse.settle(self.release)
-        return Answer(json.loads(self.release), self.asked.caller.analyst)
+        return Answer(self.release, self.asked.caller.analyst)
 
 
 @dataclass
@@ -205,8 +206,7 @@ class Desk:
         if found is None:
             return None
         record, text = found
-        answer = Answer(json.loads(text), record.charge.analyst, reused=True)
-        return answer.seen_by(asked.caller)
+        return Answer(text, record.charge.analyst, reused=True).seen_by(asked.caller)
 
     def drawn(self, asked: Prepared) -> Drawn:
         """Charges, looks at the data, and draws an answer.
