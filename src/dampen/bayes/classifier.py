@@ -1,6 +1,7 @@
 """Naive Bayes as a scikit-learn classifier."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dampen.bayes import artefact, rendering
-from dampen.bayes.problem import NoisyTables, noise_scale, noisy_tables
+from dampen.bayes.problem import NoisyTables, accuracy, noise_scale, noisy_tables
 from dampen.data.open import open_table
 from dampen.data.opened import Opened, require_numbers
 from dampen.epsilon import Epsilon, asked_epsilon
@@ -196,6 +197,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             leaks=tuple(dict.fromkeys(leak.parameter for leak in leaks)),
         )
         _check_scale(len(features), cost.epsilon)
+        cost = replace(cost, accuracy=accuracy(len(features), cost.epsilon))
         warn_of(leaks)
         entropy = None if self.entropy is None else fresh(self.entropy)
         paid = pay(cost, budget=self.budget, entropy=entropy)
