@@ -51,8 +51,8 @@ def test_any_grid_in_sql(lower, step, width, rest, seed) -> None:
 def test_a_grid_whose_points_floats_cannot_tell_apart_is_left_to_the_encoder(
     connection: Any,
 ) -> None:
-    assert cell_between(2**31, 1, 1, 5, 2.0**31 + 4) is None
-    assert cell_between(2**31, 1, 1, 1, 2.0**31) is not None
+    assert cell_between(2**48, 1, 1, 5, 2.0**48 + 4) is None
+    assert cell_between(2**47, 1, 1, 5, 2.0**47 + 4) is not None
     fine = ValueGrid(1e-20, 1, 0.1)  # its unit is beyond 2^53
     assert fine.key.sql is None
     table = table_of(numbers_near(fine.points))

@@ -17,7 +17,7 @@ its own logs is the curator's side.
 """
 
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
@@ -26,7 +26,6 @@ import numpy as np
 
 from dampen.data.columns import typed
 from dampen.data.engines import Dialect, KeyQuery, failed
-from dampen.data.keys import LabelKey
 from dampen.data.opened import Batch, CellOf, Field, Kind, counted
 from dampen.errors import DampenError, DataError, ParameterError, raise_alone
 from dampen.selection import IntArray
@@ -44,7 +43,8 @@ DIALECT = Dialect(
     text=frozenset({"string"}),
     whole=frozenset(WHOLE_NUMBERS),
     floats=frozenset({"float", "double"}),
-    label="(cast({} as string) collate UTF8_BINARY)",
+    label="(cast({x} as string) collate UTF8_BINARY)",
+    nearest="rint({})",
 )
 NUMBERS = {"byte", "short", "integer", "long", "float", "double", "decimal"}
 LABELS = {"string", "boolean", "date", "timestamp", "timestamp_ntz", "void", "char", "varchar"}
@@ -70,11 +70,12 @@ class SparkTable:
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
         query = KeyQuery.of(cell_of, wanted, self.fields, DIALECT)
-        grouped = None if query is None else _grouped(query, self.frame)
-        if query is None or grouped is None:
-            return self._counted_by_executors(wanted, cell_of, size)
-        batches = _collected(grouped, self.title).to_batches()
-        return query.counted((batch.columns for batch in batches), size)
+        if query is not None:
+            most = size + MOST_OTHERS
+            groups = _collected(_grouped(query, self.frame).limit(most + 1), self.title)
+            if len(groups) <= most:
+                return query.counted((batch.columns for batch in groups.to_batches()), size)
+        return self._counted_by_executors(wanted, cell_of, size)
 
     def _counted_by_executors(
         self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int
@@ -103,34 +104,14 @@ class SparkTable:
         return self.frame.selectExpr(*(f"{quoted(name)} as c{i}" for i, name in enumerate(wanted)))
 
 
-MOST_LISTED = 1000
-"""Labels that a query may name.  All others are one group to it, for they may be many."""
+MOST_OTHERS = 1 << 16
+"""Groups of a query beyond the public cells: labels that are not listed may be many."""
 
 
 def _grouped(query: KeyQuery, frame: Any) -> Any:
-    """The rows of every key; None where the labels are too many, or of another type."""
-    sources = []
-    for i, (name, column) in enumerate(zip(query.wanted, query.columns, strict=True)):
-        source = column.source.format(quoted(name))
-        if isinstance(column.key, LabelKey):
-            listed = _listed(column.key.listed, text=column.source == DIALECT.label)
-            if listed is None:
-                return None
-            source = f"case when {source} in ({listed}) then {source} end"
-        sources.append(f"{source} as c{i}")
-    rows = frame.selectExpr(*sources)
-    for name, sql in query.steps:
-        rows = rows.selectExpr("*", f"{sql} as {name}")
+    """The rows of every key."""
+    rows = frame.selectExpr(*query.sources(quoted)).selectExpr(*query.cells)
     return rows.groupBy(*query.keys).count()
-
-
-def _listed(labels: Sequence[Hashable], *, text: bool) -> str | None:
-    if len(labels) > MOST_LISTED:
-        return None
-    if text and all(isinstance(label, str) for label in labels):
-        return ", ".join(f"cast(X'{str(label).encode().hex()}' as string)" for label in labels)
-    whole = all(type(label) is int and abs(label) < 2**63 for label in labels)
-    return ", ".join(f"{label}L" for label in labels) if whole and not text else None
 
 
 PART = "cell long, rows long, problem string"
