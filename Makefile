@@ -8,7 +8,7 @@ BIN := .venv/bin
 INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "uv pip install --quiet --python $(BIN)/python" || echo "$(BIN)/python -m pip install --quiet --disable-pip-version-check")
 CREATE := $(shell command -v uv >/dev/null 2>&1 && echo "uv venv --quiet --allow-existing --python $(PYTHON) .venv" || echo "$(PYTHON) -m venv .venv")
 
-.PHONY: run serve test lint types imports pytest test-slow test-report test-page docs dist paper paper-full clean
+.PHONY: run serve test lint types imports pytest test-slow test-report test-page docs notebooks dist paper paper-full clean
 
 run: .venv/.run
 	$(BIN)/dampen demo
@@ -44,6 +44,10 @@ test-page: .venv/.test
 # The site, in docs/_build/index.html; a broken link or an undocumented name is an error.
 docs: .venv/.test
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
+
+# Runs the notebooks again and keeps what they show.
+notebooks: .venv/.test
+	$(BIN)/python docs/notebooks/execute.py
 
 # Wheel and sdist, and a question of every kind to the wheel in an empty environment.
 dist: .venv/.test
@@ -83,4 +87,4 @@ paper-full: .venv/.studies
 	touch .venv/.run .venv/.serve .venv/.studies $@
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist docs/_build docs/generated
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist docs/_build docs/generated docs/jupyter_execute

@@ -62,6 +62,7 @@ LOOKS: dict[str, Look] = {
     "sld-binary": Look("SLD, binary", "SLD with two branches per node", _BLUE, _DOTS),
     "ld-pf-binary": Look("LD·PF, binary", "LD·PF with two branches", _GREEN, _DOTS),
     "sld-pf-binary": Look("SLD·PF, binary", "SLD·PF with two branches", _BLUE, _DOTS),
+    "control": Look("private median each", "a private median for each group", _PINK, _SHORT),
     OURS: Look("dampen", "what the library does by default", _RED, (), _THICK),
     "value": Look("value", "dampen, asked for the value instead", _RED, _SHORT, _THICK),
     "dampen-depth": Look("dampen, own depth", "at the depth it chooses", _RED, _SHORT, _THICK),

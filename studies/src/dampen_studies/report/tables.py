@@ -14,7 +14,7 @@ from dampen_studies.claims import Finding, Outcome, Tables
 from dampen_studies.claims.percentiles import largest_reduction
 from dampen_studies.datasets.names import printed
 from dampen_studies.experiments import split
-from dampen_studies.report import model_tables, stage_tables
+from dampen_studies.report import model_tables, results, stage_tables
 from dampen_studies.report.figures import geometric_mean, ratios
 from dampen_studies.report.group_tables import group_rows
 from dampen_studies.report.palette import LOOKS
@@ -62,8 +62,15 @@ def made(name: str, tables: Tables, findings: Sequence[Finding]) -> Block:
     """
     if name == "claims":
         return claims(findings)
+    if name == "results":
+        missing = [study for study in results.STUDIES if study not in tables]
+        if missing:
+            raise NotRun(f"The results need the full run: dampen-studies run {' '.join(missing)}")
+        return markdown(*results.results(tables))
     if name not in MAKERS:
-        raise ParameterError(f"Expected a table, one of claims, {', '.join(MAKERS)}, got {name!r}.")
+        raise ParameterError(
+            f"Expected a table, one of claims, results, {', '.join(MAKERS)}, got {name!r}."
+        )
     study, make = MAKERS[name]
     if study not in tables:
         raise NotRun(f"The table {name!r} needs the full run: dampen-studies run {study}")
