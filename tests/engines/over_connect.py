@@ -41,6 +41,7 @@ def main() -> None:
 def different(session: Any) -> Any:
     for asked, table in (
         (questions.ABOUT_WINE, questions.wine()),
+        ([questions.percentile_of_many], questions.many_wines()),
         (questions.ABOUT_FRIENDS, questions.friends()),
         ([questions.degrees_of_names], questions.named_friends()),
     ):

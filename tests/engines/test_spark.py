@@ -57,6 +57,10 @@ def test_every_application_gives_the_answers_of_memory(spark: Any) -> None:
                 spark.createDataFrame(table) if question is questions.percentile_label else frame
             )
             assert question(inside, {}) == question(table, {}), question.__name__
+    many = questions.many_wines()
+    assert questions.percentile_of_many(spark.createDataFrame(many), {}) == (
+        questions.percentile_of_many(many, {})
+    )
     assert questions.degrees_as_text(spark.createDataFrame(friends), {}) == (
         questions.degrees_of_names(questions.named_friends(), {})
     )

@@ -19,7 +19,16 @@ from dampen.data.columns import as_numbers
 from dampen.data.opened import Batch, Chunk
 from dampen.selection import FloatArray, IntArray
 
-__all__ = ["GridKey", "GridSql", "Key", "Keyed", "LabelKey", "cell_between", "nearest_cell"]
+__all__ = [
+    "GridKey",
+    "GridSql",
+    "Key",
+    "Keyed",
+    "LabelKey",
+    "cell_between",
+    "end_cell",
+    "nearest_cell",
+]
 
 
 @dataclass(frozen=True)
@@ -114,6 +123,16 @@ def cell_between(first: int, stride: int, unit: int, count: int, last: float) ->
         cell = f"case when {{x}} = {_double(last)} then {2 * count} else {cell} end"
     quotient = f"({{x}} - {_double(first / unit)}) / {_double(stride / unit)}"
     return GridSql(_clipped(first / unit, last), cell, quotient)
+
+
+def end_cell(lower: float, upper: float, count: int) -> GridSql:
+    """One of `count` cells, narrow at both ends: the operations of `percentiles.two_stages`."""
+    share = f"({{x}} - {_double(lower)}) / {_double(upper - lower)}"
+    r, rest = f"sqrt(sqrt({share}))", f"sqrt(sqrt({_double(1)} - {share}))"
+    place = f"floor({_double(count)} * ({r} / ({r} + {rest})))"
+    last = _double(count - 1)
+    cell = f"case when {place} > {last} then {last} else {place} end"
+    return GridSql(_clipped(lower, upper), cell)
 
 
 def _clipped(lower: float, upper: float) -> str:

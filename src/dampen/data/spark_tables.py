@@ -4,7 +4,7 @@ Rows are counted by one GROUP BY where the question is by keys (`dampen.data.key
 executor runs the product's own encoders over the Arrow batches of its partitions (`mapInArrow`) and
 sends counts of cells; Spark adds them up before they come to the driver.  So an answer is the same
 as in memory, and no row leaves the executors, except where a question needs a column or all edges:
-those come to the driver as Arrow.  Nothing is drawn on an executor.
+those come to the driver as Arrow, one partition at a time.  Nothing is drawn on an executor.
 
 Opening asks for names and types, which Spark knows from analysing a query; and it runs one job
 *without data*, which proves that the executors import this version of dampen.
@@ -63,10 +63,14 @@ class SparkTable:
     streams = True
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
-        """All rows of the wanted columns come to the driver, as Arrow."""
-        table = _collected(self._columns(wanted), self.title)
-        for batch in table.to_batches():
-            yield _typed(batch, wanted)
+        """The rows of the wanted columns come to the driver as Arrow, one partition at a time."""
+        import pyarrow as pa
+
+        packed = _mapped(self._columns(wanted), PackedPart(), "packed binary")
+        for row in _taken(packed, self.title):
+            with pa.ipc.open_stream(row.packed) as stream:
+                for batch in stream:
+                    yield _typed(batch, wanted)
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
         query = KeyQuery.of(cell_of, wanted, self.fields, DIALECT)
@@ -127,7 +131,8 @@ class CountedPart:
 
     def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         try:
-            counts = counted(self._larger(batches), self.cell_of, self.size)
+            given = (_typed(batch, self.wanted) for batch in _larger(batches))
+            counts = counted(given, self.cell_of, self.size)
             cells, problem = np.flatnonzero(counts), None
             rows = counts[cells]
         except DampenError as error:
@@ -138,23 +143,19 @@ class CountedPart:
             pass
         yield _part(cells, rows, problem)
 
-    def _larger(self, batches: "Iterator[pa.RecordBatch]") -> Iterator[Batch]:
+
+@dataclass(frozen=True, slots=True)
+class PackedPart:
+    """Packs the rows of a partition into few values, each a stream of Arrow."""
+
+    def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa
 
-        gathered: list[pa.RecordBatch] = []
-        for batch in batches:
-            gathered.append(batch)
-            if sum(map(len, gathered)) >= ROWS:
-                yield self._joined(gathered)
-                gathered = []
-        if gathered:
-            yield self._joined(gathered)
-
-    def _joined(self, gathered: "list[pa.RecordBatch]") -> Batch:
-        import pyarrow as pa
-
-        table = pa.Table.from_batches(gathered).combine_chunks()
-        return _typed(table.to_batches()[0] if len(table) else gathered[0], self.wanted)
+        for batch in _larger(batches):
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as stream:
+                stream.write_batch(batch)
+            yield pa.RecordBatch.from_pydict({"packed": [sink.getvalue().to_pybytes()]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +168,25 @@ class VersionPart:
         for _ in batches:
             pass
         yield pa.RecordBatch.from_pydict({"version": [_version()]})
+
+
+def _larger(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    """The same rows in batches of about `ROWS`."""
+    gathered: list[pa.RecordBatch] = []
+    for batch in batches:
+        gathered.append(batch)
+        if sum(map(len, gathered)) >= ROWS:
+            yield _joined(gathered)
+            gathered = []
+    if gathered:
+        yield _joined(gathered)
+
+
+def _joined(gathered: "list[pa.RecordBatch]") -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    table = pa.Table.from_batches(gathered).combine_chunks()
+    return table.to_batches()[0] if len(table) else gathered[0]
 
 
 def is_spark_frame(data: Any) -> bool:
@@ -235,6 +255,16 @@ def _collected(frame: Any, title: str) -> Any:
         return frame.toArrow()
     except Exception:
         raise_alone(failed(title))
+
+
+def _taken(frame: Any, title: str) -> Iterator[Any]:
+    """The rows of a small DataFrame, one partition after the other."""
+    try:
+        yield from frame.toLocalIterator(prefetchPartitions=True)
+        return
+    except Exception:
+        failure = failed(title)
+    raise_alone(failure)
 
 
 def _mapped(frame: Any, part: Any, schema: str) -> Any:
