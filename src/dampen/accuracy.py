@@ -11,14 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dampen.epsilon import Epsilon, decimal_text, exact
+from dampen.epsilon import Epsilon, decimal_text, exact, short_text
 from dampen.errors import ParameterError
 from dampen.mechanisms import Mechanism, Prepared, named, prepare
+from dampen.printing import html_table
 from dampen.scores import Shifted
 from dampen.selection import FloatArray, Selection
 
 __all__ = [
     "Comparison",
+    "Comparisons",
     "ErrorDistribution",
     "compare",
     "dominates",
@@ -125,13 +127,21 @@ class Comparison:
     best_probability: float
 
 
+class Comparisons(list[Comparison]):
+    """The lines of `compare`; a table in a notebook."""
+
+    def _repr_html_(self) -> str:
+        columns = ["mechanism", "ε", "ρ", "expected error", "probability of the best"]
+        return html_table(columns, map(_cells, self))
+
+
 def compare(
     selection: Selection,
     *,
     epsilons: Iterable[Epsilon] = (),
     rhos: Iterable[Epsilon] = (),
     mechanisms: Iterable[str | Mechanism] = ("em", "pf", "ld", "sld", "ld-pf", "sld-pf"),
-) -> list[Comparison]:
+) -> Comparisons:
     """Mechanisms side by side: expected error, and the probability of a best candidate.
 
     At one ε permute-and-flip is never worse than the exponential mechanism; at one ρ, from a budget
@@ -148,7 +158,7 @@ def compare(
     if not prices:
         raise ParameterError("Expected epsilons= or rhos=, at least one of them.")
     prepared = [prepare(selection, m) for m in mechanisms]
-    lines = []
+    lines = Comparisons()
     for epsilon, rho in prices:
         for ready in prepared:
             mechanism = ready.mechanism
@@ -183,6 +193,16 @@ def dominates(first: Selection, second: Selection, *, towards: int = 1) -> bool:
     steps, ties = np.diff(gain[order]), np.diff(first.utility[order]) == 0
     tolerance = 2 * float(score.of(first).eta + score.of(second).eta)
     return bool(((steps >= -tolerance) | ties).all())
+
+
+def _cells(line: Comparison) -> list[str]:
+    return [
+        line.mechanism,
+        short_text(line.epsilon, up=True),
+        short_text(line.rho, up=True),
+        f"{line.expected_error:.3g}",
+        f"{line.best_probability:.3f}",
+    ]
 
 
 def _errors(ready: Prepared, epsilon: Fraction) -> ErrorDistribution:

@@ -7,6 +7,7 @@ import pytest
 
 import dampen
 from dampen.influence.problem import InfluentialNode
+from dampen.releases import UNTOLD
 
 
 def neighbours_in(sentence: str) -> int:
@@ -35,4 +36,4 @@ def test_a_star_with_the_lead_that_is_told_is_found():
 
 def test_nothing_is_said_of_other_rankings():
     made = dampen.top_k(([0], [1]), n=5, k=1, epsilon="1", mechanism="sld")
-    assert made.accuracy == ""
+    assert made.accuracy == UNTOLD

@@ -234,7 +234,7 @@ def test_data_sets_that_differ_in_one_row_take_the_same_steps(running) -> None:
     async def no_sleep(seconds: float) -> None:
         waited.append(seconds)
 
-    running.service.pace = Pace(60, no_sleep)
+    running.service.asking.pace = Pace(60, no_sleep)
     who, rows = running.token(), running.config.with_name("visits.csv").read_text()
     for text in (rows, rows + "cold,3\n"):
         running.config.with_name("visits.csv").write_text(text)

@@ -226,7 +226,7 @@ def test_a_long_answer_is_fetched_later(serving, monkeypatch: pytest.MonkeyPatch
 def test_too_many_questions_are_turned_away(serving, monkeypatch: pytest.MonkeyPatch) -> None:
     running = serving(settings="\n[service]\nwaiting = 2\npatience = 0.1\n")
     gate = threading.Event()
-    monkeypatch.setattr(running.desk, "ask", lambda *_, **__: gate.wait())
+    monkeypatch.setattr(running.desk, "drawn", lambda *_, **__: gate.wait())
     who = running.token()
     codes = [
         running.ask("visits/most-frequent", who, column="diagnosis", epsilon=1).status_code

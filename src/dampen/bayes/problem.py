@@ -31,10 +31,12 @@ from typing import Any
 
 import numpy as np
 
+from dampen.epsilon import decimal_text
+from dampen.outlook import CONFIDENCE, likely_noise
 from dampen.sampling import Entropy, discrete_laplace
 from dampen.selection import FloatArray, IntArray
 
-__all__ = ["NoisyTables", "noisy_tables"]
+__all__ = ["NoisyTables", "accuracy", "noise_scale", "noisy_tables"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,3 +92,16 @@ def noisy_tables(
 def noise_scale(attributes: int, epsilon: Fraction) -> Fraction:
     """b = m/ε: a row is in one cell of each of m tables."""
     return attributes / epsilon
+
+
+def accuracy(attributes: int, epsilon: Fraction) -> str:
+    """What the noise is, in rows: a sentence from public facts alone.
+
+    >>> accuracy(4, Fraction(1))
+    'With 4 attributes and ε = 1, a noisy count is off by at most 9 rows with probability ...'
+    """
+    rows = likely_noise(1 / noise_scale(attributes, epsilon), 1)
+    return (
+        f"With {attributes} attributes and ε = {decimal_text(epsilon)}, a noisy count is off by at "
+        f"most {rows:,} rows with probability {CONFIDENCE:g} or more."
+    )

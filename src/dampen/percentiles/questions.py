@@ -32,6 +32,7 @@ from dampen.percentiles.labels import (
 from dampen.percentiles.many import Halving, Ranks
 from dampen.percentiles.many import worth_it as worth_halving
 from dampen.percentiles.prospects import label_accuracy, value_accuracy
+from dampen.percentiles.streamed import StreamedLabels
 from dampen.percentiles.two_stages import Shares, TwoStages, worth_it
 from dampen.percentiles.values import (
     FINEST,
@@ -43,6 +44,8 @@ from dampen.releases import Cost, Paid, composed_cost, selection_cost
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 
 __all__ = ["GroupedValues", "Labels", "LabelsInTwoStages", "Question", "Values"]
+
+MANY = 1 << 62
 
 
 class Question(Protocol):
@@ -177,16 +180,39 @@ class LabelsInTwoStages:
     def answer(
         self, opened: Opened, names: dict[str, str], paid: Paid
     ) -> tuple[dict[str, Any], Any]:
+        if opened.streams:
+            return self._streamed(opened, names, paid)
         values, labels = self.few.read(opened, names)
         if not worth_it(len(values)):
             return self.few.drawn(values, labels, paid)
-        problem = TwoStages(n=len(values), shares=Shares.of(paid.epsilon), **self.few.public)
+        problem = self._problem(len(values), paid)
         if labels is not None:
             check_labels(labels, problem.n)
         lower, upper = finite_range(problem.lower, problem.upper)
         drawn = problem.draw(clipped(values, lower, upper), paid.entropy)
         name = drawn.label if labels is None else labels[drawn.label]
         return {"n": problem.n, "interval": list(drawn.interval)}, name
+
+    def _streamed(
+        self, opened: Opened, names: dict[str, str], paid: Paid
+    ) -> tuple[dict[str, Any], Any]:
+        """The number of cells is that of many records nearly always: one count will do."""
+        rows = StreamedLabels(opened, names["column"], names.get("labels"))
+        of_many = self._problem(MANY, paid)
+        counts = rows.counts(of_many)
+        n = int(counts.sum())
+        if n == 0:
+            raise _empty()
+        if not worth_it(n):
+            return self.few.answer(opened, names, paid)
+        problem = self._problem(n, paid)
+        if len(problem.points) != len(of_many.points):
+            counts = rows.counts(problem)
+        name, interval = rows.drawn(problem, counts, paid.entropy)
+        return {"n": n, "interval": list(interval)}, name
+
+    def _problem(self, n: int, paid: Paid) -> TwoStages:
+        return TwoStages(n=n, shares=Shares.of(paid.epsilon), **self.few.public)
 
 
 class Values:

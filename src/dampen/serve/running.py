@@ -5,7 +5,7 @@ charged and could not be finished within a minute stands in the ledger.
 """
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -42,16 +42,18 @@ def run(path: str | Path, *, host: str, port: int, say: Callable[[str], None]) -
     )  # fmt: skip
     server = _Server(settings)
     server.started_at = lambda address: say(f"{address}/#login={service.open_link()}")
+    server.finish = service.asking.finish
     try:
         server.run()
     finally:
-        service.pool.shutdown(wait=True)
+        service.asking.pool.shutdown(wait=True)
 
 
 class _Server(uvicorn.Server):
     """Says where it listens once it does, and ends in peace when it is told to stop."""
 
     started_at: Callable[[str], None]
+    finish: Callable[[float], Awaitable[None]]
 
     async def startup(self, sockets: "list[object] | None" = None) -> None:  # type: ignore[override]
         await super().startup(sockets)  # type: ignore[arg-type]
@@ -59,6 +61,10 @@ class _Server(uvicorn.Server):
             host, port = self.servers[0].sockets[0].getsockname()[:2]
             shown = f"[{host}]" if ":" in host else host
             self.started_at(f"http://{shown}:{port}")
+
+    async def shutdown(self, sockets: "list[object] | None" = None) -> None:  # type: ignore[override]
+        await super().shutdown(sockets)  # type: ignore[arg-type]
+        await self.finish(SECONDS_TO_FINISH)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
