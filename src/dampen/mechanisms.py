@@ -13,17 +13,17 @@ Other directions, public shifts and caps: make a `Mechanism` of your own, for in
 `Mechanism("sld-down", Shifted(towards=-1), GUMBEL)`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
 from dampen.epsilon import Epsilon, asked_epsilon, exact
 from dampen.errors import ParameterError, did_you_mean
 from dampen.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
-from dampen.sampling import Entropy, SystemEntropy, noisy_top
+from dampen.sampling import Contenders, Entropy, SystemEntropy, contenders, noisy_top, settle
 from dampen.scores import Dampened, Global, Score, Scores, Shifted
 from dampen.selection import FloatArray, Selection
 
@@ -45,7 +45,10 @@ __all__ = [
     "prepare",
     "probabilities",
     "select",
+    "select_streamed",
 ]
+
+X = TypeVar("X")
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +143,39 @@ def select(
     chosen = named(mechanism)
     e = chosen.asked_epsilon(epsilon, rho, check_k(k, len(selection)))
     return prepare(selection, chosen).draw(epsilon=e, k=k, entropy=entropy)
+
+
+def select_streamed(
+    blocks: Iterable[tuple[Selection, Callable[[int], X]]],
+    *,
+    epsilon: Epsilon,
+    mechanism: Mechanism,
+    entropy: Entropy,
+) -> X:
+    """Draws one candidate of a selection that comes in blocks, in the memory of one block.
+
+    Guarantee: the law of `select` on the whole selection, exactly; for the same bits the same
+    candidate.  Every block leaves its contenders alone (`dampen.sampling.contenders`).
+
+    Args:
+        blocks: parts of one selection, each with the name of its i-th candidate.
+        epsilon: the privacy parameter.
+        mechanism: one whose scores are pointwise, so that a block's do not depend on the others.
+        entropy: of random bits.
+    """
+    assert mechanism.score.pointwise, "the scores of a block depend on other blocks"
+    left, names, scales, start = list[Contenders](), dict[int, X](), set[Fraction](), 0
+    for selection, name in blocks:
+        ready = prepare(selection, mechanism)
+        scale = ready.noise_scale(exact(epsilon), 1)
+        found = contenders(ready.scores.values, scale, mechanism.noise, 1, entropy, start=start)
+        left.append(found)
+        names |= {i: name(i - start) for i in found.ids.tolist()}
+        scales.add(scale)
+        start += len(selection)
+    [scale] = scales  # of one selection there is one
+    [best] = settle(left, scale, mechanism.noise, 1, entropy)
+    return names[best]
 
 
 def probabilities(

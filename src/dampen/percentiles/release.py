@@ -74,8 +74,8 @@ def percentile(
         data: a column of numbers, a table, or the path of a file (see `dampen.data`).
         column: in a table, the name of the column of numbers.
         p: the percentile, 0 to 100; for values also "quartiles", "deciles" or a list in any order.
-            The answer is then a list in that order, never decreasing in p, for one ε: one or
-            two different percentiles have an equal share of it each, more are drawn by halving
+            The answer is then a list in that order, never decreasing in p, for one ε: they are
+            drawn together (`dampen.percentiles.joint`), on grids above 2^17 points by halving
             (`dampen.percentiles.many`).
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
