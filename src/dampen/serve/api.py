@@ -42,6 +42,7 @@ from dampen.serve.store import Role, Token, random_text
 __all__ = ["Service", "application"]
 
 WRONG_TOKENS_PER_MINUTE = 30
+"""From one address; ten times as many from all, for an address is what a proxy says it is."""
 ADMINISTRATOR = "administrator"
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 PAGE = {
@@ -69,7 +70,13 @@ class Service:
             self.desk, pool, Pace(settings.step), settings.patience, settings.waiting
         )
         self.rate = Rate(settings.requests_per_minute)
-        self.wrong = Rate(WRONG_TOKENS_PER_MINUTE)
+        self._wrong = Rate(WRONG_TOKENS_PER_MINUTE)
+        self._all_wrong = Rate(10 * WRONG_TOKENS_PER_MINUTE)
+
+    def hears_wrong_one(self, request: Request) -> bool:
+        """Whether a wrong token, or code, is still told from many."""
+        address = request.client.host if request.client else ""
+        return self._wrong.allows(address) and self._all_wrong.allows("")
 
     def open_link(self) -> str:
         """A code that gives its first user a curator's token; kept as a hash.
@@ -113,8 +120,7 @@ def _caller_of(service: Service) -> Callable[[Request], Awaitable[Token]]:
         if kind.lower() == "bearer" and token:
             found = service.desk.store.find(token.strip())
         if found is None:
-            address = request.client.host if request.client else ""
-            if not service.wrong.allows(address):
+            if not service.hears_wrong_one(request):
                 raise Refusal(429, "Too many wrong tokens. Wait a minute.")
             raise Refusal(401, "Expected a valid token: authorization: Bearer dampen_...")
         request.scope.setdefault("state", {})["who"] = found.analyst
@@ -139,8 +145,7 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
         """A curator's token for the code of the administrator's link, once."""
         token = service.log_in(body.code)
         if token is None:
-            address = request.client.host if request.client else ""
-            if not service.wrong.allows(address):
+            if not service.hears_wrong_one(request):
                 raise Refusal(429, "Too many wrong codes. Wait a minute.")
             raise Refusal(401, "This link was used, or is none. Start the service for another.")
         return {"token": token}
