@@ -23,6 +23,7 @@ from functools import partial
 from hashlib import sha256
 from hmac import compare_digest
 from importlib.resources import files
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Query, Request
@@ -45,14 +46,8 @@ WRONG_TOKENS_PER_MINUTE = 30
 """From one address; ten times as many from all, for an address is what a proxy says it is."""
 ADMINISTRATOR = "administrator"
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
-PAGE = {
-    "/": ("index.html", "text/html; charset=utf-8"),
-    "/docs": ("docs.html", "text/html; charset=utf-8"),
-    "/page.css": ("page.css", "text/css; charset=utf-8"),
-    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
-    "/pictures.js": ("pictures.js", "text/javascript; charset=utf-8"),
-    "/docs.js": ("docs.js", "text/javascript; charset=utf-8"),
-}
+PAGES = {"/": "index.html", "/docs": "docs.html"}
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
 
 @dataclass
@@ -246,14 +241,19 @@ def _add_curators(app: FastAPI, service: Service, caller: Any) -> None:
 
 
 def _add_page(app: FastAPI) -> None:
-    folder = files("dampen.serve") / "page"
-    for path, (name, kind) in PAGE.items():
-        content = (folder / name).read_bytes()
+    """The page, read once; no path of a request ever reaches the disk."""
+    found = {each.name: each.read_bytes() for each in (files("dampen.serve") / "page").iterdir()}
+    paths = PAGES | {f"/{name}": name for name in found if not name.endswith(".html")}
+    for path, name in paths.items():
+        kind = f"{KINDS[Path(name).suffix]}; charset=utf-8"
+        app.get(path, include_in_schema=False)(_giving(found[name], kind))
 
-        async def give(content: bytes = content, kind: str = kind) -> Response:
-            return Response(content, media_type=kind)
 
-        app.get(path, include_in_schema=False)(give)
+def _giving(content: bytes, kind: str) -> Callable[[], Awaitable[Response]]:
+    async def give() -> Response:  # an argument here would be one that a request can set
+        return Response(content, media_type=kind)
+
+    return give
 
 
 def _add_errors(app: FastAPI) -> None:
