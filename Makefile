@@ -3,8 +3,9 @@
 # `make paper` re-runs the paper's evaluation in a minute, `make paper-full` all of it.
 # All create .venv on their first run (with uv where it is present) and work offline from then on.
 
-PYTHON ?= python3
-BIN := .venv/bin
+WINDOWS := $(filter Windows_NT,$(OS))
+PYTHON ?= $(if $(WINDOWS),python,python3)
+BIN := .venv/$(if $(WINDOWS),Scripts,bin)
 INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "uv pip install --quiet --python $(BIN)/python" || echo "$(BIN)/python -m pip install --quiet --disable-pip-version-check")
 CREATE := $(shell command -v uv >/dev/null 2>&1 && echo "uv venv --quiet --allow-existing --python $(PYTHON) .venv" || echo "$(PYTHON) -m venv .venv")
 
@@ -68,7 +69,7 @@ paper-full: .venv/.studies
 	$(CREATE)
 	$(INSTALL) -e ".[demo,plot]"
 	@echo "Compiling the kernels, once ..."
-	@$(BIN)/python -c "from dampen.cli import demo_scenes; demo_scenes.influence(); demo_scenes.diagnosis()"
+	@$(BIN)/dampen warm
 	touch $@
 
 .venv/.serve: pyproject.toml
