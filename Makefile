@@ -69,7 +69,7 @@ paper-full: .venv/.studies
 	$(CREATE)
 	$(INSTALL) -e ".[demo,plot]"
 	@echo "Compiling the kernels, once ..."
-	@$(BIN)/python -c "from dampen.cli import demo_scenes; demo_scenes.influence(); demo_scenes.diagnosis()"
+	@$(BIN)/dampen warm
 	touch $@
 
 .venv/.serve: pyproject.toml

@@ -31,6 +31,7 @@ from dampen.trees.fitting import (
     tag_as_private,
     warn_of,
 )
+from dampen.trees.growing import prepare_counting
 from dampen.trees.reading import TARGET, Supervised, read_rows
 
 __all__ = ["NaiveBayesClassifier"]
@@ -198,6 +199,7 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         )
         _check_scale(len(features), cost.epsilon)
         cost = replace(cost, accuracy=accuracy(len(features), cost.epsilon))
+        prepare_counting()
         warn_of(leaks)
         entropy = None if self.entropy is None else fresh(self.entropy)
         paid = pay(cost, budget=self.budget, entropy=entropy)

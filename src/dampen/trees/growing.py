@@ -143,6 +143,13 @@ def prepare(
     grow(tiny, [Categories((0, 1)), Categories((0, 1))], 2, rows, entropy=InsecureEntropy(0))
 
 
+@cache
+def prepare_counting() -> None:
+    """Compiles or loads the kernels that count rows by value and class, on no rows."""
+    codes, none = np.empty((0, 2), dtype=np.int16), np.empty(0, dtype=np.int64)
+    Rows(codes, none, 2).tables([0], np.array([0, 2, 4]))
+
+
 class _Growth:
     """The nodes made so far, level by level."""
 
