@@ -49,7 +49,7 @@ FULL = {
                         p=[50.0, 90.0, 99.0], epsilon=[0.1, 1.0],
                         method=["em", "pf", "ld", "dampen", "value"], measure="error"),
     "many": rows("many", dataset=["md-sal-fa"], percentiles=[9.0, 99.0],
-                 method=["halving", "split", "opendp"], runs=[5.0], measure="error"),
+                 method=["together", "split", "opendp"], runs=[5.0], measure="error"),
     "peers": rows("peers", dataset=["adult-all"], epsilon=[1.0], p=[50.0],
                   method=["dampen", "opendp"], runs=[60.0], measure="error"),
     "models": rows("models", dataset=["letter", "wine"], epsilon=[0.1, 1.0],

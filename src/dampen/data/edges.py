@@ -84,6 +84,9 @@ def open_edges(
         target: the name of the column with the other end.
         table: of a database file, which table.
 
+    Returns:
+        Public facts, and edges that are read later.
+
     Raises:
         ParameterError: if the input is of no known kind, or a file has not the expected form.
     """

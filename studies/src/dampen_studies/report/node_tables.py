@@ -1,6 +1,7 @@
 """Influential nodes in tables: every cell, a few of them, and what they come to.
 
 Two methods differ in a cell if their means do by more than two standard errors of the difference.
+A fall, the worst of ten pairs of ε for each k, counts beyond three.
 """
 
 from collections import Counter
@@ -112,9 +113,9 @@ def _counted(found: list[Difference]) -> list[str]:
 
 
 def _extremes(rows: Rows) -> list[str]:
-    """The largest gain and loss, and the largest fall that is none of chance."""
+    """The largest gain, loss and fall."""
     found = differences(rows)
-    fallen = [each for each in falls(rows) if each.outcome == "worse"]
+    fallen = [each for each in falls(rows) if each.mean < -3 * each.error]
     skip = 1 if len(values(rows, "dataset")) == 1 else 0
     chosen = [max(found), min(found), *([min(fallen)] if fallen else [])]
     return [_told(each, skip) for each in chosen] + ([] if fallen else ["none"])

@@ -96,10 +96,11 @@ LOOKS: dict[str, Look] = {
     "dampened": Look("LD·PF range", "one draw, dampened", _GREEN, _SHORT),
     "form": Look("λ", "the error that no method of this form is below", _GREY, _DOTS),
     "symmetric": Look("bound", "what treating labels alike implies", _GREY, _SHORT),
-    "halving": Look("dampen", "what the library does by default: halving", _RED, (), _THICK),
-    "halving, rows": Look(
-        "dampen, rows", "halving, for adding or removing a row", _RED, _SHORT, _THICK
+    "together": Look("dampen", "what the library does by default: together", _RED, (), _THICK),
+    "together, rows": Look(
+        "dampen, rows", "together, for adding or removing a row", _RED, _SHORT, _THICK
     ),
+    "alone": Look("alone", "each percentile for the whole ε", _GREY, _DOTS),
     "split": Look("equal shares", "every percentile by an equal share of ε", _PINK),
 }
 

@@ -59,11 +59,11 @@ def _percentiles(rows: Rows) -> list[str]:
     others = {"diffprivlib": "diffprivlib", "opendp": "OpenDP", "split": "equal shares of ε"}
     best = min((m for m in others if m in error), key=lambda m: error[m])
     return [
-        f"What are all {POINTS:g} percentiles of 135,727 salaries? MD-SAL-FA",
+        f"What are all {POINTS:g} percentiles of 100,534 salaries? MD-SAL-FA",
         f"mean error in ranks, ε = {float(many.EPSILON):g} for all",
         _rank(error.get("diffprivlib")),
         f"{_rank(error[best])}, {others[best]}",
-        f"**{_rank(error['halving'])}**",
+        f"**{_rank(error['together'])}**",
     ]
 
 

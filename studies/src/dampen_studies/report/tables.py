@@ -250,7 +250,8 @@ def many(rows: Rows) -> Block:
             printed(str(dataset)),
             f"{count:g}",
             *(
-                f"{number(row, 'error'):.2f} ± {number(row, 'spread'):.2f}"
+                f"{number(row, 'error'):.2f}"
+                + (f" ± {number(row, 'spread'):.2f}" if number(row, "runs") > 1 else "")
                 for m in methods
                 for row in where(rows, dataset=dataset, percentiles=count, method=m)
             ),
