@@ -87,7 +87,17 @@ MECHANISMS = (EM, PF, LD, SLD, LD_PF, SLD_PF, JOINT)
 
 
 def named(mechanism: str | Mechanism) -> Mechanism:
-    """The mechanism of that name; a mechanism object is returned as it is."""
+    """The mechanism of that name; a mechanism object is returned as it is.
+
+    Args:
+        mechanism: a name of `dampen.mechanisms.MECHANISMS`, or a `Mechanism`.
+
+    Returns:
+        The mechanism.
+
+    Raises:
+        ParameterError: if there is none of that name.
+    """
     if isinstance(mechanism, Mechanism):
         return mechanism
     names = [m.name for m in MECHANISMS]
@@ -135,6 +145,20 @@ def select(
     which equals k draws without replacement; permute-and-flip peels k times at ε/k; `joint` uses ε
     once for any k.  In place of ε, ρ may be given: the draw is then ρ-zCDP.
 
+    Args:
+        selection: utilities, their sensitivity and its bound.
+        epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        rho: in place of ε, the privacy parameter of zCDP.
+        mechanism: a name of `dampen.mechanisms.MECHANISMS`, or a `Mechanism`.
+        k: how many candidates; None for one, which then comes without a list.
+        entropy: where random bits come from.  The operating system's by default.
+
+    Returns:
+        An index, or with `k` a list of them.
+
+    Raises:
+        ParameterError: if a parameter is wrong or does not suit the selection.
+
     >>> import dampen
     >>> s = dampen.Selection([30, 0, 0], dampen.sensitivity.constant(1))
     >>> dampen.select(s, epsilon=10, mechanism="pf")
@@ -162,6 +186,9 @@ def select_streamed(
         epsilon: the privacy parameter.
         mechanism: one whose scores are pointwise, so that a block's do not depend on the others.
         entropy: of random bits.
+
+    Returns:
+        The name of the candidate.
     """
     assert mechanism.score.pointwise, "the scores of a block depend on other blocks"
     left, names, scales, start = list[Contenders](), dict[int, X](), set[Fraction](), 0
@@ -183,6 +210,17 @@ def probabilities(
 ) -> FloatArray:
     """The probability of every candidate under one draw, to about 1e-12; not private.
 
+    Args:
+        selection: utilities, their sensitivity and its bound.
+        epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        mechanism: a name of `dampen.mechanisms.MECHANISMS`, or a `Mechanism`.
+
+    Returns:
+        One probability per candidate, in their order; they add up to 1.
+
+    Raises:
+        ParameterError: if a parameter is wrong or does not suit the selection.
+
     >>> import dampen
     >>> delta = dampen.sensitivity.table([[3] * 8, [5] * 8])
     >>> s = dampen.Selection([6.5, 6.5, 0, 0, 0, 0, 0, 0], delta, bound=7.5)
@@ -196,6 +234,16 @@ def prepare(selection: Selection, mechanism: str | Mechanism) -> "Prepared":
     """Computes the scores of a selection once, for any number of draws.
 
     Every draw costs its own ε: this saves time, not privacy.
+
+    Args:
+        selection: utilities, their sensitivity and its bound.
+        mechanism: a name of `dampen.mechanisms.MECHANISMS`, or a `Mechanism`.
+
+    Returns:
+        The selection with its scores, ready to draw from.
+
+    Raises:
+        ParameterError: if the mechanism does not suit the selection.
 
     >>> import dampen
     >>> s = dampen.Selection([30, 0, 0], dampen.sensitivity.constant(1))

@@ -37,6 +37,8 @@ def html_facts(facts: Mapping[str, Any]) -> str:
 
 def text_of(value: Any) -> str:
     """A value, or several with commas, as one printable line."""
+    if isinstance(value, dict):
+        value = [f"{name}: {each}" for name, each in value.items()]
     text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
     return printable(text)
 

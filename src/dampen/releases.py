@@ -44,7 +44,6 @@ __all__ = [
 X = TypeVar("X")
 
 UNTOLD = "Public facts alone do not tell how good the answer is; public data of its shape does."
-"""What stands in the place of a sentence about accuracy where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +153,8 @@ class Release:
         return html_facts(self._facts())
 
     def _facts(self) -> dict[str, Any]:
-        answer = self.answer
-        if isinstance(answer, dict):
-            answer = [f"{group}: {value}" for group, value in answer.items()]
         facts = {
-            "answer": answer,
+            "answer": self.answer,
             "epsilon": decimal_text(self.epsilon),
             "mechanism": self.mechanism,
             "neighbours": self.neighbours,
@@ -167,8 +163,7 @@ class Release:
             "NOT COVERED BY EPSILON": self.leaks,
             "charge": self.charge or "",
         }
-        always = ("answer", "epsilon")
-        return {name: value for name, value in facts.items() if name in always or value}
+        return {name: value for name, value in facts.items() if name == "answer" or value}
 
 
 def release(
@@ -186,6 +181,9 @@ def release(
 ) -> Release:
     """One private selection, from public parameters to a `Release`.
 
+    Guarantee: ε-differential privacy for `problem.neighbours`, provided that the problem's δ is
+    admissible for them.
+
     Args:
         problem: public parameters only; see `dampen.selection.Problem`.
         load: gives the private data; called after the charge, and only then.
@@ -198,8 +196,13 @@ def release(
         entropy: of random bits; the operating system's by default.
         parameters: public facts to show in the release.
 
-    Guarantee: ε-differential privacy for `problem.neighbours`, provided that the problem's δ is
-    admissible for them.
+    Returns:
+        A `Release`: the answer and the public facts about it.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+        DataError: if the data is not as promised; the charge stands.
     """
     if not callable(load):
         raise ParameterError(
@@ -382,9 +385,7 @@ def open_entropy(entropy: Entropy | None) -> Entropy:
 
 def _text_keys(answer: Any) -> Any:
     """JSON knows text as keys only; an answer per group has the groups as keys."""
-    return (
-        {str(key): value for key, value in answer.items()} if isinstance(answer, dict) else answer
-    )
+    return {str(k): v for k, v in answer.items()} if isinstance(answer, dict) else answer
 
 
 def _plain(value: Any) -> Any:

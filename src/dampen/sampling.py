@@ -67,7 +67,9 @@ class Entropy(Protocol):
     @property
     def secure(self) -> bool: ...
 
-    def read(self, size: int, /) -> bytes: ...
+    def read(self, size: int, /) -> bytes:
+        """As many uniform bytes, none of which was given before."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

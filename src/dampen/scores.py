@@ -72,7 +72,9 @@ class Score(Protocol):
     @property
     def needs_horizon(self) -> bool: ...
 
-    def of(self, selection: Selection, /) -> Scores: ...
+    def of(self, selection: Selection, /) -> Scores:
+        """The scores of all candidates, and how far rounding can have moved them."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

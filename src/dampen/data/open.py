@@ -34,6 +34,9 @@ def open_table(data: Any, *, header: bool = False, table: str | None = None) -> 
             that errors may quote them.
         table: which table of a database; its only one may be left unnamed.
 
+    Returns:
+        Public facts, and rows that are read later.
+
     Raises:
         ParameterError: if it is none of the known kinds.
     """

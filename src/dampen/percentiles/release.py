@@ -102,6 +102,14 @@ def percentile(
         budget: where to charge ε; None charges nothing.
         entropy: of random bits; the operating system's by default.
 
+    Returns:
+        A `Release`: the answer and the public facts about it.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+        DataError: if the data is not as promised; the charge stands.
+
     >>> import dampen
     >>> hours = [35, 38, 40, 40, 40, 41, 45, 50, 60, 38] * 30
     >>> dampen.percentile(hours, p=50, epsilon="2", upper=100, release="value", step=5).answer
