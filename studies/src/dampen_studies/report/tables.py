@@ -343,6 +343,7 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "nodes-chosen": ("nodes", nodes_chosen),
     "nodes-summary": ("nodes", lambda rows: markdown(*node_tables.summary(rows))),
     "node-limits": ("nodes", lambda rows: markdown(*node_tables.limits(rows))),
+    "centralities": ("centralities", lambda rows: markdown(*node_tables.centralities(rows))),
     "trees": ("trees", trees),
     "trees-chosen": ("trees", trees_chosen),
     "tree-gains": ("trees", tree_gains),
