@@ -172,6 +172,19 @@ def test_strange_epsilons(running, epsilon: str) -> None:
     assert not running.ledger.history("visits")
 
 
+@pytest.mark.parametrize(
+    "p", ["1e9999999", "1e-9999999", "0x32", "5" * 21, " 50", "50\n", "tertiles"]
+)
+def test_percentiles_that_take_long_to_read(running, p: str) -> None:
+    """An exponent of seven digits would hold all others up for seconds."""
+    for asked in (p, [50, p]):
+        told = running.ask("stays/percentile", running.token(), column="days", p=asked, epsilon=1)
+        assert (told.status_code, told.json()["exit_code"]) == (400, 2)
+    told = running.ask("stays/top-groups", running.token(), value="days", by="hospital", p=p,
+                       epsilon=1)  # fmt: skip
+    assert told.status_code == 400
+
+
 def exchanged(port: int, content: bytes, seconds: float = 2) -> bytes:
     """What comes back for bytes, until the other side closes or waits."""
     with closing(socket.create_connection(("127.0.0.1", port), timeout=seconds)) as wire:
