@@ -92,7 +92,7 @@ def _diffprivlib() -> Any:
     return models
 
 
-OURS: dict[str, Maker] = {"dampen": _tree(), "former": _former, "bayes": _bayes}
+OURS: dict[str, Maker] = {"tree": _tree(), "former": _former, "bayes": _bayes}
 PEERS: dict[str, Maker] = {
     "gaussian": _peer("GaussianNB"),
     "dpl-tree": _peer("DecisionTreeClassifier", max_depth=5),
