@@ -55,6 +55,12 @@ def _tree(**options: Any) -> Maker:
     return make
 
 
+def _default(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
+    from dampen.models import Classifier
+
+    return Classifier(epsilon, **_public(table, rows, seed))
+
+
 def _former(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
     return former(epsilon, None, **_public(table, rows, seed))
 
@@ -92,7 +98,12 @@ def _diffprivlib() -> Any:
     return models
 
 
-OURS: dict[str, Maker] = {"tree": _tree(), "former": _former, "bayes": _bayes}
+OURS: dict[str, Maker] = {
+    "dampen": _default,
+    "tree": _tree(),
+    "former": _former,
+    "bayes": _bayes,
+}
 PEERS: dict[str, Maker] = {
     "gaussian": _peer("GaussianNB"),
     "dpl-tree": _peer("DecisionTreeClassifier", max_depth=5),
