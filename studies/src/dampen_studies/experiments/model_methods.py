@@ -117,6 +117,8 @@ CRITERIA: dict[str, Maker] = {
     "sld": _tree(mechanism="sld"),
     "ld-pf": _tree(mechanism="ld-pf"),
     "max": _tree(criterion="max"),
+    "tsallis": _tree(criterion="tsallis-max"),
     "dampen": _tree(),
 }
-"""Trees of the same depth, shares and leaves: only the selection of a split differs."""
+"""Trees of the same depth, shares and leaves, which differ in the selection of a split alone; and
+the default, which selects several levels at once at small ε."""
