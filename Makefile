@@ -3,12 +3,13 @@
 # `make paper` re-runs the paper's evaluation in a minute, `make paper-full` all of it.
 # All create .venv on their first run (with uv where it is present) and work offline from then on.
 
-PYTHON ?= python3
-BIN := .venv/bin
+WINDOWS := $(filter Windows_NT,$(OS))
+PYTHON ?= $(if $(WINDOWS),python,python3)
+BIN := .venv/$(if $(WINDOWS),Scripts,bin)
 INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "uv pip install --quiet --python $(BIN)/python" || echo "$(BIN)/python -m pip install --quiet --disable-pip-version-check")
 CREATE := $(shell command -v uv >/dev/null 2>&1 && echo "uv venv --quiet --allow-existing --python $(PYTHON) .venv" || echo "$(PYTHON) -m venv .venv")
 
-.PHONY: run serve test lint types imports pytest test-slow test-report test-page docs dist paper paper-full clean
+.PHONY: run serve test lint types imports pytest test-slow test-report test-page docs notebooks dist paper paper-full clean
 
 run: .venv/.run
 	$(BIN)/dampen demo
@@ -45,6 +46,10 @@ test-page: .venv/.test
 docs: .venv/.test
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build
 
+# Runs the notebooks again and keeps what they show.
+notebooks: .venv/.test
+	$(BIN)/python docs/notebooks/execute.py
+
 # Wheel and sdist, and a question of every kind to the wheel in an empty environment.
 dist: .venv/.test
 	rm -rf dist
@@ -64,7 +69,7 @@ paper-full: .venv/.studies
 	$(CREATE)
 	$(INSTALL) -e ".[demo,plot]"
 	@echo "Compiling the kernels, once ..."
-	@$(BIN)/python -c "from dampen.cli import demo_scenes; demo_scenes.influence(); demo_scenes.diagnosis()"
+	@$(BIN)/dampen warm
 	touch $@
 
 .venv/.serve: pyproject.toml
@@ -83,4 +88,4 @@ paper-full: .venv/.studies
 	touch .venv/.run .venv/.serve .venv/.studies $@
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist docs/_build docs/generated
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist docs/_build docs/generated docs/jupyter_execute

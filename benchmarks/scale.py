@@ -2,19 +2,21 @@
 
     python benchmarks/scale.py growth --most 1e7             # rows, edges, candidates, groups
     python benchmarks/scale.py overhead --rows 1e7           # against the bare GROUP BY
+    python benchmarks/scale.py large --rows 1e8              # a table of 5 GB, DuckDB with 1 GB
     python benchmarks/scale.py cluster --rows 1e7            # a model of m workers
     python benchmarks/scale.py growth --most 1e8 --engines duckdb,spark      # optional, long
 
 Tables are made by DuckDB from hashes of row numbers, as Parquet, in --folder (kept there).  Every
 measurement of growth is a process of its own: seconds of the release by the clock and of all
-processors, and the most memory that the process took beyond what it had before the release.  DuckDB
-runs with a memory limit of 1 GB, Spark as local[2] with a driver of 1 GB and after one release
-that is not counted.
+processors, the most memory that the process took beyond what it had before the release, and the
+most that it took at all.  DuckDB runs with a memory limit of 1 GB, Spark as local[2] with a driver
+of 1 GB and after one release that is not counted; its memory is that of Python alone.
 """
 
 import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -44,6 +46,7 @@ def duckdb_holder() -> Iterator[tasks.Hold]:
 
     with closing(duckdb.connect()) as connection:
         connection.execute("set memory_limit = '1GB'")
+        connection.execute("set enable_progress_bar = false")
         yield lambda path: connection.sql(f"from '{path}'")
 
 
@@ -77,10 +80,12 @@ HOLDERS: dict[str, Callable[[], Any]] = {
 }
 
 
-def measure_here(engine: str, task: str, size: int, folder: Path) -> dict[str, float]:
+def measure_here(
+    engine: str, task: str, size: int, folder: Path, table: str | None = None
+) -> dict[str, float]:
     """One release in this process, after a small one that compiles and warms up."""
     ask = tasks.TASKS[task]
-    path, small = (tasks.made(task, rows, folder) for rows in (size, 1000))
+    path, small = (tasks.made(table or task, rows, folder) for rows in (size, 1000))
     with HOLDERS[engine]() as hold:
         ask(hold(small), 1000)
         data, before = hold(path), memory_now()
@@ -91,12 +96,16 @@ def measure_here(engine: str, task: str, size: int, folder: Path) -> dict[str, f
             "seconds": time.perf_counter() - start,
             "cpu": time.process_time() - used,
             "mb": peak.most - before,
+            "whole": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000,
         }
 
 
-def measure(engine: str, task: str, size: int, folder: Path) -> dict[str, float] | None:
+def measure(
+    engine: str, task: str, size: int, folder: Path, *table: str
+) -> dict[str, float] | None:
     """The same in a process of its own; None where it failed."""
-    command = [sys.executable, __file__, "one", engine, task, str(size), "--folder", str(folder)]
+    one = [engine, task, str(size), *table]
+    command = [sys.executable, __file__, "one", *one, "--folder", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         print(f"{engine} {task} {size}: {done.stderr.strip().splitlines()[-1:]}", file=sys.stderr)
@@ -154,6 +163,22 @@ def growth(engines: list[str], most: int, folder: Path, only: list[str]) -> None
                 last = size, seconds
 
 
+def large(rows: int, folder: Path, only: list[str]) -> None:
+    """Every question about a table that is larger than the memory of DuckDB."""
+    command = [sys.executable, __file__, "make", "wide", str(rows), "--folder", str(folder)]
+    subprocess.run(command, check=True)
+    size = tasks.made("wide", rows, folder).stat().st_size
+    print(f"{rows:,} rows, {size / 1e9:.1f} GB of Parquet; DuckDB with a memory limit of 1 GB\n")
+    print("| task | seconds | CPU seconds | extra MB | whole process, MB |\n|---|---|---|---|---|")
+    for task in only:
+        found = measure("duckdb", task, rows, folder, "wide")
+        if found is None:
+            print(f"| {task} | failed | | | |", flush=True)
+            continue
+        seconds, cpu, mb, whole = (found[name] for name in ("seconds", "cpu", "mb", "whole"))
+        print(f"| {task} | {seconds:.1f} | {cpu:.1f} | {mb:.0f} | {whole:.0f} |", flush=True)
+
+
 def exponent(one: tuple[int, float], other: tuple[int, float]) -> float:
     return float(np.log(other[1] / one[1]) / np.log(other[0] / one[0]))
 
@@ -192,22 +217,27 @@ def cluster(rows: int, folder: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["growth", "overhead", "cluster", "one"])
+    parser.add_argument("what", choices=["growth", "overhead", "large", "cluster", "one", "make"])
     parser.add_argument("one", nargs="*")
     parser.add_argument("--engines", default=",".join(ENGINES))
     parser.add_argument("--most", type=float, default=1e6)
     parser.add_argument("--rows", type=float, default=1e7)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--tasks", default=",".join(tasks.TASKS))
+    parser.add_argument("--tasks", type=lambda text: text.split(","), default=None)
     parser.add_argument("--folder", type=Path, default=Path("scale-data"))
     given = parser.parse_args()
     engines = given.engines.split(",")
     given.folder.mkdir(exist_ok=True)
     if given.what == "one":
-        engine, task, size = given.one
-        print(json.dumps(measure_here(engine, task, int(size), given.folder)))
+        engine, task, size, *table = given.one
+        print(json.dumps(measure_here(engine, task, int(size), given.folder, *table)))
+    elif given.what == "make":
+        table, size = given.one
+        tasks.made(table, int(size), given.folder)
     elif given.what == "growth":
-        growth(engines, int(given.most), given.folder, given.tasks.split(","))
+        growth(engines, int(given.most), given.folder, given.tasks or [*tasks.TASKS])
+    elif given.what == "large":
+        large(int(given.rows), given.folder, given.tasks or [*tasks.LARGE])
     elif given.what == "overhead":
         overhead(engines, int(given.rows), given.folder, given.rounds)
     else:

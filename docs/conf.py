@@ -21,7 +21,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
 ]
-exclude_patterns = ["_build", "_templates"]
+exclude_patterns = ["_build", "_templates", "jupyter_execute"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3

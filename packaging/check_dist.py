@@ -1,10 +1,13 @@
-"""Installs the built wheel into an empty environment per Python, and asks it questions.
+"""Installs the built wheel into an empty environment per Python, and follows the README there.
 
     python packaging/check_dist.py dist
 
 Every Python from 3.11 to 3.14 that is on the PATH is tried; those that are not are named.
 """
 
+import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -33,6 +36,7 @@ tree = dampen.TreeClassifier(epsilon=1, domains=[2], classes=[0, 1], max_rows=50
 print(tree.fit([[0], [1]] * 20, [0, 1] * 20).predict([[1]]))
 """
 COMMANDS = (["--version"], ["--help"], ["example"], ["demo", "--files", "."])
+README = Path(__file__).parents[1] / "README.md"
 
 
 def main() -> int:
@@ -57,6 +61,12 @@ def runs(python: str) -> bool:
     return subprocess.run([place, "-c", ""], capture_output=True, check=False).returncode == 0
 
 
+def printed_commands() -> list[list[str]]:
+    """The commands of the README's examples."""
+    lines = re.findall(r"^\$ dampen (.*)$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    return [shlex.split(line, comments=True) for line in lines]
+
+
 def tried(python: str, wheel: Path) -> int:
     """The exit code of one Python."""
     with tempfile.TemporaryDirectory() as place:
@@ -67,9 +77,14 @@ def tried(python: str, wheel: Path) -> int:
             [str(programs / "python"), "-m", "pip", "install", "--quiet", str(wheel)],
             [str(programs / "python"), "-c", QUESTIONS],
             *([str(programs / "dampen"), *command] for command in COMMANDS),
+            [str(programs / "python"), "-m", "doctest", str(README)],
+            *([str(programs / "dampen"), *command] for command in printed_commands()),
         ]
+        own = os.environ | {"DAMPEN_LEDGER": str(home / "ledger.sqlite3")}
         for call in calls:
-            done = subprocess.run(call, cwd=home, capture_output=True, text=True, check=False)
+            done = subprocess.run(
+                call, cwd=home, env=own, capture_output=True, text=True, check=False
+            )
             if done.returncode:
                 print(f"{python}: {' '.join(call[1:3])} failed\n{done.stdout}{done.stderr}")
                 return 1

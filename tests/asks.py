@@ -264,7 +264,7 @@ ASKS = [
         NUMBERS,
         lambda hook: Armed(NUMBERS, hook),
         {"p": [25, 50, 75], "upper": 10, "release": "value", "step": 1},
-        _cost("percentile-value", "halving", "replace-one", PURE / 2),
+        _cost("percentile-value", "joint-percentiles", "replace-one", PURE / 2),
         ({"p": [50, 101]},),
         ([1, 2, WORD],),
     ),

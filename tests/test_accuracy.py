@@ -130,3 +130,11 @@ def test_dominance_compares_like_with_like() -> None:
     other = Selection([5.0, 4.0, 3.0, 0.0], sensitivity.constant(4))
     with pytest.raises(ParameterError, match="same utilities"):
         accuracy.dominates(S, other)
+
+
+def test_a_notebook_shows_a_comparison_as_a_table() -> None:
+    s = Selection([3, 0, 0], sensitivity.constant(1))
+    lines = accuracy.compare(s, epsilons=[1], mechanisms=["em", "pf"])
+    shown = lines._repr_html_()
+    assert shown.count("<tr>") == 3
+    assert "<td>pf</td><td>1</td><td>0.5</td>" in shown

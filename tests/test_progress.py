@@ -60,3 +60,72 @@ def test_an_error_inside_passes_through_and_closes_the_bar(
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     run()
+
+
+class Places:
+    """What a notebook shows: the last picture of every place."""
+
+    def __init__(self) -> None:
+        self.shown: list[str] = []
+
+    def display(self, made: object, *, display_id: bool) -> "Place":
+        assert display_id
+        self.shown.append(made.data)  # type: ignore[attr-defined]
+        return Place(self)
+
+
+class Place:
+    def __init__(self, places: Places) -> None:
+        self.places, self.at = places, len(places.shown) - 1
+
+    def update(self, made: object) -> None:
+        self.places.shown[self.at] = made.data  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def notebook(monkeypatch: pytest.MonkeyPatch) -> Places:
+    import IPython.display
+
+    places = Places()
+    monkeypatch.setattr(progress, "_in_notebook", lambda: True)
+    monkeypatch.setattr(IPython.display, "display", places.display)
+    return places
+
+
+def test_a_long_run_shows_a_bar_in_a_notebook_until_it_ends(
+    notebook: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "PAUSE", 0.0)
+    with progress.progress(3, "Counting nodes") as advance:
+        advance(1)
+        assert notebook.shown == ['Counting nodes <progress value="1" max="3"></progress> 1 of 3']
+        advance(1)
+        assert "2 of 3" in notebook.shown[0]
+    assert notebook.shown == [""]
+
+
+def test_a_note_is_there_while_anything_is_under_way(notebook: Places) -> None:
+    note = progress.Note("Compiling kernels, once ...")
+    note.begin()
+    note.begin()
+    note.end()
+    assert notebook.shown == ["Compiling kernels, once ..."]
+    note.end()
+    assert notebook.shown == [""]
+
+
+def test_a_note_on_a_terminal_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    note = progress.Note("Compiling kernels, once ...")
+    note.begin()
+    assert terminal.getvalue() == "Compiling kernels, once ..."
+    note.end()
+    assert terminal.getvalue().endswith("\r\033[K")
+
+
+def test_a_note_is_silent_elsewhere(capfd: pytest.CaptureFixture[str]) -> None:
+    progress.NOTE.begin()
+    progress.NOTE.end()
+    assert capfd.readouterr() == ("", "")

@@ -11,14 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dampen.epsilon import Epsilon, decimal_text, exact
+from dampen.epsilon import Epsilon, decimal_text, exact, short_text
 from dampen.errors import ParameterError
 from dampen.mechanisms import Mechanism, Prepared, named, prepare
+from dampen.printing import html_table
 from dampen.scores import Shifted
 from dampen.selection import FloatArray, Selection
 
 __all__ = [
     "Comparison",
+    "Comparisons",
     "ErrorDistribution",
     "compare",
     "dominates",
@@ -43,7 +45,17 @@ def error_distribution(
     rho: Epsilon | None = None,
     mechanism: str | Mechanism,
 ) -> ErrorDistribution:
-    """The distribution of the error of one draw, at an ε or at a ρ."""
+    """The distribution of the error of one draw, at an ε or at a ρ.
+
+    Args:
+        selection: utilities, their sensitivity and its bound.
+        epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        rho: in place of ε, the privacy parameter of zCDP.
+        mechanism: a name of `dampen.mechanisms.MECHANISMS`, or a `Mechanism`.
+
+    Returns:
+        Errors in ascending order and the probability of each.
+    """
     chosen = named(mechanism)
     return _errors(prepare(selection, chosen), chosen.asked_epsilon(epsilon, rho))
 
@@ -56,6 +68,15 @@ def expected_error(
     mechanism: str | Mechanism,
 ) -> float:
     """The expected error of one draw, at an ε or at a ρ.
+
+    Args:
+        selection: utilities, their sensitivity and its bound.
+        epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        rho: in place of ε, the privacy parameter of zCDP.
+        mechanism: a name of `dampen.mechanisms.MECHANISMS`, or a `Mechanism`.
+
+    Returns:
+        The mean of u* - u over the law of the answer.
 
     >>> import dampen
     >>> s = dampen.Selection([1, 0], dampen.sensitivity.constant(1))
@@ -73,7 +94,18 @@ def tail_probability(
     mechanism: str | Mechanism,
     theta: float,
 ) -> float:
-    """P[error >= theta] of one draw, at an ε or at a ρ."""
+    """P[error >= theta] of one draw, at an ε or at a ρ.
+
+    Args:
+        selection: utilities, their sensitivity and its bound.
+        epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        rho: in place of ε, the privacy parameter of zCDP.
+        mechanism: a name of `dampen.mechanisms.MECHANISMS`, or a `Mechanism`.
+        theta: the error that is asked about.
+
+    Returns:
+        A probability.
+    """
     error, p = error_distribution(selection, epsilon=epsilon, rho=rho, mechanism=mechanism)
     return float(p[error >= theta].sum())
 
@@ -90,6 +122,16 @@ def epsilon_for_error(
 
     The expected error of every mechanism here is non-increasing in ε where its score keeps the
     order of the utilities; where it does not, this is one crossing point.
+
+    Args:
+        selection: utilities, their sensitivity and its bound.
+        mechanism: a name of `dampen.mechanisms.MECHANISMS`, or a `Mechanism`.
+        error: the expected error to be reached.
+        lowest: where the search begins.
+        highest: where it ends.
+
+    Returns:
+        That ε, at least `lowest`.
 
     Raises:
         ParameterError: if even `highest` does not reach it.
@@ -125,17 +167,37 @@ class Comparison:
     best_probability: float
 
 
+class Comparisons(list[Comparison]):
+    """The lines of `compare`; a table in a notebook."""
+
+    def _repr_html_(self) -> str:
+        columns = ["mechanism", "ε", "ρ", "expected error", "probability of the best"]
+        return html_table(columns, map(_cells, self))
+
+
 def compare(
     selection: Selection,
     *,
     epsilons: Iterable[Epsilon] = (),
     rhos: Iterable[Epsilon] = (),
     mechanisms: Iterable[str | Mechanism] = ("em", "pf", "ld", "sld", "ld-pf", "sld-pf"),
-) -> list[Comparison]:
+) -> Comparisons:
     """Mechanisms side by side: expected error, and the probability of a best candidate.
 
     At one ε permute-and-flip is never worse than the exponential mechanism; at one ρ, from a budget
     with a δ, Gumbel noise has twice the ε of other noise:
+
+    Args:
+        selection: utilities, their sensitivity and its bound.
+        epsilons: the ε to compare at.
+        rhos: the ρ to compare at; each mechanism then has its own ε.
+        mechanisms: names or `Mechanism` objects.
+
+    Returns:
+        One line per price and mechanism; a table in a notebook.
+
+    Raises:
+        ParameterError: if neither epsilons nor rhos are given.
 
     >>> import dampen
     >>> s = dampen.Selection([3, 0, 0], dampen.sensitivity.constant(1))
@@ -148,7 +210,7 @@ def compare(
     if not prices:
         raise ParameterError("Expected epsilons= or rhos=, at least one of them.")
     prepared = [prepare(selection, m) for m in mechanisms]
-    lines = []
+    lines = Comparisons()
     for epsilon, rho in prices:
         for ready in prepared:
             mechanism = ready.mechanism
@@ -169,6 +231,17 @@ def dominates(first: Selection, second: Selection, *, towards: int = 1) -> bool:
     the ratio of the two distributions is monotone in the utility, so that P[error >= θ] is at most
     as large for every θ and every ε.
 
+    Args:
+        first: a selection.
+        second: a selection with the utilities and the bound of the first.
+        towards: +1 or -1: the direction of the shift.
+
+    Returns:
+        True if that follows from the lemma; False says nothing.
+
+    Raises:
+        ParameterError: if utilities or bounds differ.
+
     >>> from dampen import Selection, sensitivity
     >>> def instance(*delta):
     ...     return Selection([1, 0], sensitivity.table([delta] * 5), bound=10)
@@ -183,6 +256,16 @@ def dominates(first: Selection, second: Selection, *, towards: int = 1) -> bool:
     steps, ties = np.diff(gain[order]), np.diff(first.utility[order]) == 0
     tolerance = 2 * float(score.of(first).eta + score.of(second).eta)
     return bool(((steps >= -tolerance) | ties).all())
+
+
+def _cells(line: Comparison) -> list[str]:
+    return [
+        line.mechanism,
+        short_text(line.epsilon, up=True),
+        short_text(line.rho, up=True),
+        f"{line.expected_error:.3g}",
+        f"{line.best_probability:.3f}",
+    ]
 
 
 def _errors(ready: Prepared, epsilon: Fraction) -> ErrorDistribution:

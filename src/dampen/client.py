@@ -42,6 +42,9 @@ def connect(url: str, *, token: str, insecure: bool = False) -> "Service":
         token: as `dampen token create` printed it.
         insecure: lets the token, and answers, travel in the clear to another machine.
 
+    Returns:
+        The service, whose methods are the library's functions.
+
     Raises:
         ParameterError: if the address is none, or is not https:// and on another machine.
         ServiceError: if nothing answers there.

@@ -53,7 +53,13 @@ class PrivacyLeakWarning(UserWarning):
 
 
 def warn_leak(parameter: str, remedy: str, *, stacklevel: int = 3) -> None:
-    """Warns that `parameter` was taken from the data, and says what to pass instead."""
+    """Warns that `parameter` was taken from the data, and says what to pass instead.
+
+    Args:
+        parameter: its name.
+        remedy: a sentence.
+        stacklevel: as in `warnings.warn`.
+    """
     warnings.warn(
         f"{parameter} was taken from the private data, so the release is not covered by epsilon "
         f"alone. {remedy}",
@@ -67,6 +73,15 @@ def raise_alone(error: Exception) -> NoReturn:
 
     `raise ... from None` only hides the other one from tracebacks: it stays in `__context__`, where
     crash reporters find it.
+
+    Args:
+        error: what to raise.
+
+    Returns:
+        Nothing: it raises.
+
+    Raises:
+        Exception: always, the one that was given.
     """
     try:
         raise error
@@ -75,7 +90,15 @@ def raise_alone(error: Exception) -> NoReturn:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """` Did you mean 'x'?`, or nothing where no known word is close."""
+    """` Did you mean 'x'?`, or nothing where no known word is close.
+
+    Args:
+        word: what was written.
+        known: what could have been meant.
+
+    Returns:
+        A sentence, or nothing.
+    """
     by_lower = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), list(by_lower), n=1)
     return f" Did you mean {by_lower[close[0]]!r}?" if close else ""

@@ -13,17 +13,17 @@ Other directions, public shifts and caps: make a `Mechanism` of your own, for in
 `Mechanism("sld-down", Shifted(towards=-1), GUMBEL)`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 
 from dampen.epsilon import Epsilon, asked_epsilon, exact
 from dampen.errors import ParameterError, did_you_mean
 from dampen.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
-from dampen.sampling import Entropy, SystemEntropy, noisy_top
+from dampen.sampling import Contenders, Entropy, SystemEntropy, contenders, noisy_top, settle
 from dampen.scores import Dampened, Global, Score, Scores, Shifted
 from dampen.selection import FloatArray, Selection
 
@@ -45,7 +45,10 @@ __all__ = [
     "prepare",
     "probabilities",
     "select",
+    "select_streamed",
 ]
+
+X = TypeVar("X")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,17 @@ MECHANISMS = (EM, PF, LD, SLD, LD_PF, SLD_PF, JOINT)
 
 
 def named(mechanism: str | Mechanism) -> Mechanism:
-    """The mechanism of that name; a mechanism object is returned as it is."""
+    """The mechanism of that name; a mechanism object is returned as it is.
+
+    Args:
+        mechanism: a name of `dampen.mechanisms.MECHANISMS`, or a `Mechanism`.
+
+    Returns:
+        The mechanism.
+
+    Raises:
+        ParameterError: if there is none of that name.
+    """
     if isinstance(mechanism, Mechanism):
         return mechanism
     names = [m.name for m in MECHANISMS]
@@ -132,6 +145,20 @@ def select(
     which equals k draws without replacement; permute-and-flip peels k times at ε/k; `joint` uses ε
     once for any k.  In place of ε, ρ may be given: the draw is then ρ-zCDP.
 
+    Args:
+        selection: utilities, their sensitivity and its bound.
+        epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        rho: in place of ε, the privacy parameter of zCDP.
+        mechanism: a name of `dampen.mechanisms.MECHANISMS`, or a `Mechanism`.
+        k: how many candidates; None for one, which then comes without a list.
+        entropy: where random bits come from.  The operating system's by default.
+
+    Returns:
+        An index, or with `k` a list of them.
+
+    Raises:
+        ParameterError: if a parameter is wrong or does not suit the selection.
+
     >>> import dampen
     >>> s = dampen.Selection([30, 0, 0], dampen.sensitivity.constant(1))
     >>> dampen.select(s, epsilon=10, mechanism="pf")
@@ -142,10 +169,57 @@ def select(
     return prepare(selection, chosen).draw(epsilon=e, k=k, entropy=entropy)
 
 
+def select_streamed(
+    blocks: Iterable[tuple[Selection, Callable[[int], X]]],
+    *,
+    epsilon: Epsilon,
+    mechanism: Mechanism,
+    entropy: Entropy,
+) -> X:
+    """Draws one candidate of a selection that comes in blocks, in the memory of one block.
+
+    Guarantee: the law of `select` on the whole selection, exactly; for the same bits the same
+    candidate.  Every block leaves its contenders alone (`dampen.sampling.contenders`).
+
+    Args:
+        blocks: parts of one selection, each with the name of its i-th candidate.
+        epsilon: the privacy parameter.
+        mechanism: one whose scores are pointwise, so that a block's do not depend on the others.
+        entropy: of random bits.
+
+    Returns:
+        The name of the candidate.
+    """
+    assert mechanism.score.pointwise, "the scores of a block depend on other blocks"
+    left, names, scales, start = list[Contenders](), dict[int, X](), set[Fraction](), 0
+    for selection, name in blocks:
+        ready = prepare(selection, mechanism)
+        scale = ready.noise_scale(exact(epsilon), 1)
+        found = contenders(ready.scores.values, scale, mechanism.noise, 1, entropy, start=start)
+        left.append(found)
+        names |= {i: name(i - start) for i in found.ids.tolist()}
+        scales.add(scale)
+        start += len(selection)
+    [scale] = scales  # of one selection there is one
+    [best] = settle(left, scale, mechanism.noise, 1, entropy)
+    return names[best]
+
+
 def probabilities(
     selection: Selection, *, epsilon: Epsilon, mechanism: str | Mechanism
 ) -> FloatArray:
     """The probability of every candidate under one draw, to about 1e-12; not private.
+
+    Args:
+        selection: utilities, their sensitivity and its bound.
+        epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        mechanism: a name of `dampen.mechanisms.MECHANISMS`, or a `Mechanism`.
+
+    Returns:
+        One probability per candidate, in their order; they add up to 1.
+
+    Raises:
+        ParameterError: if a parameter is wrong or does not suit the selection.
 
     >>> import dampen
     >>> delta = dampen.sensitivity.table([[3] * 8, [5] * 8])
@@ -160,6 +234,16 @@ def prepare(selection: Selection, mechanism: str | Mechanism) -> "Prepared":
     """Computes the scores of a selection once, for any number of draws.
 
     Every draw costs its own ε: this saves time, not privacy.
+
+    Args:
+        selection: utilities, their sensitivity and its bound.
+        mechanism: a name of `dampen.mechanisms.MECHANISMS`, or a `Mechanism`.
+
+    Returns:
+        The selection with its scores, ready to draw from.
+
+    Raises:
+        ParameterError: if the mechanism does not suit the selection.
 
     >>> import dampen
     >>> s = dampen.Selection([30, 0, 0], dampen.sensitivity.constant(1))

@@ -155,6 +155,14 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The fitted model that `to_json` wrote; it predicts without any data or budget."""
         return cls()._take(read_model(text))
 
+    def _repr_html_inner(self) -> str:
+        if hasattr(self, "model_"):
+            return self.model_._repr_html_inner()
+        return str(super()._repr_html_inner())
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
+
     def __sklearn_tags__(self) -> Any:
         return tag_as_private(super().__sklearn_tags__())
 

@@ -29,7 +29,14 @@ from dampen.noise import Exponential, Gumbel, Laplace
 from dampen.quadrature import gauss
 from dampen.selection import FloatArray, Selection
 
-__all__ = ["CONFIDENCE", "lead", "least_probability", "rounded_up", "told_lead"]
+__all__ = [
+    "CONFIDENCE",
+    "lead",
+    "least_probability",
+    "likely_noise",
+    "rounded_up",
+    "told_lead",
+]
 
 CONFIDENCE = 0.9
 """The probability that sentences about accuracy speak of."""
@@ -89,6 +96,21 @@ def told_lead(
         f"With {m:,} {of} and ε = {decimal_text(epsilon)}, {who} {whose} {leads} every "
         f"other by {by} {named} named with probability {CONFIDENCE:g} or more."
     )
+
+
+def likely_noise(epsilon: Fraction, draws: int) -> int:
+    """The smallest B such that `draws` integers all have |Z| <= B with probability 0.9.
+
+    They are independent, with P(z) proportional to exp(-ε |z|).
+
+    >>> likely_noise(Fraction(1), 1), likely_noise(Fraction(3, 10), 17)
+    (2, 17)
+    """
+    e = float(epsilon)
+    # (1 - tail)^draws >= 0.9, with the tail 2 a^(B+1) / (1+a)
+    tail = -math.expm1(math.log(CONFIDENCE) / draws)
+    exponent = math.log(2 / (tail * (1 + math.exp(-e)))) / e
+    return max(0, math.ceil(exponent - 1))
 
 
 def rounded_up(number: float) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-__all__ = ["html_facts", "html_table", "printable"]
+__all__ = ["html_facts", "html_table", "printable", "text_of"]
 
 
 def printable(text: str) -> str:
@@ -35,6 +35,13 @@ def html_facts(facts: Mapping[str, Any]) -> str:
     return f"<table>{''.join(lines)}</table>"
 
 
-def _html(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """A value, or several with commas, as one printable line."""
+    if isinstance(value, dict):
+        value = [f"{name}: {each}" for name, each in value.items()]
     text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    return escape(printable(text))
+    return printable(text)
+
+
+def _html(value: Any) -> str:
+    return escape(text_of(value))

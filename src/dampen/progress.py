@@ -1,17 +1,32 @@
-"""A progress bar that keeps quiet: on standard error, on a terminal, after two seconds.
+"""Progress that keeps quiet: on a terminal or in a notebook, where somebody looks.
 
+A bar appears after two seconds, a note while kernels are compiled.  Both vanish at the end.
 `total` must be a public number (nodes, runs, queries), never a count of the private data: a bar is
-seen by whoever looks at the terminal.
+seen by whoever looks.
 """
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import Any, Protocol
+
+__all__ = ["NOTE", "Note", "progress"]
 
 PATIENCE = 2.0
 """Seconds of work before a bar appears."""
+
+PAUSE = 0.2
+"""Seconds between two pictures of a notebook's bar."""
+
+
+class Bar(Protocol):
+    """Something that shows how many steps are done, until it is closed."""
+
+    def show(self, done: int) -> None: ...
+
+    def close(self) -> None: ...
 
 
 @contextmanager
@@ -25,29 +40,124 @@ def progress(total: int, label: str) -> Iterator[Callable[[int], None]]:
     ...         advance(1)
     """
     started, done = time.monotonic(), 0
-    bar: Any = None
+    bar: Bar | None = None
 
     def advance(n: int = 1) -> None:
         nonlocal bar, done
         done += n
-        if bar is None and time.monotonic() - started >= PATIENCE and sys.stderr.isatty():
+        if bar is None and time.monotonic() - started >= PATIENCE:
             bar = _open(total, label)
         if bar is not None:
-            bar.update(bar.task_ids[0], completed=done)
+            bar.show(done)
 
     try:
         yield advance
     finally:
         if bar is not None:
             with suppress(OSError):
-                bar.stop()
+                bar.close()
 
 
-def _open(total: int, label: str) -> Any:
-    from rich.console import Console
-    from rich.progress import Progress
+def _open(total: int, label: str) -> Bar | None:
+    if _in_notebook():
+        return _NotebookBar(total, label)
+    return _TerminalBar(total, label) if sys.stderr.isatty() else None
 
-    bar = Progress(console=Console(stderr=True), transient=True)
-    bar.add_task(label, total=total)
-    bar.start()
-    return bar
+
+class _TerminalBar:
+    def __init__(self, total: int, label: str) -> None:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        self._bar = Progress(console=Console(stderr=True), transient=True)
+        self._task = self._bar.add_task(label, total=total)
+        self._bar.start()
+
+    def show(self, done: int) -> None:
+        self._bar.update(self._task, completed=done)
+
+    def close(self) -> None:
+        self._bar.stop()
+
+
+class _NotebookBar:
+    """HTML's own progress bar, which needs no widgets."""
+
+    def __init__(self, total: int, label: str) -> None:
+        self._total, self._label, self._shown = total, label, 0.0
+        self._handle = _Handle()
+
+    def show(self, done: int) -> None:
+        now = time.monotonic()
+        if now - self._shown >= PAUSE:
+            self._shown = now
+            bar = f'<progress value="{done}" max="{self._total}"></progress>'
+            self._handle.show(f"{self._label} {bar} {done:,} of {self._total:,}")
+
+    def close(self) -> None:
+        self._handle.clear()
+
+
+class Note:
+    """A line that is there while something is under way, here or in another thread."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._depth, self._lock = text, 0, threading.Lock()
+        self._handle: _Handle | None = None
+
+    def begin(self) -> None:
+        """Shows the line, unless it is there already."""
+        with self._lock, suppress(Exception):
+            self._depth += 1
+            if _in_notebook():
+                self._handle = self._handle or _Handle()
+                self._handle.show(self._text)
+            elif self._depth == 1 and sys.stderr.isatty():
+                sys.stderr.write(self._text)
+                sys.stderr.flush()
+
+    def end(self) -> None:
+        """Takes the line away when all that began has ended."""
+        with self._lock, suppress(Exception):
+            self._depth -= 1
+            if self._depth > 0:
+                return
+            if self._handle is not None:
+                self._handle.clear()
+            elif sys.stderr.isatty():
+                sys.stderr.write("\r\033[K")
+                sys.stderr.flush()
+
+
+NOTE = Note("Compiling kernels, once ...")
+"""What a first release waits for: the machine code is kept on disk."""
+
+
+class _Handle:
+    """One place in the output of a notebook's cell."""
+
+    def __init__(self) -> None:
+        import IPython.display as shown
+
+        self._shown: Any = shown
+        self._place: Any = None
+
+    def show(self, html: str) -> None:
+        made = self._shown.HTML(html)
+        if self._place is None:
+            self._place = self._shown.display(made, display_id=True)
+        else:
+            self._place.update(made)
+
+    def clear(self) -> None:
+        if self._place is not None:
+            self._place.update(self._shown.HTML(""))
+
+
+def _in_notebook() -> bool:
+    """Whether there is a kernel behind the shell, as Jupyter has one and a terminal has not."""
+    if "IPython" not in sys.modules:
+        return False
+    from IPython import get_ipython
+
+    return getattr(get_ipython(), "kernel", None) is not None

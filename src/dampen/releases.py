@@ -22,12 +22,13 @@ import numpy as np
 from dampen.epsilon import Epsilon, asked_epsilon, decimal_text, short_text
 from dampen.errors import DampenError, DataError, ParameterError, raise_alone
 from dampen.mechanisms import Mechanism, check_joint, check_k, named, select
-from dampen.printing import html_facts
+from dampen.printing import html_facts, text_of
 from dampen.sampling import Entropy, SystemEntropy
 from dampen.selection import Neighbours, Problem, Selection
 from dampen.versions import library_version
 
 __all__ = [
+    "UNTOLD",
     "Budget",
     "Cost",
     "Keeper",
@@ -41,6 +42,8 @@ __all__ = [
 ]
 
 X = TypeVar("X")
+
+UNTOLD = "Public facts alone do not tell how good the answer is; public data of its shape does."
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ class Release:
         version: of the library.
         rho: its cost in zCDP, for budgets with a δ.
         accuracy: what such an answer is worth, a sentence from public facts alone; see
-            `dampen.outlook`.
+            `dampen.outlook`.  Where they do not tell, it says so.
     """
 
     answer: Any
@@ -113,7 +116,7 @@ class Release:
     charge: str | None = None
     version: str = field(default_factory=library_version)
     rho: Fraction | None = None
-    accuracy: str = ""
+    accuracy: str = UNTOLD
 
     def to_json(self) -> str:
         """One JSON object; ε is exact decimal text."""
@@ -142,17 +145,25 @@ class Release:
             f"mechanism={self.mechanism!r}, neighbours={str(self.neighbours)!r}{insecure}{leaky})"
         )
 
+    def __str__(self) -> str:
+        """The answer and all public facts, one to a line."""
+        return "\n".join(f"{name}: {text_of(value)}" for name, value in self._facts().items())
+
     def _repr_html_(self) -> str:
-        facts = {"answer": self.answer, "epsilon": decimal_text(self.epsilon)}
-        if isinstance(self.answer, dict):
-            facts["answer"] = [f"{group}: {value}" for group, value in self.answer.items()]
-        warned = {
+        return html_facts(self._facts())
+
+    def _facts(self) -> dict[str, Any]:
+        facts = {
+            "answer": self.answer,
+            "epsilon": decimal_text(self.epsilon),
+            "mechanism": self.mechanism,
+            "neighbours": self.neighbours,
+            "accuracy": self.accuracy,
             "NOT SECURE": "" if self.secure else "seeded randomness",
             "NOT COVERED BY EPSILON": self.leaks,
+            "charge": self.charge or "",
         }
-        more = {"accuracy": self.accuracy, **warned, "charge": self.charge}
-        facts |= {"mechanism": self.mechanism, "neighbours": self.neighbours}
-        return html_facts(facts | {name: value for name, value in more.items() if value})
+        return {name: value for name, value in facts.items() if name == "answer" or value}
 
 
 def release(
@@ -170,6 +181,9 @@ def release(
 ) -> Release:
     """One private selection, from public parameters to a `Release`.
 
+    Guarantee: ε-differential privacy for `problem.neighbours`, provided that the problem's δ is
+    admissible for them.
+
     Args:
         problem: public parameters only; see `dampen.selection.Problem`.
         load: gives the private data; called after the charge, and only then.
@@ -182,8 +196,13 @@ def release(
         entropy: of random bits; the operating system's by default.
         parameters: public facts to show in the release.
 
-    Guarantee: ε-differential privacy for `problem.neighbours`, provided that the problem's δ is
-    admissible for them.
+    Returns:
+        A `Release`: the answer and the public facts about it.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+        DataError: if the data is not as promised; the charge stands.
     """
     if not callable(load):
         raise ParameterError(
@@ -310,7 +329,7 @@ class Paid:
             self.cost.leaks,
             self.charge,
             rho=self.cost.rho,
-            accuracy=self.cost.accuracy if accuracy is None else accuracy,
+            accuracy=accuracy or self.cost.accuracy or UNTOLD,
         )
         keeper: object = self.budget
         if self.charge is not None and isinstance(keeper, Keeper):
@@ -366,9 +385,7 @@ def open_entropy(entropy: Entropy | None) -> Entropy:
 
 def _text_keys(answer: Any) -> Any:
     """JSON knows text as keys only; an answer per group has the groups as keys."""
-    return (
-        {str(key): value for key, value in answer.items()} if isinstance(answer, dict) else answer
-    )
+    return {str(k): v for k, v in answer.items()} if isinstance(answer, dict) else answer
 
 
 def _plain(value: Any) -> Any:

@@ -67,7 +67,9 @@ class Entropy(Protocol):
     @property
     def secure(self) -> bool: ...
 
-    def read(self, size: int, /) -> bytes: ...
+    def read(self, size: int, /) -> bytes:
+        """As many uniform bytes, none of which was given before."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,17 +354,23 @@ def _overlapping(runners: list[_Runner]) -> list[int]:
 
 
 def geometric(scale: Fraction, size: int, entropy: Entropy) -> IntArray:
-    """floor(-scale * log U): P(g) proportional to exp(-g / scale), g = 0, 1, ..."""
+    """floor(-scale * log U): P(g) proportional to exp(-g / scale), g = 0, 1, ...
+
+    The first 53 bits of U tell -log U up to 1 / word, and nearly always the floor.
+    """
     words = np.frombuffer(entropy.read(8 * size), dtype=np.uint64) >> np.uint64(11)
-    factor = float(scale)
-    with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
-        high = -np.log(words * 2.0**-53) * (factor * (1 + 2.0**-44)) + SLACK
-        low = -np.log((words + np.uint64(1)) * 2.0**-53) * (factor * (1 - 2.0**-44)) - SLACK
-    low = np.floor(np.maximum(low, 0.0))
-    settled = (low == np.floor(high)) & (high < 2.0**52)
-    g = np.where(settled, low, 0.0).astype(np.int64)
-    for i in np.flatnonzero(~settled):
-        g[i] = _floored(scale, int(words[i]), 53, entropy)
+    g, factor = np.empty(size, dtype=np.int64), float(scale)
+    for start in range(0, size, CHUNK):
+        part = slice(start, start + CHUNK)
+        word = words[part].astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore", under="ignore", over="ignore"):
+            x = -np.log(word * 2.0**-53) * factor
+            error = factor / word + 2.0**-44 * x + SLACK
+            floor = np.floor(np.maximum(x - error, 0.0))
+            settled = (floor == np.floor(x + error)) & (x < 2.0**52)
+        g[part] = np.where(settled, floor, 0.0)
+        for i in start + np.flatnonzero(~settled):
+            g[i] = _floored(scale, int(words[i]), 53, entropy)
     return g
 
 

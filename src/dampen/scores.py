@@ -72,7 +72,9 @@ class Score(Protocol):
     @property
     def needs_horizon(self) -> bool: ...
 
-    def of(self, selection: Selection, /) -> Scores: ...
+    def of(self, selection: Selection, /) -> Scores:
+        """The scores of all candidates, and how far rounding can have moved them."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,12 +176,15 @@ def _dampen_by_sums(u: FloatArray, delta: Completed, cap: float) -> FloatArray:
         i = _largest_within(u, delta, last)
     else:
         i = np.clip(delta.steps_within(u), 0, last)
-    slope = delta.at_each(i)
+    slope, at_last = delta.at_each(i), i == last
     if last == delta.horizon:
-        np.copyto(slope, cap, where=i == last)
-    rest = np.maximum(_ratio(u - delta.sum_to(i), slope), 0)
-    D = i + np.where(i == last, rest, np.minimum(rest, 1))
-    return np.where(u == 0, 0.0, D)
+        np.copyto(slope, cap, where=at_last)
+    D = _ratio(u - delta.sum_to(i), slope)
+    np.maximum(D, 0, out=D)
+    np.minimum(D, 1, out=D, where=~at_last)
+    D += i
+    np.copyto(D, 0.0, where=u == 0)
+    return D
 
 
 def _largest_within(u: FloatArray, delta: Completed, last: int) -> IntArray:
@@ -211,6 +216,8 @@ def _deficit(delta: Completed, T: int, cap: float) -> FloatArray:
 
 def _ratio(u: FloatArray, delta: FloatArray) -> FloatArray:
     """u / δ, and for δ = 0 the limit: nothing for u <= 0, infinity for u > 0."""
+    if delta.min(initial=1.0) > 0:
+        return u / delta
     return np.where(delta > 0, u / delta, np.where(u > 0, np.inf, 0.0))
 
 

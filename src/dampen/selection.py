@@ -213,6 +213,8 @@ class Completed:
             return self.given.at_each(t)
         if self.horizon == 0:
             return np.full(self.size, self.bound)
+        if t.max(initial=0) < self.horizon:
+            return self.given.at_each(t)
         inside = self.given.at_each(np.minimum(t, self.horizon - 1))
         return np.where(t < self.horizon, inside, self.bound)
 
@@ -223,6 +225,8 @@ class Completed:
             return self.given.sum_to(t)
         if self.horizon == 0:
             return t.astype(np.float64) * self.bound
+        if t.max(initial=0) <= self.horizon:
+            return self.given.sum_to(t)
         inside = self.given.sum_to(np.minimum(t, self.horizon))
         return inside + np.maximum(t - self.horizon, 0) * self.bound
 

@@ -66,6 +66,10 @@ def table(rows: ArrayLike) -> "Table":
 def function(f: Callable[[int], ArrayLike], horizon: int) -> "Function":
     """δ(x, t, ·) = f(t) for t < horizon, then the bound of the selection.
 
+    Args:
+        f: one number, or one per candidate, for a distance.
+        horizon: the distance from which on δ is the bound.
+
     Every score walks over the whole horizon, so that the time does not depend on the data.  Where
     the horizon is long, write a class with `at`, `at_each` and `sum_to` instead (`Sensitivity`).
     """
@@ -78,6 +82,11 @@ def bounded(delta: Sensitivity, cap: float, horizon: int) -> "Bounded":
     """min(δ, cap) before the horizon, the cap from there on; both public.
 
     Admissible if δ is and the cap is at least Δ.
+
+    Args:
+        delta: a sensitivity function.
+        cap: above 0.
+        horizon: the distance from which on δ is the cap.
     """
     return Bounded(delta, _positive("cap", cap), _horizon(horizon))
 

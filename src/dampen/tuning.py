@@ -98,6 +98,13 @@ def tune(
         budget: where to charge ε.
         entropy: of random bits; the operating system's by default.
 
+    Returns:
+        The best result, its setting, and the `Release` that was paid for.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+
     >>> from dampen.sampling import InsecureEntropy
     >>> seed = InsecureEntropy(1, allow_release=True)
     >>> votes = [True] * 700 + [False] * 300

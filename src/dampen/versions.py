@@ -2,6 +2,7 @@
 
 import platform
 import sys
+from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 
 __all__ = ["library_version", "show_versions"]
@@ -9,8 +10,9 @@ __all__ = ["library_version", "show_versions"]
 OPTIONAL = ("duckdb", "ipython", "matplotlib", "networkx", "pandas", "polars", "psycopg", "pyspark")
 
 
+@cache
 def library_version() -> str:
-    """The version of dampen that makes a release."""
+    """The version of dampen that makes a release; looked up once, for it takes a millisecond."""
     return _installed("dampen") or "unknown"  # run from its source, not installed
 
 

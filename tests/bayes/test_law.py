@@ -1,13 +1,14 @@
 """The exact law of all tables together: their privacy loss, broken twins, fits that follow it."""
 
 import itertools
+import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from dampen.bayes import NaiveBayesClassifier
-from dampen.bayes.problem import noise_scale, noisy_tables
+from dampen.bayes.problem import accuracy, noise_scale, noisy_tables
 from dampen.sampling import SystemEntropy
 from dampen.testing.universes import Universe
 from dampen.trees.encoding import Categories, first_codes
@@ -101,3 +102,13 @@ def test_fits_follow_the_law():
     noise = draws - truth
     together = np.corrcoef(noise.reshape(len(noise), -1).T)
     assert np.abs(together - np.eye(8)).max() < 0.1  # 6.3 standard deviations
+
+
+def test_the_noise_that_is_told_is_that_of_the_law() -> None:
+    """|Z| <= t with probability 0.9, and t - 1 would not do."""
+    epsilon = Fraction(3, 10)
+    told = int(re.search(r"at most (\d+) rows", accuracy(5, epsilon))[1])
+    z = np.arange(-3000, 3001)
+    p = np.exp(-np.abs(z) * float(epsilon) / 5)
+    p /= p.sum()
+    assert p[np.abs(z) <= told].sum() >= 0.9 > p[np.abs(z) < told].sum()

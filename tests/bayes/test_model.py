@@ -1,6 +1,7 @@
 """What is made of noisy tables: probabilities by hand, predictions, JSON."""
 
 import json
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -129,3 +130,12 @@ def test_too_small_an_epsilon_costs_nothing():
 def test_values_outside_their_domains_are_an_error_that_names_the_column():
     with pytest.raises(DataError, match="job"):
         NaiveBayesClassifier("1", **PUBLIC).fit({"age": [3], "job": ["spy"]}, [0])
+
+
+def test_a_notebook_shows_what_is_likeliest_in_each_class() -> None:
+    model = NaiveBayesClassifier(50, domains=[["a", "<b>"]], classes=["x", "y"])
+    assert "likeliest" not in model._repr_mimebundle_()["text/html"]
+    model.fit([["a"], ["<b>"]] * 100, ["x", "y"] * 100)
+    shown = model._repr_mimebundle_()["text/html"]
+    assert "<th>in x</th><th>in y</th>" in shown
+    assert re.search(r"<td>x0</td><td>a \(\d+%\)</td><td>&lt;b&gt; \(\d+%\)</td>", shown)

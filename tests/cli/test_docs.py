@@ -14,7 +14,10 @@ import pytest
 from dampen.cli.main import COMMANDS, group
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = ["../README.md", "getting-started.md", "cli.md", "budgets.md", "choosing-a-mechanism.md"]
+PAGES = [
+    "../README.md", "getting-started.md", "frequency.md", "cli.md", "budgets.md",
+    "choosing-a-mechanism.md",
+]  # fmt: skip
 NEEDS_A_SHELL = re.compile(r"[|>]|<\(|\$\(")
 
 
@@ -36,18 +39,27 @@ def run(dampen, shell, command: str):
     return dampen(*words[1:])
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_shell_examples(dampen, shell, page: str) -> None:
-    found = list(examples(page))
-    assert found
-    for command, expected in found:
-        done = run(dampen, shell, command)
-        fails = "dampen: " in expected or '"exit_code"' in expected
-        assert (done.code != 0) == fails, (command, done.err)
-        same = doctest.OutputChecker().check_output(
-            expected, done.err + done.out, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-        )
-        assert same or not expected, (command, done.err, done.out)
+@pytest.mark.parametrize("order", [1, -1], ids=["as listed", "backwards"])
+def test_shell_examples_of_all_pages_in_one_directory_and_ledger(dampen, shell, order: int) -> None:
+    """As somebody tries them who reads all of it: no page may stand in the way of another."""
+    for page in PAGES[::order]:
+        found = list(examples(page))
+        assert found, page
+        for command, expected in found:
+            if command == "dampen demo":
+                continue  # it takes seconds, and has a test of its own
+            done = run(dampen, shell, command)
+            fails = "dampen: " in expected or '"exit_code"' in expected
+            assert (done.code != 0) == fails, (page, command, done.err)
+            same = doctest.OutputChecker().check_output(
+                expected, done.err + done.out, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+            )
+            assert same or not expected, (page, command, done.err, done.out)
+
+
+def test_every_page_with_commands_is_tried() -> None:
+    pages = {page.name for page in DOCS.glob("*.md") if "```console" in page.read_text()}
+    assert pages - {"service.md"} == {Path(page).name for page in PAGES} - {"README.md"}
 
 
 @pytest.mark.parametrize("page", PAGES)

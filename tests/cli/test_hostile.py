@@ -196,7 +196,8 @@ def test_a_tree_with_a_cycle(dampen, place: Path, tree_text: str) -> None:
 
 
 def test_a_tree_is_not_any_file(dampen) -> None:
-    for file in ("/dev/zero", "/", "/proc/self/mem", "census.csv"):
+    there = [file for file in ("/dev/zero", "/proc/self/mem") if Path(file).exists()]
+    for file in (*there, "/", "census.csv"):
         refused = dampen("predict", file, "new.csv")
         assert (refused.code, refused.out) == (2, "")
         assert refused.err.count("\n") == 1

@@ -191,6 +191,7 @@ def test_completion_of_columns_quotes_only_declared_names(place: Path) -> None:
     assert completed("dampen percentile s.parquet --column sa") == ["salary"]
     assert completed("dampen percentile --header salaries.csv --label ") == ["employee", "salary"]
     assert completed("dampen percentile salaries.csv --column sa") == []
-    os.mkfifo(place / "pipe")  # a completion that opened it would wait for ever
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(place / "pipe")  # a completion that opened it would wait for ever
     assert completed("dampen percentile --header pipe --column sa") == []
     assert completed("dampen percentile --header none --column sa") == []

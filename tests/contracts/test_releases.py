@@ -1,5 +1,6 @@
 """The contract of every function that releases: parameters, then the charge, then the data."""
 
+import html
 import json
 import warnings
 from importlib.metadata import version
@@ -10,11 +11,19 @@ import pytest
 from asks import ALWAYS_WRONG, ASKS, EPSILON, Ask
 from dampen.epsilon import decimal_text
 from dampen.errors import BudgetError, DataError, ParameterError, PrivacyLeakWarning
-from dampen.releases import Cost, Release
+from dampen.releases import UNTOLD, Cost, Release
 from dampen.sampling import InsecureEntropy, SystemEntropy
 from leaks import NUMBER, WORD, listening, secrets_in
 
 pytestmark = pytest.mark.parametrize("ask", ASKS, ids=lambda ask: ask.name)
+NOT_TOLD = {
+    "release",  # a problem of one's own
+    "percentile, label",  # few labels: dampening follows the data
+    "percentile, several values",
+    "top_k, two rounds",
+    "top_k, dampened",  # betweenness follows the data
+}
+"""Questions whose accuracy no public fact tells."""
 STANDS = f"The charge of epsilon {decimal_text(EPSILON)} (id 7) stands."
 
 
@@ -72,6 +81,16 @@ def test_what_is_released_says_all_that_an_auditor_needs(ask: Ask) -> None:
     assert shown["epsilon"] == decimal_text(EPSILON)
     assert shown["neighbours"] == str(ask.cost.neighbours)
     assert json.loads(ask().to_json())["charge"] is None
+
+
+def test_every_answer_says_what_it_is_worth_or_that_this_is_not_known(ask: Ask) -> None:
+    made = ask()
+    assert made.accuracy.endswith(".")
+    assert made.accuracy != UNTOLD or ask.name in NOT_TOLD
+    shown = json.loads(made.to_json()), str(made), made._repr_html_()
+    assert shown[0]["accuracy"] == made.accuracy
+    assert f"accuracy: {made.accuracy}" in shown[1]
+    assert html.escape(made.accuracy) in shown[2]
 
 
 def test_parameters_come_first(ask: Ask) -> None:

@@ -1,6 +1,7 @@
 """Graphs from objects and files: the same graph from everywhere, and errors that tell no data."""
 
 import gzip
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
-from dampen.data.edge_files import read_nodes
+from dampen.data import edge_files
+from dampen.data.edge_files import TextForm, _load_integers, read_nodes
 from dampen.data.edges import open_edges
 from dampen.errors import DataError, ParameterError
 from dampen.influence.graphs import Graph, egocentric_betweenness, graph_of, load_graph
@@ -294,3 +296,52 @@ def test_node_files(tmp_path: Path) -> None:
 def test_betweenness_takes_files(tmp_path: Path) -> None:
     (tmp_path / "edges").write_text("a b\na c\n")
     assert egocentric_betweenness(tmp_path / "edges") == {"a": 1, "b": 0, "c": 0}
+
+
+LINES = [
+    *("1\t2", "1 2", "1,2", " 1\t2", "1\t2 ", "1\t2\r", "", "# 1\t2", "-1\t2", "+3\t4", "1\t\t2"),
+    *("1\t123456789012345678", "1\t9223372036854775807", "007\t8", "1\t2\t3", "1", "x\t2", "1\t"),
+]
+"""Edges as they are written, and what is none."""
+
+
+@pytest.mark.parametrize("separator", ["\t", ",", ""])
+def test_plain_lines_are_read_as_the_others_are(separator: str) -> None:
+    """Every odd line beside a plain one: the short cut changes nothing about what is accepted."""
+    plain = f"5{separator or ' '}6"
+    for odd in LINES:
+        content = f"{plain}\n{odd}\n{plain}".encode()
+        form = TextForm(separator, 0, 2, (0, 1), True)
+        expected = by_words(content, separator)
+        if expected is None:
+            with pytest.raises(DataError):
+                _load_integers(content, form)
+        else:
+            src, dst = _load_integers(content, form)
+            assert list(zip(src.tolist(), dst.tolist(), strict=True)) == expected
+
+
+def by_words(content: bytes, separator: str) -> list[tuple[int, int]] | None:
+    """The same by Python's own means; None where a line is not as expected."""
+    edges = []
+    for line in content.decode().split("\n"):
+        if not line.strip() or line.strip()[0] in "#%":
+            continue
+        words = line.split(separator) if separator == "," else line.split()
+        if len(words) != 2 or not all(re.fullmatch("[+-]?[0-9]+", w.strip()) for w in words):
+            return None
+        edges.append((int(words[0]), int(words[1])))
+    return edges
+
+
+def test_a_text_in_parts_is_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    ends = rng.integers(0, 10 ** rng.integers(1, 12, (500, 1)), (500, 2))
+    content = "\n".join(f"{a},{b}" for a, b in ends.tolist()).encode()
+    form = TextForm(",", 0, 2, (0, 1), True)
+    monkeypatch.setattr(edge_files, "PART", 100)
+    for cores in (1, 2, 7, 64):
+        monkeypatch.setattr(edge_files.os, "cpu_count", lambda cores=cores: cores)
+        assert np.array_equal(np.stack(_load_integers(content, form), axis=1), ends)
+        with pytest.raises(DataError):
+            _load_integers(content + b"\n1,x", form)

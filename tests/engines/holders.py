@@ -3,17 +3,21 @@
 One call gives the first argument of a release and the keywords that go with it.
 """
 
+import atexit
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from dampen.data.duckdb_tables import quoted
+from ledger import servers
 
 Hold = Callable[[pa.Table], tuple[Any, dict[str, Any]]]
 
@@ -52,6 +56,49 @@ def sqlite_file(folder: Path) -> Iterator[Hold]:
     yield hold
 
 
+@cache
+def postgres_server() -> servers.Server:
+    """A server that lives as long as the process of the tests."""
+    pytest.importorskip("psycopg")
+    if servers.program("initdb") is None:
+        pytest.skip("needs PostgreSQL's initdb and pg_ctl: apt-get install postgresql")
+    living = servers.running()
+    server = living.__enter__()
+    atexit.register(living.__exit__, None, None, None)
+    return server
+
+
+@contextmanager
+def postgres_table(_: Path) -> Iterator[Hold]:
+    import psycopg
+
+    address = postgres_server().new_schema()
+    with psycopg.connect(address, autocommit=True) as connection:
+        names = (f"rows{i}" for i in range(1000))
+
+        def hold(table: pa.Table) -> tuple[Any, dict[str, Any]]:
+            name = next(names)
+            columns = ", ".join(f"{quoted(c.name)} {postgres_type(c.type)}" for c in table.schema)
+            connection.execute(f"create table {name} ({columns})")
+            with connection.cursor().copy(f"copy {name} from stdin") as copy:
+                for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+                    copy.write_row(row)
+            return address, {"table": name}
+
+        yield hold
+
+
+def postgres_type(kind: pa.DataType) -> str:
+    known = {
+        pa.int8(): "smallint", pa.int16(): "smallint", pa.int32(): "integer", pa.int64(): "bigint",
+        pa.uint8(): "smallint", pa.uint16(): "integer", pa.uint32(): "bigint",
+        pa.uint64(): "numeric(20)", pa.float32(): "real", pa.float64(): "double precision",
+        pa.decimal128(9, 2): "numeric(9, 2)", pa.bool_(): "boolean", pa.date32(): "date",
+        pa.timestamp("us"): "timestamp", pa.null(): "integer",
+    }  # fmt: skip
+    return known.get(kind, "text")
+
+
 @contextmanager
 def parquet_files(folder: Path) -> Iterator[Hold]:
     def hold(table: pa.Table) -> tuple[Any, dict[str, Any]]:
@@ -73,5 +120,6 @@ HOLDERS = {
     "relation": relation,
     "duckdb": duckdb_file,
     "sqlite": sqlite_file,
+    "postgresql": postgres_table,
     "parquet": parquet_files,
 }

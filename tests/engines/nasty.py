@@ -16,7 +16,8 @@ from dampen.percentiles.values import ValueGrid
 GRIDS = [
     ValueGrid(0, 1, 0.1), ValueGrid(0, 500_000, 500), ValueGrid(-0.7, 2.05, 0.3),
     ValueGrid(5, 6, 7), ValueGrid(0, 0.3, 0.1), ValueGrid(2**30, 2**30 + 7, 1),
-    ValueGrid(2**28, 2**28 + 5, 0.25),
+    ValueGrid(2**28, 2**28 + 5, 0.25), ValueGrid(2**43, 2**43 + 2, 0.0625),
+    ValueGrid(-(2**44), 1 - 2**44, 0.3),
     ValueGrid(-(10**6), 10**6, 0.37), ValueGrid(1e-5, 1e-3, 1e-5), ValueGrid(-1, 1e7, 1.1),
     Grid.between(0, 1, 0.1), Grid.between(-3, 69_997, 7), Grid.between(0, 9.9, 0.33),
 ]  # fmt: skip

@@ -44,6 +44,13 @@ def wine() -> pa.Table:
     )
 
 
+def many_wines() -> pa.Table:
+    """1,424 of them."""
+    many = pa.concat_tables([wine()] * 8)
+    names = pa.array([f"bottle {i}" for i in range(len(many))])
+    return many.set_column(many.column_names.index("bottle"), "bottle", names)
+
+
 def friends() -> pa.Table:
     """Zachary's karate club, with directions mixed, some edges twice and a loop."""
     edges = [*nx.karate_club_graph().edges()]
@@ -100,6 +107,17 @@ def percentile_label(data: Any, where: dict[str, Any]) -> Any:
     return drawn(
         dampen.percentile, data, "alcohol", p=75, labels="bottle", epsilon="5", upper=20, **where
     )
+
+
+def percentile_of_many(data: Any, where: dict[str, Any]) -> Any:
+    """Of so many labels that they are drawn in two stages."""
+    public = {"labels": "bottle", "epsilon": "12", **where}
+    return drawn(dampen.percentile, data, "alcohol", p=75, upper=20, **public)
+
+
+def percentile_of_many_whole_numbers(data: Any, where: dict[str, Any]) -> Any:
+    public = {"labels": "bottle", "epsilon": "12", **where}
+    return drawn(dampen.percentile, data, "magnesium", p=10, lower=80, upper=150, **public)
 
 
 def top_groups(data: Any, where: dict[str, Any]) -> Any:

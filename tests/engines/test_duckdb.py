@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import dampen
-from dampen.data import open_table
+from dampen.data import edges, open_table
 from dampen.data.opened import Field
 from dampen.errors import BudgetError, DataError, ParameterError
 from dampen.sampling import InsecureEntropy
@@ -165,6 +165,17 @@ def test_missing_ends_of_edges_are_found(connection: Any) -> None:
         dampen.top_k(connection.sql("select 0 as a, 7 as b"), n=3, epsilon="1")
     with pytest.raises(DataError, match="two of the given nodes"):  # in a loop
         dampen.top_k(connection.sql("select 7 as a, 7 as b"), n=3, epsilon="1")
+
+
+def test_more_edges_than_fit_into_memory_are_refused_and_their_degrees_are_counted(
+    connection: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(edges, "memory_of_machine", lambda: 1000 * edges.BYTES_PER_EDGE)
+    relation = connection.sql("select x % 100 as a, x % 37 as b from range(1001) t(x)")
+    with pytest.raises(DataError, match="edges that fit into memory, at 24 bytes each"):
+        dampen.top_k(relation, n=100, k=3, epsilon="1")
+    assert len(dampen.top_k(relation, n=100, k=3, metric="degree", epsilon="1").answer) == 3
+    assert len(dampen.top_k(relation.limit(1000), n=100, k=3, epsilon="1").answer) == 3
 
 
 def test_a_table_that_changes_between_levels_is_an_error(connection: Any) -> None:

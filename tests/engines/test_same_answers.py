@@ -29,6 +29,12 @@ def test_about_a_table(question, hold: holders.Hold) -> None:
     assert question(*hold(wine)) == question(wine, {})
 
 
+def test_about_many_labels(hold: holders.Hold) -> None:
+    many = questions.many_wines()
+    for ask in (questions.percentile_of_many, questions.percentile_of_many_whole_numbers):
+        assert ask(*hold(many)) == ask(many, {})
+
+
 @pytest.mark.parametrize("question", questions.ABOUT_FRIENDS, ids=lambda q: q.__name__)
 def test_about_a_graph(question, hold: holders.Hold) -> None:
     assert question(*hold(questions.friends())) == question(questions.friends(), {})

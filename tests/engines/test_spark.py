@@ -10,12 +10,13 @@ import pyarrow as pa
 import pytest
 
 import dampen
-from dampen.data import open_edges, open_table
+from dampen.data import open_edges, open_table, spark_tables
 from dampen.data.opened import Field
 from dampen.errors import BudgetError, DataError, ParameterError
 from dampen.influence.graphs import load_degrees, load_graph
 from engines import questions, sparks
 from engines.accounts import Account, ask_all
+from engines.nasty import GRIDS, cells_of, numbers_near, points_of, table_of
 
 pytestmark = [
     pytest.mark.skipif(bool(sparks.missing()), reason=sparks.missing()),
@@ -56,6 +57,10 @@ def test_every_application_gives_the_answers_of_memory(spark: Any) -> None:
                 spark.createDataFrame(table) if question is questions.percentile_label else frame
             )
             assert question(inside, {}) == question(table, {}), question.__name__
+    many = questions.many_wines()
+    assert questions.percentile_of_many(spark.createDataFrame(many), {}) == (
+        questions.percentile_of_many(many, {})
+    )
     assert questions.degrees_as_text(spark.createDataFrame(friends), {}) == (
         questions.degrees_of_names(questions.named_friends(), {})
     )
@@ -91,6 +96,23 @@ def test_what_encoders_find_wrong_comes_back_in_their_words(spark: Any) -> None:
     with pytest.raises(DataError, match="the public domain of who") as caught:
         tree.fit_table(frame, target="y")
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("grid", [GRIDS[2], GRIDS[8], GRIDS[-2]], ids=repr)
+def test_a_grid_in_sql(grid: Any, spark: Any) -> None:
+    table = table_of(numbers_near(points_of(grid)))
+    assert cells_of(spark.createDataFrame(table), grid) == cells_of(table, grid)
+
+
+def test_labels_that_are_not_listed_may_be_many(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond what the driver would take as groups, executors count the public cells alone."""
+    table = pa.table({"proline": [400.0] * 50, "region": [f"n{i}" for i in range(49)] + ["west"]})
+    frame, expected = spark.createDataFrame(table), questions.group_counts(table, {})
+    for most in (10, 1000):
+        monkeypatch.setattr(spark_tables, "MOST_OTHERS", most)
+        assert questions.group_counts(frame, {}) == expected
 
 
 def test_types_streams_and_names(spark: Any) -> None:

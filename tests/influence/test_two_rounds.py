@@ -168,6 +168,16 @@ def test_degrees_alike_are_asked_for_as_in_one_round_and_hubs_are_not() -> None:
     assert kind(question_after(hubs, 20, Shares.of(Fraction(100)))) == "whole"
 
 
+def test_a_high_average_is_no_shortlist_and_a_level_far_above_it_is() -> None:
+    """Noise makes degrees of a dense graph look apart; co-authors differ, by chance they do not."""
+    rng, shares = np.random.default_rng(0), Shares.of(Fraction(1, 5))
+    dense = rng.binomial(400, 0.4, 400) + rng.laplace(0, shares.noise, 400).astype(np.int64)
+    assert not isinstance(question_after(dense, 50, shares), Shortlist)
+    authors, shares = rng.poisson(5, 10_000), Shares.of(Fraction(5))
+    authors[:10] = np.arange(57, 47, -1)
+    assert isinstance(question_after(authors, 5, shares), Shortlist)
+
+
 def test_one_or_two_nodes_are_asked_for_once_unless_epsilon_is_large() -> None:
     for k in (3, 20, 50):
         assert worth_it(60, k, Fraction(1, 100))

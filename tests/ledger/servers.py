@@ -1,15 +1,17 @@
 """A PostgreSQL of our own: started in a temporary directory, gone with the tests."""
 
 import os
-import pwd
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from glob import glob
 from pathlib import Path
+
+with suppress(ImportError):
+    import pwd  # not on Windows
 
 
 def program(name: str) -> str | None:
@@ -20,7 +22,7 @@ def program(name: str) -> str | None:
 
 def user() -> str | None:
     """Who runs the server, which refuses to run as root; None for the user of the tests."""
-    if os.geteuid() != 0:
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
         return None
     known = {entry.pw_name for entry in pwd.getpwall()}
     return "postgres" if "postgres" in known else "nobody"

@@ -246,6 +246,15 @@ def test_a_notebook_shows_what_is_left(ledger: Ledger) -> None:
     assert ledger["payroll"]._repr_html_().count("<tr>") == 2
 
 
+def test_a_trial_can_be_told_from_the_rest(ledger: Ledger) -> None:
+    account = ledger.create("try", epsilon=1, neighbours=ONE, trial=True)
+    assert account.balance.trial
+    assert not ledger["payroll"].balance.trial
+    assert "<td>try (trial)</td>" in ledger._repr_html_()
+    assert [entry.details.get("trial") for entry in ledger.entries("try")] == [True]
+    assert ledger.charge("try", epsilon=1, neighbours=ONE)
+
+
 def test_threads_never_overspend(ledger: Ledger) -> None:
     granted: list[str] = []
     refused: list[str] = []

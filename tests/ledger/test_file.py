@@ -196,6 +196,7 @@ def test_a_file_replaced_while_open_is_noticed(ledger: Ledger, tmp_path: Path) -
     assert ledger.spent("payroll") == 1
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_fork_shares_no_connection(ledger: Ledger) -> None:
     charge(ledger, "0.5")
     stop = threading.Event()

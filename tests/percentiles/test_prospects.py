@@ -51,7 +51,9 @@ def test_splitting_and_more_points_are_told():
     told = {
         name: ranks_in(dampen.percentile([1, 2, 3], **(VALUE | options)).accuracy)
         for name, options in {
-            "one": {"p": 50}, "two": {"p": [25, 75]}, "fine": {"p": 50, "step": 0.01},
+            "one": {"p": 50},
+            "two": {"p": [25, 75], "mechanism": "pf"},
+            "fine": {"p": 50, "step": 0.01},
         }.items()
     }  # fmt: skip
     assert told["one"] < told["fine"]

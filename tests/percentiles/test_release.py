@@ -136,7 +136,8 @@ def test_several_percentiles_share_epsilon_and_never_decrease():
         )
         by_p = [answer for _, answer in sorted(zip(map(float, p), release.answer, strict=True))]
         assert by_p == sorted(by_p)
-        assert account.charges == [(Fraction(1, 10), "percentile-value", "halving", "replace-one")]
+        paid = (Fraction(1, 10), "percentile-value", "joint-percentiles", "replace-one")
+        assert account.charges == [paid]
         assert release.epsilon == Fraction(1, 10)
 
 

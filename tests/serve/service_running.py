@@ -83,7 +83,7 @@ class Running:
     def stop(self) -> None:
         self.server.should_exit = True
         self.thread.join()
-        self.service.pool.shutdown()
+        self.service.asking.pool.shutdown()
 
 
 def started(config: Path) -> Running:

@@ -19,6 +19,7 @@ name = "pay"
 budgets = ["pay"]
 files = ["pay.csv"]
 """
+TABLE = BASE.replace('files = ["pay.csv"]', 'tables = ["{}"]')
 COLUMN = "[data.public.columns]\npay = { lower = 0, upper = 9, step = 1 }\n"
 
 
@@ -68,6 +69,9 @@ def test_facts_and_settings(tmp_path: Path) -> None:
         (BASE + COLUMN + "[service]\nworkers = 1.5", "a whole number"),
         (BASE + COLUMN + "[service]\nhosts = 'h'", "a list of texts"),
         (BASE.replace('"pay.csv"', '"a", "b"') + COLUMN, "one of files"),
+        (BASE + 'tables = ["postgresql://h/d"]\n' + COLUMN, "one of files, or one of tables"),
+        (TABLE.format("mysql://h/d") + COLUMN, "Expected tables = ['postgresql://...']"),
+        (TABLE.format("sc://h:15002") + COLUMN, "the name of a table of Spark"),
         (BASE.replace('name = "pay"', 'name = "a/b"') + COLUMN, "without '/'"),
         ((BASE + COLUMN) * 2, "another name than 'pay'"),
     ],

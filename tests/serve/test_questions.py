@@ -37,7 +37,7 @@ def test_a_question_is_answered_charged_and_kept(running, path: str) -> None:
     assert (charge.analyst, charge.dataset) == ("ana", name)
     assert charge.epsilon == Fraction(body["epsilon"])
     kept = json.loads(running.ledger.answer(charge.id))
-    assert {**kept, "reused": False} == answer
+    assert {**kept, "reused": False, "own": True} == answer
     mine = running.http.get(f"/v1/releases/{charge.id}", headers=who).json()
     assert mine["release"] == kept
 
@@ -47,7 +47,7 @@ def test_the_same_question_again_is_free(running) -> None:
     first = running.ask(path, running.token(), **body).json()
     # Another spelling of the same ε, another analyst, and a service that was started again.
     again = running.ask(path, running.token("ben"), **{**body, "epsilon": 1.0}).json()
-    assert (again["charge"], again["reused"]) == (first["charge"], True)
+    assert (again["charge"], again["reused"], again["own"]) == (first["charge"], True, False)
     assert len(running.ledger.history("salaries")) == 1
     other = running.ask(path, running.token(), **{**body, "p": 51}).json()
     paid = running.ask(path, running.token(), **body, reuse=False).json()
@@ -201,7 +201,7 @@ def test_the_promised_error_of_a_percentile_is_kept(running) -> None:
     assert told is not None
     text = running.config.with_name("salaries.csv").read_text().splitlines()[1:]
     salaries = np.sort([float(line.partition(",")[2]) for line in text])
-    memory = Memory(served.location)
+    memory = Memory(served.source)
 
     def error(value: float) -> int:
         low, high = np.searchsorted(salaries, value), np.searchsorted(salaries, value, "right")
@@ -213,7 +213,7 @@ def test_the_promised_error_of_a_percentile_is_kept(running) -> None:
 
 
 def remembered_and_read(served: Served, kind: str, options: dict, ask: Callable) -> None:
-    memory, counted = Memory(served.location), []
+    memory, counted = Memory(served.source), []
     made = question(served, kind, options)
     for _ in range(2):
         made.ask(memory, None, None)
@@ -227,7 +227,7 @@ def remembered_and_read(served: Served, kind: str, options: dict, ask: Callable)
 
 def test_histograms_are_kept_and_are_those_of_the_rows(running) -> None:
     sets = running.desk.configuration.sets
-    stays = sets["stays"].location
+    stays = sets["stays"].source.path
     groups = ["H1", "H2", "H3"]
     remembered_and_read(
         sets["stays"], "top-groups", example(sets["stays"].facts, "top-groups"),
@@ -241,7 +241,7 @@ def test_histograms_are_kept_and_are_those_of_the_rows(running) -> None:
     )  # fmt: skip
     remembered_and_read(
         sets["visits"], "most-frequent", example(sets["visits"].facts, "most-frequent"),
-        lambda: most_frequent(sets["visits"].location, "diagnosis", categories=["flu", "cold"],
+        lambda: most_frequent(sets["visits"].source.path, "diagnosis", categories=["flu", "cold"],
                               epsilon=50).answer == "flu",
     )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """Text, picture and JSON of a released tree."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -94,3 +95,46 @@ def test_a_tree_too_wide_to_draw_is_refused():
     ).fit([[0, 0]], [0])
     with pytest.raises(ParameterError, match="leaves to draw"):
         tree.plot()
+
+
+def test_a_notebook_shows_the_tree_drawn(fitted):
+    tree, _ = fitted
+    shown = tree._repr_mimebundle_()["text/html"]
+    assert shown == tree._repr_html_()
+    assert "ε = 100 for adding or removing one row: 3 leaves, depth 2" in shown
+    assert shown.count("<rect") == 5
+    drawn = re.findall(r'<rect [^>]*fill="(#\w+)"[^>]*/><text[^>]*>(\w+)</text>', shown)
+    assert len(drawn) == 3
+    assert len(set(drawn)) == 2  # one colour per class
+    assert "NOT SECURE" not in shown
+
+
+def test_an_unfitted_tree_is_shown_as_scikit_learn_does():
+    assert "<svg" not in TreeClassifier("1")._repr_mimebundle_()["text/html"]
+
+
+def test_names_cannot_command_a_notebook():
+    rows = [[value] for value in ("<b>", "&", "</svg>") * 50]
+    tree = TreeClassifier(
+        "100", max_depth=1, domains=[["<b>", "&", "</svg>"]], classes=["<i>", "'"], max_rows=200
+    ).fit(rows, ["<i>" if row == ["<b>"] else "'" for row in rows])
+    shown = tree._repr_html_()
+    assert "<b>" not in shown and "<i>" not in shown and shown.count("</svg>") == 1
+    assert "&lt;i&gt;" in shown
+
+
+def test_equal_leaves_with_counts_are_drawn_as_one():
+    rows = np.column_stack([np.arange(90) % 3, np.arange(90) % 4])
+    tree = TreeClassifier(
+        "500", max_depth=3, leaves="noisy-counts", domains=[3, 4], classes=["no", "yes"],
+        max_rows=90,
+    ).fit(rows, np.where(rows[:, 0] == 1, "yes", "no"))  # fmt: skip
+    assert tree._repr_html_().count("yes</text>") < (tree.tree_.attribute < 0).sum()
+
+
+def test_a_large_tree_is_shown_as_text():
+    tree = TreeClassifier(
+        "1", max_depth=2, branching="multiway", domains=[30, 30], classes=[0, 1], max_rows=9
+    ).fit([[0, 0]], [0])
+    assert tree.get_n_leaves() > 64
+    assert "<svg" not in tree._repr_html_() and "<pre>" in tree._repr_html_()

@@ -97,7 +97,9 @@ column = st.one_of(
         own,
     ),
     st.builds(
-        lambda edges, missing: Bins(sorted(edges), missing), st.sets(numbers, min_size=2), own
+        lambda edges, missing: Bins(sorted(edges), missing),
+        st.sets(numbers, min_size=2).filter(lambda edges: max(edges) - min(edges) > 1e-200),
+        own,
     ),
     st.builds(
         lambda values, missing: Categories((*values, None) if missing else values),

@@ -15,6 +15,8 @@ from numba import njit, types
 from numba.core.caching import FunctionCache
 from numba.extending import intrinsic
 
+from dampen.progress import NOTE
+
 SMALL = 1 << 15
 """Elements of arrays that a kernel is through with before anyone can press a key."""
 
@@ -29,19 +31,26 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 class _SturdyCache(FunctionCache):
-    """A cache whose damaged files count as absent."""
+    """A cache whose damaged files count as absent; what is absent is compiled, and that is said."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        found = self._loaded(sig, target_context)
+        if found is None:
+            NOTE.begin()
+        return found
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        NOTE.end()
+        with suppress(Exception):
+            super().save_overload(sig, data)
+
+    def _loaded(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
         except Exception:
             with suppress(Exception):
                 self.flush()
             return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        with suppress(Exception):
-            super().save_overload(sig, data)
 
 
 def interruptible(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,6 +8,7 @@ from dampen._kernels.compile import compiled
 
 NEWLINE, RETURN, TAB, BLANK, HASH, PERCENT, PLUS, MINUS, ZERO = 10, 13, 9, 32, 35, 37, 43, 45, 48
 LARGEST_TENTH = (2**63 - 1) // 10
+MOST_DIGITS = 18
 
 
 @compiled
@@ -23,7 +24,14 @@ def parsed(text: Any, begin: int, separator: int, columns: int, ends: tuple[int,
         lines += text[i] == NEWLINE
     src, dst = np.empty(lines, np.int64), np.empty(lines, np.int64)
     n, i = 0, begin
+    plain = columns == 2 and ends[0] == 0 and ends[1] == 1
     while i < len(text):
+        if plain:
+            a, b, after = _plain_line(text, i, separator)
+            if after > 0:
+                src[n], dst[n] = a, b
+                n, i = n + 1, after
+                continue
         line, i = i, _after_blanks(text, i)
         if i < len(text) and text[i] != NEWLINE and text[i] != HASH and text[i] != PERCENT:
             for column in range(columns):
@@ -44,6 +52,37 @@ def parsed(text: Any, begin: int, separator: int, columns: int, ends: tuple[int,
             i += 1
         i += 1
     return src[:n], dst[:n], -1
+
+
+@compiled
+def _plain_line(text: Any, i: int, separator: int) -> tuple[int, int, int]:
+    """Two numbers, one separator, and where the next line begins; 0 for any other line."""
+    a, middle = _digits(text, i)
+    if middle == i or middle - i > MOST_DIGITS or middle >= len(text):
+        return 0, 0, 0
+    found = text[middle]
+    blank = found in (BLANK, TAB)
+    if found != separator and not (separator == 0 and blank):
+        return 0, 0, 0
+    b, end = _digits(text, middle + 1)
+    if end == middle + 1 or end - middle > MOST_DIGITS:
+        return 0, 0, 0
+    if end < len(text) and text[end] != NEWLINE:
+        return 0, 0, 0
+    return a, b, end + 1
+
+
+@compiled
+def _digits(text: Any, i: int) -> tuple[int, int]:
+    """The number that digits make, and where they end; it is right up to `MOST_DIGITS`."""
+    value: Any = np.int64(0)
+    while i < len(text):
+        digit: Any = np.int64(text[i]) - ZERO
+        if digit < 0 or digit > 9:
+            break
+        value = value * 10 + digit
+        i += 1
+    return value, i
 
 
 @compiled

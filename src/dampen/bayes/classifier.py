@@ -1,6 +1,7 @@
 """Naive Bayes as a scikit-learn classifier."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -9,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from dampen.bayes import artefact
-from dampen.bayes.problem import BayesPlan, NoisyTables, noise_scale, noisy_tables
+from dampen.bayes import artefact, rendering
+from dampen.bayes.problem import BayesPlan, NoisyTables, accuracy, noise_scale, noisy_tables
 from dampen.data.open import open_table
 from dampen.data.opened import Opened, require_numbers
 from dampen.epsilon import Epsilon, asked_epsilon
@@ -37,6 +38,7 @@ from dampen.trees.fitting import (
     tag_as_private,
     warn_of,
 )
+from dampen.trees.growing import prepare_counting
 from dampen.trees.reading import TARGET, Supervised, read_rows
 
 __all__ = ["NaiveBayesClassifier"]
@@ -186,6 +188,12 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         artefact.restore(model, text)
         return model
 
+    def _repr_html_inner(self) -> str:
+        return rendering.html(self) if hasattr(self, "tables_") else super()._repr_html_inner()
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
+
     def __sklearn_tags__(self) -> Any:
         return tag_as_private(super().__sklearn_tags__())
 
@@ -211,6 +219,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             leaks=tuple(dict.fromkeys(leak.parameter for leak in leaks)),
         )
         _check_scale(len(features), cost.epsilon)
+        cost = replace(cost, accuracy=accuracy(len(features), cost.epsilon))
+        prepare_counting()
         warn_of(leaks)
         entropy = None if self.entropy is None else fresh(self.entropy)
         paid = pay(cost, budget=self.budget, entropy=entropy)

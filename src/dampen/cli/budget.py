@@ -61,6 +61,7 @@ def budget() -> None:
     epilog=examples(
         "dampen budget create payroll --epsilon 3 --neighbours replace-one",
         "dampen budget create visits --epsilon 3 --delta 1e-6 --neighbours add-remove-row",
+        "dampen budget create first-try --epsilon 1 --neighbours add-remove-row --trial",
     )
 )
 @click.argument("name")
@@ -76,6 +77,7 @@ def budget() -> None:
 @click.option("--dataset", metavar="NAME", default="", help="The only data set that it pays for.")
 @click.option("--largest", metavar="E", help="The largest epsilon of one question.")
 @click.option("--each", metavar="E", help="All that one analyst may spend.")
+@click.option("--trial", is_flag=True, help="Mark it as one to try things out with.")
 @_who
 @ledger_option
 def create(
@@ -87,6 +89,7 @@ def create(
     dataset: str,
     largest: str | None,
     each: str | None,
+    trial: bool,
     who: str,
     ledger: str | None,
 ) -> None:
@@ -103,6 +106,7 @@ def create(
         dataset=dataset,
         largest=largest,
         each=each,
+        trial=trial,
         who=who,
     )
     print_facts(_facts(account.balance) | {"ledger": str(account.ledger)})
@@ -282,6 +286,7 @@ def _show_all(book: Ledger, as_json: bool) -> None:
         print_json(lines)
         return
     columns = ["budget", "neighbours", "epsilon", "delta", "spent", "left", "status"]
+    columns += ["trial"] if any("trial" in line for line in lines) else []
     print_table(columns, [[line.get(column, "") for column in columns] for line in lines])
 
 
@@ -317,6 +322,8 @@ def _facts(balance: Balance) -> dict[str, str]:
         "left": short_text(limit.epsilon - used, up=False),
         "status": str(balance.status),
     }
+    if balance.trial:
+        facts["trial"] = "yes"
     if balance.dataset:
         facts["dataset"] = balance.dataset
     if balance.largest is not None:

@@ -1,11 +1,13 @@
-"""The three applications on small real data that comes with the dependencies.
+"""Four questions of the README on small data: a made-up table, and real data of the dependencies.
 
 The data is public, so the true answers may stand beside the private ones, and the randomness may be
 seeded: a demo shows the same every time.  `dampen.cli.demo` prints what is computed here.
 """
 
-from collections.abc import Mapping, Sequence
+import csv
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,100 +15,133 @@ import numpy as np
 from dampen import accuracy
 from dampen.comparison import Drawing, Method, found_shares
 from dampen.errors import ParameterError
+from dampen.groups.comparison import GroupMethod, group_methods, true_statistics
+from dampen.groups.problem import BestGroup
+from dampen.groups.release import top_groups
 from dampen.influence.comparison import DefaultNodes
 from dampen.influence.graphs import graph_of
 from dampen.influence.problem import InfluentialNode
 from dampen.influence.release import top_k
-from dampen.mechanisms import named
+from dampen.mechanisms import named, probabilities
 from dampen.percentiles.comparison import label_methods
 from dampen.percentiles.labels import rank
 from dampen.percentiles.release import percentile
+from dampen.percentiles.values import PercentileValue
 from dampen.sampling import InsecureEntropy
 from dampen.trees import TreeClassifier, bins
 
 DAMPEN, EXPONENTIAL = "dampen", "exponential mechanism"
 RUNS = 100
 TREE_RUNS = 20
+EPSILONS = (0.1, 0.2, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
 class Scene:
-    """One application: a few answers beside the true ones, and how good they are at every ε."""
+    """One question: a private answer beside the true one, and how good it is at every ε.
 
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Any]]
+    Attributes:
+        question: in words.
+        data: what it is asked of, and what is protected.
+        epsilon: at which the private answer was drawn.
+        beside: what the private answer is to be held against, usually the true one, and its name.
+        private: the answer of dampen.
+        measure: what the curves show.
+        larger_is_better: which way they should go.
+        curves: the measure by ε, for every method.
+    """
+
+    question: str
+    data: str
+    epsilon: str
+    beside: tuple[str, str]
+    private: str
     measure: str
     larger_is_better: bool
     curves: Mapping[str, Mapping[float, float]]
-    remark: str
+
+
+def hospitals(file: Path) -> Scene:
+    """Which hospital has the longest median stay?"""
+    groups, epsilon = ["H1", "H2", "H3"], "0.3"
+    problem = BestGroup(groups=groups, lower=0, upper=100, step=1)
+    answer = top_groups(
+        str(file), "days", by="hospital", groups=groups, lower=0, upper=100, step=1,
+        epsilon=epsilon, entropy=_seed(1),
+    ).answer  # fmt: skip
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = [(row["hospital"], float(row["days"])) for row in csv.DictReader(lines)]
+    counts = problem.counts([days for _, days in rows], [hospital for hospital, _ in rows])
+    statistics = true_statistics(problem, counts)
+    by_name = {method.name: method for method in group_methods(problem, counts)}
+    compared = {DAMPEN: by_name["reach"], EXPONENTIAL: by_name["em"]}
+    return Scene(
+        question="Which hospital has the longest median stay?",
+        data=f"{len(rows)} made-up stays in {len(groups)} hospitals; one stay is protected",
+        epsilon=epsilon,
+        beside=("true answer", groups[int(np.argmax(statistics))]),
+        private=answer,
+        measure="probability of the right answer",
+        larger_is_better=True,
+        curves={name: _curve(m, statistics) for name, m in compared.items()},
+    )
 
 
 def influence() -> Scene:
-    """Who is influential in Les Misérables?"""
-    graph, k = _les_miserables(), 5
+    """Who is the most influential character of Les Misérables?"""
+    graph, epsilon = _les_miserables(), "1"
     nodes = list(graph)
     between = InfluentialNode(nodes=nodes).selection(graph)
-    true = [nodes[i] for i in np.argsort(-between.utility, kind="stable")[:k]]
-    answers = [
-        top_k(graph, nodes="graph", k=k, epsilon="2", mechanism=name, entropy=_seed(1)).answer
-        for name in (None, "em")
-    ]
+    answer = top_k(graph, nodes="graph", epsilon=epsilon, entropy=_seed(1)).answer
     methods: dict[str, Drawing] = {
         DAMPEN: DefaultNodes(graph_of(graph, nodes)),
         EXPONENTIAL: Method(EXPONENTIAL, between, named("em")).ready(),
     }
-    epsilons = (0.5, 1.0, 2.0, 5.0, 10.0)
     return Scene(
-        title=f"The {k} most influential of the {len(nodes)} characters of Les Misérables, ε = 2",
-        columns=["rank", "true", DAMPEN, EXPONENTIAL],
-        rows=list(zip(range(1, k + 1), true, *answers, strict=True)),
-        measure=f"share of the true {k}, mean of {RUNS} runs",
+        question="Who is the most influential character of Les Misérables?",
+        data=f"{len(nodes)} characters; that any two of them meet is protected",
+        epsilon=epsilon,
+        beside=("true answer", nodes[int(np.argmax(between.utility))]),
+        private=answer,
+        measure=f"probability of the right answer, {RUNS} runs",
         larger_is_better=True,
         curves={
-            name: {e: _mean_share(drawing, e, between.utility, k) for e in epsilons}
+            name: {e: _mean_share(drawing, e, between.utility) for e in EPSILONS}
             for name, drawing in methods.items()
         },
-        remark="One edge, that two characters meet, is protected; the characters are public. What "
-        "is asked are degrees and triangles; betweenness itself takes ε = 1000 here.",
     )
 
 
 def tumours() -> Scene:
-    """Which tumour, and which radius, is at the 90th percentile?"""
+    """What is the 90th percentile of the radius?"""
     radius = _cancer().data[:, 0]
-    upper, p = 30.0, 90
-    k = rank(p, len(radius))
-    true = int(np.argsort(radius, kind="stable")[k - 1])
-    methods = list(label_methods(radius, p=p, upper=upper))
-    compared = {DAMPEN: methods[-1], EXPONENTIAL: methods[0]}
-    common: dict[str, Any] = {"p": p, "upper": upper, "epsilon": "10"}
-    value = percentile(radius, release="value", step=0.1, entropy=_seed(1), **common).answer
-    named_ones = [
-        [percentile(radius, mechanism=name, entropy=_seed(i), **common).answer for i in range(5)]
-        for name in (None, "em")
-    ]
-    rows: list[list[Any]] = [
-        ["the value there", float(radius[true]), float(value), "-"],
-        ["a tumour there", true, *[answers[0] for answers in named_ones]],
-        ["radius, five runs", float(radius[true]), *[radius[i].tolist() for i in named_ones]],
-    ]
-    epsilons = (0.5, 1.0, 2.0, 5.0, 10.0)
+    upper, step, p, epsilon = 30.0, 0.1, 90, "0.5"
+    true = float(np.sort(radius, kind="stable")[rank(p, len(radius)) - 1])
+    answer = percentile(
+        radius, release="value", p=p, upper=upper, step=step, epsilon=epsilon, entropy=_seed(1)
+    ).answer
+    values = PercentileValue(n=len(radius), p=p, upper=upper, step=step)
+    near = np.abs(np.asarray(values.candidates, dtype=np.float64) - true)
+    drawn = Method(DAMPEN, values.selection(radius), named("pf"))
+    label = next(iter(label_methods(radius, p=p, upper=upper)))
     return Scene(
-        title=f"The {p}th percentile of the radius of {len(radius)} tumours, in mm, ε = 10",
-        columns=["", "true", DAMPEN, EXPONENTIAL],
-        rows=rows,
-        measure="expected error of the released tumour's radius, mm",
+        question=f"Below which radius are {p} % of all tumours?",
+        data=f"{len(radius)} tumours, radius in mm; one of them is protected",
+        epsilon=epsilon,
+        beside=("true answer", f"{true:g}"),
+        private=f"{answer:g}",
+        measure="expected error in mm",
         larger_is_better=False,
-        curves={name: {e: _expected_error(m, e) for e in epsilons} for name, m in compared.items()},
-        remark="One tumour's radius is protected. Below ε = 5 hardly any method can name a tumour, "
-        "hence ε = 10 above; its value is easy: ask for what you need.",
+        curves={
+            DAMPEN: {e: _mean_distance(drawn, e, near) for e in EPSILONS},
+            f"{EXPONENTIAL}, naming one": {e: _expected_error(label, e) for e in EPSILONS},
+        },
     )
 
 
 def diagnosis() -> Scene:
     """Is a tumour malignant?"""
-    data = _cancer()
+    data, epsilon = _cancer(), 1.0
     names = list(PUBLIC_RANGES)
     X = data.data[:, [list(data.feature_names).index(name) for name in names]]
     y = data.target_names[data.target]
@@ -126,33 +161,36 @@ def diagnosis() -> Scene:
         ]
         return float(np.mean(runs))
 
-    def exponential(epsilon: float, **options: Any) -> TreeClassifier:
-        return TreeClassifier(
-            epsilon,
-            max_depth=2,
-            mechanism="em",
-            criterion="information-gain",
-            branching="multiway",
-            stopping=True,
-            leaves="noisy-counts",
-            one_sided=False,
-            **options,
-        )
-
     curves = {
-        name: {e: score(make, e) for e in (0.1, 0.5, 1.0, 2.0, 5.0)}
-        for name, make in ((DAMPEN, TreeClassifier), (EXPONENTIAL, exponential))
+        name: {e: score(make, e) for e in EPSILONS}
+        for name, make in ((DAMPEN, TreeClassifier), (f"{EXPONENTIAL}, ID3", _id3))
     }
     most = max(float(np.mean(y[test] == name)) for name in data.target_names)
-    rows = [[f"ε = {e:g}", curves[DAMPEN][e], curves[EXPONENTIAL][e]] for e in (0.5, 1.0, 2.0)]
     return Scene(
-        title=f"A decision tree for tumours, {int((~test).sum())} rows to learn from",
-        columns=["accuracy", DAMPEN, EXPONENTIAL],
-        rows=[*rows, ["always the larger class", most, most]],
-        measure=f"accuracy on {int(test.sum())} other tumours, mean of {TREE_RUNS} trees",
+        question="Is a tumour malignant? A decision tree",
+        data=f"{int((~test).sum())} tumours to learn from, {int(test.sum())} to try it on; one row "
+        "is protected",
+        epsilon=f"{epsilon:g}",
+        beside=("always the larger class", f"{most:.2f} right"),
+        private=f"{curves[DAMPEN][epsilon]:.2f} right",
+        measure=f"share of right answers, mean of {TREE_RUNS} trees",
         larger_is_better=True,
         curves=curves,
-        remark="One row is protected. Bins, classes and the bound on the rows are public.",
+    )
+
+
+def _id3(epsilon: float, **options: Any) -> TreeClassifier:
+    """What one would do without this library: ID3 by the exponential mechanism."""
+    return TreeClassifier(
+        epsilon,
+        max_depth=2,
+        mechanism="em",
+        criterion="information-gain",
+        branching="multiway",
+        stopping=True,
+        leaves="noisy-counts",
+        one_sided=False,
+        **options,
     )
 
 
@@ -181,12 +219,21 @@ def _cancer() -> Any:
     return load_breast_cancer()
 
 
+def _curve(method: GroupMethod, statistics: Any) -> dict[float, float]:
+    return {e: method.best_probability(statistics, epsilon=e) for e in EPSILONS}
+
+
 def _expected_error(method: Method, epsilon: float) -> float:
     return accuracy.expected_error(method.selection, epsilon=epsilon, mechanism=method.mechanism)
 
 
-def _mean_share(drawing: Drawing, epsilon: float, utility: Any, k: int) -> float:
-    shares = found_shares(drawing, epsilon=epsilon, best=utility, k=k, runs=RUNS)
+def _mean_distance(method: Method, epsilon: float, distance: Any) -> float:
+    law = probabilities(method.selection, epsilon=epsilon, mechanism=method.mechanism)
+    return float(law @ distance)
+
+
+def _mean_share(drawing: Drawing, epsilon: float, utility: Any) -> float:
+    shares = found_shares(drawing, epsilon=epsilon, best=utility, k=1, runs=RUNS)
     return float(np.mean(list(shares)))
 
 

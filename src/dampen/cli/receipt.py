@@ -130,8 +130,12 @@ class Receipt:
         """Finds the account that pays."""
         self.place = place
         account = open_ledger(place)[budget]
+        from dampen.data.postgres_tables import is_address, shown
+
         name, location = "standard input", ""
-        if file != "-":
+        if is_address(file):
+            name = location = shown(file)
+        elif file != "-":
             name, location = os.path.basename(os.path.abspath(file)), os.path.realpath(file)
         self.account = account.by(analyst or _user(), dataset or name, location)
 

@@ -88,7 +88,9 @@ def write_service(directory: Path) -> Path:
     write_files(directory)
     ledger = Ledger(directory / "ledger.sqlite3")
     for name, neighbours in RELATIONS.items():
-        ledger.create(name, epsilon="10", neighbours=neighbours, dataset=name, largest="5")
+        ledger.create(
+            name, epsilon="10", neighbours=neighbours, dataset=name, largest="5", trial=True
+        )
     configuration = directory / "dampen.toml"
     configuration.write_text(CONFIGURATION, encoding="utf-8")
     return configuration

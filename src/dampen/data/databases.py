@@ -1,4 +1,7 @@
-"""Database files: DuckDB and SQLite, told apart by how they begin; one of their tables."""
+"""One table of a database: files of DuckDB and SQLite, and databases of PostgreSQL.
+
+They are told apart by how the file, or the address, begins.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -6,6 +9,7 @@ from os import PathLike
 from pathlib import Path
 
 from dampen.data.duckdb_tables import DuckTable, open_duckdb_file
+from dampen.data.postgres_tables import PostgresTable, is_address, open_postgres, shown
 from dampen.data.sqlite_tables import SqliteTable, open_sqlite_file
 from dampen.errors import ParameterError, did_you_mean
 
@@ -16,17 +20,23 @@ MOST_NAMED = 20
 
 
 def is_database(path: str | PathLike[str]) -> bool:
-    """Whether a path is a database file; pipes are not touched."""
+    """Whether a path is a database file, or an address; pipes are not touched."""
+    if is_address(path):
+        return True
     return _begins(path, 0, b"SQLite format 3\0") or _begins(path, 8, b"DUCK")
 
 
-def open_database(path: str | PathLike[str], table: str | None = None) -> DuckTable | SqliteTable:
-    """Opens one table, or view, of a database file; the only one may be left unnamed.
+def open_database(
+    path: str | PathLike[str], table: str | None = None
+) -> DuckTable | SqliteTable | PostgresTable:
+    """Opens one table, or view, of a database; the only one may be left unnamed.
 
     Raises:
         ParameterError: if it cannot be opened, or has no such table.
     """
     name = str(path)
+    if is_address(path):
+        return open_postgres(name, partial(_chosen, shown(name), table))
     open_file = open_duckdb_file if _begins(path, 8, b"DUCK") else open_sqlite_file
     return open_file(name, partial(_chosen, name, table))
 

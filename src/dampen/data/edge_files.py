@@ -13,6 +13,7 @@ import io
 import os
 import re
 from collections.abc import Hashable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import islice
 from os import PathLike
@@ -32,6 +33,8 @@ __all__ = ["open_edge_file", "parse_integers", "read_nodes"]
 
 INTEGER = re.compile("[+-]?[0-9]{1,19}")
 LARGEST_N_BYTES = 1 << 12
+PART = 1 << 20
+"""Text below this many bytes is not worth another thread."""
 SEPARATORS = (",", ";", "\t")
 NAMES = {",": "a comma", ";": "a semicolon", "\t": "a tab", "": "blanks"}
 
@@ -189,10 +192,29 @@ def _load_integers(content: bytes, form: TextForm) -> Ends:
         begin = content.find(b"\n", begin) + 1 or len(content)
     text = np.frombuffer(content, dtype=np.uint8)
     separator = ord(form.separator) if form.separator else 0
-    src, dst, bad = interruptible(parsed)(text, begin, separator, form.columns, form.ends)
-    if bad >= 0:
+    cuts = _cuts(content, begin)
+
+    def part(start: int, stop: int) -> Any:
+        return parsed(text[start:stop], 0, separator, form.columns, form.ends)
+
+    if len(cuts) == 2:
+        parts = [interruptible(parsed)(text, begin, separator, form.columns, form.ends)]
+    else:
+        with ThreadPoolExecutor(len(cuts) - 1) as pool:
+            parts = list(pool.map(part, cuts[:-1], cuts[1:]))
+    if any(bad >= 0 for _, _, bad in parts):
         raise _unexpected(form)
-    return src, dst
+    if len(parts) == 1:
+        return parts[0][:2]
+    return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
+
+
+def _cuts(content: bytes, begin: int) -> list[int]:
+    """Where the parts of a long text begin and end: at the beginnings of lines, one per core."""
+    parts = max(1, min(os.cpu_count() or 1, (len(content) - begin) // PART))
+    wanted = [begin + (len(content) - begin) * i // parts for i in range(1, parts)]
+    lines = [content.find(b"\n", place) + 1 or len(content) for place in wanted]
+    return [begin, *lines, len(content)]
 
 
 def _load_labels(stream: IO[bytes], form: TextForm) -> Ends:

@@ -9,6 +9,7 @@ nodes of a networkx or igraph graph are often just those that have an edge, whic
 `PrivacyLeakWarning`.  A bare edge list has no nodes at all.
 """
 
+import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -24,9 +25,19 @@ from dampen.data.opened import Batch, CountsDegrees, Field, Kind, Opened, readin
 from dampen.errors import DataError, ParameterError
 from dampen.selection import IntArray
 
-__all__ = ["OpenedEdges", "end_columns", "numbered_edges", "open_edge_table", "open_edges"]
+__all__ = [
+    "OpenedEdges",
+    "end_columns",
+    "memory_of_machine",
+    "numbered_edges",
+    "open_edge_table",
+    "open_edges",
+]
 
 Ends: TypeAlias = tuple[Labels, Labels]
+
+BYTES_PER_EDGE = 24
+"""At the peak: its ends in a piece, in the whole list, and among the neighbours of both."""
 
 END_COLUMNS = (
     ("source", "target"),
@@ -72,6 +83,9 @@ def open_edges(
         source: in a table, the name of the column with one end of every edge.
         target: the name of the column with the other end.
         table: of a database file, which table.
+
+    Returns:
+        Public facts, and edges that are read later.
 
     Raises:
         ParameterError: if the input is of no known kind, or a file has not the expected form.
@@ -159,13 +173,23 @@ def numbered_edges(
     """The ends of all edges as positions in `nodes`: 8 bytes an edge.
 
     Raises:
-        DataError: if a label is not among the nodes, or an end is missing.
+        DataError: if a label is not among the nodes, an end is missing, or there are more edges
+            than this machine can hold.
     """
     as_text = all(isinstance(node, str) for node in nodes)
     numbering, none = Numbering(nodes), np.empty(0, dtype=np.int32)
     pieces = iter([opened.load(as_text)]) if opened.pieces is None else opened.pieces(as_text)
+    ends = list[tuple[NDArray[np.int32], NDArray[np.int32]]]()
+    left = memory_of_machine() // BYTES_PER_EDGE
     with reading(pieces) as stream:
-        ends = [(numbering.positions(src), numbering.positions(dst)) for src, dst in stream]
+        for src, dst in stream:
+            left -= len(src)
+            if left < 0:
+                raise DataError(
+                    f"Expected edges that fit into memory, at {BYTES_PER_EDGE} bytes each. Ask for "
+                    "metric='degree': an engine counts degrees where the edges are."
+                )
+            ends.append((numbering.positions(src), numbering.positions(dst)))
     if any(len(src) != len(dst) for src, dst in ends):
         raise DataError("Expected as many sources as targets, one of each per edge.")
     if len(ends) == 1:
@@ -173,6 +197,14 @@ def numbered_edges(
     return np.concatenate([none, *(e[0] for e in ends)]), np.concatenate(
         [none, *(e[1] for e in ends)]
     )
+
+
+def memory_of_machine() -> int:
+    """The bytes of memory of this machine, where it tells."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):
+        return 1 << 62
 
 
 def end_columns(names: Sequence[str]) -> tuple[int, int]:

@@ -5,14 +5,14 @@ both speak, and what to say when they fail.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dampen.data.columns import as_numbers, typed
-from dampen.data.keys import GridKey, Key, Keyed, LabelKey
+from dampen.data.keys import Key, Keyed, LabelKey
 from dampen.data.opened import CellOf, Field, Kind
 from dampen.errors import DataError
 from dampen.selection import IntArray
@@ -33,12 +33,14 @@ class Dialect:
         whole: of whole numbers that fit into 64 bits.
         floats: of floats of 32 and 64 bits.
         label: the SQL of a text that is grouped by its bytes, whatever the collation.
+        nearest: the SQL of the whole number nearest to a double; which, in the middle, is free.
     """
 
     text: frozenset[str]
     whole: frozenset[str]
     floats: frozenset[str]
     label: str
+    nearest: str
 
 
 @dataclass(frozen=True)
@@ -46,16 +48,14 @@ class KeyColumn:
     """How a column enters a GROUP BY, and how its key is read from the answer.
 
     Attributes:
-        source: the SQL of the column, with {} for its name.
-        steps: names and SQL of further columns, each from those before it, {x} being the column.
-        names: of the steps to group by; empty for the column itself.
+        source: the SQL of the column, with {x} for its name.
         key: what is read.
+        cell: the SQL of its cell, with {x} for the source; empty to group by the source.
     """
 
     source: str
     key: Key
-    steps: Sequence[tuple[str, str]] = ()
-    names: Sequence[str] = ()
+    cell: str = ""
 
     @classmethod
     def of(cls, key: Key, field: Field, dialect: Dialect) -> "KeyColumn | None":
@@ -64,38 +64,32 @@ class KeyColumn:
         if isinstance(key, LabelKey):
             if not whole and field.type not in dialect.text:
                 return None
-            return cls("cast({} as bigint)" if whole else dialect.label, key)
+            return cls("cast({x} as bigint)" if whole else dialect.label, key)
         low, high = math.floor(key.ends[0]), math.ceil(key.ends[1])
         if whole and high - low < MOST_WHOLE:
-            clipped = (
-                f"case when {{x}} < {low} then {low} when {{x}} > {high} then {high} else {{x}} end"
-            )
-            return cls("cast({} as bigint)", key, [("rest", clipped)], ["rest"])
+            clipped = "case when {x} < low then low when {x} > high then high else {x} end"
+            clipped = clipped.replace("low", str(low)).replace("high", str(high))
+            return cls(f"cast({clipped} as bigint)", key)
         if key.sql is None or not (whole or field.type in dialect.floats):
             return None
-        return cls("cast({} as double)", key, key.sql.steps, key.sql.names)
+        place = dialect.nearest.format(key.sql.quotient)
+        cell = key.sql.cell.replace("{place}", place)
+        source = key.sql.number.replace("{x}", "cast({x} as double)")
+        return cls(source, key, f"cast({cell} as bigint)")
 
-    def read(self, columns: Iterator[Any], kind: Kind) -> Any:
-        """The key of every group, from the next columns of the answer."""
+    def read(self, column: Any, kind: Kind) -> Any:
+        """The key of every group, from its column of the answer."""
         if isinstance(self.key, LabelKey):
-            return typed(next(columns), kind)
-        cells = None if self.names[0] == "rest" else self._cells_of_places(next(columns))
-        if self.names[-1] != "rest":
-            return cells
-        rest = self.key.cells(as_numbers(next(columns)))
-        return rest if cells is None else np.where(cells < 0, rest, cells)
-
-    def _cells_of_places(self, column: Any) -> IntArray:
-        assert isinstance(self.key, GridKey)
-        assert self.key.sql is not None
-        place = as_numbers(column)
-        left = np.isnan(place)
-        return np.where(left, -1, self.key.sql.cell(np.where(left, 0, place).astype(np.int64)))
+            return typed(column, kind)
+        numbers = as_numbers(column)
+        if not self.cell:
+            return self.key.cells(numbers)
+        return np.where(np.isnan(numbers), -1, numbers).astype(np.int64)
 
 
 @dataclass(frozen=True)
 class KeyQuery:
-    """A GROUP BY: columns c0, c1, ..., then further ones, then the rows of every key."""
+    """A GROUP BY of the columns c0, c1, ..., and the rows of every key."""
 
     cell_of: Keyed
     wanted: Mapping[str, Kind]
@@ -117,25 +111,36 @@ class KeyQuery:
         columns = [column for column in made if column is not None]
         return cls(cell_of, wanted, columns) if len(columns) == len(made) else None
 
+    def sources(self, quoted: Callable[[str], str]) -> list[str]:
+        """The first columns c0, c1, ... of the query, from those of the table."""
+        return [
+            f"{column.source.format(x=quoted(name))} as c{i}"
+            for i, (name, column) in enumerate(zip(self.wanted, self.columns, strict=True))
+        ]
+
     @property
-    def steps(self) -> Iterator[tuple[str, str]]:
-        """Names and SQL.  There is one grid at most, so that names are different."""
-        for i, column in enumerate(self.columns):
-            for name, sql in column.steps:
-                yield name, sql.format(x=f"c{i}")
+    def cells(self) -> list[str]:
+        """The columns to group by, from the first ones; their names stay."""
+        return [
+            f"{(column.cell or '{x}').format(x=f'c{i}')} as c{i}"
+            for i, column in enumerate(self.columns)
+        ]
 
     @property
     def keys(self) -> list[str]:
-        """The columns to group by."""
-        return [name for i, column in enumerate(self.columns) for name in column.names or [f"c{i}"]]
+        """The names of the columns to group by."""
+        return [f"c{i}" for i in range(len(self.columns))]
 
     def counted(self, batches: Iterable[Sequence[Any]], size: int) -> IntArray:
         """`Opened.counts` from the columns of the answer: the keys, then the rows."""
         total = np.zeros(size + 1, dtype=np.int64)
         for *columns, rows in batches:
-            left, keys = iter(columns), dict[str, Any]()
-            for (name, kind), column in zip(self.wanted.items(), self.columns, strict=True):
-                keys[name] = column.read(left, kind)
+            keys = {
+                name: column.read(chunk, kind)
+                for (name, kind), column, chunk in zip(
+                    self.wanted.items(), self.columns, columns, strict=True
+                )
+            }
             cells = self.cell_of.cells(keys)
             np.add.at(total, np.where(cells < 0, size, cells), np.asarray(rows))
         return total

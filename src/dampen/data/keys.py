@@ -7,9 +7,8 @@ in place of a stream of all rows.
 
 The counts stay those of memory, by two facts.  A label is grouped by its bytes, or as a whole
 number, so that rows of one group are equal to every encoder.  And the SQL of a grid consists of
-comparisons, conversions of numbers of 64 bits and +, -, / of floats, each of which IEEE 754 rounds
-in one way; a number for which that might not be enough is a key of its own, which the encoder sees.
-Columns of other types are streamed.
+comparisons, conversions of numbers of 64 bits and +, -, *, / and roots of floats, each of which
+IEEE 754 rounds in one way.  Columns of other types are streamed.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -20,7 +19,16 @@ from dampen.data.columns import as_numbers
 from dampen.data.opened import Batch, Chunk
 from dampen.selection import FloatArray, IntArray
 
-__all__ = ["GridKey", "GridSql", "Key", "Keyed", "LabelKey", "cell_between", "nearest_cell"]
+__all__ = [
+    "GridKey",
+    "GridSql",
+    "Key",
+    "Keyed",
+    "LabelKey",
+    "cell_between",
+    "end_cell",
+    "nearest_cell",
+]
 
 
 @dataclass(frozen=True)
@@ -56,16 +64,14 @@ class GridSql:
     """The cell of a number, as SQL.
 
     Attributes:
-        steps: names with expressions.  The first speaks of the column as {x}, a double or null;
-            each may speak of those before.
-        names: of the steps to group by: the place on the grid, null where SQL leaves a number to
-            the encoder; and that number, where SQL ever does.
-        cell: the cell of every place.
+        number: of the column {x}, a double or null: the number within the ends, null if missing.
+        cell: of that number {x} and its {place}: a whole number, null where {x} is.
+        quotient: of that number {x}; the place is the whole number nearest to it.
     """
 
-    steps: Sequence[tuple[str, str]]
-    names: tuple[str] | tuple[str, str]
-    cell: Callable[[IntArray], IntArray]
+    number: str
+    cell: str
+    quotient: str = ""
 
 
 Key: TypeAlias = LabelKey | GridKey
@@ -89,48 +95,52 @@ class Keyed:
 
 def nearest_cell(lower: float, upper: float, step: float, top: int) -> GridSql:
     """The cell nearest to a number: the very operations of `dampen.groups.grid`."""
-    place = f"floor((x - {_double(lower)}) / {_double(step)} + {_double(0.5)})"
-    steps = [
-        ("x", _clipped(lower, upper)),
-        ("place", f"case when x is not null then least({place}, {_double(top)}) end"),
-    ]
-    return GridSql(steps, ("place",), lambda place: place)
+    place = f"floor(({{x}} - {_double(lower)}) / {_double(step)} + {_double(0.5)})"
+    cell = f"case when {place} > {_double(top)} then {_double(top)} else {place} end"
+    return GridSql(_clipped(lower, upper), cell)
 
 
 def cell_between(first: int, stride: int, unit: int, count: int, last: float) -> GridSql | None:
     """Cell 2i for a number at the i-th point, 2i+1 for one between it and the next.
 
     The points are (first + i stride) / unit for 0 <= i < count, each the nearest float, and `last`,
-    where that is a further one.  Let s = stride / unit and e = 2^-53 max |point|.  A float x
-    between two neighbouring points has a quotient (x - first/unit) / s from i - e/s to i + 1 + e/s;
-    what SQL computes of it differs by at most e/s + 2^-28, for there are at most 10^7 points.  If
-    max |first + i stride| <= 2^31 stride, then 2e/s + 2^-28 < 2^-20.  So i is the floor of a
-    quotient that is 2^-20 or more away from whole numbers; others are left to the encoder.  Where
-    points lie closer, None.
+    where that is a further one.  None where points are so close, or so large, that floats would not
+    do.  Else let s = stride / unit and e = 2^-53 max |point| <= s/32.  A float x from one point
+    to the next, i to i+1, has a quotient (x - first/unit) / s from i - e/s to i + 1 + e/s, and at
+    the point i from i - e/s to i + e/s; what SQL computes of it differs by at most e/s + 2^-28, for
+    there are at most 10^7 points.  So the whole number r nearest to it is i or i+1, and at the
+    point i it is i.  SQL computes the r-th point as it is defined, by one division of whole
+    numbers that floats hold; the sign of its difference from x is exact: 2r + sign is the cell.
+    The point after the largest lies at or beyond `last`, so that a float below `last` is below it.
     """
     highest = first + (count - 1) * stride
-    if max(abs(first), abs(highest)) > stride * 2**31 or unit > 2**53:
+    largest = max(abs(first), abs(highest) + stride)
+    if largest > min(2**48 * stride, 2**52) or unit > 2**52:
         return None
-    inside = f"q - place between {_double(2.0**-20)} and {_double(1 - 2.0**-20)}"
+    point = f"({_double(first)} + {{place}} * {_double(stride)}) / {_double(unit)}"
+    cell = f"2 * {{place}} + sign({{x}} - {point})"
     if last > highest / unit:
-        inside += f" and x < {_double(last)}"
-    steps = [
-        ("x", _clipped(first / unit, last)),
-        ("q", f"(x - {_double(first / unit)}) / {_double(stride / unit)}"),
-        ("place", "floor(q)"),
-        ("inside", inside),
-        ("decided", "case when inside then place end"),
-        ("rest", "case when not inside then x end"),
-    ]
-    return GridSql(steps, ("decided", "rest"), lambda place: 2 * place + 1)
+        cell = f"case when {{x}} = {_double(last)} then {2 * count} else {cell} end"
+    quotient = f"({{x}} - {_double(first / unit)}) / {_double(stride / unit)}"
+    return GridSql(_clipped(first / unit, last), cell, quotient)
+
+
+def end_cell(lower: float, upper: float, count: int) -> GridSql:
+    """One of `count` cells, narrow at both ends: the operations of `percentiles.two_stages`."""
+    share = f"({{x}} - {_double(lower)}) / {_double(upper - lower)}"
+    r, rest = f"sqrt(sqrt({share}))", f"sqrt(sqrt({_double(1)} - {share}))"
+    place = f"floor({_double(count)} * ({r} / ({r} + {rest})))"
+    last = _double(count - 1)
+    cell = f"case when {place} > {last} then {last} else {place} end"
+    return GridSql(_clipped(lower, upper), cell)
 
 
 def _clipped(lower: float, upper: float) -> str:
-    """The number within its bounds, null if it is missing."""
+    """The number within its bounds, null if it is missing; NaN is the largest to both engines."""
     low, high = _double(lower), _double(upper)
     return (
-        f"case when isnan({{x}}) then null when {{x}} < {low} then {low} "
-        f"when {{x}} > {high} then {high} else {{x}} end"
+        f"case when {{x}} < {low} then {low} when {{x}} <= {high} then {{x}} "
+        f"when {{x}} > {high} and not isnan({{x}}) then {high} end"
     )
 
 

@@ -18,8 +18,8 @@ from dampen.errors import ParameterError
 __all__ = ["FILES", "is_engine", "open_columns", "open_table"]
 
 FILES = (
-    "the path of a file (CSV, TSV, JSON lines, Parquet, Feather, DuckDB, SQLite) or '-' for "
-    "standard input"
+    "the path of a file (CSV, TSV, JSON lines, Parquet, Feather, DuckDB, SQLite), '-' for "
+    "standard input, or the address of a database of PostgreSQL"
 )
 ENGINES = "a relation of DuckDB, a DataFrame of Spark"
 RELATION = "of a connection pass a relation, such as connection.table('name')"
@@ -32,7 +32,10 @@ def open_table(data: Any, *, header: bool = False, table: str | None = None) -> 
         data: a table in memory or in an engine, or a path; an `Opened` is returned as it is.
         header: says that the first line of a text file surely holds the names of its columns, so
             that errors may quote them.
-        table: which table of a database file; its only one may be left unnamed.
+        table: which table of a database; its only one may be left unnamed.
+
+    Returns:
+        Public facts, and rows that are read later.
 
     Raises:
         ParameterError: if it is none of the known kinds.
@@ -40,7 +43,7 @@ def open_table(data: Any, *, header: bool = False, table: str | None = None) -> 
     if isinstance(data, str | PathLike):
         return _open_path(data, header=header, table=table)
     if table is not None:
-        raise ParameterError(f"Expected table= with the path of a database file alone; {RELATION}.")
+        raise ParameterError(f"Expected table= with a database file or address alone; {RELATION}.")
     if is_engine(data):
         return open_relation(data) if is_relation(data) else open_spark_frame(data)
     if isinstance(data, Opened):
@@ -68,7 +71,9 @@ def _open_path(path: str | PathLike[str], *, header: bool, table: str | None) ->
     if is_database(path):
         return open_database(path, table)
     if table is not None:
-        raise ParameterError(f"Expected a DuckDB or SQLite file with table=; {path} is neither.")
+        raise ParameterError(
+            f"Expected a DuckDB or SQLite file with table=, or postgresql://...; {path} is neither."
+        )
     return open_file(path, header=header)
 
 

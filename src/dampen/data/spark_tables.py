@@ -4,7 +4,7 @@ Rows are counted by one GROUP BY where the question is by keys (`dampen.data.key
 executor runs the product's own encoders over the Arrow batches of its partitions (`mapInArrow`) and
 sends counts of cells; Spark adds them up before they come to the driver.  So an answer is the same
 as in memory, and no row leaves the executors, except where a question needs a column or all edges:
-those come to the driver as Arrow.  Nothing is drawn on an executor.
+those come to the driver as Arrow, one partition at a time.  Nothing is drawn on an executor.
 
 Opening asks for names and types, which Spark knows from analysing a query; and it runs one job
 *without data*, which proves that the executors import this version of dampen.
@@ -17,7 +17,7 @@ its own logs is the curator's side.
 """
 
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 from weakref import WeakSet
@@ -26,7 +26,6 @@ import numpy as np
 
 from dampen.data.columns import typed
 from dampen.data.engines import Dialect, KeyQuery, failed
-from dampen.data.keys import LabelKey
 from dampen.data.opened import Batch, CellOf, Field, Kind, counted
 from dampen.errors import DampenError, DataError, ParameterError, raise_alone
 from dampen.selection import IntArray
@@ -44,7 +43,8 @@ DIALECT = Dialect(
     text=frozenset({"string"}),
     whole=frozenset(WHOLE_NUMBERS),
     floats=frozenset({"float", "double"}),
-    label="(cast({} as string) collate UTF8_BINARY)",
+    label="(cast({x} as string) collate UTF8_BINARY)",
+    nearest="rint({})",
 )
 NUMBERS = {"byte", "short", "integer", "long", "float", "double", "decimal"}
 LABELS = {"string", "boolean", "date", "timestamp", "timestamp_ntz", "void", "char", "varchar"}
@@ -63,18 +63,23 @@ class SparkTable:
     streams = True
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
-        """All rows of the wanted columns come to the driver, as Arrow."""
-        table = _collected(self._columns(wanted), self.title)
-        for batch in table.to_batches():
-            yield _typed(batch, wanted)
+        """The rows of the wanted columns come to the driver as Arrow, one partition at a time."""
+        import pyarrow as pa
+
+        packed = _mapped(self._columns(wanted), PackedPart(), "packed binary")
+        for row in _taken(packed, self.title):
+            with pa.ipc.open_stream(row.packed) as stream:
+                for batch in stream:
+                    yield _typed(batch, wanted)
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
         query = KeyQuery.of(cell_of, wanted, self.fields, DIALECT)
-        grouped = None if query is None else _grouped(query, self.frame)
-        if query is None or grouped is None:
-            return self._counted_by_executors(wanted, cell_of, size)
-        batches = _collected(grouped, self.title).to_batches()
-        return query.counted((batch.columns for batch in batches), size)
+        if query is not None:
+            most = size + MOST_OTHERS
+            groups = _collected(_grouped(query, self.frame).limit(most + 1), self.title)
+            if len(groups) <= most:
+                return query.counted((batch.columns for batch in groups.to_batches()), size)
+        return self._counted_by_executors(wanted, cell_of, size)
 
     def _counted_by_executors(
         self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int
@@ -103,34 +108,14 @@ class SparkTable:
         return self.frame.selectExpr(*(f"{quoted(name)} as c{i}" for i, name in enumerate(wanted)))
 
 
-MOST_LISTED = 1000
-"""Labels that a query may name.  All others are one group to it, for they may be many."""
+MOST_OTHERS = 1 << 16
+"""Groups of a query beyond the public cells: labels that are not listed may be many."""
 
 
 def _grouped(query: KeyQuery, frame: Any) -> Any:
-    """The rows of every key; None where the labels are too many, or of another type."""
-    sources = []
-    for i, (name, column) in enumerate(zip(query.wanted, query.columns, strict=True)):
-        source = column.source.format(quoted(name))
-        if isinstance(column.key, LabelKey):
-            listed = _listed(column.key.listed, text=column.source == DIALECT.label)
-            if listed is None:
-                return None
-            source = f"case when {source} in ({listed}) then {source} end"
-        sources.append(f"{source} as c{i}")
-    rows = frame.selectExpr(*sources)
-    for name, sql in query.steps:
-        rows = rows.selectExpr("*", f"{sql} as {name}")
+    """The rows of every key."""
+    rows = frame.selectExpr(*query.sources(quoted)).selectExpr(*query.cells)
     return rows.groupBy(*query.keys).count()
-
-
-def _listed(labels: Sequence[Hashable], *, text: bool) -> str | None:
-    if len(labels) > MOST_LISTED:
-        return None
-    if text and all(isinstance(label, str) for label in labels):
-        return ", ".join(f"cast(X'{str(label).encode().hex()}' as string)" for label in labels)
-    whole = all(type(label) is int and abs(label) < 2**63 for label in labels)
-    return ", ".join(f"{label}L" for label in labels) if whole and not text else None
 
 
 PART = "cell long, rows long, problem string"
@@ -146,7 +131,8 @@ class CountedPart:
 
     def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         try:
-            counts = counted(self._larger(batches), self.cell_of, self.size)
+            given = (_typed(batch, self.wanted) for batch in _larger(batches))
+            counts = counted(given, self.cell_of, self.size)
             cells, problem = np.flatnonzero(counts), None
             rows = counts[cells]
         except DampenError as error:
@@ -157,23 +143,19 @@ class CountedPart:
             pass
         yield _part(cells, rows, problem)
 
-    def _larger(self, batches: "Iterator[pa.RecordBatch]") -> Iterator[Batch]:
+
+@dataclass(frozen=True, slots=True)
+class PackedPart:
+    """Packs the rows of a partition into few values, each a stream of Arrow."""
+
+    def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
         import pyarrow as pa
 
-        gathered: list[pa.RecordBatch] = []
-        for batch in batches:
-            gathered.append(batch)
-            if sum(map(len, gathered)) >= ROWS:
-                yield self._joined(gathered)
-                gathered = []
-        if gathered:
-            yield self._joined(gathered)
-
-    def _joined(self, gathered: "list[pa.RecordBatch]") -> Batch:
-        import pyarrow as pa
-
-        table = pa.Table.from_batches(gathered).combine_chunks()
-        return _typed(table.to_batches()[0] if len(table) else gathered[0], self.wanted)
+        for batch in _larger(batches):
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as stream:
+                stream.write_batch(batch)
+            yield pa.RecordBatch.from_pydict({"packed": [sink.getvalue().to_pybytes()]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +168,25 @@ class VersionPart:
         for _ in batches:
             pass
         yield pa.RecordBatch.from_pydict({"version": [_version()]})
+
+
+def _larger(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    """The same rows in batches of about `ROWS`."""
+    gathered: list[pa.RecordBatch] = []
+    for batch in batches:
+        gathered.append(batch)
+        if sum(map(len, gathered)) >= ROWS:
+            yield _joined(gathered)
+            gathered = []
+    if gathered:
+        yield _joined(gathered)
+
+
+def _joined(gathered: "list[pa.RecordBatch]") -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    table = pa.Table.from_batches(gathered).combine_chunks()
+    return table.to_batches()[0] if len(table) else gathered[0]
 
 
 def is_spark_frame(data: Any) -> bool:
@@ -254,6 +255,16 @@ def _collected(frame: Any, title: str) -> Any:
         return frame.toArrow()
     except Exception:
         raise_alone(failed(title))
+
+
+def _taken(frame: Any, title: str) -> Iterator[Any]:
+    """The rows of a small DataFrame, one partition after the other."""
+    try:
+        yield from frame.toLocalIterator(prefetchPartitions=True)
+        return
+    except Exception:
+        failure = failed(title)
+    raise_alone(failure)
 
 
 def _mapped(frame: Any, part: Any, schema: str) -> Any:

@@ -70,6 +70,14 @@ def most_frequent(
         budget: where to charge ε.
         entropy: of random bits; the operating system's by default.
 
+    Returns:
+        A `Release`: the answer and the public facts about it.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+        DataError: if the data is not as promised; the charge stands.
+
     >>> import dampen
     >>> votes = ["tea"] * 90 + ["coffee"] * 30
     >>> dampen.most_frequent(votes, categories=["coffee", "tea", "water"], epsilon="1").answer

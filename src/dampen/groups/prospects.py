@@ -8,7 +8,6 @@ is then the best group of data that differ from it by at most B + |z0| rows of e
 **Sums.**  The lead that a group needs is that of `dampen.outlook`, times the sensitivity of a sum.
 """
 
-import math
 from fractions import Fraction
 
 from dampen import sensitivity
@@ -16,7 +15,7 @@ from dampen.epsilon import decimal_text
 from dampen.groups.contests import sum_mechanism
 from dampen.groups.problem import BestGroup
 from dampen.mechanisms import named
-from dampen.outlook import CONFIDENCE, lead, told_lead
+from dampen.outlook import CONFIDENCE, lead, likely_noise, told_lead
 from dampen.scores import Global, Shifted
 from dampen.selection import Neighbours, Selection
 
@@ -60,16 +59,3 @@ def _by_lead(problem: BestGroup, m: int, k: int, epsilon: Fraction) -> str:
     whose = "whose sum" if k == 1 else "whose sums"
     sums = needed * float(change)
     return told_lead(sums, "", m=m, of="groups", k=k, epsilon=epsilon, whose=whose)
-
-
-def likely_noise(epsilon: Fraction, draws: int) -> int:
-    """The smallest B such that `draws` integers all have |Z| <= B with probability 0.9.
-
-    >>> likely_noise(Fraction(1), 1), likely_noise(Fraction(3, 10), 17)
-    (2, 17)
-    """
-    e = float(epsilon)
-    # (1 - tail)^draws >= 0.9, with the tail 2 a^(B+1) / (1+a)
-    tail = -math.expm1(math.log(CONFIDENCE) / draws)
-    exponent = math.log(2 / (tail * (1 + math.exp(-e)))) / e
-    return max(0, math.ceil(exponent - 1))

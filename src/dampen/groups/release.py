@@ -79,6 +79,14 @@ def top_groups(
         budget: where to charge ε; None charges nothing.
         entropy: of random bits; the operating system's by default.
 
+    Returns:
+        A `Release`: the answer and the public facts about it.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+        DataError: if the data is not as promised; the charge stands.
+
     >>> import dampen
     >>> stays = {"days": [2, 3, 4] * 40 + [5, 6, 9] * 40, "ward": ["A"] * 120 + ["B"] * 120}
     >>> dampen.top_groups(

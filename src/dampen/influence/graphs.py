@@ -15,7 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.data.edges import OpenedEdges, edge_pair, numbered_edges, open_edges
+from dampen.data.edges import (
+    OpenedEdges,
+    edge_pair,
+    memory_of_machine,
+    numbered_edges,
+    open_edges,
+)
 from dampen.data.labels import Numbering, as_labels
 from dampen.data.opened import reading
 from dampen.errors import DataError, ParameterError
@@ -141,15 +147,7 @@ def check_size(n: int) -> None:
 
 def _most_nodes() -> int:
     """How many nodes a graph may have on this machine."""
-    return min(LARGEST_N, _memory() // BYTES_PER_NODE)
-
-
-def _memory() -> int:
-    """The bytes of memory of this machine, where it tells."""
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, OSError, ValueError):
-        return 1 << 62
+    return min(LARGEST_N, memory_of_machine() // BYTES_PER_NODE)
 
 
 def same_nodes(one: Sequence[Hashable], other: Sequence[Hashable]) -> bool:

@@ -36,8 +36,11 @@ def nested_laplace(
     M, N = ratio.numerator, ratio.denominator
     for sign in (1, -1):
         whole, rest = np.divmod(geometric(N * scale, size, entropy), N)
-        same = (rest < M) & (geometric(N * scale, size, entropy) >= N - M)
-        more = geometric(scale / ratio, size, entropy)
+        differs = rest >= M
+        low = np.flatnonzero(~differs)
+        differs[low] = geometric(N * scale, len(low), entropy) < N - M
+        apart = np.flatnonzero(differs)
         fine += sign * whole
-        coarse += sign * (whole + np.where(same, 0, more))
+        coarse += sign * whole
+        coarse[apart] += sign * geometric(scale / ratio, len(apart), entropy)
     return fine, coarse

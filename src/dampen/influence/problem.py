@@ -290,6 +290,8 @@ class EgoSensitivity:
         return self._sum(t)
 
     def _sum(self, t: IntArray | FloatArray) -> FloatArray:
+        if t.max(initial=0) <= 1:
+            return t * self._at(0)
         below = np.minimum(t, self.top)
         straight = np.minimum(below, self.curve)
         # The sum of m(m-1)/4 over a <= m < b is (b-a) ((a+b)(a+b-3) - ab + 2) / 12.

@@ -79,9 +79,8 @@ class Shortlist:
         cls, noisy: IntArray, k: int, noise: float, *, steepest: Fraction, whole: bool = False
     ) -> "Shortlist | None":
         """None where the noisy degrees do not tell who may be among the k best."""
-        n = len(noisy)
-        level = int(np.partition(noisy, n - k)[n - k])
-        if level < noise * standing_out(n, k):
+        n, level = len(noisy), outstanding(noisy, k, noise)
+        if level is None:
             return None
         near = int(np.count_nonzero(noisy >= level - SURE * noise))
         size = max(near, least_size(k))
@@ -119,10 +118,8 @@ class TriangleList:
     @classmethod
     def of(cls, noisy: IntArray, k: int, noise: float) -> "TriangleList | None":
         """None where the noisy degrees do not tell who may be among the k best."""
-        n = len(noisy)
-        level = int(np.partition(noisy, n - k)[n - k])
-        size = 2 * k + 5
-        if level < noise * standing_out(n, k) or size > min(n, LONGEST):
+        size, level = 2 * k + 5, outstanding(noisy, k, noise)
+        if level is None or size > min(len(noisy), LONGEST):
             return None
         return cls(largest(noisy, size), max(level // 2, size))
 
@@ -173,6 +170,13 @@ def slopes(levels: IntArray, steepest: Fraction, unit: int) -> tuple[IntArray, i
 def least_size(k: int) -> int:
     """A shortlist holds some nodes more than are asked for: degrees do not tell all."""
     return ceil(1.5 * k + 5)
+
+
+def outstanding(noisy: IntArray, k: int, noise: float) -> int | None:
+    """The k-th largest noisy degree, if it is far enough above the average one."""
+    n = len(noisy)
+    level = int(np.partition(noisy, n - k)[n - k])
+    return level if level - noisy.mean() >= noise * standing_out(n, k) else None
 
 
 def standing_out(n: int, k: int) -> float:

@@ -82,6 +82,14 @@ def top_k(
         budget: where to charge ε.
         entropy: of random bits.
 
+    Returns:
+        A `Release`: the answer and the public facts about it.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+        DataError: if the data is not as promised; the charge stands.
+
     >>> import networkx
     >>> top_k(networkx.les_miserables_graph(), nodes="graph", k=1, epsilon="10").answer
     ['Valjean']

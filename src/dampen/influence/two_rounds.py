@@ -99,6 +99,8 @@ STEEP, STEEPER = Fraction(3, 2), Fraction(5, 2)
 """What triangles take off where degrees are alike, and where there are hubs."""
 SKEWED, HEADROOM = 0.27, 2
 """How far the largest degree is above the 2k-th, in parts of the k-th, beyond some noise scales."""
+FAR = 8
+"""Or how many times the average the k-th degree is: both speak of hubs."""
 DISTORTION, DISTORTION_OF_FEW, SMALL = 0.055, 0.25, 100
 """Of the distance between degrees around the k-th: what a shortlist may hide among its own."""
 QUIET = 0.02
@@ -201,7 +203,7 @@ def question_after(noisy: IntArray, k: int, shares: Shares) -> Question | None:
     """The question that suits the noisy degrees; None for the degrees themselves."""
     leaders = noisy[largest(noisy, min(2 * k, len(noisy)))].astype(np.float64)
     spread = leaders[(k - 1) // 2] - leaders[-1]
-    hubs = leaders[0] - leaders[-1] - HEADROOM * shares.noise >= SKEWED * leaders[k - 1]
+    hubs = _has_hubs(leaders, noisy, k, shares)
     quiet = 18**0.5 / float(shares.second) <= QUIET * spread
     steepest = STEEPER if hubs else STEEP
     shortlist = Shortlist.of(noisy, k, shares.noise, steepest=steepest, whole=quiet)
@@ -213,10 +215,16 @@ def question_after(noisy: IntArray, k: int, shares: Shares) -> Question | None:
     return None
 
 
+def _has_hubs(leaders: FloatArray, noisy: IntArray, k: int, shares: Shares) -> bool:
+    """Whether degrees differ by more than chance would have it, as far as noisy ones can tell."""
+    skewed = leaders[0] - leaders[-1] - HEADROOM * shares.noise >= SKEWED * leaders[k - 1]
+    return bool(skewed or leaders[k - 1] >= FAR * _total(noisy) / len(noisy))
+
+
 def _tells_more(
     shortlist: Shortlist, noisy: IntArray, spread: float, k: int, shares: Shares
 ) -> bool:
-    """Whether what a shortlist hides is small, against distances or against the noise it saves.
+    """Whether what a shortlist hides, beyond the noise it saves, is small against distances.
 
     Were edges drawn at random for the given degrees, a node of degree c would have about c times
     the share of the shortlist in all degrees as neighbours on it.  Each counts half.
@@ -225,7 +233,7 @@ def _tells_more(
     share = min(float(listed.sum()) / _total(noisy), 1.0)
     hidden = 0.25 * float(listed[k - 1]) * share
     allowed = DISTORTION if len(noisy) >= SMALL else DISTORTION_OF_FEW
-    return bool(hidden <= shares.gain or hidden <= (allowed * spread) ** 2)
+    return bool(hidden <= shares.gain + (allowed * spread) ** 2)
 
 
 def _hides_little(leaders: FloatArray, noisy: IntArray, k: int, shares: Shares) -> bool:

@@ -97,6 +97,7 @@ class Ledger:
         location: str = "",
         largest: Epsilon | None = None,
         each: Epsilon | None = None,
+        trial: bool = False,
         who: str = "",
     ) -> "Account":
         """Opens a new budget of ε, or of (ε, δ), for releases under one neighbour relation.
@@ -110,6 +111,7 @@ class Ledger:
             location: where that data set lies; only a fingerprint of this text is kept.
             largest: the largest ε that it pays for one question.
             each: all that one analyst may spend.
+            trial: marks it, for ever, as one to try things out with; it pays like any other.
             who: opens it; the user of the operating system by default.
 
         Raises:
@@ -125,6 +127,7 @@ class Ledger:
             "location": orders.fingerprint(location),
             "largest": "" if largest is None else orders.amount(largest, "largest"),
             "each": None if each is None else orders.limit(each, delta, "each"),
+            **({"trial": True} if trial else {}),
             **orders.signature(who),
         }
 

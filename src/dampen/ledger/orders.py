@@ -4,7 +4,6 @@ import getpass
 from copy import deepcopy
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import cache
 from hashlib import sha256
 from typing import Any
 
@@ -106,11 +105,8 @@ def stamp() -> dict[str, str]:
     """When, and by which version of dampen."""
     return {
         "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "version": _version(),
+        "version": library_version(),
     }
-
-
-_version = cache(library_version)  # to look it up takes a millisecond
 
 
 def spent(balance: Balance) -> Fraction:

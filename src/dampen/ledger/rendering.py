@@ -20,7 +20,7 @@ def balances_html(balances: Iterable[Balance]) -> str:
 def _cells(balance: Balance) -> list[str]:
     limit, used = balance.limit, spent(balance)
     return [
-        balance.name,
+        f"{balance.name} (trial)" if balance.trial else balance.name,
         str(balance.neighbours),
         decimal_text(limit.epsilon),
         "" if limit.delta is None else decimal_text(limit.delta),

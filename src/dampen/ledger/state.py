@@ -58,6 +58,7 @@ class Balance:
         dataset: the data set that it belongs to; empty if to none.
         location: a fingerprint of where that data set lies, never of what is in it.
         largest: the largest ε of one question, if there is such a bound.
+        trial: whether it was opened to try things out.
         status: whether it pays.
         spent: by all.
         spent_by: by each analyst.
@@ -70,6 +71,7 @@ class Balance:
     dataset: str = ""
     location: str = ""
     largest: Fraction | None = None
+    trial: bool = False
     status: Status = Status.OPEN
     spent: Spent = field(default_factory=Spent)
     spent_by: dict[str, Spent] = field(default_factory=dict)
@@ -152,6 +154,7 @@ def _created(details: dict[str, Any]) -> Balance:
         dataset=details["dataset"],
         location=details["location"],
         largest=positive(largest) if largest else None,
+        trial=details.get("trial", False) is True,
         caps={EVERYONE: _limit(each)} if each else {},
     )
 

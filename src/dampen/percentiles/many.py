@@ -45,12 +45,14 @@ Everything is integers: B, and q as a fraction, are multiplied out, and if the s
 2^20 then utility and sensitivity are divided by one public number, utilities rounded down, which
 the sensitivity pays for by 2.
 
-**When.**  For one or two percentiles splitting is better: a public rule (`worth_it`).
+**When.**  On grids, and for lists, that are too large for `dampen.percentiles.joint`, which has
+less error.  For two percentiles splitting is better: a public rule (`worth_it`).
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -145,6 +147,7 @@ class Halving:
     neighbours: Neighbours
     parts: int
     at_once: bool
+    name: ClassVar[str] = "halving"
 
     @classmethod
     def on(cls, points: int, shares: tuple[Fraction, ...], neighbours: Neighbours) -> "Halving":
@@ -157,6 +160,11 @@ class Halving:
     @property
     def levels(self) -> int:
         return levels_of(len(self.shares))
+
+    @property
+    def zcdp_shares(self) -> int:
+        """ρ is ε² over twice this."""
+        return self.levels
 
     def draw(self, ranks: Ranks, epsilon: Fraction, entropy: Entropy) -> list[int]:
         """One point of the grid per percentile, ascending: ε-DP."""

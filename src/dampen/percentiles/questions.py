@@ -18,6 +18,8 @@ from dampen.data.opened import Kind, Opened, require_labels, whole_columns
 from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError
 from dampen.mechanisms import PF, Mechanism, select
+from dampen.percentiles import joint
+from dampen.percentiles.joint import Joint
 from dampen.percentiles.labels import (
     KERNEL_FROM,
     Delta,
@@ -30,6 +32,7 @@ from dampen.percentiles.labels import (
 from dampen.percentiles.many import Halving, Ranks
 from dampen.percentiles.many import worth_it as worth_halving
 from dampen.percentiles.prospects import label_accuracy, value_accuracy
+from dampen.percentiles.streamed import StreamedLabels
 from dampen.percentiles.two_stages import Shares, TwoStages, worth_it
 from dampen.percentiles.values import (
     FINEST,
@@ -41,6 +44,8 @@ from dampen.releases import Cost, Paid, composed_cost, selection_cost
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 
 __all__ = ["GroupedValues", "Labels", "LabelsInTwoStages", "Question", "Values"]
+
+MANY = 1 << 62
 
 
 class Question(Protocol):
@@ -175,16 +180,39 @@ class LabelsInTwoStages:
     def answer(
         self, opened: Opened, names: dict[str, str], paid: Paid
     ) -> tuple[dict[str, Any], Any]:
+        if opened.streams:
+            return self._streamed(opened, names, paid)
         values, labels = self.few.read(opened, names)
         if not worth_it(len(values)):
             return self.few.drawn(values, labels, paid)
-        problem = TwoStages(n=len(values), shares=Shares.of(paid.epsilon), **self.few.public)
+        problem = self._problem(len(values), paid)
         if labels is not None:
             check_labels(labels, problem.n)
         lower, upper = finite_range(problem.lower, problem.upper)
         drawn = problem.draw(clipped(values, lower, upper), paid.entropy)
         name = drawn.label if labels is None else labels[drawn.label]
         return {"n": problem.n, "interval": list(drawn.interval)}, name
+
+    def _streamed(
+        self, opened: Opened, names: dict[str, str], paid: Paid
+    ) -> tuple[dict[str, Any], Any]:
+        """The number of cells is that of many records nearly always: one count will do."""
+        rows = StreamedLabels(opened, names["column"], names.get("labels"))
+        of_many = self._problem(MANY, paid)
+        counts = rows.counts(of_many)
+        n = int(counts.sum())
+        if n == 0:
+            raise _empty()
+        if not worth_it(n):
+            return self.few.answer(opened, names, paid)
+        problem = self._problem(n, paid)
+        if len(problem.points) != len(of_many.points):
+            counts = rows.counts(problem)
+        name, interval = rows.drawn(problem, counts, paid.entropy)
+        return {"n": n, "interval": list(interval)}, name
+
+    def _problem(self, n: int, paid: Paid) -> TwoStages:
+        return TwoStages(n=n, shares=Shares.of(paid.epsilon), **self.few.public)
 
 
 class Values:
@@ -205,24 +233,29 @@ class Values:
         self.mechanism = mechanism or PF
         self.grid = ValueGrid(lower, upper, step)
         self.public: dict[str, Any] = {"upper": upper, "lower": lower, "step": step}
-        self.halving = None if mechanism else self._halving()
+        self.together = None if mechanism else self._together()
         for _ in self._selections(np.zeros(1, np.int64), np.zeros(1, np.int64), 1):
             pass
 
     def check(self, opened: Opened, _: dict[str, str]) -> None:
         if opened.rows == 0 and self._size_is_public:
             raise ParameterError("Expected at least one value, got an empty column.")
+        self.prepare()
+
+    def prepare(self) -> None:
+        if isinstance(self.together, Joint):
+            joint.prepare()
 
     def cost(self, _: Opened, /, *, epsilon: Epsilon | None, rho: Epsilon | None) -> Cost:
         query = "percentile-value"
-        if self.halving is not None:
+        if self.together is not None:
             return composed_cost(
                 self.neighbours,
                 query=query,
                 epsilon=epsilon,
                 rho=rho,
-                mechanism="halving",
-                shares=self.halving.levels,
+                mechanism=self.together.name,
+                shares=self.together.zcdp_shares,
             )
         return selection_cost(
             self.neighbours,
@@ -234,7 +267,7 @@ class Values:
         )
 
     def accuracy(self, _n: int | None, epsilon: Fraction, /) -> str:
-        if self.halving is not None:
+        if self.together is not None:
             return ""
         none = np.zeros(1, np.int64)
         units = [
@@ -261,13 +294,13 @@ class Values:
     def drawn(self, counts: IntArray, paid: Paid) -> Any:
         """One value per point, in the order of p, none above that of a larger p.
 
-        By halving, or at an equal and exact share of ε each: ε-DP in total, by sequential
+        Together, or at an equal and exact share of ε each: ε-DP in total, by sequential
         composition, and sorting the answers is post-processing.
         """
         ranks = Ranks(*self.grid.ranks(counts))
-        if self.halving is not None:
-            drawn = self.halving.draw(ranks, paid.epsilon, paid.entropy)
-            at = dict(zip(self.halving.shares, drawn, strict=True))
+        if self.together is not None:
+            drawn = self.together.draw(ranks, paid.epsilon, paid.entropy)
+            at = dict(zip(self.together.shares, drawn, strict=True))
             picked = [at[as_fraction(p) / 100] for p in self.points]
         else:
             picked = self._split(ranks, int(counts.sum()), paid)
@@ -286,12 +319,18 @@ class Values:
             answers[i] = drawn
         return answers
 
-    def _halving(self) -> Halving | None:
-        """Where it is better than splitting; it takes percentiles with four decimals."""
-        shares = sorted({as_fraction(p) / 100 for p in self.points})
-        if not worth_halving(len(shares)) or max(q.denominator for q in shares) > FINEST:
+    def _together(self) -> Joint | Halving | None:
+        """How several are drawn at once: a public rule.
+
+        Percentiles have up to four decimals there.
+        """
+        shares = tuple(sorted({as_fraction(p) / 100 for p in self.points}))
+        if len(shares) == 1 or max(q.denominator for q in shares) > FINEST:
             return None
-        return Halving.on(len(self.grid.points), tuple(shares), self.neighbours)
+        size = len(self.grid.points)
+        if size <= joint.LARGEST_GRID and len(shares) <= joint.MOST_PERCENTILES:
+            return Joint(shares, self.neighbours)
+        return Halving.on(size, shares, self.neighbours) if worth_halving(len(shares)) else None
 
     @property
     def _size_is_public(self) -> bool:
@@ -323,6 +362,7 @@ class GroupedValues:
 
     def check(self, opened: Opened, names: dict[str, str]) -> None:
         self.grouping.check_column(opened, names["by"], names["column"])
+        self.values.prepare()
 
     def cost(self, opened: Opened, /, *, epsilon: Epsilon | None, rho: Epsilon | None) -> Cost:
         return self.values.cost(opened, epsilon=epsilon, rho=rho)

@@ -74,8 +74,8 @@ def percentile(
         data: a column of numbers, a table, or the path of a file (see `dampen.data`).
         column: in a table, the name of the column of numbers.
         p: the percentile, 0 to 100; for values also "quartiles", "deciles" or a list in any order.
-            The answer is then a list in that order, never decreasing in p, for one ε: one or
-            two different percentiles have an equal share of it each, more are drawn by halving
+            The answer is then a list in that order, never decreasing in p, for one ε: they are
+            drawn together (`dampen.percentiles.joint`), on grids above 2^17 points by halving
             (`dampen.percentiles.many`).
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
@@ -101,6 +101,14 @@ def percentile(
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
         entropy: of random bits; the operating system's by default.
+
+    Returns:
+        A `Release`: the answer and the public facts about it.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+        DataError: if the data is not as promised; the charge stands.
 
     >>> import dampen
     >>> hours = [35, 38, 40, 40, 40, 41, 45, 50, 60, 38] * 30

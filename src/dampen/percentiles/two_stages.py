@@ -60,6 +60,7 @@ from numpy.typing import NDArray
 
 from dampen import sensitivity
 from dampen.data.columns import finite_range
+from dampen.data.keys import GridKey, end_cell
 from dampen.mechanisms import select
 from dampen.percentiles.labels import Percent, rank
 from dampen.sampling import Entropy
@@ -102,6 +103,14 @@ def worth_it(n: int) -> bool:
     return n >= LARGE
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Near:
+    """What stage 1 made public: which cells are within reach of the place, and their interval."""
+
+    inside: NDArray[np.bool_]
+    interval: tuple[float, float]
+
+
 @dataclass(frozen=True, slots=True)
 class Drawn:
     """A label's position, and the interval that was released on the way."""
@@ -138,7 +147,17 @@ class TwoStages:
     def draw(self, values: FloatArray, entropy: Entropy) -> Drawn:
         """One label of n values within the range: ε-DP for the sum of the shares."""
         cells = self.cells_of(values)
-        counts = np.bincount(cells, minlength=len(self.points))
+        near = self.near(np.bincount(cells, minlength=len(self.points)), entropy)
+        label = select(
+            self.label(near.inside[cells]),
+            epsilon=self.shares.label,
+            mechanism="pf",
+            entropy=entropy,
+        )
+        return Drawn(label, near.interval)
+
+    def near(self, counts: IntArray, entropy: Entropy) -> Near:
+        """Stage 1, from the number of values in every cell."""
         place = select(
             self.place(counts), epsilon=self.shares.place, mechanism="pf", entropy=entropy
         )
@@ -146,13 +165,7 @@ class TwoStages:
         reach = select(
             self.reach(counts, shells), epsilon=self.shares.reach, mechanism="pf", entropy=entropy
         )
-        label = select(
-            self.label((shells <= reach)[cells]),
-            epsilon=self.shares.label,
-            mechanism="pf",
-            entropy=entropy,
-        )
-        return Drawn(label, self.interval(place, reach))
+        return Near(shells <= reach, self.interval(place, reach))
 
     @cached_property
     def points(self) -> FloatArray:
@@ -175,6 +188,18 @@ class TwoStages:
         outside = np.minimum((d - h[:, None]) / (M * h[:, None]), 1)
         psi = np.where(np.tri(SHELLS + 1, dtype=np.bool_), inside, -outside)
         return np.clip(np.rint(psi * (UNIT // 2)), -UNIT // 2, UNIT // 2).astype(np.int64)
+
+    @property
+    def key(self) -> GridKey:
+        """The cells of a column, as engines may count them by themselves."""
+        ends = float(self.lower), float(self.upper)
+        return GridKey(self.cells_in, ends, end_cell(*ends, len(self.points)))
+
+    def cells_in(self, numbers: FloatArray) -> IntArray:
+        """The cell of every number, -1 for NaN; numbers beyond an end belong to that end."""
+        missing = np.isnan(numbers)
+        held = np.where(missing, self.lower, np.clip(numbers, self.lower, self.upper))
+        return np.where(missing, -1, self.cells_of(held))
 
     def cells_of(self, values: FloatArray) -> IntArray:
         """The cell of every value: each depends on that value alone."""

@@ -1,12 +1,14 @@
 """`dampen serve`: data sets and budgets stay with the curator, analysts ask over HTTP.
 
     configuration   what `dampen.toml` says: data sets, their public facts, settings
+    sources         where rows are: files, PostgreSQL, Spark
     facts           public facts about columns and graphs
     questions       what may be asked, as calls of the library with public facts as parameters
     purse           which budget pays, and what a question would cost
     memory          histograms of public cells, kept between questions
     history         what was released, from the ledger
     desk            one question from a caller to an answer
+    asking          questions on their way: shared, paced, finished
     expectations    what to expect of an answer, from public facts
     store           tokens and incidents
     guard           what every request passes: host, origin, size, rate

@@ -15,8 +15,6 @@ A question that takes longer than the service is patient for goes on: its answer
 caller's releases when it is ready.
 """
 
-import asyncio
-import time
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -25,7 +23,8 @@ from functools import partial
 from hashlib import sha256
 from hmac import compare_digest
 from importlib.resources import files
-from typing import Annotated, Any, TypeVar
+from pathlib import Path
+from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -34,27 +33,21 @@ from starlette.exceptions import HTTPException
 
 from dampen import __version__
 from dampen.errors import BudgetError, DampenError, ParameterError
+from dampen.serve.asking import Asking
 from dampen.serve.bodies import BODIES, Login, Why
-from dampen.serve.desk import Asked, Desk, Failed, NotFound
+from dampen.serve.desk import Desk, Failed, NotFound
 from dampen.serve.guard import Guard, Refusal, error_body, log_line
 from dampen.serve.limits import Pace, Rate
 from dampen.serve.store import Role, Token, random_text
 
 __all__ = ["Service", "application"]
 
-T = TypeVar("T")
-
 WRONG_TOKENS_PER_MINUTE = 30
+"""From one address; ten times as many from all, for an address is what a proxy says it is."""
 ADMINISTRATOR = "administrator"
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
-PAGE = {
-    "/": ("index.html", "text/html; charset=utf-8"),
-    "/docs": ("docs.html", "text/html; charset=utf-8"),
-    "/page.css": ("page.css", "text/css; charset=utf-8"),
-    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
-    "/pictures.js": ("pictures.js", "text/javascript; charset=utf-8"),
-    "/docs.js": ("docs.js", "text/javascript; charset=utf-8"),
-}
+PAGES = {"/": "index.html", "/docs": "docs.html"}
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
 
 @dataclass
@@ -63,15 +56,22 @@ class Service:
 
     desk: Desk
     code: str | None = None
-    pool: ThreadPoolExecutor = field(init=False)
-    waiting: int = 0
+    asking: Asking = field(init=False)
 
     def __post_init__(self) -> None:
         settings = self.desk.configuration.settings
-        self.pool = ThreadPoolExecutor(settings.workers, thread_name_prefix="dampen-desk")
-        self.pace = Pace(settings.step)
+        pool = ThreadPoolExecutor(settings.workers, thread_name_prefix="dampen-desk")
+        self.asking = Asking(
+            self.desk, pool, Pace(settings.step), settings.patience, settings.waiting
+        )
         self.rate = Rate(settings.requests_per_minute)
-        self.wrong = Rate(WRONG_TOKENS_PER_MINUTE)
+        self._wrong = Rate(WRONG_TOKENS_PER_MINUTE)
+        self._all_wrong = Rate(10 * WRONG_TOKENS_PER_MINUTE)
+
+    def hears_wrong_one(self, request: Request) -> bool:
+        """Whether a wrong token, or code, is still told from many."""
+        address = request.client.host if request.client else ""
+        return self._wrong.allows(address) and self._all_wrong.allows("")
 
     def open_link(self) -> str:
         """A code that gives its first user a curator's token; kept as a hash.
@@ -90,39 +90,6 @@ class Service:
             return None
         self.code = None
         return self.desk.store.create(ADMINISTRATOR, Role.CURATOR)
-
-    async def work(self, task: Callable[[], T]) -> T:
-        """Does something that may take a while beside the event loop."""
-        return await asyncio.get_running_loop().run_in_executor(self.pool, task)
-
-    async def answer(self, task: Callable[[], Asked]) -> Asked:
-        """Answers a question, at a public step of time.
-
-        It is finished even if nobody waits for it any more.
-        """
-        settings, start = self.desk.configuration.settings, time.monotonic()
-        if self.waiting >= settings.waiting:
-            raise Refusal(503, "Too many questions are waiting. Nothing was charged.")
-        self.waiting += 1
-        future = asyncio.get_running_loop().run_in_executor(self.pool, task)
-        future.add_done_callback(self._done)
-        try:
-            asked = await asyncio.wait_for(asyncio.shield(future), settings.patience)
-        except TimeoutError:
-            raise Refusal(
-                504, "The answer takes longer. Fetch it from your releases in a while."
-            ) from None
-        except Failed:
-            await self.pace.wait(start)
-            raise
-        if not asked.reused:
-            await self.pace.wait(start)
-        return asked
-
-    def _done(self, future: "asyncio.Future[Any]") -> None:
-        self.waiting -= 1
-        if not future.cancelled():
-            future.exception()  # seen: nobody may be waiting for it
 
 
 def application(service: Service, *, log: Callable[..., None] = log_line) -> Guard:
@@ -148,8 +115,7 @@ def _caller_of(service: Service) -> Callable[[Request], Awaitable[Token]]:
         if kind.lower() == "bearer" and token:
             found = service.desk.store.find(token.strip())
         if found is None:
-            address = request.client.host if request.client else ""
-            if not service.wrong.allows(address):
+            if not service.hears_wrong_one(request):
                 raise Refusal(429, "Too many wrong tokens. Wait a minute.")
             raise Refusal(401, "Expected a valid token: authorization: Bearer dampen_...")
         request.scope.setdefault("state", {})["who"] = found.analyst
@@ -166,7 +132,7 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
     @app.get("/healthz", tags=["service"])
     async def health() -> dict[str, str]:
         """Whether the service can charge."""
-        await service.work(desk.history.follow)
+        await service.asking.work(desk.history.follow)
         return {"status": "ok", "version": __version__}
 
     @app.post("/v1/login", tags=["service"])
@@ -174,8 +140,7 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
         """A curator's token for the code of the administrator's link, once."""
         token = service.log_in(body.code)
         if token is None:
-            address = request.client.host if request.client else ""
-            if not service.wrong.allows(address):
+            if not service.hears_wrong_one(request):
                 raise Refusal(429, "Too many wrong codes. Wait a minute.")
             raise Refusal(401, "This link was used, or is none. Start the service for another.")
         return {"token": token}
@@ -188,12 +153,12 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
     @app.get("/v1/datasets", tags=["analysts"])
     async def datasets(who: Annotated[Token, Depends(caller)]) -> list[dict[str, Any]]:
         """The public facts of the data sets that one may ask, and their budgets."""
-        return await service.work(partial(desk.datasets, who))
+        return await service.asking.work(partial(desk.datasets, who))
 
     @app.get("/v1/budget", tags=["analysts"])
     async def budget(who: Annotated[Token, Depends(caller)]) -> list[dict[str, Any]]:
         """What is left of every budget that one may use."""
-        return await service.work(partial(desk.budgets, who))
+        return await service.asking.work(partial(desk.budgets, who))
 
     @app.get("/v1/releases", tags=["analysts"])
     async def releases(
@@ -202,12 +167,12 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
         skip: Annotated[int, Query(ge=0)] = 0,
     ) -> list[dict[str, Any]]:
         """One's own releases, newest first."""
-        return await service.work(partial(desk.releases, who, limit=limit, skip=skip))
+        return await service.asking.work(partial(desk.releases, who, limit=limit, skip=skip))
 
     @app.get("/v1/releases/{charge}", tags=["analysts"])
     async def release(charge: str, who: Annotated[Token, Depends(caller)]) -> dict[str, Any]:
         """One of one's own releases."""
-        return await service.work(partial(desk.release, who, charge))
+        return await service.asking.work(partial(desk.release, who, charge))
 
 
 def _add_questions(app: FastAPI, service: Service, caller: Any) -> None:
@@ -218,24 +183,22 @@ def _add_questions(app: FastAPI, service: Service, caller: Any) -> None:
 def _add_question(app: FastAPI, service: Service, caller: Any, kind: str, shape: Any) -> None:
     desk, said = service.desk, (shape.__doc__ or "").strip()
 
-    async def ask(name: str, body: Any, who: Annotated[Token, Depends(caller)]) -> dict[str, Any]:
-        task = partial(
-            desk.ask, who, name, kind, body.options(), budget=body.budget, reuse=body.reuse
-        )
-        asked = await service.answer(task)
-        return asked.answer | {"reused": asked.reused}
+    async def ask(name: str, body: Any, who: Annotated[Token, Depends(caller)]) -> Response:
+        prepare = partial(desk.prepared, who, name, kind, body.options(), body.budget)
+        answer = await service.asking.ask(prepare, reuse=body.reuse)
+        return Response(answer.shown(), media_type="application/json")
 
     async def expect(
         name: str, body: Any, who: Annotated[Token, Depends(caller)]
     ) -> dict[str, Any]:
         task = partial(desk.expect, who, name, kind, body.options(), body.budget)
-        return await service.work(task)
+        return await service.asking.work(task)
 
     ask.__annotations__["body"] = expect.__annotations__["body"] = shape
     ask.__doc__ = f"{said} Costs epsilon, unless it was asked before."
     expect.__doc__ = f"What to expect of the same question, before paying. Free. {said}"
     path = f"/v1/datasets/{{name}}/{kind}"
-    app.post(path, tags=["questions"], operation_id=kind)(ask)
+    app.post(path, tags=["questions"], operation_id=kind, response_model=dict[str, Any])(ask)
     app.post(f"{path}/expect", tags=["questions"], operation_id=f"{kind}-expect")(expect)
 
 
@@ -250,7 +213,7 @@ def _add_curators(app: FastAPI, service: Service, caller: Any) -> None:
     @app.get("/v1/activity", tags=["curators"])
     async def activity(_: Annotated[Token, Depends(curator)]) -> dict[str, Any]:
         """Every charge, without its answer, and how often each analyst was refused."""
-        return await service.work(desk.activity)
+        return await service.asking.work(desk.activity)
 
     @app.post("/v1/budgets/{name}/freeze", tags=["curators"])
     async def freeze(
@@ -258,34 +221,39 @@ def _add_curators(app: FastAPI, service: Service, caller: Any) -> None:
     ) -> dict[str, str]:
         """The budget pays nothing until it is thawed."""
         account = desk.account(name)
-        await service.work(partial(account.freeze, why=body.why, who=who.analyst))
+        await service.asking.work(partial(account.freeze, why=body.why, who=who.analyst))
         return {"name": name, "status": str(account.status)}
 
     @app.post("/v1/budgets/{name}/thaw", tags=["curators"])
     async def thaw(name: str, body: Why, who: Annotated[Token, Depends(curator)]) -> dict[str, str]:
         """The budget pays again."""
         account = desk.account(name)
-        await service.work(partial(account.thaw, why=body.why, who=who.analyst))
+        await service.asking.work(partial(account.thaw, why=body.why, who=who.analyst))
         return {"name": name, "status": str(account.status)}
 
     @app.get("/v1/incidents/{number}", tags=["curators"])
     async def incident(number: str, _: Annotated[Token, Depends(curator)]) -> dict[str, str | None]:
         """Why a question that was paid for has no answer.  Not for analysts."""
-        found = await service.work(partial(desk.store.incident, number))
+        found = await service.asking.work(partial(desk.store.incident, number))
         if found is None:
             raise Refusal(404, "There is no such incident.")
         return asdict(found)
 
 
 def _add_page(app: FastAPI) -> None:
-    folder = files("dampen.serve") / "page"
-    for path, (name, kind) in PAGE.items():
-        content = (folder / name).read_bytes()
+    """The page, read once; no path of a request ever reaches the disk."""
+    found = {each.name: each.read_bytes() for each in (files("dampen.serve") / "page").iterdir()}
+    paths = PAGES | {f"/{name}": name for name in found if not name.endswith(".html")}
+    for path, name in paths.items():
+        kind = f"{KINDS[Path(name).suffix]}; charset=utf-8"
+        app.get(path, include_in_schema=False)(_giving(found[name], kind))
 
-        async def give(content: bytes = content, kind: str = kind) -> Response:
-            return Response(content, media_type=kind)
 
-        app.get(path, include_in_schema=False)(give)
+def _giving(content: bytes, kind: str) -> Callable[[], Awaitable[Response]]:
+    async def give() -> Response:  # an argument here would be one that a request can set
+        return Response(content, media_type=kind)
+
+    return give
 
 
 def _add_errors(app: FastAPI) -> None:

@@ -68,7 +68,7 @@ class TopK(_Question):
     """The most influential nodes."""
 
     k: int | None = Field(None, ge=1)
-    metric: Literal["betweenness", "degree"] | None = None
+    metric: Literal["betweenness", "degree", "triangles"] | None = None
 
 
 class Tree(_Question):

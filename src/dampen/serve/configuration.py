@@ -20,6 +20,7 @@ from dampen.ledger import DataSet, Ledger, default_place, load_policy
 from dampen.ledger.policy import read_policy
 from dampen.ledger.texts import folded
 from dampen.serve.facts import Facts, parse_facts
+from dampen.serve.sources import Source, source_of
 
 __all__ = ["Configuration", "Served", "Settings", "load_configuration"]
 
@@ -46,15 +47,11 @@ class Served:
     registered: DataSet
     facts: Facts
     digest: str
+    source: Source
 
     @property
     def name(self) -> str:
         return self.registered.name
-
-    @property
-    def location(self) -> Path:
-        """Where its rows are."""
-        return self.registered.files[0]
 
     def allows(self, analyst: str) -> bool:
         """Whether an analyst may ask it."""
@@ -92,14 +89,13 @@ def load_configuration(path: str | Path) -> Configuration:
         if "public" not in entry:
             continue
         where = f"[data.public] of {registered.name!r} in {source}"
-        if len(registered.files) != 1 or registered.tables:
-            raise ParameterError(f"Expected one of files, and no tables, beside {where}.")
         if "/" in registered.name or not registered.name.isprintable():
             raise ParameterError(f"Expected a name without '/' beside {where}.")
         if registered.name in served:
             raise ParameterError(f"Expected another name than {registered.name!r} in {source}.")
         facts = parse_facts(entry["public"], base, where)
-        served[registered.name] = Served(registered, facts, facts.digest())
+        source_ = source_of(registered.files, registered.tables, facts.table, where)
+        served[registered.name] = Served(registered, facts, facts.digest(), source_)
     if not served:
         raise ParameterError(f"Expected a data set with [data.public] in {source}.")
     return Configuration(source, _settings(content.get("service", {}), base, source), served)

@@ -1,18 +1,17 @@
 """The desk: one question from a caller to an answer, without a word about HTTP.
 
-1. Who asks, what, of which data set: checked against public facts, nothing charged.
-2. The same question was answered before: the recorded release, for free.
-3. One of the data set's budgets is charged, in the caller's name; then rows are looked at.
-4. The answer is in the ledger before it is given.  If the data is not as promised, the caller is
-   told one public sentence; why is kept for the curator.
+1. `prepared`: who asks, what, of which data set: checked against public facts, nothing charged.
+2. `recorded`: the same question was answered before: that release, for free.
+3. `drawn`: one of the data set's budgets is charged, in the caller's name; then rows are looked at.
+   If the data is not as promised, the caller is told one public sentence; why is kept for the
+   curator.
+4. `Drawn.kept`: the answer is in the ledger before it is given.
 """
 
 import json
-import threading
-from collections.abc import Iterable
-from concurrent.futures import Future, wait
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dampen.epsilon import decimal_text, short_text
@@ -28,9 +27,14 @@ from dampen.serve.history import History, Record, marked
 from dampen.serve.memory import Memory
 from dampen.serve.purse import Purse, Quote, Quoted, payer
 from dampen.serve.questions import Question, question
+from dampen.serve.sources import FileSource
 from dampen.serve.store import Role, Store, Token
 
-__all__ = ["Asked", "Desk", "Failed", "NotFound"]
+__all__ = ["Answer", "Desk", "Drawn", "Failed", "NotFound", "Prepared"]
+
+
+MOST_SAMPLED = 1000
+"""Questions whose answers on the public sample are kept."""
 
 
 class NotFound(DampenError):
@@ -53,11 +57,57 @@ class Failed(DataError):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """An answer on its way: the JSON of a release, and whether it was free."""
+class Answer:
+    """An answer on its way.
 
-    answer: dict[str, Any]
-    reused: bool
+    Attributes:
+        release: its JSON, with the question.
+        analyst: who paid for it.
+        own: whether that is the caller.
+        reused: whether it was free.
+    """
+
+    release: str
+    analyst: str
+    own: bool = True
+    reused: bool = False
+
+    def seen_by(self, caller: Token) -> "Answer":
+        """The same, for somebody who asked the same."""
+        return replace(self, own=caller.analyst == self.analyst)
+
+    def shown(self) -> str:
+        """As JSON; of who paid for it, whether it was the caller."""
+        more = json.dumps({"reused": self.reused, "own": self.own})
+        return f"{self.release[:-1]}, {more[1:]}"  # both are objects, and not empty
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A question that was checked, who asks it, and the budgets that may pay."""
+
+    question: Question
+    accounts: Mapping[Account, Neighbours]
+    caller: Token
+
+    @property
+    def mark(self) -> str:
+        return self.question.mark
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A release that was paid for and drawn, and that nobody has heard of."""
+
+    asked: Prepared
+    purse: Purse
+    release: str
+
+    def kept(self) -> Answer:
+        """Puts it into the ledger; it is given even if that is not possible: it was paid for."""
+        with suppress(DampenError):
+            self.purse.settle(self.release)
+        return Answer(self.release, self.asked.caller.analyst)
 
 
 @dataclass
@@ -69,9 +119,8 @@ class Desk:
     history: History
     _memories: dict[str, Memory] = field(default_factory=dict)
     _samples: dict[str, Memory] = field(default_factory=dict)
+    _sampled: dict[str, dict[str, Any]] = field(default_factory=dict)
     _relations: dict[str, Neighbours] = field(default_factory=dict)
-    _asked: "dict[str, Future[dict[str, Any]]]" = field(default_factory=dict)
-    _mutex: threading.Lock = field(default_factory=threading.Lock)
 
     @classmethod
     def of(cls, configuration: Configuration) -> "Desk":
@@ -80,9 +129,9 @@ class Desk:
             configuration, Store(configuration.settings.state), History(configuration.ledger)
         )
         for name, served in configuration.sets.items():
-            desk._memories[name] = Memory(served.location, served.facts.table)
+            desk._memories[name] = Memory(served.source, configuration.settings.step)
             if served.facts.sample is not None:
-                desk._samples[name] = Memory(served.facts.sample)
+                desk._samples[name] = Memory(FileSource(served.facts.sample))
         return desk
 
     def datasets(self, caller: Token) -> list[dict[str, Any]]:
@@ -101,9 +150,10 @@ class Desk:
         self, caller: Token, dataset: str, kind: str, options: dict[str, Any], budget: str | None
     ) -> dict[str, Any]:
         """What a question would cost and how good its answer would be; looks at no private row."""
-        asked, accounts = self._question(caller, dataset, kind, options, budget)
+        prepared = self.prepared(caller, dataset, kind, options, budget)
+        asked = prepared.question
         cost = self.quote(asked)
-        balance = payer(accounts, cost.neighbours).balance
+        balance = payer(prepared.accounts, cost.neighbours).balance
         told = expected(asked, cost) | {
             "epsilon": decimal_text(cost.epsilon),
             "rho": short_text(cost.rho, up=True),
@@ -116,8 +166,16 @@ class Desk:
             "recorded": self.history.released(asked.mark) is not None,
         }
         if dataset in self._samples:
-            told["sample"] = on_sample(asked, self._samples[dataset])
+            told["sample"] = self._on_sample(asked)
         return told
+
+    def _on_sample(self, asked: Question) -> dict[str, Any]:
+        """The same for the same question, so that it is worked out once."""
+        if asked.mark not in self._sampled:
+            while len(self._sampled) >= MOST_SAMPLED:
+                self._sampled.pop(next(iter(self._sampled)))
+            self._sampled[asked.mark] = on_sample(asked, self._samples[asked.served.name])
+        return self._sampled[asked.mark]
 
     def quote(self, asked: Question) -> Cost:
         """What a question costs: its parameters are checked, nothing is charged or read."""
@@ -132,53 +190,57 @@ class Desk:
         try:
             return asked.ask(self._memories[asked.served.name], budget, None)
         except ParameterError as error:
-            served = asked.served
-            told = str(error).replace(str(served.location), served.name)
+            told = str(error)
+            for secret in asked.served.source.secrets:
+                told = told.replace(secret, asked.served.name)
             raise ParameterError(told) from None
 
-    def ask(
-        self,
-        caller: Token,
-        dataset: str,
-        kind: str,
-        options: dict[str, Any],
-        *,
-        budget: str | None = None,
-        reuse: bool = True,
-    ) -> Asked:
-        """Answers a question, and charges for it unless it was answered before.
+    def prepared(
+        self, caller: Token, dataset: str, kind: str, options: dict[str, Any], budget: str | None
+    ) -> Prepared:
+        """A question, checked, and who can pay for it.
+
+        A percentile speaks of the relation that there is a budget for, unless it was said.
 
         Raises:
             NotFound: if there is no such data set for this caller.
+            ParameterError: if it cannot be asked.
+        """
+        served = self._served(caller, dataset)
+        accounts = self._accounts(served, caller, budget)
+        of_values = kind == "percentile" and options.get("release", "value") == "value"
+        if of_values and Neighbours.REPLACE_ONE not in accounts.values():
+            options = {"neighbours": str(Neighbours.ADD_REMOVE_ROW)} | options
+        return Prepared(question(served, kind, options), accounts, caller)
+
+    def recorded(self, asked: Prepared) -> Answer | None:
+        """The answer that the same question had before."""
+        found = self.history.released(asked.mark)
+        if found is None:
+            return None
+        record, text = found
+        return Answer(text, record.charge.analyst, reused=True).seen_by(asked.caller)
+
+    def drawn(self, asked: Prepared) -> Drawn:
+        """Charges, looks at the data, and draws an answer.
+
+        Raises:
             ParameterError: if it cannot be asked; nothing was charged.
             BudgetError: if no budget pays; nothing was charged.
             Failed: if the data is not as promised; the charge stands.
         """
-        asked, accounts = self._question(caller, dataset, kind, options, budget)
-        if not reuse:
-            return Asked(self._release(asked, accounts, caller), reused=False)
-        mine: Future[dict[str, Any]] = Future()
-        while True:
-            recorded = self.history.released(asked.mark)
-            if recorded is not None:
-                return Asked(json.loads(recorded), reused=True)
-            with self._mutex:
-                others = self._asked.setdefault(asked.mark, mine)
-            if others is mine:
-                break
-            wait([others])
-            with suppress(DampenError):
-                return Asked(others.result(), reused=True)
+        made = asked.question
+        purse = Purse(asked.accounts, marked(made.text, made.mark), made.shown())
         try:
-            answer = self._release(asked, accounts, caller)
-            mine.set_result(answer)
-            return Asked(answer, reused=False)
-        except BaseException as error:
-            mine.set_exception(error)
-            raise
-        finally:
-            with self._mutex:
-                del self._asked[asked.mark]
+            release = self._run(made, purse)
+        except DataError as error:
+            incident = self.store.report(
+                asked.caller.analyst, made.served.name, f"{made.kind} {made.text}",
+                purse.charged,
+                str(error),
+            )  # fmt: skip
+            raise Failed(incident, purse.charged) from None
+        return Drawn(asked, purse, purse.with_question(release.to_json()))
 
     def release(self, caller: Token, charge: str) -> dict[str, Any]:
         """A release by the id of its charge: the caller's own, and for a curator any."""
@@ -224,9 +286,9 @@ class Desk:
             relations = []
             for kind in served.facts.questions:
                 options = example(served.facts, kind)
-                asked, accounts = self._question(curator, served.name, kind, options, None)
-                cost = self.quote(asked)
-                payer(accounts, cost.neighbours)
+                asked = self.prepared(curator, served.name, kind, options, None)
+                cost = self.quote(asked.question)
+                payer(asked.accounts, cost.neighbours)
                 relations.append(f"{kind} ({cost.neighbours})")
             if served.name in self._samples:
                 self._samples[served.name].opened()
@@ -246,20 +308,6 @@ class Desk:
                 return served
         raise NotFound(f"There is no data set {dataset[:100]!r} for you. Nothing was charged.")
 
-    def _question(
-        self, caller: Token, dataset: str, kind: str, options: dict[str, Any], budget: str | None
-    ) -> tuple[Question, dict[Account, Neighbours]]:
-        """A question, checked, and who can pay for it.
-
-        A percentile speaks of the relation that there is a budget for, unless it was said.
-        """
-        served = self._served(caller, dataset)
-        accounts = self._accounts(served, caller, budget)
-        of_values = kind == "percentile" and options.get("release", "value") == "value"
-        if of_values and Neighbours.REPLACE_ONE not in accounts.values():
-            options = {"neighbours": str(Neighbours.ADD_REMOVE_ROW)} | options
-        return question(served, kind, options), accounts
-
     def _accounts(
         self, served: Served, caller: Token, budget: str | None
     ) -> dict[Account, Neighbours]:
@@ -269,9 +317,9 @@ class Desk:
                 f"Expected one of the budgets of {served.name!r}, {', '.join(names)}, got "
                 f"{budget[:100]!r}."
             )
-        ledger, location = self.configuration.ledger, str(served.location.resolve())
+        ledger, place = self.configuration.ledger, served.source.place
         return {
-            Account(ledger, name, caller.analyst, served.name, location): self._relation(name)
+            Account(ledger, name, caller.analyst, served.name, place): self._relation(name)
             for name in ([budget] if budget is not None else names)
         }
 
@@ -284,22 +332,6 @@ class Desk:
     def _budgets(self, served: Served, caller: Token) -> list[dict[str, Any]]:
         ledger = self.configuration.ledger
         return [_shown_balance(ledger.balance(name), caller) for name in served.registered.budgets]
-
-    def _release(
-        self, asked: Question, accounts: dict[Account, Neighbours], caller: Token
-    ) -> dict[str, Any]:
-        purse = Purse(accounts, marked(asked.text, asked.mark), asked.shown())
-        try:
-            release = self._run(asked, purse)
-        except DataError as error:
-            incident = self.store.report(
-                caller.analyst, asked.served.name, f"{asked.kind} {asked.text}",
-                purse.charged,
-                str(error),
-            )  # fmt: skip
-            raise Failed(incident, purse.charged) from None
-        told: dict[str, Any] = json.loads(purse.with_question(release.to_json()))
-        return told
 
 
 def _is_curator(caller: Token) -> bool:

@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Any
 
 from dampen.errors import DampenError
-from dampen.releases import Cost, Release
+from dampen.releases import UNTOLD, Cost, Release
 from dampen.sampling import InsecureEntropy
 from dampen.serve.memory import Memory
 from dampen.serve.questions import Question
@@ -17,7 +17,6 @@ from dampen.serve.questions import Question
 __all__ = ["expected", "on_sample"]
 
 DRAWS = 20
-UNTOLD = "Public facts alone do not tell how good the answer will be; a public sample does."
 
 
 def expected(question: Question, cost: Cost) -> dict[str, Any]:

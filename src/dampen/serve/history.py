@@ -48,20 +48,32 @@ class History:
     _answers: "OrderedDict[str, str]" = field(default_factory=OrderedDict)
     _held: int = 0
     _head: Head = START
+    _looks: int = 0
+    _looking: threading.Lock = field(default_factory=threading.Lock)
     _mutex: threading.Lock = field(default_factory=threading.Lock)
 
     def follow(self) -> None:
-        """Takes in what was written since the last look."""
-        with self._mutex:
-            entries, self._head = self.ledger.entries_after(self._head)
-            for entry in entries:
-                self._add(entry)
+        """Takes in what was written until now; callers at the same time share one look.
 
-    def released(self, mark: str) -> str | None:
-        """The JSON of the release that answered a question, if there is one."""
+        A look that began after a call has seen all that was written before it.  Of those that are
+        behind a caller when its turn comes, the last may have begun before it called.
+        """
+        before = self._looks
+        with self._looking:
+            if self._looks >= before + 2:
+                return
+            entries, head = self.ledger.entries_after(self._head)
+            with self._mutex:
+                for entry in entries:
+                    self._add(entry)
+            self._head = head
+            self._looks += 1
+
+    def released(self, mark: str) -> tuple[Record, str] | None:
+        """The charge and the JSON of the release that answered a question, if there is one."""
         self.follow()
         charge = self._by_mark.get(mark)
-        return None if charge is None else self.answer(charge)
+        return None if charge is None else (self._records[charge], self.answer(charge))
 
     def record(self, charge: str) -> Record | None:
         """The charge of an id."""

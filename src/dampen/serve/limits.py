@@ -30,8 +30,12 @@ class Pace:
 
     async def wait(self, start: float) -> None:
         """Waits until the next step after `start`, a moment of `time.monotonic`."""
+        await self.sleep(self.left(start))
+
+    def left(self, start: float) -> float:
+        """Seconds until then."""
         elapsed = time.monotonic() - start
-        await self.sleep(self.steps(elapsed) * self.step - elapsed)
+        return self.steps(elapsed) * self.step - elapsed
 
 
 @dataclass

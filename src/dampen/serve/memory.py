@@ -3,20 +3,24 @@
 A histogram is private, as the rows are; it never leaves the process.  What a question draws from it
 is what it would draw from the rows: `Opened.counts` is a function of the rows and of the public
 cells alone, and the key names both.
+
+Several questions may wait for one histogram, each with a clock of its own: together they would tell
+to a hair when it was ready.  So it is given to all of them, its maker too, at a public step of time
+after it was begun.
 """
 
-import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from dampen.data.open import open_table
 from dampen.data.opened import Batch, CellOf, Field, Kind, Opened
-from dampen.errors import ParameterError
 from dampen.selection import IntArray
+from dampen.serve.limits import Pace
+from dampen.serve.sources import Source
 
 __all__ = ["Memory", "Remembered"]
 
@@ -25,10 +29,16 @@ MOST_BYTES = 256 * 2**20
 
 @dataclass
 class Memory:
-    """The histograms of one data set, as of one state of its file; those not used go first."""
+    """The histograms of one data set, as of one state of its rows; those not used go first.
 
-    location: Path
-    table: str | None = None
+    Attributes:
+        source: where the rows are.
+        step: seconds: a histogram is ready at a multiple of it; 0 for at once.
+        most_bytes: of all histograms together.
+    """
+
+    source: Source
+    step: float = 0.0
     most_bytes: int = MOST_BYTES
     _state: Hashable = None
     _opened: Opened | None = None
@@ -38,10 +48,11 @@ class Memory:
 
     def opened(self) -> Opened:
         """The data set, opened; no row is read.  A file that changed is another one."""
-        state = _state_of(self.location)
+        state = self.source.state()
         with self._mutex:
             if self._opened is None or state != self._state:
-                self._opened = open_table(self.location, table=self.table)
+                data, table = self.source.data()
+                self._opened = open_table(data, table=table)
                 self._state = state
                 self._counts.clear()
             return self._opened
@@ -61,12 +72,21 @@ class Memory:
                     self._making.pop(key, None)
                     self._counts.move_to_end(key)
                     return self._counts[key]
-            made = opened.counts(*asked)
-            made.flags.writeable = False
+            made = self._made(opened, asked)
             with self._mutex:
                 self._keep(key, made)
                 self._making.pop(key, None)
         return made
+
+    def _made(self, opened: Opened, asked: tuple[Any, ...]) -> IntArray:
+        start = time.monotonic()
+        try:
+            made = opened.counts(*asked)
+            made.flags.writeable = False
+            return made
+        finally:
+            if self.step:
+                time.sleep(Pace(self.step).left(start))
 
     def _keep(self, key: Hashable, made: IntArray) -> None:
         self._counts[key] = made
@@ -113,11 +133,3 @@ class Remembered:
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
         key = (self.key, tuple(wanted.items()), size)
         return self.memory.counts(key, self.opened, (wanted, cell_of, size))
-
-
-def _state_of(location: Path) -> Hashable:
-    try:
-        found = os.stat(location)
-    except OSError as error:
-        raise ParameterError(f"Cannot read {location}: {error.strerror}.") from None
-    return found.st_ino, found.st_size, found.st_mtime_ns

@@ -146,9 +146,10 @@ def _top_k(served: Served, given: Mapping[str, Any]) -> Question:
     )
 
     def ask(memory: Memory, budget: Budget | None, entropy: Entropy | None) -> Release:
+        data, table = memory.source.data()
         return top_k(
-            memory.location, source=graph.source, target=graph.target, table=memory.table,
-            **given, **nodes, budget=budget, entropy=entropy,
+            data, source=graph.source, target=graph.target, table=table, **given,
+            **nodes, budget=budget, entropy=entropy,
         )  # fmt: skip
 
     text = f"k={given.get('k', 1)} by {given.get('metric', 'betweenness')}"

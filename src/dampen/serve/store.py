@@ -7,13 +7,16 @@ nothing about any other token.
 
 import os
 import sqlite3
+import threading
 from base64 import urlsafe_b64encode
+from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from dampen.errors import ParameterError
 from dampen.sampling import SystemEntropy
@@ -70,11 +73,37 @@ class Incident:
     text: str
 
 
+@dataclass
+class _Reader:
+    """A connection that is kept, since every request needs one; of the file that is there now."""
+
+    connection: sqlite3.Connection | None = None
+    file: tuple[int, int] | None = None
+    mutex: threading.Lock = field(default_factory=threading.Lock)
+
+    def row(
+        self, path: Path, opened: Callable[[], sqlite3.Connection], sql: str, value: str
+    ) -> Any:
+        """The one row that a query gives."""
+        with self.mutex:
+            if self.connection is None or self.file != _file(path):
+                self.close()
+                self.connection, self.file = opened(), _file(path)
+            return self.connection.execute(sql, (value,)).fetchone()
+
+    def close(self) -> None:
+        """Lets go of the file."""
+        if self.connection is not None:
+            self.connection.close()
+            self.connection = None
+
+
 @dataclass(frozen=True, slots=True)
 class Store:
     """A file that its owner alone may read; any number of processes may use it."""
 
     path: Path
+    _reader: _Reader = field(default_factory=_Reader, repr=False, compare=False)
 
     def create(self, analyst: str, role: str = Role.ANALYST) -> str:
         """A new token, which is shown here and never again.
@@ -99,10 +128,8 @@ class Store:
 
     def find(self, token: str) -> Token | None:
         """Who holds a token that was not revoked."""
-        with closing(self._open()) as connection:
-            row = connection.execute(
-                f"SELECT {_COLUMNS} FROM token WHERE hash = ? AND revoked IS NULL", (_hash(token),)
-            ).fetchone()
+        asked = f"SELECT {_COLUMNS} FROM token WHERE hash = ? AND revoked IS NULL"
+        row = self._reader.row(self.path, self._open, asked, _hash(token))
         return None if row is None else _token(row)
 
     def tokens(self) -> list[Token]:
@@ -156,7 +183,16 @@ class Store:
             raise ParameterError(f"Cannot open {self.path}, the state of the service.") from None
 
     def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(self.path, timeout=10)
+        # Whoever keeps one sees to it that threads take turns.
+        return sqlite3.connect(self.path, timeout=10, check_same_thread=False)
+
+
+def _file(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 _COLUMNS = "id, analyst, role, created, revoked"

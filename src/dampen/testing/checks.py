@@ -40,6 +40,14 @@ def local_sensitivity(problem: Problem[X], universe: Universe[X], t: int) -> Flo
 
     Near the rim of a universe (its largest databases) this can be below the true value, because
     neighbours outside are missing; it never is above it.
+
+    Args:
+        problem: public parameters, and the utilities and sensitivity of every database.
+        universe: all small databases, and which of them are neighbours.
+        t: the distance.
+
+    Returns:
+        One row per database, one column per candidate.
     """
     u = utilities(instances(problem, universe))
     left, right = universe.neighbours.T
@@ -56,7 +64,15 @@ def local_sensitivity(problem: Problem[X], universe: Universe[X], t: int) -> Flo
 
 
 def check_public(problem: Problem[X], universe: Universe[X]) -> Verdict:
-    """The bound, the horizon and what else a selection says in public are the same for all data."""
+    """The bound, the horizon and what else a selection says in public are the same for all data.
+
+    Args:
+        problem: public parameters, and the utilities and sensitivity of every database.
+        universe: all small databases, and which of them are neighbours.
+
+    Returns:
+        A `Verdict`: it holds, or fails with a counterexample.
+    """
     claim = "public facts do not depend on the data"
     facts = [_public_facts(s) for s in instances(problem, universe)]
     for x, found in enumerate(facts):
@@ -75,6 +91,14 @@ def check_admissible(
 
     Also that the bound is at least Δ and that δ never exceeds it.  Looks at t = 0, 1, ... up to
     `distances`, by default the horizon (at most 12).
+
+    Args:
+        problem: public parameters, and the utilities and sensitivity of every database.
+        universe: all small databases, and which of them are neighbours.
+        distances: how many distances to look at.
+
+    Returns:
+        A `Verdict`: it holds, or fails with a counterexample.
     """
     made = instances(problem, universe)
     last, remark = last_distance(made, distances)
@@ -104,7 +128,16 @@ def check_admissible(
 
 
 def check_exact_sensitivity(problem: Problem[X], universe: Universe[X], distances: int) -> Verdict:
-    """δ(x, t, r) = LS(x, t, r) for t < distances: not only admissible but as small as can be."""
+    """δ(x, t, r) = LS(x, t, r) for t < distances: not only admissible but as small as can be.
+
+    Args:
+        problem: public parameters, and the utilities and sensitivity of every database.
+        universe: all small databases, and which of them are neighbours.
+        distances: how many distances to look at.
+
+    Returns:
+        A `Verdict`: it holds, or fails with a counterexample.
+    """
     made = instances(problem, universe)
     claim = "δ equals the element local sensitivity"
     for t in range(distances):
@@ -120,7 +153,16 @@ def check_exact_sensitivity(problem: Problem[X], universe: Universe[X], distance
 def check_unit_sensitivity(
     problem: Problem[X], universe: Universe[X], score: Score | str | Mechanism
 ) -> Verdict:
-    """Neighbours' scores differ by at most 1 + 2η (Lemma 3 for D).  `value`: the largest change."""
+    """Neighbours' scores differ by at most 1 + 2η (Lemma 3 for D).  `value`: the largest change.
+
+    Args:
+        problem: public parameters, and the utilities and sensitivity of every database.
+        universe: all small databases, and which of them are neighbours.
+        score: a score, a mechanism or its name.
+
+    Returns:
+        A `Verdict`: it holds, or fails with a counterexample.
+    """
     chosen = score_of(score)
     q, eta = scores(instances(problem, universe), chosen)
     left, right = universe.neighbours.T
@@ -139,7 +181,19 @@ def check_unit_sensitivity(
 def check_joint_sensitivity(
     problem: Problem[X], universe: Universe[X], score: Score | str | Mechanism = "joint"
 ) -> Verdict:
-    """The vector of scores changes by at most its bound in `joint`, + 2nη, in the 1-norm."""
+    """The vector of scores changes by at most its bound in `joint`, + 2nη, in the 1-norm.
+
+    Args:
+        problem: public parameters, and the utilities and sensitivity of every database.
+        universe: all small databases, and which of them are neighbours.
+        score: whose vector is looked at: a score, a mechanism or its name.
+
+    Returns:
+        A `Verdict`: it holds, or fails with a counterexample.
+
+    Raises:
+        ParameterError: if the selection states no bound for the score.
+    """
     chosen, made = score_of(score), instances(problem, universe)
     joint = made[0].joint.get(chosen)
     if joint is None:
@@ -160,7 +214,15 @@ def check_joint_sensitivity(
 
 
 def check_one_sided(problem: Problem[X], universe: Universe[X]) -> Verdict:
-    """Adding a record moves the utilities of all candidates in one direction only."""
+    """Adding a record moves the utilities of all candidates in one direction only.
+
+    Args:
+        problem: public parameters, and the utilities and sensitivity of every database.
+        universe: all small databases, and which of them are neighbours.
+
+    Returns:
+        A `Verdict`: it holds, or fails with a counterexample.
+    """
     u = utilities(instances(problem, universe))
     left, right = universe.neighbours.T
     rise = u[right] - u[left]
@@ -176,7 +238,16 @@ def check_one_sided(problem: Problem[X], universe: Universe[X]) -> Verdict:
 def check_separable(
     problem: Problem[X], universe: Universe[X], distances: int | None = None
 ) -> Verdict:
-    """One step changes the utility and the sensitivity of one candidate only, at every t."""
+    """One step changes the utility and the sensitivity of one candidate only, at every t.
+
+    Args:
+        problem: public parameters, and the utilities and sensitivity of every database.
+        universe: all small databases, and which of them are neighbours.
+        distances: how many distances to look at.
+
+    Returns:
+        A `Verdict`: it holds, or fails with a counterexample.
+    """
     made = instances(problem, universe)
     last, remark = last_distance(made, distances)
     left, right = universe.neighbours.T

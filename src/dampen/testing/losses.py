@@ -38,6 +38,16 @@ def privacy_loss(
 
     `value` is the loss; the verdict holds if it is at most ε.  With k > 1, over all sequences of k
     candidates (not for a joint release, whose k is free: see `check_joint_sensitivity`).
+
+    Args:
+        problem: public parameters, and the utilities and sensitivity of every database.
+        universe: all small databases, and which of them are neighbours.
+        epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        mechanism: a name of `dampen.mechanisms.MECHANISMS`, or a `Mechanism`.
+        k: how many candidates are released.
+
+    Returns:
+        A `Verdict`: it holds, or fails with a counterexample.
     """
     chosen, limit = named(mechanism), exact(epsilon)
     laws = [outputs(s, limit, chosen, k) for s in instances(problem, universe)]
@@ -63,6 +73,9 @@ def law_loss(
         universe: the databases.
         epsilon: what the loss may be.
         name: what the verdict calls the release.
+
+    Returns:
+        A `Verdict`: it holds, or fails with a counterexample.
 
     >>> universe = Universe.add_remove_row(["a", "b"], max_rows=3)
     >>> print(law_loss(lambda rows: [0.5, 0.5], universe, epsilon="1", name="a coin"))

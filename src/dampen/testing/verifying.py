@@ -37,6 +37,15 @@ def verify(
 
     Joint releases are checked for every score that has a bound.  A mechanism that cannot be checked
     on this problem is reported as not checked, whatever its name.
+
+    Args:
+        problem: public parameters, and the utilities and sensitivity of every database.
+        universe: all small databases, and which of them are neighbours.
+        epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        mechanisms: names or `Mechanism` objects.
+
+    Returns:
+        One `Verdict` per check.
     """
     limit, made_once = exact(epsilon), Remembering(problem)
     first = instances(made_once, universe)[0]

@@ -1,6 +1,7 @@
 """The private decision tree as a scikit-learn classifier."""
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -17,7 +18,7 @@ from dampen.mechanisms import PF, Mechanism
 from dampen.releases import Budget, Cost, composed_cost, pay
 from dampen.sampling import Entropy, fresh
 from dampen.selection import FloatArray, IntArray, Neighbours
-from dampen.trees import artefact, rendering
+from dampen.trees import artefact, drawing, prospects, rendering
 from dampen.trees.candidates import candidates_of
 from dampen.trees.collapsing import collapsed
 from dampen.trees.encoding import (
@@ -251,6 +252,12 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         artefact.restore(tree, text)
         return tree
 
+    def _repr_html_inner(self) -> str:
+        return drawing.html(self) if hasattr(self, "tree_") else super()._repr_html_inner()
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
+
     def __sklearn_tags__(self) -> Any:
         return tag_as_private(super().__sklearn_tags__())
 
@@ -292,6 +299,9 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         cost = self._cost(tuple(dict.fromkeys(leak.parameter for leak in leaks)))
         prepare_all(self.criterion, checked_mechanism(self.mechanism), int(self.max_rows or 9))
         warn_of(leaks)
+        if public is not None:
+            cost = replace(cost, accuracy=prospects.accuracy(public))
+            prospects.warn_of_chance(public, stacklevel=3)
         paid = pay(cost, budget=self.budget, entropy=self._entropy())
         with paid.looking():
             read = read_rows(table, given, target, self.classes, self.max_rows)

@@ -166,6 +166,18 @@ Domain: TypeAlias = Bins | Categories
 def bins(low: float, high: float, count: int, *, missing: Missing | None = None) -> Bins:
     """`count` bins of equal width between two public numbers.
 
+    Args:
+        low: the lower end of the first bin.
+        high: the upper end of the last one.
+        count: how many.
+        missing: "own" gives missing values a bin of their own.
+
+    Returns:
+        The bins, as a public domain of a column.
+
+    Raises:
+        ParameterError: unless low < high are finite and count is a positive integer.
+
     >>> bins(0, 100, 4)
     Bins(edges=(0.0, 25.0, 50.0, 75.0, 100.0), missing=None)
     """

@@ -168,6 +168,13 @@ def prepare(
     grow(tiny, [Categories((0, 1)), Categories((0, 1))], 2, rows, entropy=InsecureEntropy(0))
 
 
+@cache
+def prepare_counting() -> None:
+    """Compiles or loads the kernels that count rows by value and class, on no rows."""
+    codes, none = np.empty((0, 2), dtype=np.int16), np.empty(0, dtype=np.int64)
+    Rows(codes, none, 2).tables([0], np.array([0, 2, 4]))
+
+
 class _Growth:
     """The nodes made so far, level by level."""
 
@@ -308,7 +315,7 @@ class _Growth:
 
 def label_leaves(tree: Tree, counts: IntArray, plan: Plan, entropy: Entropy) -> Tree:
     """The tree with classes at its leaves, from the class counts of all of them."""
-    epsilon, label = plan.leaf_epsilon(len(plan.stages)), tree.label.copy()
+    epsilon, label = plan.label_epsilon, tree.label.copy()
     noisy = np.zeros((len(label), counts.shape[1]), dtype=np.int64)
     label[tree.leaves], noisy[tree.leaves] = _labels(counts, epsilon, plan, entropy)
     return replace(tree, label=label, counts=noisy if plan.leaves == "noisy-counts" else None)

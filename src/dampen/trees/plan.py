@@ -113,6 +113,11 @@ class Plan:
             return self.query_epsilon(level)
         return self.epsilon * sum(self.shares[level:], Fraction(0))
 
+    @property
+    def label_epsilon(self) -> Fraction:
+        """For the class of a leaf that all stages led to."""
+        return self.leaf_epsilon(len(self.stages))
+
     def charges(self) -> list[Spending]:
         """All lines of the budget; they add up to ε exactly."""
         lines: list[Spending] = []

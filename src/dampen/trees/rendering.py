@@ -17,6 +17,8 @@ from dampen.trees.plan import Plan
 if TYPE_CHECKING:
     from dampen.trees.classifier import TreeClassifier
 
+__all__ = ["children_of", "node_text", "plot", "positions", "report"]
+
 MOST_DRAWN_LEAVES = 200
 
 
@@ -51,10 +53,11 @@ def plot(classifier: "TreeClassifier", ax: Any = None) -> Any:
     if ax is None:
         size = (max(4.0, 1.4 * leaves), 1.2 + 1.3 * (int(tree.level.max()) + 1))
         ax = plt.subplots(figsize=size)[1]
-    x = _positions(tree)
+    x = positions(tree)
     for node in range(len(tree.attribute)):
-        ax.text(x[node], -tree.level[node], _node_text(classifier, node), **_box(tree, node))
-        for child, condition in _children(classifier, node):
+        text = node_text(classifier, tree, node)
+        ax.text(x[node], -tree.level[node], text, **_box(tree, node))
+        for child, condition in children_of(classifier, tree, node):
             ends = [x[node], x[child]], [-tree.level[node] - 0.12, -tree.level[child] + 0.12]
             ax.plot(*ends, color="0.6", linewidth=1, zorder=0)
             # Near the child, where branches are far enough apart for words.
@@ -86,25 +89,25 @@ def _budget_lines(plan: Plan) -> Iterator[str]:
 
 def _tree_lines(classifier: "TreeClassifier") -> Iterator[str]:
     """Depth first; one line per branch."""
-    if classifier.tree_.attribute[0] < 0:
-        yield f"always -> {_node_text(classifier, 0)}"
+    tree = classifier.tree_
+    if tree.attribute[0] < 0:
+        yield f"always -> {node_text(classifier, tree, 0)}"
         return
-    stack = [(child, text, 0) for child, text in reversed(list(_children(classifier, 0)))]
-    parent_name = {0: _node_text(classifier, 0)}
+    stack = [(child, text, 0) for child, text in reversed(list(children_of(classifier, tree, 0)))]
+    parent_name = {0: node_text(classifier, tree, 0)}
     names = {child: parent_name[0] for child, _, _ in stack}
     while stack:
         node, condition, depth = stack.pop()
-        leaf = classifier.tree_.attribute[node] < 0
-        ending = f" -> {_node_text(classifier, node)}" if leaf else ""
+        leaf = tree.attribute[node] < 0
+        ending = f" -> {node_text(classifier, tree, node)}" if leaf else ""
         yield f"{'|   ' * depth}{names[node]}: {condition}{ending}"
-        for child, text in reversed(list(_children(classifier, node))):
-            names[child] = _node_text(classifier, node)
+        for child, text in reversed(list(children_of(classifier, tree, node))):
+            names[child] = node_text(classifier, tree, node)
             stack.append((child, text, depth + 1))
 
 
-def _children(classifier: "TreeClassifier", node: int) -> Iterator[tuple[int, str]]:
+def children_of(classifier: "TreeClassifier", tree: Tree, node: int) -> Iterator[tuple[int, str]]:
     """The children of a node, each with the values that lead to it."""
-    tree = classifier.tree_
     a = int(tree.attribute[node])
     if a < 0:
         return
@@ -117,15 +120,16 @@ def _children(classifier: "TreeClassifier", node: int) -> Iterator[tuple[int, st
         yield child, domain.describe(codes.tolist())
 
 
-def _node_text(classifier: "TreeClassifier", node: int) -> str:
-    a = int(classifier.tree_.attribute[node])
+def node_text(classifier: "TreeClassifier", tree: Tree, node: int) -> str:
+    """The class of a leaf, or the name of the attribute that a node asks for."""
+    a = int(tree.attribute[node])
     if a < 0:
-        return str(classifier.classes_[classifier.tree_.label[node]])
+        return str(classifier.classes_[tree.label[node]])
     names = getattr(classifier, "feature_names_in_", None)
     return f"x{a}" if names is None else str(names[a])
 
 
-def _positions(tree: Tree) -> list[float]:
+def positions(tree: Tree) -> list[float]:
     """Leaves from left to right, every other node above the middle of its children."""
     x = [0.0] * len(tree.attribute)
     ends = np.append(tree.route_start[1:], len(tree.routes))

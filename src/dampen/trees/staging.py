@@ -75,7 +75,7 @@ def prepare_all(
 
 def _utilities(plan: Plan, tree: Tree, menu: Menu, rows: LevelRows, n_classes: int) -> FloatArray:
     """What every tree of the menu would be worth at every leaf: (leaf, tree)."""
-    epsilon = max(float(plan.leaf_epsilon(len(plan.stages))), SMALLEST)
+    epsilon = max(float(plan.label_epsilon), SMALLEST)
     cells = len(tree.leaves) * menu.ends * n_classes
     size = max(1, min(CHUNK_TREES, CHUNK_CELLS // cells))
     parts = [menu.part(i, i + size) for i in range(0, len(menu), size)]

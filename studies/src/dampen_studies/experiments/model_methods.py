@@ -7,7 +7,6 @@ later, and is not compared.
 """
 
 import math
-import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 from dampen.sampling import InsecureEntropy
 from dampen.trees.candidates import candidates_of
 from dampen_studies.datasets.packaged import Packaged
+from dampen_studies.experiments.diffprivlib_names import diffprivlib
 
 Maker = Callable[[Packaged, str, int, int], Any]
 """From a table, ε, the rows to fit and a seed to an estimator that is not fitted."""
@@ -79,23 +79,10 @@ def _peer(name: str, **options: Any) -> Maker:
         bounds = (np.zeros(len(table.sizes)), np.array(table.sizes, dtype=float) - 1)
         # Its Gaussian takes the classes from the data.
         known = {"classes": list(range(table.n_classes))} if options else {}
-        kind = getattr(_diffprivlib(), name)
+        kind = getattr(diffprivlib().models, name)
         return kind(epsilon=float(epsilon), bounds=bounds, random_state=seed, **known, **options)
 
     return make
-
-
-def _diffprivlib() -> Any:
-    import sklearn.tree._tree as compiled
-
-    # Names that scikit-learn 1.8 dropped.
-    for name, kind in (("DOUBLE", np.float64), ("DTYPE", np.float32)):
-        if not hasattr(compiled, name):
-            setattr(compiled, name, kind)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from diffprivlib import models
-    return models
 
 
 OURS: dict[str, Maker] = {

@@ -8,10 +8,8 @@ OpenDP draws from the operating system, so its rows differ from run to run, with
 """
 
 import math
-import sys
 import warnings
 from collections.abc import Callable, Sequence
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +20,7 @@ from dampen.percentiles.values import PercentileValue
 from dampen.sampling import InsecureEntropy
 from dampen.selection import FloatArray
 from dampen_studies import datasets
+from dampen_studies.experiments.diffprivlib_names import diffprivlib
 from dampen_studies.rows import listed
 from dampen_studies.study import Parameters, Row, Rows, Study, seed_of
 
@@ -98,10 +97,7 @@ def opendp_answer(asked: Question, epsilon: str) -> Callable[[], float]:
 def diffprivlib_answer(
     asked: Question, epsilon: str, entropy: InsecureEntropy
 ) -> Callable[[], float]:
-    # Its models do not import beside scikit-learn 1.9, and nothing here needs them.
-    sys.modules.setdefault("diffprivlib.models", ModuleType("diffprivlib.models"))
-    from diffprivlib.tools import quantile
-
+    quantile = diffprivlib().tools.quantile
     same = {"epsilon": float(epsilon), "bounds": (0.0, asked.upper)}
 
     def answer() -> float:

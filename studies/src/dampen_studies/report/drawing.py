@@ -89,7 +89,7 @@ def svg(figure: "Figure", name: str, title: str) -> str:
     text = re.sub(r'\bid="', f'id="{name}-', text)
     text = re.sub(r'(url\(#|href="#)', rf"\g<1>{name}-", text)
     for colour, variable in palette.variable_of().items():
-        text = text.replace(colour, f"var(--{variable})")
+        text = text.replace(colour, f"var({variable})")
     text = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", text)
     label = f'<svg role="img" aria-label="{title}"'
     return text.replace("<svg", label, 1)
@@ -114,7 +114,7 @@ def _label_room(lines: Sequence[Line]) -> float:
     """The share of the width that direct labels need: none where there are none."""
     from matplotlib.textpath import TextPath
 
-    texts = [palette.LOOKS[line.method].label for line in lines if not line.marks]
+    texts = [palette.look(line.method).label for line in _labelled(lines)]
     widths = [TextPath((0, 0), text, size=LABEL_SIZE).get_extents().width for text in texts]
     return (14 + 1.06 * max(widths)) / (72 * WIDTH) if widths else 0.03
 
@@ -153,7 +153,7 @@ def short(value: float) -> str:
 
 
 def _plot(axes: "Axes", line: Line) -> None:
-    look = palette.LOOKS[line.method]
+    look = palette.look(line.method)
     colour = look.ink.light
     if line.marks:
         axes.scatter(line.x, line.y, s=12, color=colour, alpha=0.7, linewidths=0)
@@ -171,7 +171,7 @@ def _plot(axes: "Axes", line: Line) -> None:
 
 def _label_lines(axes: "Axes", lines: Sequence[Line]) -> None:
     """A label at the end of every line, pushed apart so that none covers another."""
-    drawn = [line for line in lines if not line.marks]
+    drawn = _labelled(lines)
     if not drawn:
         return
     axes.autoscale_view()  # limits are lazy, and the places of labels depend on them
@@ -183,7 +183,7 @@ def _label_lines(axes: "Axes", lines: Sequence[Line]) -> None:
     box = axes.get_window_extent()
     places = _apart([ends[i][1] for i in order], box.y0 * scale + 4, box.y1 * scale - 4)
     for i, y in zip(order, places, strict=True):
-        look = palette.LOOKS[drawn[i].method]
+        look = palette.look(drawn[i].method)
         colour, end, x = look.ink.light, (drawn[i].x[-1], drawn[i].y[-1]), box.x1 * scale + 9
         place: dict[str, Any] = {
             "xytext": (x, y),
@@ -193,6 +193,11 @@ def _label_lines(axes: "Axes", lines: Sequence[Line]) -> None:
         axes.annotate(look.label, end, color=colour, fontsize=LABEL_SIZE, va="center", **place)
         leader = {"arrowstyle": "-", "color": colour, "lw": 0.6, "alpha": 0.5, "shrinkA": 2}
         axes.annotate("", end, arrowprops=leader, **place)
+
+
+def _labelled(lines: Sequence[Line]) -> list[Line]:
+    """Lines to be named at their ends; points and the dotted bounds are in the legend alone."""
+    return [line for line in lines if not line.marks and line.method not in palette.BOUNDS]
 
 
 def _apart(wanted: Sequence[float], low: float, high: float) -> list[float]:

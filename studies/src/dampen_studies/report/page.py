@@ -71,11 +71,11 @@ def legend(methods: Sequence[str]) -> str:
     """The methods of a figure, with a sample of their lines."""
     items = []
     for name in methods:
-        look = palette.LOOKS[name]
+        look, colour = palette.look(name), palette.variable(name)
         dash = ' stroke-dasharray="5 3"' if look.dashes else ""
         line = (
             f'<svg width="26" height="8" aria-hidden="true"><line x1="0" x2="26" y1="4" y2="4" '
-            f'stroke="var(--m-{name})" stroke-width="{look.width + 0.6:.1f}"{dash}/></svg>'
+            f'stroke="var({colour})" stroke-width="{look.width + 0.6:.1f}"{dash}/></svg>'
         )
         items.append(f"<li>{line}<b>{escape(look.label)}</b> {escape(look.about)}</li>")
     return f'<ul class="legend">{"".join(items)}</ul>'

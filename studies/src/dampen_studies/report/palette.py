@@ -42,6 +42,9 @@ _DOTS = (1.0, 1.4)
 _THICK = 2.8
 
 OURS = "dampen"
+BOUNDS = frozenset({"degree-ceiling", "triangle-ceiling", "limit"})
+"""What no private method is meant to reach; dotted."""
+
 LOOKS: dict[str, Look] = {
     "em": Look("EM", "exponential mechanism, global sensitivity", _BLACK),
     "pf": Look("PF", "permute-and-flip, global sensitivity", _BLACK, _SHORT),
@@ -62,6 +65,7 @@ LOOKS: dict[str, Look] = {
     "sld-binary": Look("SLD, binary", "SLD with two branches per node", _BLUE, _DOTS),
     "ld-pf-binary": Look("LD·PF, binary", "LD·PF with two branches", _GREEN, _DOTS),
     "sld-pf-binary": Look("SLD·PF, binary", "SLD·PF with two branches", _BLUE, _DOTS),
+    "control": Look("private median each", "a private median for each group", _PINK, _SHORT),
     OURS: Look("dampen", "what the library does by default", _RED, (), _THICK),
     "value": Look("value", "dampen, asked for the value instead", _RED, _SHORT, _THICK),
     "dampen-depth": Look("dampen, own depth", "at the depth it chooses", _RED, _SHORT, _THICK),
@@ -84,21 +88,46 @@ LOOKS: dict[str, Look] = {
     "dpl-tree": Look("dpl tree", "diffprivlib's tree, depth 5", _BLACK, _DOTS),
     "dpl-forest": Look("dpl forest", "diffprivlib's forest, ten trees", _GREY, _DOTS),
     "nodes": Look("nodes", "one point per degree", _BLUE),
+    "reach": Look("dampen", "what the library does by default: reach", _RED, (), _THICK),
+    "inverse": Look("inverse", "the signed number of rows that decide", _ORANGE, _SHORT),
+    "smooth": Look("smooth", "noise by smooth sensitivity", _GREY, _SHORT),
+    "ld shifted": Look("LD shifted", "LD of the statistic minus its range", _GREEN, _DOTS),
+    "two stages": Look("dampen", "what the library does by default: two stages", _RED, (), _THICK),
+    "dampened": Look("LD·PF range", "one draw, dampened", _GREEN, _SHORT),
+    "form": Look("λ", "the error that no method of this form is below", _GREY, _DOTS),
+    "symmetric": Look("bound", "what treating labels alike implies", _GREY, _SHORT),
+    "together": Look("dampen", "what the library does by default: together", _RED, (), _THICK),
+    "together, rows": Look(
+        "dampen, rows", "together, for adding or removing a row", _RED, _SHORT, _THICK
+    ),
+    "alone": Look("alone", "each percentile for the whole ε", _GREY, _DOTS),
+    "split": Look("equal shares", "every percentile by an equal share of ε", _PINK),
 }
+
+
+def look(method: str) -> Look:
+    """How a method is shown; by its own name where nothing else was agreed on."""
+    return LOOKS.get(method) or Look(method, "", _GREY)
+
+
+def variable(method: str) -> str:
+    """The CSS custom property of a method's colour."""
+    return "--m-" + "".join(c if c.isalnum() else "-" for c in method)
 
 
 def variables(dark: bool) -> str:
     """The colours as CSS custom properties."""
     inks = {"text": TEXT, "muted": MUTED, "grid": GRID}
-    inks |= {f"m-{name}": look.ink for name, look in LOOKS.items()}
-    return " ".join(f"--{name}: {ink.dark if dark else ink.light};" for name, ink in inks.items())
+    named = {f"--{name}": ink for name, ink in inks.items()}
+    named |= {variable(name): look.ink for name, look in LOOKS.items()}
+    return " ".join(f"{name}: {ink.dark if dark else ink.light};" for name, ink in named.items())
 
 
 def variable_of() -> dict[str, str]:
     """From a light colour, as drawn, to the CSS property that replaces it on the page."""
-    known = {TEXT.light: "text", MUTED.light: "muted", GRID.light: "grid"}
+    known = {TEXT.light: "--text", MUTED.light: "--muted", GRID.light: "--grid"}
     for name, look in LOOKS.items():
-        known.setdefault(look.ink.light, f"m-{name}")
+        known.setdefault(look.ink.light, variable(name))
     return known
 
 

@@ -14,7 +14,7 @@ from dampen_studies.claims import Finding, Outcome, Tables
 from dampen_studies.claims.percentiles import largest_reduction
 from dampen_studies.datasets.names import printed
 from dampen_studies.experiments import split
-from dampen_studies.report import model_tables, stage_tables
+from dampen_studies.report import model_tables, node_tables, results, stage_tables
 from dampen_studies.report.figures import geometric_mean, ratios
 from dampen_studies.report.group_tables import group_rows
 from dampen_studies.report.palette import LOOKS
@@ -26,8 +26,6 @@ MARK = re.compile(
     r"(<!-- dampen-studies table ([\w-]+) -->\n).*?(\n<!-- end of table -->)", flags=re.DOTALL
 )
 GRAPHS = ("enron", "github", "dblp")
-NODE_METHODS = ("em", "ld", "sld", "degree-joint", "dampen")
-CEILINGS = ("degree-ceiling", "triangle-ceiling")
 PRINTED_REDUCTIONS = {"patent": "44 / 52 / 59", "hepth": "12 / 52 / 73", "income": "- / - / 3"}
 
 
@@ -62,8 +60,15 @@ def made(name: str, tables: Tables, findings: Sequence[Finding]) -> Block:
     """
     if name == "claims":
         return claims(findings)
+    if name == "results":
+        missing = [study for study in results.STUDIES if study not in tables]
+        if missing:
+            raise NotRun(f"The results need the full run: dampen-studies run {' '.join(missing)}")
+        return markdown(*results.results(tables))
     if name not in MAKERS:
-        raise ParameterError(f"Expected a table, one of claims, {', '.join(MAKERS)}, got {name!r}.")
+        raise ParameterError(
+            f"Expected a table, one of claims, results, {', '.join(MAKERS)}, got {name!r}."
+        )
     study, make = MAKERS[name]
     if study not in tables:
         raise NotRun(f"The table {name!r} needs the full run: dampen-studies run {study}")
@@ -116,41 +121,13 @@ def _top_k(rows: Rows) -> Iterator[Block]:
 
 
 def nodes(rows: Rows) -> Block:
-    """The default against its rivals on every graph, with standard errors; one table per k."""
-    return "\n\n".join(_nodes(where(rows, k=k)) for k in values(rows, "k"))
+    """The default against its rivals on every graph; one table per k."""
+    return "\n\n".join(markdown(*node_tables.nodes(rows, k)) for k in values(rows, "k"))
 
 
-def _nodes(rows: Rows) -> Block:
-    epsilons = values(rows, "epsilon")
-    lines = []
-    for dataset in values(rows, "dataset"):
-        here = where(rows, dataset=dataset)
-        fixed = [_share(number(where(here, method=m)[0], "accuracy")) for m in CEILINGS]
-        for method in NODE_METHODS:
-            cells = [where(here, method=method, epsilon=e)[0] for e in epsilons]
-            shown = [
-                f"{_share(number(c, 'accuracy'))} ± {_share(number(c, 'spread'))}" for c in cells
-            ]
-            lines.append([printed(str(dataset)), LOOKS[method].label, *shown, *fixed])
-    header = [f"k = {rows[0]['k']:g}", "method", *(f"ε = {e:g}" for e in epsilons)]
-    return markdown([*header, *(LOOKS[m].label for m in CEILINGS)], lines)
-
-
-def node_limits(rows: Rows) -> Block:
-    """How few edges decide about the k-th node, and the limit that follows; one line per graph."""
-    sizes, epsilons = values(rows, "k"), values(rows, "epsilon")
-    header = ["graph"] + [
-        f"k = {k:g}: h; limit at ε = {epsilons[1]:g}, {epsilons[3]:g}" for k in sizes
-    ]
-    lines = []
-    for dataset in values(rows, "dataset"):
-        cells = []
-        for k in sizes:
-            here = where(rows, dataset=dataset, k=k, method="limit")
-            low, high = (_share(number(here[i], "accuracy")) for i in (1, 3))
-            cells.append(f"{number(here[0], 'flips'):g}; {low}, {high}")
-        lines.append([printed(str(dataset)), *cells])
-    return markdown(header, lines)
+def nodes_chosen(rows: Rows) -> Block:
+    """The same for one k, and for the methods that are near."""
+    return markdown(*node_tables.nodes(rows, node_tables.CHOSEN_K, node_tables.CHOSEN))
 
 
 def trees(rows: Rows) -> Block:
@@ -273,7 +250,8 @@ def many(rows: Rows) -> Block:
             printed(str(dataset)),
             f"{count:g}",
             *(
-                f"{number(row, 'error'):.2f} ± {number(row, 'spread'):.2f}"
+                f"{number(row, 'error'):.2f}"
+                + (f" ± {number(row, 'spread'):.2f}" if number(row, "runs") > 1 else "")
                 for m in methods
                 for row in where(rows, dataset=dataset, percentiles=count, method=m)
             ),
@@ -366,7 +344,9 @@ def _escaped(cell: str) -> str:
 MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "topk": ("topk", top_k),
     "nodes": ("nodes", nodes),
-    "node-limits": ("nodes", node_limits),
+    "nodes-chosen": ("nodes", nodes_chosen),
+    "nodes-summary": ("nodes", lambda rows: markdown(*node_tables.summary(rows))),
+    "node-limits": ("nodes", lambda rows: markdown(*node_tables.limits(rows))),
     "trees": ("trees", trees),
     "trees-chosen": ("trees", trees_chosen),
     "tree-gains": ("trees", tree_gains),

@@ -9,7 +9,7 @@ from dampen_studies.claims import Finding, Outcome, Tables
 from dampen_studies.claims.influence import table_1
 from dampen_studies.report import drawing, figures, page, tables
 from dampen_studies.report.group_tables import group_rows
-from dampen_studies.report.palette import LOOKS
+from dampen_studies.report.palette import look
 from dampen_studies.rows import values
 from dampen_studies.study import Rows, Study, Value, number
 
@@ -177,7 +177,7 @@ def _pivot(study: str, rows: Rows) -> tuple[list[str], list[list[page.Cell]]]:
         [*setting, *(_mean(cells[m]) if m in cells else "–" for m in methods)]
         for setting, cells in lines.items()
     ]
-    return [*keys, *(LOOKS[str(m)].label for m in methods)], body
+    return [*keys, *(look(str(m)).label for m in methods)], body
 
 
 def _mean(found: Sequence[float]) -> float:
