@@ -177,19 +177,30 @@ def test_what_to_expect_is_free(running) -> None:
 
 
 def test_a_public_sample_shows_what_to_expect(serving) -> None:
-    with_sample = 'rows = 500\nsample = "made-up.csv"'
-    running = serving(lambda text: text.replace("rows = 500", with_sample))
-    census = running.config.with_name("census.csv").read_text()
-    running.config.with_name("made-up.csv").write_text(census)
-    running.config.with_name("census.csv").write_text("age,workclass,income\nbroken")
+    """Worked out on the sample alone: the data itself is broken here, and nothing is charged."""
+    running = serving(lambda text: text.replace("rows = 500", 'rows = 500\nsample = "made-up.csv"'))
+    for name, sample in {"census": "made-up.csv", "stays": "stays-sample.csv"}.items():
+        file = running.config.with_name(f"{name}.csv")
+        running.config.with_name(sample).write_text(file.read_text())
+        file.write_text(file.read_text().partition("\n")[0] + "\nbroken")
     who = running.token()
-    frequent = running.ask("census/most-frequent/expect", who, column="income", epsilon=1).json()[
-        "sample"
-    ]
+
+    def sample(path: str, **asked: object) -> dict:
+        return running.ask(f"{path}/expect", who, **asked).json()["sample"]
+
+    frequent = sample("census/most-frequent", column="income", epsilon=1)
     assert frequent["draws"] == sum(count for _, count in frequent["answers"]) == 20
-    tree = running.ask("census/tree/expect", who, target="income", epsilon=4, depth=1).json()
-    assert all(0.5 <= share <= 1 for share in tree["sample"]["correct"])
-    assert not running.ledger.history("census")
+    tree = sample("census/tree", target="income", epsilon=4, depth=1)
+    assert all(0.5 <= share <= 1 for share in tree["correct"])
+    days = {"column": "days", "p": 90}
+    far, near = (sample("stays/percentile", **days, epsilon=e)["error"] for e in ("0.01", 5))
+    assert far > near >= 0
+    groups = sample("stays/top-groups", value="days", by="hospital", epsilon=5)
+    assert (groups["error"], groups["answers"]) == (0, [["H2", 20]])
+    assert "On the public sample, which is not the data, 20 tries" in groups["sentence"]
+    by = sample("stays/percentile", **days, by="hospital", epsilon=5)
+    assert by["error"] < 30 and "off by" in by["sentence"]
+    assert not running.ledger.history("census") and not running.ledger.history("stays")
 
 
 def test_the_promised_error_of_a_percentile_is_kept(running) -> None:

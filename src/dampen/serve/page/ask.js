@@ -145,15 +145,13 @@ function expectationOf(told) {
 }
 
 function sampleOf(sample) {
-  if (sample.sentence) return [make("p", { class: "soft" }, sample.sentence)];
-  const head = (text) => make("p", {}, make("strong", {}, "On the public sample"), `, which is not the data: ${text}`);
-  if (sample.correct) return [head(`such trees are right for ${sample.correct.map((each) => `${Math.round(each * 100)} %`).join(", ")} of its rows.`)];
-  const rows = sample.answers.map(([each, count]) => {
+  const rows = (sample.answers || []).map(([each, count]) => {
     const bar = make("span", { class: "bar" });
     bar.style.width = `${(count / sample.draws) * 100}%`;
-    return make("li", {}, make("span", {}, `${shortened(shownValue(each !== null && typeof each === "object" && !Array.isArray(each) ? JSON.stringify(each) : each), 40)} `, make("span", { class: "soft small" }, `${count} ×`)), bar);
+    const told = each !== null && typeof each === "object" && !Array.isArray(each) ? JSON.stringify(each) : shownValue(each);
+    return make("li", {}, make("span", {}, `${shortened(told, 40)} `, make("span", { class: "soft small" }, `${count} ×`)), bar);
   });
-  return [head(`${sample.draws} tries gave`), make("ul", { class: "tries" }, ...rows)];
+  return [make("p", {}, sample.sentence), rows.length ? make("ul", { class: "tries" }, ...rows) : ""];
 }
 
 function factsCard(set) {
