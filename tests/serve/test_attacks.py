@@ -179,6 +179,30 @@ def test_paths_outside_the_registered_ones(running, path: str) -> None:
         assert answer.json()["exit_code"] == 2
 
 
+@pytest.mark.parametrize("path", ["/", "/docs", "/page.js", "/page.css", "/healthz"])
+def test_the_page_is_what_it_is_whatever_a_link_says(running, path: str) -> None:
+    """No part of a request becomes part of the page: a link could steal a token."""
+    plain = running.http.get(path)
+    for name in ("content", "kind", "name", "path", "media_type", "found"):
+        forged = running.http.get(f"{path}?{name}=text/html<script>alert(1)</script>")
+        assert (forged.content, forged.headers["content-type"]) == (
+            plain.content,
+            plain.headers["content-type"],
+        )
+
+
+def test_no_handler_takes_what_it_does_not_describe(running) -> None:
+    """Every parameter of every route is in the description, or is the token."""
+    described = json.loads(running.http.get("/openapi.json").content)["paths"]
+    named = {
+        (path, each["name"])
+        for path, methods in described.items()
+        for operation in methods.values()
+        for each in operation.get("parameters", [])
+    }
+    assert {name for _, name in named} == {"name", "charge", "number", "limit", "skip"}
+
+
 def test_headers_of_every_response(running) -> None:
     for path in ("/", "/v1/me", "/nothing", "/healthz", "/openapi.json"):
         given = running.http.get(path).headers

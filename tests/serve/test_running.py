@@ -19,7 +19,6 @@ import pytest
 import dampen
 from conftest import started
 from dampen import BudgetError, DataError, ParameterError
-from dampen.cli.serve_demo import write_service
 from dampen.client import ServiceError
 from dampen.ledger import Ledger, verify
 from dampen.serve.store import Store
@@ -55,17 +54,6 @@ def command(config: Path) -> Iterator[Process]:
         process.kill()
         process.wait()
         process.stdout.close()
-
-
-@pytest.fixture
-def config(tmp_path: Path) -> Path:
-    """The demo without the graph and the tree, whose kernels take long to compile."""
-    made = write_service(tmp_path)
-    sets = made.read_text().split("[[data]]")
-    kept = [re.sub(r"rows = .*", "", s) for s in sets if "census" not in s and "follows" not in s]
-    made.write_text("[[data]]".join(kept)
-                    + "\n[service]\nstep = 0.02\nrequests-per-minute = 100000\n")  # fmt: skip
-    return made
 
 
 def token(config: Path, analyst: str = "ana") -> str:

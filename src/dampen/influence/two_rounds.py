@@ -51,9 +51,9 @@ Without lists (2) fails: 12 on random graphs.  Tests repeat all of it on all sma
 What it ranks by: EBC is d(d-1)/2 less the triangles T less a share of the pairs of neighbours that
 have other neighbours between them.  Near c0, the k-th largest d~, a triangle therefore weighs as
 much as 1 / c0 of a neighbour, and in real graphs more, for the pairs: κ_c = α / max(c0, d~_c) with
-α = 5/2 at most, and 3/2 where there are no hubs.  Edges among the shortlist count half: their ends
-have many common neighbours.  Nothing here takes a root: roots would have to be rounded, and
-rounding paid for.
+α = 5/2 at most, and 3/2 where there are no hubs or few nodes.  Edges among the shortlist count
+half: their ends have many common neighbours.  Nothing here takes a root: roots would have to be
+rounded, and rounding paid for.
 
 **Betweenness itself.**  With ε so large that noise on EBC is small against the distance between
 ranks, as d~ foretells it, round 2 asks for EBC (see `dampen.influence.capped`), and so ends at the
@@ -205,7 +205,8 @@ def question_after(noisy: IntArray, k: int, shares: Shares) -> Question | None:
     spread = leaders[(k - 1) // 2] - leaders[-1]
     hubs = _has_hubs(leaders, noisy, k, shares)
     quiet = 18**0.5 / float(shares.second) <= QUIET * spread
-    steepest = STEEPER if hubs else STEEP
+    few = len(noisy) < SMALL  # steep slopes have short lists, which a whole shortlist of few feels
+    steepest = STEEPER if hubs and not (quiet and few) else STEEP
     shortlist = Shortlist.of(noisy, k, shares.noise, steepest=steepest, whole=quiet)
     suits = quiet or (shortlist and hubs and _tells_more(shortlist, noisy, spread, k, shares))
     if shortlist is not None and suits:

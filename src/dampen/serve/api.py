@@ -23,6 +23,7 @@ from functools import partial
 from hashlib import sha256
 from hmac import compare_digest
 from importlib.resources import files
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Query, Request
@@ -42,16 +43,11 @@ from dampen.serve.store import Role, Token, random_text
 __all__ = ["Service", "application"]
 
 WRONG_TOKENS_PER_MINUTE = 30
+"""From one address; ten times as many from all, for an address is what a proxy says it is."""
 ADMINISTRATOR = "administrator"
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
-PAGE = {
-    "/": ("index.html", "text/html; charset=utf-8"),
-    "/docs": ("docs.html", "text/html; charset=utf-8"),
-    "/page.css": ("page.css", "text/css; charset=utf-8"),
-    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
-    "/pictures.js": ("pictures.js", "text/javascript; charset=utf-8"),
-    "/docs.js": ("docs.js", "text/javascript; charset=utf-8"),
-}
+PAGES = {"/": "index.html", "/docs": "docs.html"}
+KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
 
 @dataclass
@@ -69,7 +65,13 @@ class Service:
             self.desk, pool, Pace(settings.step), settings.patience, settings.waiting
         )
         self.rate = Rate(settings.requests_per_minute)
-        self.wrong = Rate(WRONG_TOKENS_PER_MINUTE)
+        self._wrong = Rate(WRONG_TOKENS_PER_MINUTE)
+        self._all_wrong = Rate(10 * WRONG_TOKENS_PER_MINUTE)
+
+    def hears_wrong_one(self, request: Request) -> bool:
+        """Whether a wrong token, or code, is still told from many."""
+        address = request.client.host if request.client else ""
+        return self._wrong.allows(address) and self._all_wrong.allows("")
 
     def open_link(self) -> str:
         """A code that gives its first user a curator's token; kept as a hash.
@@ -113,8 +115,7 @@ def _caller_of(service: Service) -> Callable[[Request], Awaitable[Token]]:
         if kind.lower() == "bearer" and token:
             found = service.desk.store.find(token.strip())
         if found is None:
-            address = request.client.host if request.client else ""
-            if not service.wrong.allows(address):
+            if not service.hears_wrong_one(request):
                 raise Refusal(429, "Too many wrong tokens. Wait a minute.")
             raise Refusal(401, "Expected a valid token: authorization: Bearer dampen_...")
         request.scope.setdefault("state", {})["who"] = found.analyst
@@ -139,8 +140,7 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
         """A curator's token for the code of the administrator's link, once."""
         token = service.log_in(body.code)
         if token is None:
-            address = request.client.host if request.client else ""
-            if not service.wrong.allows(address):
+            if not service.hears_wrong_one(request):
                 raise Refusal(429, "Too many wrong codes. Wait a minute.")
             raise Refusal(401, "This link was used, or is none. Start the service for another.")
         return {"token": token}
@@ -241,14 +241,19 @@ def _add_curators(app: FastAPI, service: Service, caller: Any) -> None:
 
 
 def _add_page(app: FastAPI) -> None:
-    folder = files("dampen.serve") / "page"
-    for path, (name, kind) in PAGE.items():
-        content = (folder / name).read_bytes()
+    """The page, read once; no path of a request ever reaches the disk."""
+    found = {each.name: each.read_bytes() for each in (files("dampen.serve") / "page").iterdir()}
+    paths = PAGES | {f"/{name}": name for name in found if not name.endswith(".html")}
+    for path, name in paths.items():
+        kind = f"{KINDS[Path(name).suffix]}; charset=utf-8"
+        app.get(path, include_in_schema=False)(_giving(found[name], kind))
 
-        async def give(content: bytes = content, kind: str = kind) -> Response:
-            return Response(content, media_type=kind)
 
-        app.get(path, include_in_schema=False)(give)
+def _giving(content: bytes, kind: str) -> Callable[[], Awaitable[Response]]:
+    async def give() -> Response:  # an argument here would be one that a request can set
+        return Response(content, media_type=kind)
+
+    return give
 
 
 def _add_errors(app: FastAPI) -> None:

@@ -33,6 +33,10 @@ from dampen.serve.store import Role, Store, Token
 __all__ = ["Answer", "Desk", "Drawn", "Failed", "NotFound", "Prepared"]
 
 
+MOST_SAMPLED = 1000
+"""Questions whose answers on the public sample are kept."""
+
+
 class NotFound(DampenError):
     """There is no such thing, or the caller may not know of it."""
 
@@ -115,6 +119,7 @@ class Desk:
     history: History
     _memories: dict[str, Memory] = field(default_factory=dict)
     _samples: dict[str, Memory] = field(default_factory=dict)
+    _sampled: dict[str, dict[str, Any]] = field(default_factory=dict)
     _relations: dict[str, Neighbours] = field(default_factory=dict)
 
     @classmethod
@@ -161,8 +166,16 @@ class Desk:
             "recorded": self.history.released(asked.mark) is not None,
         }
         if dataset in self._samples:
-            told["sample"] = on_sample(asked, self._samples[dataset])
+            told["sample"] = self._on_sample(asked)
         return told
+
+    def _on_sample(self, asked: Question) -> dict[str, Any]:
+        """The same for the same question, so that it is worked out once."""
+        if asked.mark not in self._sampled:
+            while len(self._sampled) >= MOST_SAMPLED:
+                self._sampled.pop(next(iter(self._sampled)))
+            self._sampled[asked.mark] = on_sample(asked, self._samples[asked.served.name])
+        return self._sampled[asked.mark]
 
     def quote(self, asked: Question) -> Cost:
         """What a question costs: its parameters are checked, nothing is charged or read."""

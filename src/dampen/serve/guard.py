@@ -31,6 +31,7 @@ LARGEST_BODY = 64 * 1024
 DEEPEST = 20
 SECONDS_FOR_BODY = 20
 SAFE = {"GET", "HEAD"}
+DECISIVE = {b"host", b"origin", b"authorization", b"content-type", b"content-length"}
 MEANING = {
     1: "an error of dampen itself, or it is stopping or busy",
     2: "a wrong parameter, a missing right or a refused budget; no data was read",
@@ -116,7 +117,7 @@ class Guard:
             self._tell(scope, status)
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
-        headers = {name.lower(): value for name, value in scope["headers"]}
+        headers = _once(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1").lower()
         if _name_of(host) not in self._known:
             raise Refusal(421, "This service is not known by that name; see hosts in [service].")
@@ -143,6 +144,16 @@ class Guard:
             status=status,
             who=state.get("who", ""),
         )
+
+
+def _once(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """The headers by name; those that decide something must not be there twice."""
+    found: dict[bytes, bytes] = {}
+    for name, value in headers:
+        if name.lower() in found and name.lower() in DECISIVE:
+            raise Refusal(400, "Expected each header once.")
+        found[name.lower()] = value
+    return found
 
 
 def _check_origin(headers: MutableMapping[bytes, bytes], host: str) -> None:

@@ -4,12 +4,15 @@ A stop (SIGTERM, Ctrl-C) takes no new questions, finishes those that were begun,
 charged and could not be finished within a minute stands in the ledger.
 """
 
+import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dampen.serve.api import Service, application
 from dampen.serve.configuration import load_configuration
@@ -18,6 +21,7 @@ from dampen.serve.desk import Desk
 __all__ = ["check", "run"]
 
 SECONDS_TO_FINISH = 60
+SECONDS_FOR_HEAD = 10
 
 
 def check(path: str | Path) -> list[str]:
@@ -35,7 +39,8 @@ def run(path: str | Path, *, host: str, port: int, say: Callable[[str], None]) -
     desk.check()
     service = Service(desk)
     settings = uvicorn.Config(
-        application(service), host=host, port=port, log_config=None, access_log=False,
+        application(service), host=host, port=port, http=_Punctual, ws="none", log_config=None,
+        access_log=False,
         server_header=False, timeout_graceful_shutdown=SECONDS_TO_FINISH, timeout_keep_alive=30,
         limit_concurrency=2 * desk.configuration.settings.waiting,
         h11_max_incomplete_event_size=16384,
@@ -47,6 +52,40 @@ def run(path: str | Path, *, host: str, port: int, say: Callable[[str], None]) -
         server.run()
     finally:
         service.asking.pool.shutdown(wait=True)
+
+
+class _Punctual(H11Protocol):
+    """Ends a connection whose next request does not come in time, once it has begun.
+
+    uvicorn itself counts from the end of an answer until the next byte, and then waits for ever.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._expect_head()
+
+    def data_received(self, data: bytes) -> None:
+        before = self.cycle
+        super().data_received(data)
+        if self.cycle is not before:
+            self._forget()
+        elif before is None or before.response_complete:
+            self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget()
+        super().connection_lost(exc)
+
+    def _expect_head(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(SECONDS_FOR_HEAD, self.transport.close)
+
+    def _forget(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
 
 class _Server(uvicorn.Server):

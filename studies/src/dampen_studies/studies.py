@@ -3,6 +3,7 @@
 from dampen.errors import ParameterError, did_you_mean
 from dampen_studies.experiments import (
     beta,
+    centralities,
     correlation,
     examples,
     groups,
@@ -32,6 +33,7 @@ ALL: tuple[Study, ...] = (
     roots.STUDY,
     labels.STUDY,
     nodes.STUDY,
+    centralities.STUDY,
     two_stages.STUDY,
     peers.STUDY,
     many.STUDY,

@@ -1,5 +1,6 @@
-"use strict";
 // Answers as pictures, drawn from public facts and the answer alone.
+
+import { make } from "/elements.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -10,56 +11,47 @@ function draw(name, properties = {}, ...children) {
   return element;
 }
 
-function picture(width, height, label, ...children) {
-  return draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label }, ...children);
+function picture(width, height, label, kind, ...children) {
+  return draw("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label, class: kind }, ...children);
 }
 
-const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
-const plain = (number) => Number(number).toLocaleString("en", { maximumFractionDigits: 6 });
+export const shortened = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
+export const plain = (number) => Number(number).toLocaleString("en", { maximumFractionDigits: 6 });
 
-/** Where values lie between the public bounds. */
-function numberLine(points, column) {
-  const width = 560, left = 20, right = 540;
-  const at = (value) => left + ((value - column.lower) / (column.upper - column.lower)) * (right - left);
-  const names = new Map();
-  for (const [name, value] of points) names.set(value, [...(names.get(value) || []), name]);
-  const marks = [...names].sort(([a], [b]) => a - b).flatMap(([value, some], i) => [
-    draw("circle", { cx: at(value), cy: 50, r: 6, class: "bar" }),
-    draw("text", { x: Math.min(Math.max(at(value), 60), 500), y: i % 2 ? 80 : 32, "text-anchor": "middle" },
-      shortened(some[0] === "" ? plain(value) : `${some.join(", ")}: ${plain(value)}`, 30)),
-  ]);
-  return picture(width, 110, "The answer between the public bounds",
-    draw("line", { x1: left, x2: right, y1: 50, y2: 50, class: "edge" }), ...marks,
-    draw("text", { x: left, y: 104, class: "soft" }, plain(column.lower)),
-    draw("text", { x: right, y: 104, "text-anchor": "end", class: "soft" }, plain(column.upper)));
+/** A number for pictures, of exact text such as 1/3 or <0.5. */
+export function amount(text) {
+  const [above, below = "1"] = String(text || "0").replace(/^[<>]/, "").split("/");
+  return Number(above) / Number(below);
 }
 
-/** A ranked list, best first. */
-function ranking(names) {
-  const rows = names.map((name, i) => draw("g", {},
-    draw("rect", { x: 40, y: i * 34, width: Math.max(60, 460 - (i * 320) / Math.max(1, names.length - 1)), height: 28, rx: 5, class: "faint" }),
-    draw("text", { x: 28, y: i * 34 + 19, "text-anchor": "end", class: "soft" }, `${i + 1}`),
-    draw("text", { x: 52, y: i * 34 + 19 }, shortened(String(name), 40))));
-  return picture(520, names.length * 34, "The answers, best first", ...rows);
+/** Where values lie between the public bounds: one line for each name. */
+export function dots(rows, column) {
+  const bare = rows.length === 1 && rows[0][0] === "";
+  const lines = rows.flatMap(([name, values]) => {
+    const track = make("div", { class: "track" }, ...values.map((value) => {
+      const dot = make("span", { class: "dot", title: plain(value) });
+      dot.style.left = `${(Math.max(0, Math.min(1, (value - column.lower) / (column.upper - column.lower)))) * 100}%`;
+      return dot;
+    }));
+    return bare ? [track] : [make("span", { class: "name", title: name }, name), track, make("strong", {}, values.map(plain).join(", "))];
+  });
+  return make("div", { class: bare ? "plot bare" : "plot", role: "img", "aria-label": "The answer between the public bounds" }, ...lines,
+    make("div", { class: "ends" }, make("span", {}, plain(column.lower)), make("span", {}, plain(column.upper))));
 }
+
+/** A ranked list, best first; ranks are all that is known, so nothing is drawn longer or shorter. */
+export const ranking = (names) => make("ol", { class: "ranks", "aria-label": "The answers, best first" }, ...names.map((name) => make("li", {}, String(name))));
 
 /** All groups, the chosen ones marked; a set has no order. */
-function chosenGroups(groups, chosen) {
-  const across = 4, wide = 132;
-  const cells = groups.slice(0, 200).map((name, i) => {
-    const x = (i % across) * wide, y = Math.floor(i / across) * 40, marked = chosen.includes(name);
-    return draw("g", {},
-      draw("rect", { x: x + 2, y: y + 2, width: wide - 8, height: 32, rx: 5, class: marked ? "bar" : "faint" }),
-      draw("text", { x: x + wide / 2 - 2, y: y + 23, "text-anchor": "middle", class: marked ? "inverse" : "" },
-        shortened(`${marked ? "✓ " : ""}${name}`, 15)));
-  });
-  return picture(across * wide, Math.ceil(Math.min(groups.length, 200) / across) * 40, `Chosen: ${chosen.join(", ")}`, ...cells);
+export function chosenGroups(groups, chosen) {
+  return make("div", { class: "chips", role: "img", "aria-label": `Chosen: ${chosen.join(", ")}` },
+    ...groups.slice(0, 500).map((name) => make("span", { class: chosen.includes(name) ? "chosen" : "" }, chosen.includes(name) ? `✓ ${name}` : name)));
 }
 
 /** The nodes of a released tree, nested. */
 function treeOf(answer, node = 0) {
   const { attribute, route_start: start, routes, label } = answer.tree;
-  if (attribute[node] < 0) return { leaf: String(answer.classes[label[node]]), width: 1 };
+  if (attribute[node] < 0) return { leaf: String(answer.classes[label[node]]), colour: label[node] % 6, width: 1 };
   const domain = answer.domains[attribute[node]];
   const size = domain.edges ? domain.edges.length - 1 + (domain.missing ? 1 : 0) : domain.values.length;
   const codes = new Map();
@@ -86,53 +78,49 @@ function whenText(domain, codes, size) {
   }).join(", ");
 }
 
-function drawnTree(answer) {
-  const root = treeOf(answer), wide = 150, tall = 92, parts = [];
+export function drawnTree(answer) {
+  const root = treeOf(answer), wide = 158, tall = 104, below = [], above = [];
   let deepest = 0;
   const place = (node, left, level) => {
     deepest = Math.max(deepest, level);
     const x = left + (node.width * wide) / 2, y = level * tall + 20;
     let from = left;
     for (const child of node.children || []) {
-      const to = from + (child.width * wide) / 2;
-      parts.push(draw("path", { d: `M${x},${y + 14} C${x},${y + 40} ${to},${y + 36} ${to},${y + tall - 14}`, class: "edge" }),
-        draw("text", { x: to, y: y + tall - 22, "text-anchor": "middle", class: "soft" }, shortened(child.when, 22)));
+      const to = from + (child.width * wide) / 2, text = shortened(child.when, 20);
+      below.push(draw("path", { d: `M${x},${y + 15} C${x},${y + 55} ${to},${y + 40} ${to},${y + tall - 15}`, class: "edge" }));
+      above.push(draw("rect", { x: to - text.length * 3.6 - 4, y: y + tall - 47, width: text.length * 7.2 + 8, height: 19, rx: 4, class: "paper" }),
+        draw("text", { x: to, y: y + tall - 33, "text-anchor": "middle", class: "soft" }, draw("title", {}, child.when), text));
       place(child, from, level + 1);
       from += child.width * wide;
     }
-    parts.push(draw("rect", { x: x - 62, y: y - 14, width: 124, height: 28, rx: node.leaf ? 14 : 4, class: node.leaf ? "bar" : "faint" }),
-      draw("text", { x, y: y + 5, "text-anchor": "middle", class: node.leaf ? "inverse" : "" }, shortened(node.leaf || node.name, 16)));
+    const name = node.leaf === undefined ? node.name : node.leaf;
+    above.push(draw("rect", { x: x - 66, y: y - 15, width: 132, height: 30, rx: node.children ? 6 : 15, class: node.children ? "faint" : `c${node.colour}` }),
+      draw("text", { x, y: y + 5, "text-anchor": "middle", class: node.children ? "" : "inverse" }, draw("title", {}, name), shortened(name, 17)));
   };
   place(root, 0, 0);
-  return picture(root.width * wide, (deepest + 1) * tall - 40, "The decision tree", ...parts);
+  return picture(root.width * wide, (deepest + 1) * tall - 62, "The decision tree", "wide", ...below, ...above);
 }
 
 /** What a budget spent over time, as steps below its limit. */
-function spending(charges, limit) {
-  const width = 640, height = 180, times = charges.map((each) => Date.parse(each.time));
+export function spending(charges, limit) {
+  const width = Math.max(280, Math.min(560, document.documentElement.clientWidth - 60)), left = 40, right = width - 8, low = 132, high = 14;
+  const times = charges.map((each) => Date.parse(each.time));
   const first = Math.min(...times), last = Math.max(Date.now(), ...times);
-  const x = (time) => 44 + ((time - first) / Math.max(1, last - first)) * 580;
-  const y = (epsilon) => 150 - (epsilon / limit) * 130;
+  const x = (time) => left + ((time - first) / Math.max(1, last - first)) * (right - left);
+  const y = (epsilon) => low - (epsilon / limit) * (low - high);
   let total = 0, path = `M${x(first)},${y(0)}`;
   for (const each of charges) {
     path += ` H${x(Date.parse(each.time))}`;
     total += amount(each.epsilon);
     path += ` V${y(Math.min(total, limit))}`;
   }
-  path += ` H${x(last)}`;
-  const day = (time) => new Date(time).toLocaleString([], { dateStyle: "short", timeStyle: "short" });
-  return picture(width, height, "Epsilon spent over time",
-    draw("line", { x1: 44, x2: 624, y1: y(limit), y2: y(limit), class: "limit" }),
-    draw("line", { x1: 44, x2: 624, y1: y(0), y2: y(0), class: "edge" }),
-    draw("path", { d: path, class: "step" }),
-    draw("text", { x: 38, y: y(limit) + 4, "text-anchor": "end", class: "soft" }, plain(limit)),
-    draw("text", { x: 38, y: y(0) + 4, "text-anchor": "end", class: "soft" }, "0"),
-    draw("text", { x: 44, y: 174, class: "soft" }, day(first)),
-    draw("text", { x: 624, y: 174, "text-anchor": "end", class: "soft" }, day(last)));
-}
-
-/** A number for pictures, of exact text such as 1/3 or <0.5. */
-function amount(text) {
-  const [above, below = "1"] = String(text || "0").replace(/^[<>]/, "").split("/");
-  return Number(above) / Number(below);
+  path += ` H${right}`;
+  const sameDay = new Date(first).toDateString() === new Date(last).toDateString(), minutes = (last - first) / 60000;
+  const moment = (time) => new Date(time).toLocaleString([], sameDay ? { timeStyle: minutes < 10 ? "medium" : "short" } : { dateStyle: "medium" });
+  const labels = [limit, limit / 2, 0].map((level) => draw("text", { x: left - 8, y: y(level) + 4, "text-anchor": "end", class: "soft" }, plain(level)));
+  return picture(width, 158, "Epsilon spent over time", "fit",
+    draw("line", { x1: left, x2: right, y1: y(limit / 2), y2: y(limit / 2), class: "edge" }), draw("line", { x1: left, x2: right, y1: y(0), y2: y(0), class: "edge" }),
+    draw("path", { d: `${path} V${y(0)} Z`, class: "area" }), draw("path", { d: path, class: "step" }),
+    draw("line", { x1: left, x2: right, y1: y(limit), y2: y(limit), class: "limit" }), ...labels,
+    draw("text", { x: left, y: 153, class: "soft" }, moment(first)), draw("text", { x: right, y: 153, "text-anchor": "end", class: "soft" }, moment(last)));
 }

@@ -54,6 +54,17 @@ def limits(rows: Rows) -> Table:
     return header, lines
 
 
+def centralities(rows: Rows) -> Table:
+    """What the degree finds of the top 20 by other measures."""
+    pairs = [(m, e) for m in values(rows, "centrality") for e in values(rows, "epsilon")]
+    lines = []
+    for dataset in values(rows, "dataset"):
+        cells = [where(rows, dataset=dataset, centrality=m, epsilon=e)[0] for m, e in pairs]
+        shown = [f"{_share(number(c, 'found'))} ± {_share(number(c, 'spread'))}" for c in cells]
+        lines.append([printed(str(dataset)), *shown])
+    return ["k = 20", *(f"{m}, ε = {e:g}" for m, e in pairs)], lines
+
+
 class Difference(NamedTuple):
     """One mean less another, with its standard error, and where it was seen."""
 
