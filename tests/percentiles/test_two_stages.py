@@ -86,6 +86,13 @@ def test_a_record_moves_the_balance_by_at_most_one():
         assert (psi[:, 0] == UNIT // 2).all()
 
 
+def test_the_surplus_is_public_and_falls_with_the_reach():
+    surplus = TwoStages(n=5000, p=50, upper=1, shares=Shares.of(Fraction(5))).surplus
+    assert (np.diff(surplus) <= 0).all()
+    assert surplus[-1] == two_stages.MORE * 4 * UNIT
+    assert surplus[0] == 5000 * UNIT
+
+
 def test_cells_keep_the_order_and_every_point_is_in_its_own():
     problem = TwoStages(n=5000, p=50, lower=-7, upper=900, shares=Shares.of(Fraction(12)))
     x = np.sort(np.random.default_rng(0).uniform(-7, 900, 5000))
@@ -121,7 +128,9 @@ def test_the_law_is_that_of_the_selections(inside):
         )
         given = joint[c] / joint[c].sum()
         assert given.sum(axis=1) == pytest.approx(reach, rel=1e-9)
-        for j in np.flatnonzero([((shells <= j)[cells] == wanted).all() for j in range(41)]):
+        for j in np.flatnonzero(
+            [((shells <= j)[cells] == wanted).all() for j in range(SHELLS + 1)]
+        ):
             assert given[j] / reach[j] == pytest.approx(label, rel=1e-9)
 
 

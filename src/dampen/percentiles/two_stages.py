@@ -13,10 +13,10 @@ floor(J r / (r + r')), whose midpoint stands for it.  A tie stays a tie.
 
 - *the place* c, a cell, at ε1 by rank: u(c) = -max(0, L+1-k, k-R), with L values in cells below and
   R in cells up to c: the utility of `dampen.percentiles.values`, of sensitivity 1;
-- *the reach* h, one of the public distances h_j = (upper - lower) 2^(-(H-j)/2), at ε2.  With s_i
-  the number of values between h_{i-1} and h_i from c, u(j) = -|Σ_i s_i ψ_j(i) - t|, where ψ is a
-  public table with values in [-1/2, 1/2] and t a public number.  Replacing one record moves the sum
-  by at most 1: sensitivity 1.
+- *the reach* h, one of the public distances h_j = (upper - lower) 2^(-(H-j)/8), at ε2.  With s_i
+  the number of values between h_{i-1} and h_i from c, u(j) = -|Σ_i s_i ψ_j(i) - t_j|, where ψ is a
+  public table with values in [-1/2, 1/2] and t_j a public number.  Replacing one record moves the
+  sum by at most 1: sensitivity 1.
 
 **Stage 2** (ε3) draws a label by permute-and-flip with the utility 1 if its value is within h of c
 and 0 if not.
@@ -39,9 +39,11 @@ The mean error Σ w e / Σ w is least for w = M where e < λ and w = 1 elsewhere
 value itself, i.e. with Σ_{e<λ} M (λ - e) = Σ_{e>λ} (e - λ): two weights are best, and the interval
 is by distance, not by rank.  ψ asks for that balance: (1 - d/h)/2 inside and
 -min((d-h) / (Mh), 1)/2 outside, with M = e^ε3, so that a single record far away, which no private
-mechanism can see, counts no more than one nearby.  t asks for some records more than balance, so
-that noise seldom leaves the interval empty.  λ at M = e^ε is what this form would reach if the
-percentile were known for nothing; `dampen-studies run two-stages` shows how close it comes.
+mechanism can see, counts no more than one nearby.  What cannot be seen is assumed: t_j adds one
+record at the far end of the range, at its full weight, for there often is one.  And t_j asks for
+some records more than balance, so that noise seldom leaves the interval empty.  λ at M = e^ε is
+what this form would reach if the percentile were known for nothing; `dampen-studies run two-stages`
+shows how close it comes.
 
 **What was chosen, and how**: the shares of ε, J, t, and from which n on two stages are worth it
 (below: local dampening, `label_mechanism`), on generated columns (uniform, normal, exponential,
@@ -70,7 +72,8 @@ __all__ = ["Drawn", "Shares", "TwoStages", "worth_it"]
 
 LARGE = 1000
 """From so many labels on a fifth of ε finds the place."""
-SHELLS = 40
+PER_OCTAVE = 8
+SHELLS = 20 * PER_OCTAVE
 """H: the smallest distance is a millionth of the range."""
 UNIT = 1 << 16
 """ψ is a table of integers, in units of 1/UNIT."""
@@ -176,14 +179,13 @@ class TwoStages:
     @cached_property
     def distances(self) -> FloatArray:
         """h_0 < ... < h_H, the last the whole range."""
-        return self._range * np.exp2(-np.arange(SHELLS, -1, -1) / 2)
+        return self._range * _shares_of_range()
 
     @cached_property
     def balance(self) -> IntArray:
         """ψ in units of 1/UNIT: one row per reach, one column per shell."""
-        h = np.exp2(-np.arange(SHELLS, -1, -1) / 2)
-        d = np.concatenate([[0.0], h[1:] * 2**-0.25])
-        M = exp(min(float(self.shares.label), 300.0))
+        h, M = _shares_of_range(), self._weight
+        d = np.concatenate([[0.0], h[1:] * 2 ** (-0.5 / PER_OCTAVE)])
         inside = 1 - np.minimum(d / h[:, None], 1)
         outside = np.minimum((d - h[:, None]) / (M * h[:, None]), 1)
         psi = np.where(np.tri(SHELLS + 1, dtype=np.bool_), inside, -outside)
@@ -200,6 +202,14 @@ class TwoStages:
         missing = np.isnan(numbers)
         held = np.where(missing, self.lower, np.clip(numbers, self.lower, self.upper))
         return np.where(missing, -1, self.cells_of(held))
+
+    @cached_property
+    def surplus(self) -> IntArray:
+        """t_j in units of 1/UNIT: more than balance, and one record at the far end."""
+        h = _shares_of_range()
+        more = float(min(MORE / self.shares.reach, Fraction(self.n, 4)))
+        far = (1 - h) / (2 * self._weight * h)
+        return np.rint(UNIT * np.minimum(more + far, self.n)).astype(np.int64)
 
     def cells_of(self, values: FloatArray) -> IntArray:
         """The cell of every value: each depends on that value alone."""
@@ -227,8 +237,7 @@ class TwoStages:
 
     def reach_of(self, within: IntArray) -> Selection:
         """By balance, from the number of values in every shell; exact integers."""
-        more = int(min(MORE / self.shares.reach, Fraction(self.n, 4)) * UNIT)
-        u = -np.abs(self.balance @ within - more)
+        u = -np.abs(self.balance @ within - self.surplus)
         return Selection(u, sensitivity.constant(UNIT), exact=True)
 
     def label(self, inside: NDArray[np.bool_]) -> Selection:
@@ -249,8 +258,18 @@ class TwoStages:
         return float(self.lower) + s * self._range
 
     @property
+    def _weight(self) -> float:
+        """M."""
+        return exp(min(float(self.shares.label), 300.0))
+
+    @property
     def _range(self) -> float:
         return float(self.upper) - float(self.lower)
+
+
+def _shares_of_range() -> FloatArray:
+    """h_j over the whole range."""
+    return np.exp2(-np.arange(SHELLS, -1, -1) / PER_OCTAVE)
 
 
 def _cells(n: int, label: Fraction) -> int:

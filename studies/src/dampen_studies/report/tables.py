@@ -5,7 +5,7 @@ no number is ever copied by hand.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 from typing import TypeAlias
 
@@ -244,22 +244,18 @@ def labels(rows: Rows) -> Block:
 
 def many(rows: Rows) -> Block:
     """Rank errors of whole lists of percentiles."""
-    methods = values(rows, "method")
-    lines = [
-        [
-            printed(str(dataset)),
-            f"{count:g}",
-            *(
-                f"{number(row, 'error'):.2f}"
-                + (f" ± {number(row, 'spread'):.2f}" if number(row, "runs") > 1 else "")
-                for m in methods
-                for row in where(rows, dataset=dataset, percentiles=count, method=m)
-            ),
-        ]
-        for dataset in values(rows, "dataset")
-        for count in values(rows, "percentiles")
-    ]
+    methods, lines = values(rows, "method"), []
+    for dataset in values(rows, "dataset"):
+        for count in values(rows, "percentiles"):
+            here = {r["method"]: r for r in where(rows, dataset=dataset, percentiles=count)}
+            shown = [_with_spread(here[m]) if m in here else "-" for m in methods]
+            lines.append([printed(str(dataset)), f"{count:g}", *shown])
     return markdown(["data", "percentiles", *map(str, methods)], lines)
+
+
+def _with_spread(row: Mapping[str, Value]) -> str:
+    spread = f" ± {number(row, 'spread'):.2f}" if number(row, "runs") > 1 else ""
+    return f"{number(row, 'error'):.2f}{spread}"
 
 
 def reductions(rows: Rows) -> Block:
