@@ -55,6 +55,26 @@ def test_the_same_question_again_is_free(running) -> None:
     assert len(running.ledger.history("salaries")) == 3
 
 
+@pytest.mark.parametrize(
+    ("path", "one", "other"),
+    [
+        ("salaries/percentile", {"column": "salary", "p": 50},
+         {"column": "salary", "p": "50.0", "release": "value", "neighbours": "replace-one"}),
+        ("stays/percentile", {"column": "days", "p": [25, 99.5]},
+         {"column": "days", "p": ["25", "199/2"], "neighbours": "add-remove-row"}),
+        ("stays/top-groups", {"value": "days", "by": "hospital"},
+         {"value": "days", "by": "hospital", "statistic": "median", "smallest": False}),
+        ("follows/top-k", {"k": 1}, {"k": 1, "metric": "betweenness"}),
+    ],
+)  # fmt: skip
+def test_another_spelling_is_the_same_question(running, path: str, one: dict, other: dict) -> None:
+    """The page writes numbers as text, a program need not: nobody pays twice for that."""
+    who = running.token()
+    first = running.ask(path, who, **one, epsilon="0.5").json()
+    again = running.ask(path, who, **other, epsilon=0.5).json()
+    assert (again["reused"], again["charge"]) == (True, first["charge"]), again
+
+
 def test_a_new_version_of_the_facts_makes_a_new_question(serving) -> None:
     body = ASKS["salaries/percentile"]
     same = serving()

@@ -1,6 +1,6 @@
 // Asking: a form, what to expect before paying, the answer.
 
-import { answerCard, protects, questionLink, shownValue, TITLES } from "/answers.js";
+import { answerCard, brief, protects, questionLink, TITLES } from "/answers.js";
 import { api, loading, make, session, table, trouble } from "/elements.js";
 import { amount, plain, shortened } from "/pictures.js";
 
@@ -145,11 +145,10 @@ function expectationOf(told) {
 }
 
 function sampleOf(sample) {
-  const rows = (sample.answers || []).map(([each, count]) => {
+  const rows = (sample.answers || []).slice(0, 3).map(([each, count]) => {
     const bar = make("span", { class: "bar" });
     bar.style.width = `${(count / sample.draws) * 100}%`;
-    const told = each !== null && typeof each === "object" && !Array.isArray(each) ? JSON.stringify(each) : shownValue(each);
-    return make("li", {}, make("span", {}, `${shortened(told, 40)} `, make("span", { class: "soft small" }, `${count} ×`)), bar);
+    return make("li", {}, make("span", {}, `${shortened(brief({ answer: each }), 40)} `, make("span", { class: "soft small" }, `${count} ×`)), bar);
   });
   return [make("p", {}, sample.sentence), rows.length ? make("ul", { class: "tries" }, ...rows) : ""];
 }
