@@ -198,9 +198,9 @@ def overhead(engines: list[str], rows: int, folder: Path, rounds: int) -> None:
                     print(f"\nProcessor time, times GROUP BY: {ratio:.2f}")
 
 
-def cluster(rows: int, folder: Path) -> None:
+def cluster(rows: int, folder: Path, only: list[str]) -> None:
     """seconds = a + b / m, fitted to one and two local workers: a model, not a measurement."""
-    for task in ("percentile value", "top groups", "tree"):
+    for task in only:
         path, seconds = tasks.made(task, rows, folder), {}
         for workers in (1, 2):
             with spark_holder(f"local[{workers}]") as hold:
@@ -241,7 +241,8 @@ def main() -> None:
     elif given.what == "overhead":
         overhead(engines, int(given.rows), given.folder, given.rounds)
     else:
-        cluster(int(given.rows), given.folder)
+        asked = given.tasks or ["percentile value", "top groups", "tree"]
+        cluster(int(given.rows), given.folder, asked)
 
 
 if __name__ == "__main__":

@@ -43,6 +43,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "dampen"
 html_static_path = ["_static"]
 html_css_files = ["dampen.css"]
+html_sidebars = {"index": [], "getting-started": []}  # they have no siblings to show
 html_show_sourcelink = False
 html_theme_options = {
     "show_prev_next": True,

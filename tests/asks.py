@@ -114,6 +114,14 @@ def _bayes_table(data: Any, **options: Any) -> Release:
     return dampen.NaiveBayesClassifier(**options).fit_table(data, target="c").release_
 
 
+def _chosen(data: Any, **options: Any) -> Release:
+    return dampen.Classifier(**options).fit(*data).release_
+
+
+def _chosen_table(data: Any, **options: Any) -> Release:
+    return dampen.Classifier(**options).fit_table(data, target="c").release_
+
+
 def _several(changes: Mapping[str, list[Any]]) -> tuple[Mapping[str, Any], ...]:
     return tuple({name: value} for name, values in changes.items() for value in values)
 
@@ -135,6 +143,7 @@ WRONG_MODEL = _several(
         "domains": [{"x": ["p"], "nope": 3}, {"x": 1.5, "z": 3}, 5, {"x": "pq"}],
     }
 )
+PUBLIC_CHOICE = {name: PUBLIC_TREE[name] for name in ("domains", "classes", "max_rows")}
 PUBLIC_BAYES = {name: PUBLIC_TREE[name] for name in ("domains", "classes")}
 WRONG_TREE = WRONG_MODEL + _several(
     {
@@ -377,5 +386,29 @@ ASKS = [
         BAD_TABLES[:-1],
         {"classes": None},
         ("classes",),
+    ),
+    Ask(
+        "Classifier.fit",
+        _chosen,
+        _split(TABLE),
+        lambda hook: _split(_armed_table(TABLE, hook)),
+        PUBLIC_CHOICE,
+        _cost("tree", "pf", "add-remove-row"),
+        (*WRONG_MODEL, {"max_rows": 0}),
+        tuple(map(_split, BAD_TABLES)),
+        {"domains": {"x": ["p", "q"]}, "max_rows": None, "classes": None},
+        ("domains", "classes", "max_rows"),
+    ),
+    Ask(
+        "Classifier.fit_table",
+        _chosen_table,
+        TABLE,
+        lambda hook: _armed_table(TABLE, hook),
+        PUBLIC_CHOICE,
+        _cost("tree", "pf", "add-remove-row"),
+        (*WRONG_MODEL, {"domains": {"x": ["p"], "c": ["no"]}}),
+        BAD_TABLES,
+        {"max_rows": None, "classes": None},
+        ("classes", "max_rows"),
     ),
 ]

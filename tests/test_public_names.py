@@ -13,7 +13,8 @@ import dampen
 ROOT = Path(__file__).parents[1]
 
 EXPORTED = [
-    "BudgetError", "DampenError", "DataError", "InsecureEntropy", "Ledger", "Mechanism",
+    "BudgetError", "Classifier", "DampenError", "DataError", "InsecureEntropy", "Ledger",
+    "Mechanism",
     "NaiveBayesClassifier", "Neighbours", "Noise", "ParameterError", "PrivacyLeakWarning",
     "Problem", "Release", "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "connect",
     "data",

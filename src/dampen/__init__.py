@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from dampen.influence import egocentric_betweenness, top_k
     from dampen.ledger import Ledger
     from dampen.mechanisms import Mechanism, probabilities, select
+    from dampen.models import Classifier
     from dampen.noise import Noise
     from dampen.percentiles import percentile
     from dampen.releases import Release, release
@@ -49,6 +50,7 @@ __version__ = "0.2.0"
 # Loaded when first used: the command line starts before numpy has, and trees wait for scikit-learn.
 _HOME = {
     "BudgetError": "dampen.errors",
+    "Classifier": "dampen.models",
     "DampenError": "dampen.errors",
     "DataError": "dampen.errors",
     "InsecureEntropy": "dampen.sampling",
@@ -90,6 +92,7 @@ _HOME = {
 
 __all__ = [
     "BudgetError",
+    "Classifier",
     "DampenError",
     "DataError",
     "InsecureEntropy",

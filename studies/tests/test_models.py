@@ -62,9 +62,17 @@ def test_the_summary_counts_losses_and_wins():
 
     _, lines = model_tables.models_summary(made_up(scores))
     by_epsilon = {line[0]: line[1:] for line in lines}
-    assert by_epsilon["0.1"] == [".705", ".690", ".505", ".505", "1 of 2", ".020", "100%"]
-    assert by_epsilon["1"][-1] == "50%"
-    assert by_epsilon["all"][4:] == ["2 of 4", ".020", "75%"]
+    assert by_epsilon["0.1"] == [
+        ".705",
+        ".690",
+        ".505",
+        ".505",
+        "1 (1) of 2",
+        ".020",
+        "100% (100%)",
+    ]
+    assert by_epsilon["1"][-1] == "50% (50%)"
+    assert by_epsilon["all"][4:] == ["2 (2) of 4", ".020", "75% (75%)"]
     header, table = model_tables.models(made_up(scores))
     assert header == ["table", "model", "ε = 0.1", "ε = 1"]
     assert table[0] == ["one, 2 classes, 70 rows", "default", ".705", ".705"]

@@ -11,13 +11,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from dampen.errors import BudgetError, DataError
-from engines import questions
+from engines import questions, sparks
 from engines.accounts import Account, ask_all
-
-SECRET = [
-    "cast(case when id >= 0 then raise_error(concat('secret ', id)) end as int) as pay",
-    "cast(id as int) as x",
-]
 
 
 def main() -> None:
@@ -26,7 +21,7 @@ def main() -> None:
     builder = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "1")
     session = builder.getOrCreate()
     try:
-        failing = session.range(3).selectExpr(*SECRET)
+        failing = session.range(3).selectExpr(*sparks.SECRET)
         found = {
             "session": type(session).__module__,
             "different": [*different(session)],

@@ -152,6 +152,18 @@ def tree(data: Any, where: dict[str, Any]) -> Any:
     return made
 
 
+def tree_in_stages(data: Any, where: dict[str, Any]) -> Any:
+    classifier = dampen.TreeClassifier(
+        "2",
+        stages=(2,),
+        domains={"proline": dampen.bins(250, 1700, 7), "region": REGIONS},
+        classes=[0, 1, 2],
+        max_rows=2**31,  # a small menu: few passes
+        entropy=seeded(1),
+    )
+    return classifier.fit_table(data, target="cultivar", **where).to_json()
+
+
 def edges(data: Any, where: dict[str, Any]) -> Any:
     graph = load_graph(open_edges(data, **where), range(34))
     return graph.first.tolist(), graph.to.tolist()
@@ -182,6 +194,6 @@ def top_k(data: Any, where: dict[str, Any]) -> Any:
 
 ABOUT_WINE = [
     category_counts, grid_counts, group_counts, most_frequent, percentile_value, percentile_label,
-    top_groups, tree,
+    top_groups, tree, tree_in_stages,
 ]  # fmt: skip
 ABOUT_FRIENDS = [edges, degrees, top_k]

@@ -7,6 +7,11 @@ import shutil
 import sys
 from typing import Any
 
+SECRET = [
+    "cast(case when id >= 0 then raise_error(concat('secret ', id)) end as int) as pay",
+    "cast(id as int) as x",
+]
+"""Columns of `range` whose query fails as soon as it runs, and then quotes a row."""
 PANDAS = "ignore:PySpark does not yet fully support pandas:FutureWarning"
 
 

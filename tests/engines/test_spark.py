@@ -24,11 +24,6 @@ pytestmark = [
     pytest.mark.xdist_group("spark"),
 ]
 
-SECRET = [
-    "cast(case when id >= 0 then raise_error(concat('secret ', id)) end as int) as pay",
-    "cast(id as int) as x",
-]
-
 
 @pytest.fixture(scope="module")
 def spark() -> Iterator[Any]:
@@ -68,7 +63,7 @@ def test_every_application_gives_the_answers_of_memory(spark: Any) -> None:
 
 def test_nothing_runs_before_the_charge_and_nothing_is_quoted_after_it(spark: Any) -> None:
     """The query fails as soon as it runs, so whoever gets past the refusal has run it."""
-    frame = spark.range(3).selectExpr(*SECRET)
+    frame = spark.range(3).selectExpr(*sparks.SECRET)
     for ask in ask_all(frame, Account(refuse=True)):
         with pytest.raises(BudgetError):
             ask()

@@ -149,11 +149,15 @@ def trees() -> list[TreeClassifier]:
             domains=DOMAINS,
             classes=["no", "yes"],
             max_rows=9,
-            max_depth=2,
             leaves=leaves,
             entropy=SEEDED,
+            **levels,
         ).fit(FRAME, ["no", "yes", "no"])
-        for leaves in ("pf", "noisy-counts")
+        for leaves, levels in (
+            ("pf", {"max_depth": 2}),
+            ("noisy-counts", {"max_depth": 2}),
+            ("pf", {"stages": (3,)}),
+        )
     ]
 
 
@@ -169,12 +173,12 @@ def use(text: str) -> None:
     except (DataError, ValueError) as error:  # its columns are others
         is_plain(error)
     assert tree.report().isprintable() or "\n" in tree.report()
-    assert json.loads(tree.to_json())["format"] == 3
+    assert json.loads(tree.to_json())["format"] == 4
     assert np.isfinite(tree.tree_.level).all()
 
 
 @examples
-@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("which", [0, 1, 2])
 def test_trees(trees: list[TreeClassifier], which: int, examples: int) -> None:
     fuzz(examples, mutated_json(trees[which].to_json()), use)
 

@@ -126,6 +126,12 @@ def memory_of(process: int) -> float:
     return pages * resource.getpagesize() / 1e6
 
 
+def seconds_of_cpu(process: int) -> float:
+    """That a process has used, its start and its compilation included."""
+    ticks = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+    return sum(map(int, ticks)) / os.sysconf("SC_CLK_TCK")
+
+
 async def all_analysts(
     server: Process, tokens: list[str], pause: float, kill_after: int | None = None
 ) -> tuple[list[Reply], list[float]]:
@@ -188,6 +194,7 @@ def test_two_hundred_analysts_ask_ten_thousand_questions(tmp_path: Path) -> None
         pause = float(os.environ.get("DAMPEN_PAUSE", "0"))
         seen, held = asyncio.run(all_analysts(server, tokens, pause))
         seconds = time.perf_counter() - start
+        busy = seconds_of_cpu(server.process.pid)
         assert server.kill(signal.SIGTERM) == 0
     charges = charges_of(Ledger(tmp_path / "ledger.sqlite3"))
     granted = [reply.charge for reply in seen if reply.status == 200]
@@ -202,7 +209,8 @@ def test_two_hundred_analysts_ask_ten_thousand_questions(tmp_path: Path) -> None
     print(
         f"\n{len(seen)} questions of {ANALYSTS} analysts in {seconds:.0f} s, {len(granted)} "
         f"answered: median {np.median(times):.3f} s, p99 {times[int(len(times) * 0.99)]:.3f} s, "
-        f"largest {times[-1]:.3f} s; memory {held[0]:.0f} to {held[-1]:.0f} MB"
+        f"largest {times[-1]:.3f} s; {1000 * busy / len(seen):.1f} ms of the server's processors a "
+        f"question; memory {held[0]:.0f} to {held[-1]:.0f} MB"
     )
 
 

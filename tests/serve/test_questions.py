@@ -55,6 +55,26 @@ def test_the_same_question_again_is_free(running) -> None:
     assert len(running.ledger.history("salaries")) == 3
 
 
+@pytest.mark.parametrize(
+    ("path", "one", "other"),
+    [
+        ("salaries/percentile", {"column": "salary", "p": 50},
+         {"column": "salary", "p": "50.0", "release": "value", "neighbours": "replace-one"}),
+        ("stays/percentile", {"column": "days", "p": [25, 99.5]},
+         {"column": "days", "p": ["25", "199/2"], "neighbours": "add-remove-row"}),
+        ("stays/top-groups", {"value": "days", "by": "hospital"},
+         {"value": "days", "by": "hospital", "statistic": "median", "smallest": False}),
+        ("follows/top-k", {"k": 1}, {"k": 1, "metric": "betweenness"}),
+    ],
+)  # fmt: skip
+def test_another_spelling_is_the_same_question(running, path: str, one: dict, other: dict) -> None:
+    """The page writes numbers as text, a program need not: nobody pays twice for that."""
+    who = running.token()
+    first = running.ask(path, who, **one, epsilon="0.5").json()
+    again = running.ask(path, who, **other, epsilon=0.5).json()
+    assert (again["reused"], again["charge"]) == (True, first["charge"]), again
+
+
 def test_a_new_version_of_the_facts_makes_a_new_question(serving) -> None:
     body = ASKS["salaries/percentile"]
     same = serving()
@@ -177,19 +197,30 @@ def test_what_to_expect_is_free(running) -> None:
 
 
 def test_a_public_sample_shows_what_to_expect(serving) -> None:
-    with_sample = 'rows = 500\nsample = "made-up.csv"'
-    running = serving(lambda text: text.replace("rows = 500", with_sample))
-    census = running.config.with_name("census.csv").read_text()
-    running.config.with_name("made-up.csv").write_text(census)
-    running.config.with_name("census.csv").write_text("age,workclass,income\nbroken")
+    """Worked out on the sample alone: the data itself is broken here, and nothing is charged."""
+    running = serving(lambda text: text.replace("rows = 500", 'rows = 500\nsample = "made-up.csv"'))
+    for name, sample in {"census": "made-up.csv", "stays": "stays-sample.csv"}.items():
+        file = running.config.with_name(f"{name}.csv")
+        running.config.with_name(sample).write_text(file.read_text())
+        file.write_text(file.read_text().partition("\n")[0] + "\nbroken")
     who = running.token()
-    frequent = running.ask("census/most-frequent/expect", who, column="income", epsilon=1).json()[
-        "sample"
-    ]
+
+    def sample(path: str, **asked: object) -> dict:
+        return running.ask(f"{path}/expect", who, **asked).json()["sample"]
+
+    frequent = sample("census/most-frequent", column="income", epsilon=1)
     assert frequent["draws"] == sum(count for _, count in frequent["answers"]) == 20
-    tree = running.ask("census/tree/expect", who, target="income", epsilon=4, depth=1).json()
-    assert all(0.5 <= share <= 1 for share in tree["sample"]["correct"])
-    assert not running.ledger.history("census")
+    tree = sample("census/tree", target="income", epsilon=4, depth=1)
+    assert all(0.5 <= share <= 1 for share in tree["correct"])
+    days = {"column": "days", "p": 90}
+    far, near = (sample("stays/percentile", **days, epsilon=e)["error"] for e in ("0.01", 5))
+    assert far > near >= 0
+    groups = sample("stays/top-groups", value="days", by="hospital", epsilon=5)
+    assert (groups["error"], groups["answers"]) == (0, [["H2", 20]])
+    assert "On the public sample, which is not the data, 20 tries" in groups["sentence"]
+    by = sample("stays/percentile", **days, by="hospital", epsilon=5)
+    assert by["error"] < 30 and "off by" in by["sentence"]
+    assert not running.ledger.history("census") and not running.ledger.history("stays")
 
 
 def test_the_promised_error_of_a_percentile_is_kept(running) -> None:

@@ -137,6 +137,23 @@ def test_a_table_that_is_gone_is_told_by_its_name(serving_tables, database: str)
     assert not running.ledger.history("stays")
 
 
+def test_a_table_that_went_away_costs_nothing(serving_tables, database: str) -> None:
+    """Histograms and columns of it are in memory, but there is nothing to ask any more."""
+    import psycopg
+
+    running = serving_tables(address=database, stays="stays", follows="follows")
+    who, asked = running.token(), {"column": "hospital"}
+    assert running.ask("stays/most-frequent", who, **asked, epsilon=1).status_code == 200
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("alter table stays rename to elsewhere")
+        assert running.ask("stays/most-frequent", who, **asked, epsilon=2).status_code == 400
+        assert running.ask("stays/top-groups", who, value="days", by="hospital",
+                           epsilon=1).status_code == 400  # fmt: skip
+        connection.execute("alter table elsewhere rename to stays")
+    assert len(running.ledger.history("stays")) == 1
+    assert running.ask("stays/most-frequent", who, **asked, epsilon=2).status_code == 200
+
+
 def test_a_server_that_is_down_costs_nothing(serving_tables) -> None:
     address = "postgresql://reader:hush@127.0.0.1:1/staff"
     running = serving_tables(address=address, stays="stays", follows="follows")

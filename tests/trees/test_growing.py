@@ -31,8 +31,8 @@ def plan_of(depth, epsilon="1000000", shares=None, **changes):
         "stopping": False, "leaves": "pf", "one_sided": True,
         "candidates": 9, "classes": 3,
     } | changes  # fmt: skip
-    given = checked_shares(shares, depth, stopping=settings["stopping"])
-    return Plan(Fraction(epsilon), 1000, depth, given, **settings)
+    given = checked_shares(shares, (1,) * depth, stopping=settings["stopping"])
+    return Plan(Fraction(epsilon), 1000, (1,) * depth, given, **settings)
 
 
 def seeded(seed=0):
@@ -188,7 +188,7 @@ def test_shares_add_up_exactly():
 def test_shares_grow_by_the_level():
     """Rows get fewer from level to level, so their noise gets less; thousandths, the rest last."""
     for depth in range(17):
-        shares = checked_shares(None, depth, stopping=False)
+        shares = checked_shares(None, (1,) * depth, stopping=False)
         assert sum(shares) == 1
         assert list(shares) == sorted(shares)
         assert all(1000 % share.denominator == 0 for share in shares)

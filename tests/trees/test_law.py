@@ -27,8 +27,8 @@ def plan_of(epsilon, mechanism, criterion):
     return Plan(
         Fraction(epsilon),
         max_rows=1000,
-        depth=1,
-        shares=checked_shares(None, 1, stopping=False),
+        stages=(1,),
+        shares=checked_shares(None, (1,), stopping=False),
         mechanism=named(mechanism),
         criterion=criterion,
         branching="binary",

@@ -3,7 +3,7 @@
 import math
 from typing import TYPE_CHECKING, Any
 
-from dampen.bayes.problem import NoisyTables, noise_scale
+from dampen.bayes.problem import NoisyTables, deviation, noise_scale
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError
 from dampen.printing import printable
@@ -83,7 +83,7 @@ def report(model: "NaiveBayesClassifier") -> str:
         "row",
         f"{len(model.domains_)} attributes, {values} values, {classes} classes: "
         f"{values * classes} counts, each with discrete Laplace noise of standard deviation "
-        f"{_deviation(tables):.3g}",
+        f"{deviation(tables.scale):.3g}",
     ]
     if not model.secure_:
         lines.append("NOT SECURE: seeded randomness")
@@ -93,9 +93,3 @@ def report(model: "NaiveBayesClassifier") -> str:
     lines += ["", "classes, estimated"]
     lines += [f"  {share:6.1%}  {c}" for c, share in zip(model.classes_, shares, strict=True)]
     return "\n".join(map(printable, lines))
-
-
-def _deviation(tables: NoisyTables) -> float:
-    """Of the noise on one count: with a = exp(-1/b) its variance is 2a / (1-a)²."""
-    a = math.exp(-1 / float(tables.scale))
-    return math.sqrt(2 * a) / (1 - a)

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from dampen.bayes import artefact, rendering
-from dampen.bayes.problem import NoisyTables, accuracy, noise_scale, noisy_tables
+from dampen.bayes.problem import BayesPlan, NoisyTables, accuracy, noise_scale, noisy_tables
 from dampen.data.open import open_table
 from dampen.data.opened import Opened, require_numbers
 from dampen.epsilon import Epsilon, asked_epsilon
@@ -19,7 +19,14 @@ from dampen.errors import ParameterError
 from dampen.releases import Budget, composed_cost, pay
 from dampen.sampling import LARGEST_SCALE, Entropy, fresh
 from dampen.selection import FloatArray, Neighbours
-from dampen.trees.encoding import Bins, checked_classes, class_array, first_codes, given_domains
+from dampen.trees.encoding import (
+    Bins,
+    as_domain,
+    checked_classes,
+    class_array,
+    first_codes,
+    given_domains,
+)
 from dampen.trees.fitting import (
     clone_sharing,
     features_of,
@@ -149,6 +156,20 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         scores = self.tables_.log_scores(codes)
         odds = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+    def plan(self) -> BayesPlan:
+        """What a fit would do, before it is paid for; print it.  No data is needed.
+
+        Raises:
+            ParameterError: unless `domains` and `classes` are given.
+        """
+        self._check_parameters()
+        if self.domains is None or self.classes is None:
+            raise ParameterError("Expected domains= and classes= for a plan.")
+        given = self.domains.values() if isinstance(self.domains, Mapping) else self.domains
+        sizes = [len(as_domain(d, f"column {i}")) for i, d in enumerate(given)]
+        epsilon = asked_epsilon(self.epsilon, self.rho, Fraction(1, 2))
+        return BayesPlan(epsilon, len(sizes), sum(sizes), len(self.classes))
 
     def report(self) -> str:
         """What was released and what it cost, as text.  Nothing in it is private."""

@@ -24,6 +24,7 @@ number of values of attribute a.
 - P(c | row) is proportional to n_c Π_a P(v_a | c), as if attributes were independent given c.
 """
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -36,7 +37,7 @@ from dampen.outlook import CONFIDENCE, likely_noise
 from dampen.sampling import Entropy, discrete_laplace
 from dampen.selection import FloatArray, IntArray
 
-__all__ = ["NoisyTables", "accuracy", "noise_scale", "noisy_tables"]
+__all__ = ["BayesPlan", "NoisyTables", "accuracy", "deviation", "noise_scale", "noisy_tables"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +81,26 @@ class NoisyTables:
         return (1 + float(self.scale)) / 2
 
 
+@dataclass(frozen=True)
+class BayesPlan:
+    """What a fit would do: public sizes, and the noise that follows from them."""
+
+    epsilon: Fraction
+    attributes: int
+    values: int
+    classes: int
+
+    def __str__(self) -> str:
+        """The plan as text, with the noise in rows."""
+        noise = deviation(noise_scale(self.attributes, self.epsilon))
+        return (
+            f"Naive Bayes for epsilon {decimal_text(self.epsilon)}: {self.attributes} attributes, "
+            f"{self.values} values, {self.classes} classes\n"
+            f"  {self.values * self.classes} counts, each with noise of standard deviation "
+            f"{noise:.3g} rows"
+        )
+
+
 def noisy_tables(
     counts: IntArray, first: IntArray, epsilon: Fraction, *, entropy: Entropy
 ) -> NoisyTables:
@@ -92,6 +113,12 @@ def noisy_tables(
 def noise_scale(attributes: int, epsilon: Fraction) -> Fraction:
     """b = m/ε: a row is in one cell of each of m tables."""
     return attributes / epsilon
+
+
+def deviation(scale: Fraction) -> float:
+    """Of the noise on one count: with a = exp(-1/b) its variance is 2a / (1-a)²."""
+    a = math.exp(-1 / float(scale))
+    return math.sqrt(2 * a) / (1 - a)
 
 
 def accuracy(attributes: int, epsilon: Fraction) -> str:

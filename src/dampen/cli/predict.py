@@ -38,13 +38,11 @@ def predict(model_file: Path, file: str, header: bool, table: str | None, as_jso
 
 
 def _model(path: Path) -> Any:
-    from dampen.bayes import NaiveBayesClassifier
-    from dampen.trees import TreeClassifier
+    from dampen.models import read_model
 
     text = read_text(path, "a model")
-    for kind in (TreeClassifier, NaiveBayesClassifier):
-        with suppress(ParameterError):
-            return kind.from_json(text)
+    with suppress(ParameterError):
+        return read_model(text)
     raise ParameterError(
         f"Expected a tree or a model written by `dampen tree -o` or `dampen naive-bayes -o`, not "
         f"{path}."

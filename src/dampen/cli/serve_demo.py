@@ -43,6 +43,7 @@ files = ["stays.csv"]
 [data.public]
 title = "Days in three hospitals"
 rows = 1000
+sample = "stays-sample.csv"
 
 [data.public.columns]
 hospital = { values = ["H1", "H2", "H3"] }
@@ -74,6 +75,11 @@ title = "Who follows whom, forty people"
 nodes = 40
 """
 
+SAMPLE = "hospital,days\n" + "".join(
+    f"H{1 + i % 3},{7 * i % 23 + 6 * (i % 3 == 1)}\n" for i in range(300)
+)
+"""Public: what somebody thinks that such data looks like."""
+
 RELATIONS = {
     "salaries": "replace-one",
     "visits": "add-remove-row",
@@ -86,6 +92,7 @@ RELATIONS = {
 def write_service(directory: Path) -> Path:
     """Writes files, budgets and a `dampen.toml`, and returns the latter."""
     write_files(directory)
+    (directory / "stays-sample.csv").write_text(SAMPLE, encoding="utf-8")
     ledger = Ledger(directory / "ledger.sqlite3")
     for name, neighbours in RELATIONS.items():
         ledger.create(

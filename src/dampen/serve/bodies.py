@@ -11,6 +11,8 @@ __all__ = ["BODIES", "Login", "MostFrequent", "Percentile", "TopGroups", "TopK",
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Number = Annotated[str, StringConstraints(min_length=1, max_length=100)] | int | float
+Short = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}([./][0-9]{1,20})?$")] | int | float
+"""A number without an exponent, for one such as 1e9999999 takes seconds to be read exactly."""
 Relation = Literal["replace-one", "add-remove-row"]
 
 
@@ -34,7 +36,11 @@ class Percentile(_Question):
     """What value, or whose record, is at a percentile."""
 
     column: Name
-    p: Number | Annotated[list[Number], Field(min_length=1, max_length=100)]
+    p: (
+        Short
+        | Literal["quartiles", "deciles"]
+        | Annotated[list[Short], Field(min_length=1, max_length=100)]
+    )
     release: Literal["value", "label"] | None = Field(None, description="Default: value.")
     by: Name | None = None
     neighbours: Relation | None = None
@@ -55,11 +61,11 @@ class TopGroups(_Question):
     value: Name
     by: Name
     statistic: Name | None = Field(None, description="Default: median, or quantile with p.")
-    p: Number | None = None
+    p: Short | None = None
     k: int | None = Field(None, ge=1)
     smallest: bool | None = None
     min_rows: int | None = Field(None, ge=1)
-    caution: Number | None = None
+    caution: Short | None = None
     ordered: bool | None = None
     neighbours: Relation | None = None
 

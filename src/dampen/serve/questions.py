@@ -8,6 +8,7 @@ the file holds, so that no name of a column ever reaches a file or a database un
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from hashlib import sha256
 from typing import Any
 
@@ -25,6 +26,16 @@ Ask = Callable[..., Release]
 
 DRAWN = frozenset({"epsilon", "rho", "mechanism", "k", "ordered"})
 """What changes only the draw, not the public cells that rows are counted in."""
+
+
+DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "percentile": {"release": "value", "neighbours": "replace-one"},
+    "most-frequent": {},
+    "top-groups": {"smallest": False, "ordered": False, "neighbours": "add-remove-row"},
+    "top-k": {"metric": "betweenness"},
+    "tree": {},
+}
+"""What a question means that says nothing about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +81,32 @@ def question(served: Served, kind: str, options: Mapping[str, Any]) -> Question:
             f"Expected one of {', '.join(known)} of {served.name!r}, got {kind!r}."
             f"{did_you_mean(kind, known)}"
         )
-    given = {key: value for key, value in options.items() if value is not None}
+    return _MAKERS[kind](served, _canonical(kind, options))
+
+
+def _canonical(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The same for the same question, however it is spelled: it must not be paid for twice."""
+    given = {
+        key: _number_as_is(value) if key in ("p", "caution") else value
+        for key, value in options.items()
+        if value is not None and DEFAULTS[kind].get(key) != value
+    }
+    if kind == "top-groups" and given.get("statistic") == "median" and "p" not in given:
+        del given["statistic"]
     for key in given.keys() & {"epsilon", "rho"}:
         given[key] = decimal_text(exact(given[key], key))
-    return _MAKERS[kind](served, given)
+    return given
+
+
+def _number_as_is(value: Any) -> Any:
+    """50 for "50" and 50.0; a number that is not whole as exact text; other things as they are."""
+    if isinstance(value, list):
+        return [_number_as_is(each) for each in value]
+    try:
+        number = Fraction(str(value))
+    except (ValueError, ZeroDivisionError):
+        return value
+    return int(number) if number.denominator == 1 else decimal_text(number)
 
 
 def _percentile(served: Served, given: Mapping[str, Any]) -> Question:

@@ -4,7 +4,7 @@ A file may be damaged or hostile, so its structure is checked before anything is
 children come after their parents (no cycles), every number lies in its range, sizes are bounded.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from dampen.epsilon import exact
 from dampen.errors import ParameterError
@@ -21,9 +21,9 @@ from dampen.trees.plan import (
     check_size,
     checked_choice,
     checked_criterion,
-    checked_depth,
     checked_mechanism,
     checked_shares,
+    checked_stages,
 )
 from dampen.trees.splits import check_max_rows
 from dampen.trees.written import (
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
 
 __all__ = ["content", "restore", "to_json"]
 
-FORMAT = 3
+FORMAT = 4
 
 _PLAIN_FIELDS = (
-    "max_rows", "depth", "criterion", "branching", "stopping", "leaves", "one_sided", "candidates",
-    "classes",
+    "max_rows", "stages", "criterion", "branching", "stopping", "leaves", "one_sided", "candidates",
+    "classes", "menu",
 )  # fmt: skip
 _TREE_ARRAYS = ("attribute", "route_start", "routes", "label", "level")
 
@@ -108,30 +108,44 @@ def _fill(classifier: "TreeClassifier", read: Any) -> None:
 
 
 def _plan_from_json(fields: Any, sizes: list[int]) -> Plan:
-    mechanism, depth = checked_mechanism(fields["mechanism"]), fields["depth"]
-    checked_depth(depth)
+    mechanism = checked_mechanism(fields["mechanism"])
     check_max_rows(fields["max_rows"])
     stopping, one_sided = fields["stopping"], fields["one_sided"]
     if not (isinstance(stopping, bool) and isinstance(one_sided, bool)):
         raise ValueError
     branching = checked_choice("branching", fields["branching"], Branching)
-    check_size(sizes, depth, branching, stopping=stopping)
+    stages, menu = _stages(fields["stages"], mechanism, branching), _count(fields["menu"])
+    check_size(sizes, sum(stages), branching, stopping=stopping)
+    if (max(stages, default=0) > 1) != (menu > 0):
+        raise ValueError
     return Plan(
         epsilon=exact(checked_text(fields["epsilon"])),
         max_rows=fields["max_rows"],
-        depth=depth,
+        stages=stages,
         shares=checked_shares(
-            [checked_text(s) for s in fields["shares"]], depth, stopping=stopping
+            [checked_text(s) for s in fields["shares"]], stages, stopping=stopping
         ),
         mechanism=mechanism,
-        criterion=checked_criterion(checked_text(fields["criterion"]), mechanism),
+        criterion=checked_criterion(checked_text(fields["criterion"]), mechanism, staged=menu > 0),
         branching=branching,
         stopping=stopping,
         leaves=checked_choice("leaves", fields["leaves"], Leaves),
         one_sided=one_sided,
         candidates=_count(fields["candidates"]),
         classes=_count(fields["classes"]),
+        menu=menu,
     )
+
+
+def _stages(
+    given: Any, mechanism: Mechanism | Literal["sulq"], branching: Branching
+) -> tuple[int, ...]:
+    """The levels of each stage; none for a tree without splits."""
+    if not isinstance(given, list):
+        raise ValueError
+    if given:
+        checked_stages(given, mechanism, branching)
+    return tuple(given)
 
 
 def _count(value: Any) -> int:
@@ -185,4 +199,5 @@ def _check_routes(tree: Tree, sizes: list[int]) -> None:
 def _parameters_of(plan: Plan) -> dict[str, Any]:
     """The constructor's parameters that would make the same plan."""
     same = ("max_rows", "criterion", "branching", "stopping", "leaves", "one_sided", "shares")
-    return {"epsilon": plan.epsilon, "max_depth": plan.depth} | {k: getattr(plan, k) for k in same}
+    depth = {"stages": plan.stages} if plan.staged else {"max_depth": plan.depth}
+    return {"epsilon": plan.epsilon} | depth | {k: getattr(plan, k) for k in same}

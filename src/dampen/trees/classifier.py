@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from dampen.data.open import open_table
 from dampen.data.opened import Opened, require_numbers
 from dampen.epsilon import Epsilon, asked_epsilon
 from dampen.errors import ParameterError
-from dampen.mechanisms import Mechanism
+from dampen.mechanisms import PF, Mechanism
 from dampen.releases import Budget, Cost, composed_cost, pay
 from dampen.sampling import Entropy, fresh
 from dampen.selection import FloatArray, IntArray, Neighbours
@@ -41,7 +41,8 @@ from dampen.trees.fitting import (
     tag_as_private,
     warn_of,
 )
-from dampen.trees.growing import Tree, grow, prepare
+from dampen.trees.growing import Tree, grow
+from dampen.trees.menus import menu_size
 from dampen.trees.plan import (
     SULQ,
     Branching,
@@ -53,10 +54,13 @@ from dampen.trees.plan import (
     checked_depth,
     checked_mechanism,
     checked_shares,
+    checked_stages,
     default_depth,
+    default_stages,
 )
 from dampen.trees.reading import TARGET, Supervised, read_rows
 from dampen.trees.splits import check_max_rows
+from dampen.trees.staging import grow_in_stages, prepare_all
 
 __all__ = ["TreeClassifier"]
 
@@ -78,17 +82,21 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Args:
         epsilon: the privacy parameter of one fit; required, unless ρ is given.
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
-        max_depth: levels of splits; None chooses from ε and the public sizes (see `plan`).
+        max_depth: levels of splits, each selected by itself; None chooses from ε and the public
+            sizes (see `plan`).
+        stages: in place of it, the levels that each stage decides: (6,) selects one whole tree of
+            up to six levels from a public menu, (2, 2, 3) three times smaller ones.
         mechanism: `pf`, `em`, `ld`, `sld`, `ld-pf`, `sld-pf` or `sulq` (noisy counts).
         criterion: `information-gain`, `max`, `gini`, `tsallis`, or `gini-max`, `tsallis-max` with
             `max` on the last level; None is `tsallis-max` for `pf` and `em`, information gain for
-            the others, whose sensitivity it shapes.
+            the others, whose sensitivity it shapes.  Stages of several levels have `free-energy`.
         branching: `binary`, or `multiway` with one branch per value (ID3).
         stopping: whether a noisy count, for half of a level's share, may end a branch early.
         leaves: a leaf's class by `pf` on the counts, or from `noisy-counts`, which also give
             `predict_proba` more than zeros and ones.
         one_sided: False makes `pf` and `em` pay the factor 2 of the paper.
-        shares: the share of ε of every level of splits, then of the leaves; exact, adding up to 1.
+        shares: the share of ε of every level or stage of splits, then of the leaves; exact, adding
+            up to 1.
         domains: per column the public `dampen.bins(...)`, a list of categories or a number of
             integer codes; by column name, or in column order.
         classes: the public classes.
@@ -109,6 +117,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         rho: Epsilon | None = None,
         max_depth: int | None = None,
+        stages: Sequence[int] | None = None,
         mechanism: str | Mechanism = "pf",
         criterion: str | None = None,
         branching: Branching = "binary",
@@ -125,6 +134,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.epsilon = epsilon
         self.rho = rho
         self.max_depth = max_depth
+        self.stages = stages
         self.mechanism = mechanism
         self.criterion = criterion
         self.branching = branching
@@ -257,20 +267,28 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         asked_epsilon(self.epsilon, self.rho, Fraction(1, 2))
         checked_depth(self.max_depth)
-        checked_criterion(self.criterion, checked_mechanism(self.mechanism))
+        mechanism = checked_mechanism(self.mechanism)
         checked_choice("branching", self.branching, Branching)
         checked_choice("leaves", self.leaves, Leaves)
+        self._check_stages(mechanism)
+        checked_criterion(self.criterion, mechanism, staged=max(self.stages or [1]) > 1)
         if self.shares is not None:
             if isinstance(self.shares, str) or not isinstance(self.shares, Sequence):
                 raise ParameterError(
                     "Expected shares to be a list, one share of epsilon per level."
                 )
-            depth = len(self.shares) - 1 if self.max_depth is None else self.max_depth
-            checked_shares(self.shares, depth, stopping=self.stopping)
+            checked_shares(self.shares, self._given_stages() or (), stopping=self.stopping)
         if self.classes is not None:
             checked_classes(self.classes)
         if self.max_rows is not None:
             check_max_rows(self.max_rows)
+
+    def _check_stages(self, mechanism: Mechanism | Literal["sulq"]) -> None:
+        if self.stages is not None and self.max_depth is not None:
+            raise ParameterError("Expected max_depth= or stages=, got both.")
+        checked_stages(self.stages, mechanism, self.branching)
+        if self.stopping and max(self.stages or [1]) > 1:
+            raise ParameterError("Expected stopping=False for stages of several levels.")
 
     def _release(self, table: Opened, features: list[str], target: str) -> "TreeClassifier":
         """Parameters, then the charge, then the rows."""
@@ -279,8 +297,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         leaks = self._leaks(given)
         public = None if leaks else self._public_plan(list(given.values()))
         cost = self._cost(tuple(dict.fromkeys(leak.parameter for leak in leaks)))
-        mechanism = checked_mechanism(self.mechanism)
-        prepare(checked_criterion(self.criterion, mechanism), mechanism, int(self.max_rows or 9))
+        prepare_all(self.criterion, checked_mechanism(self.mechanism), int(self.max_rows or 9))
         warn_of(leaks)
         if public is not None:
             cost = replace(cost, accuracy=prospects.accuracy(public))
@@ -291,8 +308,9 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.domains_, self.classes_ = list(read.domains.values()), class_array(read.classes)
             size, classes = self.max_rows or read.size, len(self.classes_)
             self.plan_ = public or self._plan(self.domains_, size, classes)
+            grown = grow_in_stages if self.plan_.staged else grow
             self.tree_: Tree = collapsed(
-                grow(self.plan_, self.domains_, classes, read.rows, entropy=paid.entropy)
+                grown(self.plan_, self.domains_, classes, read.rows, entropy=paid.entropy)
             )
             self.secure_ = paid.entropy.secure
             content = artefact.content(self)
@@ -312,40 +330,55 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _plan(self, domains: Sequence[Any], max_rows: int | None, classes: int) -> Plan:
         """Every public decision, from public sizes (or from those read off the data)."""
         assert max_rows is not None
-        sizes = [len(d) for d in domains]
-        depth = self._depth(domains, max_rows, classes)
-        check_size(sizes, depth, self.branching, stopping=self.stopping)
-        mechanism = checked_mechanism(self.mechanism)
+        stages = self._stages(domains, max_rows, classes)
+        check_size([len(d) for d in domains], sum(stages), self.branching, stopping=self.stopping)
+        mechanism, staged = checked_mechanism(self.mechanism), max(stages, default=1) > 1
         return Plan(
             epsilon=asked_epsilon(self.epsilon, self.rho, Fraction(1, 2)),
             max_rows=int(max_rows),
-            depth=depth,
-            shares=checked_shares(self.shares, depth, stopping=self.stopping),
+            stages=stages,
+            shares=checked_shares(self.shares, stages, stopping=self.stopping),
             mechanism=mechanism,
-            criterion=checked_criterion(self.criterion, mechanism),
+            criterion=checked_criterion(self.criterion, mechanism, staged=staged),
             branching=self.branching,
             stopping=bool(self.stopping),
             leaves=self.leaves,
             one_sided=bool(self.one_sided),
             candidates=len(candidates_of(domains, self.branching)),
             classes=classes,
+            menu=menu_size(max_rows, len(stages)) if staged else 0,
         )
 
     def _public_plan(self, domains: Sequence[Any]) -> Plan:
         assert self.classes is not None
         return self._plan(domains, self.max_rows, len(self.classes))
 
-    def _depth(self, domains: Sequence[Domain], max_rows: int, classes: int) -> int:
+    def _given_stages(self) -> tuple[int, ...] | None:
+        """What the parameters say of the stages."""
+        if self.stages is not None:
+            return tuple(self.stages)
         if self.max_depth is not None:
-            return int(self.max_depth)
-        if self.shares is not None:
-            return len(self.shares) - 1
+            return (1,) * int(self.max_depth)
+        return None if self.shares is None else (1,) * (len(self.shares) - 1)
+
+    def _stages(self, domains: Sequence[Domain], max_rows: int, classes: int) -> tuple[int, ...]:
+        given = self._given_stages()
+        if given is not None:
+            return given
+        epsilon = asked_epsilon(self.epsilon, self.rho, Fraction(1, 2))
+        size = len(candidates_of(domains, self.branching))
+        if self._is_default:
+            return default_stages(epsilon, max_rows, size, classes)
         branches = 2.0
         if self.branching == "multiway":
             branches = float(np.exp(np.mean(np.log([len(d) for d in domains]))))
-        size = len(candidates_of(domains, self.branching))
-        epsilon = asked_epsilon(self.epsilon, self.rho, Fraction(1, 2))
-        return default_depth(epsilon, max_rows, size, branches, classes)
+        return (1,) * default_depth(epsilon, max_rows, size, branches, classes)
+
+    @property
+    def _is_default(self) -> bool:
+        """Whether nothing asks for splits that are selected level by level."""
+        plain = self.criterion is None and self.branching == "binary" and not self.stopping
+        return plain and self.one_sided and checked_mechanism(self.mechanism) == PF
 
     def _cost(self, leaks: tuple[str, ...]) -> Cost:
         mechanism = checked_mechanism(self.mechanism)

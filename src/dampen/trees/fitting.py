@@ -4,6 +4,7 @@ An *estimator* here is a scikit-learn classifier with the parameters `epsilon`, 
 `classes`, `budget` and `entropy`, and, once fitted, `domains_` and `classes_`.
 """
 
+import inspect
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
@@ -67,7 +68,15 @@ def leaks_of(
 def warn_of(leaks: Sequence[Leak]) -> None:
     """One warning for each, at the line that called `fit`."""
     for leak in leaks:
-        warn_leak(leak.what, leak.remedy, stacklevel=5)
+        warn_leak(leak.what, leak.remedy, stacklevel=2 + _own_frames())
+
+
+def _own_frames() -> int:
+    """How many calls above this one are the library's own: an estimator may fit another."""
+    frame, count = inspect.currentframe(), -1
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith("dampen."):
+        frame, count = frame.f_back, count + 1
+    return count
 
 
 def features_of(table: Opened, domains: Any, target: str) -> list[str]:

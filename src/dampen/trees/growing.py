@@ -5,7 +5,7 @@ Empty nodes are grown like any others: leaving them out would tell that they are
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from typing import Any, Literal, Protocol
@@ -15,11 +15,13 @@ import numpy as np
 from dampen import sensitivity
 from dampen._kernels import splits as kernel
 from dampen._kernels.compile import interruptible
+from dampen._kernels.menus import count_ends
 from dampen.mechanisms import MECHANISMS, PF, Mechanism, select
 from dampen.sampling import Entropy, InsecureEntropy, discrete_laplace
 from dampen.selection import FloatArray, IntArray, Selection
 from dampen.trees.candidates import BoolArray, Candidates, candidates_of
 from dampen.trees.encoding import Categories, Domain
+from dampen.trees.menus import Menu
 from dampen.trees.plan import SULQ, Plan, TreeCriterion
 from dampen.trees.splits import split_selection
 
@@ -47,6 +49,17 @@ class Tree:
     level: IntArray
     counts: IntArray | None
 
+    @property
+    def leaves(self) -> IntArray:
+        """The nodes that are leaves, in their order."""
+        return np.flatnonzero(self.attribute < 0)
+
+    @property
+    def slots(self) -> IntArray:
+        """The place of every leaf among the leaves; -1 inside the tree."""
+        leaf = self.attribute < 0
+        return np.where(leaf, np.cumsum(leaf) - 1, -1)
+
     def apply(self, codes: Any) -> IntArray:
         """The leaf of every row."""
         node = np.zeros(len(codes), dtype=np.int64)
@@ -73,6 +86,10 @@ class LevelRows(Protocol):
         self, attribute: IntArray, route_start: IntArray, routes: IntArray, nodes: int, /
     ) -> None:
         """Every row to its child in the next level, which has so many nodes."""
+        ...
+
+    def ends(self, tree: Tree, menu: Menu, /) -> IntArray:
+        """Counts (leaf, small tree, end, class): where the rows of each leaf end in each tree."""
         ...
 
 
@@ -107,6 +124,14 @@ class Rows:
         kernel.move_rows(self.codes, self.node, attribute, route_start, routes)
         self.order, self.begins = interruptible(kernel.group_rows)(self.node, nodes)
 
+    def ends(self, tree: Tree, menu: Menu) -> IntArray:
+        """Counts (leaf, small tree, end, class), in one pass over the rows for each tree."""
+        shape = len(tree.leaves), len(menu), menu.ends, self.n_classes
+        tables = np.zeros(shape, dtype=np.int64)
+        slot = tree.slots[tree.apply(self.codes)]
+        interruptible(count_ends)(self.codes, self.classes, slot, menu.arrays, tables)
+        return tables
+
 
 def grow(
     plan: Plan, domains: Sequence[Domain], n_classes: int, rows: LevelRows, *, entropy: Entropy
@@ -134,8 +159,8 @@ def prepare(
     """
     third, chosen = Fraction(1, 3), MECHANISMS[0] if mechanism == SULQ else mechanism
     tiny = Plan(
-        Fraction(1), rows_bound, 2, (third,) * 3, chosen, criterion, "binary", False, "pf", True,
-        candidates=2, classes=2,
+        Fraction(1), rows_bound, (1, 1), (third,) * 3, chosen, criterion, "binary", False, "pf",
+        True, candidates=2, classes=2,
     )  # fmt: skip
     codes, none = np.empty((0, 2), dtype=np.int16), np.empty(0, dtype=np.int64)
     kernel.level_cells(codes, none, none, np.array([0, 2, 4]), 2)
@@ -233,12 +258,7 @@ class _Growth:
         epsilon, leaf = self.plan.leaf_epsilon(level), np.flatnonzero(is_leaf)
         label = np.full(len(totals), -1, dtype=np.int64)
         counts = np.zeros_like(totals)
-        if self.plan.leaves == "noisy-counts":
-            noise = discrete_laplace(1 / epsilon, len(leaf) * self.n_classes, self.entropy)
-            counts[leaf] = totals[leaf] + noise.reshape(-1, self.n_classes)
-            label[leaf] = counts[leaf].argmax(axis=1)
-        else:
-            label[leaf] = [_most_frequent(totals[i], epsilon, self.entropy) for i in leaf]
+        label[leaf], counts[leaf] = _labels(totals[leaf], epsilon, self.plan, self.entropy)
         self.attribute += [-1] * len(totals)
         self.label += label.tolist()
         self.level += [level] * len(totals)
@@ -291,6 +311,26 @@ class _Growth:
             np.array(self.level, dtype=np.int64),
             np.concatenate(self.counts) if noisy else None,
         )
+
+
+def label_leaves(tree: Tree, counts: IntArray, plan: Plan, entropy: Entropy) -> Tree:
+    """The tree with classes at its leaves, from the class counts of all of them."""
+    epsilon, label = plan.label_epsilon, tree.label.copy()
+    noisy = np.zeros((len(label), counts.shape[1]), dtype=np.int64)
+    label[tree.leaves], noisy[tree.leaves] = _labels(counts, epsilon, plan, entropy)
+    return replace(tree, label=label, counts=noisy if plan.leaves == "noisy-counts" else None)
+
+
+def _labels(
+    counts: IntArray, epsilon: Fraction, plan: Plan, entropy: Entropy
+) -> tuple[IntArray, IntArray]:
+    """The classes of leaves and, where they are bought, noisy counts (leaf, class); else zeros."""
+    if plan.leaves == "noisy-counts":
+        noise = discrete_laplace(1 / epsilon, counts.size, entropy)
+        noisy = counts + noise.reshape(counts.shape)
+        return noisy.argmax(axis=1), noisy
+    labels = [_most_frequent(leaf, epsilon, entropy) for leaf in counts]
+    return np.array(labels, dtype=np.int64), np.zeros_like(counts)
 
 
 def _most_frequent(counts: IntArray, epsilon: Fraction, entropy: Entropy) -> int:

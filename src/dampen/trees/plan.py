@@ -1,9 +1,10 @@
 """What is decided before the data is looked at: depth, mechanism, and every share of ε.
 
-Privacy of a whole tree, add/remove one row.  The nodes of one level hold disjoint sets of rows, and
-which rows a node holds was decided by earlier releases; so a row takes part in one node per level,
-and one level costs what its dearest node costs (parallel composition).  Levels add up (sequential
-composition).  All shares are exact fractions of ε and add up to 1, hence a fit is ε-DP.
+Privacy of a whole tree, add/remove one row.  It is grown in stages: one level of splits each, or
+several levels at once (`dampen.trees.menus`).  The nodes of one stage hold disjoint sets of rows,
+and which rows a node holds was decided by earlier releases; so a row takes part in one node per
+stage, and one stage costs what its dearest node costs (parallel composition).  Stages add up
+(sequential composition).  All shares are exact fractions of ε and add up to 1, hence a fit is ε-DP.
 """
 
 import math
@@ -24,7 +25,7 @@ from dampen.trees.splits import (
 )
 
 TreeCriterion: TypeAlias = Literal[
-    "information-gain", "max", "gini", "tsallis", "gini-max", "tsallis-max"
+    "information-gain", "max", "gini", "tsallis", "gini-max", "tsallis-max", "free-energy"
 ]
 Branching: TypeAlias = Literal["binary", "multiway"]
 Leaves: TypeAlias = Literal["pf", "noisy-counts"]
@@ -32,14 +33,18 @@ Leaves: TypeAlias = Literal["pf", "noisy-counts"]
 SULQ: Literal["sulq"] = "sulq"
 MOST_NODES = 2**20
 DEEPEST = 16
+HIGHEST = 6
+"""Levels that one stage can decide."""
+ONE_CHOICE, FEW_CHOICES = 500, 4000
+"""Below so many rows times ε, one selection for the whole tree; three of smaller trees."""
 
 
 @dataclass(frozen=True)
 class Spending:
-    """One line of the budget: what a level spends on one kind of query."""
+    """One line of the budget: what a stage, mostly a level, spends on one kind of query."""
 
     level: int
-    purpose: Literal["count", "split", "leaf"]
+    purpose: Literal["count", "split", "tree", "leaf"]
     epsilon: Fraction
 
 
@@ -49,7 +54,7 @@ class Plan:
 
     epsilon: Fraction
     max_rows: int
-    depth: int
+    stages: tuple[int, ...]
     shares: tuple[Fraction, ...]
     mechanism: Mechanism | Literal["sulq"]
     criterion: TreeCriterion
@@ -59,6 +64,29 @@ class Plan:
     one_sided: bool
     candidates: int
     classes: int
+    menu: int = 0
+
+    @property
+    def depth(self) -> int:
+        """The most levels of splits that there can be."""
+        return sum(self.stages)
+
+    @property
+    def staged(self) -> bool:
+        """Whether a stage decides several levels at once."""
+        return self.menu > 0
+
+    @property
+    def size(self) -> str:
+        """The depth in words."""
+        if not self.staged:
+            return f"depth {self.depth}"
+        levels = ", then ".join(map(str, self.stages))
+        return f"up to {levels} levels, from menus of {self.menu} drawn trees"
+
+    @property
+    def stage_name(self) -> str:
+        return "stage" if self.staged else "level"
 
     def __str__(self) -> str:
         """The plan as text: depth, shares, and what the noise amounts to, in rows."""
@@ -85,20 +113,29 @@ class Plan:
             return self.query_epsilon(level)
         return self.epsilon * sum(self.shares[level:], Fraction(0))
 
+    @property
+    def label_epsilon(self) -> Fraction:
+        """For the class of a leaf that all stages led to."""
+        return self.leaf_epsilon(len(self.stages))
+
     def charges(self) -> list[Spending]:
         """All lines of the budget; they add up to ε exactly."""
         lines: list[Spending] = []
-        for level in range(self.depth + 1):
+        for level in range(len(self.stages) + 1):
             if self.stopping:
                 lines.append(Spending(level, "count", self.count_epsilon(level)))
-            purpose: Literal["split", "leaf"] = "split" if level < self.depth else "leaf"
-            lines.append(Spending(level, purpose, self.query_epsilon(level)))
+            lines.append(Spending(level, self._purpose(level), self.query_epsilon(level)))
         return lines
+
+    def _purpose(self, level: int) -> Literal["split", "tree", "leaf"]:
+        if level == len(self.stages):
+            return "leaf"
+        return "tree" if self.staged else "split"
 
 
 def _plan_lines(plan: Plan) -> Iterator[str]:
     yield (
-        f"A {plan.branching} tree of depth {plan.depth} for epsilon {decimal_text(plan.epsilon)}: "
+        f"A {plan.branching} tree of {plan.size} for epsilon {decimal_text(plan.epsilon)}: "
         f"at most {plan.max_rows} rows, {plan.candidates} candidate splits, {plan.classes} classes"
     )
     rows = float(plan.max_rows)
@@ -106,10 +143,11 @@ def _plan_lines(plan: Plan) -> Iterator[str]:
         share = decimal_text(charge.epsilon / plan.epsilon)
         noise = f"{_rows_of_noise(plan, charge):,.0f}"
         yield (
-            f"  level {charge.level:>2}  {charge.purpose:<5}  {share:>7} of epsilon: noise about "
-            f"{noise} rows, nodes of up to {rows:,.0f} on average"
+            f"  {plan.stage_name} {charge.level:>2}  {charge.purpose:<5}  {share:>7} of epsilon: "
+            f"noise about {noise} rows, nodes of up to {rows:,.0f} on average"
         )
-        rows = rows / 2 if charge.purpose == "split" and plan.branching == "binary" else rows
+        if charge.purpose in {"split", "tree"} and plan.branching == "binary":
+            rows = rows / 2 ** plan.stages[charge.level]
 
 
 def _rows_of_noise(plan: Plan, charge: Spending) -> float:
@@ -120,6 +158,8 @@ def _rows_of_noise(plan: Plan, charge: Spending) -> float:
             return 1 / epsilon
         case "leaf":
             return math.log(1 + plan.classes) / epsilon
+        case "tree":
+            return math.log(2 + plan.candidates + plan.menu) / epsilon
         case "split":
             bound = split_bound(plan.criterion_at(charge.level), plan.max_rows)
             return bound * math.log(1 + plan.candidates) / epsilon
@@ -142,16 +182,27 @@ def checked_mechanism(mechanism: str | Mechanism) -> Mechanism | Literal["sulq"]
 
 
 def checked_criterion(
-    criterion: str | None, mechanism: Mechanism | Literal["sulq"]
+    criterion: str | None, mechanism: Mechanism | Literal["sulq"], *, staged: bool = False
 ) -> TreeCriterion:
     """The criterion; by default `tsallis-max`, information gain where δ matters or counts do."""
+    if staged and criterion in {None, "free-energy"}:
+        return "free-energy"
+    if staged or criterion == "free-energy":
+        raise ParameterError(
+            "Expected criterion='free-energy', or none, for stages of several levels, and for "
+            "them alone."
+        )
     if criterion is None:
-        plain = isinstance(mechanism, Mechanism) and mechanism.name in {"em", "pf"}
-        return "tsallis-max" if plain else "information-gain"
+        return "tsallis-max" if _is_plain(mechanism) else "information-gain"
     _one_of("criterion", criterion, get_args(TreeCriterion))
     if mechanism == SULQ and criterion != "information-gain":
         raise ParameterError("Expected criterion='information-gain' with mechanism='sulq'.")
     return criterion  # type: ignore[return-value]
+
+
+def _is_plain(mechanism: Mechanism | Literal["sulq"]) -> bool:
+    """Whether it uses global sensitivities alone."""
+    return isinstance(mechanism, Mechanism) and mechanism.name in {"em", "pf"}
 
 
 def checked_choice(name: str, value: str, options: Any) -> Any:
@@ -169,17 +220,36 @@ def checked_depth(max_depth: int | None) -> None:
         raise ParameterError(f"Expected max_depth <= {DEEPEST}, got max_depth={max_depth}.")
 
 
-def checked_shares(
-    shares: Sequence[Epsilon] | None, depth: int, *, stopping: bool
-) -> tuple[Fraction, ...]:
-    """One share of ε per level, the leaves' last; exact, positive, adding up to 1."""
-    if shares is None:
-        return _equal_shares(depth) if stopping else _split_shares(depth)
-    given = tuple(exact(s, "every share") for s in shares)
-    if len(given) != depth + 1:
+def checked_stages(
+    stages: Sequence[int] | None, mechanism: Mechanism | Literal["sulq"], branching: Branching
+) -> None:
+    """None, or levels of each stage; several at once suit two branches and global sensitivities."""
+    if stages is None:
+        return
+    if not isinstance(stages, list | tuple) or not stages:
+        raise ParameterError("Expected stages to be a list of numbers of levels, as (2, 2, 3).")
+    for levels in stages:
+        check_integer("every stage", levels, 1)
+    if max(stages) > HIGHEST:
+        raise ParameterError(f"Expected stages of at most {HIGHEST} levels, got {max(stages)}.")
+    checked_depth(sum(stages))
+    if max(stages) > 1 and not (branching == "binary" and _is_plain(mechanism)):
         raise ParameterError(
-            f"Expected {depth + 1} shares, one per level of splits and one for the leaves, got "
-            f"{len(given)}."
+            "Expected branching='binary' and mechanism 'pf' or 'em' for stages of several levels."
+        )
+
+
+def checked_shares(
+    shares: Sequence[Epsilon] | None, stages: Sequence[int], *, stopping: bool
+) -> tuple[Fraction, ...]:
+    """One share of ε per stage, the leaves' last; exact, positive, adding up to 1."""
+    if shares is None:
+        return _equal_shares(len(stages)) if stopping else _split_shares(stages)
+    given = tuple(exact(s, "every share") for s in shares)
+    if len(given) != len(stages) + 1:
+        raise ParameterError(
+            f"Expected {len(stages) + 1} shares, one per level of splits and one for the leaves, "
+            f"got {len(given)}."
         )
     if sum(given) != 1:
         total = decimal_text(sum(given, Fraction(0)))
@@ -222,16 +292,34 @@ def default_depth(
     return min(max(1, round(levels / math.log2(max(branches, 2.0)))), DEEPEST)
 
 
-def _split_shares(depth: int) -> tuple[Fraction, ...]:
+def default_stages(
+    epsilon: Fraction, max_rows: int, candidates: int, classes: int
+) -> tuple[int, ...]:
+    """Stages from public sizes alone: the fewer choices ε allows, the more levels each decides."""
+    rows = float(min(epsilon, Fraction(10**9))) * max_rows
+    if rows < ONE_CHOICE:
+        return (6,)
+    if rows < FEW_CHOICES:
+        return (2, 2, 3)
+    return (1,) * default_depth(epsilon, max_rows, candidates, 2.0, classes)
+
+
+def _split_shares(stages: Sequence[int]) -> tuple[Fraction, ...]:
     """Every level 1.3 times the one above it, the leaves included: rows get fewer, noise must too.
 
+    Of stages of several levels, each 1.2 times the one before it, the leaves 1.5 times the last.
     Rounded to thousandths, so that they can be read; the leaves get what is left.
 
-    >>> [str(share) for share in _split_shares(2)]
+    >>> [str(share) for share in _split_shares([1, 1])]
     ['251/1000', '163/500', '423/1000']
+    >>> [str(share) for share in _split_shares([6])]
+    ['2/5', '3/5']
     """
-    weights = [Fraction(13, 10) ** level for level in range(depth + 1)]
-    splits = [Fraction(round(1000 * weight / sum(weights)), 1000) for weight in weights[:-1]]
+    several = max(stages, default=1) > 1
+    growth, leaf = (Fraction(6, 5), Fraction(3, 2)) if several else (Fraction(13, 10),) * 2
+    weights = [growth**stage for stage in range(len(stages))]
+    total = sum(weights) + (leaf * weights[-1] if weights else 1)
+    splits = [Fraction(round(1000 * weight / total), 1000) for weight in weights]
     return (*splits, 1 - sum(splits, Fraction(0)))
 
 

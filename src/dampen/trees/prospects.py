@@ -28,7 +28,7 @@ def leaf_lead(plan: Plan) -> float:
 
     Noisy counts keep a lead that is more than twice what any of them is likely to be off.
     """
-    epsilon = plan.leaf_epsilon(plan.depth)
+    epsilon = plan.label_epsilon
     if plan.leaves == "noisy-counts":
         return 2 * likely_noise(epsilon, plan.classes) + 1
     needed = lead(COUNTS, named("pf"), m=plan.classes, k=1, epsilon=epsilon)
@@ -46,10 +46,11 @@ def accuracy(plan: Plan) -> str:
     """
     if plan.classes < 2:
         return "There is one class, and every leaf names it."
+    leaf = "a leaf" if plan.staged else f"a leaf at depth {plan.depth}"
     return (
-        f"With {plan.classes} classes and ε = {decimal_text(plan.epsilon)}, a leaf at depth "
-        f"{plan.depth} names the class that leads every other by {rounded_up(leaf_lead(plan)):,} "
-        f"of its rows with probability {CONFIDENCE:g} or more."
+        f"With {plan.classes} classes and ε = {decimal_text(plan.epsilon)}, {leaf} names the class "
+        f"that leads every other "
+        f"by {rounded_up(leaf_lead(plan)):,} of its rows with probability {CONFIDENCE:g} or more."
     )
 
 

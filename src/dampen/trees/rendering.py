@@ -29,7 +29,7 @@ def report(classifier: "TreeClassifier") -> str:
         f"Private decision tree: epsilon {decimal_text(plan.epsilon)} for adding or removing one "
         f"row, at most {plan.max_rows} rows",
         f"mechanism {mechanism_name(plan)}, criterion {plan.criterion}, {plan.branching} splits, "
-        f"depth {plan.depth}",
+        f"{plan.size}",
     ]
     if not classifier.secure_:
         heading.append("NOT SECURE: seeded randomness")
@@ -78,11 +78,11 @@ _LABEL: dict[str, Any] = {
 
 
 def _budget_lines(plan: Plan) -> Iterator[str]:
-    yield "budget, per level (a row is in one node of each)"
+    yield f"budget, per {plan.stage_name} (a row is in one node of each)"
     for charge in plan.charges():
         share = decimal_text(charge.epsilon / plan.epsilon)
         spent = f"{decimal_text(charge.epsilon):>8}  ({share} of epsilon)"
-        yield f"  level {charge.level:>2}  {charge.purpose:<5}  {spent}"
+        yield f"  {plan.stage_name} {charge.level:>2}  {charge.purpose:<5}  {spent}"
     total = sum((charge.epsilon for charge in plan.charges()), Fraction(0))
     yield f"  total            {decimal_text(total):>8}"
 

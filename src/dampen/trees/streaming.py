@@ -5,6 +5,8 @@ function of a row.  So a backend counts (node, value, class) for all nodes of a 
 wherever the rows are, and a tree of depth d takes d passes; the class counts of a level are sums of
 the counts above it.  What is held is the counts of one level, 8 bytes each.
 
+A tree that is grown in stages asks for the ends of small trees instead, some dozens in one pass.
+
 Several passes see one table only if it does not change between them.  The counts of a node are
 compared with those that its parent promised; a table that changed is an error.
 """
@@ -17,10 +19,13 @@ from typing import NamedTuple
 import numpy as np
 
 from dampen._kernels import splits as kernel
+from dampen._kernels.menus import end_cells
 from dampen.data.opened import Batch, Kind, Opened
 from dampen.errors import DataError
 from dampen.selection import IntArray
 from dampen.trees.encoding import Categories, Domain, encode_batch, first_codes
+from dampen.trees.growing import Tree
+from dampen.trees.menus import Menu
 
 __all__ = ["Coding", "StreamedRows"]
 
@@ -96,6 +101,28 @@ class LevelCells:
         return cells
 
 
+@dataclass(frozen=True)
+class EndCells:
+    """The cells (leaf, small tree, end, class) of rows, one per small tree.
+
+    Attributes:
+        coding: how rows become codes.
+        tree: what was released so far, whose leaves are counted.
+        menu: the small trees.
+    """
+
+    coding: Coding
+    tree: Tree
+    menu: Menu
+
+    def __call__(self, batch: Batch) -> IntArray:
+        codes, classes = self.coding.codes(batch), self.coding.class_codes(batch)
+        slot = self.tree.slots[self.tree.apply(codes)]
+        n_classes = len(self.coding.classes)
+        cells: IntArray = end_cells(codes, classes, slot, self.menu.arrays, n_classes)
+        return cells
+
+
 class StreamedRows:
     """A private table that is asked for counts, level after level; see `dampen.trees.growing`."""
 
@@ -119,11 +146,7 @@ class StreamedRows:
         new = [node for node in nodes if node not in self._held]
         if new:
             counts = self._count(new, nodes=len(self._totals))
-            if not np.array_equal(self._class_counts(counts), self._totals[new]):
-                raise DataError(
-                    "Expected a table that does not change while a tree is grown; it did. Make a "
-                    "copy of it first, or drop what is random in the query."
-                )
+            _check_same(self._class_counts(counts), self._totals[new])
             self._held |= dict(zip(new, counts, strict=True))
         return np.stack([self._held[node] for node in nodes])
 
@@ -140,6 +163,20 @@ class StreamedRows:
         self._path += (Routes(attribute, route_start, routes),)
         self._totals, self._held = totals, {}
 
+    def ends(self, tree: Tree, menu: Menu) -> IntArray:
+        """Counts (leaf, small tree, end, class), in one pass over all rows.
+
+        Raises:
+            DataError: if the table is no longer what it was.
+        """
+        shape = len(tree.leaves), len(menu), menu.ends, len(self._coding.classes)
+        cell_of = EndCells(self._coding, tree, menu)
+        found = self._table.counts(self._coding.wanted, cell_of, int(np.prod(shape)))
+        counts = found[:-1].reshape(shape)
+        for classes in counts.sum(axis=(0, 2)):
+            _check_same(classes, self._totals[0])
+        return counts
+
     def _count(self, counted: list[int], nodes: int) -> IntArray:
         slot = np.full(nodes, -1, dtype=np.int64)
         slot[counted] = np.arange(len(counted))
@@ -152,3 +189,11 @@ class StreamedRows:
         """Every row has one value of the first attribute."""
         totals: IntArray = tables[:, : self._coding.first[1]].sum(axis=1)
         return totals
+
+
+def _check_same(found: IntArray, promised: IntArray) -> None:
+    if not np.array_equal(found, promised):
+        raise DataError(
+            "Expected a table that does not change while a tree is grown; it did. Make a copy of "
+            "it first, or drop what is random in the query."
+        )

@@ -1,6 +1,6 @@
 // Asking: a form, what to expect before paying, the answer.
 
-import { answerCard, protects, questionLink, shownValue, TITLES } from "/answers.js";
+import { answerCard, brief, protects, questionLink, TITLES } from "/answers.js";
 import { api, loading, make, session, table, trouble } from "/elements.js";
 import { amount, plain, shortened } from "/pictures.js";
 
@@ -145,15 +145,12 @@ function expectationOf(told) {
 }
 
 function sampleOf(sample) {
-  if (sample.sentence) return [make("p", { class: "soft" }, sample.sentence)];
-  const head = (text) => make("p", {}, make("strong", {}, "On the public sample"), `, which is not the data: ${text}`);
-  if (sample.correct) return [head(`such trees are right for ${sample.correct.map((each) => `${Math.round(each * 100)} %`).join(", ")} of its rows.`)];
-  const rows = sample.answers.map(([each, count]) => {
+  const rows = (sample.answers || []).slice(0, 3).map(([each, count]) => {
     const bar = make("span", { class: "bar" });
     bar.style.width = `${(count / sample.draws) * 100}%`;
-    return make("li", {}, make("span", {}, `${shortened(shownValue(each !== null && typeof each === "object" && !Array.isArray(each) ? JSON.stringify(each) : each), 40)} `, make("span", { class: "soft small" }, `${count} ×`)), bar);
+    return make("li", {}, make("span", {}, `${shortened(brief({ answer: each }), 40)} `, make("span", { class: "soft small" }, `${count} ×`)), bar);
   });
-  return [head(`${sample.draws} tries gave`), make("ul", { class: "tries" }, ...rows)];
+  return [make("p", {}, sample.sentence), rows.length ? make("ul", { class: "tries" }, ...rows) : ""];
 }
 
 function factsCard(set) {

@@ -39,7 +39,7 @@ class Packaged(NamedTuple):
         return [Categories(range(size), ordered=ordered) for size, ordered in pairs]
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=32)
 def load(name: str, bin_count: int) -> Packaged:
     """A table by name; rows of classes with fewer than ten are left out, and of very many rows all
     but 60,000.

@@ -55,6 +55,12 @@ def _tree(**options: Any) -> Maker:
     return make
 
 
+def _default(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
+    from dampen.models import Classifier
+
+    return Classifier(epsilon, **_public(table, rows, seed))
+
+
 def _former(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
     return former(epsilon, None, **_public(table, rows, seed))
 
@@ -79,7 +85,12 @@ def _peer(name: str, **options: Any) -> Maker:
     return make
 
 
-OURS: dict[str, Maker] = {"dampen": _tree(), "former": _former, "bayes": _bayes}
+OURS: dict[str, Maker] = {
+    "dampen": _default,
+    "tree": _tree(),
+    "former": _former,
+    "bayes": _bayes,
+}
 PEERS: dict[str, Maker] = {
     "gaussian": _peer("GaussianNB"),
     "dpl-tree": _peer("DecisionTreeClassifier", max_depth=5),
@@ -93,6 +104,8 @@ CRITERIA: dict[str, Maker] = {
     "sld": _tree(mechanism="sld"),
     "ld-pf": _tree(mechanism="ld-pf"),
     "max": _tree(criterion="max"),
+    "tsallis": _tree(criterion="tsallis-max"),
     "dampen": _tree(),
 }
-"""Trees of the same depth, shares and leaves: only the selection of a split differs."""
+"""Trees of the same depth, shares and leaves, which differ in the selection of a split alone; and
+the default, which selects several levels at once at small ε."""
