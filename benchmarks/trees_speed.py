@@ -5,8 +5,12 @@
 The peer, `DecisionTreeClassifier(criterion="entropy", max_depth=5)`, is not private.
 """
 
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
 
+from dampen.trees import TreeClassifier
 from dampen_studies.experiments.coded_tables import Coded, load
 from dampen_studies.experiments.tree_methods import makers
 from timing import compare
@@ -30,6 +34,16 @@ def measure(title: str, table: Coded, epsilon: str, rounds: int) -> None:
     compare(f"{title}, ε = {epsilon}", fits, PEER, rounds)
 
 
+def measure_stages(title: str, table: Coded, epsilons: Sequence[str], rounds: int) -> None:
+    """Several levels at once, as the default does where ε times the rows is small."""
+    public = table.public()
+    fits = {PEER: lambda: makers()["plain"]("1", 6, **public).fit(table.codes, table.classes)}
+    for epsilon in epsilons:
+        tree = TreeClassifier(epsilon, **public)
+        fits[f"dampen, stages {tree.plan().stages}"] = partial(tree.fit, table.codes, table.classes)
+    compare(f"{title}, ε = {' and '.join(epsilons)}, depth 6", fits, PEER, rounds)
+
+
 def million(rows: int = 10**6, attributes: int = 20) -> Coded:
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 10, (rows, attributes))
@@ -42,3 +56,5 @@ if __name__ == "__main__":
     for epsilon in ("1", "10"):
         measure("Adult, 45,222 rows", load("adult"), epsilon, rounds=7)
     measure("10^6 rows, 20 attributes of 10 values", million(), "1", rounds=1)
+    measure_stages("Adult, 45,222 rows", load("adult"), ("0.003", "0.03"), rounds=3)
+    measure_stages("10^6 rows, 20 attributes", million(), ("0.0001", "0.001"), rounds=1)

@@ -124,7 +124,12 @@ def draw_menu(candidates: Candidates, height: int, drawn: int, entropy: Entropy)
 
 
 def menu_selection(
-    utility: FloatArray, log_prior: FloatArray, epsilon: float, max_rows: int
+    utility: FloatArray,
+    log_prior: FloatArray,
+    epsilon: float,
+    max_rows: int,
+    *,
+    one_sided: bool = True,
 ) -> Selection:
     """The selection of one small tree for one node, at ε, among at most `max_rows` rows."""
     prior = log_prior / epsilon
@@ -132,7 +137,7 @@ def menu_selection(
     return Selection(
         utility + prior,
         sensitivity.constant(1),
-        one_sided=True,
+        one_sided=one_sided,
         utility_range=largest,
         rounding=2.0**-46 * largest,
     )

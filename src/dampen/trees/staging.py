@@ -86,7 +86,7 @@ def _choose(plan: Plan, stage: int, utility: FloatArray, menu: Menu, entropy: En
     assert isinstance(plan.mechanism, Mechanism)
     epsilon = plan.query_epsilon(stage)
     weight = max(float(epsilon), SMALLEST)
-    node = menu_selection(utility, menu.log_prior, weight, plan.max_rows)
+    node = menu_selection(utility, menu.log_prior, weight, plan.max_rows, one_sided=plan.one_sided)
     picked = select(node, epsilon=epsilon, mechanism=plan.mechanism, entropy=entropy)
     assert isinstance(picked, int)
     return picked
