@@ -59,9 +59,10 @@ rounded, and rounding paid for.
 ranks, as d~ foretells it, round 2 asks for EBC (see `dampen.influence.capped`), and so ends at the
 true k best.
 
-**What was chosen, and how.**  The share ε1 = 3/10 ε, α and all margins were fixed on DBLP, Enron,
-GitHub, ca-HepTh, ego-Facebook, wiki-Vote and on small and synthetic graphs, before the others of
-docs/influence.md were looked at.  What decides are ε, n, k and d~; see `question_after`.
+**What was chosen, and how.**  The share ε1 = 3/10 ε, α and all margins were tuned on DBLP, Enron,
+GitHub, ca-HepTh, ego-Facebook, wiki-Vote and on small and synthetic graphs.  The others of
+docs/influence.md had been seen with an earlier version when `FAR` and `outstanding` were changed.
+What decides are ε, n, k and d~; see `question_after`.
 """
 
 from dataclasses import dataclass
