@@ -27,10 +27,12 @@ __all__ = [
     "DIGITS",
     "Epsilon",
     "asked_epsilon",
+    "check_length",
     "decimal_text",
     "exact",
     "root_below",
     "short_text",
+    "shortened",
 ]
 
 Epsilon: TypeAlias = str | int | float | Fraction | Decimal
@@ -124,24 +126,29 @@ def _fraction(epsilon: object, name: str) -> Fraction:
     try:
         # numpy's numbers register with these abstract types; str(float) is its shortest decimal.
         if isinstance(epsilon, str | Decimal):
-            _check_length(str(epsilon))
+            check_length(str(epsilon))
             return Fraction(epsilon)
         if isinstance(epsilon, Rational):
             return Fraction(int(epsilon.numerator), int(epsilon.denominator))
         if isinstance(epsilon, Real):
             return Fraction(str(epsilon))
     except (ValueError, OverflowError, ZeroDivisionError, TypeError):
-        raise ParameterError(f"{wanted}, got {name}={_shortened(epsilon)}.") from None
+        raise ParameterError(f"{wanted}, got {name}={shortened(epsilon)}.") from None
     raise ParameterError(f"{wanted}, got a {type(epsilon).__name__}.")
 
 
-def _check_length(text: str) -> None:
-    """A number such as 1e999999999, or one of a million digits, would take all memory and time."""
+def check_length(text: str) -> None:
+    """Refuses what would take all memory and time: 1e999999999, or a million digits.
+
+    Raises:
+        ValueError: if the text of a number is too long, or its exponent too large.
+    """
     _, e, exponent = text.lower().partition("e")
     if len(text) > LONGEST or (e and abs(int(exponent)) > LARGEST_EXPONENT):
         raise ValueError
 
 
-def _shortened(value: object) -> str:
+def shortened(value: object) -> str:
+    """The repr of a parameter, cut after 100 characters."""
     text = repr(value)
     return text if len(text) <= 100 else text[:100] + "..."

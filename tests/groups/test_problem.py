@@ -45,6 +45,7 @@ GIVEN = {"groups": ["a", "b"], "lower": 0, "upper": 10, "step": 1}
         ({"step": 3}, "divides"),
         ({"step": 0}, "step > 0"),
         ({"step": "fine"}, "step to be a number"),
+        ({"step": "1e-9999999"}, "step to be a number"),
         ({"step": 1e-9}, "larger step"),
         ({"step": 1e-6, "groups": range(6)}, "larger step"),
         ({"min_rows": 0}, "min_rows"),

@@ -202,6 +202,8 @@ def test_rank_is_exact():
         ({"p": float("nan")}, "0 to 100"),
         ({"p": True}, "0 to 100"),
         ({"p": "half"}, "0 to 100"),
+        ({"p": "1e9999999"}, "0 to 100"),
+        ({"p": "1e-9999999"}, "0 to 100"),
         ({"n": 0}, "at least one value"),
         ({"upper": 0}, "lower < upper"),
         ({"upper": float("inf")}, "finite"),

@@ -9,6 +9,7 @@ import numpy as np
 
 from dampen.data.columns import finite_range
 from dampen.data.keys import GridKey, nearest_cell
+from dampen.epsilon import check_length, shortened
 from dampen.errors import ParameterError
 from dampen.selection import FloatArray, IntArray
 
@@ -91,6 +92,9 @@ class Grid:
 
 def _decimal(number: Exact, name: str) -> Fraction:
     try:
+        check_length(str(number))
         return Fraction(str(number))
     except (ValueError, ZeroDivisionError):
-        raise ParameterError(f"Expected {name} to be a number, got {name}={number!r}.") from None
+        raise ParameterError(
+            f"Expected {name} to be a number, got {name}={shortened(number)}."
+        ) from None

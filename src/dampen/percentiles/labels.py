@@ -53,6 +53,7 @@ import numpy as np
 from dampen import sensitivity
 from dampen.data.columns import clipped, finite_range
 from dampen.data.memory import numbers_in
+from dampen.epsilon import check_length, shortened
 from dampen.errors import DataError, ParameterError
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection, Sensitivity
 
@@ -349,9 +350,10 @@ def as_fraction(p: Percent) -> Fraction:
         exact = isinstance(p, str | int | np.integer | Fraction | Decimal)
         if isinstance(p, bool) or not (exact or isinstance(p, Real)):
             raise TypeError
+        check_length(str(p))
         value = Fraction(str(p))
     except (TypeError, ValueError, ZeroDivisionError):
-        raise ParameterError(f"{wanted}, got p={p!r}.") from None
+        raise ParameterError(f"{wanted}, got p={shortened(p)}.") from None
     if not 0 <= value <= 100:
         raise ParameterError(f"{wanted}, got p={p}.")
     return value

@@ -43,6 +43,7 @@ from dampen import sensitivity
 from dampen.data.columns import finite_range, missing_numbers
 from dampen.data.keys import GridKey, cell_between
 from dampen.data.memory import numbers_in
+from dampen.epsilon import check_length, shortened
 from dampen.errors import DataError, ParameterError
 from dampen.percentiles.labels import Percent, as_fraction, rank
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection
@@ -256,10 +257,12 @@ class PercentileValueOfRows:
 
 def _check_step(step: float, lower: float, upper: float) -> None:
     try:
+        check_length(str(step))
         distance = Fraction(str(step))
     except (TypeError, ValueError, ZeroDivisionError):
         raise ParameterError(
-            f"Expected step > 0, the public distance of the grid's points, got step={step!r}."
+            "Expected step > 0, the public distance of the grid's points, got "
+            f"step={shortened(step)}."
         ) from None
     if distance <= 0:
         raise ParameterError(f"Expected step > 0, got step={step}.")
