@@ -148,7 +148,7 @@ def trees() -> list[TreeClassifier]:
             epsilon=1,
             domains=DOMAINS,
             classes=["no", "yes"],
-            max_rows=9,
+            max_rows=50,
             leaves=leaves,
             entropy=SEEDED,
             **levels,

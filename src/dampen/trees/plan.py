@@ -36,7 +36,7 @@ DEEPEST = 16
 HIGHEST = 6
 """Levels that one stage can decide."""
 ONE_CHOICE, FEW_CHOICES = 500, 4000
-"""Below so many rows times ε, one selection for the whole tree; three of smaller trees."""
+"""Up to so many rows times ε, one selection for the whole tree; below, three of smaller trees."""
 
 
 @dataclass(frozen=True)
@@ -297,7 +297,7 @@ def default_stages(
 ) -> tuple[int, ...]:
     """Stages from public sizes alone: the fewer choices ε allows, the more levels each decides."""
     rows = float(min(epsilon, Fraction(10**9))) * max_rows
-    if rows < ONE_CHOICE:
+    if rows <= ONE_CHOICE:
         return (6,)
     if rows < FEW_CHOICES:
         return (2, 2, 3)
