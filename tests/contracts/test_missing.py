@@ -16,7 +16,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from asks import ASKS, Ask
+from asking import Ask
+from asks import ASKS
 from dampen.errors import DataError, ParameterError
 from dampen.sampling import InsecureEntropy
 
