@@ -16,7 +16,6 @@ caller's releases when it is ready.
 """
 
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -35,9 +34,10 @@ from dampen import __version__
 from dampen.errors import BudgetError, DampenError, ParameterError
 from dampen.serve.asking import Asking
 from dampen.serve.bodies import BODIES, Login, Why
-from dampen.serve.desk import Desk, Failed, NotFound
+from dampen.serve.desk import Desk
 from dampen.serve.guard import Guard, Refusal, error_body, log_line
 from dampen.serve.limits import Pace, Rate
+from dampen.serve.stages import Failed, NotFound
 from dampen.serve.store import Role, Token, random_text
 
 __all__ = ["Service", "application"]
@@ -60,9 +60,8 @@ class Service:
 
     def __post_init__(self) -> None:
         settings = self.desk.configuration.settings
-        pool = ThreadPoolExecutor(settings.workers, thread_name_prefix="dampen-desk")
         self.asking = Asking(
-            self.desk, pool, Pace(settings.step), settings.patience, settings.waiting
+            self.desk, settings.workers, Pace(settings.step), settings.patience, settings.waiting
         )
         self.rate = Rate(settings.requests_per_minute)
         self._wrong = Rate(WRONG_TOKENS_PER_MINUTE)
@@ -184,8 +183,9 @@ def _add_question(app: FastAPI, service: Service, caller: Any, kind: str, shape:
     desk, said = service.desk, (shape.__doc__ or "").strip()
 
     async def ask(name: str, body: Any, who: Annotated[Token, Depends(caller)]) -> Response:
-        prepare = partial(desk.prepared, who, name, kind, body.options(), body.budget)
-        answer = await service.asking.ask(prepare, reuse=body.reuse)
+        answer = await service.asking.ask(
+            who, name, kind, body.options(), body.budget, reuse=body.reuse
+        )
         return Response(answer.shown(), media_type="application/json")
 
     async def expect(
