@@ -13,6 +13,7 @@
     expectations    what to expect of an answer, from public facts
     store           tokens and incidents
     guard           what every request passes: host, origin, size, rate
+    door            the short way of a question that is well put
     api             the desk over HTTP
     running         starting and stopping
 

@@ -30,7 +30,16 @@ from dampen.serve.memory import Memory
 from dampen.serve.purse import Quote, Quoted, Receipt, payer
 from dampen.serve.questions import Question, question
 from dampen.serve.sources import FileSource
-from dampen.serve.stages import Answer, Charged, Drawn, Failed, NotFound, Order, Prepared
+from dampen.serve.stages import (
+    Answer,
+    Charged,
+    Drawn,
+    Failed,
+    NotFound,
+    Order,
+    Prepared,
+    with_members,
+)
 from dampen.serve.store import Role, Store, Token
 
 __all__ = ["Desk"]
@@ -175,11 +184,11 @@ class Desk:
             return charge
         return Charged(order.asked, Receipt(order.cost, charge))
 
-    def drawn(self, group: Sequence[Charged]) -> list[Drawn | Failed]:
+    def drawn(self, group: Sequence[Charged]) -> list[Drawn | BaseException]:
         """Looks at the data and draws the answers; where the data is not as promised, says so."""
         return [self._drawn(each) for each in group]
 
-    def _drawn(self, charged: Charged) -> Drawn | Failed:
+    def _drawn(self, charged: Charged) -> Drawn | BaseException:
         asked, charge = charged.asked, charged.receipt.charged
         made = asked.question
         try:
@@ -190,8 +199,9 @@ class Desk:
                 str(error),
             )  # fmt: skip
             return Failed(incident, charge)
-        told = json.loads(release.to_json()) | {"question": made.shown()}
-        return Drawn(asked, charge, json.dumps(told))
+        except Exception as error:  # of dampen itself, and of this question alone
+            return error
+        return Drawn(asked, charge, with_members(release.to_json(), question=made.shown()))
 
     def kept(self, group: Sequence[Drawn]) -> list[Answer]:
         """Puts answers into the ledger; they are given even if it is full: they were paid for."""

@@ -10,6 +10,7 @@ Answer      given
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from dampen.errors import DampenError, DataError
 from dampen.ledger import Account
@@ -20,7 +21,12 @@ from dampen.serve.purse import Receipt
 from dampen.serve.questions import Question
 from dampen.serve.store import Token
 
-__all__ = ["Answer", "Charged", "Drawn", "Failed", "NotFound", "Order", "Prepared"]
+__all__ = ["Answer", "Charged", "Drawn", "Failed", "NotFound", "Order", "Prepared", "with_members"]
+
+
+def with_members(text: str, **more: Any) -> str:
+    """The JSON of an object that has members, and more of them."""
+    return f"{text[:-1]}, {json.dumps(more)[1:]}"
 
 
 class NotFound(DampenError):
@@ -64,8 +70,7 @@ class Answer:
 
     def shown(self) -> str:
         """As JSON; of who paid for it, whether it was the caller."""
-        more = json.dumps({"reused": self.reused, "own": self.own})
-        return f"{self.release[:-1]}, {more[1:]}"  # both are objects, and not empty
+        return with_members(self.release, reused=self.reused, own=self.own)
 
 
 @dataclass(frozen=True, slots=True)
