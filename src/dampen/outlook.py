@@ -19,6 +19,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -60,17 +61,16 @@ def lead(
     """
     if k >= m:
         return 0.0
-    at = _law(mechanism, m, k)
-    if at is None:
+    law = _law(mechanism, m, k)
+    if law is None:
         return None
-    g = _smallest(lambda g: at(g) >= CONFIDENCE)
-    return g / float(prepare(tiny, mechanism).noise_scale(epsilon, k))
+    return _lead_at_scale_1(law) / float(prepare(tiny, mechanism).noise_scale(epsilon, k))
 
 
 def least_probability(mechanism: Mechanism, *, m: int, k: int, g: float) -> float | None:
     """The least probability that k candidates that lead by g are the answer; noise of scale 1."""
-    at = _law(mechanism, m, k)
-    return None if at is None else at(g)
+    law = _law(mechanism, m, k)
+    return None if law is None else law.probability(g)
 
 
 def told_lead(
@@ -120,15 +120,21 @@ def rounded_up(number: float) -> int:
     return -(-whole // unit) * unit
 
 
-def _law(mechanism: Mechanism, m: int, k: int) -> Callable[[float], float] | None:
+def _law(mechanism: Mechanism, m: int, k: int) -> "_Gumbel | _Peeled | _Joint | None":
     match mechanism.noise:
         case Gumbel():
-            return _Gumbel(m - k, k).probability
+            return _Gumbel(m - k, k)
         case Exponential():
-            return _Peeled(m - k, k).probability
+            return _Peeled(m - k, k)
         case Laplace():
-            return _Joint(m - k, k).probability
+            return _Joint(m - k, k)
     return None
+
+
+@lru_cache(maxsize=1024)
+def _lead_at_scale_1(law: "_Gumbel | _Peeled | _Joint") -> float:
+    """The lead where the noise has scale 1; a service asks for the same one again and again."""
+    return _smallest(lambda g: law.probability(g) >= CONFIDENCE)
 
 
 def _smallest(holds: Callable[[float], bool]) -> float:

@@ -218,7 +218,7 @@ def test_an_answer_is_kept_beside_its_charge(ledger: Ledger) -> None:
 def test_an_answer_that_is_too_long_is_not_kept(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dampen.ledger.accounts.LONGEST_ANSWER", 10)
+    monkeypatch.setattr("dampen.ledger.answers.LONGEST_ANSWER", 10)
     charge = ledger["payroll"].charge(cost(Fraction(1)))
     with pytest.raises(BudgetError, match="no longer than 10"):
         ledger["payroll"].keep(charge, '"eleven chars"')
@@ -292,3 +292,24 @@ def test_entries_are_followed_from_a_head(ledger: Ledger) -> None:
     assert later[0].id == charge
     with pytest.raises(BudgetError, match="missing or was changed"):
         ledger.entries_after(Head(head.seq, "0" * 64))
+
+
+def test_charges_that_share_a_transaction_are_judged_one_by_one(ledger: Ledger) -> None:
+    """As if they came one after the other: each sees what those before it took."""
+    payroll, total = ledger["payroll"], ledger.total("payroll")
+    asked = [total / 2, total, total / 4, total / 2, total / 4]
+    made = ledger.charge_all([(payroll.by("ana"), cost(epsilon)) for epsilon in asked])
+    granted = [each for each in made if isinstance(each, str)]
+    assert [isinstance(each, str) for each in made] == [True, False, True, False, True]
+    for refused in (made[1], made[3]):
+        assert isinstance(refused, BudgetError)
+        assert "Nothing was charged" in str(refused)
+    assert [charge.id for charge in ledger.history("payroll")] == granted
+    assert ledger.remaining("payroll") == 0
+    refusals = [entry for entry in ledger.entries("payroll") if entry.kind is Kind.REFUSAL]
+    assert len(refusals) == 2
+    kept = ledger.keep_all([(granted[0], "1"), ("999-" + "0" * 16, "2"), (granted[2], "3")])
+    assert [isinstance(each, str) for each in kept] == [True, False, True]
+    assert [ledger.answer(granted[0]), ledger.answer(granted[2])] == ["1", "3"]
+    assert ledger.charge_all([]) == ledger.keep_all([]) == []
+    verify(ledger)

@@ -83,7 +83,7 @@ class Running:
     def stop(self) -> None:
         self.server.should_exit = True
         self.thread.join()
-        self.service.asking.pool.shutdown()
+        self.service.asking.close()
 
 
 def started(config: Path) -> Running:

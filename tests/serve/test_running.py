@@ -214,11 +214,12 @@ def test_a_long_answer_is_fetched_later(serving, monkeypatch: pytest.MonkeyPatch
 def test_too_many_questions_are_turned_away(serving, monkeypatch: pytest.MonkeyPatch) -> None:
     running = serving(settings="\n[service]\nwaiting = 2\npatience = 0.1\n")
     gate = threading.Event()
-    monkeypatch.setattr(running.desk, "drawn", lambda *_, **__: gate.wait())
+    drawn = running.desk.drawn
+    monkeypatch.setattr(running.desk, "drawn", lambda group: drawn(group) if gate.wait() else [])
     who = running.token()
     codes = [
-        running.ask("visits/most-frequent", who, column="diagnosis", epsilon=1).status_code
-        for _ in range(4)
+        running.ask("visits/most-frequent", who, column="diagnosis", epsilon=i).status_code
+        for i in range(1, 5)
     ]
     gate.set()
     assert codes == [504, 504, 503, 503]

@@ -92,7 +92,7 @@ def test_a_question_that_failed_is_not_paid_for_twice_at_once(running) -> None:
     asking[0].start()
     steps.waiting.wait()
     asking[1].start()
-    while len(running.service.asking._tasks) < 2:
+    while running.service.asking.waiting < 2:
         time.sleep(0.005)
     steps.over.set()
     for thread in asking:

@@ -1,12 +1,20 @@
 """Data sets that live in servers: tables of PostgreSQL and of Spark."""
 
 import json
+import os
+import socket
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from service_running import Running, started
+from test_running import command, token
 
+import dampen
 from dampen.cli.main import run
 from dampen.errors import ParameterError
 from dampen.ledger import Ledger, books
@@ -180,3 +188,84 @@ def test_every_question_of_spark(serving_tables, tmp_path: Path) -> None:
             Desk.of(load_configuration(file)).check()
     finally:
         session.stop()
+
+
+@contextmanager
+def spark_connect(place: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """A server of Spark Connect as a process of its own, and its address."""
+    import pyspark
+
+    home = Path(pyspark.__file__).parent
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    options = {
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": port,
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": 1,
+        "spark.sql.warehouse.dir": place / "warehouse",
+    }
+    given = [part for key, value in options.items() for part in ("--conf", f"{key}={value}")]
+    name = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    server = subprocess.Popen(
+        [home / "bin" / "spark-submit", "--master", "local[2]", "--class", name, *given,
+         "spark-internal"],
+        env=os.environ | {"SPARK_HOME": str(home), "PYSPARK_PYTHON": sys.executable},
+        cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        while not _listens(port):
+            assert server.poll() is None
+            time.sleep(0.2)
+        yield server, f"sc://127.0.0.1:{port}"
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as wire:
+        return wire.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(sparks.missing("grpc", "grpc_status")), reason="needs Spark Connect")
+@pytest.mark.xdist_group("spark")
+def test_every_question_of_a_live_server_of_spark_connect(tmp_path: Path) -> None:
+    """The service as a process of its own, for one process has one Spark; then Spark goes away."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    tables = {"stays": (ROWS, ["hospital", "days"]), "follows": (EDGES, ["a", "b"])}
+    for name, (rows, columns) in tables.items():
+        pq.write_table(
+            pa.table(dict(zip(columns, map(list, zip(*rows, strict=True)), strict=True))),
+            tmp_path / f"{name}.parquet",
+        )
+    places = {name: f"parquet.`{tmp_path / name}.parquet`" for name in tables}
+    with spark_connect(tmp_path) as (spark, address):
+        config = configured(tmp_path, address=address, **places)
+        check = [sys.executable, "-m", "dampen", "serve", str(config), "--check"]
+        assert subprocess.run(check, check=False, stdout=subprocess.DEVNULL).returncode == 0
+        with command(config) as server:
+            service = dampen.connect(server.url, token=token(config))
+            made = {
+                "stays/top-groups": service.top_groups("stays", "days", by="hospital", epsilon=20),
+                "stays/percentile": service.percentile("stays", "days", p=99, epsilon=20),
+                "stays/most-frequent": service.most_frequent("stays", "hospital", k=2, epsilon=20),
+                "stays/tree": service.tree("stays", target="hospital", depth=1, epsilon=20),
+                "follows/top-k": service.top_k("follows", k=1, metric="degree", epsilon=20),
+            }
+            assert_right({path: release.answer for path, release in made.items()})
+            before = [each["spent"] for each in service.budget()]
+            spark.kill()
+            spark.wait()
+            for ask in (
+                lambda: service.tree("stays", target="hospital", depth=1, epsilon=1),
+                lambda: service.most_frequent("stays", "hospital", epsilon=1),
+                lambda: service.top_k("follows", k=1, metric="degree", epsilon=1),
+            ):
+                with pytest.raises(ParameterError, match="it does not answer") as told:
+                    ask()
+                assert "127.0.0.1" not in str(told.value)
+            assert [each["spent"] for each in service.budget()] == before

@@ -11,7 +11,7 @@ from typing import Any
 
 from dampen.data.duckdb_tables import is_relation, open_relation
 from dampen.data.memory import COLUMNS, TABLES, MemoryTable, is_column, open_memory
-from dampen.data.opened import Opened, require
+from dampen.data.opened import Opened, is_opened, require
 from dampen.data.spark_tables import is_spark_frame, open_spark_frame
 from dampen.errors import ParameterError
 
@@ -46,7 +46,7 @@ def open_table(data: Any, *, header: bool = False, table: str | None = None) -> 
         raise ParameterError(f"Expected table= with a database file or address alone; {RELATION}.")
     if is_engine(data):
         return open_relation(data) if is_relation(data) else open_spark_frame(data)
-    if isinstance(data, Opened):
+    if is_opened(data):
         return data
     opened = open_memory(data)
     if opened is None:
@@ -135,7 +135,7 @@ def _open_bare_columns(
 def _is_table(data: Any) -> bool:
     if isinstance(data, str | PathLike) or is_engine(data):
         return True
-    return isinstance(data, Opened) or open_memory(data) is not None
+    return is_opened(data) or open_memory(data) is not None
 
 
 def _checked_column(column: Any, role: str) -> Any:

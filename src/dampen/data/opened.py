@@ -12,7 +12,17 @@ An application asks for little: *counts* of rows by a public function of a row, 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from functools import lru_cache
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Protocol,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+    runtime_checkable,
+)
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +41,7 @@ __all__ = [
     "Kind",
     "Opened",
     "counted",
+    "is_opened",
     "reading",
     "require",
     "require_labels",
@@ -104,6 +115,17 @@ class Opened(Protocol):
         be a function of the row and of public parameters alone.
         """
         ...
+
+
+def is_opened(data: Any) -> TypeGuard[Opened]:
+    """Whether `data` is an `Opened`; does not ask for its facts, for which it may look at files."""
+    return _has_members_of_opened(data.__class__) or isinstance(data, Opened)
+
+
+@lru_cache(maxsize=256)
+def _has_members_of_opened(kind: type) -> bool:
+    facts = ("title", "fields", "declared", "rows", "ordered", "streams", "batches", "counts")
+    return all(hasattr(kind, name) for name in facts)
 
 
 @runtime_checkable

@@ -20,7 +20,7 @@ Charges of a budget of ε add up (basic composition); those of a budget of (ε, 
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -28,7 +28,7 @@ from typing import Self
 
 from dampen.epsilon import Epsilon
 from dampen.errors import BudgetError, ParameterError
-from dampen.ledger import acts, orders
+from dampen.ledger import acts, answers, orders
 from dampen.ledger.books import Book, Change, book_at
 from dampen.ledger.chain import START, Draft, Entry, Head, Kind
 from dampen.ledger.charges import Charge
@@ -36,14 +36,11 @@ from dampen.ledger.rendering import balances_html
 from dampen.ledger.rules import Order, balance_of, grant
 from dampen.ledger.state import EVERYONE, Balance, State, Status
 from dampen.ledger.storage import is_address
-from dampen.ledger.texts import bounded, budget_name, key_of, storable
+from dampen.ledger.texts import bounded, budget_name, key_of
 from dampen.releases import Cost
 from dampen.selection import Neighbours
 
 __all__ = ["Account", "Ledger", "default_place"]
-
-LONGEST_ANSWER = 16 * 2**20
-"""Characters of the JSON of a release that is kept beside its charge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,18 +192,7 @@ class Ledger:
             BudgetError: if the ledger has no such charge, the answer is too long, or the ledger
                 cannot be written.
         """
-        wanted, text = Head.parse(charge), storable(answer)
-        if len(text) > LONGEST_ANSWER:
-            raise BudgetError(
-                f"The ledger keeps answers no longer than {LONGEST_ANSWER:,} characters."
-            )
-
-        def add(state: State) -> Draft:
-            if wanted.seq > state.head.seq:
-                raise BudgetError(f"The ledger has no charge {charge}.")
-            return Draft(Kind.ANSWER, "", {"charge": wanted.id, "answer": text})
-
-        self._book().write(add)
+        self._book().write(answers.keep(charge, answer))
 
     def answer(self, charge: str) -> str:
         """The JSON of the release that a charge paid for.
@@ -215,19 +201,23 @@ class Ledger:
             ParameterError: if that is no id.
             BudgetError: if there is no such charge, or its answer was not kept.
         """
-        wanted = Head.parse(charge)
-        found = self._book().entries(
-            lambda row: wanted.names(row) or (row.kind == Kind.ANSWER and wanted.id in row.content)
-        )
-        for entry in found:
-            if entry.kind is Kind.ANSWER and entry.details["charge"] == wanted.id:
-                return str(entry.details["answer"])
-        if any(entry.kind is Kind.CHARGE for entry in found):
-            raise BudgetError(
-                f"The charge {wanted.id} stands, but no answer to it was kept: the release was not "
-                "made, or was interrupted."
-            )
-        raise BudgetError(f"The ledger has no charge {wanted.id}.")
+        return answers.fetch(self._book(), charge)
+
+    def charge_all(self, charges: Sequence[tuple["Account", Cost]]) -> list[str | BaseException]:
+        """`Account.charge` of several of its accounts, in one transaction where they fit.
+
+        Returns:
+            For each, in this order, the id of its entry or the error that a charge alone raises.
+        """
+
+        def of(account: Account, order: Order) -> Change:
+            return lambda state: grant(state, account.name, order)
+
+        return self._book().write_all([of(each, each._order(cost)) for each, cost in charges])
+
+    def keep_all(self, kept: Sequence[tuple[str, str]]) -> list[str | BaseException]:
+        """`keep` for several charges and their answers, in one transaction where they fit."""
+        return self._book().write_all([answers.keep(*each) for each in kept])
 
     def balance(self, name: str) -> Balance:
         """A budget as it stands: its limits, its status, what was spent and by whom."""
@@ -305,18 +295,7 @@ class Account:
 
     def charge(self, cost: Cost, /) -> str:
         """`Ledger.charge` on this budget, for a release; the id of the entry."""
-        order = orders.order(
-            cost.epsilon,
-            cost.rho,
-            cost.neighbours,
-            query=cost.query,
-            mechanism=cost.mechanism,
-            analyst=self.analyst,
-            dataset=self.dataset,
-            leaks=cost.leaks,
-            location=self.location,
-        )
-        return self.ledger._charge(self.name, order)
+        return self.ledger._charge(self.name, self._order(cost))
 
     def keep(self, charge: str, answer: str, /) -> None:
         """`Ledger.keep`."""
@@ -348,6 +327,19 @@ class Account:
     def close(self, *, why: str = "", who: str = "") -> None:
         """Pays nothing, for ever."""
         self._write(acts.turn(self.name, Kind.CLOSE, why, who))
+
+    def _order(self, cost: Cost) -> Order:
+        return orders.order(
+            cost.epsilon,
+            cost.rho,
+            cost.neighbours,
+            query=cost.query,
+            mechanism=cost.mechanism,
+            analyst=self.analyst,
+            dataset=self.dataset,
+            leaks=cost.leaks,
+            location=self.location,
+        )
 
     def _write(self, change: Change) -> None:
         self.ledger._book().write(change)

@@ -12,13 +12,13 @@ import atexit
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from dampen.errors import BudgetError
-from dampen.ledger.chain import START, Draft, Entry, Head, Row, damaged, digest_of, sealed
+from dampen.ledger.chain import START, Draft, Entry, Head, Row, damaged, digest_of
 from dampen.ledger.rules import Refused
 from dampen.ledger.state import State
 from dampen.ledger.storage import Storage, Transaction, open_storage
@@ -73,6 +73,15 @@ class Book:
         row: Row = self._do(_Job(change=change, create=create))
         return Entry.of(row)
 
+    def write_all(self, changes: Sequence[Change]) -> list[str | BaseException]:
+        """The same for several, which share transactions: for each the id of its entry, or why not.
+
+        What one change is refused does not concern the others.
+        """
+        jobs = [_Job(change=change) for change in changes]
+        self._do_all(jobs)
+        return [job.error or Head(job.result.seq, job.result.digest).id for job in jobs]
+
     def read(self, question: Callable[[State], T]) -> T:
         """An answer from the state as it is now.
 
@@ -123,18 +132,24 @@ class Book:
                 self._start()
 
     def _do(self, job: _Job) -> Any:
-        try:
-            with self._mutex:
-                self._jobs.append(job)
-                if not (self._paused or self._is_working()):
-                    self._start()
-            job.done.wait()
-        except BaseException as interrupt:
-            self._withdraw(job, interrupt)
-            raise
+        self._do_all([job])
         if job.error is not None:
             raise job.error from None
         return job.result
+
+    def _do_all(self, jobs: Sequence[_Job]) -> None:
+        """Has all of them done; each knows what came of it."""
+        try:
+            with self._mutex:
+                self._jobs += jobs
+                if jobs and not (self._paused or self._is_working()):
+                    self._start()
+            for job in jobs:
+                job.done.wait()
+        except BaseException as interrupt:
+            for job in jobs:
+                self._withdraw(job, interrupt)
+            raise
 
     def _is_working(self) -> bool:
         # An interrupt may hit between the two lines of `_start`: hence not only `is not None`.
@@ -196,10 +211,8 @@ class Book:
                 except Exception as error:
                     refusals[job] = error
                     continue
-                row = sealed(draft, state.head)
-                state.apply(row)
-                rows.append(row)
-                job.result = row
+                job.result = state.append(draft)
+                rows.append(job.result)
             if rows:
                 transaction.append(rows)
         for job in jobs:

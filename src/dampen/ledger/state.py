@@ -12,7 +12,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from dampen.ledger.chain import START, Head, Kind, Row, damaged, digest_of
+from dampen.ledger.chain import START, Draft, Head, Kind, Row, damaged, digest_of, sealed
 from dampen.ledger.sums import Spent
 from dampen.ledger.texts import folded, key_of
 from dampen.selection import Neighbours
@@ -108,6 +108,14 @@ class State:
         except (ValueError, KeyError, TypeError, ZeroDivisionError, AttributeError):
             raise damaged(f"entry {row.seq} cannot be read") from None
         self.head = Head(row.seq, row.digest)
+
+    def append(self, draft: Draft) -> Row:
+        """Adds an entry that was just made, and gives it its place in the chain."""
+        row = sealed(draft, self.head)
+        if draft.kind is not Kind.ANSWER:  # which is long, and changes no balance
+            self._add(draft.kind, draft.budget, json.loads(row.content))
+        self.head = Head(row.seq, row.digest)
+        return row
 
     def _add(self, kind: Kind, budget: str, details: dict[str, Any]) -> None:
         match kind:

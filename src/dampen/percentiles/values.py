@@ -87,7 +87,7 @@ class ValueGrid:
             grid = grid if unit == 1 else grid / unit
         return grid if grid[-1] == float(high) else np.append(grid, grid.dtype.type(high))
 
-    @property
+    @cached_property
     def _whole(self) -> tuple[int, int, int, int] | None:
         """(first, stride, unit, count): the points are (first + i stride) / unit for i < count.
 

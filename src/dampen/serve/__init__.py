@@ -7,11 +7,13 @@
     purse           which budget pays, and what a question would cost
     memory          histograms of public cells, kept between questions
     history         what was released, from the ledger
-    desk            one question from a caller to an answer
-    asking          questions on their way: shared, paced, finished
+    stages          a question on its way: what is known at each stage of it
+    desk            questions from callers to answers
+    asking          questions on their way: shared, charged together, paced, finished
     expectations    what to expect of an answer, from public facts
     store           tokens and incidents
     guard           what every request passes: host, origin, size, rate
+    door            the short way of a question that is well put
     api             the desk over HTTP
     running         starting and stopping
 

@@ -16,7 +16,6 @@ caller's releases when it is ready.
 """
 
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -34,10 +33,12 @@ from starlette.exceptions import HTTPException
 from dampen import __version__
 from dampen.errors import BudgetError, DampenError, ParameterError
 from dampen.serve.asking import Asking
-from dampen.serve.bodies import BODIES, Login, Why
-from dampen.serve.desk import Desk, Failed, NotFound
-from dampen.serve.guard import Guard, Refusal, error_body, log_line
+from dampen.serve.bodies import BODIES, Body, Login, Why
+from dampen.serve.desk import Desk
+from dampen.serve.door import Door
+from dampen.serve.guard import Guard, Refusal, Scope, error_body, log_line
 from dampen.serve.limits import Pace, Rate
+from dampen.serve.stages import Answer, Failed, NotFound
 from dampen.serve.store import Role, Token, random_text
 
 __all__ = ["Service", "application"]
@@ -60,9 +61,8 @@ class Service:
 
     def __post_init__(self) -> None:
         settings = self.desk.configuration.settings
-        pool = ThreadPoolExecutor(settings.workers, thread_name_prefix="dampen-desk")
         self.asking = Asking(
-            self.desk, pool, Pace(settings.step), settings.patience, settings.waiting
+            self.desk, settings.workers, Pace(settings.step), settings.patience, settings.waiting
         )
         self.rate = Rate(settings.requests_per_minute)
         self._wrong = Rate(WRONG_TOKENS_PER_MINUTE)
@@ -91,6 +91,30 @@ class Service:
         self.code = None
         return self.desk.store.create(ADMINISTRATOR, Role.CURATOR)
 
+    def caller(self, scope: Scope) -> Token:
+        """Whose request it is.
+
+        Raises:
+            Refusal: if nobody's, or the caller makes too many.
+        """
+        request = Request(scope)
+        kind, _, token = request.headers.get("authorization", "").partition(" ")
+        found = None
+        if kind.lower() == "bearer" and token:
+            found = self.desk.store.find(token.strip())
+        if found is None:
+            if not self.hears_wrong_one(request):
+                raise Refusal(429, "Too many wrong tokens. Wait a minute.")
+            raise Refusal(401, "Expected a valid token: authorization: Bearer dampen_...")
+        scope.setdefault("state", {})["who"] = found.analyst
+        if not self.rate.allows(found.analyst):
+            raise Refusal(429, "Too many requests. Wait a moment. Nothing was charged.")
+        return found
+
+    async def ask(self, who: Token, name: str, kind: str, body: Body) -> Answer:
+        """The answer to a question."""
+        return await self.asking.ask(who, name, kind, body.options(), body.budget, reuse=body.reuse)
+
 
 def application(service: Service, *, log: Callable[..., None] = log_line) -> Guard:
     """The ASGI application of a service."""
@@ -100,30 +124,21 @@ def application(service: Service, *, log: Callable[..., None] = log_line) -> Gua
     )  # fmt: skip
     _add_errors(app)
     _add_page(app)
-    caller = _caller_of(service)
+
+    async def caller(request: Request) -> Token:
+        return service.caller(request.scope)
+
     _add_analysts(app, service, caller)
     _add_questions(app, service, caller)
     _add_curators(app, service, caller)
     hosts = {*LOCAL, *service.desk.configuration.settings.hosts}
-    return Guard(app, hosts, log)
+    return Guard(Door(app, _routes(app), service.caller, service.ask, _told), hosts, log)
 
 
-def _caller_of(service: Service) -> Callable[[Request], Awaitable[Token]]:
-    async def caller(request: Request) -> Token:
-        kind, _, token = request.headers.get("authorization", "").partition(" ")
-        found = None
-        if kind.lower() == "bearer" and token:
-            found = service.desk.store.find(token.strip())
-        if found is None:
-            if not service.hears_wrong_one(request):
-                raise Refusal(429, "Too many wrong tokens. Wait a minute.")
-            raise Refusal(401, "Expected a valid token: authorization: Bearer dampen_...")
-        request.scope.setdefault("state", {})["who"] = found.analyst
-        if not service.rate.allows(found.analyst):
-            raise Refusal(429, "Too many requests. Wait a moment. Nothing was charged.")
-        return found
-
-    return caller
+def _routes(app: FastAPI) -> dict[str, Any]:
+    """The route of each kind of question."""
+    found = {getattr(route, "operation_id", None): route for route in app.routes}
+    return {kind: found[kind] for kind in BODIES}
 
 
 def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
@@ -184,8 +199,7 @@ def _add_question(app: FastAPI, service: Service, caller: Any, kind: str, shape:
     desk, said = service.desk, (shape.__doc__ or "").strip()
 
     async def ask(name: str, body: Any, who: Annotated[Token, Depends(caller)]) -> Response:
-        prepare = partial(desk.prepared, who, name, kind, body.options(), body.budget)
-        answer = await service.asking.ask(prepare, reuse=body.reuse)
+        answer = await service.ask(who, name, kind, body)
         return Response(answer.shown(), media_type="application/json")
 
     async def expect(
@@ -265,11 +279,8 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(DampenError)
     async def wrong(_: Request, error: DampenError) -> JSONResponse:
-        if isinstance(error, Failed):
-            body = error_body(3, str(error), charge=error.charge, incident=error.incident)
-            return JSONResponse(body, 500)
-        status = 409 if isinstance(error, BudgetError) else 404 if _is_missing(error) else 400
-        return JSONResponse(error_body(2, str(error)), status)
+        status, body = _told(error)
+        return JSONResponse(body, status)
 
     @app.exception_handler(RequestValidationError)
     async def misshapen(_: Request, error: RequestValidationError) -> JSONResponse:
@@ -284,8 +295,12 @@ def _add_errors(app: FastAPI) -> None:
         return JSONResponse(error_body(code, f"{error.detail}."), error.status_code)
 
 
-def _is_missing(error: DampenError) -> bool:
-    return isinstance(error, NotFound)
+def _told(error: DampenError) -> tuple[int, dict[str, Any]]:
+    """The status and the body of an error."""
+    if isinstance(error, Failed):
+        return 500, error_body(3, str(error), charge=error.charge, incident=error.incident)
+    status = 409 if isinstance(error, BudgetError) else 404 if isinstance(error, NotFound) else 400
+    return status, error_body(2, str(error))
 
 
 def _hash(code: str) -> str:

@@ -7,7 +7,17 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
-__all__ = ["BODIES", "Login", "MostFrequent", "Percentile", "TopGroups", "TopK", "Tree", "Why"]
+__all__ = [
+    "BODIES",
+    "Body",
+    "Login",
+    "MostFrequent",
+    "Percentile",
+    "TopGroups",
+    "TopK",
+    "Tree",
+    "Why",
+]
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Number = Annotated[str, StringConstraints(min_length=1, max_length=100)] | int | float
@@ -20,7 +30,9 @@ class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class _Question(_Body):
+class Body(_Body):
+    """What every question has."""
+
     epsilon: Number | None = Field(None, description="The privacy parameter; exact as text.")
     rho: Number | None = Field(None, description="In place of epsilon: that of zCDP.")
     mechanism: Name | None = None
@@ -32,7 +44,7 @@ class _Question(_Body):
         return self.model_dump(exclude={"budget", "reuse"}, exclude_none=True)
 
 
-class Percentile(_Question):
+class Percentile(Body):
     """What value, or whose record, is at a percentile."""
 
     column: Name
@@ -46,7 +58,7 @@ class Percentile(_Question):
     neighbours: Relation | None = None
 
 
-class MostFrequent(_Question):
+class MostFrequent(Body):
     """The most frequent category, or the k most frequent."""
 
     column: Name
@@ -54,7 +66,7 @@ class MostFrequent(_Question):
     by: Name | None = None
 
 
-class TopGroups(_Question):
+class TopGroups(Body):
     """The group, or the k groups, with the largest statistic."""
 
     mechanism: None = None
@@ -70,14 +82,14 @@ class TopGroups(_Question):
     neighbours: Relation | None = None
 
 
-class TopK(_Question):
+class TopK(Body):
     """The most influential nodes."""
 
     k: int | None = Field(None, ge=1)
     metric: Literal["betweenness", "degree", "triangles"] | None = None
 
 
-class Tree(_Question):
+class Tree(Body):
     """A decision tree."""
 
     target: Name
@@ -85,7 +97,7 @@ class Tree(_Question):
     depth: int | None = Field(None, ge=0, le=30)
 
 
-BODIES: dict[str, type[_Question]] = {
+BODIES: dict[str, type[Body]] = {
     "percentile": Percentile,
     "most-frequent": MostFrequent,
     "top-groups": TopGroups,

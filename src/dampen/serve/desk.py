@@ -1,21 +1,23 @@
 """The desk: one question from a caller to an answer, without a word about HTTP.
 
 1. `prepared`: who asks, what, of which data set: checked against public facts, nothing charged.
-2. `recorded`: the same question was answered before: that release, for free.
-3. `drawn`: one of the data set's budgets is charged, in the caller's name; then rows are looked at.
-   If the data is not as promised, the caller is told one public sentence; why is kept for the
-   curator.
-4. `Drawn.kept`: the answer is in the ledger before it is given.
+2. `charged`: the same question was answered before: that release, for free.  Else one of the data
+   set's budgets is charged, in the caller's name.
+3. `drawn`: rows are looked at.  If the data is not as promised, the caller is told one public
+   sentence; why is kept for the curator.
+4. `kept`: the answer is in the ledger before it is given.
+
+All but the first take a group of questions: a group shares one look at the ledger, one charge that
+is synchronised to disk, and one record.
 """
 
 import json
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from dampen.epsilon import decimal_text, short_text
-from dampen.errors import DampenError, DataError, ParameterError
+from dampen.errors import DampenError, ParameterError
 from dampen.ledger import Account, Balance
 from dampen.ledger.orders import spent
 from dampen.ledger.rules import steps_between
@@ -23,91 +25,29 @@ from dampen.releases import Budget, Cost, Release
 from dampen.selection import Neighbours
 from dampen.serve.configuration import Configuration, Served
 from dampen.serve.expectations import expected, on_sample
-from dampen.serve.history import History, Record, marked
+from dampen.serve.history import History, Record
 from dampen.serve.memory import Memory
-from dampen.serve.purse import Purse, Quote, Quoted, payer
+from dampen.serve.purse import Quote, Quoted, Receipt, payer
 from dampen.serve.questions import Question, question
 from dampen.serve.sources import FileSource
+from dampen.serve.stages import (
+    Answer,
+    Charged,
+    Drawn,
+    Failed,
+    NotFound,
+    Order,
+    Prepared,
+    with_members,
+)
 from dampen.serve.store import Role, Store, Token
 
-__all__ = ["Answer", "Desk", "Drawn", "Failed", "NotFound", "Prepared"]
+__all__ = ["Desk"]
 
 
+QUICK = {"percentile", "most-frequent"}
 MOST_SAMPLED = 1000
 """Questions whose answers on the public sample are kept."""
-
-
-class NotFound(DampenError):
-    """There is no such thing, or the caller may not know of it."""
-
-
-class Failed(DataError):
-    """The data is not what the public facts promise; the charge stands.
-
-    Its text is the same whatever was wrong; `incident` is for the curator.
-    """
-
-    def __init__(self, incident: str, charge: str | None) -> None:
-        stands = "Nothing was charged." if charge is None else f"The charge {charge} stands."
-        super().__init__(
-            f"The data set could not answer this question. {stands} The curator can look up "
-            f"{incident}."
-        )
-        self.incident, self.charge = incident, charge
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer on its way.
-
-    Attributes:
-        release: its JSON, with the question.
-        analyst: who paid for it.
-        own: whether that is the caller.
-        reused: whether it was free.
-    """
-
-    release: str
-    analyst: str
-    own: bool = True
-    reused: bool = False
-
-    def seen_by(self, caller: Token) -> "Answer":
-        """The same, for somebody who asked the same."""
-        return replace(self, own=caller.analyst == self.analyst)
-
-    def shown(self) -> str:
-        """As JSON; of who paid for it, whether it was the caller."""
-        more = json.dumps({"reused": self.reused, "own": self.own})
-        return f"{self.release[:-1]}, {more[1:]}"  # both are objects, and not empty
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A question that was checked, who asks it, and the budgets that may pay."""
-
-    question: Question
-    accounts: Mapping[Account, Neighbours]
-    caller: Token
-
-    @property
-    def mark(self) -> str:
-        return self.question.mark
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """A release that was paid for and drawn, and that nobody has heard of."""
-
-    asked: Prepared
-    purse: Purse
-    release: str
-
-    def kept(self) -> Answer:
-        """Puts it into the ledger; it is given even if that is not possible: it was paid for."""
-        with suppress(DampenError):
-            self.purse.settle(self.release)
-        return Answer(self.release, self.asked.caller.analyst)
 
 
 @dataclass
@@ -213,34 +153,60 @@ class Desk:
             options = {"neighbours": str(Neighbours.ADD_REMOVE_ROW)} | options
         return Prepared(question(served, kind, options), accounts, caller)
 
-    def recorded(self, asked: Prepared) -> Answer | None:
-        """The answer that the same question had before."""
-        found = self.history.released(asked.mark)
-        if found is None:
-            return None
-        record, text = found
-        return Answer(text, record.charge.analyst, reused=True).seen_by(asked.caller)
+    def charged(
+        self, group: Sequence[tuple[Prepared, bool]]
+    ) -> "list[Answer | Charged | BaseException]":
+        """Recorded answers, for free, of those that would take one; a charge for the others.
 
-    def drawn(self, asked: Prepared) -> Drawn:
-        """Charges, looks at the data, and draws an answer.
-
-        Raises:
-            ParameterError: if it cannot be asked; nothing was charged.
-            BudgetError: if no budget pays; nothing was charged.
-            Failed: if the data is not as promised; the charge stands.
+        Each is told what concerns it: a wrong parameter or a refusing budget, and then nothing was
+        charged, is no matter of the others.  Nothing here looks at rows.
         """
-        made = asked.question
-        purse = Purse(asked.accounts, marked(made.text, made.mark), made.shown())
+        self.history.follow()
+        found = [self._recorded_or_ordered(asked, reuse) for asked, reuse in group]
+        orders = [each for each in found if isinstance(each, Order)]
+        charges = self.configuration.ledger.charge_all([(o.account, o.recorded) for o in orders])
+        paid = dict(zip(map(id, orders), charges, strict=True))
+        return [self._paid(each, paid[id(each)]) if isinstance(each, Order) else each
+                for each in found]  # fmt: skip
+
+    def _recorded_or_ordered(self, asked: Prepared, reuse: bool) -> Answer | Order | BaseException:
         try:
-            release = self._run(made, purse)
-        except DataError as error:
+            if reuse and (found := self.history.answered(asked.mark)) is not None:
+                record, text = found
+                return Answer(text, record.charge.analyst, reused=True).seen_by(asked.caller)
+            cost = self.quote(asked.question)
+            return Order(asked, cost, payer(asked.accounts, cost.neighbours))
+        except Exception as error:
+            return error
+
+    def _paid(self, order: Order, charge: str | BaseException) -> Charged | BaseException:
+        if isinstance(charge, BaseException):
+            return charge
+        return Charged(order.asked, Receipt(order.cost, charge))
+
+    def drawn(self, group: Sequence[Charged]) -> list[Drawn | BaseException]:
+        """Looks at the data and draws the answers; where the data is not as promised, says so."""
+        return [self._drawn(each) for each in group]
+
+    def _drawn(self, charged: Charged) -> Drawn | BaseException:
+        asked, charge = charged.asked, charged.receipt.charged
+        made = asked.question
+        try:
+            release = self._run(made, charged.receipt)
+        except DampenError as error:
             incident = self.store.report(
-                asked.caller.analyst, made.served.name, f"{made.kind} {made.text}",
-                purse.charged,
+                asked.caller.analyst, made.served.name, f"{made.kind} {made.text}", charge,
                 str(error),
             )  # fmt: skip
-            raise Failed(incident, purse.charged) from None
-        return Drawn(asked, purse, purse.with_question(release.to_json()))
+            return Failed(incident, charge)
+        except Exception as error:  # of dampen itself, and of this question alone
+            return error
+        return Drawn(asked, charge, with_members(release.to_json(), question=made.shown()))
+
+    def kept(self, group: Sequence[Drawn]) -> list[Answer]:
+        """Puts answers into the ledger; they are given even if it is full: they were paid for."""
+        self.configuration.ledger.keep_all([(each.charge, each.release) for each in group])
+        return [each.answer() for each in group]
 
     def release(self, caller: Token, charge: str) -> dict[str, Any]:
         """A release by the id of its charge: the caller's own, and for a curator any."""
@@ -328,6 +294,13 @@ class Desk:
         if budget not in self._relations:
             self._relations[budget] = self.configuration.ledger.neighbours(budget)
         return self._relations[budget]
+
+    def is_quick(self, dataset: str, kind: str) -> bool:
+        """Whether such questions are prepared in no time: the ledger need not be asked."""
+        served = self.configuration.sets.get(dataset)
+        if served is None or kind not in QUICK:
+            return False
+        return all(name in self._relations for name in served.registered.budgets)
 
     def _budgets(self, served: Served, caller: Token) -> list[dict[str, Any]]:
         ledger = self.configuration.ledger

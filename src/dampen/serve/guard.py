@@ -13,14 +13,23 @@
 import asyncio
 import json
 import sys
-import time
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
 
-__all__ = ["Guard", "Refusal", "error_body", "log_line"]
+__all__ = [
+    "App",
+    "Guard",
+    "Receive",
+    "Refusal",
+    "Scope",
+    "Send",
+    "error_body",
+    "log_line",
+    "replayed",
+]
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -51,6 +60,7 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cache-control": "no-store",
 }
+_SENT = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 class Refusal(Exception):
@@ -102,7 +112,7 @@ class Guard:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                message = {**message, "headers": _with_headers(message.get("headers", []))}
+                message = {**message, "headers": [*message.get("headers", []), *_SENT]}
             await send(message)
 
         try:
@@ -132,7 +142,7 @@ class Guard:
         body = await _body(receive)
         if _depth(body) > DEEPEST:
             raise Refusal(400, f"Expected JSON of at most {DEEPEST} levels.")
-        await self.app(scope, _replayed(body, receive), send)
+        await self.app(scope, replayed(body, receive), send)
 
     def _tell(self, scope: Scope, status: int) -> None:
         route = scope.get("route")
@@ -171,12 +181,17 @@ def _name_of(host: str) -> str:
 
 
 async def _body(receive: Receive) -> bytes:
-    parts, size, end = [], 0, time.monotonic() + SECONDS_FOR_BODY
+    try:
+        async with asyncio.timeout(SECONDS_FOR_BODY):
+            return await _whole_body(receive)
+    except TimeoutError:
+        raise Refusal(408, "Expected the body sooner.") from None
+
+
+async def _whole_body(receive: Receive) -> bytes:
+    parts, size = [], 0
     while True:
-        try:
-            message = await asyncio.wait_for(receive(), max(0.0, end - time.monotonic()))
-        except TimeoutError:
-            raise Refusal(408, "Expected the body sooner.") from None
+        message = await receive()
         if message["type"] == "http.disconnect":
             raise Refusal(400, "The request ended early.")
         part = message.get("body", b"")
@@ -189,7 +204,9 @@ async def _body(receive: Receive) -> bytes:
 
 
 def _depth(body: bytes) -> int:
-    """How deeply JSON is nested, at most; brackets in texts do not count."""
+    """How deeply JSON is nested, at most; brackets in texts do not count if there are many."""
+    if (brackets := body.count(b"[") + body.count(b"{")) <= DEEPEST:
+        return brackets
     depth = deepest = 0
     in_text = escaped = False
     for byte in body:
@@ -210,7 +227,7 @@ def _depth(body: bytes) -> int:
     return deepest
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def replayed(body: bytes, receive: Receive) -> Receive:
     """A receiver that gives the body once, then what comes after it."""
     given = False
 
@@ -224,14 +241,11 @@ def _replayed(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-def _with_headers(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    own = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
-    return [*headers, *own]
-
-
 async def _answer(send: Send, refusal: Refusal) -> None:
     code = 1 if refusal.status >= 500 else 2
     body = json.dumps(error_body(code, refusal.message)).encode()
     headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+    if refusal.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
     await send({"type": "http.response.start", "status": refusal.status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

@@ -72,6 +72,10 @@ class History:
     def released(self, mark: str) -> tuple[Record, str] | None:
         """The charge and the JSON of the release that answered a question, if there is one."""
         self.follow()
+        return self.answered(mark)
+
+    def answered(self, mark: str) -> tuple[Record, str] | None:
+        """The same, as of the last look."""
         charge = self._by_mark.get(mark)
         return None if charge is None else (self._records[charge], self.answer(charge))
 

@@ -1,62 +1,21 @@
 """Which budget pays for a question, and what a question would cost, without paying.
 
-Both stand where a release expects its budget, so that there is one way from parameters to a charge:
-a purse charges one of the budgets of the data set, a quote ends the release just before the charge,
-when parameters were checked and no row was read.
+A quote and a receipt stand where a release expects its budget, so that there is one way from
+parameters to a charge and to an answer.  A quote ends the release just before the charge, when
+parameters were checked and no row was read.  The charge is made, with those of others, and then the
+same release goes through with its receipt: it can be had for a charge alone.
 """
 
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
-from dampen.errors import BudgetError
+from dampen.errors import BudgetError, DataError
 from dampen.ledger import Account
 from dampen.ledger.rules import STEPS
 from dampen.releases import Cost
 from dampen.selection import Neighbours
 
-__all__ = ["Purse", "Quote", "Quoted", "payer"]
-
-
-@dataclass
-class Purse:
-    """The budgets of a data set in the hands of one analyst, for one question.
-
-    Attributes:
-        accounts: the budgets, with the names of the analyst and of the data set, each with its
-            relation.
-        query: what the ledger records besides what the release says.
-        question: kept with the answer.
-        charged: the id of the charge, once there is one.
-        cost: what was charged, once it was.
-    """
-
-    accounts: Mapping[Account, Neighbours]
-    query: str
-    question: Mapping[str, Any]
-    charged: str | None = None
-    cost: Cost | None = None
-
-    def charge(self, cost: Cost, /) -> str:
-        """Charges the budget of the release's relation, or one that it can be converted to."""
-        account = payer(self.accounts, cost.neighbours)
-        self.charged = account.charge(replace(cost, query=f"{cost.query} {self.query}"))
-        self.cost = cost
-        return self.charged
-
-    def settle(self, answer: str) -> None:
-        """Puts the answer into the ledger.
-
-        A release would do that itself if this had a method `keep`; but the ledger may be watched,
-        and when an answer was ready is nobody's business.
-        """
-        assert self.charged is not None
-        next(iter(self.accounts)).keep(self.charged, answer)
-
-    def with_question(self, answer: str) -> str:
-        """The JSON of a release and what was asked."""
-        return json.dumps(json.loads(answer) | {"question": dict(self.question)})
+__all__ = ["Quote", "Quoted", "Receipt", "payer"]
 
 
 def payer(accounts: Mapping[Account, Neighbours], asked: Neighbours) -> Account:
@@ -89,3 +48,21 @@ class Quote:
 
     def charge(self, cost: Cost, /) -> str:
         raise Quoted(cost)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """A charge that was made before, for one release.
+
+    It has no method `keep`, by which a release would put its answer into the ledger at once: the
+    ledger may be watched, and when an answer was ready is nobody's business.
+    """
+
+    cost: Cost
+    charged: str
+
+    def charge(self, cost: Cost, /) -> str:
+        """The id of the charge, if it was for this."""
+        if cost != self.cost:
+            raise DataError("The data set changed while it was asked, and costs something else.")
+        return self.charged

@@ -7,7 +7,7 @@ the file holds, so that no name of a column ever reaches a file or a database un
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any
@@ -49,6 +49,9 @@ class Question:
         text: a few words for the ledger.
         ask: the release, of a memory of the data, a budget and entropy.
         candidates: how many answers are possible, in each group and to each percentile.
+        cells: names the one histogram that it looks at, for a question that is answered from it in
+            no time; empty for others.
+        mark: the same for the same question about the same facts, and for no other.
     """
 
     served: Served
@@ -57,12 +60,13 @@ class Question:
     text: str
     ask: Callable[[Memory, Budget | None, Entropy | None], Release]
     candidates: int
+    cells: str = ""
+    mark: str = field(init=False)
 
-    @property
-    def mark(self) -> str:
-        """The same for the same question about the same facts, and for no other."""
+    def __post_init__(self) -> None:
         asked = [self.served.name, self.kind, dict(self.options), self.served.digest]
-        return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:32]
+        mark = sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:32]
+        object.__setattr__(self, "mark", mark)
 
     def shown(self) -> dict[str, Any]:
         """As JSON: what to send to ask it again."""
@@ -123,16 +127,19 @@ def _percentile(served: Served, given: Mapping[str, Any]) -> Question:
         options["step"] = _step(column, name)
         candidates = _grid(column)
     asked = {key: value for key, value in given.items() if key != "column"}
+    cells = _cells("percentile", given, "p")
 
     def ask(memory: Memory, budget: Budget | None, entropy: Entropy | None) -> Release:
-        data = memory.remembered(_cells("percentile", given, "p"))
+        data = memory.remembered(cells)
         return percentile(
             data, name, **{"release": "value", **asked, **options, **by},
             budget=budget, entropy=entropy,
         )  # fmt: skip
 
     shown = ",".join(map(str, given["p"])) if isinstance(given["p"], list) else given["p"]
-    return Question(served, "percentile", given, f"p={shown} of {name}", ask, candidates)
+    one = isinstance(given["p"], int) and "step" in options and not by
+    text = f"p={shown} of {name}"
+    return Question(served, "percentile", given, text, ask, candidates, cells if one else "")
 
 
 def _most_frequent(served: Served, given: Mapping[str, Any]) -> Question:
@@ -141,15 +148,16 @@ def _most_frequent(served: Served, given: Mapping[str, Any]) -> Question:
     facts, name = served.facts, str(given["column"])
     values, by = _categories(facts, name).values, _groups(facts, given)
     asked = {key: value for key, value in given.items() if key != "column"}
+    cells = _cells("most-frequent", given)
 
     def ask(memory: Memory, budget: Budget | None, entropy: Entropy | None) -> Release:
-        data = memory.remembered(_cells("most-frequent", given))
+        data = memory.remembered(cells)
         return most_frequent(
             data, name, **{**asked, **by}, categories=values, budget=budget, entropy=entropy
         )
 
     text = f"k={given.get('k', 1)} of {name}"
-    return Question(served, "most-frequent", given, text, ask, len(values))
+    return Question(served, "most-frequent", given, text, ask, len(values), "" if by else cells)
 
 
 def _top_groups(served: Served, given: Mapping[str, Any]) -> Question:

@@ -51,7 +51,7 @@ def run(path: str | Path, *, host: str, port: int, say: Callable[[str], None]) -
     try:
         server.run()
     finally:
-        service.asking.pool.shutdown(wait=True)
+        service.asking.close()
 
 
 class _Punctual(H11Protocol):

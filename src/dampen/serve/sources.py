@@ -7,15 +7,18 @@
 
 The table itself is named by `table` among the public facts.  A source knows what a release takes,
 what to write in the place of its address where analysts read, and whether rows may have changed:
-a file tells, a server does not; that of PostgreSQL is at least asked for its columns every time.
+a file tells, a server does not; that of PostgreSQL is at least asked for its columns every time,
+and that of Spark Connect whether it is there.
 """
 
 import os
+import socket
 import threading
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
+from urllib.parse import urlsplit
 
 from dampen.data.open import open_table
 from dampen.data.postgres_tables import is_address, shown
@@ -24,7 +27,10 @@ from dampen.errors import ParameterError, raise_alone
 __all__ = ["FileSource", "PostgresSource", "Source", "SparkSource", "source_of"]
 
 Data: TypeAlias = tuple[Any, str | None]
-SPARK = ("sc://", "spark://", "local", "yarn", "k8s://")
+CONNECT = "sc://"
+CONNECT_PORT = 15002
+SECONDS_TO_CONNECT = 5
+SPARK = (CONNECT, "spark://", "local", "yarn", "k8s://")
 
 
 class Source(Protocol):
@@ -117,13 +123,26 @@ class SparkSource:
         return (self.master,)
 
     def data(self) -> Data:
+        self._require_server()
         with self._mutex:
             if not self._frames:
                 self._frames.append(_spark_table(self.master, self.table))
             return self._frames[0], None
 
     def state(self) -> Hashable:
+        self._require_server()
         return None
+
+    def _require_server(self) -> None:
+        """A server of Spark Connect that is down must cost nothing: a client tries for minutes."""
+        if not self.master.startswith(CONNECT):
+            return
+        found = urlsplit(self.master)
+        try:
+            where = found.hostname or "", found.port or CONNECT_PORT
+            socket.create_connection(where, timeout=SECONDS_TO_CONNECT).close()
+        except (OSError, ValueError):
+            raise_alone(_not_opened(self.master, self.table))
 
 
 def source_of(
@@ -160,14 +179,16 @@ def _spark_table(master: str, table: str | None) -> Any:
         ) from None
     try:
         builder = SparkSession.builder.appName("dampen")
-        builder = builder.remote(master) if master.startswith("sc://") else builder.master(master)
+        builder = builder.remote(master) if master.startswith(CONNECT) else builder.master(master)
         frame = builder.getOrCreate().table(str(table))
         frame.schema  # noqa: B018  Spark Connect analyses a query when it is first asked about
     except Exception:
-        raise_alone(
-            ParameterError(
-                f"Cannot open the table {table!r} of Spark at {master}: it does not answer, or has "
-                "no such table."
-            )
-        )
+        raise_alone(_not_opened(master, table))
     return frame
+
+
+def _not_opened(master: str, table: str | None) -> ParameterError:
+    return ParameterError(
+        f"Cannot open the table {table!r} of Spark at {master}: it does not answer, or has no such "
+        "table."
+    )

@@ -1,0 +1,54 @@
+"""Releases that are kept beside their charges, so that an answer that got lost can be fetched."""
+
+from dampen.errors import BudgetError
+from dampen.ledger.books import Book, Change
+from dampen.ledger.chain import Draft, Head, Kind
+from dampen.ledger.state import State
+from dampen.ledger.texts import storable
+
+__all__ = ["fetch", "keep"]
+
+LONGEST_ANSWER = 16 * 2**20
+"""Characters of the JSON of a release that is kept."""
+
+
+def keep(charge: str, answer: str) -> Change:
+    """Keeps the JSON of a release.
+
+    Raises:
+        ParameterError: if that is no id of a charge.
+    """
+    wanted, text = Head.parse(charge), storable(answer)
+
+    def change(state: State) -> Draft:
+        if len(text) > LONGEST_ANSWER:
+            raise BudgetError(
+                f"The ledger keeps answers no longer than {LONGEST_ANSWER:,} characters."
+            )
+        if wanted.seq > state.head.seq:
+            raise BudgetError(f"The ledger has no charge {charge}.")
+        return Draft(Kind.ANSWER, "", {"charge": wanted.id, "answer": text})
+
+    return change
+
+
+def fetch(book: Book, charge: str) -> str:
+    """The JSON of the release that a charge paid for.
+
+    Raises:
+        ParameterError: if that is no id.
+        BudgetError: if there is no such charge, or its answer was not kept.
+    """
+    wanted = Head.parse(charge)
+    found = book.entries(
+        lambda row: wanted.names(row) or (row.kind == Kind.ANSWER and wanted.id in row.content)
+    )
+    for entry in found:
+        if entry.kind is Kind.ANSWER and entry.details["charge"] == wanted.id:
+            return str(entry.details["answer"])
+    if any(entry.kind is Kind.CHARGE for entry in found):
+        raise BudgetError(
+            f"The charge {wanted.id} stands, but no answer to it was kept: the release was not "
+            "made, or was interrupted."
+        )
+    raise BudgetError(f"The ledger has no charge {wanted.id}.")
