@@ -49,13 +49,17 @@ def multigraphs() -> Iterator[tuple[str, Ends, int]]:
                 yield "sorted but for the last", (next(ends), next(ends)), n
 
 
-SIZES = [(1 << 20, 1 << 16, 14, 1), (64, 32, 3, 2), (7, 5, 5, 7), (1, 1, 1, 3)]
+SIZES = [
+    *((1 << 20, 1 << 16, 14, 1, 500), (1 << 20, 1 << 16, 14, 1, 0)),
+    *((64, 32, 3, 2, 0), (7, 5, 5, 7, 0), (1, 1, 1, 3, 0)),
+]
 
 
 @pytest.fixture(params=SIZES, ids=str)
 def _sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """One part or many, a bucket for all or for a few edges, one thread or several."""
-    part, bucket, bits, cores = request.param
+    part, bucket, bits, cores, few = request.param
+    monkeypatch.setattr(rows, "FEW", few)
     monkeypatch.setattr(rows, "PART", part)
     monkeypatch.setattr(rows, "BUCKET", bucket)
     monkeypatch.setattr(rows, "CELL_BITS", bits)
@@ -70,7 +74,7 @@ def test_rows_are_sorted_sets_of_neighbours() -> None:
         assert made.degrees.tolist() == list(map(len, expected)), kind
         for _ in range(2):  # from the edges, and from whole rows
             higher = [
-                sorted(made.half.to[a:b].tolist()) for a, b in zip(*made.half[:2], strict=True)
+                sorted(made.half[2][a:b].tolist()) for a, b in zip(*made.half[:2], strict=True)
             ]
             assert higher == [[v for v in row if v > u] for u, row in enumerate(expected)], kind
             first, to = made.whole

@@ -156,7 +156,7 @@ import os, signal, subprocess, sys
 import numpy as np
 from dampen.influence import rows
 
-size, wanted, rows.PART = map(int, sys.argv[1:])
+(size, wanted, rows.PART), rows.FEW = map(int, sys.argv[1:]), 0
 ends, kernel_runs = np.arange(size, dtype=np.int32) % 999, False
 
 def run():

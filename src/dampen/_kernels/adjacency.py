@@ -31,14 +31,15 @@ def both_ways(half: Any, degrees: Any) -> tuple[Any, Any, Any]:
     row the higher neighbours begin.
     """
     n = len(degrees)
+    begin, end, higher = half
     first = np.zeros(n + 1, np.int64)
     for v in range(n):
         first[v + 1] = first[v] + degrees[v]
     to, later = np.empty(first[n], np.int32), first[:-1].copy()
     for v in range(n):
-        for i in range(half.begin[v], half.end[v]):
-            to[later[half.to[i]]] = v
-            later[half.to[i]] += 1
+        for i in range(begin[v], end[v]):
+            to[later[higher[i]]] = v
+            later[higher[i]] += 1
     fill = later.copy()
     for v in range(n):
         for i in range(first[v], later[v]):

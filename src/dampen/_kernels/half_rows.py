@@ -5,10 +5,17 @@ into buckets of a size that a cache holds; a bucket is sorted into rows by count
 every node tells who is in a row already.  Edges that come in order need none of that.
 
 Kernels work on a range of edges, so that threads can share them: what they fill in belongs to that
-range alone, and what they count to the thread.  `ends` are the two ends of all edges.
+range alone, and what they count to the thread.  Arrays that belong together come in tuples, which
+are cheaper to hand over than named ones:
+
+- `ends`: the two ends of all edges;
+- `rows`: per node, where its row begins or how long it is; the rows; per node, how many edges have
+  their higher end there; and a bit per node, whether it is in the current row, 0 before and after;
+- `buckets`: by how many bits a node is shifted to find its cell; per cell, its bucket; per bucket,
+  where the next edge of this range goes; and the edges, the lower end in the upper 32 bits.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,23 +26,15 @@ LOW_HALF = np.uint64((1 << 32) - 1)
 WORD, LAST_BIT, ONE = np.uint32(6), np.uint32(63), np.uint64(1)
 
 
-class Filled(NamedTuple):
-    """Rows that are being made, and the memory of one thread."""
-
-    first: Any  # per node: where its row begins, or how long it is
-    to: Any
-    above: Any  # per node: how many edges have their higher end there
-    bits: Any  # one per node: whether it is in the current row; 0 before and after
-
-
 @compiled
-def rows_in_order(begin: int, end: int, ends: Any, rows: Filled) -> bool:
+def rows_in_order(begin: int, end: int, ends: Any, rows: Any) -> bool:
     """Whether these edges rise, by their lower end and then by the other, which comes second.
 
     Such edges are in rows already, which are filled in, with the beginnings of those that begin
     here.
     """
     src, dst = ends
+    first, to, above, _ = rows
     low, high = (src[begin - 1], dst[begin - 1]) if begin else (-1, -1)
     for i in range(begin, end):
         u, v = src[i], dst[i]
@@ -43,13 +42,13 @@ def rows_in_order(begin: int, end: int, ends: Any, rows: Filled) -> bool:
             if u < low:
                 return False
             for row in range(low + 1, u + 1):
-                rows.first[row] = i
+                first[row] = i
             low, high = u, u
         if v <= high:
             return False
         high = v
-        rows.to[i] = v
-        rows.above[v] += 1
+        to[i] = v
+        above[v] += 1
     return True
 
 
@@ -61,35 +60,28 @@ def count_cells(begin: int, end: int, ends: Any, shift: int, counts: Any) -> Non
         counts[min(src[i], dst[i]) >> shift] += src[i] != dst[i]
 
 
-class Dealt(NamedTuple):
-    """Buckets of edges: the lower end in the upper half of a number, the other in the lower."""
-
-    shift: int  # by how many bits a node is shifted to find its cell
-    bucket: Any  # per cell
-    place: Any  # per bucket: where the next edge of this range goes
-    pairs: Any
-
-
 @compiled
-def deal(begin: int, end: int, ends: Any, into: Dealt) -> None:
+def deal(begin: int, end: int, ends: Any, buckets: Any) -> None:
     """Puts these edges, but loops, into the buckets of their cells."""
     src, dst = ends
+    shift, bucket, place, pairs = buckets
     for i in range(begin, end):
         u, v = np.uint64(src[i]), np.uint64(dst[i])
         if u != v:
             low, high = min(u, v), max(u, v)
-            b = into.bucket[low >> np.uint64(into.shift)]
-            into.pairs[into.place[b]] = low << HALF | high
-            into.place[b] += 1
+            b = bucket[low >> np.uint64(shift)]
+            pairs[place[b]] = low << HALF | high
+            place[b] += 1
 
 
 @compiled
-def fill_rows(begin: int, end: int, nodes: tuple[int, int], pairs: Any, rows: Filled) -> int:
+def fill_rows(begin: int, end: int, nodes: tuple[int, int], pairs: Any, rows: Any) -> int:
     """Sorts one bucket, of the lower ends nodes[0] .. nodes[1] - 1, into rows without repeats.
 
     The rows follow each other from `begin` on; fills in their lengths, returns where they end.
     """
-    node, to, bits = nodes[0], rows.to, rows.bits
+    node = nodes[0]
+    length, to, above, bits = rows
     fill = np.zeros(nodes[1] - node + 1, np.int64)
     for i in range(begin, end):
         fill[np.int64(pairs[i] >> HALF) - node + 1] += 1
@@ -109,10 +101,10 @@ def fill_rows(begin: int, end: int, nodes: tuple[int, int], pairs: Any, rows: Fi
             if not word & bit:
                 bits[v >> WORD] = word | bit
                 to[kept] = to[i]
-                rows.above[v] += 1
+                above[v] += 1
                 kept += 1
             i += 1
         for j in range(start, kept):
             bits[np.uint32(to[j]) >> WORD] = 0
-        rows.first[node + row] = kept - start
+        length[node + row] = kept - start
     return kept

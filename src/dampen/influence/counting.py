@@ -43,13 +43,13 @@ def counts_around(
     `graph.nodes`.  With `whole`, nobody is left out.
     """
     from dampen._kernels.compile import interruptible
-    from dampen._kernels.half_counts import Listed, count_outside, fill_lists, fill_words
+    from dampen._kernels.half_counts import count_outside, fill_lists, fill_words
 
     rows, n = graph.rows, len(graph.nodes)
     on_it, number = np.zeros(n, dtype=np.bool_), np.full(n, -1, dtype=np.int32)
     on_it[nodes] = not whole
     number[nodes] = np.arange(len(nodes))
-    listed = Listed(number, on_it, np.full(n, n, dtype=np.int32))
+    listed = number, on_it, np.full(n, n, dtype=np.int32)
     long = (rows.degrees > length) & ~on_it
     edges = _edges_at(long | (number >= 0), rows)
     interruptible(fill_lists)(edges, rows.half, listed, long, length)
@@ -87,14 +87,16 @@ def _edges_at(chosen: NDArray[np.bool_], rows: Rows) -> tuple[NDArray[np.int32],
 def _triangles(words: NDArray[np.uint64], listed: Any, rows: Rows) -> IntArray:
     """Per bit of a word, the edges between nodes that have it, as far as their lists go."""
     from dampen._kernels.compile import interruptible
-    from dampen._kernels.half_counts import Words, count_triangles
+    from dampen._kernels.half_counts import count_triangles
 
     results = list[IntArray]()
 
     def worker() -> Run:
-        own = Words(words, np.zeros(WORD, dtype=np.int64))
-        results.append(own.result)
-        return lambda *nodes: interruptible(count_triangles)(*nodes, rows.half, listed, own)
+        own = np.zeros(WORD, dtype=np.int64)
+        results.append(own)
+        return lambda *nodes: interruptible(count_triangles)(
+            *nodes, rows.half, listed, (words, own)
+        )
 
     rows.share(worker)
     return np.sum(results, axis=0, dtype=np.int64)

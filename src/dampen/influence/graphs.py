@@ -23,7 +23,7 @@ from dampen.data.edges import (
 from dampen.data.labels import Numbering, as_labels
 from dampen.data.opened import reading
 from dampen.errors import DataError, ParameterError
-from dampen.influence.rows import Rows, rows_of
+from dampen.influence.rows import Rows, prepare_rows, rows_of
 from dampen.influence.threads import Worker, cores, in_threads
 from dampen.progress import progress
 from dampen.selection import FloatArray, IntArray
@@ -125,7 +125,7 @@ def prepare(metric: str = "betweenness", delta: str = "degree") -> Graph:
 
     src, dst = parse_integers(b"0 1\n1 2\n0 2\n2 3\n")
     graph = load_graph(edge_pair(src, dst), range(4))
-    _ = graph.to
+    prepare_rows(graph.rows.whole[1], 4)
     if metric == "betweenness":
         betweenness(graph)
     if delta == "codegree":

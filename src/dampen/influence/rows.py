@@ -17,9 +17,13 @@ from dampen.selection import IntArray
 
 Ends: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32]]
 Counts: TypeAlias = NDArray[np.int32]
+HalfRows: TypeAlias = tuple[IntArray, IntArray, NDArray[np.int32]]
+"""Begin, end and to: node v has the higher neighbours to[begin[v]:end[v]], in any order."""
 Ranges: TypeAlias = list[tuple[int, int]]
 Run: TypeAlias = Callable[[int, int], None]
 
+FEW = 1 << 10
+"""Edges that numpy sorts sooner than kernels are called."""
 PART = 1 << 20
 """Edges that a thread takes at a time: some milliseconds."""
 MOST_PARTS = 64
@@ -28,14 +32,6 @@ BUCKET = 1 << 16
 MOST_BUCKETS = 1 << 10
 CELL_BITS = 14
 """Buckets are made of cells: nodes that agree in these upper bits of their number."""
-
-
-class HalfRows(NamedTuple):
-    """Node v has the higher neighbours to[begin[v]:end[v]], in any order."""
-
-    begin: IntArray
-    end: IntArray
-    to: NDArray[np.int32]
 
 
 class Rows:
@@ -57,17 +53,17 @@ class Rows:
 
         if self._whole is None:
             first, to, later = interruptible(both_ways)(self.half, np.array(self.degrees))
-            self._whole, self.half = (first, to), HalfRows(later, first[1:], to)
+            self._whole, self.half = (first, to), (later, first[1:], to)
         return self._whole
 
     def share(self, worker: Callable[[], Run]) -> None:
         """Runs a kernel over all nodes, on all cores; a worker's memory is linear in n."""
-        _shared(worker, self.ranges(), len(self.half.to), len(self.degrees))
+        _shared(worker, self.ranges(), len(self.half[2]), len(self.degrees))
 
     def ranges(self) -> Ranges:
         """Ranges of nodes with about as many edges as a thread takes at a time."""
         if self._ranges is None:
-            edges = np.cumsum(self.half.end - self.half.begin)
+            edges = np.cumsum(self.half[1] - self.half[0])
             cuts = np.searchsorted(edges, np.arange(PART, edges[-1], PART))
             self._ranges = list(pairwise(np.unique([0, *cuts, len(edges)]).tolist()))
         return self._ranges
@@ -80,7 +76,22 @@ def rows_of(src: NDArray[np.int32], dst: NDArray[np.int32], n: int) -> Rows:
     threads.
     """
     ends = _read_only(src), _read_only(dst)
-    return _in_order(ends, n) or _sorted(ends, n)
+    return _in_order(_put_in_order(ends, n) if len(src) < FEW else ends, n) or _sorted(ends, n)
+
+
+def prepare_rows(some: NDArray[np.int32], n: int) -> None:
+    """Compiles or loads all kernels of this file."""
+    ends = _read_only(some), _read_only(some)
+    _in_order(ends, n)
+    _ = _sorted(ends, n).whole
+
+
+def _put_in_order(ends: Ends, n: int) -> Ends:
+    """Each edge once, in order.  For few edges that is faster than one kernel after the other."""
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    codes = np.unique((low.astype(np.int64) * n + high)[low < high])
+    first, second = np.divmod(codes, n)
+    return _read_only(first), _read_only(second)
 
 
 def _in_order(ends: Ends, n: int) -> Rows | None:
@@ -126,7 +137,7 @@ class Buckets(NamedTuple):
 def _dealt(ends: Ends, n: int) -> Buckets:
     """Buckets with as many nodes each as make them about equal."""
     from dampen._kernels.compile import interruptible
-    from dampen._kernels.half_rows import Dealt, count_cells, deal
+    from dampen._kernels.half_rows import count_cells, deal
 
     m, shift = len(ends[0]), max(0, (n - 1).bit_length() - CELL_BITS)
     parts = _parts(m)
@@ -148,7 +159,7 @@ def _dealt(ends: Ends, n: int) -> Buckets:
     pairs = np.empty(kept, dtype=np.uint64)
 
     def run(begin: int, end: int) -> None:
-        into = Dealt(shift, bucket, place[number[begin]], pairs)
+        into = shift, bucket, place[number[begin]], pairs
         interruptible(deal)(begin, end, ends, into)
 
     _shared(lambda: run, parts, m, n)
@@ -180,19 +191,17 @@ def _bucket_rows(
 
 
 def _filled(first: IntArray, to: NDArray[np.int32], n: int, counted: list[Counts]) -> Any:
-    """The memory of one thread; what it will have counted is noted."""
-    from dampen._kernels.half_rows import Filled
-
+    """Rows to be filled in and the memory of one thread; what it will have counted is noted."""
     above, bits = np.zeros(n, dtype=np.int32), np.zeros(n // 64 + 1, dtype=np.uint64)
     counted.append(above)
-    return Filled(first, to, above, bits)
+    return first, to, above, bits
 
 
 def _rows(first: IntArray, to: NDArray[np.int32], above: list[Counts]) -> Rows:
     degrees = np.diff(first)
     for counted in above:
         degrees += counted
-    return Rows(HalfRows(first[:-1], first[1:], to), degrees)
+    return Rows((first[:-1], first[1:], to), degrees)
 
 
 def _read_only(column: NDArray[np.int32]) -> NDArray[np.int32]:
