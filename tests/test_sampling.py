@@ -11,6 +11,7 @@ from flint import arb, ctx, fmpq
 from dampen import ParameterError
 from dampen.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 from dampen.sampling import (
+    PIECE,
     InsecureEntropy,
     SystemEntropy,
     contenders,
@@ -268,3 +269,12 @@ def test_discrete_laplace_refuses_a_scale_beyond_64_bits() -> None:
     for scale in (Fraction(2**40 + 1), Fraction(10**400), Fraction(0)):
         with pytest.raises(ParameterError, match="Expected noise of a scale"):
             discrete_laplace(scale, 1, SystemEntropy())
+
+
+@pytest.mark.parametrize("size", [0, 1, PIECE - 1, PIECE, 5 * PIECE + 7])
+def test_much_entropy_is_read_in_pieces_and_is_as_long_as_asked_for(size: int) -> None:
+    """That two pieces agree in their first 8 bytes by chance is less likely than 2^-59."""
+    taken = SystemEntropy().read(size)
+    assert len(taken) == size
+    starts = [taken[i : i + 8] for i in range(0, size - 7, PIECE)]
+    assert len(set(starts)) == len(starts)

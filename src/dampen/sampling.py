@@ -21,9 +21,10 @@ compares it with ball arithmetic), and widens every bound by that much.
 import os
 from bisect import bisect_left
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -49,14 +50,13 @@ __all__ = [
     "settle",
 ]
 
-FIRST_PASS_BITS = 32
-REFINEMENT_BITS = 64
+FIRST_PASS_BITS, REFINEMENT_BITS = 32, 64
 CHUNK = 1 << 14
+PIECE = 1 << 18  # bytes of the system's entropy that are worth a thread
 SLACK = 2.0**-40
 """Covers the rounding of a noise value below 2^6 in the first pass, log included."""
 RELATIVE_SLACK = 2.0**-49
-LOWEST = -1e300
-LARGEST_FLOAT = float(np.finfo(np.float64).max)
+LOWEST, LARGEST_FLOAT = -1e300, float(np.finfo(np.float64).max)
 LARGEST_SCALE = 2**40
 """Of discrete noise: so far its values fit into 64 bits, but for a chance below 2^-10^6."""
 
@@ -79,7 +79,11 @@ class SystemEntropy:
     secure: bool = field(default=True, init=False)
 
     def read(self, size: int, /) -> bytes:
-        return os.urandom(size)
+        if size < PIECE:
+            return os.urandom(size)
+        with ThreadPoolExecutor() as pool:
+            pieces = [*repeat(PIECE, size // PIECE), size % PIECE]
+            return b"".join(pool.map(os.urandom, pieces))
 
 
 @dataclass(slots=True)

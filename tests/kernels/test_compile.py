@@ -154,12 +154,13 @@ def test_no_place_for_a_cache(cache: Path, how: str) -> None:
 STORM = """
 import os, signal, subprocess, sys
 import numpy as np
-from dampen._kernels.adjacency import compressed
-from dampen._kernels.compile import interruptible
+from dampen.influence import rows
 
-size, wanted = int(sys.argv[1]), int(sys.argv[2])
-ends = np.arange(size, dtype=np.int32) % 999
-run, kernel_runs = interruptible(compressed), False
+(size, wanted, rows.PART), rows.FEW = map(int, sys.argv[1:]), 0
+ends, kernel_runs = np.arange(size, dtype=np.int32) % 999, False
+
+def run():
+    rows.rows_of(ends, ends[::-1], 999).whole
 
 def hear(*_):
     global kernel_runs
@@ -167,7 +168,7 @@ def hear(*_):
         kernel_runs = False
         raise KeyboardInterrupt
 
-run(ends, ends, 999)
+run()
 signal.signal(signal.SIGINT, hear)
 shots = "import os, sys, time\\nwhile True: os.kill(int(sys.argv[1]), 2); time.sleep(0.001)"
 gun, heard = subprocess.Popen([sys.executable, "-c", shots, str(os.getpid())]), 0
@@ -175,7 +176,7 @@ while heard < wanted:
     try:
         while True:
             kernel_runs = True  # again: a KeyboardInterrupt in a finaliser is lost
-            run(ends, ends, 999)
+            run()
     except KeyboardInterrupt:
         heard += 1
 signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -194,11 +195,12 @@ def _hearing() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("_hearing")
+@pytest.mark.parametrize("part", [SMALL // 8, 8 * SMALL])
 @pytest.mark.parametrize("size", [10, SMALL // 4, 4 * SMALL])
-def test_interrupts_during_a_kernel(size: int) -> None:
+def test_interrupts_during_a_kernel(size: int, part: int) -> None:
     """They are KeyboardInterrupts, neither crashes nor SystemErrors, whatever is interrupted."""
     done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-c", STORM, str(size), "200"],
+        [sys.executable, "-X", "faulthandler", "-c", STORM, str(size), "200", str(part)],
         capture_output=True,
         text=True,
         check=False,

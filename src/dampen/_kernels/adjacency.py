@@ -24,50 +24,28 @@ class Ordered(NamedTuple):
 
 
 @compiled
-def compressed(src: Any, dst: Any, n: int) -> tuple[Any, Any]:
-    """Rows of an undirected simple graph from edges that may repeat, turn round or loop.
+def both_ways(half: Any, degrees: Any) -> tuple[Any, Any, Any]:
+    """Whole rows from those that hold every edge once, at its lower end, in any order.
 
-    Two counting passes leave every row sorted, as a radix sort does, whatever the order of input.
+    Two counting passes leave every row sorted, as a radix sort does.  Also returns where in each
+    row the higher neighbours begin.
     """
+    n = len(degrees)
+    begin, end, higher = half
     first = np.zeros(n + 1, np.int64)
-    for i in range(len(src)):
-        if src[i] != dst[i]:
-            first[src[i] + 1] += 1
-            first[dst[i] + 1] += 1
     for v in range(n):
-        first[v + 1] += first[v]
-    unsorted, fill = np.empty(first[n], np.int32), first[:-1].copy()
-    for i in range(len(src)):
-        if src[i] != dst[i]:
-            unsorted[fill[src[i]]] = dst[i]
-            fill[src[i]] += 1
-            unsorted[fill[dst[i]]] = src[i]
-            fill[dst[i]] += 1
-    return without_repeats(first, transposed(first, unsorted))
-
-
-@compiled
-def transposed(first: Any, to: Any) -> Any:
-    """The rows of a symmetric matrix, sorted: row v is read in the order of v."""
-    ordered, fill = np.empty_like(to), first[:-1].copy()
-    for v in range(len(first) - 1):
-        for i in range(first[v], first[v + 1]):
-            ordered[fill[to[i]]] = v
+        first[v + 1] = first[v] + degrees[v]
+    to, later = np.empty(first[n], np.int32), first[:-1].copy()
+    for v in range(n):
+        for i in range(begin[v], end[v]):
+            to[later[higher[i]]] = v
+            later[higher[i]] += 1
+    fill = later.copy()
+    for v in range(n):
+        for i in range(first[v], later[v]):
+            to[fill[to[i]]] = v
             fill[to[i]] += 1
-    return ordered
-
-
-@compiled
-def without_repeats(first: Any, to: Any) -> tuple[Any, Any]:
-    """The same rows, sorted already, each neighbour once."""
-    kept_first, kept = np.zeros_like(first), 0
-    for v in range(len(first) - 1):
-        for i in range(first[v], first[v + 1]):
-            if i == first[v] or to[i] != to[i - 1]:
-                to[kept] = to[i]
-                kept += 1
-        kept_first[v + 1] = kept
-    return kept_first, to[:kept].copy()
+    return first, to, later
 
 
 @compiled

@@ -64,7 +64,7 @@ def interruptible(kernel: Callable[..., Any]) -> Callable[..., Any]:
     def run(*arguments: Any) -> Any:
         if threading.current_thread() is not threading.main_thread():
             return kernel(*arguments)
-        if sum(getattr(argument, "size", 0) for argument in arguments) < SMALL:
+        if _size(arguments) < SMALL:
             return _undisturbed(kernel, arguments)
         outcome: list[Any] = []
         worker = threading.Thread(target=_settle, args=(kernel, arguments, outcome), daemon=True)
@@ -77,6 +77,13 @@ def interruptible(kernel: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return run
+
+
+def _size(argument: Any) -> int:
+    """The elements of an array, or of all arrays in a tuple."""
+    if isinstance(argument, tuple):
+        return sum(map(_size, argument))
+    return getattr(argument, "size", 0)
 
 
 def _undisturbed(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:

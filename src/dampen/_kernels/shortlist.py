@@ -1,4 +1,4 @@
-"""Counts around a public shortlist, and degrees that count every edge at one end.
+"""Counts around a public shortlist, from whole rows.
 
 Graphs are compressed rows, sorted (see `dampen._kernels.adjacency`); the results are integers and
 are filled into arrays that the caller made.
@@ -18,7 +18,7 @@ class Listed(NamedTuple):
     to: Any
     nodes: Any  # those on the shortlist
     on_it: Any  # per node: whether it is one of them
-    last: Any  # per node: the last node on its own list; see `fill_lists`
+    last: Any  # per node: the last node on its own list, or n
 
 
 class Workspace(NamedTuple):
@@ -26,35 +26,6 @@ class Workspace(NamedTuple):
 
     mark: Any  # per node: whether it is a neighbour of the current one; False before and after
     stop: Any  # a flag that all threads share
-
-
-@compiled
-def oriented_degrees(first: Any, to: Any, level: Any, result: Any) -> None:
-    """How many neighbours of every node have a lower level; at equal levels the name decides."""
-    for v in range(len(first) - 1):
-        count, here = 0, level[v]
-        for i in range(first[v], first[v + 1]):
-            there = level[to[i]]
-            count += there < here or (there == here and to[i] < v)
-        result[v] = count
-
-
-@compiled
-def fill_lists(graph: Listed, length: int) -> None:
-    """Everyone's list: the first `length` neighbours that are not on the shortlist.
-
-    Fills in the last node of each list, or n where a node has fewer: all are on its list then.
-    """
-    first, to, n = graph.first, graph.to, len(graph.first) - 1
-    for y in range(n):
-        graph.last[y] = n
-        if first[y + 1] - first[y] > length:
-            count = 0
-            for i in range(first[y], first[y + 1]):
-                count += not graph.on_it[to[i]]
-                if count == length:
-                    graph.last[y] = to[i]
-                    break
 
 
 @compiled

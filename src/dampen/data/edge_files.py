@@ -250,8 +250,8 @@ def _open_npz(file: Path) -> OpenedEdges:
 
     def load(_: bool) -> Ends:
         try:
-            with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
-                ends = [_unpacked(arrays, name) for name in ("src", "dst")]
+            with ThreadPoolExecutor(2) as pool:
+                ends = list(pool.map(lambda name: _unpacked(file, name), ("src", "dst")))
         except DataError:
             raise
         except Exception:  # as above
@@ -261,7 +261,12 @@ def _open_npz(file: Path) -> OpenedEdges:
     return OpenedEdges(range(int(n)), load)
 
 
-def _unpacked(arrays: Any, name: str) -> Any:
+def _unpacked(file: Path, name: str) -> Any:
+    with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
+        return _array_in(arrays, name)
+
+
+def _array_in(arrays: Any, name: str) -> Any:
     packed = arrays.zip.getinfo(f"{name}.npy")
     if packed.file_size > max(MOST_EXPANDED, MOST_EXPANSION * packed.compress_size):
         raise DataError(

@@ -63,7 +63,7 @@ class Numbering:
     nodes: Sequence[Hashable]
 
     def positions(self, labels: Labels) -> NDArray[np.int32]:
-        """One position per label.
+        """One position per label; the labels themselves where they are that already.
 
         Raises:
             DataError: if a label is not among the nodes; it does not say which.
@@ -74,7 +74,7 @@ class Numbering:
         if self._is_range and (integers or not len(labels)):
             if len(labels) and labels.max() >= len(self.nodes):
                 raise _outside()
-            return labels.astype(np.int32)
+            return labels.astype(np.int32, copy=False)
         if integers and self._ids.dtype.kind in "iu":
             return self._search(labels)
         number = self._number

@@ -4,9 +4,7 @@ A `Graph` is undirected and simple, on a public set of nodes; its edges are priv
 here shows or tells how many there are.
 """
 
-import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
@@ -25,6 +23,8 @@ from dampen.data.edges import (
 from dampen.data.labels import Numbering, as_labels
 from dampen.data.opened import reading
 from dampen.errors import DataError, ParameterError
+from dampen.influence.rows import Rows, prepare_rows, rows_of
+from dampen.influence.threads import Worker, cores, in_threads
 from dampen.progress import progress
 from dampen.selection import FloatArray, IntArray
 
@@ -44,20 +44,29 @@ class Graph:
 
     Attributes:
         nodes: the labels, in the order of all results; public.
-        first, to: node i has the neighbours to[first[i]:first[i + 1]], sorted; private.
+        rows: the edges; private.
     """
 
     nodes: Sequence[Hashable]
-    first: IntArray
-    to: NDArray[np.int32]
+    rows: Rows
 
     def __repr__(self) -> str:
         return f"<Graph on {len(self.nodes)} nodes>"
 
     @property
     def degrees(self) -> IntArray:
-        """The number of neighbours of every node."""
-        return np.diff(self.first)
+        """The number of neighbours of every node; not to be written."""
+        return self.rows.degrees
+
+    @property
+    def first(self) -> IntArray:
+        """Node i has the neighbours to[first[i]:first[i + 1]], sorted."""
+        return self.rows.whole[0]
+
+    @property
+    def to(self) -> NDArray[np.int32]:
+        """The neighbours of all nodes; see `first`."""
+        return self.rows.whole[1]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -84,16 +93,12 @@ def graph_of(data: Any, nodes: Sequence[Hashable] | None = None) -> Graph:
 
 def load_graph(opened: OpenedEdges, nodes: Sequence[Hashable] | None = None) -> Graph:
     """Reads the edges of an opened graph; see `graph_of`."""
-    from dampen._kernels.adjacency import compressed
-    from dampen._kernels.compile import interruptible
-
     if nodes is None:
         ends = opened.load(False)
         nodes = _labels(known_nodes(opened) or opened.nodes_of(*ends))
         opened = replace(opened, load=lambda _: ends, pieces=None)
     check_size(len(nodes))
-    src, dst = numbered_edges(opened, nodes)
-    return Graph(nodes, *interruptible(compressed)(src, dst, len(nodes)))
+    return Graph(nodes, rows_of(*numbered_edges(opened, nodes), len(nodes)))
 
 
 def load_degrees(opened: OpenedEdges, nodes: Sequence[Hashable]) -> "Degrees | Graph":
@@ -120,6 +125,7 @@ def prepare(metric: str = "betweenness", delta: str = "degree") -> Graph:
 
     src, dst = parse_integers(b"0 1\n1 2\n0 2\n2 3\n")
     graph = load_graph(edge_pair(src, dst), range(4))
+    prepare_rows(graph.rows.whole[1], 4)
     if metric == "betweenness":
         betweenness(graph)
     if delta == "codegree":
@@ -271,13 +277,10 @@ def codegrees(graph: Graph) -> IntArray:
     return largest
 
 
-def for_all(
-    worker: Callable[[], Callable[[int, int], None]], degrees: IntArray, stop: Any, label: str
-) -> None:
+def for_all(worker: Worker, degrees: IntArray, stop: Any, label: str) -> None:
     """Runs a kernel over nodes of these degrees on all cores, those at the end first.
 
-    Every thread makes its own worker and takes the next range when it is done with one.  An
-    interrupt raises the stop flag, which kernels read at every node, and waits for them.
+    Kernels read the stop flag at every node; see `dampen.influence.threads.in_threads`.
     """
     n = len(degrees)
     if n == 0:
@@ -286,46 +289,16 @@ def for_all(
     if cost[-1] <= SMALL:
         worker()(0, n)
         return
-    ranges, done = _ranges(cost), list[int]()
-    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    with progress(n, label) as advance, ThreadPoolExecutor(threads) as pool:
-        running = {pool.submit(_drain, worker, ranges, done) for _ in range(threads or 1)}
-        try:
-            _watch(running, done, advance)
-        except BaseException:
-            stop[0] = True
-            raise
+    with progress(n, label) as advance:
+        in_threads(worker, _ranges(cost), stop, threads=cores(), advance=advance)
 
 
-def _ranges(cost: FloatArray) -> Iterator[tuple[int, int]]:
+def _ranges(cost: FloatArray) -> list[tuple[int, int]]:
     """Ranges of nodes of about equal cost, from the costliest end."""
     chunks = min(int(cost[-1] / CHUNK) + 16, MOST_CHUNKS)
     ends = np.searchsorted(cost, np.linspace(0, cost[-1], chunks + 1)[1:-1], side="right")
     cuts = np.unique(np.concatenate([[0], ends, [len(cost)]])).tolist()
-    return iter(list(pairwise(cuts))[::-1])
-
-
-def _drain(
-    worker: Callable[[], Callable[[int, int], None]],
-    ranges: Iterator[tuple[int, int]],
-    done: list[int],
-) -> None:
-    run = worker()
-    for begin, end in ranges:
-        run(begin, end)
-        done.append(end - begin)
-
-
-def _watch(running: set[Future[None]], done: list[int], advance: Callable[[int], None]) -> None:
-    """Waits for all threads, awake often enough for an interrupt and the progress bar."""
-    shown = 0
-    while running:
-        finished, running = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
-        for future in finished:
-            future.result()
-        total = sum(done[:])
-        advance(total - shown)
-        shown = total
+    return list(pairwise(cuts))[::-1]
 
 
 def _renumbered(graph: Graph, nodes: Sequence[Hashable]) -> Graph:

@@ -7,12 +7,13 @@ See `dampen.influence.two_rounds` for the theorem: one edge changes each of thes
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, log
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from dampen.influence.capped import largest
-from dampen.influence.graphs import Graph, for_all
+from dampen.influence.counting import counts_around, oriented_degrees
+from dampen.influence.graphs import Graph
 from dampen.selection import IntArray
 
 UNIT = 6 << 14
@@ -43,12 +44,7 @@ class Oriented:
     held: float
 
     def vector(self, graph: Graph, /) -> IntArray:
-        from dampen._kernels.compile import interruptible
-        from dampen._kernels.shortlist import oriented_degrees
-
-        result = np.empty(len(graph.nodes), dtype=np.int64)
-        interruptible(oriented_degrees)(graph.first, graph.to, self.noisy, result)
-        return UNIT * result
+        return UNIT * oriented_degrees(graph, self.noisy)
 
     def best(self, answers: IntArray, k: int, /) -> IntArray:
         """An answer above the noisy degree is held back, by a public share."""
@@ -129,30 +125,6 @@ class TriangleList:
 
     def best(self, answers: IntArray, k: int, /) -> IntArray:
         return self.nodes[largest(answers, k)]
-
-
-def counts_around(
-    nodes: IntArray, length: int, graph: Graph, *, whole: bool = False
-) -> tuple[IntArray, IntArray]:
-    """How many neighbours outside a shortlist, and how many edges among them, on both lists.
-
-    With `whole`, nobody is left out.
-    """
-    from dampen._kernels.shortlist import Listed, Workspace, fill_lists, outside_and_triangles
-
-    n = len(graph.nodes)
-    on_it, stop = np.zeros(n, dtype=np.bool_), np.zeros(1, dtype=np.bool_)
-    on_it[nodes] = not whole
-    listed = Listed(graph.first, graph.to, nodes, on_it, np.empty(n, dtype=np.int32))
-    fill_lists(listed, length)
-    result = np.zeros((len(nodes), 2), dtype=np.int64)
-
-    def worker() -> Any:
-        work = Workspace(np.zeros(n, dtype=np.bool_), stop)
-        return lambda begin, end: outside_and_triangles(begin, end, listed, work, result)
-
-    for_all(worker, graph.degrees[nodes], stop, "Triangles")
-    return result[:, 0], result[:, 1]
 
 
 def slopes(levels: IntArray, steepest: Fraction, unit: int) -> tuple[IntArray, int]:
