@@ -226,30 +226,27 @@ def rank_errors(x, points, answers):
     return np.maximum(np.maximum(less + 1 - k, k - at_most), 0)
 
 
-@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove-row"])
+@pytest.mark.parametrize("neighbours", [REPLACE, ADD])
 @pytest.mark.parametrize(("m", "times"), [(9, 5), (99, 20)])
 def test_one_draw_beats_splitting(neighbours, m, times):
     """By far: the means are 30 and 90 times apart here."""
     x = np.floor(np.minimum(np.random.default_rng(8).lognormal(3, 1, 20_000), 500))
-    points = [100 * Fraction(i, m + 1) for i in range(1, m + 1)]
-    given = {"p": points, "epsilon": "0.5", "upper": 500, "release": "value", "step": 1}
+    shares = tuple(Fraction(i, m + 1) for i in range(1, m + 1))
+    points, ranks = [100 * q for q in shares], ranks_of(x, 501)
+    problem = Joint(shares, neighbours)
     errors = [
-        rank_errors(x, points, dampen.percentile(
-            x, neighbours=neighbours, entropy=dampen.InsecureEntropy(seed, allow_release=True),
-            **given,
-        ).answer).mean()
-        for seed in range(4)
-    ]  # fmt: skip
+        rank_errors(x, points, problem.draw(ranks, Fraction(1, 2), dampen.InsecureEntropy(s)))
+        for s in range(4)
+    ]
     assert np.mean(errors) * times < split_errors(x, points, "0.5")
 
 
-@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove-row"])
+@pytest.mark.parametrize("neighbours", [REPLACE, ADD])
 @pytest.mark.parametrize("epsilon", ["1e-40", "1e-6", "60", "1e5", "1e40"])
 def test_every_epsilon_works(neighbours, epsilon):
-    x = [10] * 200 + [40] * 600 + [80] * 200
-    made = dampen.percentile(
-        x, p="deciles", epsilon=epsilon, upper=100, release="value", step=1, neighbours=neighbours
-    )
-    assert made.answer == sorted(made.answer)
+    ranks = ranks_of([10] * 200 + [40] * 600 + [80] * 200, 101)
+    problem = Joint(tuple(Fraction(i, 10) for i in range(1, 10)), neighbours)
+    drawn = problem.draw(ranks, Fraction(epsilon), dampen.InsecureEntropy(1))
+    assert drawn == sorted(drawn)
     if Fraction(epsilon) > 1:
-        assert [made.answer[i] for i in (0, 4, 8)] == [10, 40, 80]
+        assert [drawn[i] for i in (0, 4, 8)] == [10, 40, 80]

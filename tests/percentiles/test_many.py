@@ -245,7 +245,7 @@ def test_the_cost_in_zcdp_is_that_of_the_levels():
 def test_a_fine_grid_and_an_empty_column():
     x = np.random.default_rng(0).uniform(0, 1, 5000)
     given = {"epsilon": 50, "upper": 1, "release": "value", "step": "0.00001"}
-    made = dampen.percentile(x, p=[5, 20, 60, 70, "99.99"], **(given | {"step": "0.000005"}))
+    made = dampen.percentile(x, p=[5, 20, 60, 70, "99.99"], **(given | {"step": "0.0000005"}))
     assert made.mechanism == "halving"
     assert (
         np.abs(np.array(made.answer) - np.quantile(x, [0.05, 0.2, 0.6, 0.7, 0.9999])).max() < 0.02

@@ -4,6 +4,8 @@
 (`dampen.outlook`).  Points whose rank error is by more than r above the best point's are drawn with
 a probability of at most 0.1, for the best one beats all of them with a probability of 0.9.
 
+**Several values together.**  The bound of `Taut.farthest`, for all of them at once.
+
 **Labels in two stages.**  Whatever the interval is, the utility of a label is 0 or 1, so that no
 label is more likely than one that is alone inside: the probability of `least_probability` at a lead
 of ε3 among n labels.
@@ -15,10 +17,13 @@ from fractions import Fraction
 from dampen.epsilon import decimal_text
 from dampen.mechanisms import PF, Mechanism
 from dampen.outlook import CONFIDENCE, lead, least_probability, rounded_up
+from dampen.percentiles.joint import Joint
+from dampen.percentiles.many import Halving
+from dampen.percentiles.taut import Taut
 from dampen.percentiles.two_stages import Shares
 from dampen.selection import Selection
 
-__all__ = ["label_accuracy", "most_likely_label", "value_accuracy"]
+__all__ = ["joint_accuracy", "label_accuracy", "most_likely_label", "value_accuracy"]
 
 
 def value_accuracy(
@@ -47,6 +52,18 @@ def value_accuracy(
         f"With {points:,} points and ε = {decimal_text(epsilon)}, {subject} is, with probability "
         f"{CONFIDENCE:g} or more, at most {rounded_up(ranks):,} ranks farther from the percentile "
         "than the best point."
+    )
+
+
+def joint_accuracy(drawn: Taut | Joint | Halving, *, points: int, epsilon: Fraction) -> str:
+    """A sentence about several values that are drawn together; empty where no bound is known."""
+    ranks = drawn.farthest(epsilon) if isinstance(drawn, Taut) else None
+    if ranks is None:
+        return ""
+    return (
+        f"With {points:,} points, {len(drawn.shares)} percentiles and ε = {decimal_text(epsilon)}, "
+        f"all values are, with probability {CONFIDENCE:g} or more, at most {rounded_up(ranks):,} "
+        "ranks farther from their percentiles than the best points, whatever the data is."
     )
 
 

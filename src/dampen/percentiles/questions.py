@@ -18,7 +18,7 @@ from dampen.data.opened import Kind, Opened, require_labels, whole_columns
 from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError
 from dampen.mechanisms import PF, Mechanism, select
-from dampen.percentiles import joint
+from dampen.percentiles import taut
 from dampen.percentiles.joint import Joint
 from dampen.percentiles.labels import (
     KERNEL_FROM,
@@ -30,9 +30,9 @@ from dampen.percentiles.labels import (
     prepare,
 )
 from dampen.percentiles.many import Halving, Ranks
-from dampen.percentiles.many import worth_it as worth_halving
-from dampen.percentiles.prospects import label_accuracy, value_accuracy
+from dampen.percentiles.prospects import joint_accuracy, label_accuracy, value_accuracy
 from dampen.percentiles.streamed import StreamedLabels
+from dampen.percentiles.taut import Taut
 from dampen.percentiles.two_stages import Shares, TwoStages, worth_it
 from dampen.percentiles.values import (
     FINEST,
@@ -243,8 +243,7 @@ class Values:
         self.prepare()
 
     def prepare(self) -> None:
-        if isinstance(self.together, Joint):
-            joint.prepare()
+        taut.prepare(self.together)
 
     def cost(self, _: Opened, /, *, epsilon: Epsilon | None, rho: Epsilon | None) -> Cost:
         query = "percentile-value"
@@ -268,7 +267,7 @@ class Values:
 
     def accuracy(self, _n: int | None, epsilon: Fraction, /) -> str:
         if self.together is not None:
-            return ""
+            return joint_accuracy(self.together, points=len(self.grid.points), epsilon=epsilon)
         none = np.zeros(1, np.int64)
         units = [
             1 if self._size_is_public else (as_fraction(p) / 100).denominator for p in self.points
@@ -319,7 +318,7 @@ class Values:
             answers[i] = drawn
         return answers
 
-    def _together(self) -> Joint | Halving | None:
+    def _together(self) -> Taut | Joint | Halving | None:
         """How several are drawn at once: a public rule.
 
         Percentiles have up to four decimals there.
@@ -327,10 +326,7 @@ class Values:
         shares = tuple(sorted({as_fraction(p) / 100 for p in self.points}))
         if len(shares) == 1 or max(q.denominator for q in shares) > FINEST:
             return None
-        size = len(self.grid.points)
-        if size <= joint.LARGEST_GRID and len(shares) <= joint.MOST_PERCENTILES:
-            return Joint(shares, self.neighbours)
-        return Halving.on(size, shares, self.neighbours) if worth_halving(len(shares)) else None
+        return taut.together(shares, self.neighbours, len(self.grid.points))
 
     @property
     def _size_is_public(self) -> bool:
