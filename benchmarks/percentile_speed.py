@@ -6,14 +6,23 @@ LD: utility, sensitivity and scores of 10^7 labels.  SLD: the same with totals o
 the simple δ, 10^6 labels.  Two stages, the default for labels: the whole draw at ε = 2.  Value: the
 rank utility of 10^6 grid points over 10^6 values.  Memory is the peak of what is allocated on the
 way, in units of the input.
+
+    python benchmarks/percentile_speed.py lists
+
+Nine percentiles of 10^5 values on 1000 points by one draw, against OpenDP's and diffprivlib's
+quantiles one after the other, at a ninth of ε each, and one draw of nine on 10^6 points and of 99
+on 4000.  Needs the studies (`pip install -e studies`).
 """
 
+import sys
 import tracemalloc
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
 
+import dampen
 from dampen.percentiles.labels import NEAR, PercentileLabel
 from dampen.percentiles.release import label_mechanism
 from dampen.percentiles.two_stages import Shares, TwoStages
@@ -38,6 +47,33 @@ def measure(title: str, x: np.ndarray, tasks: dict[str, Callable[[], object]]) -
     compare(title, {PEER: lambda: np.sort(x)} | tasks, PEER)
     for name, task in tasks.items():
         print(f"memory of {name}: {memory(task, x):.1f} times the input", flush=True)
+
+
+def lists() -> None:
+    """Whole lists of percentiles, as a user asks for them."""
+    from dampen_studies.experiments.many import answers
+
+    x = np.floor(1000 * np.random.default_rng(0).beta(2, 5, 10**5))
+    nine, hundred = range(10, 100, 10), range(1, 100)
+
+    def ask(method: str) -> Callable[[], object]:
+        return lambda: answers(x, list(nine), 1000, method, epsilon=Fraction(1, 2), seed=1)
+
+    tasks = {name: ask(name) for name in ("together", "split", "opendp", "diffprivlib")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        compare("nine percentiles of 10^5 values, 1000 points", tasks, "together", rounds=5)
+    given = {"epsilon": "0.5", "upper": 1000, "release": "value"}
+    compare(
+        "one draw, 10^5 values",
+        {
+            "nine, 1000 points": lambda: dampen.percentile(x, p=nine, step=1, **given),
+            "99, 4000 points": lambda: dampen.percentile(x, p=hundred, step=0.25, **given),
+            "nine, 10^6 points": lambda: dampen.percentile(x, p=nine, step=0.001, **given),
+        },
+        "nine, 1000 points",
+        rounds=5,
+    )
 
 
 def main() -> None:
@@ -68,4 +104,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    lists() if sys.argv[1:] == ["lists"] else main()

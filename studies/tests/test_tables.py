@@ -50,7 +50,7 @@ FULL = {
     "percentiles": rows("percentiles", dataset=["patent", "hepth", "income"],
                         p=[50.0, 90.0, 99.0], epsilon=[0.1, 1.0],
                         method=["em", "pf", "ld", "dampen", "value"], measure="error"),
-    "many": rows("many", dataset=["md-sal-fa"], percentiles=[9.0, 99.0],
+    "many": rows("many", dataset=["md-sal-fa"], percentiles=[9.0, 99.0], epsilon=[0.5],
                  method=["together", "split", "opendp"], runs=[5.0], measure="error"),
     "peers": rows("peers", dataset=["adult-all"], epsilon=[1.0], p=[50.0],
                   method=["dampen", "opendp"], runs=[60.0], measure="error"),

@@ -5,7 +5,7 @@ no number is ever copied by hand.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from statistics import fmean, stdev
 from typing import TypeAlias
 
@@ -17,6 +17,7 @@ from dampen_studies.experiments import split
 from dampen_studies.report import model_tables, node_tables, results, stage_tables
 from dampen_studies.report.figures import geometric_mean, ratios
 from dampen_studies.report.group_tables import group_rows
+from dampen_studies.report.many_tables import many_rows
 from dampen_studies.report.palette import LOOKS
 from dampen_studies.rows import curve, values, where
 from dampen_studies.study import Rows, Value, number
@@ -244,18 +245,7 @@ def labels(rows: Rows) -> Block:
 
 def many(rows: Rows) -> Block:
     """Rank errors of whole lists of percentiles."""
-    methods, lines = values(rows, "method"), []
-    for dataset in values(rows, "dataset"):
-        for count in values(rows, "percentiles"):
-            here = {r["method"]: r for r in where(rows, dataset=dataset, percentiles=count)}
-            shown = [_with_spread(here[m]) if m in here else "-" for m in methods]
-            lines.append([printed(str(dataset)), f"{count:g}", *shown])
-    return markdown(["data", "percentiles", *map(str, methods)], lines)
-
-
-def _with_spread(row: Mapping[str, Value]) -> str:
-    spread = f" ± {number(row, 'spread'):.2f}" if number(row, "runs") > 1 else ""
-    return f"{number(row, 'error'):.2f}{spread}"
+    return markdown(*many_rows(rows))
 
 
 def reductions(rows: Rows) -> Block:
