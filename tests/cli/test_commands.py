@@ -247,6 +247,36 @@ def test_nodes_from_a_file(dampen, place: Path) -> None:
     assert done.err == ""
 
 
+VALUES = (*PERCENTILE[:4], "--release", "value", "--step", "1000", *PERCENTILE[6:], "--json", "-p")
+
+
+def test_percentiles_with_an_ellipsis(dampen) -> None:
+    asked = {"10,20,...,90": range(10, 100, 10), "1,5, 7.5,...,12.5": (1, 5, 7.5, 10, 12.5)}
+    for given, meant in asked.items():
+        made = json.loads(dampen(*VALUES, given).out)
+        assert [float(p) for p in made["parameters"]["p"]] == list(meant)
+        assert made["answer"] == sorted(made["answer"])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "...",
+        "10,...,90",
+        "10,20,...",
+        "10,20,...,95",
+        "20,10,...,5",
+        "10,20,...,30,...,90",
+        "1,1,...,9",
+        "1,1.00001,...,99",
+    ],
+)
+def test_an_ellipsis_in_unequal_steps_is_refused(dampen, given) -> None:
+    made = dampen(*VALUES, given)
+    assert made.code != 0
+    assert "such as 10,20,...,90" in made.out + made.err
+
+
 def test_percentile_answers(dampen) -> None:
     named = json.loads(dampen(*PERCENTILE, "--label", "employee", "--json").out)
     assert named["answer"].startswith("E")

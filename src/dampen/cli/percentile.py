@@ -1,5 +1,6 @@
 """`dampen percentile`: who, or what value, is at a percentile of a column."""
 
+from fractions import Fraction
 from typing import Any
 
 import click
@@ -16,8 +17,12 @@ from dampen.cli.options import (
 )
 from dampen.cli.output import examples
 from dampen.cli.receipt import Receipt
+from dampen.epsilon import decimal_text
+from dampen.errors import ParameterError
 
 __all__ = ["percentile"]
+
+MOST_STEPS = 10_000
 
 
 @click.command(
@@ -38,7 +43,8 @@ __all__ = ["percentile"]
     "p",
     required=True,
     metavar="P",
-    help="Which percentile, 0 to 100; for values also P,P,..., quartiles or deciles.",
+    help="Which percentile, 0 to 100; for values also several: 5,50,95 or 10,20,...,90, quartiles, "
+    "deciles.",
 )
 @click.option("--upper", type=float, required=True, help="Public bound; larger values are clipped.")
 @click.option("--lower", type=float, default=0.0, show_default=True, help="Public bound.")
@@ -78,10 +84,9 @@ def percentile(
     protects each row (neighbours: add or remove one). FILE is CSV, TSV, JSON lines, Parquet or
     Feather, packed or not, or a DuckDB or SQLite file; - is standard input.
     """
-    from dampen.percentiles.release import LISTS
     from dampen.percentiles.release import percentile as release_percentile
 
-    points = [str(q) for q in LISTS[p]] if p in LISTS else [part.strip() for part in p.split(",")]
+    points = _points(p)
     receipt.asked = f"p={','.join(points)} of {column}"
     release = release_percentile(
         file,
@@ -92,3 +97,32 @@ def percentile(
         **options,
     )
     show_release(release, receipt, as_json=as_json, names=("p", points))
+
+
+def _points(p: str) -> list[str]:
+    """The percentiles of a name, a list, or a list with an ellipsis before its last one."""
+    from dampen.percentiles.labels import as_fraction
+    from dampen.percentiles.release import LISTS
+
+    if p in LISTS:
+        return [str(q) for q in LISTS[p]]
+    parts = [part.strip() for part in p.split(",")]
+    if "..." not in parts:
+        return parts
+    if len(parts) < 4:
+        raise _no_progression(p)
+    *first, before, start, dots, last = parts
+    if dots != "..." or "..." in (*first, before, start, last):
+        raise _no_progression(p)
+    low, high, end = (as_fraction(q) for q in (before, start, last))
+    steps = (end - high) / (high - low) if high > low else Fraction(-1)
+    if steps < 0 or steps.denominator != 1 or steps > MOST_STEPS:
+        raise _no_progression(p)
+    onward = [high + (i + 1) * (high - low) for i in range(int(steps))]
+    return [*first, before, start, *(decimal_text(q) for q in onward)]
+
+
+def _no_progression(p: str) -> ParameterError:
+    return ParameterError(
+        f"Expected percentiles in equal steps around an ellipsis, such as 10,20,...,90, got p={p}."
+    )
