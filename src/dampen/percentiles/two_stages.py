@@ -65,7 +65,8 @@ from dampen.data.columns import finite_range
 from dampen.data.keys import GridKey, end_cell
 from dampen.mechanisms import select
 from dampen.percentiles.labels import Percent, rank
-from dampen.sampling import Entropy
+from dampen.percentiles.staircase import Staircase
+from dampen.sampling import Entropy, noisy_top
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 
 __all__ = ["Drawn", "Shares", "TwoStages", "worth_it"]
@@ -116,9 +117,9 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A label's position, and the interval that was released on the way."""
+    """The positions of the labels, ascending, and the interval that was released on the way."""
 
-    label: int
+    labels: list[int]
     interval: tuple[float, float]
 
 
@@ -132,6 +133,7 @@ class TwoStages:
         upper: upper end of the values.
         lower: lower end of the values.
         shares: what the draws cost.
+        count: how many labels are named, from 1 to n.
         cells: J; None chooses by n and the shares.
     """
 
@@ -140,6 +142,7 @@ class TwoStages:
     upper: float
     lower: float = 0.0
     shares: Shares
+    count: int = 1
     cells: int | None = None
     neighbours = Neighbours.REPLACE_ONE
 
@@ -148,16 +151,17 @@ class TwoStages:
         finite_range(self.lower, self.upper)
 
     def draw(self, values: FloatArray, entropy: Entropy) -> Drawn:
-        """One label of n values within the range: ε-DP for the sum of the shares."""
+        """Labels of n values within the range: ε-DP for the sum of the shares."""
         cells = self.cells_of(values)
         near = self.near(np.bincount(cells, minlength=len(self.points)), entropy)
-        label = select(
-            self.label(near.inside[cells]),
-            epsilon=self.shares.label,
-            mechanism="pf",
-            entropy=entropy,
-        )
-        return Drawn(label, near.interval)
+        return Drawn(self.named(self.label(near.inside[cells]), entropy), near.interval)
+
+    def named(self, labels: Selection, entropy: Entropy) -> list[int]:
+        """Stage 2: one label by permute-and-flip, several by noise that hides a set."""
+        if self.count == 1:
+            return [select(labels, epsilon=self.shares.label, mechanism="pf", entropy=entropy)]
+        noise = Staircase(self.shares.label)
+        return sorted(noisy_top(labels.utility, noise.scale, noise, self.count, entropy))
 
     def near(self, counts: IntArray, entropy: Entropy) -> Near:
         """Stage 1, from the number of values in every cell."""

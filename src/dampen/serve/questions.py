@@ -132,7 +132,8 @@ def _percentile(served: Served, given: Mapping[str, Any]) -> Question:
         )  # fmt: skip
 
     shown = ",".join(map(str, given["p"])) if isinstance(given["p"], list) else given["p"]
-    return Question(served, "percentile", given, f"p={shown} of {name}", ask, candidates)
+    several = f"k={given['k']} at " if "k" in given else ""
+    return Question(served, "percentile", given, f"{several}p={shown} of {name}", ask, candidates)
 
 
 def _most_frequent(served: Served, given: Mapping[str, Any]) -> Question:
