@@ -244,6 +244,7 @@ ASKS = [
                 "labels": [["x"], ["x", "x", "y"], {"x", "y", "z"}],
                 "delta": ["exat"],
                 "mechanism": ["no such", "joint"],
+                "k": [0, 4, True, "x"],
             }
         ),
         ([1, 2, WORD], [NUMBER, None, 3], [1, float("nan"), 2], [[1], [2], [NUMBER]]),
@@ -255,7 +256,7 @@ ASKS = [
         lambda hook: Armed(NUMBERS, hook),
         {"p": 50, "upper": 10, "release": "value", "step": 1},
         _cost("percentile-value", "pf", "replace-one"),
-        _several({"p": [-1, []], "step": [0, None, "x"], "labels": [["x", "y", "z"]]}),
+        _several({"p": [-1, []], "step": [0, None, "x"], "labels": [["x", "y", "z"]], "k": [1]}),
         ([1, 2, WORD], [NUMBER, None, 3], [1, float("nan"), NUMBER]),
     ),
     Ask(

@@ -10,6 +10,7 @@ from flint import ctx
 from dampen.errors import ParameterError
 from dampen.percentiles.staircase import Staircase
 from dampen.sampling import InsecureEntropy, contenders, narrowed, noisy_top, settle
+from staircases import exponential_tail, of_sets, staircase_tail
 
 EPSILONS = [Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(7), Fraction(10**5)]
 
@@ -49,34 +50,6 @@ def test_the_value_has_the_tails_of_whole_numbers_with_random_ties(epsilon):
     x = -noise.upper(words, 8) / float(noise.scale)
     wanted = (words - 2**7 + 1) / 2**7 / 2
     assert [tail(v, float(epsilon)) for v in x] == pytest.approx(wanted.tolist(), abs=1e-9)
-
-
-def of_sets(utility, k, epsilon, above):
-    """P[the set of the k largest is s], for continuous noise with the tail `above`.
-
-    By the value x of the lowest label of s, on a fine grid.
-    """
-    x = np.linspace(-40, 40, 160_001)
-    exceeds = np.array([above(x - u) for u in utility])
-    law = {}
-    for s in combinations(range(len(utility)), k):
-        rest = [i for i in range(len(utility)) if i not in s]
-        below = np.prod(1 - exceeds[rest], axis=0) if rest else np.ones_like(x)
-        inside = np.prod(exceeds[list(s)], axis=0)
-        law[s] = float(-(np.diff(inside) * (below[1:] + below[:-1]) / 2).sum())
-    return law
-
-
-def staircase_tail(epsilon):
-    z = np.arange(-42, 43)
-    mass = np.exp(-epsilon * np.abs(z)) * np.tanh(epsilon / 2)
-    knots = np.concatenate([z - 0.5, [z[-1] + 0.5]])
-    tails = np.concatenate([[0], np.cumsum(mass[::-1])])[::-1]
-    return lambda x: np.interp(x, knots, tails, left=1.0, right=0.0)
-
-
-def exponential_tail(epsilon):
-    return lambda x: np.exp(-epsilon * np.maximum(x, 0))
 
 
 def set_loss(k, epsilon, above, labels=4):

@@ -29,6 +29,29 @@ def two_stages(rows: Rows) -> tuple[list[str], list[list[str]]]:
     return header, lines
 
 
+def several(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Several labels as one release: ratios to one by one, and to one label."""
+    lines = []
+    for e in values(rows, "epsilon"):
+        alone = _errors(where(rows, epsilon=e, k=1.0), "together")
+        for k in values(rows, "k"):
+            here = where(rows, epsilon=e, k=k)
+            together = _errors(here, "together")
+            gain = _quotients(together, _errors(here, "one by one"))
+            lines.append([
+                f"{e:g}",
+                f"{k:g}",
+                f"{geometric_mean(gain):.3f}",
+                f"{max(gain):.2f}",
+                f"{geometric_mean(_quotients(together, alone)):.2f}",
+            ])  # fmt: skip
+    return ["ε", "k", "together / one by one, mean", "worst", "k labels / one label, mean"], lines
+
+
+def _errors(rows: Rows, method: str) -> list[float]:
+    return [number(row, "error") for row in where(rows, method=method)]
+
+
 STAGED = ("dampened", "two stages", "form", "symmetric")
 LEAST = 1e-12
 

@@ -350,6 +350,7 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "split": ("split", official_split),
     "labels": ("labels", labels),
     "two-stages": ("two-stages", lambda rows: markdown(*stage_tables.two_stages(rows))),
+    "several-labels": ("several-labels", lambda rows: markdown(*stage_tables.several(rows))),
     "reductions": ("percentiles", reductions),
     "peers": ("peers", peers),
     "groups": ("groups", groups),
