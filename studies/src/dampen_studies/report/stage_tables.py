@@ -1,15 +1,29 @@
 """Labels in two stages beside their rivals and bounds, in a table."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
+from dampen_studies.experiments.two_stages import HUMPS
 from dampen_studies.report.figures import geometric_mean
 from dampen_studies.rows import values, where
 from dampen_studies.study import Rows, number
 
 
 def two_stages(rows: Rows) -> tuple[list[str], list[list[str]]]:
-    """Labels in two stages: ratios to dampening and to the two bounds."""
+    """Labels in two stages: ratios to dampening and to the two bounds, on histograms."""
+    return _staged([row for row in rows if not _made_up(row)])
+
+
+def next_to_gaps(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """The same on generated columns of two humps."""
+    return _staged([row for row in rows if _made_up(row)])
+
+
+def _made_up(row: Mapping[str, object]) -> bool:
+    return str(row["dataset"]).startswith(HUMPS)
+
+
+def _staged(rows: Rows) -> tuple[list[str], list[list[str]]]:
     lines = []
     for e in [*values(rows, "epsilon"), None]:
         here = list(rows) if e is None else where(rows, epsilon=e)
