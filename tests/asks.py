@@ -94,6 +94,7 @@ ASKS = [
                 "labels": [["x"], ["x", "x", "y"], {"x", "y", "z"}],
                 "delta": ["exat"],
                 "mechanism": ["no such", "joint"],
+                "k": [0, 4, True, "x"],
             }
         ),
         ([1, 2, WORD], [NUMBER, None, 3], [1, float("nan"), 2], [[1], [2], [NUMBER]]),
@@ -105,7 +106,7 @@ ASKS = [
         lambda hook: Armed(NUMBERS, hook),
         {"p": 50, "upper": 10, "release": "value", "step": 1},
         cost("percentile-value", "pf", "replace-one"),
-        several({"p": [-1, []], "step": [0, None, "x"], "labels": [["x", "y", "z"]]}),
+        several({"p": [-1, []], "step": [0, None, "x"], "labels": [["x", "y", "z"]], "k": [1]}),
         ([1, 2, WORD], [NUMBER, None, 3], [1, float("nan"), NUMBER]),
     ),
     Ask(

@@ -37,13 +37,39 @@ from dampen.selection import FloatArray
 if TYPE_CHECKING:
     from flint import arb
 
-__all__ = ["EXPONENTIAL", "GUMBEL", "LAPLACE", "Exponential", "Gumbel", "Laplace", "Noise", "Words"]
+__all__ = [
+    "EXPONENTIAL",
+    "GUMBEL",
+    "LAPLACE",
+    "Bounded",
+    "Exponential",
+    "Gumbel",
+    "Laplace",
+    "Noise",
+    "Words",
+]
 
 Words = NDArray[np.uint32]
 """The known bits of one U per candidate, as integers."""
 
 
-class Noise(Protocol):
+class Bounded(Protocol):
+    """What `dampen.sampling` asks of noise: an enclosure by the known bits of U."""
+
+    def upper(self, words: Words, bits: int, /) -> FloatArray:
+        """At least the value, up to 2^-41 for the rounding of floats; may be infinite."""
+        ...
+
+    def lower(self, words: Words, bits: int, /) -> FloatArray:
+        """At most the value, up to 2^-41 for the rounding of floats; may be -infinite."""
+        ...
+
+    def ball(self, word: int, bits: int, /) -> "arb":
+        """A certified enclosure at the working precision; not finite while U may be 0 or 1."""
+        ...
+
+
+class Noise(Bounded, Protocol):
     """Independent noise of scale 1, the same law for every candidate.
 
     Attributes:
@@ -62,18 +88,6 @@ class Noise(Protocol):
 
     @property
     def one_draw(self) -> bool: ...
-
-    def upper(self, words: Words, bits: int, /) -> FloatArray:
-        """At least the value, up to 2^-41 for the rounding of floats; may be infinite."""
-        ...
-
-    def lower(self, words: Words, bits: int, /) -> FloatArray:
-        """At most the value, up to 2^-41 for the rounding of floats; may be -infinite."""
-        ...
-
-    def ball(self, word: int, bits: int, /) -> "arb":
-        """A certified enclosure at the working precision; not finite while U may be 0 or 1."""
-        ...
 
     def law(self, a: FloatArray, /) -> FloatArray:
         """P[r has the largest a_r + noise], for scaled scores a, the largest of them 0."""

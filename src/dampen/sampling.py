@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from dampen.errors import ParameterError
-from dampen.noise import EXPONENTIAL, Noise, Words
+from dampen.noise import EXPONENTIAL, Bounded, Words
 from dampen.selection import FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ __all__ = [
     "discrete_laplace",
     "fresh",
     "geometric",
+    "narrowed",
     "noisy_top",
     "random_order",
     "settle",
@@ -139,7 +140,7 @@ class Contenders:
 def noisy_top(
     values: FloatArray,
     scale: Fraction,
-    noise: Noise,
+    noise: Bounded,
     k: int,
     entropy: Entropy,
     *,
@@ -163,7 +164,7 @@ def noisy_top(
 def contenders(
     values: FloatArray,
     scale: Fraction,
-    noise: Noise,
+    noise: Bounded,
     k: int,
     entropy: Entropy,
     *,
@@ -185,11 +186,26 @@ def contenders(
     return Contenders(pool + start, values[pool], words[pool], bits, race.largest)
 
 
+def narrowed(blocks: Iterable[Contenders], scale: Fraction, noise: Bounded, k: int) -> Contenders:
+    """The contenders of several blocks as one block's: those who may be among the k best of all."""
+    parts = list(blocks)
+    ids, values, words = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("ids", "values", "words")
+    )
+    race = _Race(scale, noise, parts[0].bits, max(part.largest for part in parts))
+    if k < len(ids):
+        least = np.partition(race.lower(values, words), -k)[-k]
+        pool = np.flatnonzero(race.upper(values, words) >= least)
+        ids, values, words = ids[pool], values[pool], words[pool]
+    return Contenders(ids, values, words, race.bits, race.largest)
+
+
 def settle(
-    blocks: Iterable[Contenders], scale: Fraction, noise: Noise, k: int, entropy: Entropy
+    blocks: Iterable[Contenders], scale: Fraction, noise: Bounded, k: int, entropy: Entropy
 ) -> list[int]:
     """The ids of the k largest over all blocks, largest first; near-ties get further bits."""
-    everyone = _merged(list(blocks))
+    everyone = narrowed(blocks, scale, noise, k)
     if len(everyone.ids) == 1:
         return everyone.ids.tolist()
     race = _Race(scale, noise, everyone.bits, everyone.largest)
@@ -230,7 +246,7 @@ class _Race:
     """
 
     scale: Fraction
-    noise: Noise
+    noise: Bounded
     bits: int
     largest: float
 
@@ -266,9 +282,7 @@ class _Race:
     def clusters(self, values: FloatArray, words: Words, k: int) -> list[list[int]]:
         """Groups of positions whose intervals overlap, best first, until they hold the top k."""
         upper, lower = self.upper(values, words), self.lower(values, words)
-        least = np.partition(lower, -k)[-k] if k < len(lower) else -np.inf
-        pool = np.flatnonzero(upper >= least)
-        ranked = pool[np.argsort(-upper[pool], kind="stable")]
+        ranked = np.argsort(-upper, kind="stable")
         lowest = np.minimum.accumulate(lower[ranked])
         cuts = (np.flatnonzero(lowest[:-1] > upper[ranked[1:]]) + 1).tolist()
         ends = [*cuts[: bisect_left(cuts, k) + 1], len(ranked)]
@@ -299,7 +313,7 @@ class _Runner:
     bounds: "tuple[arb, arb] | None"
 
     @classmethod
-    def of(cls, score: Fraction, word: int, bits: int, noise: Noise) -> "_Runner":
+    def of(cls, score: Fraction, word: int, bits: int, noise: Bounded) -> "_Runner":
         from flint import arb, ctx, fmpq
 
         size = score.numerator.bit_length() - score.denominator.bit_length()
@@ -309,7 +323,7 @@ class _Runner:
             bounds = (ball.lower(), ball.upper()) if ball.is_finite() else None
         return cls(score, word, bits, bounds)
 
-    def extended(self, more: int, noise: Noise) -> "_Runner":
+    def extended(self, more: int, noise: Bounded) -> "_Runner":
         word = (self.word << REFINEMENT_BITS) | more
         return _Runner.of(self.score, word, self.bits + REFINEMENT_BITS, noise)
 
@@ -322,18 +336,6 @@ class _Runner:
     def high(self) -> "arb":
         assert self.bounds is not None
         return self.bounds[1]
-
-
-def _merged(blocks: list[Contenders]) -> Contenders:
-    if len(blocks) == 1:
-        return blocks[0]
-    return Contenders(
-        np.concatenate([b.ids for b in blocks]),
-        np.concatenate([b.values for b in blocks]),
-        np.concatenate([b.words for b in blocks]),
-        blocks[0].bits,
-        max(b.largest for b in blocks),
-    )
 
 
 def _ranked(runners: list[_Runner]) -> list[int]:

@@ -104,15 +104,16 @@ def percentile_value(data: Any, where: dict[str, Any]) -> Any:
 
 
 def percentile_label(data: Any, where: dict[str, Any]) -> Any:
-    return drawn(
-        dampen.percentile, data, "alcohol", p=75, labels="bottle", epsilon="5", upper=20, **where
-    )
+    public = {"labels": "bottle", "epsilon": "5", "upper": 20, **where}
+    one = drawn(dampen.percentile, data, "alcohol", p=75, **public)
+    return one, drawn(dampen.percentile, data, "alcohol", p=75, k=3, **public)
 
 
 def percentile_of_many(data: Any, where: dict[str, Any]) -> Any:
     """Of so many labels that they are drawn in two stages."""
     public = {"labels": "bottle", "epsilon": "12", **where}
-    return drawn(dampen.percentile, data, "alcohol", p=75, upper=20, **public)
+    one = drawn(dampen.percentile, data, "alcohol", p=75, upper=20, **public)
+    return one, drawn(dampen.percentile, data, "alcohol", p=75, k=7, upper=20, **public)
 
 
 def percentile_of_many_whole_numbers(data: Any, where: dict[str, Any]) -> Any:

@@ -72,7 +72,15 @@ def test_the_answer_is_that_of_memory() -> None:
     who = [name for batch in batches for name in batch["who"]]
     for seed in range(5):
         assert asked(Rows(3), seed) == asked({"x": x}, seed)
-        assert asked(Rows(3), seed, labels="who") == asked({"x": x, "who": who}, seed, labels="who")
+        named = {"x": x, "who": who}
+        for k in (None, 1, 6, 40_000):
+            streamed = asked(Rows(3), seed, labels="who", k=k)
+            assert streamed == asked(named, seed, labels="who", k=k)
+
+
+def test_fewer_rows_than_were_asked_for_are_an_error() -> None:
+    with pytest.raises(DataError, match="k to be at most the number of records"):
+        asked(Rows(1), 1, k=SIZE + 1)
 
 
 @pytest.mark.parametrize("late", [-1, 1])
@@ -81,13 +89,14 @@ def test_rows_that_change_between_passes_are_an_error(late: int) -> None:
         asked(Rows(3, late), 1)
 
 
-def test_memory_is_that_of_one_batch() -> None:
+@pytest.mark.parametrize("k", [None, 200])
+def test_memory_is_that_of_one_batch(k: int | None) -> None:
     """Eight times the rows, the same memory, but for a fifth."""
     peaks = []
     asked(Rows(1), 1)
     for batches in (8, 64):
         tracemalloc.start()
-        asked(Rows(batches), 1)
+        asked(Rows(batches), 1, k=k)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.2 * peaks[0]

@@ -29,6 +29,8 @@ MOST_STEPS = 10_000
     epilog=examples(
         "dampen percentile salaries.csv --column salary --label employee -p 95 \\",
         "  --upper 500000 --epsilon 2",
+        "dampen percentile salaries.csv --column salary --label employee -p 95 -k 5 \\",
+        "  --upper 500000 --epsilon 8",
         "dampen percentile salaries.csv --column salary --release value --step 1000 -p deciles \\",
         "  --upper 500000 --epsilon 0.5",
         "dampen percentile stays.csv --column days --release value --step 1 -p 50 --upper 100 \\",
@@ -55,6 +57,13 @@ MOST_STEPS = 10_000
     show_default=True,
     help="Which row is there, or what value.",
 )
+@click.option(
+    "-k",
+    "--k",
+    "k",
+    type=int,
+    help="For labels: how many, those nearest to the percentile. [default: one]",
+)
 @click.option("--step", type=float, help="For values: the width of the public grid.")
 @group_options(required=False)
 @click.option(
@@ -79,6 +88,8 @@ def percentile(
 ) -> None:
     """Releases who, or what value, is at the P-th percentile of a column of FILE.
 
+    With -k it names the K rows whose values are nearest to it: a set, in the order of the rows.
+
     Protects each row's value (neighbours: replace one). The number of rows and their labels are
     public. With --by and --groups it releases the value of every group, for one epsilon, and
     protects each row (neighbours: add or remove one). FILE is CSV, TSV, JSON lines, Parquet or
@@ -96,7 +107,8 @@ def percentile(
         budget=receipt.budget,
         **options,
     )
-    show_release(release, receipt, as_json=as_json, names=("p", points))
+    of_values = options["release"] == "value"
+    show_release(release, receipt, as_json=as_json, names=("p", points), ranked=of_values)
 
 
 def _points(p: str) -> list[str]:

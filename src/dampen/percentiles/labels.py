@@ -376,3 +376,8 @@ def check_labels(labels: Sequence[Hashable], n: int) -> None:
         raise ParameterError(
             "Expected different labels; some occur twice. Pass labels=None for 0..n-1."
         )
+
+
+def no_values() -> DataError:
+    """Of an empty column there is no percentile."""
+    return DataError("Expected at least one value, got an empty column.")

@@ -8,11 +8,14 @@ a probability of at most 0.1, for the best one beats all of them with a probabil
 
 **Labels in two stages.**  Whatever the interval is, the utility of a label is 0 or 1, so that no
 label is more likely than one that is alone inside: the probability of `least_probability` at a lead
-of ε3 among n labels.
+of ε3 among n labels.  Of k labels: with no label inside, each is named with probability k/n, and to
+move one inside changes that by e^ε3 at most, and 1 - k/n too.  So no label is named with a
+probability above min(e^ε3 k/n, 1 - e^-ε3 (1 - k/n)), whatever else is inside: others only lower it.
 """
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import exp
 
 from dampen.epsilon import decimal_text
 from dampen.mechanisms import PF, Mechanism
@@ -23,7 +26,16 @@ from dampen.percentiles.taut import Taut
 from dampen.percentiles.two_stages import Shares
 from dampen.selection import Selection
 
-__all__ = ["joint_accuracy", "label_accuracy", "most_likely_label", "value_accuracy"]
+__all__ = [
+    "joint_accuracy",
+    "label_accuracy",
+    "most_likely_label",
+    "nearly_chance",
+    "value_accuracy",
+]
+
+CHANCE = 0.1
+"""Labels that nobody can have with this much more than chance are nearly chance."""
 
 
 def value_accuracy(
@@ -67,16 +79,25 @@ def joint_accuracy(drawn: Taut | Joint | Halving, *, points: int, epsilon: Fract
     )
 
 
-def most_likely_label(n: int, epsilon: Fraction) -> float:
-    """The largest probability that any label can have, whatever the data is."""
-    found = least_probability(PF, m=n, k=1, g=float(Shares.of(epsilon).label))
+def most_likely_label(n: int, epsilon: Fraction, k: int = 1) -> float:
+    """The largest probability with which any label can be named, whatever the data is."""
+    share, e = k / n, float(Shares.of(epsilon).label)
+    if k > 1:
+        return min(exp(min(e, 300.0)) * share, 1 - exp(-e) * (1 - share))
+    found = least_probability(PF, m=n, k=1, g=e)
     assert found is not None
     return found
 
 
-def label_accuracy(n: int, epsilon: Fraction) -> str:
-    """A sentence about a label in two stages."""
+def nearly_chance(n: int, epsilon: Fraction, k: int = 1) -> bool:
+    """Whether every label is named about as often as by chance, k times in n."""
+    return most_likely_label(n, epsilon, k) < k / n + CHANCE * (1 - k / n)
+
+
+def label_accuracy(n: int, epsilon: Fraction, k: int = 1) -> str:
+    """A sentence about one label, or k of them, in two stages."""
+    named = "named" if k == 1 else f"among the {k:,}"
     return (
-        f"Among {n:,} labels and at ε = {decimal_text(epsilon)}, no label is named with a "
-        f"probability above {most_likely_label(n, epsilon):.2g}, whatever the data is."
+        f"Among {n:,} labels and at ε = {decimal_text(epsilon)}, no label is {named} with a "
+        f"probability above {most_likely_label(n, epsilon, k):.2g}, whatever the data is."
     )

@@ -1,4 +1,6 @@
-"""The questions of `percentile`: who is there, what value, what value in every group.
+"""The questions of `percentile` for values: what value is there, and in every group.
+
+Who is there is asked by `dampen.percentiles.label_questions`.
 
 Each knows its public parameters and its neighbour relation.  `check` looks at public facts about
 the opened data; `answer` looks at the data, and returns what the release may say of it besides.
@@ -11,29 +13,18 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dampen.data.columns import as_labels, clipped, finite_range, joined_numbers
 from dampen.data.grouping import Grouping
 from dampen.data.keys import Keyed
-from dampen.data.opened import Kind, Opened, require_labels, whole_columns
+from dampen.data.opened import Opened
 from dampen.epsilon import Epsilon
-from dampen.errors import DataError, ParameterError
+from dampen.errors import ParameterError
 from dampen.mechanisms import PF, Mechanism, select
 from dampen.percentiles import taut
 from dampen.percentiles.joint import Joint
-from dampen.percentiles.labels import (
-    KERNEL_FROM,
-    Delta,
-    Percent,
-    PercentileLabel,
-    as_fraction,
-    check_labels,
-    prepare,
-)
+from dampen.percentiles.labels import Percent, as_fraction, no_values
 from dampen.percentiles.many import Halving, Ranks
-from dampen.percentiles.prospects import joint_accuracy, label_accuracy, value_accuracy
-from dampen.percentiles.streamed import StreamedLabels
+from dampen.percentiles.prospects import joint_accuracy, value_accuracy
 from dampen.percentiles.taut import Taut
-from dampen.percentiles.two_stages import Shares, TwoStages, worth_it
 from dampen.percentiles.values import (
     FINEST,
     PercentileValue,
@@ -41,11 +32,9 @@ from dampen.percentiles.values import (
     ValueGrid,
 )
 from dampen.releases import Cost, Paid, composed_cost, selection_cost
-from dampen.selection import FloatArray, IntArray, Neighbours, Selection
+from dampen.selection import IntArray, Neighbours, Selection
 
-__all__ = ["GroupedValues", "Labels", "LabelsInTwoStages", "Question", "Values"]
-
-MANY = 1 << 62
+__all__ = ["GroupedValues", "Question", "Values"]
 
 
 class Question(Protocol):
@@ -65,154 +54,6 @@ class Question(Protocol):
     def answer(
         self, opened: Opened, names: dict[str, str], paid: Paid, /
     ) -> tuple[dict[str, Any], Any]: ...
-
-
-class Labels:
-    """Whose value is at the percentile?  Its public parameters, and the answer once n is known."""
-
-    neighbours = Neighbours.REPLACE_ONE
-
-    def __init__(
-        self,
-        p: Percent,
-        lower: float,
-        upper: float,
-        mechanism: Mechanism,
-        *,
-        delta: Delta,
-        horizon: int | None,
-    ) -> None:
-        self.public: dict[str, Any] = {"p": p, "upper": upper, "lower": lower}
-        self.dampening: dict[str, Any] = {"delta": delta, "horizon": horizon}
-        self.mechanism = mechanism
-        self._problem(1, None)
-
-    def check(self, opened: Opened, names: dict[str, str]) -> None:
-        """In memory the number of records and their labels are at hand, and both are public."""
-        if "labels" in names:
-            require_labels(opened, names["labels"])
-        elif not opened.ordered:
-            raise ParameterError(
-                f"Expected labels=, a column of public names: the rows of {opened.title} have no "
-                "places of their own, so that a position would name nobody."
-            )
-        prepare(self.dampening["delta"], many=(opened.rows or 0) >= KERNEL_FROM)
-        if opened.rows is not None:
-            self._problem(opened.rows, self._labels(opened, names))
-
-    def cost(self, _: Opened, /, *, epsilon: Epsilon | None, rho: Epsilon | None) -> Cost:
-        return selection_cost(
-            self.neighbours,
-            query="percentile-label",
-            epsilon=epsilon,
-            rho=rho,
-            mechanism=self.mechanism,
-        )
-
-    def accuracy(self, _n: int | None, _epsilon: Fraction, /) -> str:
-        return ""
-
-    def answer(
-        self, opened: Opened, names: dict[str, str], paid: Paid
-    ) -> tuple[dict[str, Any], Any]:
-        return self.drawn(*self.read(opened, names), paid)
-
-    def read(
-        self, opened: Opened, names: dict[str, str]
-    ) -> tuple[FloatArray, Sequence[Hashable] | None]:
-        """The values, and their labels if they have any."""
-        wanted: dict[str, Kind] = {names["column"]: "numbers"}
-        if "labels" in names:
-            wanted[names["labels"]] = "text" if opened.rows is None else "any"
-        columns = whole_columns(opened, wanted)
-        values = joined_numbers(columns[names["column"]])
-        if len(values) == 0:
-            raise _empty()
-        return values, as_labels(columns[names["labels"]]) if "labels" in names else None
-
-    def drawn(
-        self, values: FloatArray, labels: Sequence[Hashable] | None, paid: Paid
-    ) -> tuple[dict[str, Any], Any]:
-        problem = self._problem(len(values), labels)
-        return {"n": problem.n}, paid.draw(
-            problem.selection(values), problem.candidates, self.mechanism
-        )
-
-    def _problem(self, n: int, labels: Sequence[Hashable] | None) -> PercentileLabel:
-        return PercentileLabel(n=n, labels=labels, **self.public, **self.dampening)
-
-    @staticmethod
-    def _labels(opened: Opened, names: dict[str, str]) -> Any:
-        if "labels" not in names:
-            return None
-        return as_labels(whole_columns(opened, {names["labels"]: "any"})[names["labels"]])
-
-
-class LabelsInTwoStages:
-    """The default for labels: two stages where there are many, else one, by local dampening.
-
-    Where the number of records is known beforehand, the ledger says which; in a file it is public
-    too, but known only once it is read, and the ledger then says two stages.
-    """
-
-    neighbours = Neighbours.REPLACE_ONE
-
-    def __init__(self, few: Labels) -> None:
-        self.few = few
-
-    def check(self, opened: Opened, names: dict[str, str]) -> None:
-        self.few.check(opened, names)
-
-    def cost(self, opened: Opened, /, *, epsilon: Epsilon | None, rho: Epsilon | None) -> Cost:
-        if opened.rows is not None and not worth_it(opened.rows):
-            return self.few.cost(opened, epsilon=epsilon, rho=rho)
-        return composed_cost(
-            self.neighbours,
-            query="percentile-label",
-            epsilon=epsilon,
-            rho=rho,
-            mechanism="two-stages",
-        )
-
-    def accuracy(self, n: int | None, epsilon: Fraction, /) -> str:
-        return label_accuracy(n, epsilon) if n is not None and worth_it(n) else ""
-
-    def answer(
-        self, opened: Opened, names: dict[str, str], paid: Paid
-    ) -> tuple[dict[str, Any], Any]:
-        if opened.streams:
-            return self._streamed(opened, names, paid)
-        values, labels = self.few.read(opened, names)
-        if not worth_it(len(values)):
-            return self.few.drawn(values, labels, paid)
-        problem = self._problem(len(values), paid)
-        if labels is not None:
-            check_labels(labels, problem.n)
-        lower, upper = finite_range(problem.lower, problem.upper)
-        drawn = problem.draw(clipped(values, lower, upper), paid.entropy)
-        name = drawn.label if labels is None else labels[drawn.label]
-        return {"n": problem.n, "interval": list(drawn.interval)}, name
-
-    def _streamed(
-        self, opened: Opened, names: dict[str, str], paid: Paid
-    ) -> tuple[dict[str, Any], Any]:
-        """The number of cells is that of many records nearly always: one count will do."""
-        rows = StreamedLabels(opened, names["column"], names.get("labels"))
-        of_many = self._problem(MANY, paid)
-        counts = rows.counts(of_many)
-        n = int(counts.sum())
-        if n == 0:
-            raise _empty()
-        if not worth_it(n):
-            return self.few.answer(opened, names, paid)
-        problem = self._problem(n, paid)
-        if len(problem.points) != len(of_many.points):
-            counts = rows.counts(problem)
-        name, interval = rows.drawn(problem, counts, paid.entropy)
-        return {"n": n, "interval": list(interval)}, name
-
-    def _problem(self, n: int, paid: Paid) -> TwoStages:
-        return TwoStages(n=n, shares=Shares.of(paid.epsilon), **self.few.public)
 
 
 class Values:
@@ -282,7 +123,7 @@ class Values:
         counts = self._counts(opened, names["column"])
         n = int(counts.sum())
         if n == 0 and self._size_is_public:
-            raise _empty()
+            raise no_values()
         shown = {"n": n} if self._size_is_public else {}
         return shown, self.drawn(counts, paid)
 
@@ -380,7 +221,3 @@ class GroupedValues:
         grid = self.values.grid
         cell_of = Keyed({column: grid.key}, itemgetter(column))
         return self.grouping.counts(opened, by, {column: "numbers"}, cell_of, grid.size)
-
-
-def _empty() -> DataError:
-    return DataError("Expected at least one value, got an empty column.")

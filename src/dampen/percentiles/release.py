@@ -13,15 +13,10 @@ from dampen.epsilon import Epsilon
 from dampen.errors import AccuracyWarning, ParameterError, did_you_mean
 from dampen.mechanisms import Mechanism, named
 from dampen.noise import EXPONENTIAL
+from dampen.percentiles.label_questions import Labels, LabelsInTwoStages
 from dampen.percentiles.labels import NEAR, Delta, Percent
-from dampen.percentiles.prospects import label_accuracy, most_likely_label
-from dampen.percentiles.questions import (
-    GroupedValues,
-    Labels,
-    LabelsInTwoStages,
-    Question,
-    Values,
-)
+from dampen.percentiles.prospects import label_accuracy, nearly_chance
+from dampen.percentiles.questions import GroupedValues, Question, Values
 from dampen.releases import Budget, Release, pay
 from dampen.sampling import Entropy
 from dampen.scores import Dampened
@@ -31,8 +26,6 @@ __all__ = ["label_mechanism", "percentile"]
 
 Wanted = Literal["label", "value"]
 WANTED = ("label", "value")
-CHANCE = 0.1
-"""A label that nobody can have with this probability is nearly chance."""
 LISTS = {"quartiles": range(25, 100, 25), "deciles": range(10, 100, 10)}
 
 
@@ -47,6 +40,7 @@ def percentile(
     rho: Epsilon | None = None,
     labels: Any = None,
     release: Wanted = "label",
+    k: int | None = None,
     step: float | None = None,
     mechanism: str | Mechanism | None = None,
     delta: Delta | None = None,
@@ -85,6 +79,8 @@ def percentile(
         release: "label" names the record whose value is nearest to the percentile; "value" gives a
             point of the public grid.  No private mechanism can name a record well when others are
             much like it (see `docs/percentile.md`); if you want a number, take the value.
+        k: for labels, how many: those nearest to the percentile, as a list in the order of the
+            records; None for one that is not in a list.  In two stages any k costs ε once.
         step: distance of the grid's points, for values.
         mechanism: for values "pf" by default; a name given with a list of p asks for equal shares
             of ε; for labels two stages (`dampen.percentiles
@@ -116,12 +112,13 @@ def percentile(
     40
     """
     _check_wanted(release)
-    points = _check_points(p, release, step, labels)
+    points = _check_points(p, release, step, labels, k)
     _check_grouping(release, by, groups, neighbours)
     public: dict[str, Any] = {"p": p, "lower": lower, "upper": upper, "release": release}
     question: Question
     if release == "label":
-        question = _label_question(points[0], lower, upper, mechanism, delta)
+        public |= {} if k is None else {"k": k}
+        question = _label_question(points[0], lower, upper, mechanism, delta=delta, k=k)
     else:
         public["step"] = step
         question = Values(
@@ -143,7 +140,7 @@ def percentile(
     cost = question.cost(opened, epsilon=epsilon, rho=rho)
     cost = replace(cost, accuracy=question.accuracy(opened.rows, cost.epsilon))
     if release == "label" and cost.mechanism == "two-stages" and opened.rows is not None:
-        _warn_of_chance(opened.rows, cost.epsilon)
+        _warn_of_chance(opened.rows, cost.epsilon, k or 1)
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
         facts, answer = question.answer(opened, names, paid)
@@ -151,11 +148,11 @@ def percentile(
     return paid.release(answer, facts | public, told)
 
 
-def _warn_of_chance(n: int, epsilon: Fraction) -> None:
-    """Before the charge, where n is known: a label that is nearly uniform says nothing."""
-    if most_likely_label(n, epsilon) < CHANCE:
+def _warn_of_chance(n: int, epsilon: Fraction, k: int) -> None:
+    """Before the charge, where n is known: labels that are nearly uniform say nothing."""
+    if nearly_chance(n, epsilon, k):
         warnings.warn(
-            f"{label_accuracy(n, epsilon)} That is nearly chance: ask for release='value', or "
+            f"{label_accuracy(n, epsilon, k)} That is nearly chance: ask for release='value', or "
             "raise epsilon.",
             AccuracyWarning,
             stacklevel=3,
@@ -167,14 +164,16 @@ def _label_question(
     lower: float,
     upper: float,
     mechanism: str | Mechanism | None,
+    *,
     delta: Delta | None,
+    k: int | None,
 ) -> Question:
     """What was asked for by name, else two stages; a sensitivity asks for dampening."""
     if mechanism is not None:
         chosen = _for_one_selection(mechanism)
-        return Labels(p, lower, upper, chosen, delta=delta or "simple", horizon=None)
+        return Labels(p, lower, upper, chosen, delta=delta or "simple", horizon=None, k=k)
     dampened = Labels(
-        p, lower, upper, label_mechanism(lower, upper), delta=delta or "exact", horizon=NEAR
+        p, lower, upper, label_mechanism(lower, upper), delta=delta or "exact", horizon=NEAR, k=k
     )
     return dampened if delta is not None else LabelsInTwoStages(dampened)
 
@@ -229,7 +228,7 @@ def _relation(neighbours: Neighbours | str | None, *, grouped: bool) -> Neighbou
 
 
 def _check_points(
-    p: Percent | Sequence[Percent], release: str, step: float | None, labels: Any
+    p: Percent | Sequence[Percent], release: str, step: float | None, labels: Any, k: int | None
 ) -> Sequence[Percent]:
     """The percentiles asked for."""
     if release == "label":
@@ -242,8 +241,10 @@ def _check_points(
         raise ParameterError(
             "Expected step=, the public distance of the grid's points, for release='value'."
         )
-    if labels is not None:
-        raise ParameterError("Expected no labels= for release='value': the answer is a number.")
+    if labels is not None or k is not None:
+        raise ParameterError(
+            "Expected no labels= and no k= for release='value': the answer is a number."
+        )
     if isinstance(p, str) and p in LISTS:
         return list(LISTS[p])
     points = [cast("Percent", p)] if _is_one(p) else list(cast("Sequence[Percent]", p))

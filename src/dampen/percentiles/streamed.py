@@ -3,8 +3,9 @@
 The first pass counts rows by cell, in the engine where it can.  Place and reach are drawn from the
 counts, as in memory.  The second pass reads numbers and labels batch by batch; whether a label is
 inside depends on its own number, so every batch leaves its contenders and is forgotten
-(`dampen.mechanisms.select_streamed`).  All bits are drawn here, by the one source of the release:
-an executor would need a source of its own, and a seeded one would repeat.
+(`dampen.mechanisms.select_streamed`); of k labels, the k best so far are kept, and near-ties.  All
+bits are drawn here, by the one source of the release: an executor would need a source of its own,
+and a seeded one would repeat.
 
 Rows come in the order in which the engine gives them.  The law does not depend on it, since noise
 is independent; for the same order and the same bits the answer is that of memory.
@@ -16,6 +17,7 @@ the answer may mean either record.
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from operator import itemgetter
+from typing import TypeAlias
 
 import numpy as np
 
@@ -24,11 +26,15 @@ from dampen.data.keys import Keyed
 from dampen.data.opened import Chunk, Kind, Opened, reading
 from dampen.errors import DataError
 from dampen.mechanisms import PF, select_streamed
+from dampen.percentiles.staircase import Staircase
 from dampen.percentiles.two_stages import Near, TwoStages
-from dampen.sampling import Entropy
+from dampen.sampling import Contenders, Entropy, contenders, narrowed, settle
 from dampen.selection import IntArray, Selection
 
 __all__ = ["StreamedLabels"]
+
+Blocks: TypeAlias = Iterator[tuple[Selection, Callable[[int], Hashable]]]
+"""Labels inside or not, batch by batch, and the name of the i-th of a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +59,17 @@ class StreamedLabels:
 
     def drawn(
         self, problem: TwoStages, counts: IntArray, entropy: Entropy
-    ) -> tuple[Hashable, tuple[float, float]]:
-        """The name of a record, and the interval that was released on the way."""
+    ) -> tuple[list[Hashable], tuple[float, float]]:
+        """The names of records in their order, and the interval that was released on the way."""
         self._require(int(counts.sum()) == problem.n)
         near = problem.near(counts, entropy)
-        blocks = self._blocks(problem, near)
-        label = problem.shares.label
-        name = select_streamed(blocks, epsilon=label, mechanism=PF, entropy=entropy)
-        return name, near.interval
+        blocks, label = self._blocks(problem, near), problem.shares.label
+        if problem.count == 1:
+            one = select_streamed(blocks, epsilon=label, mechanism=PF, entropy=entropy)
+            return [one], near.interval
+        return _several(blocks, Staircase(label), problem.count, entropy), near.interval
 
-    def _blocks(
-        self, problem: TwoStages, near: Near
-    ) -> Iterator[tuple[Selection, Callable[[int], Hashable]]]:
+    def _blocks(self, problem: TwoStages, near: Near) -> Blocks:
         wanted: dict[str, Kind] = {self.column: "numbers"}
         if self.labels is not None:
             wanted[self.labels] = "text"
@@ -88,6 +93,18 @@ class StreamedLabels:
                 f"Expected {self.opened.title} to hold rows that do not change while they are "
                 "read twice."
             )
+
+
+def _several(blocks: Blocks, noise: Staircase, k: int, entropy: Entropy) -> list[Hashable]:
+    """Those of `noisy_top` over all blocks; only contenders of all blocks so far are kept."""
+    left, names, start = list[Contenders](), dict[int, Hashable](), 0
+    for labels, name in blocks:
+        found = contenders(labels.utility, noise.scale, noise, k, entropy, start=start)
+        names |= {i: name(i - start) for i in found.ids.tolist()}
+        left = [narrowed([*left, found], noise.scale, noise, k)]
+        names = {i: names[i] for i in left[0].ids.tolist()}
+        start += len(labels)
+    return [names[i] for i in sorted(settle(left, noise.scale, noise, k, entropy))]
 
 
 def _named(labels: "Chunk | range") -> Callable[[int], Hashable]:

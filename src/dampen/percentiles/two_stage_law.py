@@ -4,20 +4,24 @@ With P1 the law of the place, P2 that of the reach and m the number of labels in
 
     E[error] = Σ_c P1(c) Σ_j P2(j | c) f(c, j),    f = π(m) mean(inside) + (1 - π(m)) mean(outside),
 
-where π(m) is the probability that permute-and-flip draws one of m labels of utility 1 among n.
+where π(m) is the probability that permute-and-flip draws one of m labels of utility 1 among n.  Of
+several labels, π(m) is the expected share of those inside (`dampen.percentiles.several_law`), for
+they are a random choice of the labels inside, and the error is the mean of theirs.
 """
 
 from functools import cache
 from math import exp
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dampen.mechanisms import probabilities
 from dampen.percentiles.labels import rank
+from dampen.percentiles.several_law import share_inside
 from dampen.percentiles.two_stages import UNIT, TwoStages
 from dampen.selection import FloatArray, IntArray
 
-__all__ = ["best_error", "expected_error", "law"]
+__all__ = ["best_error", "expected_error", "law", "stage_one"]
 
 NODES = 96
 NEGLIGIBLE = 1e-13
@@ -25,26 +29,28 @@ NEGLIGIBLE = 1e-13
 
 
 def law(problem: TwoStages, values: FloatArray) -> FloatArray:
-    """P[place, reach, label], for columns of a few values: one axis each."""
-    cells, J = problem.cells_of(values), len(problem.points)
-    counts = np.bincount(cells, minlength=J)
-    place = probabilities(problem.place(counts), epsilon=problem.shares.place, mechanism="pf")
-    labels, _ = _cumulated(problem, values, cells, np.arange(J))
-    reach = _reaches(problem, np.diff(labels, axis=1, prepend=0))
-    shells = np.array([problem.shells(c)[cells] for c in range(J)])
-    inside = shells[:, None, :] <= np.arange(labels.shape[1])[None, :, None]
+    """P[place, reach, label], for columns of a few values and one label: one axis each."""
+    assert problem.count == 1, "a set of labels has no axis of its own"
+    joint, inside = stage_one(problem, values)
+    labels = inside.sum(axis=-1)
     m, chance = labels[..., None], _chance_inside(problem, labels)[..., None]
     others = np.maximum(problem.n - m, 1)
-    label = np.where(inside, chance / np.maximum(m, 1), (1 - chance) / others)
-    joint: FloatArray = place[:, None, None] * reach[:, :, None] * label
-    return joint
+    return joint[..., None] * np.where(inside, chance / np.maximum(m, 1), (1 - chance) / others)
+
+
+def stage_one(problem: TwoStages, values: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """P[place, reach], and which labels are inside, on a third axis."""
+    cells, J = problem.cells_of(values), len(problem.points)
+    shells = np.array([problem.shells(c)[cells] for c in range(J)])
+    inside = shells[:, None, :] <= np.arange(len(problem.distances))[None, :, None]
+    reach = _reaches(problem, np.diff(inside.sum(axis=-1), axis=1, prepend=0))
+    return _places(problem, cells)[:, None] * reach, inside
 
 
 def expected_error(problem: TwoStages, values: FloatArray) -> float:
-    """The expected |x_(k) - x_r| of one draw r; values within the range."""
-    cells, shares = problem.cells_of(values), problem.shares
-    counts = np.bincount(cells, minlength=len(problem.points))
-    place = probabilities(problem.place(counts), epsilon=shares.place, mechanism="pf")
+    """The expected |x_(k) - x_r| of a draw r, or its mean over several; values within the range."""
+    cells = problem.cells_of(values)
+    place = _places(problem, cells)
     likely = np.flatnonzero(place > NEGLIGIBLE / len(place))
     labels, errors = _cumulated(problem, values, cells, likely)
     reach = _reaches(problem, np.diff(labels, axis=1, prepend=0))
@@ -66,6 +72,15 @@ def best_error(errors: FloatArray, weight: float) -> float:
     sums, n = np.cumsum(np.sort(errors)), len(errors)
     m = np.arange(1, n + 1)
     return float(((weight * sums + sums[-1] - sums) / (weight * m + n - m)).min())
+
+
+def _places(problem: TwoStages, cells: IntArray) -> FloatArray:
+    """P1 of every cell: of the windows around it."""
+    counts = np.bincount(cells, minlength=len(problem.points))
+    window = probabilities(problem.place(counts), epsilon=problem.shares.place, mechanism="pf")
+    place = np.zeros(len(counts))
+    np.add.at(place, problem.windows.centres, window)
+    return place
 
 
 def _cumulated(
@@ -102,6 +117,9 @@ def _reaches(problem: TwoStages, within: IntArray) -> FloatArray:
 def _chance_inside(problem: TwoStages, labels: IntArray) -> FloatArray:
     """π(m) = m times the integral over [0, 1] of (1-y)^(m-1) (1-qy)^(n-m), q = exp(-ε3)."""
     m, where = np.unique(labels, return_inverse=True)
+    if problem.count > 1:
+        share = share_inside(m, problem.n, problem.count, float(problem.shares.label))
+        return share[where].reshape(labels.shape)
     q = exp(-float(problem.shares.label))
     top = np.minimum(1.0, 45 / (m + q * (problem.n - m)))
     chance = np.zeros(len(m))

@@ -11,21 +11,27 @@ floor(J r / (r + r')), whose midpoint stands for it.  A tie stays a tie.
 
 **Stage 1** (ε1 + ε2) makes an interval public, by two draws of permute-and-flip:
 
-- *the place* c, a cell, at ε1 by rank: u(c) = -max(0, L+1-k, k-R), with L values in cells below and
-  R in cells up to c: the utility of `dampen.percentiles.values`, of sensitivity 1;
+- *the place* c, the cell in the middle of a window, a run of cells, at ε1: a window should hold the
+  rank k and some records, and no more cells than that takes (`dampen.percentiles.windows`, of
+  sensitivity 1);
 - *the reach* h, one of the public distances h_j = (upper - lower) 2^(-(H-j)/8), at ε2.  With s_i
-  the number of values between h_{i-1} and h_i from c, u(j) = -|Σ_i s_i ψ_j(i) - t_j|, where ψ is a
-  public table with values in [-1/2, 1/2] and t_j a public number.  Replacing one record moves the
-  sum by at most 1: sensitivity 1.
+  the number of values between h_{i-1} and h_i from c, let g_j = Σ_i s_i ψ_j(i) - t_j, where ψ is a
+  public table with values in [-1/2, 1/2] and t_j a public number; for several labels, the smaller
+  of that and of Σ_{i<=j} s_i - w, with w public.  Replacing one record moves g_j by at most 1.
+  Where g crosses zero is asked: u(j) = -max(0, -g_j, g_{j-1}), of sensitivity 1.  (|g_j| would do
+  too, but a tie at the end of a gap makes g jump, and the side of the jump without the tie may then
+  be nearer to zero.)
 
 **Stage 2** (ε3) draws a label by permute-and-flip with the utility 1 if its value is within h of c
-and 0 if not.
+and 0 if not; several labels by the noise of `dampen.percentiles.staircase`, as one set.
 
-**Theorem.**  The place, the reach and the label together are (ε1 + ε2 + ε3)-differentially private.
+**Theorem.**  The place, the reach and the label, or the set of labels, together are
+(ε1 + ε2 + ε3)-differentially private.
 Proof.  Stage 1 is two selections of sensitivity 1, the second with c public: ε1 + ε2, with the
 usual factor 1/2, which is needed: a record changes many candidates at once.  With the interval
 public, u(r) is a function of x_r alone, so that replacing one record changes the utility of one
-label, by at most 1.  Let h be that label, and its utility rise from 0 to 1.  Its noisy value Z + ε3
+label, by at most 1.  For several labels the theorem of `dampen.percentiles.staircase` says the
+rest.  For one, let h be that label, and its utility rise from 0 to 1.  Its noisy value Z + ε3
 wins if it exceeds the largest Y of the others; P[Z + ε3 > y] is at most e^ε3 P[Z > y] for
 exponential noise Z, and at least P[Z > y].  For another label g to win, Z_g + ε3 u(g) must exceed
 both the rest and Z_h + ε3 u(h).  The first falls by at most e^ε3 as u(h) rises: take
@@ -37,13 +43,15 @@ composition adds the three. ∎
 **Why an interval, and which.**  Let e_r be the error |x_(k) - x_r| and let weights lie in [1, M].
 The mean error Σ w e / Σ w is least for w = M where e < λ and w = 1 elsewhere, with λ that least
 value itself, i.e. with Σ_{e<λ} M (λ - e) = Σ_{e>λ} (e - λ): two weights are best, and the interval
-is by distance, not by rank.  ψ asks for that balance: (1 - d/h)/2 inside and
--min((d-h) / (Mh), 1)/2 outside, with M = e^ε3, so that a single record far away, which no private
-mechanism can see, counts no more than one nearby.  What cannot be seen is assumed: t_j adds one
-record at the far end of the range, at its full weight, for there often is one.  And t_j asks for
-some records more than balance, so that noise seldom leaves the interval empty.  λ at M = e^ε is
-what this form would reach if the percentile were known for nothing; `dampen-studies run two-stages`
-shows how close it comes.
+is by distance, not by rank.  That holds too where the percentile is not known, with e_r its mean
+given what is public: more than two weights gain nothing.  ψ asks for that balance: (1 - d/h)/2
+inside and -min((d-h) / (Mh), 1)/2 outside, with M = e^ε3, so that a single record far away, which
+no private mechanism can see, counts no more than one nearby.  What cannot be seen is assumed: t_j
+adds one record at the far end of the range, at its full weight, for there often is one.  And t_j
+asks for some records more than balance, so that noise seldom leaves the interval empty.  Of several
+labels, w asks for as many inside as are named, and some more for the noise: what is not inside is
+filled up from everywhere.  λ at M = e^ε is what this form would reach if the percentile were known
+for nothing; `dampen-studies run two-stages` shows how close it comes.
 
 **What was chosen, and how**: the shares of ε, J, t, and from which n on two stages are worth it
 (below: local dampening, `label_mechanism`), on generated columns (uniform, normal, exponential,
@@ -65,7 +73,9 @@ from dampen.data.columns import finite_range
 from dampen.data.keys import GridKey, end_cell
 from dampen.mechanisms import select
 from dampen.percentiles.labels import Percent, rank
-from dampen.sampling import Entropy
+from dampen.percentiles.staircase import Staircase
+from dampen.percentiles.windows import Windows
+from dampen.sampling import Entropy, noisy_top
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 
 __all__ = ["Drawn", "Shares", "TwoStages", "worth_it"]
@@ -77,6 +87,8 @@ SHELLS = 20 * PER_OCTAVE
 """H: the smallest distance is a millionth of the range."""
 UNIT = 1 << 16
 """ψ is a table of integers, in units of 1/UNIT."""
+SEEN = 16
+"""How many records a window should hold, in units of the noise on the place."""
 MORE = 6
 """t in units of the noise on the reach."""
 CELLS = 64
@@ -95,9 +107,9 @@ class Shares:
 
     @classmethod
     def of(cls, epsilon: Fraction) -> "Shares":
-        """A fifth for the place; for the reach 3 %, and more from ε = 3 on, up to a fifth."""
-        place = epsilon / 5
-        reach = epsilon * min(max(epsilon / 100, Fraction(3, 100)), Fraction(1, 5))
+        """For the place a fifth, for the reach 3 %; more as ε grows, up to 30 % and an eighth."""
+        place = epsilon * min(max(epsilon * 3 / 200, Fraction(1, 5)), Fraction(3, 10))
+        reach = epsilon * min(max(epsilon / 100, Fraction(3, 100)), Fraction(1, 8))
         return cls(place, reach, epsilon - place - reach)
 
 
@@ -116,9 +128,9 @@ class Near:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A label's position, and the interval that was released on the way."""
+    """The positions of the labels, ascending, and the interval that was released on the way."""
 
-    label: int
+    labels: list[int]
     interval: tuple[float, float]
 
 
@@ -132,6 +144,7 @@ class TwoStages:
         upper: upper end of the values.
         lower: lower end of the values.
         shares: what the draws cost.
+        count: how many labels are named, from 1 to n.
         cells: J; None chooses by n and the shares.
     """
 
@@ -140,6 +153,7 @@ class TwoStages:
     upper: float
     lower: float = 0.0
     shares: Shares
+    count: int = 1
     cells: int | None = None
     neighbours = Neighbours.REPLACE_ONE
 
@@ -148,22 +162,24 @@ class TwoStages:
         finite_range(self.lower, self.upper)
 
     def draw(self, values: FloatArray, entropy: Entropy) -> Drawn:
-        """One label of n values within the range: ε-DP for the sum of the shares."""
+        """Labels of n values within the range: ε-DP for the sum of the shares."""
         cells = self.cells_of(values)
         near = self.near(np.bincount(cells, minlength=len(self.points)), entropy)
-        label = select(
-            self.label(near.inside[cells]),
-            epsilon=self.shares.label,
-            mechanism="pf",
-            entropy=entropy,
-        )
-        return Drawn(label, near.interval)
+        return Drawn(self.named(self.label(near.inside[cells]), entropy), near.interval)
+
+    def named(self, labels: Selection, entropy: Entropy) -> list[int]:
+        """Stage 2: one label by permute-and-flip, several by noise that hides a set."""
+        if self.count == 1:
+            return [select(labels, epsilon=self.shares.label, mechanism="pf", entropy=entropy)]
+        noise = Staircase(self.shares.label)
+        return sorted(noisy_top(labels.utility, noise.scale, noise, self.count, entropy))
 
     def near(self, counts: IntArray, entropy: Entropy) -> Near:
         """Stage 1, from the number of values in every cell."""
-        place = select(
+        window = select(
             self.place(counts), epsilon=self.shares.place, mechanism="pf", entropy=entropy
         )
+        place = int(self.windows.centres[window])
         shells = self.shells(place)
         reach = select(
             self.reach(counts, shells), epsilon=self.shares.reach, mechanism="pf", entropy=entropy
@@ -220,11 +236,15 @@ class TwoStages:
             cells[start : start + BLOCK] = np.minimum(J * (r / (r + rest)), J - 1)
         return cells
 
+    @cached_property
+    def windows(self) -> Windows:
+        """What the place is chosen from."""
+        return Windows(len(self.points))
+
     def place(self, counts: IntArray) -> Selection:
-        """By rank, from the number of values in every cell."""
-        k, up_to = rank(self.p, self.n), np.cumsum(counts)
-        u = -np.maximum(np.maximum(up_to - counts + 1 - k, k - up_to), 0)
-        return Selection(u, sensitivity.constant(1), exact=True, utility_range=float(self.n))
+        """A window, from the number of values in every cell."""
+        t = round(min(SEEN / self.shares.place, Fraction(self.n, 4)))
+        return self.windows.selection(counts, rank(self.p, self.n), max(t, 1))
 
     def shells(self, place: int) -> IntArray:
         """Of every cell, the first h_j that reaches it from the place."""
@@ -237,8 +257,17 @@ class TwoStages:
 
     def reach_of(self, within: IntArray) -> Selection:
         """By balance, from the number of values in every shell; exact integers."""
-        u = -np.abs(self.balance @ within - self.surplus)
+        g = self.balance @ within - self.surplus
+        if self.count > 1:
+            g = np.minimum(g, UNIT * (np.cumsum(within) - self.wanted))
+        u = -np.maximum(-g, 0)
+        u[1:] = np.minimum(u[1:], -g[:-1])
         return Selection(u, sensitivity.constant(UNIT), exact=True)
+
+    @property
+    def wanted(self) -> int:
+        """w: as many as are named, and some more; at most all."""
+        return min(self.count + int(MORE / self.shares.reach), self.n)
 
     def label(self, inside: NDArray[np.bool_]) -> Selection:
         """1 for the labels inside, 0 for the others."""

@@ -54,6 +54,7 @@ class Percentile(Body):
         | Annotated[list[Short], Field(min_length=1, max_length=100)]
     )
     release: Literal["value", "label"] | None = Field(None, description="Default: value.")
+    k: int | None = Field(None, ge=1, description="Of labels: how many. Default: one.")
     by: Name | None = None
     neighbours: Relation | None = None
 

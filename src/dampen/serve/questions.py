@@ -138,7 +138,8 @@ def _percentile(served: Served, given: Mapping[str, Any]) -> Question:
 
     shown = ",".join(map(str, given["p"])) if isinstance(given["p"], list) else given["p"]
     one = isinstance(given["p"], int) and "step" in options and not by
-    text = f"p={shown} of {name}"
+    several = f"k={given['k']} at " if "k" in given else ""
+    text = f"{several}p={shown} of {name}"
     return Question(served, "percentile", given, text, ask, candidates, cells if one else "")
 
 

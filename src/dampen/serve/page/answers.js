@@ -24,6 +24,7 @@ export function inWords({ kind, options }) {
   if (kind === "percentile") {
     const many = percentiles(options.p), whose = options.release === "label" ? "Whose " : "";
     const name = many.length > 1 ? `Percentiles ${many.join(", ")}` : ordinal(many[0]);
+    if (options.k > 1) return `The ${options.k} nearest to the ${name.toLowerCase()} of ${options.column}`;
     return `${whose}${whose ? name.toLowerCase() : name} of ${options.column}${by}`;
   }
   if (kind === "most-frequent") return `${options.k > 1 ? `The ${options.k} most frequent` : "Most frequent"} ${options.column}${by}`;
@@ -61,6 +62,7 @@ function answerParts(told, set) {
     if (kind === "percentile" && column && rows.every(([, value]) => numbers(value))) return [dots(rows.map(([name, value]) => [name, [value].flat()]), column)];
     return [table([options.by || "group", "answer"], rows.map(([name, value]) => [name, shownValue(value)]))];
   }
+  if (kind === "percentile" && options.release === "label") return [make("p", { class: "answer" }, [answer].flat().map(shownValue).join(", "))];
   if (kind === "percentile") {
     if (!Array.isArray(answer)) return [make("p", { class: "answer" }, shownValue(answer)), column && numbers(answer) ? dots([["", [answer]]], column) : null];
     const names = percentiles(options.p).map((p) => (Number(p) === 50 ? "median" : `${p} %`));

@@ -102,6 +102,8 @@ LOOKS: dict[str, Look] = {
     ),
     "alone": Look("alone", "each percentile for the whole ε", _GREY, _DOTS),
     "split": Look("equal shares", "every percentile by an equal share of ε", _PINK),
+    "one by one": Look("one by one", "k labels by dampening, at ε/k each", _GREEN, _SHORT),
+    "nearest": Look("nearest", "what the k nearest labels have", _GREY, _DOTS),
 }
 
 

@@ -340,6 +340,8 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "split": ("split", official_split),
     "labels": ("labels", labels),
     "two-stages": ("two-stages", lambda rows: markdown(*stage_tables.two_stages(rows))),
+    "next-to-gaps": ("two-stages", lambda rows: markdown(*stage_tables.next_to_gaps(rows))),
+    "several-labels": ("several-labels", lambda rows: markdown(*stage_tables.several(rows))),
     "reductions": ("percentiles", reductions),
     "peers": ("peers", peers),
     "groups": ("groups", groups),
