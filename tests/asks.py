@@ -178,6 +178,21 @@ ASKS = [
         {"nodes": None},
         ("nodes",),
     ),
+    *(
+        Ask(
+            f"top_k, {metric}",
+            dampen.top_k,
+            EDGES,
+            lambda hook: (Armed(EDGES[0], hook), Armed(EDGES[1], hook)),
+            {"n": 5, "k": 2, "metric": metric},
+            _cost("top-k", "two-rounds", "add-remove-edge"),
+            _several({"k": [0, 6], "delta": ["codegree"], "mechanism": ["joint", "no such"]}),
+            (([0], [NUMBER]), ([0], [WORD]), ([0], [None]), ([0, 1], [1])),
+            {"n": None},
+            ("nodes",),
+        )
+        for metric in ("eigenvector", "core", "pagerank")
+    ),
     Ask(
         "top_k, dampened",
         dampen.top_k,

@@ -37,6 +37,7 @@ FULL = {
                   method=[*nodes.COMPARED, "degree-ceiling", "triangle-ceiling", "limit"],
                   runs=[40.0], measure="accuracy"),
     "centralities": rows("centralities", dataset=["dblp"], centrality=["PageRank", "k-core"],
+                         method=["degree", "dampen", "itself"],
                          epsilon=[0.1, 1.0], runs=[40.0], measure="found"),
     "trees": rows("trees", dataset=["nltcs", "acs", "adult"], depth=[2.0, 5.0],
                   epsilon=[0.05, 0.5], method=trees.METHODS, run=[0.0, 1.0, 2.0],

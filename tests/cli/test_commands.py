@@ -152,7 +152,7 @@ WRONG_WORDS = [
     (replaced(TOP_K, "-k", "0"), "-k to be an integer >= 1"),
     (replaced(TOP_K, "-k", "41"), "-k <= 40"),
     (replaced(TOP_K, "--n", "-1"), "at least one node"),
-    ([*TOP_K, "--metric", "pagerank"], "one of betweenness, degree"),
+    ([*TOP_K, "--metric", "closeness"], "one of betweenness, degree"),
     ([*TOP_K, "--source", "source"], "both --source and --target"),
     ([*TOP_K, "--source", "sorce", "--target", "target"], "Expected a column 'sorce'"),
     ([*TOP_K, "--nodes", "none.txt"], "none.txt"),

@@ -12,6 +12,10 @@ from dampen.cli.receipt import Receipt
 
 __all__ = ["top_k"]
 
+METRICS = [
+    "betweenness", "degree", "triangles", "brokerage", "eigenvector", "core", "pagerank",
+]  # fmt: skip
+
 
 @click.command(
     "top-k",
@@ -38,8 +42,9 @@ __all__ = ["top_k"]
     metavar="NAME",
     default="betweenness",
     show_default=True,
-    shell_complete=lambda *_: ["betweenness", "degree", "triangles", "brokerage"],
-    help="What influence means: betweenness, degree, triangles or brokerage.",
+    shell_complete=lambda *_: METRICS,
+    help="What influence means: betweenness, degree, triangles, brokerage, eigenvector, core or "
+    "pagerank.",
 )
 @release_options
 def top_k(

@@ -21,16 +21,17 @@ class DefaultNodes:
     graph: Graph
     max_degree: int | None = None
     name: str = "default"
+    metric: str = "betweenness"
 
     def asked_epsilon(self, epsilon: Epsilon | None, rho: Epsilon | None, k: int) -> Fraction:
-        asked = Asked(max_degree=self.max_degree, epsilon=epsilon, rho=rho)
+        asked = Asked(self.metric, max_degree=self.max_degree, epsilon=epsilon, rho=rho)
         return way(asked, n=len(self.graph.nodes), k=k).cost(k).epsilon
 
     def ready(self) -> Drawing:
         return self
 
     def draw(self, *, epsilon: Epsilon, k: int, entropy: Entropy) -> list[int]:
-        asked = Asked(max_degree=self.max_degree, epsilon=epsilon)
+        asked = Asked(self.metric, max_degree=self.max_degree, epsilon=epsilon)
         chosen = way(asked, n=len(self.graph.nodes), k=k)
         problem = chosen.problem(self.graph.nodes)
         return chosen.draw(problem, self.graph, k=k, epsilon=exact(epsilon), entropy=entropy)

@@ -1,4 +1,4 @@
-"""Influence by triangles: how many there are at a node, and how few.
+"""Influence by triangles, how many there are at a node and how few; and by cores.
 
 T(v) is the number of edges among the neighbours of v.  An edge ab between nodes with c common
 neighbours changes T(a) and T(b) by c and T of every common neighbour by 1, all in one direction.
@@ -15,16 +15,22 @@ ends by 1 - x and at the c common neighbours by x together, in the 1-norm by 2 |
 at most 2 for x <= κ = 4/3 (2 - x below 1, 3x - 2 above).  With κ = 3/2 it is 2.5.  Here in
 integers: 3 (D - 1) d - 4 T.
 
+**Cores.**  u = the core number, the largest k for which v is in a subgraph of smallest degree k.
+Without one edge that subgraph has smallest degree k - 1, so Δ = 1; an edge more lowers none.
+One-sided; any number of core numbers may change at once, so there is no joint release.
+
 Tests repeat all of it on all small graphs.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from dampen import sensitivity
+from dampen.errors import ParameterError
 from dampen.influence.graphs import Graph, for_all
 from dampen.scores import Global, Score, Shifted
 from dampen.selection import FloatArray, IntArray, Selection
@@ -45,6 +51,16 @@ def triangles(graph: Graph) -> IntArray:
 
     for_all(worker, graph.degrees, stop, "Triangles")
     return result[:, 1]
+
+
+def core_numbers(graph: Graph) -> IntArray:
+    """The core number of every node."""
+    from dampen._kernels.compile import interruptible
+    from dampen._kernels.neighbours import peel
+
+    core = graph.degrees.copy()
+    interruptible(peel)(graph.first, graph.to, core)
+    return core
 
 
 @dataclass(frozen=True)
@@ -93,6 +109,40 @@ class Brokerage:
             joint=self.joint,
             exact=True,
             utility_range=float(max_degree),
+        )
+
+
+@dataclass(frozen=True)
+class Core:
+    """The core number of a node; see `dampen.influence.central` for what finds it best."""
+
+    joint = MappingProxyType[Score, float]({})
+
+    def selection(self, graph: Graph, max_degree: int, /) -> Selection:
+        return Selection(
+            core_numbers(graph),
+            sensitivity.constant(1),
+            one_sided=True,
+            joint=self.joint,
+            exact=True,
+            utility_range=float(max_degree),
+        )
+
+
+@dataclass(frozen=True)
+class OnlyInRounds:
+    """A metric without a useful sensitivity function; see `dampen.influence.central`."""
+
+    name: str
+
+    def selection(self, graph: Graph, max_degree: int, /) -> Selection:  # noqa: ARG002
+        raise self.refusal
+
+    @property
+    def refusal(self) -> ParameterError:
+        return ParameterError(
+            f"Expected no mechanism, or 'two-rounds', for metric {self.name!r}: no useful "
+            "sensitivity function of it is known."
         )
 
 

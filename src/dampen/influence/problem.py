@@ -63,7 +63,7 @@ from dampen.influence.graphs import (
     graph_of,
     node_set,
 )
-from dampen.influence.metrics import Brokerage, Triangles
+from dampen.influence.metrics import Brokerage, Core, OnlyInRounds, Triangles
 from dampen.scores import Global, Score, Shifted
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 
@@ -92,8 +92,8 @@ class InfluentialNode:
         nodes: their labels.
         max_degree: D, a public bound on all degrees, by default n - 1.  A smaller one is an
             assumption: a graph that violates it is a `DataError`.
-        metric: "betweenness" (egocentric), "degree", "triangles", "brokerage", or a `Metric` of
-            your own.
+        metric: "betweenness" (egocentric), "degree", "triangles", "brokerage", "core", or a
+            `Metric` of your own; "eigenvector" and "pagerank" have no selection.
         delta: for betweenness, the sensitivity function, "degree" (the paper's) or "codegree".
         cap_degree: for betweenness, D' >= D; by default D.
 
@@ -351,7 +351,14 @@ class EgoSensitivity:
 
 def _simple_metrics(max_degree: int) -> dict[str, Metric]:
     """Those without a choice of sensitivity function."""
-    return {"degree": Degree(), "triangles": Triangles(), "brokerage": Brokerage(max_degree)}
+    return {
+        "degree": Degree(),
+        "triangles": Triangles(),
+        "brokerage": Brokerage(max_degree),
+        "core": Core(),
+        "eigenvector": OnlyInRounds("eigenvector"),
+        "pagerank": OnlyInRounds("pagerank"),
+    }
 
 
 def _first_above(cap: float) -> int:

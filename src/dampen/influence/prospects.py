@@ -17,7 +17,8 @@ Oriented degrees f have 1/ε2 too, but an answer s is held back by ρ (s - d~)_+
 of two nodes turns only if the noises N, N' of round 2 and M of round 1 have
 N' - N + ρ (N - M)_+ > g2.  ρ M has scale 1/ε2 as well; the sum of the three has its 0.9-quantile
 below 3/ε2, and g2 is above 6/ε2.  Betweenness itself has other units, so (2) is said only of an ε
-at which it is not asked for.
+at which it is not asked for; nor is it said of eigenvector centrality, cores and PageRank, where
+neighbours count by weights that follow from the first answer.
 
 Discrete noise of a scale is less than 1 away from continuous noise of that scale (the floors of two
 exponential numbers, subtracted): two degrees more are enough.
@@ -27,6 +28,7 @@ from fractions import Fraction
 from functools import cache
 
 from dampen.epsilon import decimal_text
+from dampen.influence.central import CENTRAL
 from dampen.influence.problem import InfluentialNode
 from dampen.influence.two_rounds import LEAST_FOR_BETWEENNESS, Shares
 from dampen.influence.ways import OneRound, TwoRounds, Way
@@ -46,12 +48,13 @@ def accuracy(way: Way, n: int, k: int, epsilon: Fraction) -> str:
         return told_lead(
             _lead(way.mechanism, n, k, epsilon), "neighbours", m=n, of="nodes", k=k, epsilon=epsilon
         )
-    if isinstance(way, TwoRounds) and way.asked.metric == "betweenness" and k < n:
-        return _of_two_rounds(n, k, epsilon)
+    if isinstance(way, TwoRounds) and way.asked.metric in ("betweenness", *CENTRAL) and k < n:
+        units_known = way.asked.metric == "betweenness"
+        return _of_two_rounds(n, k, epsilon, units_known=units_known)
     return ""
 
 
-def _of_two_rounds(n: int, k: int, epsilon: Fraction) -> str:
+def _of_two_rounds(n: int, k: int, epsilon: Fraction, *, units_known: bool) -> str:
     shares = Shares.of(epsilon)
     reach, differ = _needed(n, k, shares)
     who, leads = ("one", "leads") if k == 1 else (f"{k}", "lead")
@@ -60,7 +63,7 @@ def _of_two_rounds(n: int, k: int, epsilon: Fraction) -> str:
         f"{reach:,} neighbours are compared in the second round with probability "
         f"{CONFIDENCE:g} or more"
     )
-    if shares.second >= LEAST_FOR_BETWEENNESS:
+    if not units_known or shares.second >= LEAST_FOR_BETWEENNESS:
         return sentence + "."
     return (
         f"{sentence}; there, two that differ by {differ:,} neighbours, triangles taken off, are "

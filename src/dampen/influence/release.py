@@ -74,8 +74,9 @@ def top_k(
         table: of a database file (DuckDB, SQLite), which table.
         max_degree: a public bound on all degrees; n - 1 if left out, which is usually better.
         metric: "betweenness" (egocentric), "degree", "triangles" (edges among the neighbours),
-            "brokerage" (the degree less triangles, for a public `max_degree`), or a
-            `dampen.influence.problem.Metric`.
+            "brokerage" (the degree less triangles, for a public `max_degree`), "eigenvector",
+            "core", "pagerank" (as far as neighbours and their degrees tell them, see
+            `dampen.influence.central`), or a `dampen.influence.problem.Metric`.
         mechanism: a name such as "sld" (as in the paper), "two-rounds", or a `Mechanism`; None for
             the best one.
         delta: the sensitivity function of betweenness: "degree" or "codegree".

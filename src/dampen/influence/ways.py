@@ -7,6 +7,7 @@ is the most accurate way we know:
 |---|---|
 | betweenness | two rounds (`dampen.influence.two_rounds`), where they pay off: `worth_it` |
 | triangles | two rounds |
+| eigenvector centrality, cores, PageRank | two rounds (`dampen.influence.central`) |
 | brokerage | `joint` |
 | otherwise, and for the degree | on the degree: `pf` for one or two nodes, `joint` for more |
 | a metric of one's own, codegrees | `ld-pf` |
@@ -22,8 +23,10 @@ from typing import Any, Protocol
 
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError
+from dampen.influence.central import CENTRAL, most_central, prepare_central
 from dampen.influence.graphs import Degrees, Graph, prepare
 from dampen.influence.lazy import draw_nodes
+from dampen.influence.metrics import OnlyInRounds, core_numbers
 from dampen.influence.problem import Betweenness, Delta, InfluentialNode, Metric
 from dampen.influence.two_rounds import (
     most_triangles,
@@ -38,6 +41,8 @@ from dampen.scores import Dampened, Global, Shifted
 from dampen.selection import Neighbours
 
 TWO_ROUNDS = "two-rounds"
+IN_ROUNDS = ("betweenness", "triangles", *CENTRAL)
+"""The metrics that two rounds are for."""
 JOINT_STRETCH = 10
 """The joint release caps at q(10 D): the scores of the largest nodes are then not squeezed."""
 
@@ -91,7 +96,7 @@ class Way(Protocol):
 
 def way(asked: Asked, *, n: int, k: int) -> Way:
     """The way for k of n nodes."""
-    if asked.mechanism == TWO_ROUNDS:
+    if asked.mechanism == TWO_ROUNDS or (asked.mechanism is None and asked.metric in CENTRAL):
         return TwoRounds.on(asked)
     if asked.mechanism is not None:
         return OneRound(asked, asked.metric, named(asked.mechanism))
@@ -125,6 +130,8 @@ class OneRound:
         )
         if self.mechanism.noise.joint and self.ranked_by == "betweenness":
             made = _for_joint_release(made)
+        if isinstance(metric := made.chosen_metric, OnlyInRounds):
+            raise metric.refusal
         if made.joint is not None:
             check_joint(self.mechanism, made.joint)
         return made
@@ -141,7 +148,10 @@ class OneRound:
         )
 
     def prepare(self) -> None:
-        prepare(self.ranked_by if isinstance(self.ranked_by, str) else "other", self.asked.delta)
+        named = self.ranked_by if isinstance(self.ranked_by, str) else "other"
+        graph = prepare(named, self.asked.delta)
+        if named == "core":
+            core_numbers(graph)
 
     def draw(
         self,
@@ -170,10 +180,10 @@ class TwoRounds:
 
     @classmethod
     def on(cls, asked: Asked) -> "TwoRounds":
-        if asked.metric not in ("betweenness", "triangles") or asked.delta != "degree":
+        if asked.metric not in IN_ROUNDS or asked.delta != "degree":
             raise ParameterError(
-                f"Expected metric 'betweenness' or 'triangles' and delta 'degree' for "
-                f"{TWO_ROUNDS!r}; got others."
+                f"Expected metric {', '.join(map(repr, IN_ROUNDS[:-1]))} or {IN_ROUNDS[-1]!r} and "
+                f"delta 'degree' for {TWO_ROUNDS!r}; got others."
             )
         return cls(asked)
 
@@ -193,6 +203,8 @@ class TwoRounds:
 
     def prepare(self) -> None:
         prepare_two_rounds(self.cost(1).epsilon)
+        if self.asked.metric in CENTRAL:
+            prepare_central()
 
     def draw(
         self,
@@ -208,6 +220,8 @@ class TwoRounds:
         draw: dict[str, Any] = {"epsilon": epsilon, "k": k, "entropy": entropy}
         if problem.metric == "triangles":
             return most_triangles(made, **draw)
+        if problem.metric in CENTRAL:
+            return most_central(made, str(problem.metric), **draw)
         return two_rounds(made, max_degree=problem.max_degree, **draw)
 
 

@@ -87,7 +87,9 @@ class TopK(Body):
     """The most influential nodes."""
 
     k: int | None = Field(None, ge=1)
-    metric: Literal["betweenness", "degree", "triangles"] | None = None
+    metric: (
+        Literal["betweenness", "degree", "triangles", "eigenvector", "core", "pagerank"] | None
+    ) = None
 
 
 class Tree(Body):

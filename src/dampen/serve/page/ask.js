@@ -18,7 +18,7 @@ const FIELDS = {
     choice("statistic", "Statistic", ["median", "mean", "quantile", "trimmed-mean", "sum"]),
     text("p", "Percent", "", "for quantile and trimmed mean"), text("k", "How many", "", "one if empty"), tick("smallest", "The smallest instead"),
   ],
-  "top-k": () => [text("k", "How many", "3"), choice("metric", "Influence is", ["betweenness", "degree", "triangles"])],
+  "top-k": () => [text("k", "How many", "3"), choice("metric", "Influence is", ["betweenness", "degree", "triangles", "eigenvector", "core", "pagerank"])],
   tree: (facts) => [choice("target", "Class to predict", named(facts, "categories").reverse()), text("depth", "Levels", "", "chosen for you if empty")],
 };
 

@@ -55,14 +55,22 @@ def limits(rows: Rows) -> Table:
 
 
 def centralities(rows: Rows) -> Table:
-    """What the degree finds of the top 20 by other measures."""
+    """What is found of the top 20 by other measures, one line per graph and method."""
     pairs = [(m, e) for m in values(rows, "centrality") for e in values(rows, "epsilon")]
     lines = []
     for dataset in values(rows, "dataset"):
-        cells = [where(rows, dataset=dataset, centrality=m, epsilon=e)[0] for m, e in pairs]
-        shown = [f"{_share(number(c, 'found'))} ± {_share(number(c, 'spread'))}" for c in cells]
-        lines.append([printed(str(dataset)), *shown])
-    return ["k = 20", *(f"{m}, ε = {e:g}" for m, e in pairs)], lines
+        for method in ("degree", "dampen", "itself"):
+            found = where(rows, dataset=dataset, method=method)
+            cells = [where(found, centrality=m, epsilon=e) for m, e in pairs]
+            lines.append([printed(str(dataset)), method, *map(_with_error, cells)])
+    return ["k = 20", "by", *(f"{m}, ε = {e:g}" for m, e in pairs)], lines
+
+
+def _with_error(cell: Rows) -> str:
+    """The mean of a cell, or nothing where a method has none."""
+    if not cell:
+        return ""
+    return f"{_share(number(cell[0], 'found'))} ± {_share(number(cell[0], 'spread'))}"
 
 
 class Difference(NamedTuple):
