@@ -286,6 +286,10 @@ def test_percentile_answers(dampen) -> None:
     low, high = json.loads(dampen(*several, "--json").out)["answer"]
     assert low <= high
     assert "90" in dampen(*several).out
+    nearest = [*PERCENTILE, "--label", "employee", "-k", "3"]
+    found = json.loads(dampen(*nearest, "--json").out)
+    assert len(set(found["answer"])) == found["parameters"]["k"] == 3
+    assert "rank" not in dampen(*nearest).out
     numbered = json.loads(dampen(*PERCENTILE, "--json").out)
     assert 0 <= numbered["answer"] < 300
 

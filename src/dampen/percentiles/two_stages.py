@@ -53,9 +53,10 @@ labels, w asks for as many inside as are named, and some more for the noise: wha
 filled up from everywhere.  λ at M = e^ε is what this form would reach if the percentile were known
 for nothing; `dampen-studies run two-stages` shows how close it comes.
 
-**What was chosen, and how**: the shares of ε, J, t, and from which n on two stages are worth it
-(below: local dampening, `label_mechanism`), on generated columns (uniform, normal, exponential,
-lognormal, Pareto, with 50 to 98 % zeros, two humps, five values, counts of humps).  The cap of n/4
+**What was chosen, and how**: the shares of ε, J, t, the windows, w, and from which n on two stages
+are worth it (below: local dampening, `label_mechanism`), on generated columns (uniform, normal,
+exponential, lognormal, Pareto, with 50 to 98 % zeros, two and three humps, five values, counts of
+humps), also at percentiles a few ranks beyond a gap or the end of a tie.  The cap of n/4
 on J was chosen on such columns too, but after a look at the histograms of docs/percentile.md had
 shown that 4n is too many next to the end of a large tie.
 """
