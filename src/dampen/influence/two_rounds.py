@@ -65,10 +65,9 @@ ranks, as d~ foretells it, round 2 asks for EBC (see `dampen.influence.capped`),
 true k best.
 
 **What was chosen, and how.**  The share ε1 = 3/10 ε, α and all margins were tuned on DBLP, Enron,
-GitHub, ca-HepTh, ego-Facebook, wiki-Vote and on small and synthetic graphs: of the study `zoo`
-those that it calls development graphs.  The other six of docs/influence.md had been seen with
-earlier versions; the others of the zoo were looked at once, when all was fixed.  What decides are
-ε, n, k and d~; see `question_after`.
+GitHub, ca-HepTh, ego-Facebook, wiki-Vote and on small and synthetic graphs.  The others of
+docs/influence.md had been seen with earlier versions.  What decides are ε, n, k and d~; see
+`question_after`.
 """
 
 from dataclasses import dataclass
