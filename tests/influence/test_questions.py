@@ -15,15 +15,14 @@ from dampen.scores import Dampened
 from small_graphs import AllGraphs, all_graphs
 
 
-def shortlists(n: int, *, whole: bool, length: int | None = None) -> Iterator[Shortlist]:
-    """Every shortlist of n nodes, with slopes as steep as they may be, in three ways."""
-    weight = UNIT // 3 if whole else UNIT
+def shortlists(n: int, *, whole: bool) -> Iterator[Shortlist]:
+    """Every shortlist of n nodes: gentle and steep slopes of three forms, short and long lists."""
     for m in range(1, n + 1):
         for nodes in combinations(range(n), m):
             for share in (np.ones(m), np.arange(1, m + 1), np.eye(m)[0]):
-                steep = (weight * share / share.sum()).astype(np.int64)
-                allowed = 2 * weight // int(steep.max())
-                yield Shortlist(np.array(nodes), steep, length or allowed, whole)
+                for total, length in ((1, 2), (1, 2 * m), (3, 1), (3, n)):
+                    steep = (total * UNIT * share / share.sum()).astype(np.int64)
+                    yield Shortlist(np.array(nodes), steep, length, whole)
 
 
 def everywhere(world: AllGraphs, s: Shortlist) -> Shortlist:
@@ -31,46 +30,56 @@ def everywhere(world: AllGraphs, s: Shortlist) -> Shortlist:
     return Shortlist(world.tiled(s.nodes), np.tile(s.slopes, copies), s.length, s.whole)
 
 
-def largest_norm(n: int, *, whole: bool, length: int | None = None) -> float:
+def changes(n: int, *, whole: bool) -> Iterator[float]:
+    """The largest change by one edge of every shortlist, in parts of the norm that it states."""
     world = all_graphs(n)
-    made = shortlists(n, whole=whole, length=length)
-    return max(world.norm(everywhere(world, s).vector) for s in made) / UNIT
+    for s in shortlists(n, whole=whole):
+        yield world.norm(everywhere(world, s).vector) / s.norm
 
 
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("n", [3, 4, 5])
-def test_every_shortlist_changes_by_at_most_one(n: int, whole: bool) -> None:
-    assert 0.9 < largest_norm(n, whole=whole) <= 1
+def test_every_shortlist_changes_by_at_most_its_norm(n: int, whole: bool) -> None:
+    assert 0.9 < max(changes(n, whole=whole)) <= 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("whole", [False, True])
-def test_every_shortlist_of_six_nodes_changes_by_at_most_one(whole: bool) -> None:
-    assert 0.9 < largest_norm(6, whole=whole) <= 1
+def test_every_shortlist_of_six_nodes_changes_by_at_most_its_norm(whole: bool) -> None:
+    assert 0.9 < max(changes(6, whole=whole)) <= 1
 
 
-def test_without_lists_the_same_check_fails() -> None:
-    """A neighbour that closes n - 2 triangles counts for 1 - (n - 2)."""
-    assert largest_norm(5, whole=False, length=5) == 2
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_norm_of_shorter_lists_fails_the_same_check(whole: bool) -> None:
+    """Steep slopes: a neighbour that closes four triangles counts for 1 - 4 * 3."""
+    world, nodes, steep = all_graphs(6 if whole else 5), np.array([0]), np.array([3 * UNIT])
+    short, long = (Shortlist(nodes, steep, length, whole) for length in (1, 4))
+    change = world.norm(everywhere(world, long).vector)
+    assert short.norm < change <= long.norm
 
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_clique_less_an_edge_needs_lists(whole: bool) -> None:
-    clique, weight = nx.complete_graph(9), UNIT // 3 if whole else UNIT
+    clique = nx.complete_graph(9)
     full = graph_of(clique)
     clique.remove_edge(0, 1)
     less = graph_of(clique)
-    for length, allowed in ((2, True), (9, False)):
-        shortlist = Shortlist(np.array([0]), np.array([weight]), length, whole)
+    allowed = Shortlist(np.array([0]), np.array([UNIT]), 2, whole).norm
+    for length, kept in ((2, True), (9, False)):
+        shortlist = Shortlist(np.array([0]), np.array([UNIT]), length, whole)
         change = np.abs(shortlist.vector(full) - shortlist.vector(less)).sum()
-        assert (change <= UNIT) == allowed
+        assert change <= shortlist.norm
+        assert (change <= allowed) == kept
 
 
-def test_slopes_that_add_up_to_more_fail_the_same_check() -> None:
+@pytest.mark.parametrize(("whole", "forgotten"), [(False, UNIT), (True, 2 * UNIT)])
+def test_a_norm_without_the_triangles_of_others_fails_the_same_check(
+    whole: bool, forgotten: int
+) -> None:
+    """An edge between two nodes takes its slope off all their common neighbours."""
     world = all_graphs(5)
-    steep = np.full(3, UNIT // 2)
-    broken = Shortlist(np.arange(3), steep, 4)
-    assert world.norm(everywhere(world, broken).vector) > UNIT
+    shortlist = Shortlist(np.arange(3), np.full(3, UNIT), 2, whole)
+    assert forgotten < world.norm(everywhere(world, shortlist).vector) <= shortlist.norm
 
 
 def check_oriented(n: int) -> None:
@@ -78,7 +87,7 @@ def check_oriented(n: int) -> None:
     rng = np.random.default_rng(n)
     for spread in (0, 1, 9):
         noisy = np.tile(rng.integers(-spread, spread + 1, n), len(world.u))
-        assert world.norm(Oriented(noisy, 0.5).vector) == UNIT
+        assert world.norm(Oriented(noisy, 0.5).vector) == Oriented(noisy, 0.5).norm == UNIT
 
 
 @pytest.mark.parametrize("n", [3, 4, 5])
@@ -155,6 +164,30 @@ def test_slopes_keep_their_guarantee_in_integers() -> None:
             assert steep.sum() <= unit
             assert (steep * length <= 2 * unit).all()
             assert length >= 2
+
+
+def test_a_whole_shortlist_keeps_within_the_norm_that_it_may_have() -> None:
+    """And spends more of it as there is more: slopes, then nodes, then lists."""
+    rng = np.random.default_rng(4)
+    noisy = np.sort((rng.pareto(1.5, 3000) * 20).astype(np.int64))[::-1]
+    sizes, steeps, lengths = [], [], []
+    for norm in (1.9, 2.2, 3, 6, 20, 60, 1e4, 1e9):
+        made = Shortlist.whole_of(noisy, 20, 0.1, steepest=Fraction(5, 2), norm=norm)
+        assert (made is None) == (norm < 2)
+        if made is not None:
+            assert made.norm <= norm * UNIT
+            sizes.append(len(made.nodes))
+            steeps.append(int(made.slopes.max()))
+            lengths.append(made.length)
+    for grown in (sizes, steeps):
+        assert grown == sorted(grown)
+        assert grown[0] < grown[-1]
+    assert lengths[-1] == 3000
+
+
+def test_no_whole_shortlist_where_degrees_do_not_tell_who_may_be_on_it() -> None:
+    noisy = np.random.default_rng(0).integers(0, 100, 3000)
+    assert Shortlist.whole_of(noisy, 20, 30.0, steepest=Fraction(3, 2), norm=1e9) is None
 
 
 def brute_counts(graph: nx.Graph, shortlist: Shortlist) -> list[tuple[int, int]]:

@@ -11,8 +11,8 @@ hold whatever it is.
 those at least.
 
 (2) Of two nodes that differ by g2 in what is asked then, in units of a neighbour, the larger one is
-ranked first with probability 0.9: g2 is the lead of one node of two at the scale 3/ε2 of a whole
-shortlist, which is the largest.  Others are 1/ε2 for a shortlist and 2/ε where round 1 is refined.
+ranked first with probability 0.9: g2 is the lead of one node of two at the scale 3/ε2, the largest
+that a whole shortlist may have.  Others are 1/ε2 for a shortlist and 2/ε where round 1 is refined.
 Oriented degrees f have 1/ε2 too, but an answer s is held back by ρ (s - d~)_+: as f <= d, the order
 of two nodes turns only if the noises N, N' of round 2 and M of round 1 have
 N' - N + ρ (N - M)_+ > g2.  ρ M has scale 1/ε2 as well; the sum of the three has its 0.9-quantile
@@ -30,15 +30,13 @@ from functools import cache
 from dampen.epsilon import decimal_text
 from dampen.influence.central import CENTRAL
 from dampen.influence.problem import InfluentialNode
-from dampen.influence.two_rounds import LEAST_FOR_BETWEENNESS, Shares
+from dampen.influence.two_rounds import LARGEST_NORM, LEAST_FOR_BETWEENNESS, Shares
 from dampen.influence.ways import OneRound, TwoRounds, Way
 from dampen.mechanisms import JOINT, Mechanism
 from dampen.outlook import CONFIDENCE, lead, rounded_up, told_lead
 
 __all__ = ["accuracy"]
 
-LARGEST_NORM = 3
-"""Of a question of round 2, in units of a neighbour: that of a whole shortlist."""
 DISCRETE = 2
 
 

@@ -7,8 +7,8 @@ first, with a part of ε: what follows may depend on the answer in any way, sinc
 **Round 1.**  d~ = d + discrete Laplace noise of scale 2/ε1 on every node.  One edge changes two
 degrees by 1 each and P(z) falls by exp(-ε1/2) with every step of z: ε1-DP, exactly.
 
-**Round 2** asks for one vector f, whose form and whose public parameters follow from d~, and adds
-discrete Laplace noise of scale 1/ε2 to it (on a grid of 1/`UNIT`, on which f lies):
+**Round 2** asks for one vector f of norm S, whose form and whose public parameters follow from d~,
+and adds discrete Laplace noise of scale S/ε2 to it (on a grid of 1/`UNIT`, on which f lies):
 
 - *oriented degrees*, where d~ does not yet tell who the k best may be: f_i is the number of
   neighbours of i that are below it in the order of d~ (at equal d~, of names);
@@ -17,16 +17,19 @@ discrete Laplace noise of scale 1/ε2 to it (on a grid of 1/`UNIT`, on which f l
   neighbours of c outside R such that y and z are on each other's *list*: the first q neighbours
   outside R, in the public order of names;
 - *triangles*, where they are what is asked for: f_c = T_c / q for at most q nodes c of a shortlist;
-- *a whole shortlist*, where noise matters little: f_c = (d_c - κ_c T_c) / 3, where nobody is left
-  out of T_c, nor of lists.
+- *a whole shortlist*, where noise matters little: f_c = d_c - κ_c T_c, where nobody is left out of
+  T_c, nor of lists.
 
-Public slopes κ_c >= 0 and a length q with sum of κ_c <= 1 and κ_c q <= 2 for every c.
+The slopes κ_c >= 0 and the length q are public.  Let Σ be the sum of all κ_c, and let
+r = max(1, κ_c q - 1 for every c).  S = 1 for oriented degrees, max(r, Σ) for a shortlist, 1 for
+triangles and 2r + Σ for a whole shortlist.  Steeper slopes, longer lists and more nodes have their
+price in S, and what ε allows of it is spent on them: `Shortlist.whole_of`.
 
 Or, where nothing of that is better, it refines round 1: d~ is made as a blurred copy of d + noise
 of scale 2 / (ε1 + ε2), which is then given out itself (`dampen.influence.nested`).  That is what
 one round with all the ε would have said: nothing is lost by having asked twice.
 
-**Theorem.**  One edge changes f by at most 1 in the 1-norm, whatever d~ is.  Hence both rounds
+**Theorem.**  One edge changes f by at most S in the 1-norm, whatever d~ is.  Hence both rounds
 together are (ε1 + ε2)-DP.
 
 Proof.  Let the answer be (d~, a).  Where d~ leads to a question with fresh noise, the chance of d~
@@ -37,23 +40,25 @@ shortlist, an edge that is added is of one of three kinds.
 (1) Both ends in R: f changes by 1/2 at each; lists and triangles have no node in R but c itself.
 (2) c in R, y not: only f_c changes.  Lists are unchanged.  T_c rises by the number of neighbours of
 c that are on y's list and have y on theirs, some x with 0 <= x <= q, so that f_c changes by
-1 - κ_c x, between -1 and 1.
+1 - κ_c x, at most r.
 (3) y and z outside R: only T changes.  z may join y's list and push its last node y' from it, and y
 may join z's list and push z' from it; no other list changes.  So T_c gains at most the edge yz and
 loses at most yy' and zz'.  If it loses both, then z is on y's list and y on z's, and y, z are
-neighbours of c: it gains yz.  So T_c changes by at most 1, and f by at most the sum of κ_c.
+neighbours of c: it gains yz.  So T_c changes by at most 1, and f by at most Σ.
 For triangles, (1) changes nothing, (2) f_c by x / q and (3) f by at most m / q.
-For a whole shortlist, 3f changes at the ends of the edge that are in R by 1 - κ_c x as in (2), for
-T_c has no edge at c and so does not see its list; and at all others by at most κ_c as in (3): 3
-together, if both ends are in R.
+For a whole shortlist, f changes at the ends of the edge that are in R by 1 - κ_c x as in (2), for
+T_c has no edge at c and so does not see its list; and at all others by at most κ_c as in (3):
+2r + Σ together, if both ends are in R.
 Without lists (2) fails: 12 on random graphs.  Tests repeat all of it on all small graphs.
 
 What it ranks by: EBC is d(d-1)/2 less the triangles T less a share of the pairs of neighbours that
 have other neighbours between them.  Near c0, the k-th largest d~, a triangle therefore weighs as
 much as 1 / c0 of a neighbour, and in real graphs more, for the pairs: κ_c = α / max(c0, d~_c) with
-α = 5/2 at most, and 3/2 where there are no hubs or few nodes.  Edges among the shortlist count
-half: their ends have many common neighbours.  Nothing here takes a root: roots would have to be
-rounded, and rounding paid for.
+α = 5/2 at most where c0 is far above the average, and 3/2 elsewhere.  Steep slopes with short lists
+mislead: they miss the triangles with hubs.  So a whole shortlist starts at α = 1, gets steeper only
+with lists of 4/3 c0, and takes half of what noise leaves it, as a ratio: noise still falls as ε
+grows.  Edges among a shortlist that is not whole count half: their ends have many common
+neighbours.  Nothing here takes a root: roots would have to be rounded, and rounding paid for.
 
 **Betweenness itself.**  With ε so large that noise on EBC is small against the distance between
 ranks, as d~ foretells it, round 2 asks for EBC (see `dampen.influence.capped`), and so ends at the
@@ -61,8 +66,8 @@ true k best.
 
 **What was chosen, and how.**  The share ε1 = 3/10 ε, α and all margins were tuned on DBLP, Enron,
 GitHub, ca-HepTh, ego-Facebook, wiki-Vote and on small and synthetic graphs.  The others of
-docs/influence.md had been seen with an earlier version when `FAR` and `outstanding` were changed.
-What decides are ε, n, k and d~; see `question_after`.
+docs/influence.md had been seen with earlier versions.  What decides are ε, n, k and d~; see
+`question_after`.
 """
 
 from dataclasses import dataclass
@@ -84,7 +89,7 @@ from dampen.influence.questions import (
     TriangleList,
     standing_out,
 )
-from dampen.sampling import LARGEST_SCALE, Entropy, discrete_laplace
+from dampen.sampling import LARGEST_SCALE, Entropy, discrete_laplace, random_order
 from dampen.selection import FloatArray, IntArray
 
 FIRST_SHARE = Fraction(3, 10)
@@ -94,18 +99,20 @@ LEAST_EPSILON = 2 * Fraction(UNIT, LARGEST_SCALE)
 """Noise of all scales that are used is within `LARGEST_SCALE`."""
 LEAST_FOR_BETWEENNESS = 4
 """The ε2 below which betweenness itself is not asked for: `for_the_best` allows at most ε2 / 2."""
+LARGEST_NORM = 3
+"""Of a question, in units of a neighbour, below that ε2: `dampen.influence.prospects` says so."""
 FEW = 50
 """k is a small part of n if n is FEW times larger."""
 STEEP, STEEPER = Fraction(3, 2), Fraction(5, 2)
-"""What triangles take off where degrees are alike, and where there are hubs."""
+"""What triangles take off at most, and where there are hubs far above the average."""
 SKEWED, HEADROOM = 0.27, 2
 """How far the largest degree is above the 2k-th, in parts of the k-th, beyond some noise scales."""
 FAR = 8
 """Or how many times the average the k-th degree is: both speak of hubs."""
-DISTORTION, DISTORTION_OF_FEW, SMALL = 0.055, 0.25, 100
+DISTORTION = 0.07
 """Of the distance between degrees around the k-th: what a shortlist may hide among its own."""
-QUIET = 0.02
-"""Of the same distance: the noise on a whole shortlist."""
+QUIET, STILL = 0.05, 0.25
+"""Of the same distance, or in neighbours: the noise on a whole shortlist."""
 WORTH = 8
 """How many times the variance that is gained must exceed the one that is let in."""
 
@@ -160,7 +167,7 @@ def two_rounds(
         return itself.draw(graph, k=k, epsilon=shares.second, entropy=entropy)
     question = question_after(noisy, k, shares)
     if question is None:
-        return largest(graph.degrees + fine, k).tolist()
+        return _refined(graph.degrees + fine, k, entropy)
     return _asked(question, graph, k, shares, entropy)
 
 
@@ -170,13 +177,21 @@ def most_triangles(graph: Graph, *, k: int, epsilon: Fraction, entropy: Entropy)
     fine, coarse = nested_laplace(2 / epsilon, FIRST_SHARE, len(graph.nodes), entropy)
     question = TriangleList.of(graph.degrees + coarse, k, shares.noise)
     if question is None:
-        return largest(graph.degrees + fine, k).tolist()
+        return _refined(graph.degrees + fine, k, entropy)
     return _asked(question, graph, k, shares, entropy)
+
+
+def _refined(noisy: IntArray, k: int, entropy: Entropy) -> list[int]:
+    """The k largest; equals in random order, lest names decide."""
+    kth = np.partition(noisy, len(noisy) - k)[len(noisy) - k]
+    may_be = np.flatnonzero(noisy >= kth)
+    shuffled = may_be[random_order(len(may_be), entropy)]
+    return shuffled[largest(noisy[shuffled], k)].tolist()
 
 
 def _asked(question: Question, graph: Graph, k: int, shares: Shares, entropy: Entropy) -> list[int]:
     answers = question.vector(graph)
-    answers += discrete_laplace(UNIT / shares.second, len(answers), entropy)
+    answers += discrete_laplace(question.norm / shares.second, len(answers), entropy)
     return question.best(answers, k).tolist()
 
 
@@ -203,24 +218,52 @@ def _prepare_counts() -> None:
 def question_after(noisy: IntArray, k: int, shares: Shares) -> Question | None:
     """The question that suits the noisy degrees; None for the degrees themselves."""
     leaders = noisy[largest(noisy, min(2 * k, len(noisy)))].astype(np.float64)
-    spread = leaders[(k - 1) // 2] - leaders[-1]
-    hubs = _has_hubs(leaders, noisy, k, shares)
-    quiet = 18**0.5 / float(shares.second) <= QUIET * spread
-    few = len(noisy) < SMALL  # steep slopes have short lists, which a whole shortlist of few feels
-    steepest = STEEPER if hubs and not (quiet and few) else STEEP
-    shortlist = Shortlist.of(noisy, k, shares.noise, steepest=steepest, whole=quiet)
-    suits = quiet or (shortlist and hubs and _tells_more(shortlist, noisy, spread, k, shares))
-    if shortlist is not None and suits:
+    spread = _spread(leaders, k)
+    shortlist = _shortlist(leaders, noisy, spread, k, shares)
+    if shortlist is not None:
         return shortlist
     if len(noisy) >= FEW * k and _hides_little(leaders, noisy, k, shares):
         return Oriented(noisy, HELD)
     return None
 
 
-def _has_hubs(leaders: FloatArray, noisy: IntArray, k: int, shares: Shares) -> bool:
-    """Whether degrees differ by more than chance would have it, as far as noisy ones can tell."""
-    skewed = leaders[0] - leaders[-1] - HEADROOM * shares.noise >= SKEWED * leaders[k - 1]
-    return bool(skewed or leaders[k - 1] >= FAR * _total(noisy) / len(noisy))
+def _shortlist(
+    leaders: FloatArray, noisy: IntArray, spread: float, k: int, shares: Shares
+) -> Shortlist | None:
+    """The steeper one of those that suit."""
+    far = leaders[k - 1] >= FAR * _total(noisy) / len(noisy)
+    steepest = STEEPER if far else STEEP
+    norm = _quiet_norm(spread, shares)
+    whole = Shortlist.whole_of(noisy, k, shares.noise, steepest=steepest, norm=norm)
+    if not (far or _skewed(leaders, k, shares)):
+        return whole
+    part = Shortlist.of(noisy, k, shares.noise, steepest=steepest)
+    if part is None or not _tells_more(part, noisy, spread, k, shares):
+        return whole
+    return part if whole is None or part.slopes.max() > whole.slopes.max() else whole
+
+
+def _skewed(leaders: FloatArray, k: int, shares: Shares) -> bool:
+    """Whether the largest degrees differ by more than chance would have it."""
+    beyond = leaders[0] - leaders[-1] - HEADROOM * shares.noise
+    return bool(beyond >= SKEWED * leaders[k - 1])
+
+
+def _spread(leaders: FloatArray, k: int) -> float:
+    """The distance between degrees around the k-th, over about 1.5 k ranks; the denser side counts.
+
+    A few hubs far above say nothing about how close the k-th is to the next.
+    """
+    above, kth, below = leaders[(k - 1) // 2], leaders[k - 1], leaders[-1]
+    return float(1.5 * min(2 * (above - kth) if k > 1 else np.inf, kth - below))
+
+
+def _quiet_norm(spread: float, shares: Shares) -> float:
+    """The norm of a question whose noise matters little, or not at all."""
+    quiet = max(QUIET * spread, STILL) * float(shares.second) / 2**0.5
+    if shares.second < LEAST_FOR_BETWEENNESS:
+        return min(quiet, LARGEST_NORM, float(LARGEST_SCALE * shares.second / UNIT))
+    return quiet
 
 
 def _tells_more(
@@ -234,8 +277,7 @@ def _tells_more(
     listed = noisy[shortlist.nodes]
     share = min(float(listed.sum()) / _total(noisy), 1.0)
     hidden = 0.25 * float(listed[k - 1]) * share
-    allowed = DISTORTION if len(noisy) >= SMALL else DISTORTION_OF_FEW
-    return bool(hidden <= shares.gain + (allowed * spread) ** 2)
+    return bool(hidden <= shares.gain + (DISTORTION * spread) ** 2)
 
 
 def _hides_little(leaders: FloatArray, noisy: IntArray, k: int, shares: Shares) -> bool:
