@@ -1,10 +1,12 @@
 """`top_k` by default, from a file to the answer, against reading the edges and counting degrees.
 
-    DAMPEN_DATA=... python benchmarks/nodes.py [--made 10000000] [--rounds 5]
+    DAMPEN_DATA=... python benchmarks/nodes.py [--made 10000000] [--rounds 5] [--only cnr-2000]
 
-The peers do what every method has to: polars reads a text file of edges, or numpy the arrays of an
-npz file, and `numpy.bincount` counts degrees; neither drops loops or repeats.  ego-Twitter,
-cnr-2000, and a made-up graph with heavy-tailed degrees and as many edges as asked for.  Beside them
+Two peers.  Both read what every method has to: polars a text file of edges, or numpy the arrays of
+an npz file.  The bare one then counts degrees by `numpy.bincount`, which takes a loop or a repeated
+edge for a neighbour; the other counts neighbours, by `numpy.sort` of the pairs of ends.
+ego-Twitter, cnr-2000, and a made-up graph with heavy-tailed degrees and as many edges as asked for,
+sorted as the others are, and once more in any order, edges turned round by chance.  Beside them
 stands lazy betweenness: the paper's mechanisms by `top_k`, which computes betweenness for the nodes
 in question alone, against betweenness of all nodes.
 """
@@ -12,6 +14,7 @@ in question alone, against betweenness of all nodes.
 import argparse
 import os
 import tempfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,9 +27,11 @@ from dampen.influence.graphs import graph_of
 from dampen.influence.problem import InfluentialNode
 from dampen.mechanisms import SLD, prepare
 from dampen.sampling import SystemEntropy
-from timing import compare
+from timing import compare, in_turns
 
 PEER = "read and count degrees"
+EXACT_PEER = "read and count neighbours"
+LAZY = "lazy"
 WHOLE = "SLD, betweenness of all nodes"
 
 
@@ -42,18 +47,38 @@ def made_up(edges: int, folder: Path) -> Path:
     return path
 
 
-def counted(src: Any, dst: Any, n: int) -> Any:
+def in_any_order(path: Path, folder: Path) -> Path:
+    """The same edges, shuffled, and turned round by chance."""
+    rng = np.random.default_rng(2)
+    with np.load(path) as stored:
+        ends, n = np.stack([stored["src"], stored["dst"]]), stored["n"]
+    ends = ends[:, rng.permutation(ends.shape[1])]
+    turned = rng.random(ends.shape[1]) < 0.5
+    ends[:, turned] = ends[::-1, turned]
+    shuffled = folder / "shuffled.npz"
+    np.savez(shuffled, src=ends[0], dst=ends[1], n=n)
+    return shuffled
+
+
+def ends_counted(src: Any, dst: Any, n: int) -> Any:
     return np.bincount(src, minlength=n) + np.bincount(dst, minlength=n)
 
 
-def from_arrays(path: Path) -> Any:
+def neighbours_counted(src: Any, dst: Any, n: int) -> Any:
+    low, high = np.minimum(src, dst), np.maximum(src, dst)
+    codes = np.sort((low.astype(np.int64) * n + high)[low < high])  # np.unique takes ten times that
+    codes = codes[np.diff(codes, prepend=-1) > 0]
+    return ends_counted(codes // n, codes % n, n)
+
+
+def from_arrays(count: Callable[[Any, Any, int], Any], path: Path, n: int) -> Any:
     with np.load(path) as stored:
-        return counted(stored["src"], stored["dst"], int(stored["n"]))
+        return count(stored["src"], stored["dst"], n)
 
 
-def from_text(path: Path, n: int) -> Any:
+def from_text(count: Callable[[Any, Any, int], Any], path: Path, n: int) -> Any:
     table = polars.read_csv(path, separator="\t", has_header=True)
-    return counted(table["src"].to_numpy(), table["dst"].to_numpy(), n)
+    return count(table["src"].to_numpy(), table["dst"].to_numpy(), n)
 
 
 def as_text(path: Path, folder: Path) -> tuple[Path, int]:
@@ -69,6 +94,7 @@ def main() -> None:
     parser.add_argument("--made", type=int, default=10_000_000, help="edges; 0 for none")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--k", type=int, default=20)
+    parser.add_argument("--only", help="the name of one graph, or lazy")
     arguments = parser.parse_args()
     home, k = Path(os.environ["DAMPEN_DATA"]) / "graphs" / "bonus", arguments.k
     with tempfile.TemporaryDirectory() as name:
@@ -76,18 +102,31 @@ def main() -> None:
         paths = {"ego-Twitter": home / "ego_twitter.npz", "cnr-2000": home / "law_cnr_2000.npz"}
         if arguments.made:
             paths["made up"] = made_up(arguments.made, folder)
+            paths["shuffled"] = in_any_order(paths["made up"], folder)
         for title, path in paths.items():
-            text, n = as_text(path, folder)
-            for kind, file, peer in (
-                ("text", text, partial(from_text, text, n)),
-                ("arrays", path, partial(from_arrays, path)),
-            ):
-                tasks: dict[str, Any] = {PEER: peer}
-                for e in ("0.1", "1"):
-                    ask = partial(dampen.top_k, str(file), n=n, k=k, epsilon=e)
-                    tasks[f"top_k, ε = {e}"] = ask
-                compare(f"{title}, {kind}, k = {k}", tasks, PEER, arguments.rounds)
-        compare_lazily(paths["ego-Twitter"], k, arguments.rounds)
+            if arguments.only in (None, title):
+                compare_with_peers(title, path, folder, k, arguments.rounds)
+        if arguments.only in (None, LAZY):
+            compare_lazily(paths["ego-Twitter"], k, arguments.rounds)
+
+
+def compare_with_peers(title: str, path: Path, folder: Path, k: int, rounds: int) -> None:
+    text, n = as_text(path, folder)
+    for kind, file, read in (("text", text, from_text), ("arrays", path, from_arrays)):
+        tasks: dict[str, Callable[[], object]] = {
+            PEER: partial(read, ends_counted, file, n),
+            EXACT_PEER: partial(read, neighbours_counted, file, n),
+        }
+        for e in ("0.1", "1"):
+            tasks[f"top_k, ε = {e}"] = partial(dampen.top_k, str(file), n=n, k=k, epsilon=e)
+        found = in_turns(tasks, rounds)
+        print(f"\n| {title}, {kind}, k = {k} | median, s | best, s | times degrees | neighbours |")
+        print("|---|---|---|---|---|")
+        for name, t in found.items():
+            bare, exact = (t.median / found[peer].median for peer in (PEER, EXACT_PEER))
+            print(
+                f"| {name} | {t.median:.4f} | {t.best:.4f} | {bare:.2f} | {exact:.2f} |", flush=True
+            )
 
 
 def compare_lazily(path: Path, k: int, rounds: int) -> None:
