@@ -52,6 +52,9 @@ within two units of the last place), whatever the data is; numbers too small for
 below τ times their own weight.  So the law of m cuts is within e^(±2mδ) of the ideal one, its loss
 within 4mδ.  `ROUNDING` per percentile is taken off ε for it.
 
+**When.**  For lists that are too long for `dampen.percentiles.taut`, which draws no places in ties
+and has less error for it.
+
 **zCDP.**  A question is an exponential mechanism, so a level costs ε'²/8 and all together at most
 ε² / (8 levels), the noisy counts included.  Charged is what halving costs, if that is more.
 """

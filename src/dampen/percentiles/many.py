@@ -45,8 +45,8 @@ Everything is integers: B, and q as a fraction, are multiplied out, and if the s
 2^20 then utility and sensitivity are divided by one public number, utilities rounded down, which
 the sensitivity pays for by 2.
 
-**When.**  On grids, and for lists, that are too large for `dampen.percentiles.joint`, which has
-less error.  For two percentiles splitting is better: a public rule (`worth_it`).
+**When.**  On grids, and for lists, that are too large for `dampen.percentiles.taut` and
+`dampen.percentiles.joint`, which have less error.  For two percentiles splitting is better: a public rule (`worth_it`).
 """
 
 from collections.abc import Iterator, Sequence

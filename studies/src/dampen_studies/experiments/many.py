@@ -162,8 +162,8 @@ STUDY = Study(
     figure="beyond the paper",
     about="The rank error of 9 and 99 percentiles: together, by equal shares, by other "
     "libraries, one quantile at a time.",
-    finding="Drawn together, 99 percentiles have 7 to 140 times less error than by equal shares; "
-    "how much nine gain depends on how far they are from the ends of ties.",
+    finding="Drawn together, nine percentiles that lie in ties have 50 times less error than by "
+    "equal shares, 99 have 300 times less. Without ties it is 3 and 7 times less.",
     caption=_caption,
     columns=("dataset", "percentiles", "epsilon", "method", "runs", "error", "spread"),
     cells=_cells,

@@ -51,4 +51,6 @@ def _ratio(cells: Sequence[Cell], of: str, to: str) -> str:
     if other == 0:
         return "no error"
     times = mean / other
-    return f"{times:.3g} ± {times * math.hypot(off / mean, other_off / other):.2g}"
+    digits = 0 if times >= 100 else 1
+    spread = times * math.hypot(off / mean, other_off / other)
+    return f"{times:,.{digits}f} ± {spread:,.{digits}f}"
