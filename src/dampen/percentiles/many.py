@@ -46,7 +46,8 @@ Everything is integers: B, and q as a fraction, are multiplied out, and if the s
 the sensitivity pays for by 2.
 
 **When.**  On grids, and for lists, that are too large for `dampen.percentiles.taut` and
-`dampen.percentiles.joint`, which have less error.  For two percentiles splitting is better: a public rule (`worth_it`).
+`dampen.percentiles.joint`, which have less error.  For two percentiles splitting is better: a
+public rule (`worth_it`).
 """
 
 from collections.abc import Iterator, Sequence
