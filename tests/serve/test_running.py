@@ -3,13 +3,14 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -19,9 +20,11 @@ import pytest
 import dampen
 from conftest import started
 from dampen import BudgetError, DataError, ParameterError
+from dampen.cli.serve_demo import RELATIONS
 from dampen.client import ServiceError
 from dampen.ledger import Ledger, verify
 from dampen.serve.store import Store
+from engines.holders import postgres_server
 
 
 @dataclass
@@ -189,6 +192,43 @@ def test_several_servers_on_one_ledger_never_overspend(config: Path) -> None:
     finally:
         for server in servers:
             server.stop()
+
+
+def test_two_servers_on_one_postgresql_never_overspend(
+    config: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Two processes, each with its own tokens, and one budget between them."""
+    address = postgres_server().new_schema()
+    ledger = Ledger(address)
+    for name, relation in RELATIONS.items():
+        ledger.create(name, epsilon=10, neighbours=relation, dataset=name)
+    config.write_text(config.read_text().replace('"ledger.sqlite3"', json.dumps(address)))
+    configs = [
+        shutil.copytree(config.parent, tmp_path_factory.mktemp("server"), dirs_exist_ok=True)
+        / config.name
+        for _ in range(2)
+    ]
+    paid: list[list[str]] = [[], []]
+
+    def ask(which: int, url: str, secret: str) -> None:
+        service = dampen.connect(url, token=secret)
+        for i in range(40 * which, 40 * which + 40):
+            with suppress(BudgetError):
+                made = service.most_frequent("visits", "diagnosis", epsilon=f"{2000 + i}/10000")
+                paid[which].append(str(made.charge))
+
+    with command(configs[0]) as one, command(configs[1]) as two:
+        threads = [
+            threading.Thread(target=ask, args=(i, server.url, token(its)))
+            for i, (server, its) in enumerate([(one, configs[0]), (two, configs[1])])
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert all(0 < len(each) < 40 for each in paid)
+    assert sorted(paid[0] + paid[1]) == sorted(charge.id for charge in ledger.history("visits"))
+    assert 9 < ledger.spent("visits") <= 10
 
 
 def test_a_long_answer_is_fetched_later(serving, monkeypatch: pytest.MonkeyPatch) -> None:
