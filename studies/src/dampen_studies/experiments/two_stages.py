@@ -14,6 +14,7 @@ first record beyond a wide gap.
 from collections.abc import Sequence
 from fractions import Fraction
 from math import exp
+from statistics import NormalDist
 
 import numpy as np
 
@@ -61,9 +62,10 @@ def errors_of(column: FloatArray, p: int, epsilon: str) -> dict[str, float]:
 
 def two_humps(seed: int, half: int = 2000) -> FloatArray:
     """Normal values around 200 and as many around 800, from 0 to 1000."""
-    generator = np.random.default_rng(seed)
-    humps = [generator.normal(centre, 30, half) for centre in (200, 800)]
-    return np.clip(np.concatenate(humps), 0, 1000)
+    words = np.frombuffer(InsecureEntropy(seed).read(16 * half), dtype="<u8") >> np.uint64(11)
+    quantile = NormalDist(0, 30).inv_cdf
+    spread = np.array([quantile((word + 0.5) / 2**53) for word in words.tolist()])
+    return np.clip(spread + np.repeat([200, 800], half), 0, 1000)
 
 
 def _column(name: str) -> FloatArray:
