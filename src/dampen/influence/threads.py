@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from threading import Thread
 from typing import Any, TypeAlias
 
 Worker: TypeAlias = Callable[[], Callable[[int, int], Any]]
@@ -29,17 +29,31 @@ def in_threads(
     interrupt raises the stop flag, which ends every thread at its next range, or sooner where the
     kernel reads it, and waits for them.  One thread is the caller's.
     """
-    left, done = iter(ranges), list[int]()
+    left, done, errors = iter(ranges), list[int](), list[BaseException]()
     if threads <= 1:
         _drain(worker, left, done, stop)
         return
-    with ThreadPoolExecutor(threads) as pool:
-        running = {pool.submit(_drain, worker, left, done, stop) for _ in range(threads)}
+
+    def helped() -> None:
         try:
-            _watch(running, done, advance)
-        except BaseException:
+            _drain(worker, left, done, stop)
+        except BaseException as error:
             stop[0] = True
-            raise
+            errors.append(error)
+
+    helpers = [Thread(target=helped, daemon=True) for _ in range(threads)]
+    try:
+        for helper in helpers:
+            helper.start()
+        _watch(helpers, done, advance)
+    except BaseException:
+        stop[0] = True
+        for helper in helpers:
+            if helper.is_alive():
+                helper.join()
+        raise
+    if errors:
+        raise errors[0]
 
 
 def _drain(worker: Worker, ranges: Iterator[tuple[int, int]], done: list[int], stop: Any) -> None:
@@ -51,13 +65,15 @@ def _drain(worker: Worker, ranges: Iterator[tuple[int, int]], done: list[int], s
         done.append(end - begin)
 
 
-def _watch(running: set[Future[None]], done: list[int], advance: Callable[[int], None]) -> None:
-    """Waits for all threads, awake often enough for an interrupt and the progress bar."""
+def _watch(helpers: list[Thread], done: list[int], advance: Callable[[int], None]) -> None:
+    """Waits for all threads, awake often enough for an interrupt and the progress bar.
+
+    Plain threads, not futures: an interrupt while futures are waited for can leave them locked.
+    """
     shown = 0
-    while running:
-        finished, running = wait(running, timeout=0.1, return_when=FIRST_COMPLETED)
-        for future in finished:
-            future.result()
-        total = sum(done[:])
-        advance(total - shown)
-        shown = total
+    for helper in helpers:
+        while helper.is_alive():
+            helper.join(0.1)
+            total = sum(done[:])
+            advance(total - shown)
+            shown = total
