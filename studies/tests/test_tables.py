@@ -36,6 +36,8 @@ FULL = {
                   epsilon=[0.05, 0.1, 0.5, 1.0],
                   method=[*nodes.COMPARED, "degree-ceiling", "triangle-ceiling", "limit"],
                   runs=[40.0], measure="accuracy"),
+    "sweep": rows("sweep", graph=["caves", "windmill"], k=[3.0, 5.0], epsilon=[0.1, 10.0],
+                  runs=[200.0], measure="accuracy"),
     "centralities": rows("centralities", dataset=["dblp"], centrality=["PageRank", "k-core"],
                          method=["degree", "dampen", "itself"],
                          epsilon=[0.1, 1.0], runs=[40.0], measure="found"),

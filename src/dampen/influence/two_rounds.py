@@ -66,8 +66,8 @@ true k best.
 
 **What was chosen, and how.**  The share ε1 = 3/10 ε, α and all margins were tuned on DBLP, Enron,
 GitHub, ca-HepTh, ego-Facebook, wiki-Vote and on small and synthetic graphs.  The others of
-docs/influence.md had been seen with earlier versions.  What decides are ε, n, k and d~; see
-`question_after`.
+docs/influence.md had been seen with earlier versions, those that the study `sweep` holds out with
+none.  What decides are ε, n, k and d~; see `question_after`.
 """
 
 from dataclasses import dataclass
@@ -167,7 +167,7 @@ def two_rounds(
         return itself.draw(graph, k=k, epsilon=shares.second, entropy=entropy)
     question = question_after(noisy, k, shares)
     if question is None:
-        return _refined(graph.degrees + fine, k, entropy)
+        return refined(graph.degrees + fine, k, entropy)
     return _asked(question, graph, k, shares, entropy)
 
 
@@ -177,12 +177,12 @@ def most_triangles(graph: Graph, *, k: int, epsilon: Fraction, entropy: Entropy)
     fine, coarse = nested_laplace(2 / epsilon, FIRST_SHARE, len(graph.nodes), entropy)
     question = TriangleList.of(graph.degrees + coarse, k, shares.noise)
     if question is None:
-        return _refined(graph.degrees + fine, k, entropy)
+        return refined(graph.degrees + fine, k, entropy)
     return _asked(question, graph, k, shares, entropy)
 
 
-def _refined(noisy: IntArray, k: int, entropy: Entropy) -> list[int]:
-    """The k largest; equals in random order, lest names decide."""
+def refined(noisy: IntArray, k: int, entropy: Entropy) -> list[int]:
+    """The k largest, as in one round; equals in random order, lest names decide."""
     kth = np.partition(noisy, len(noisy) - k)[len(noisy) - k]
     may_be = np.flatnonzero(noisy >= kth)
     shuffled = may_be[random_order(len(may_be), entropy)]

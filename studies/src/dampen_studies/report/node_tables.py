@@ -5,6 +5,7 @@ A fall, the worst of ten pairs of ε for each k, counts beyond three.
 """
 
 from collections import Counter
+from itertools import combinations
 from math import hypot
 from typing import NamedTuple
 
@@ -95,6 +96,53 @@ def summary(rows: Rows) -> Table:
         [name, *_counted(differences(here)), *_extremes(here)]
         for name, here in [*graphs, ("all", list(rows))]
     ]
+
+
+def sweep(rows: Rows) -> Table:
+    """The default against the joint release of degrees on generated graphs; runs are paired."""
+    graphs = [(str(name), where(rows, graph=name)) for name in values(rows, "graph")]
+    header = ["graph", "nodes", "edges", "better", "level", "worse", "largest gain"]
+    return [*header, "largest loss", "largest fall as ε grows"], [
+        *(
+            [name, *(f"{number(here[0], c):.0f}" for c in ("nodes", "edges")), *_swept(here)]
+            for name, here in graphs
+        ),
+        ["all", "", "", *_swept(list(rows))],
+    ]
+
+
+def _swept(rows: Rows) -> list[str]:
+    found = paired(rows)
+    fallen = [each for each in falls_in_sweep(rows) if each.mean < -3 * each.error]
+    skip = 1 if len(values(rows, "graph")) == 1 else 0
+    ends = [_told(each, skip) for each in (max(found), min(found))]
+    return [*_counted(found), *ends, _told(min(fallen), skip) if fallen else "none"]
+
+
+def paired(rows: Rows) -> list[Difference]:
+    """The default less the joint release with the same noise, cell by cell of a sweep."""
+    return [
+        Difference(number(row, "gain"), number(row, "gain_error"), _cell_of_sweep(row))
+        for row in rows
+    ]
+
+
+def falls_in_sweep(rows: Rows) -> list[Difference]:
+    """The same for a sweep; the place also tells by how much the joint release changes."""
+    found = []
+    for graph in values(rows, "graph"):
+        for k in values(rows, "k"):
+            for low, high in combinations(where(rows, graph=graph, k=k), 2):
+                mean = number(high, "accuracy") - number(low, "accuracy")
+                error = hypot(number(high, "spread"), number(low, "spread"))
+                joint = f"{number(high, 'joint') - number(low, 'joint'):+.3f}".replace("0.", ".")
+                place = f"{_cell_of_sweep(low)} to {high['epsilon']:g}, joint {joint}"
+                found.append(Difference(mean, error, place))
+    return found
+
+
+def _cell_of_sweep(row: dict[str, Value]) -> str:
+    return f"{row['graph']}, k = {row['k']:g}, ε = {row['epsilon']:g}"
 
 
 def differences(rows: Rows) -> list[Difference]:

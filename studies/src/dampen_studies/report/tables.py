@@ -332,6 +332,7 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "nodes": ("nodes", nodes),
     "nodes-chosen": ("nodes", nodes_chosen),
     "nodes-summary": ("nodes", lambda rows: markdown(*node_tables.summary(rows))),
+    "nodes-sweep": ("sweep", lambda rows: markdown(*node_tables.sweep(rows))),
     "node-limits": ("nodes", lambda rows: markdown(*node_tables.limits(rows))),
     "centralities": ("centralities", lambda rows: markdown(*node_tables.centralities(rows))),
     "trees": ("trees", trees),
