@@ -81,6 +81,7 @@ LOOKS: dict[str, Look] = {
     "triangle-ceiling": Look(
         "triangles, no noise", "degrees less triangles, without noise", _RED, _DOTS
     ),
+    "itself": Look("core, itself", "permute-and-flip on core numbers, ε / k each", _GREEN, _SHORT),
     "limit": Look("limit", "e^(hε) / (1 + e^(hε)): nobody is surer of the last node", _GREY, _DOTS),
     "former": Look("dampen 0.1", "its default tree before", _RED, _DOTS),
     "bayes": Look("naive Bayes", "dampen's, from noisy histograms", _VIOLET, _DOTS),
