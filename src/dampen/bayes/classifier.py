@@ -154,7 +154,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         and so `predict`, as it is.  Where attributes are independent given the class it makes
         probabilities too cautious.
         """
-        scores = self.tables_.log_scores(query_codes(self, X)) / np.sqrt(self.n_features_in_)
+        codes = query_codes(self, X)
+        scores = self.tables_.log_scores(codes) / np.sqrt(codes.shape[1])
         odds = np.exp(scores - scores.max(axis=1, keepdims=True))
         return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 

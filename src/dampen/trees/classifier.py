@@ -283,12 +283,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.stages is not None and self.max_depth is not None:
             raise ParameterError("Expected max_depth= or stages=, got both.")
         checked_stages(self.stages, mechanism, self.branching)
-        plain = not self.stopping and self.leaves == "pf" and self.one_sided
-        if is_staged(self.stages or ()) and not plain:
-            raise ParameterError(
-                "Expected stopping=False, leaves='pf' and one_sided=True for stages of several "
-                "levels."
-            )
+        if is_staged(self.stages or ()) and not self._joins_leaves:
+            raise ParameterError("Expected no stopping, leaves or one_sided with several levels.")
 
     def _release(self, table: Opened, features: list[str], target: str) -> "TreeClassifier":
         """Parameters, then the charge, then the rows."""
@@ -380,9 +376,12 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def _is_default(self) -> bool:
         """Whether nothing asks for splits that are selected level by level."""
-        plain = self.criterion is None and self.branching == "binary" and not self.stopping
-        leaves = self.one_sided and self.leaves == "pf"
-        return plain and leaves and checked_mechanism(self.mechanism) == PF
+        plain = self.criterion is None and self.branching == "binary" and self._joins_leaves
+        return plain and checked_mechanism(self.mechanism) == PF
+
+    @property
+    def _joins_leaves(self) -> bool:
+        return not self.stopping and self.one_sided and self.leaves == "pf"
 
     def _cost(self, leaks: tuple[str, ...]) -> Cost:
         mechanism = checked_mechanism(self.mechanism)
