@@ -320,7 +320,6 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return leaks
 
     def _entropy(self) -> Entropy | None:
-        """A seeded generator starts anew at every fit; other entropy is shared, never copied."""
         return None if self.entropy is None else fresh(self.entropy)
 
     def _plan(self, domains: Sequence[Any], max_rows: int | None, classes: int) -> Plan:
@@ -395,9 +394,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _classes_of(self, leaf: IntArray) -> NDArray[Any]:
-        classes: NDArray[Any] = self.classes_[self.tree_.label[leaf]]
-        return classes
+        return np.asarray(self.classes_[self.tree_.label[leaf]])
 
     def _leaf_of(self, X: Any) -> IntArray:
-        codes = query_codes(self, X)
-        return self.tree_.apply(codes)
+        return self.tree_.apply(query_codes(self, X))
