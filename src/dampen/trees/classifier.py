@@ -367,9 +367,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sizes = sizes_of(domains, self.branching, classes)
         if self._is_default:
             return default_stages(epsilon, max_rows, sizes)
-        branches = 2.0
-        if self.branching == "multiway":
-            branches = float(np.exp(np.mean(np.log([len(d) for d in domains]))))
+        multiway, logs = self.branching == "multiway", np.log([len(d) for d in domains])
+        branches = float(np.exp(np.mean(logs))) if multiway else 2.0
         return (1,) * default_depth(epsilon, max_rows, sizes.candidates, branches, classes)
 
     @property
@@ -397,4 +396,5 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[self.tree_.label[leaf]])
 
     def _leaf_of(self, X: Any) -> IntArray:
-        return self.tree_.apply(query_codes(self, X))
+        codes = query_codes(self, X)
+        return self.tree_.apply(codes)
