@@ -104,6 +104,6 @@ CRITERIA_STUDY = Study(
     columns=_COLUMNS,
     cells=_cells(CRITERIA, FEW_SEEDS, EPSILONS[2::2]),
     run=_run(CRITERIA),
-    revision=2,
+    revision=3,
     minutes=30,
 )
