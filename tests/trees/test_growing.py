@@ -10,9 +10,10 @@ from dampen.mechanisms import named
 from dampen.sampling import InsecureEntropy
 from dampen.trees.candidates import candidates_of
 from dampen.trees.collapsing import collapsed
+from dampen.trees.defaults import default_depth
 from dampen.trees.encoding import Bins, Categories
 from dampen.trees.growing import Rows, grow
-from dampen.trees.plan import Plan, checked_shares, default_depth
+from dampen.trees.plan import Plan, checked_shares
 from dampen.trees.splits import split_selection
 
 DOMAINS = [Bins([0, 1, 2, 3, 4]), Categories("abc"), Categories((0, 1)), Categories((0,))]

@@ -1,9 +1,8 @@
-"""Small trees from a public menu: their utility, their counts, the law of whole trees."""
+"""Several levels and the classes by one release: the law of whole labelled trees, its weights."""
 
 import itertools
 import math
 from fractions import Fraction
-from functools import cache
 
 import duckdb
 import numpy as np
@@ -13,232 +12,341 @@ from flint import arb, ctx
 
 from dampen import InsecureEntropy, ParameterError, TreeClassifier
 from dampen.data.open import open_table
-from dampen.mechanisms import PF, probabilities
+from dampen.mechanisms import PF
 from dampen.sampling import SystemEntropy
-from dampen.selection import Selection
-from dampen.sensitivity import constant
 from dampen.testing.universes import Universe
 from dampen.trees import staging
 from dampen.trees.candidates import candidates_of
-from dampen.trees.encoding import Categories, first_codes
+from dampen.trees.defaults import Sizes, default_stages, default_widths
+from dampen.trees.encoding import Categories
 from dampen.trees.growing import Rows
-from dampen.trees.menus import STAY, draw_menu, free_energies, menu_selection
-from dampen.trees.plan import Plan, checked_shares, default_stages
+from dampen.trees.menus import LEAF, STAY, Choices, Weights, draw_menu
+from dampen.trees.plan import Plan, checked_shares, rounded_epsilon
 from dampen.trees.streaming import Coding, StreamedRows
 from goodness import assert_draws_follow
 
-DOMAINS = [Categories((0, 1)), Categories("ab"), Categories(range(3), ordered=True)]
+DOMAINS = [Categories((0, 1)), Categories("ab")]
+WIDE = [*DOMAINS, Categories(range(3), ordered=True)]
 
 
-def plan_of(epsilon, stages=(2,), menu=2, classes=2):
+def plan_of(epsilon, stages=(2,), widths=(2,), domains=DOMAINS, classes=2):
+    shares = checked_shares(None, stages, stopping=False)
+    candidates = len(candidates_of(domains, "binary"))
     return Plan(
-        Fraction(epsilon),
-        1000,
-        stages,
-        checked_shares(None, stages, stopping=False),
-        PF,
-        "free-energy",
-        "binary",
-        False,
-        "pf",
-        True,
-        candidates=4,
-        classes=classes,
-        menu=menu,
-    )
+        Fraction(epsilon), 1000, stages, shares, PF, "tsallis", "binary", False, "pf", True,
+        candidates=candidates, classes=classes, widths=widths,
+    )  # fmt: skip
 
 
-def rows_of(rows, columns=3, classes=2):
-    codes = np.array([r[:-1] for r in rows], dtype=np.int64).reshape(-1, columns)
+def menu_of(domains, widths, seed, leaves=1):
+    candidates = candidates_of(domains, "binary")
+    allowed = [np.ones(int(candidates.first[-1]), dtype=np.bool_)] * leaves
+    return draw_menu(candidates, widths, allowed, InsecureEntropy(seed))
+
+
+def root_of(domains):
+    return staging._Growth(candidates_of(domains, "binary"))
+
+
+def table_of(rows, domains, classes=2):
+    first = candidates_of(domains, "binary").first
+    table = np.zeros((int(first[-1]), classes), dtype=np.int64)
+    for *codes, c in rows:
+        for a, code in enumerate(codes):
+            table[first[a] + code, c] += 1
+    return table
+
+
+def rows_of(rows, domains=DOMAINS, classes=2):
+    codes = np.array([r[:-1] for r in rows], dtype=np.int64).reshape(-1, len(domains))
     return Rows(codes, np.array([r[-1] for r in rows], dtype=np.int64), classes)
 
 
-def free_energy_in_balls(counts, epsilon):
-    """The definition, to many digits."""
-    ctx.prec = 300
-    e, total = arb(epsilon), arb(0)
-    for end in counts:
-        mean = sum((e * int(t)).exp() for t in end) / len(end)
-        total += mean.log() / e
-    return total
+def softmax(terms):
+    powers = np.exp(np.asarray(terms) - np.max(terms))
+    return powers / powers.sum()
+
+
+class Law:
+    """The distribution of labelled trees: of every pick, as it is drawn from the root on."""
+
+    def __init__(self, rows, menu, epsilon, domains=DOMAINS):
+        self.menu, self.domains, self.rows = menu, domains, rows
+        self.weights = Weights(candidates_of(domains, "binary"), epsilon)
+        tables = rows_of(rows, domains).ends(
+            root_of(domains).tree(), menu, range(menu.trees), self.weights.candidates.first
+        )
+        self.choices = Choices(menu, self.weights, *self.weights.ends(tables))
+
+    def labels(self, rows):
+        counts = np.bincount([r[-1] for r in rows], minlength=2)
+        return [(("label", c), p) for c, p in enumerate(softmax(self.weights.epsilon * counts))]
+
+    def last_level(self, rows):
+        terms = softmax(self.weights.last_level(table_of(rows, self.domains)))
+        yield from ((key, terms[0] * p) for key, p in self.labels(rows))
+        for s in range(len(self.weights.candidates)):
+            sides = split_rows(rows, self.weights.candidates.codes(s))
+            for (a, p), (b, q) in itertools.product(*map(self.labels, sides)):
+                yield (s, a, b), terms[1 + s] * p * q
+
+    def node(self, rows, level=0, choice=0, place=0):
+        if level == len(self.menu.widths):
+            yield from self.last_level(rows)
+            return
+        terms = softmax(self.choices.at(0, level, choice, place))
+        yield from ((key, terms[0] * p) for key, p in self.labels(rows))
+        for r in range(self.menu.widths[level]):
+            chosen = choice * self.menu.widths[level] + r
+            sides = split_rows(rows, self.menu.split(0, level, chosen, place))
+            below = [
+                list(self.node(side, level + 1, chosen, 2 * place + k))
+                for k, side in enumerate(sides)
+            ]
+            for (a, p), (b, q) in itertools.product(*below):
+                yield (r, a, b), terms[1 + r] * p * q
+
+    def probabilities(self):
+        return dict(self.node(self.rows))
+
+
+def split_rows(rows, split):
+    a, low, high = split
+    inside = [r for r in rows if low <= r[a] < high]
+    return inside, [r for r in rows if not low <= r[a] < high]
+
+
+def by_definition(rows, menu, epsilon, domains=DOMAINS):
+    """π(T) times exp(e · rows that are classified rightly), over all labelled trees."""
+    candidates = candidates_of(domains, "binary")
+    able, counts = np.unique(candidates.attribute, return_counts=True)
+    single = dict(zip(able.tolist(), 1 / (len(able) * counts), strict=True))
+
+    def leaf(rows):
+        right = np.bincount([r[-1] for r in rows], minlength=2)
+        return [(("label", c), 0.5 * math.exp(epsilon * n)) for c, n in enumerate(right)]
+
+    def both(key, prior, left, right):
+        return [((key, a, b), prior * p * q) for (a, p), (b, q) in itertools.product(left, right)]
+
+    def node(rows, level, choice, place):
+        found = [(key, LEAF * w) for key, w in leaf(rows)]
+        if level == len(menu.widths):
+            for s in range(len(candidates)):
+                prior = (1 - LEAF) * single[int(candidates.attribute[s])]
+                sides = split_rows(rows, candidates.codes(s))
+                found += both(s, prior, *map(leaf, sides))
+            return found
+        for r in range(menu.widths[level]):
+            chosen = choice * menu.widths[level] + r
+            left, right = split_rows(rows, menu.split(0, level, chosen, place))
+            found += both(
+                r, (1 - LEAF) / menu.widths[level],
+                node(left, level + 1, chosen, 2 * place),
+                node(right, level + 1, chosen, 2 * place + 1),
+            )  # fmt: skip
+        return found
+
+    weights = dict(node(rows, 0, 0, 0))
+    total = sum(weights.values())
+    return {key: w / total for key, w in weights.items()}
+
+
+SMALL_MENUS = [((2,), seed) for seed in range(3)] + [((1,), 0), ((1, 1), 1)]
+
+
+@pytest.mark.parametrize(("widths", "seed"), SMALL_MENUS)
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_picks_from_the_root_on_have_the_law_of_one_exponential_mechanism(epsilon, widths, seed):
+    menu = menu_of(DOMAINS, widths, seed)
+    rng = np.random.default_rng(seed)
+    for n in (0, 1, 7):
+        rows = [tuple(r) for r in rng.integers(0, 2, (n, 3)).tolist()]
+        found = Law(rows, menu, epsilon).probabilities()
+        expected = by_definition(rows, menu, epsilon)
+        assert found.keys() == expected.keys()
+        np.testing.assert_allclose(
+            list(found.values()), [expected[key] for key in found], rtol=1e-9
+        )
+
+
+def largest_loss(menu, epsilon, law=Law, max_rows=3):
+    every = Universe.add_remove_row(list(itertools.product(range(2), repeat=3)), max_rows=max_rows)
+    laws = [law(x, menu, epsilon).probabilities() for x in every.databases]
+    log_p = np.log([[p[key] for key in laws[0]] for p in laws])
+    np.testing.assert_allclose(np.exp(log_p).sum(axis=1), 1)
+    left, right = every.neighbours.T
+    return np.abs(log_p[left] - log_p[right]).max()
+
+
+@pytest.mark.parametrize(("widths", "seed"), SMALL_MENUS)
+@pytest.mark.parametrize("epsilon", ["1/2", "4"])
+def test_privacy_loss_of_a_whole_labelled_tree(epsilon, widths, seed):
+    """Splits and classes together, over all tables with at most three rows: at most ε, not 2 ε."""
+    plan = plan_of(epsilon, (len(widths) + 1,), widths)
+    rows = 3 if len(widths) < 2 else 2
+    loss = largest_loss(menu_of(DOMAINS, widths, seed), plan.joint_epsilon, max_rows=rows)
+    paid = float(Fraction(epsilon))
+    assert 0.5 * paid < loss <= paid + 1e-9
+
+
+def test_classes_drawn_at_another_epsilon_than_the_tree_are_rejected():
+    """The theorem needs one e: a tree for labels of e, with labels drawn at e/4 or 2 e."""
+
+    class Other(Law):
+        factor = 2.0
+
+        def labels(self, rows):
+            counts = np.bincount([r[-1] for r in rows], minlength=2)
+            law = softmax(self.factor * self.weights.epsilon * counts)
+            return [(("label", c), p) for c, p in enumerate(law)]
+
+    assert largest_loss(menu_of(DOMAINS, (2,), 0), 2.0, Other) > 2.2
+
+
+def test_a_prior_that_depends_on_the_rows_is_rejected():
+    """Leaving out splits of empty nodes tells that they are empty."""
+
+    class Occupied(Law):
+        def last_level(self, rows):
+            yield from super().last_level(rows) if rows else self.padded(rows)
+
+        def padded(self, rows):
+            for key, p in super().last_level(rows):
+                yield key, p * (1.9 if key[0] == "label" else (1 - 0.1 * 1.9) / 0.9)
+
+    assert largest_loss(menu_of(DOMAINS, (2,), 0), 0.5, Occupied) > 0.55
+
+
+def test_fits_follow_the_law(monkeypatch):
+    """1,500 trees against the law of their splits; an ε that is 30 % off would be rejected."""
+    menu = menu_of(DOMAINS, (2,), 5)
+    rng = np.random.default_rng(4)
+    rows = [(a, b, int(a == b or rng.random() < 0.2)) for a, b in rng.integers(0, 2, (30, 2))]
+    rows = [tuple(map(int, r)) for r in rows]
+    picked = []
+
+    def draw(*arguments, draw=staging._draw):
+        picked[-1].append(draw(*arguments))
+        return picked[-1][-1]
+
+    monkeypatch.setattr(staging, "draw_menu", lambda *_: menu)
+    monkeypatch.setattr(staging, "_draw", draw)
+    plan = plan_of("0.5")
+    for _ in range(1500):
+        picked.append([])
+        staging.grow_in_stages(plan, DOMAINS, 2, rows_of(rows), entropy=SystemEntropy())
+    keys = [(0,), *itertools.product((1, 2), range(3), range(3))]
+    counts = dict.fromkeys(keys, 0)
+    for picks in picked:
+        counts[tuple(picks[: 3 if picks[0] else 1])] += 1
+    right, wrong = (splits_law(Law(rows, menu, e), keys) for e in (plan.joint_epsilon, 0.65))
+    assert_draws_follow(np.array(list(counts.values())), right, wrong)
+
+
+def splits_law(law, keys):
+    """The probabilities of picks, 0 for no split, without those of the classes."""
+    found = dict.fromkeys(keys, 0.0)
+    for key, p in law.probabilities().items():
+        if key[0] == "label":
+            found[0,] += p
+        else:
+            sides = [0 if side[0] == "label" else 1 + side[0] for side in key[1:]]
+            found[1 + key[0], *sides] += p
+    return np.array(list(found.values()))
 
 
 @pytest.mark.parametrize("scale", [1, 30, 10**4, 2**31])
-def test_free_energy_is_right_to_2_to_the_minus_47(scale):
+@pytest.mark.parametrize("epsilon", [1e-6, 3e-4, 0.01, 0.7, 5.0, 1e6])
+def test_logarithms_of_weights_are_right_to_what_is_paid_for_rounding(epsilon, scale):
     rng = np.random.default_rng(scale)
-    for epsilon in (2.0**-60, 1e-9, 3e-4, 0.01, 0.7, 5.0, 1e6):
-        counts = rng.integers(0, scale + 1, (1, 3, 4, 5)) * rng.integers(0, 2, (1, 3, 4, 5))
-        found = free_energies(counts, epsilon)[0]
-        for tree, u in zip(counts[0], found.tolist(), strict=True):
-            exact = free_energy_in_balls(tree, epsilon)
-            assert abs(arb(u) - exact) <= arb(2) ** -47 * exact + arb(2) ** -250
+    weights = Weights(candidates_of(WIDE, "binary"), epsilon)
+    table = rng.integers(0, scale + 1, (7, 5)) * rng.integers(0, 2, (7, 5))
+    table[2:4], table[4:] = 0, 0  # the same rows in every attribute
+    table[2], table[5] = table[0], table[:2].sum(axis=0)
+    table[3] = table[1]
+    terms = weights.last_level(table)
+    rows = int(table[:2].sum())
+    eta = arb(2) ** -48 * (arb(epsilon) * rows + 4 + 5 + 64)
+    ctx.prec = 300
+    for s, term in enumerate(terms[1:].tolist()):
+        begin, low, high, end = weights.splits[s].tolist()
+        inside = table[low:high].sum(axis=0)
+        exact = arb(float(weights.log_prior[1 + s]))
+        for side in (inside, table[begin:end].sum(axis=0) - inside):
+            exact += (sum((arb(epsilon) * int(t)).exp() for t in side) / 5).log()
+        assert abs(arb(term) - exact) <= eta
+    [found], [counts] = weights.ends(table[None])
+    largest = arb(float(terms.max()))
+    exact = sum((arb(term) - largest).exp() for term in terms.tolist()).log() + largest
+    assert abs(arb(float(found)) - exact) <= eta
+    assert counts.tolist() == table[:2].sum(axis=0).tolist()
 
 
-def test_free_energy_is_below_the_rows_that_a_label_gets_right_and_above_a_random_label():
-    rng = np.random.default_rng(1)
-    for epsilon in (0.003, 0.1, 2.0):
-        counts = rng.integers(0, 60, (1, 200, 1, 4))
-        found = free_energies(counts, epsilon)[0]
-        for t, u in zip(counts[0, :, 0], found, strict=True):
-            leaf = Selection(t, constant(1), one_sided=True, exact=True)
-            label = probabilities(leaf, epsilon=str(epsilon), mechanism="em") @ t
-            flip = probabilities(leaf, epsilon=str(epsilon), mechanism=PF) @ t
-            assert t.mean() - 1e-9 <= u <= label + 1e-9
-            assert label <= flip + 1e-9
-            assert label <= u + math.log(4) / epsilon + 1e-9
+def test_rounding_is_paid_for_or_refused():
+    e = rounded_epsilon(Fraction(1, 100), 10**6, 5, 1000)
+    reserve = 4 * 32 * Fraction(1, 2**48) * (10**4 + 1064)
+    assert Fraction(1, 100) * Fraction(99, 100) < Fraction(e) <= Fraction(1, 100) - reserve
+    assert rounded_epsilon(Fraction(1, 10**9), 10**6, 5, 1000) is None
+    with pytest.raises(ParameterError, match="max_depth"):
+        model("1e-9", stages=(3,)).plan()
+    assert set(default_stages(Fraction(1, 10**9), 10**6, Sizes(5, 50, 45, 2))) == {1}
 
 
-def test_a_row_raises_free_energy_by_at_most_one():
-    every = np.array(list(itertools.product(range(6), repeat=3)))
-    for epsilon in (0.01, 1.0, 30.0):
-        before = free_energies(every[None, :, None], epsilon)[0]
-        for c in range(3):
-            more = every.copy()
-            more[:, c] += 1
-            step = free_energies(more[None, :, None], epsilon)[0] - before
-            assert -1e-12 <= step.min() <= step.max() <= 1 + 1e-12
-
-
-def ends_by_hand(menu, codes):
-    """Where every row ends in every tree, walking one split at a time."""
-    found = np.zeros((len(codes), len(menu)), dtype=np.int64)
-    for tree, row in itertools.product(range(len(menu)), range(len(codes))):
-        node = 0
-        for _ in range(menu.height[tree]):
-            code = codes[row][menu.attribute[tree, node]]
-            inside = menu.low[tree, node] <= code < menu.high[tree, node]
-            node = 2 * node + (1 if inside else 2)
-        found[row, tree] = node - (2 ** menu.height[tree] - 1)
+def ends_by_hand(menu, codes, tree):
+    """Where every row ends in a tree of the menu, walking one split at a time."""
+    found = []
+    for row in codes:
+        place = 0
+        for level, _ in enumerate(menu.widths):
+            choice = tree // math.prod(menu.widths[level + 1 :])
+            a, low, high = menu.split(0, level, choice, place)
+            place = 2 * place + (0 if low <= row[a] < high else 1)
+        found.append(place)
     return found
 
 
 def test_counts_at_the_ends_in_memory_and_in_a_stream():
     rng = np.random.default_rng(2)
     codes, classes = rng.integers(0, [2, 2, 3], (50, 3)), rng.integers(0, 4, 50)
-    menu = draw_menu(candidates_of(DOMAINS, "binary"), 3, 20, InsecureEntropy(3))
-    root = staging._Growth(DOMAINS).tree()
-    found = Rows(codes, classes, 4).ends(root, menu)
-    expected = np.zeros_like(found)
-    for ends, c in zip(ends_by_hand(menu, codes), classes, strict=True):
-        expected[0, np.arange(len(menu)), ends, c] += 1
+    menu, first = menu_of(WIDE, (2, 3), 3), candidates_of(WIDE, "binary").first
+    root = root_of(WIDE).tree()
+    found = Rows(codes, classes, 4).ends(root, menu, range(1, 6), first)
+    expected = np.zeros((1, 5, 4, 7, 4), dtype=np.int64)
+    for tree in range(1, 6):
+        for row, end, c in zip(codes, ends_by_hand(menu, codes, tree), classes, strict=True):
+            expected[0, tree - 1, end, first[:-1] + row, c] += 1
     np.testing.assert_array_equal(found, expected)
     named = {"a": codes[:, 0], "b": np.array(["a", "b"])[codes[:, 1]], "c": codes[:, 2]}
     table = open_table(duckdb.from_arrow(pa.table(named | {"y": classes})))
-    coding = Coding(dict(zip("abc", DOMAINS, strict=True)), "y", range(4))
-    np.testing.assert_array_equal(StreamedRows(table, coding).ends(root, menu), expected)
+    coding = Coding(dict(zip("abc", WIDE, strict=True)), "y", range(4))
+    streamed = StreamedRows(table, coding)
+    np.testing.assert_array_equal(streamed.ends(root, menu, range(1, 6), first), expected)
 
 
-def test_a_menu_has_no_split_all_single_splits_and_trees_that_tell_rows_apart():
-    candidates = candidates_of(DOMAINS, "binary")
-    menu = draw_menu(candidates, 4, 300, SystemEntropy())
-    assert menu.height.tolist()[: 1 + len(candidates)] == [0] + [1] * len(candidates)
-    assert set(menu.height.tolist()[1 + len(candidates) :]) == {2, 3, 4}
-    assert np.exp(menu.log_prior).sum() == pytest.approx(1)
-    grown = [staging._Growth(DOMAINS) for _ in range(len(menu))]
-    for i, growth in enumerate(grown):
-        growth.expand(0, menu, i)
-    full = [len(g.attribute) == 2 ** (h + 1) - 1 for g, h in zip(grown, menu.height, strict=True)]
-    deep = [f for f, h in zip(full, menu.height, strict=True) if h == 2]
-    assert np.mean(deep) > 0.9  # a split that tells nothing apart was drawn again
+def test_splits_of_a_menu_tell_rows_apart_where_any_can():
+    menu = menu_of(WIDE, (5, 5, 5), 1)
+    apart = []
+    for tree in range(menu.trees):
+        growth = root_of(WIDE)
+        nodes = {0: 0}
+        for level in range(2):
+            choice = tree // math.prod(menu.widths[level + 1 :])
+            for place, leaf in list(nodes.items()):
+                sides = growth.split(leaf, *menu.split(0, level, choice, place))
+                apart.append(len(sides) == 2)
+                del nodes[place]
+                nodes |= {2 * place + side: child for side, child in sides}
+    assert np.mean(apart) > 0.9  # a split that tells nothing apart was drawn again
 
 
 def test_an_attribute_of_one_value_splits_nothing():
     domains = [Categories("a"), Categories((0, 1))]
-    menu = draw_menu(candidates_of(domains, "binary"), 3, 50, SystemEntropy())
-    splitting = menu.attribute[1:, 0]
-    assert set(splitting.tolist()) == {1}
-    assert len(draw_menu(candidates_of(domains[:1], "binary"), 3, 50, SystemEntropy())) == 1
-
-
-@cache
-def leaf_probabilities(counts, epsilon):
-    leaf = Selection(counts, constant(1), one_sided=True, exact=True)
-    return probabilities(leaf, epsilon=epsilon, mechanism=PF)
-
-
-def law(rows, plan, menu, utility=free_energies):
-    """The distribution of (tree of the menu, classes of its ends), from both selections."""
-    root = staging._Growth(DOMAINS).tree()
-    tables = rows_of(rows).ends(root, menu)
-    label = float(plan.leaf_epsilon(1))
-    u = utility(tables, label)[0]
-    node = menu_selection(u, menu.log_prior, float(plan.query_epsilon(0)), plan.max_rows)
-    chosen = probabilities(node, epsilon=plan.query_epsilon(0), mechanism=PF)
-    outcomes = []
-    for tree, p in enumerate(chosen):
-        ends = tables[0, tree, : 2 ** menu.height[tree]]
-        leaves = [leaf_probabilities(tuple(t), plan.leaf_epsilon(1)) for t in ends.tolist()]
-        outcomes += [p * math.prod(classes) for classes in itertools.product(*leaves)]
-    return outcomes
-
-
-def largest_loss(plan, menu, **changes):
-    every = Universe.add_remove_row(
-        list(itertools.product(range(2), range(2), range(1), range(2))), max_rows=3
-    )
-    log_p = np.log([law(x, plan, menu, **changes) for x in every.databases])
-    np.testing.assert_allclose(np.exp(log_p).sum(axis=1), 1)
-    left, right = every.neighbours.T
-    return np.abs(log_p[left] - log_p[right]).max()
-
-
-SMALL_MENUS = [(2, seed) for seed in range(4)] + [(1, 0)]
-
-
-@pytest.mark.parametrize(("height", "seed"), SMALL_MENUS)
-@pytest.mark.parametrize("epsilon", ["1/2", "4"])
-def test_privacy_loss_of_a_whole_tree_from_a_menu(epsilon, height, seed):
-    """Tree and leaves together, over all tables with at most three rows: at most ε."""
-    menu = draw_menu(candidates_of(DOMAINS, "binary"), height, 3, InsecureEntropy(seed))
-    loss = largest_loss(plan_of(epsilon, (height,)), menu)
-    assert 0.3 * float(Fraction(epsilon)) < loss <= float(Fraction(epsilon)) + 1e-9
-
-
-def test_the_same_with_a_utility_of_four_times_the_sensitivity_is_rejected():
-    menu = draw_menu(candidates_of(DOMAINS, "binary"), 2, 3, InsecureEntropy(0))
-
-    def steeper(tables, epsilon):
-        return 4 * free_energies(tables, epsilon)
-
-    assert largest_loss(plan_of("4"), menu, utility=steeper) > 4.2
-
-
-def test_the_same_with_a_penalty_that_depends_on_the_rows_is_rejected():
-    """Leaving out ends without rows tells that they are empty."""
-    menu = draw_menu(candidates_of(DOMAINS, "binary"), 2, 3, InsecureEntropy(0))
-
-    def of_occupied(tables, epsilon):
-        return free_energies(tables, epsilon) + 3.0 * (tables.sum(axis=3) > 0).sum(axis=2)
-
-    assert largest_loss(plan_of("4"), menu, utility=of_occupied) > 4.2
-
-
-def test_choices_follow_the_law(monkeypatch):
-    """1,000 trees against all probabilities; an ε that is 30 % off would be rejected."""
-    menu = draw_menu(candidates_of(DOMAINS, "binary"), 2, 6, InsecureEntropy(5))
-    rng = np.random.default_rng(4)
-    given = [
-        (a, b, c, int(a == b or rng.random() < 0.2))
-        for a, b, c in rng.integers(0, [2, 2, 3], (30, 3)).tolist()
-    ]
-    picked = []
-
-    def choose(*arguments, draw=staging._choose):
-        picked.append(draw(*arguments))
-        return picked[-1]
-
-    monkeypatch.setattr(staging, "draw_menu", lambda *_: menu)
-    monkeypatch.setattr(staging, "_choose", choose)
-    plan = plan_of("2")
-    for _ in range(1000):
-        staging.grow_in_stages(plan, DOMAINS, 2, rows_of(given), entropy=SystemEntropy())
-    tables = rows_of(given).ends(staging._Growth(DOMAINS).tree(), menu)
-    u = free_energies(tables, float(plan.leaf_epsilon(1)))[0]
-    node = menu_selection(u, menu.log_prior, float(plan.query_epsilon(0)), plan.max_rows)
-    right, wrong = (
-        probabilities(node, epsilon=plan_of(e).query_epsilon(0), mechanism=PF) for e in ("2", "2.6")
-    )
-    assert_draws_follow(np.bincount(picked, minlength=len(menu)), right, wrong)
+    assert set(menu_of(domains, (4,), 0).attribute.ravel().tolist()) == {1}
+    assert menu_of(domains[:1], (4,), 0) is STAY
+    X, y = [["a"], ["a"], ["a"]], [0, 1, 1]
+    alone = TreeClassifier("1", domains=domains[:1], classes=[0, 1], max_rows=9).fit(X, y)
+    assert alone.get_depth() == 0
 
 
 def exclusive_or(n=4000):
@@ -258,12 +366,13 @@ def model(epsilon, **options):
 
 def test_two_levels_at_once_find_what_one_level_cannot_see():
     X, y = exclusive_or()
-    together = model(1, stages=(2, 2, 3)).fit(X, y)
-    assert np.mean(together.predict(X) == y) > 0.9
-    shares = together.plan_.shares
-    assert sum(shares) == 1
-    assert [c.epsilon for c in together.plan_.charges()] == list(shares)
-    assert "up to 2, then 2, then 3 levels" in str(together.plan())
+    together = model(1, stages=(1, 2)).fit(X, y)
+    plan = together.plan_
+    assert sum(plan.shares) == 1
+    assert [c.epsilon for c in plan.charges()] == list(plan.shares)
+    assert [c.purpose for c in plan.charges()] == ["split", "tree"]
+    assert "1 levels, then up to 2 levels at once" in str(together.plan())
+    assert np.mean(model(1, stages=(3,)).fit(X, y).predict(X) == y) > 0.85
 
 
 def test_a_tree_in_stages_survives_json_and_says_what_it_is():
@@ -273,10 +382,10 @@ def test_a_tree_in_stages_survives_json_and_says_what_it_is():
     np.testing.assert_array_equal(again.predict(X), tree.predict(X))
     assert again.plan_ == tree.plan_
     assert again.report() == tree.report()
-    assert again.stages == (2, 2, 3)
-    assert "stage  0  tree" in tree.report()
+    assert again.stages == tree.plan_.stages
+    assert "  tree" in tree.report()
     with pytest.raises(ParameterError):
-        TreeClassifier.from_json(tree.to_json().replace('"menu": 333', '"menu": 0'))
+        TreeClassifier.from_json(tree.to_json().replace('"widths": [', '"widths": [2, '))
 
 
 def test_memory_and_streams_give_equal_trees():
@@ -286,10 +395,11 @@ def test_memory_and_streams_give_equal_trees():
     domains = dict.fromkeys(names, Categories(range(10), ordered=True))
     columns = dict(zip(names, X.T, strict=True)) | {"y": y.astype(int)}
     make = {"domains": domains, "classes": [0, 1], "max_rows": 4000, "entropy": entropy}
-    held = TreeClassifier("0.3", **make).fit_table(columns, target="y")
-    relation = duckdb.from_arrow(pa.table(columns))
-    streamed = TreeClassifier("0.3", **make).fit_table(relation, target="y")
-    assert held.to_json() == streamed.to_json()
+    for stages in ((3,), (1, 1, 2)):
+        held = TreeClassifier("0.3", stages=stages, **make).fit_table(columns, target="y")
+        relation = duckdb.from_arrow(pa.table(columns))
+        streamed = TreeClassifier("0.3", stages=stages, **make).fit_table(relation, target="y")
+        assert held.to_json() == streamed.to_json()
 
 
 @pytest.mark.parametrize(
@@ -297,16 +407,17 @@ def test_memory_and_streams_give_equal_trees():
     [
         {"stages": (2,), "max_depth": 2},
         {"stages": (7,)},
-        {"stages": (6, 6, 6)},
+        {"stages": (2, 2, 3)},
+        {"stages": (1,) * 12 + (6,)},
         {"stages": (0,)},
         {"stages": ()},
         {"stages": "22"},
         {"stages": (2,), "branching": "multiway"},
         {"stages": (2,), "mechanism": "sld"},
-        {"stages": (2,), "criterion": "max"},
         {"stages": (2,), "stopping": True},
+        {"stages": (2,), "one_sided": False},
+        {"stages": (2,), "leaves": "noisy-counts"},
         {"stages": (2,), "shares": ["1/3", "1/3", "1/3"]},
-        {"criterion": "free-energy", "max_depth": 2},
     ],
 )
 def test_what_does_not_go_together_is_refused(options):
@@ -314,25 +425,21 @@ def test_what_does_not_go_together_is_refused(options):
         model(1, **options).fit(*exclusive_or(20))
 
 
-def test_the_fewer_choices_epsilon_allows_the_more_levels_each_decides():
-    def stages(epsilon):
-        return default_stages(Fraction(epsilon), 10_000, 100, 2)
+def test_the_more_choices_epsilon_allows_the_more_levels_come_first():
+    def stages(epsilon, classes=2, values=100):
+        return default_stages(Fraction(epsilon), 10_000, Sizes(10, values, 90, classes))
 
-    assert stages("0.01") == (6,)
-    assert stages("0.1") == (2, 2, 3)
-    assert set(stages("1")) == {1}
-
-
-def test_noisy_counts_at_the_leaves_of_a_tree_in_stages():
-    X, y = exclusive_or()
-    tree = model(3, stages=(2, 3), leaves="noisy-counts").fit(X, y)
-    shares = tree.predict_proba(X)
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
-    assert np.mean(shares[np.arange(len(y)), y.astype(int)]) > 0.8
+    singles = [len(stages(e)) - 1 for e in ("0.001", "0.01", "0.1", "1", "10")]
+    assert singles == sorted(singles)
+    assert singles[0] == singles[1] == 0
+    assert singles[-1] == 7
+    assert stages("0.001") < stages("0.001", classes=30)
+    assert set(stages("10", values=10**6)) == {1}  # too many counts to hold
 
 
-def test_the_counts_of_classes_come_from_the_tree_without_splits():
-    rows = rows_of([(0, 0, 0, 1), (1, 0, 2, 1), (1, 1, 1, 0)])
-    tree = staging._Growth(DOMAINS).tree()
-    assert rows.ends(tree, STAY).tolist() == [[[[1, 2]]]]
-    assert first_codes(DOMAINS).tolist() == [0, 2, 4, 7]
+def test_menus_are_smaller_where_rows_are_many():
+    sizes = Sizes(10, 100, 90, 2)
+    few, many = (default_widths((1, 3), n, sizes) for n in (10**4, 10**7))
+    assert few == (12, 12)
+    assert all(1 <= w < f for w, f in zip(many, few, strict=True))
+    assert default_widths((1, 1), 10**4, sizes) == ()

@@ -21,7 +21,10 @@ number of values of attribute a.
 - P(v | c) is (max(τ_avc + Z_avc, 0) + α) / Σ_v (the same), with α = (1 + b) / 2: the pseudo-count
   1/2 of Jeffreys where there is no noise, and of the size of the noise where there is: a table that
   is nothing but noise then says little.
-- P(c | row) is proportional to n_c Π_a P(v_a | c), as if attributes were independent given c.
+- P(c | row) is proportional to n_c Π_a P(v_a | c), as if attributes were independent given c; as
+  a probability, it is taken to the power 1/√m.  Over the 29 tables of `dampen-studies run models`
+  the mean log-loss, in units of ln K, falls by that from 1.59 / 1.04 / .63 to .87 / .66 / .54 at
+  ε = .03 / .3 / 3 (one split each).
 """
 
 import math

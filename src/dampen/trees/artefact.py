@@ -24,6 +24,7 @@ from dampen.trees.plan import (
     checked_mechanism,
     checked_shares,
     checked_stages,
+    is_staged,
 )
 from dampen.trees.splits import check_max_rows
 from dampen.trees.written import (
@@ -39,11 +40,11 @@ if TYPE_CHECKING:
 
 __all__ = ["content", "restore", "to_json"]
 
-FORMAT = 4
+FORMAT = 5
 
 _PLAIN_FIELDS = (
     "max_rows", "stages", "criterion", "branching", "stopping", "leaves", "one_sided", "candidates",
-    "classes", "menu",
+    "classes", "widths",
 )  # fmt: skip
 _TREE_ARRAYS = ("attribute", "route_start", "routes", "label", "level")
 
@@ -114,9 +115,9 @@ def _plan_from_json(fields: Any, sizes: list[int]) -> Plan:
     if not (isinstance(stopping, bool) and isinstance(one_sided, bool)):
         raise ValueError
     branching = checked_choice("branching", fields["branching"], Branching)
-    stages, menu = _stages(fields["stages"], mechanism, branching), _count(fields["menu"])
+    stages, widths = _stages(fields["stages"], mechanism, branching), _widths(fields["widths"])
     check_size(sizes, sum(stages), branching, stopping=stopping)
-    if (max(stages, default=0) > 1) != (menu > 0):
+    if len(widths) not in {0, stages[-1] - 1 if is_staged(stages) else 0}:
         raise ValueError
     return Plan(
         epsilon=exact(checked_text(fields["epsilon"])),
@@ -126,14 +127,14 @@ def _plan_from_json(fields: Any, sizes: list[int]) -> Plan:
             [checked_text(s) for s in fields["shares"]], stages, stopping=stopping
         ),
         mechanism=mechanism,
-        criterion=checked_criterion(checked_text(fields["criterion"]), mechanism, staged=menu > 0),
+        criterion=checked_criterion(checked_text(fields["criterion"]), mechanism),
         branching=branching,
         stopping=stopping,
         leaves=checked_choice("leaves", fields["leaves"], Leaves),
         one_sided=one_sided,
         candidates=_count(fields["candidates"]),
         classes=_count(fields["classes"]),
-        menu=menu,
+        widths=widths,
     )
 
 
@@ -146,6 +147,12 @@ def _stages(
     if given:
         checked_stages(given, mechanism, branching)
     return tuple(given)
+
+
+def _widths(given: Any) -> tuple[int, ...]:
+    if not isinstance(given, list):
+        raise ValueError
+    return tuple(_count(width) for width in given)
 
 
 def _count(value: Any) -> int:

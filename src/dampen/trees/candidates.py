@@ -52,6 +52,12 @@ class Candidates:
         begin, end = self.first[self.attribute], self.first[self.attribute + 1]
         return np.stack([left, below[:, end] - below[:, begin] - left], axis=2)
 
+    def codes(self, chosen: int) -> tuple[int, int, int]:
+        """The attribute of a two-way split, and the codes low .. high - 1 that go left."""
+        attribute = int(self.attribute[chosen])
+        begin = int(self.first[attribute])
+        return attribute, int(self.low[chosen]) - begin, int(self.high[chosen]) - begin
+
     def branches(self, chosen: int) -> list[list[int]]:
         """The codes that go to each child."""
         a = self.attribute[chosen]

@@ -19,8 +19,9 @@ from dampen.releases import Budget, Cost, composed_cost, pay
 from dampen.sampling import Entropy, fresh
 from dampen.selection import FloatArray, IntArray, Neighbours
 from dampen.trees import artefact, drawing, prospects, rendering
-from dampen.trees.candidates import candidates_of
+from dampen.trees.chances import chances
 from dampen.trees.collapsing import collapsed
+from dampen.trees.defaults import default_depth, default_stages, default_widths, sizes_of
 from dampen.trees.encoding import (
     Bins,
     Domain,
@@ -42,7 +43,6 @@ from dampen.trees.fitting import (
     warn_of,
 )
 from dampen.trees.growing import Tree, grow
-from dampen.trees.menus import menu_size
 from dampen.trees.plan import (
     SULQ,
     Branching,
@@ -55,8 +55,7 @@ from dampen.trees.plan import (
     checked_mechanism,
     checked_shares,
     checked_stages,
-    default_depth,
-    default_stages,
+    is_staged,
 )
 from dampen.trees.reading import TARGET, Supervised, read_rows
 from dampen.trees.splits import check_max_rows
@@ -84,12 +83,12 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         max_depth: levels of splits, each selected by itself; None chooses from ε and the public
             sizes (see `plan`).
-        stages: in place of it, the levels that each stage decides: (6,) selects one whole tree of
-            up to six levels from a public menu, (2, 2, 3) three times smaller ones.
+        stages: in place of it, the levels that each stage decides, 1 but for the last: (1, 1, 4)
+            selects two levels, then up to four together with the classes, by one release.
         mechanism: `pf`, `em`, `ld`, `sld`, `ld-pf`, `sld-pf` or `sulq` (noisy counts).
         criterion: `information-gain`, `max`, `gini`, `tsallis`, or `gini-max`, `tsallis-max` with
             `max` on the last level; None is `tsallis-max` for `pf` and `em`, information gain for
-            the others, whose sensitivity it shapes.  Stages of several levels have `free-energy`.
+            the others, whose sensitivity it shapes.
         branching: `binary`, or `multiway` with one branch per value (ID3).
         stopping: whether a noisy count, for half of a level's share, may end a branch early.
         leaves: a leaf's class by `pf` on the counts, or from `noisy-counts`, which also give
@@ -195,18 +194,15 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._classes_of(np.concatenate([np.empty(0, dtype=np.int64), *leaves]))
 
     def predict_proba(self, X: Any) -> FloatArray:
-        """Shares of the leaf's noisy counts, or, by default, zeros and a single one.
+        """P(class | leaf) from noisy counts where they are bought; by default a 1, and no chance.
 
-        With `leaves="pf"`, the default, a leaf releases its class and nothing else: there is no
-        probability to be had, and 1 is not one.  `leaves="noisy-counts"` buys counts instead.
+        With `leaves="pf"`, the default, a leaf releases its class and nothing else: zeros and a
+        one only say which.  `leaves="noisy-counts"` buys counts (see `dampen.trees.chances`).
         """
-        leaf = self._leaf_of(X)
-        certain = np.eye(len(self.classes_))[self.tree_.label[leaf]]
-        if self.tree_.counts is None:
-            return certain
-        counts = np.maximum(self.tree_.counts[leaf], 0)
-        total = counts.sum(axis=1, keepdims=True)
-        return np.where(total > 0, counts / np.maximum(total, 1), certain)
+        leaf, tree = self._leaf_of(X), self.tree_
+        if tree.counts is None:
+            return np.eye(len(self.classes_))[tree.label[leaf]]
+        return chances(tree.counts[leaf], float(self.plan_.label_epsilon))
 
     def plan(self) -> Plan:
         """What a fit would do, before it is paid for; print it.  No data is needed.
@@ -271,7 +267,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         checked_choice("branching", self.branching, Branching)
         checked_choice("leaves", self.leaves, Leaves)
         self._check_stages(mechanism)
-        checked_criterion(self.criterion, mechanism, staged=max(self.stages or [1]) > 1)
+        checked_criterion(self.criterion, mechanism)
         if self.shares is not None:
             if isinstance(self.shares, str) or not isinstance(self.shares, Sequence):
                 raise ParameterError(
@@ -287,8 +283,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.stages is not None and self.max_depth is not None:
             raise ParameterError("Expected max_depth= or stages=, got both.")
         checked_stages(self.stages, mechanism, self.branching)
-        if self.stopping and max(self.stages or [1]) > 1:
-            raise ParameterError("Expected stopping=False for stages of several levels.")
+        if is_staged(self.stages or ()) and not self._joins_leaves:
+            raise ParameterError("Expected no stopping, leaves or one_sided with several levels.")
 
     def _release(self, table: Opened, features: list[str], target: str) -> "TreeClassifier":
         """Parameters, then the charge, then the rows."""
@@ -324,7 +320,6 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return leaks
 
     def _entropy(self) -> Entropy | None:
-        """A seeded generator starts anew at every fit; other entropy is shared, never copied."""
         return None if self.entropy is None else fresh(self.entropy)
 
     def _plan(self, domains: Sequence[Any], max_rows: int | None, classes: int) -> Plan:
@@ -332,21 +327,24 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         assert max_rows is not None
         stages = self._stages(domains, max_rows, classes)
         check_size([len(d) for d in domains], sum(stages), self.branching, stopping=self.stopping)
-        mechanism, staged = checked_mechanism(self.mechanism), max(stages, default=1) > 1
+        mechanism, sizes = (
+            checked_mechanism(self.mechanism),
+            sizes_of(domains, self.branching, classes),
+        )
         return Plan(
             epsilon=asked_epsilon(self.epsilon, self.rho, Fraction(1, 2)),
             max_rows=int(max_rows),
             stages=stages,
             shares=checked_shares(self.shares, stages, stopping=self.stopping),
             mechanism=mechanism,
-            criterion=checked_criterion(self.criterion, mechanism, staged=staged),
+            criterion=checked_criterion(self.criterion, mechanism, staged=is_staged(stages)),
             branching=self.branching,
             stopping=bool(self.stopping),
             leaves=self.leaves,
             one_sided=bool(self.one_sided),
-            candidates=len(candidates_of(domains, self.branching)),
+            candidates=sizes.candidates,
             classes=classes,
-            menu=menu_size(max_rows, len(stages)) if staged else 0,
+            widths=default_widths(stages, int(max_rows), sizes),
         )
 
     def _public_plan(self, domains: Sequence[Any]) -> Plan:
@@ -366,19 +364,22 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if given is not None:
             return given
         epsilon = asked_epsilon(self.epsilon, self.rho, Fraction(1, 2))
-        size = len(candidates_of(domains, self.branching))
+        sizes = sizes_of(domains, self.branching, classes)
         if self._is_default:
-            return default_stages(epsilon, max_rows, size, classes)
-        branches = 2.0
-        if self.branching == "multiway":
-            branches = float(np.exp(np.mean(np.log([len(d) for d in domains]))))
-        return (1,) * default_depth(epsilon, max_rows, size, branches, classes)
+            return default_stages(epsilon, max_rows, sizes)
+        multiway, logs = self.branching == "multiway", np.log([len(d) for d in domains])
+        branches = float(np.exp(np.mean(logs))) if multiway else 2.0
+        return (1,) * default_depth(epsilon, max_rows, sizes.candidates, branches, classes)
 
     @property
     def _is_default(self) -> bool:
         """Whether nothing asks for splits that are selected level by level."""
-        plain = self.criterion is None and self.branching == "binary" and not self.stopping
-        return plain and self.one_sided and checked_mechanism(self.mechanism) == PF
+        plain = self.criterion is None and self.branching == "binary" and self._joins_leaves
+        return plain and checked_mechanism(self.mechanism) == PF
+
+    @property
+    def _joins_leaves(self) -> bool:
+        return not self.stopping and self.one_sided and self.leaves == "pf"
 
     def _cost(self, leaks: tuple[str, ...]) -> Cost:
         mechanism = checked_mechanism(self.mechanism)
@@ -392,8 +393,7 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _classes_of(self, leaf: IntArray) -> NDArray[Any]:
-        classes: NDArray[Any] = self.classes_[self.tree_.label[leaf]]
-        return classes
+        return np.asarray(self.classes_[self.tree_.label[leaf]])
 
     def _leaf_of(self, X: Any) -> IntArray:
         codes = query_codes(self, X)

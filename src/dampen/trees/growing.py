@@ -5,7 +5,7 @@ Empty nodes are grown like any others: leaving them out would tell that they are
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from typing import Any, Literal, Protocol
@@ -88,8 +88,8 @@ class LevelRows(Protocol):
         """Every row to its child in the next level, which has so many nodes."""
         ...
 
-    def ends(self, tree: Tree, menu: Menu, /) -> IntArray:
-        """Counts (leaf, small tree, end, class): where the rows of each leaf end in each tree."""
+    def ends(self, tree: Tree, menu: Menu, trees: range, first: IntArray, /) -> IntArray:
+        """Counts (leaf, tree of the menu, its end, value, class), for some trees of the menu."""
         ...
 
 
@@ -124,12 +124,14 @@ class Rows:
         kernel.move_rows(self.codes, self.node, attribute, route_start, routes)
         self.order, self.begins = interruptible(kernel.group_rows)(self.node, nodes)
 
-    def ends(self, tree: Tree, menu: Menu) -> IntArray:
-        """Counts (leaf, small tree, end, class), in one pass over the rows for each tree."""
-        shape = len(tree.leaves), len(menu), menu.ends, self.n_classes
+    def ends(self, tree: Tree, menu: Menu, trees: range, first: IntArray) -> IntArray:
+        """Counts (leaf, tree, end, value, class), in one pass over the rows for each tree."""
+        shape = len(tree.leaves), len(trees), menu.ends, int(first[-1]), self.n_classes
         tables = np.zeros(shape, dtype=np.int64)
         slot = tree.slots[tree.apply(self.codes)]
-        interruptible(count_ends)(self.codes, self.classes, slot, menu.arrays, tables)
+        count = interruptible(count_ends)
+        counted = trees.start, first, tables
+        count(self.codes, self.classes, slot, menu.arrays, counted)
         return tables
 
 
@@ -229,18 +231,7 @@ class _Growth:
         if self.plan.mechanism == SULQ:
             best = _noisiest_gain(rows, starts, epsilon, self.entropy)
         else:
-            node = split_selection(
-                rows,
-                starts,
-                self.plan.max_rows,
-                self.plan.criterion_at(level),
-                one_sided=self.plan.one_sided,
-            )
-            picked = select(
-                node, epsilon=epsilon, mechanism=self.plan.mechanism, entropy=self.entropy
-            )
-            assert isinstance(picked, int)
-            best = picked
+            best = choose_split(self.plan, level, rows, starts, self.entropy)
         return int(candidates[best])
 
     def _rows_of(self, table: IntArray, candidates: IntArray) -> tuple[IntArray, IntArray]:
@@ -313,12 +304,17 @@ class _Growth:
         )
 
 
-def label_leaves(tree: Tree, counts: IntArray, plan: Plan, entropy: Entropy) -> Tree:
-    """The tree with classes at its leaves, from the class counts of all of them."""
-    epsilon, label = plan.label_epsilon, tree.label.copy()
-    noisy = np.zeros((len(label), counts.shape[1]), dtype=np.int64)
-    label[tree.leaves], noisy[tree.leaves] = _labels(counts, epsilon, plan, entropy)
-    return replace(tree, label=label, counts=noisy if plan.leaves == "noisy-counts" else None)
+def choose_split(
+    plan: Plan, level: int, table: IntArray, starts: IntArray, entropy: Entropy
+) -> int:
+    """One selection among splits, whose counts (value, class) are below each other."""
+    assert isinstance(plan.mechanism, Mechanism)
+    criterion = plan.criterion_at(level)
+    node = split_selection(table, starts, plan.max_rows, criterion, one_sided=plan.one_sided)
+    epsilon = plan.query_epsilon(level)
+    picked = select(node, epsilon=epsilon, mechanism=plan.mechanism, entropy=entropy)
+    assert isinstance(picked, int)
+    return picked
 
 
 def _labels(

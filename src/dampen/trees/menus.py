@@ -1,154 +1,217 @@
-"""Several levels of a tree by one selection: whole small trees from a public menu.
+"""Several levels of a tree and the classes of its leaves by one exponential mechanism.
 
-Growing level by level pays for a choice at every level.  Where ε allows few choices, it is better
-to make one among many small trees that were drawn without looking at the data: no split at all,
-every single split, and trees of several levels with random splits.
+Growing level by level pays for a choice at every level, and for the classes of the leaves besides.
+Here one release decides all of them together: T, a tree of up to h levels from a public menu, and a
+class for each of its leaves.  Add/remove one row; K is the number of classes, τ_lc counts the rows
+of class c at leaf l, π is a public prior over trees, and e > 0.  Among all labelled trees, one is
+drawn with
 
-Add/remove one row.  τ_lc counts the rows of class c at end l of a small tree, K is the number of
-classes and e > 0 a public number: the ε by which the leaves will be labelled.
+    P(T, c)  proportional to  π(T) Π_l (1/K) exp(e τ_{l c_l}).
 
-A public prior π over the menu is added as ln π / ε' to the utility of a selection at ε', which no
-row changes: without signal, trees are chosen by it.  A tenth is no split and a tenth a single one.
+**Theorem.**  The release of T and c is e-DP.  Proof: Σ_l τ_{l c_l} is the number of rows that the
+labelled tree classifies rightly.  A row more raises it by 0 or 1, whatever T and c are.  So every
+weight grows by a factor from 1 to e^e, so does their sum, and a probability changes by a factor
+from e^-e to e^e.  (The exponential mechanism for a one-sided utility of sensitivity 1.)
 
-**Free energy.**  u = Σ_l f(τ_l) with f(t) = (1/e) ln( (1/K) Σ_c exp(e t_c) ).
+There are astronomically many labelled trees, but the law factorises.
 
-*Theorem.*  Δ = 1 and u is one-sided.  Proof: ∂f/∂t_c = exp(e t_c) / Σ_k exp(e t_k) lies between 0
-and 1, and a row is at one end of the tree: along the path on which its count grows by 1, u grows by
-at most 1 and never falls.
+**How it is drawn.**  The prior is that of a branching process: a node is a leaf with probability
+1/10; else its split is one of those that the menu has for it, each as likely, and on the last level
+any split, each attribute as likely and each split of it.  Let Z of a node be the sum of the weights
+of all labelled trees below it,
 
-*Meaning.*  Let p be the distribution of a class drawn by the exponential mechanism at e from the
-counts t (one-sided: p_c proportional to exp(e t_c)), and H its entropy.  Then
-f(t) = E_p[t_c] - (ln K - H(p)) / e: the rows that the label is expected to classify rightly, less
-at most ln K / e.  Permute-and-flip labels at least as well.  So trees of any number of ends are
-compared by what they will be worth once their labels are noisy: many ends with few rows each count
-for little more than the share 1/K that a label at random gets, and an empty end for nothing.  As
-e grows, u becomes `max`.
+    Z = (1/10) m(τ) + (9/10) Σ_s π(s) Z(inside s) Z(outside s),     m(τ) = (1/K) Σ_c exp(e τ_c),
 
-*Rounding.*  All terms are of one sign.  With x = e max_c t_c <= 700, exp(x) - 1 of a rounded x is
-right to x + 3 units of 2^-53, the compensated mean y of them to x + 6, and ln(1 + y) to
-(x + 6) y / ((1 + y) ln(1 + y)) + 2 units.  As x <= ln(1 + K y), this is at most ln(1 + K) + 8 for
-y <= 1, less for larger y, and below 30 for K <= 2^31.  For x > 700 the sum e max t + ln(...) loses
-no more.  So u is right to 2^-47 of itself, and 0 <= u <= N.
+and Z = m(τ) below the last level.  A split (or none) is drawn from the root on, each by its term of
+Z; given the splits above it, every leaf gets class c with probability proportional to exp(e τ_c).
+The product of these probabilities telescopes to P(T, c).
+
+*Rounding.*  Terms of Z are floats, taken as exact numbers when one is drawn
+(`dampen.sampling.noisy_top`).  Let every ln of a term be within η of what it stands for: ln of a
+prior, plus ln of the exact sums of the terms that are drawn from below.  Then ln of a product of at
+most 2^h probabilities is off by 2^h η, ln of the sum of all weights is too, on either of two
+neighbours: the loss is at most e + 4 · 2^h η.  `Plan.joint_epsilon` makes e so much smaller than
+the ε that is paid.  For S splits and N rows, |ln Z| <= e N + ln(10 S) + 3, as a leaf alone has a
+tenth of the weight.  A sum of K or S exponentials, its logarithm and three additions are right to
+2^-52 (e N + ln(10 S) + K + 9) in absolute terms, and η = 2^-48 (e N + S + K + 64) is far more.
+
+**The menu** is drawn without looking at the data, so it costs nothing; how it is drawn is a matter
+of accuracy alone.  A node of level l has widths[l] splits drawn at random, and each of their two
+sides has splits of its own, so that few splits make very many trees.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from dampen import sensitivity
 from dampen._kernels import menus as kernel
 from dampen.sampling import Entropy
-from dampen.selection import FloatArray, IntArray, Selection
-from dampen.trees.candidates import Candidates
+from dampen.selection import FloatArray, IntArray
+from dampen.trees.candidates import BoolArray, Candidates
 
-__all__ = [
-    "STAY",
-    "Menu",
-    "draw_menu",
-    "free_energies",
-    "menu_selection",
-    "menu_size",
-]
+__all__ = ["STAY", "Choices", "Menu", "Weights", "draw_menu"]
 
 ATTEMPTS = 3
 """How often a split is drawn that could tell rows apart."""
+LEAF = 0.1
+"""The prior probability that a node is a leaf."""
+MOST_POWERS = 2**16
 
 
 @dataclass(frozen=True, eq=False)
 class Menu:
-    """Small public trees; see `dampen._kernels.menus` for the arrays.
-
-    Attributes:
-        log_prior: ln π of every tree.
-    """
+    """Public splits for some leaves; see `dampen._kernels.menus` for the arrays."""
 
     attribute: IntArray
     low: IntArray
     high: IntArray
-    height: IntArray
-    log_prior: FloatArray
-
-    def __len__(self) -> int:
-        return len(self.height)
+    widths: tuple[int, ...]
 
     @property
     def ends(self) -> int:
-        """How many ends the highest tree has."""
-        return self.attribute.shape[1] + 1
+        """Of a tree that is drawn, before its last level."""
+        return int(2 ** len(self.widths))
 
     @property
-    def arrays(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        return self.attribute, self.low, self.high, self.height
+    def trees(self) -> int:
+        """How many trees have to be counted, so that all splits are."""
+        return math.prod(self.widths)
 
-    def part(self, begin: int, end: int) -> "Menu":
-        """Some of its trees."""
-        attribute, low, high, height = (array[begin:end] for array in self.arrays)
-        return Menu(attribute, low, high, height, self.log_prior[begin:end])
+    @cached_property
+    def start(self) -> IntArray:
+        """Where the splits of each level are."""
+        sizes = [math.prod(self.widths[: i + 1]) << i for i in range(len(self.widths))]
+        return np.cumsum([0, *sizes], dtype=np.int64)
+
+    @property
+    def arrays(self) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
+        widths = np.array(self.widths, dtype=np.int64)
+        return self.attribute, self.low, self.high, self.start, widths
+
+    def split(self, leaf: int, level: int, choice: int, place: int) -> tuple[int, int, int]:
+        """The attribute of a split, and the codes low .. high - 1 that it sets apart."""
+        at = leaf, self.start[level] + (choice << level) + place
+        return int(self.attribute[at]), int(self.low[at]), int(self.high[at])
 
 
-def _blank(heights: Sequence[int], ends: int, prior: Sequence[float]) -> Menu:
-    attribute, low, high = np.zeros((3, len(heights), ends - 1), dtype=np.int64)
-    return Menu(attribute, low, high, np.array(heights, dtype=np.int64), np.log(prior))
+def _blank(leaves: int, widths: tuple[int, ...]) -> Menu:
+    size = sum(math.prod(widths[: i + 1]) << i for i in range(len(widths)))
+    attribute, low, high = np.zeros((3, leaves, size), dtype=np.int64)
+    return Menu(attribute, low, high, widths)
 
 
-STAY = _blank([0], 1, [1.0])
-"""The menu of the tree without splits: its counts are those of the classes."""
+STAY = _blank(1, ())
+"""The menu without splits: what it counts is the leaves themselves."""
 
 
-def draw_menu(candidates: Candidates, height: int, drawn: int, entropy: Entropy) -> Menu:
-    """No split, all single splits, and so many trees of up to `height` levels drawn at random.
+def draw_menu(
+    candidates: Candidates, widths: tuple[int, ...], allowed: Sequence[BoolArray], entropy: Entropy
+) -> Menu:
+    """Random splits for leaves, of which `allowed` tells the values that their paths leave.
 
-    A function of public sizes and of randomness, never of the data.  How it is drawn is a matter of
-    accuracy alone.
+    A function of public sizes and of randomness, never of the data.
     """
-    singles, levels = len(candidates), range(max(2, height // 2), height + 1)
-    heights = [levels[i % len(levels)] for i in range(drawn)] if levels and singles else []
-    prior = [0.1, *[0.1 / max(singles, 1)] * singles, *[0.8 / max(drawn, 1)] * len(heights)]
-    menu = _blank([0, *[1] * singles, *heights], 2**height, prior)
-    first = candidates.first
-    sizes = np.diff(first)
-    splits = np.column_stack([candidates.low, candidates.high]) - first[candidates.attribute, None]
-    single = slice(1, 1 + singles)
-    menu.attribute[single, 0] = candidates.attribute
-    menu.low[single, 0], menu.high[single, 0] = splits.T
-    # Attributes of one value split nothing.
-    able = np.flatnonzero(np.bincount(candidates.attribute, minlength=len(sizes)))
-    begins = np.searchsorted(candidates.attribute, [*able, len(sizes)])
-    trees = menu.part(1 + singles, len(menu))
-    shape = len(trees), menu.ends - 1, ATTEMPTS
-    words = np.frombuffer(entropy.read(8 * int(np.prod(shape))), dtype="<i8").reshape(shape)
-    kernel.draw_trees(words & (2**63 - 1), splits, begins, sizes[able], trees.arrays)
-    trees.attribute[:] = able[trees.attribute]
+    if not len(candidates):
+        return STAY
+    menu, first = _blank(len(allowed), widths), candidates.first
+    begin = first[candidates.attribute]
+    splits = [candidates.attribute, candidates.low - begin, candidates.high - begin]
+    where = np.unique(candidates.attribute, return_index=True)[1]
+    shape = *menu.attribute.shape, ATTEMPTS
+    words = np.frombuffer(entropy.read(8 * math.prod(shape)), dtype="<i8").reshape(shape)
+    first_split = np.array([*where, len(candidates)], dtype=np.int64)
+    values = first, np.stack(allowed)
+    bits = words & (2**63 - 1)
+    kernel.draw_splits(bits, np.column_stack(splits), first_split, values, menu.arrays)
     return menu
 
 
-def menu_selection(
-    utility: FloatArray,
-    log_prior: FloatArray,
-    epsilon: float,
-    max_rows: int,
-    *,
-    one_sided: bool = True,
-) -> Selection:
-    """The selection of one small tree for one node, at ε, among at most `max_rows` rows."""
-    prior = log_prior / epsilon
-    largest = max_rows + float(np.abs(prior).max())
-    return Selection(
-        utility + prior,
-        sensitivity.constant(1),
-        one_sided=one_sided,
-        utility_range=largest,
-        rounding=2.0**-46 * largest,
-    )
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """ln m and ln Z from counts, at e = `epsilon`."""
+
+    candidates: Candidates
+    epsilon: float
+
+    @cached_property
+    def powers(self) -> FloatArray:
+        most = min(MOST_POWERS, int(746 / self.epsilon) + 1)
+        return np.exp(-self.epsilon * np.arange(most))
+
+    @cached_property
+    def log_prior(self) -> FloatArray:
+        """Of no split, and of every candidate on the last level."""
+        able, where, counts = np.unique(
+            self.candidates.attribute, return_inverse=True, return_counts=True
+        )
+        if not len(able):
+            return np.zeros(1)
+        return np.log([LEAF, *(1 - LEAF) / (len(able) * counts[where])])
+
+    @cached_property
+    def splits(self) -> IntArray:
+        """Of every candidate, where its attribute begins, the split, where the attribute ends."""
+        c = self.candidates
+        begin, end = c.first[c.attribute], c.first[c.attribute + 1]
+        return np.column_stack([begin, c.low, c.high, end])
+
+    def leaves(self, counts: IntArray) -> FloatArray:
+        """ln m from counts (..., class)."""
+        rows = counts.reshape(-1, counts.shape[-1])
+        found: FloatArray = kernel.log_means(rows, self.epsilon, self.powers)
+        return found.reshape(counts.shape[:-1])
+
+    def ends(self, tables: IntArray) -> tuple[FloatArray, IntArray]:
+        """ln Z before the last level, and class counts, from counts (..., value, class)."""
+        counts = tables[..., : self.candidates.first[1], :].sum(axis=-2)
+        given, classes = (
+            tables.reshape(-1, *tables.shape[-2:]),
+            counts.reshape(-1, counts.shape[-1]),
+        )
+        law, prior = (self.epsilon, self.powers), np.exp(self.log_prior)
+        found: FloatArray = kernel.end_weights(given, classes, self.splits, prior, law)
+        return found.reshape(tables.shape[:-2]), counts
+
+    def last_level(self, table: IntArray) -> FloatArray:
+        """ln of the terms of Z on the last level: no split, and every candidate."""
+        first = self.candidates.first
+        stay = self.leaves(table[: first[1]].sum(axis=0)[None])
+        splits = kernel.split_weights(
+            table, self.splits, self.log_prior[1:], self.epsilon, self.powers
+        )
+        return np.concatenate([self.log_prior[:1] + stay, splits])
 
 
-def free_energies(tables: IntArray, epsilon: float) -> FloatArray:
-    """u of (node, tree), from counts (node, tree, end, class) and the ε of labels."""
-    u: FloatArray = kernel.free_energy(tables.reshape(-1, *tables.shape[2:]), epsilon)
-    return u.reshape(tables.shape[:2])
+class Choices:
+    """ln of the terms of Z for all nodes of a menu, level by level."""
+
+    def __init__(self, menu: Menu, weights: Weights, ends: FloatArray, counts: IntArray) -> None:
+        """From ln Z (leaf, tree, end) and class counts (leaf, tree, end, class)."""
+        self.stay: list[FloatArray] = []
+        self.splits: list[FloatArray] = []
+        leaves, below = len(ends), ends
+        for level, width in reversed(list(enumerate(menu.widths))):
+            before, nodes = math.prod(menu.widths[:level]), 2**level
+            pairs = below.reshape(leaves, before, width, nodes, 2).sum(axis=-1)
+            splits = pairs + math.log((1 - LEAF) / width)
+            # The rows of a node are the same in all trees with the same choices above it.
+            one = counts.reshape(leaves, before, -1, *counts.shape[2:])[:, :, 0]
+            here = one.reshape(leaves, before, nodes, -1, counts.shape[-1]).sum(axis=3)
+            stay = weights.leaves(here) + math.log(LEAF)
+            self.stay.insert(0, stay)
+            self.splits.insert(0, splits)
+            below = _log_sums(np.concatenate([stay[:, :, None], splits], axis=2))
+
+    def at(self, leaf: int, level: int, choice: int, place: int) -> FloatArray:
+        """No split, then every split of the menu: ln of the terms of one node."""
+        stay, splits = self.stay[level], self.splits[level]
+        return np.array([stay[leaf, choice, place], *splits[leaf, choice, :, place]])
 
 
-def menu_size(max_rows: int, stages: int) -> int:
-    """How many trees to draw: a thousand in all, fewer where so many rows would take long."""
-    return max(64, min(1000 // stages, 2**28 // max_rows))
+def _log_sums(terms: FloatArray) -> FloatArray:
+    largest = terms.max(axis=2, keepdims=True)
+    total: FloatArray = np.log(np.exp(terms - largest).sum(axis=2)) + largest[:, :, 0]
+    return total

@@ -1,10 +1,11 @@
 """What is decided before the data is looked at: depth, mechanism, and every share of ε.
 
-Privacy of a whole tree, add/remove one row.  It is grown in stages: one level of splits each, or
-several levels at once (`dampen.trees.menus`).  The nodes of one stage hold disjoint sets of rows,
-and which rows a node holds was decided by earlier releases; so a row takes part in one node per
-stage, and one stage costs what its dearest node costs (parallel composition).  Stages add up
-(sequential composition).  All shares are exact fractions of ε and add up to 1, hence a fit is ε-DP.
+Privacy of a whole tree, add/remove one row.  It is grown in stages: one level of splits each, then
+the classes of the leaves; or in the end several levels together with the classes, by one release
+(`dampen.trees.menus`).  The nodes of one stage hold disjoint sets of rows, and which rows a node
+holds was decided by earlier releases; so a row takes part in one node per stage, and one stage
+costs what its dearest node costs (parallel composition).  Stages add up (sequential composition).
+All shares are exact fractions of ε and add up to 1, hence a fit is ε-DP.
 """
 
 import math
@@ -20,12 +21,11 @@ from dampen.trees.splits import (
     CRITERIA,
     Criterion,
     check_integer,
-    check_max_rows,
     split_bound,
 )
 
 TreeCriterion: TypeAlias = Literal[
-    "information-gain", "max", "gini", "tsallis", "gini-max", "tsallis-max", "free-energy"
+    "information-gain", "max", "gini", "tsallis", "gini-max", "tsallis-max"
 ]
 Branching: TypeAlias = Literal["binary", "multiway"]
 Leaves: TypeAlias = Literal["pf", "noisy-counts"]
@@ -34,9 +34,7 @@ SULQ: Literal["sulq"] = "sulq"
 MOST_NODES = 2**20
 DEEPEST = 16
 HIGHEST = 6
-"""Levels that one stage can decide."""
-ONE_CHOICE, FEW_CHOICES = 500, 4000
-"""Up to so many rows times ε, one selection for the whole tree; below, three of smaller trees."""
+"""Levels that one release can decide."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +62,11 @@ class Plan:
     one_sided: bool
     candidates: int
     classes: int
-    menu: int = 0
+    widths: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.staged:  # refused before anything is paid, or not at all
+            _ = self.joint_epsilon
 
     @property
     def depth(self) -> int:
@@ -73,16 +75,17 @@ class Plan:
 
     @property
     def staged(self) -> bool:
-        """Whether a stage decides several levels at once."""
-        return self.menu > 0
+        """Whether the last stage decides several levels and the classes of the leaves at once."""
+        return is_staged(self.stages)
 
     @property
     def size(self) -> str:
         """The depth in words."""
         if not self.staged:
             return f"depth {self.depth}"
-        levels = ", then ".join(map(str, self.stages))
-        return f"up to {levels} levels, from menus of {self.menu} drawn trees"
+        *single, several = self.stages
+        first = f"{len(single)} levels, then " if single else ""
+        return f"{first}up to {several} levels at once with the classes"
 
     @property
     def stage_name(self) -> str:
@@ -116,21 +119,37 @@ class Plan:
     @property
     def label_epsilon(self) -> Fraction:
         """For the class of a leaf that all stages led to."""
-        return self.leaf_epsilon(len(self.stages))
+        return self.epsilon * self.shares[-1]
+
+    @property
+    def joint_epsilon(self) -> float:
+        """e of the release of several levels and classes: its share, less what rounding may cost.
+
+        Raises:
+            ParameterError: if rounding costs too much of it.
+        """
+        size = self.candidates + self.classes
+        found = rounded_epsilon(self.label_epsilon, self.max_rows, self.stages[-1], size)
+        if found is None:
+            raise ParameterError(
+                "Expected epsilon of at least about 1e-6, and max_rows below some billions, for "
+                "stages of several levels. Pass max_depth= instead."
+            )
+        return found
 
     def charges(self) -> list[Spending]:
         """All lines of the budget; they add up to ε exactly."""
         lines: list[Spending] = []
-        for level in range(len(self.stages) + 1):
+        for level in range(len(self.shares)):
             if self.stopping:
                 lines.append(Spending(level, "count", self.count_epsilon(level)))
             lines.append(Spending(level, self._purpose(level), self.query_epsilon(level)))
         return lines
 
     def _purpose(self, level: int) -> Literal["split", "tree", "leaf"]:
-        if level == len(self.stages):
-            return "leaf"
-        return "tree" if self.staged else "split"
+        if level < len(self.shares) - 1:
+            return "split"
+        return "tree" if self.staged else "leaf"
 
 
 def _plan_lines(plan: Plan) -> Iterator[str]:
@@ -159,7 +178,7 @@ def _rows_of_noise(plan: Plan, charge: Spending) -> float:
         case "leaf":
             return math.log(1 + plan.classes) / epsilon
         case "tree":
-            return math.log(2 + plan.candidates + plan.menu) / epsilon
+            return math.log(1 + max(plan.candidates, plan.classes)) / epsilon
         case "split":
             bound = split_bound(plan.criterion_at(charge.level), plan.max_rows)
             return bound * math.log(1 + plan.candidates) / epsilon
@@ -184,14 +203,12 @@ def checked_mechanism(mechanism: str | Mechanism) -> Mechanism | Literal["sulq"]
 def checked_criterion(
     criterion: str | None, mechanism: Mechanism | Literal["sulq"], *, staged: bool = False
 ) -> TreeCriterion:
-    """The criterion; by default `tsallis-max`, information gain where δ matters or counts do."""
-    if staged and criterion in {None, "free-energy"}:
-        return "free-energy"
-    if staged or criterion == "free-energy":
-        raise ParameterError(
-            "Expected criterion='free-energy', or none, for stages of several levels, and for "
-            "them alone."
-        )
+    """The criterion; by default `tsallis-max`, information gain where δ matters or counts do.
+
+    Where several levels at once follow, none is the last: `tsallis`.
+    """
+    if criterion is None and staged:
+        return "tsallis"
     if criterion is None:
         return "tsallis-max" if _is_plain(mechanism) else "information-gain"
     _one_of("criterion", criterion, get_args(TreeCriterion))
@@ -223,20 +240,27 @@ def checked_depth(max_depth: int | None) -> None:
 def checked_stages(
     stages: Sequence[int] | None, mechanism: Mechanism | Literal["sulq"], branching: Branching
 ) -> None:
-    """None, or levels of each stage; several at once suit two branches and global sensitivities."""
+    """None, or levels of each stage, 1 but for the last; several suit two branches and pf or em."""
     if stages is None:
         return
     if not isinstance(stages, list | tuple) or not stages:
-        raise ParameterError("Expected stages to be a list of numbers of levels, as (2, 2, 3).")
+        raise ParameterError("Expected stages to be a list of numbers of levels, as (1, 1, 4).")
     for levels in stages:
         check_integer("every stage", levels, 1)
-    if max(stages) > HIGHEST:
-        raise ParameterError(f"Expected stages of at most {HIGHEST} levels, got {max(stages)}.")
+    if max(stages) > HIGHEST or max([1, *stages[:-1]]) > 1:
+        raise ParameterError(
+            f"Expected stages of one level, and a last one of at most {HIGHEST}; got {stages!r}."
+        )
     checked_depth(sum(stages))
-    if max(stages) > 1 and not (branching == "binary" and _is_plain(mechanism)):
+    if is_staged(stages) and not (branching == "binary" and _is_plain(mechanism)):
         raise ParameterError(
             "Expected branching='binary' and mechanism 'pf' or 'em' for stages of several levels."
         )
+
+
+def is_staged(stages: Sequence[int]) -> bool:
+    """Whether the last stage decides several levels, and then the classes too."""
+    return len(stages) > 0 and stages[-1] > 1
 
 
 def checked_shares(
@@ -246,10 +270,11 @@ def checked_shares(
     if shares is None:
         return _equal_shares(len(stages)) if stopping else _split_shares(stages)
     given = tuple(exact(s, "every share") for s in shares)
-    if len(given) != len(stages) + 1:
+    needed = len(stages) + (0 if is_staged(stages) else 1)
+    if len(given) != needed:
         raise ParameterError(
-            f"Expected {len(stages) + 1} shares, one per level of splits and one for the leaves, "
-            f"got {len(given)}."
+            f"Expected {needed} shares, one per stage of splits and one for the leaves unless the "
+            f"last stage includes them, got {len(given)}."
         )
     if sum(given) != 1:
         total = decimal_text(sum(given, Fraction(0)))
@@ -270,56 +295,32 @@ def check_size(sizes: Sequence[int], depth: int, branching: Branching, *, stoppi
         )
 
 
-def default_depth(
-    epsilon: Fraction, max_rows: int, candidates: int, branches: float, classes: int
-) -> int:
-    """A depth from public sizes alone.
+def rounded_epsilon(epsilon: Fraction, max_rows: int, levels: int, size: int) -> float | None:
+    """e of `dampen.trees.menus`: a float, used exactly, so far below ε that rounding is paid for.
 
-    *Derivation.*  A split at level l sees n / 2^l rows and has to tell a gain of some share of them
-    from noise of about ln(candidates) / ε_l: log2(ε n / ln candidates) levels would use up all
-    signal.  Shares of ε shrink with the depth and gains shrink from level to level, so that only a
-    part of these levels pays.  Every doubling of the classes is worth a part of a level more,
-    because a leaf has one class.  At least one level: with no split at all, the tree is a constant.
-
-    The three constants have the largest mean accuracy over 28 tables and seven ε, two seeds, of a
-    grid of 735; they were not cross-validated over tables.  `dampen-studies run models` compares
-    the rule with its predecessor on other splits.  Nodes with more than two branches
-    use rows up faster.
+    `size` is that of the sums: splits and classes.  None if rounding costs more than 1 % of ε.
     """
-    check_max_rows(max_rows)
-    signal = float(min(epsilon, Fraction(10**9))) * max_rows / math.log(1 + max(candidates, 2))
-    levels = 0.65 * math.log2(max(signal, 1.0)) + 0.25 * math.log2(classes / 2) - 1.75
-    return min(max(1, round(levels / math.log2(max(branches, 2.0)))), DEEPEST)
-
-
-def default_stages(
-    epsilon: Fraction, max_rows: int, candidates: int, classes: int
-) -> tuple[int, ...]:
-    """Stages from public sizes alone: the fewer choices ε allows, the more levels each decides."""
-    rows = float(min(epsilon, Fraction(10**9))) * max_rows
-    if rows <= ONE_CHOICE:
-        return (6,)
-    if rows < FEW_CHOICES:
-        return (2, 2, 3)
-    return (1,) * default_depth(epsilon, max_rows, candidates, 2.0, classes)
+    eta = Fraction(1, 2**48) * (epsilon * max_rows + size + 64)
+    reserve = 4 * 2**levels * eta
+    if 100 * reserve > epsilon:
+        return None
+    return math.nextafter(float(epsilon - reserve), 0.0)
 
 
 def _split_shares(stages: Sequence[int]) -> tuple[Fraction, ...]:
     """Every level 1.3 times the one above it, the leaves included: rows get fewer, noise must too.
 
-    Of stages of several levels, each 1.2 times the one before it, the leaves 1.5 times the last.
-    Rounded to thousandths, so that they can be read; the leaves get what is left.
+    Of several levels at once with the leaves, as much as one level.  Rounded to thousandths, so
+    that they can be read; the last gets what is left.
 
     >>> [str(share) for share in _split_shares([1, 1])]
     ['251/1000', '163/500', '423/1000']
-    >>> [str(share) for share in _split_shares([6])]
-    ['2/5', '3/5']
+    >>> [str(share) for share in _split_shares([1, 4])]
+    ['87/200', '113/200']
     """
-    several = max(stages, default=1) > 1
-    growth, leaf = (Fraction(6, 5), Fraction(3, 2)) if several else (Fraction(13, 10),) * 2
-    weights = [growth**stage for stage in range(len(stages))]
-    total = sum(weights) + (leaf * weights[-1] if weights else 1)
-    splits = [Fraction(round(1000 * weight / total), 1000) for weight in weights]
+    count = len(stages) + (0 if is_staged(stages) else 1)
+    weights = [Fraction(13, 10) ** stage for stage in range(count)]
+    splits = [Fraction(round(1000 * weight / sum(weights)), 1000) for weight in weights[:-1]]
     return (*splits, 1 - sum(splits, Fraction(0)))
 
 

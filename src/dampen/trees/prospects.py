@@ -1,9 +1,10 @@
 """What a leaf of a tree will be worth, from the public plan alone; see `dampen.outlook`.
 
 The class of a leaf is drawn by permute-and-flip on the counts of its rows, as the most frequent
-category is.  So a class that leads every other one by some number of rows *in its leaf* is named
-with a probability of 0.9, whatever the splits are.  Where not even all rows together make such a
-lead, every leaf is close to chance.
+category is, or by the exponential mechanism, where levels above it are drawn with it.  So a class
+that leads every other one by some number of rows *in its leaf* is named with a probability of 0.9,
+whatever the splits are.  Where not even all rows together make such a lead, every leaf is close to
+chance.
 """
 
 import warnings
@@ -31,7 +32,8 @@ def leaf_lead(plan: Plan) -> float:
     epsilon = plan.label_epsilon
     if plan.leaves == "noisy-counts":
         return 2 * likely_noise(epsilon, plan.classes) + 1
-    needed = lead(COUNTS, named("pf"), m=plan.classes, k=1, epsilon=epsilon)
+    mechanism = named("em" if plan.staged else "pf")
+    needed = lead(COUNTS, mechanism, m=plan.classes, k=1, epsilon=epsilon)
     assert needed is not None
     return needed
 

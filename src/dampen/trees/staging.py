@@ -1,10 +1,13 @@
-"""Growing a tree in stages: in each, every leaf so far becomes a small tree of a public menu.
+"""Growing a tree in stages: some levels one by one, then several at once with the leaves' classes.
 
-Leaves hold disjoint rows, so a stage costs what one selection costs; see `dampen.trees.plan`.  All
-leaves are grown, empty ones too: leaving them out would tell that they are empty.
+The levels that come first are selected as `dampen.trees.growing` selects them.  Below them, in
+every leaf so far, one release decides a small tree and its classes (`dampen.trees.menus`).  Leaves
+hold disjoint rows, so a stage costs what one node costs; see `dampen.trees.plan`.  All leaves are
+grown, empty ones too: leaving them out would tell that they are empty.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from typing import Literal
@@ -12,44 +15,34 @@ from typing import Literal
 import numpy as np
 
 from dampen._kernels.menus import end_cells
-from dampen.mechanisms import PF, Mechanism, select
-from dampen.sampling import Entropy, InsecureEntropy
-from dampen.selection import FloatArray
-from dampen.trees.candidates import BoolArray, candidates_of
+from dampen.mechanisms import PF, Mechanism
+from dampen.noise import GUMBEL
+from dampen.sampling import Entropy, InsecureEntropy, noisy_top
+from dampen.selection import FloatArray, IntArray
+from dampen.trees.candidates import BoolArray, Candidates, candidates_of
 from dampen.trees.encoding import Categories, Domain, first_codes
-from dampen.trees.growing import (
-    CHUNK_CELLS,
-    LevelRows,
-    Rows,
-    Tree,
-    label_leaves,
-    prepare,
-)
-from dampen.trees.menus import STAY, Menu, draw_menu, free_energies, menu_selection
+from dampen.trees.growing import CHUNK_CELLS, LevelRows, Rows, Tree, choose_split, prepare
+from dampen.trees.menus import STAY, Choices, Menu, Weights, draw_menu
 from dampen.trees.plan import Plan, checked_criterion
 
 __all__ = ["grow_in_stages", "prepare_all"]
 
-CHUNK_TREES = 64
-"""Trees that are counted in one pass over the rows."""
-SMALLEST = 2.0**-60
-"""Any public number may stand for ε in a utility; this one keeps utilities finite."""
+CHUNK_COUNTS = 256
+"""Counts that one row adds to in one pass over the rows."""
 
 
 def grow_in_stages(
     plan: Plan, domains: Sequence[Domain], n_classes: int, rows: LevelRows, *, entropy: Entropy
 ) -> Tree:
     """A private tree from coded rows; spends exactly what `plan.charges` says."""
-    candidates, growth = candidates_of(domains, plan.branching), _Growth(domains)
-    for stage, height in enumerate(plan.stages):
-        menu, tree = draw_menu(candidates, height, plan.menu, entropy), growth.tree()
-        utility = _utilities(plan, tree, menu, rows, n_classes)
-        for leaf, choices in zip(tree.leaves.tolist(), utility, strict=True):
-            chosen = _choose(plan, stage, choices, menu, entropy)
-            growth.expand(leaf, menu, chosen)
-    tree = growth.tree()
-    counts = rows.ends(tree, STAY)[:, 0, 0]
-    return label_leaves(tree, counts, plan, entropy)
+    assert n_classes == plan.classes
+    growth = _Growth(candidates_of(domains, plan.branching))
+    for level in range(len(plan.stages) - 1):
+        _grow_level(plan, level, growth, rows, entropy)
+    weights = Weights(growth.candidates, plan.joint_epsilon)
+    ends = _grow_together(plan, weights, growth, rows, entropy)
+    _grow_last_level(weights, growth, ends, rows, entropy)
+    return _labelled(growth.tree(), weights, rows, entropy)
 
 
 @cache
@@ -61,70 +54,129 @@ def prepare_all(
     Raises:
         ParameterError: if the mechanism does not suit a split among so many rows.
     """
-    level_by_level = None if criterion == "free-energy" else criterion
-    prepare(checked_criterion(level_by_level, mechanism), mechanism, rows_bound)
+    prepare(checked_criterion(criterion, mechanism), mechanism, rows_bound)
     codes, none = np.empty((0, 2), dtype=np.int16), np.empty(0, dtype=np.int64)
     half, domains = (Fraction(1, 2),) * 2, [Categories((0, 1)), Categories((0, 1))]
     tiny = Plan(
-        Fraction(1), rows_bound, (2,), half, PF, "free-energy", "binary", False, "pf", True,
-        candidates=2, classes=2, menu=2,
+        Fraction(1), 9, (1, 2), half, PF, "tsallis", "binary", False, "pf", True,
+        candidates=2, classes=2, widths=(1,),
     )  # fmt: skip
-    end_cells(codes, none, none, STAY.arrays, 2)
+    end_cells(codes, none, none, STAY.arrays, (0, 1, first_codes(domains), 2))
     grow_in_stages(tiny, domains, 2, Rows(codes, none, 2), entropy=InsecureEntropy(0))
 
 
-def _utilities(plan: Plan, tree: Tree, menu: Menu, rows: LevelRows, n_classes: int) -> FloatArray:
-    """What every tree of the menu would be worth at every leaf: (leaf, tree)."""
-    epsilon = max(float(plan.label_epsilon), SMALLEST)
-    cells = len(tree.leaves) * menu.ends * n_classes
-    size = max(1, min(CHUNK_TREES, CHUNK_CELLS // cells))
-    parts = [menu.part(i, i + size) for i in range(0, len(menu), size)]
-    return np.concatenate([free_energies(rows.ends(tree, part), epsilon) for part in parts], axis=1)
+def _grow_level(
+    plan: Plan, level: int, growth: "_Growth", rows: LevelRows, entropy: Entropy
+) -> None:
+    """Splits every leaf by one selection of its own."""
+    candidates = growth.candidates
+    tree = growth.tree()
+    tables = candidates.tables(_tables(tree, rows, candidates.first))
+    for leaf, table in zip(tree.leaves.tolist(), tables, strict=True):
+        possible = np.flatnonzero(candidates.possible(growth.allowed[leaf]))
+        if len(possible):
+            sides = table[possible].reshape(-1, table.shape[-1])
+            chosen = choose_split(plan, level, sides, np.arange(0, len(sides) + 1, 2), entropy)
+            growth.split(leaf, *candidates.codes(int(possible[chosen])))
 
 
-def _choose(plan: Plan, stage: int, utility: FloatArray, menu: Menu, entropy: Entropy) -> int:
-    assert isinstance(plan.mechanism, Mechanism)
-    epsilon = plan.query_epsilon(stage)
-    weight = max(float(epsilon), SMALLEST)
-    node = menu_selection(utility, menu.log_prior, weight, plan.max_rows, one_sided=plan.one_sided)
-    picked = select(node, epsilon=epsilon, mechanism=plan.mechanism, entropy=entropy)
-    assert isinstance(picked, int)
-    return picked
+def _grow_together(
+    plan: Plan, weights: Weights, growth: "_Growth", rows: LevelRows, entropy: Entropy
+) -> list[int]:
+    """In every leaf a small tree from the menu; those of its leaves that the last level follows."""
+    tree = growth.tree()
+    leaves = tree.leaves.tolist()
+    allowed = [growth.allowed[leaf] for leaf in leaves]
+    menu = draw_menu(weights.candidates, plan.widths, allowed, entropy)
+    choices = _choices(plan, menu, weights, tree, rows)
+
+    def descend(leaf: int, slot: int, level: int, choice: int, place: int) -> Iterator[int]:
+        if level == len(menu.widths):
+            yield leaf
+            return
+        picked = _draw(choices.at(slot, level, choice, place), Fraction(1), entropy)
+        if picked:
+            chosen = choice * menu.widths[level] + picked - 1
+            for side, child in growth.split(leaf, *menu.split(slot, level, chosen, place)):
+                yield from descend(child, slot, level + 1, chosen, 2 * place + side)
+
+    return [end for slot, leaf in enumerate(leaves) for end in descend(leaf, slot, 0, 0, 0)]
+
+
+def _choices(plan: Plan, menu: Menu, weights: Weights, tree: Tree, rows: LevelRows) -> Choices:
+    """The weights of all choices of the menu in every leaf, from counts of some trees at a time."""
+    first = weights.candidates.first
+    cells = len(tree.leaves) * menu.ends * int(first[-1]) * plan.classes
+    size = max(1, min(CHUNK_CELLS // cells, CHUNK_COUNTS // (len(first) - 1)))
+    parts = [
+        weights.ends(rows.ends(tree, menu, range(begin, min(begin + size, menu.trees)), first))
+        for begin in range(0, menu.trees, size)
+    ]
+    ends, counts = (np.concatenate(part, axis=1) for part in zip(*parts, strict=True))
+    return Choices(menu, weights, ends, counts)
+
+
+def _grow_last_level(
+    weights: Weights, growth: "_Growth", ends: list[int], rows: LevelRows, entropy: Entropy
+) -> None:
+    """Any single split, or none, for the given leaves."""
+    tree = growth.tree()
+    tables = _tables(tree, rows, growth.first)
+    for leaf in ends:
+        terms = weights.last_level(tables[tree.slots[leaf]])
+        picked = _draw(terms, Fraction(1), entropy)
+        if picked:
+            growth.split(leaf, *weights.candidates.codes(picked - 1))
+
+
+def _labelled(tree: Tree, weights: Weights, rows: LevelRows, entropy: Entropy) -> Tree:
+    """The tree with classes at its leaves, by the exponential mechanism on their counts."""
+    # Every row has one value of the first attribute.
+    counts = _tables(tree, rows, weights.candidates.first[:2]).sum(axis=1)
+    epsilon, label = Fraction(weights.epsilon), tree.label.copy()
+    label[tree.leaves] = [_draw(c, epsilon, entropy) for c in counts.astype(np.float64)]
+    return replace(tree, label=label)
+
+
+def _tables(tree: Tree, rows: LevelRows, first: IntArray) -> IntArray:
+    """Counts (leaf, value, class)."""
+    return rows.ends(tree, STAY, range(1), first)[:, 0, 0]
+
+
+def _draw(terms: FloatArray, scale: Fraction, entropy: Entropy) -> int:
+    """An index, with probability proportional to exp(scale * term), exactly."""
+    return noisy_top(terms, scale, GUMBEL, 1, entropy)[0]
 
 
 class _Growth:
     """The nodes made so far; children come after their parents."""
 
-    def __init__(self, domains: Sequence[Domain]) -> None:
-        self.first = first_codes(domains)
+    def __init__(self, candidates: Candidates) -> None:
+        self.candidates, self.first = candidates, candidates.first
         self.attribute, self.level = [-1], [0]
         self.routes: list[list[int]] = [[]]
         self.allowed: list[BoolArray] = [np.ones(int(self.first[-1]), dtype=np.bool_)]
 
-    def expand(self, leaf: int, menu: Menu, tree: int, node: int = 0) -> None:
-        """Puts a tree of the menu, from one of its nodes on, in place of a leaf.
+    def split(self, leaf: int, attribute: int, low: int, high: int) -> list[tuple[int, int]]:
+        """Splits a leaf: codes low .. high - 1 go to side 0, others to side 1; (side, node) each.
 
         A split that cannot tell apart the rows of its path is left out: one side gets all of them.
         """
-        if node + 1 >= 2 ** int(menu.height[tree]):
-            return
-        a, low, high = (int(array[tree, node]) for array in menu.arrays[:3])
-        allowed = self.allowed[leaf]
-        values = slice(int(self.first[a]), int(self.first[a + 1]))
-        inside = np.zeros_like(allowed)
-        inside[values.start + low : values.start + high] = True
-        left, right = (allowed & inside)[values].any(), (allowed & ~inside)[values].any()
-        if not (left and right):
-            self.expand(leaf, menu, tree, 2 * node + (1 if left else 2))
-            return
-        self.attribute[leaf] = a
-        outside = ~inside
-        outside[: values.start] = outside[values.stop :] = True
-        inside[: values.start] = inside[values.stop :] = True
-        children = [self._add(leaf, allowed & side) for side in (inside, outside)]
-        self.routes[leaf] = [children[0] if yes else children[1] for yes in inside[values]]
-        for k, child in enumerate(children):
-            self.expand(child, menu, tree, 2 * node + 1 + k)
+        allowed, begin = self.allowed[leaf], int(self.first[attribute])
+        values = slice(begin, int(self.first[attribute + 1]))
+        inside = np.zeros(values.stop - begin, dtype=np.bool_)
+        inside[low:high] = True
+        reached = [bool((allowed[values] & side).any()) for side in (inside, ~inside)]
+        if not all(reached):
+            return [(0 if reached[0] else 1, leaf)]
+        children = []
+        for side in (inside, ~inside):
+            left = allowed.copy()
+            left[values] &= side
+            children.append(self._add(leaf, left))
+        self.attribute[leaf] = attribute
+        self.routes[leaf] = [children[0] if yes else children[1] for yes in inside]
+        return list(enumerate(children))
 
     def _add(self, parent: int, allowed: BoolArray) -> int:
         self.attribute.append(-1)

@@ -5,7 +5,7 @@ function of a row.  So a backend counts (node, value, class) for all nodes of a 
 wherever the rows are, and a tree of depth d takes d passes; the class counts of a level are sums of
 the counts above it.  What is held is the counts of one level, 8 bytes each.
 
-A tree that is grown in stages asks for the ends of small trees instead, some dozens in one pass.
+A tree that is grown in stages asks for the same at the ends of small trees, some at a time.
 
 Several passes see one table only if it does not change between them.  The counts of a node are
 compared with those that its parent promised; a table that changed is an error.
@@ -103,23 +103,27 @@ class LevelCells:
 
 @dataclass(frozen=True)
 class EndCells:
-    """The cells (leaf, small tree, end, class) of rows, one per small tree.
+    """The cells (leaf, tree of a menu, its end, value, class) of rows.
 
     Attributes:
         coding: how rows become codes.
         tree: what was released so far, whose leaves are counted.
-        menu: the small trees.
+        menu: the public splits below it.
+        trees: which trees of the menu.
+        first: where the values of each attribute begin, of all or of the first ones.
     """
 
     coding: Coding
     tree: Tree
     menu: Menu
+    trees: range
+    first: IntArray
 
     def __call__(self, batch: Batch) -> IntArray:
         codes, classes = self.coding.codes(batch), self.coding.class_codes(batch)
         slot = self.tree.slots[self.tree.apply(codes)]
-        n_classes = len(self.coding.classes)
-        cells: IntArray = end_cells(codes, classes, slot, self.menu.arrays, n_classes)
+        counted = self.trees.start, self.trees.stop, self.first, len(self.coding.classes)
+        cells: IntArray = end_cells(codes, classes, slot, self.menu.arrays, counted)
         return cells
 
 
@@ -163,18 +167,19 @@ class StreamedRows:
         self._path += (Routes(attribute, route_start, routes),)
         self._totals, self._held = totals, {}
 
-    def ends(self, tree: Tree, menu: Menu) -> IntArray:
-        """Counts (leaf, small tree, end, class), in one pass over all rows.
+    def ends(self, tree: Tree, menu: Menu, trees: range, first: IntArray) -> IntArray:
+        """Counts (leaf, tree of the menu, its end, value, class), in one pass over all rows.
 
         Raises:
             DataError: if the table is no longer what it was.
         """
-        shape = len(tree.leaves), len(menu), menu.ends, len(self._coding.classes)
-        cell_of = EndCells(self._coding, tree, menu)
+        classes = len(self._coding.classes)
+        shape = len(tree.leaves), len(trees), menu.ends, int(first[-1]), classes
+        cell_of = EndCells(self._coding, tree, menu, trees, first)
         found = self._table.counts(self._coding.wanted, cell_of, int(np.prod(shape)))
         counts = found[:-1].reshape(shape)
-        for classes in counts.sum(axis=(0, 2)):
-            _check_same(classes, self._totals[0])
+        for table in counts.sum(axis=(0, 2)):
+            _check_same(table[: first[1]].sum(axis=0), self._totals[0])
         return counts
 
     def _count(self, counted: list[int], nodes: int) -> IntArray:
