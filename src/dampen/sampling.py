@@ -345,12 +345,10 @@ def _ranked(runners: list[_Runner]) -> list[int]:
 
 def _overlapping(runners: list[_Runner]) -> list[int]:
     """Who overlaps somebody else; while some have infinite bounds, those first."""
-    infinite = [i for i, runner in enumerate(runners) if runner.bounds is None]
-    if infinite:
+    if infinite := [i for i, runner in enumerate(runners) if runner.bounds is None]:
         return infinite
     first, *others = _ranked(runners)
-    overlapping: set[int] = set()
-    lowest = first  # of those ranked so far, the one that reaches down furthest
+    overlapping, lowest = set[int](), first  # of those so far, the one that reaches down furthest
     for i in others:
         if not runners[lowest].low > runners[i].high:
             overlapping |= {lowest, i}

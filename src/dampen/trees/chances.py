@@ -22,7 +22,7 @@ def expected_counts(noisy: IntArray, epsilon: float) -> FloatArray:
     """The mean of a count given its noisy value, for noise at ε.
 
     >>> expected_counts(np.array([-5, 0, 3, 50]), 1.0).round(2).tolist()
-    [0.58, 0.58, 3.1, 50.0]
+    [0.58, 0.58, 3.06, 50.0]
     """
     z = np.maximum(noisy, 0).astype(np.float64)
     q = np.exp(-epsilon)
