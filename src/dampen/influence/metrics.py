@@ -53,6 +53,18 @@ def triangles(graph: Graph) -> IntArray:
     return result[:, 1]
 
 
+def counted(counts: IntArray, joint: Mapping[Score, float], max_degree: int) -> Selection:
+    """Whole numbers up to D that an edge more raises by at most 1 each: Δ = 1, one-sided, exact."""
+    return Selection(
+        counts,
+        sensitivity.constant(1),
+        one_sided=True,
+        joint=joint,
+        exact=True,
+        utility_range=float(max_degree),
+    )
+
+
 def core_numbers(graph: Graph) -> IntArray:
     """The core number of every node."""
     from dampen._kernels.compile import interruptible
@@ -119,14 +131,7 @@ class Core:
     joint = MappingProxyType[Score, float]({})
 
     def selection(self, graph: Graph, max_degree: int, /) -> Selection:
-        return Selection(
-            core_numbers(graph),
-            sensitivity.constant(1),
-            one_sided=True,
-            joint=self.joint,
-            exact=True,
-            utility_range=float(max_degree),
-        )
+        return counted(core_numbers(graph), self.joint, max_degree)
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,6 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from dampen import sensitivity
 from dampen.errors import DataError, ParameterError, did_you_mean
 from dampen.influence.graphs import (
     LARGEST_N,
@@ -63,7 +62,7 @@ from dampen.influence.graphs import (
     graph_of,
     node_set,
 )
-from dampen.influence.metrics import Brokerage, Core, OnlyInRounds, Triangles
+from dampen.influence.metrics import Brokerage, Core, OnlyInRounds, Triangles, counted
 from dampen.scores import Global, Score, Shifted
 from dampen.selection import FloatArray, IntArray, Neighbours, Selection
 
@@ -186,17 +185,10 @@ class InfluentialNode:
 class Degree:
     """The number of neighbours: integers, Δ = 1, and one edge changes exactly two of them."""
 
-    joint = MappingProxyType({Global(): 2.0, Shifted(): 2.0})
+    joint = MappingProxyType[Score, float]({Global(): 2.0, Shifted(): 2.0})
 
     def selection(self, graph: Graph | Degrees, max_degree: int, /) -> Selection:
-        return Selection(
-            graph.degrees,
-            sensitivity.constant(1),
-            one_sided=True,
-            joint=self.joint,
-            exact=True,
-            utility_range=float(max_degree),
-        )
+        return counted(graph.degrees, self.joint, max_degree)
 
 
 @dataclass(frozen=True)
