@@ -13,8 +13,8 @@ POSIX = [
     "tests/kernels/test_compile.py",
     "tests/ledger/test_postgres.py",
     "tests/ledger/test_processes.py",
-    "tests/serve/test_load.py",
-    "tests/serve/test_running.py",
+    "tests/service/test_load.py",
+    "tests/service/test_running.py",
     "studies/tests/test_orphans.py",
     "studies/tests/test_runner.py",
 ]

@@ -31,7 +31,7 @@ edges = pandas.read_csv(sys.argv[1], header=None, sep="\\t").to_numpy()
 egocentric_betweenness((edges[:, 0], edges[:, 1]), n=int(sys.argv[2]))
 """
 OURS = (
-    "from dampen.data import open_table; from dampen.data.opened import whole_columns; "
+    "from dampen.data import open_table; from dampen.data.source import whole_columns; "
     "whole_columns(open_table({0!r}), {{'salary': 'numbers'}})"
 )
 THEIRS = "import pandas; pandas.read_csv({0!r}, usecols=['salary'])"

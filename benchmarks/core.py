@@ -10,10 +10,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from dampen.noise import EXPONENTIAL, GUMBEL, LAPLACE
-from dampen.sampling import SystemEntropy, noisy_top
-from dampen.scores import Dampened, Shifted
-from dampen.selection import FloatArray, IntArray, Selection
+from dampen.core.noise import EXPONENTIAL, GUMBEL, LAPLACE
+from dampen.core.sampling import SystemEntropy, noisy_top
+from dampen.core.scores import Dampened, Shifted
+from dampen.core.selection import FloatArray, IntArray, Selection
 from timing import compare
 
 PEER = "numpy Gumbel-max"

@@ -19,10 +19,10 @@ import igraph
 import numpy as np
 import scipy.sparse as sp
 
-from dampen._kernels.adjacency import by_degree
-from dampen._kernels.compile import compiled
-from dampen.influence.graphs import Graph, betweenness, graph_of
-from dampen.selection import FloatArray
+from dampen.core.selection import FloatArray
+from dampen.kernels.adjacency import by_degree
+from dampen.kernels.compile import compiled
+from dampen.questions.nodes.graphs import Graph, betweenness, graph_of
 from timing import compare
 
 GRAPHS = (

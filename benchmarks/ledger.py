@@ -21,7 +21,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
-from dampen.ledger import Ledger, books
+from dampen.ledger import Ledger, worker
 from dampen.ledger.zcdp import epsilon_at
 
 ROW = {"neighbours": "add-remove-row"}
@@ -102,7 +102,7 @@ def rows() -> None:
         ledger, written = new_ledger(place), 0
         for entries in (1_000, 10_000, 100_000):
             written += by_threads(ledger, 200, (entries - written) // 200)
-            books.close_all()
+            worker.close_all()
             start = time.perf_counter()
             ledger.spent("b")
             opened = time.perf_counter() - start

@@ -23,10 +23,10 @@ import numpy as np
 import polars
 
 import dampen
-from dampen.influence.graphs import graph_of
-from dampen.influence.problem import InfluentialNode
-from dampen.mechanisms import SLD, prepare
-from dampen.sampling import SystemEntropy
+from dampen.core.mechanisms import SLD, prepare
+from dampen.core.sampling import SystemEntropy
+from dampen.questions.nodes.graphs import graph_of
+from dampen.questions.nodes.problem import InfluentialNode
 from timing import compare, in_turns
 
 PEER = "read and count degrees"

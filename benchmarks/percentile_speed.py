@@ -23,12 +23,12 @@ from fractions import Fraction
 import numpy as np
 
 import dampen
-from dampen.percentiles.labels import NEAR, PercentileLabel
-from dampen.percentiles.release import label_mechanism
-from dampen.percentiles.two_stages import Shares, TwoStages
-from dampen.percentiles.values import PercentileValue
-from dampen.sampling import SystemEntropy
-from dampen.scores import Dampened, Global, Shifted
+from dampen.core.sampling import SystemEntropy
+from dampen.core.scores import Dampened, Global, Shifted
+from dampen.questions.percentile.record import NEAR, PercentileLabel
+from dampen.questions.percentile.record_two_stages import Shares, TwoStages
+from dampen.questions.percentile.release import label_mechanism
+from dampen.questions.percentile.values import PercentileValue
 from timing import compare
 
 UPPER = 50.0

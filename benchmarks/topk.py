@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 
-from dampen.influence.graphs import graph_of
-from dampen.influence.problem import InfluentialNode
-from dampen.mechanisms import prepare
-from dampen.sampling import SystemEntropy
+from dampen.core.mechanisms import prepare
+from dampen.core.sampling import SystemEntropy
+from dampen.questions.nodes.graphs import graph_of
+from dampen.questions.nodes.problem import InfluentialNode
 from timing import compare
 
 PEER = "numpy Gumbel"

@@ -10,7 +10,7 @@ from functools import partial
 
 import numpy as np
 
-from dampen.trees import TreeClassifier
+from dampen.questions.classify import TreeClassifier
 from dampen_studies.experiments.coded_tables import Coded, load
 from dampen_studies.experiments.tree_methods import makers
 from timing import compare

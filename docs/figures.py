@@ -8,9 +8,9 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from dampen.groups.histograms import Histograms
-from dampen.groups.reach import Reach, Rows
-from dampen.groups.statistics import Quantile
+from dampen.questions.groups.histograms import Histograms
+from dampen.questions.groups.reach import Reach, Rows
+from dampen.questions.groups.statistics import Quantile
 
 HERE = Path(__file__).parent / "figures"
 BLUE, ORANGE, GREY = "#0068a8", "#c8641e", "#8a9099"

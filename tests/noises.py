@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from flint import arb, ctx
 
-from dampen.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
+from dampen.core.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 
 NOISES: tuple[Noise, ...] = (GUMBEL, EXPONENTIAL, LAPLACE)
 

@@ -10,11 +10,11 @@ from functools import cache
 
 import numpy as np
 
-from dampen.influence.graphs import Graph, betweenness, codegrees, graph_of
-from dampen.influence.problem import EgoSensitivity, q
-from dampen.scores import Score
-from dampen.selection import FloatArray, IntArray, Selection
-from dampen.testing.universes import Universe
+from dampen.core.scores import Score
+from dampen.core.selection import FloatArray, IntArray, Selection
+from dampen.questions.nodes.graphs import Graph, betweenness, codegrees, graph_of
+from dampen.questions.nodes.problem import EgoSensitivity, q
+from dampen.testing.universe import Universe
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ EXPORTED = [
     "data",
     "egocentric_betweenness", "errors", "mechanisms", "most_frequent", "noise", "percentile",
     "probabilities", "problems", "release", "sampling", "select", "sensitivity", "show_versions",
-    "testing", "top_groups", "top_k", "trees", "tune",
+    "testing", "top_groups", "top_k", "tune",
 ]  # fmt: skip
 
 
@@ -34,11 +34,11 @@ def test_every_exported_name_exists(name: str) -> None:
 
 
 PUBLIC_MODULES = [
-    "accuracy", "bayes", "client", "data", "epsilon", "errors", "frequency", "groups", "influence",
-    "ledger",
-    "mechanisms", "noise", "percentiles", "problems", "problems.frequency", "problems.groups",
-    "problems.influence", "problems.percentile", "problems.splits", "releases", "sampling",
-    "scores", "selection", "sensitivity", "testing", "trees",
+    "client", "core.error_analysis", "core.mechanisms", "core.noise", "core.sampling",
+    "core.scores", "core.selection", "core.sensitivity", "data", "epsilon", "errors", "ledger",
+    "problems", "problems.frequency", "problems.groups", "problems.influence",
+    "problems.percentile", "problems.splits", "questions.classify", "questions.frequency",
+    "questions.groups", "questions.nodes", "questions.percentile", "releases.release", "testing",
 ]  # fmt: skip
 
 

@@ -18,8 +18,8 @@ from sklearn.model_selection import (
 from sklearn.pipeline import Pipeline
 
 from dampen.ledger import Account, Ledger
+from dampen.questions.classify import TreeClassifier
 from dampen.searches import SearchCostWarning, search_cost
-from dampen.trees import TreeClassifier
 
 X, Y = np.array([[0], [1]] * 20), np.array([0, 1] * 20)
 

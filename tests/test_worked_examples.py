@@ -6,10 +6,11 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from dampen import Selection, probabilities, sensitivity
-from dampen.mechanisms import Mechanism
-from dampen.noise import GUMBEL
-from dampen.scores import Dampened
+from dampen import Selection, probabilities
+from dampen.core import sensitivity
+from dampen.core.mechanisms import Mechanism
+from dampen.core.noise import GUMBEL
+from dampen.core.scores import Dampened
 
 LEAVES = [f"v{i}" for i in range(6)]
 NODES = ["a", "b", *LEAVES]
@@ -110,7 +111,7 @@ def test_example_9_the_effect_of_beta_depends_on_the_horizon() -> None:
     Once all have reached it, the sum of Δ - δ is about Δ² β / (2u), and a larger β spreads the
     candidates; on a short horizon a large β makes all δ alike, which is the exponential mechanism.
     """
-    from dampen.accuracy import expected_error
+    from dampen.core.error_analysis import expected_error
 
     u = np.array([10.0, 20.0, 30.0])
 

@@ -8,20 +8,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dampen import (
-        accuracy,
-        data,
-        errors,
-        mechanisms,
-        noise,
-        problems,
-        sampling,
-        sensitivity,
-        testing,
-        trees,
-    )
-    from dampen.bayes import NaiveBayesClassifier
+    from dampen import data, errors, problems, testing
     from dampen.client import connect
+    from dampen.core import error_analysis as accuracy
+    from dampen.core import mechanisms, noise, sampling, sensitivity
+    from dampen.core.mechanisms import Mechanism, probabilities, select
+    from dampen.core.noise import Noise
+    from dampen.core.sampling import InsecureEntropy
+    from dampen.core.selection import Neighbours, Problem, Selection
     from dampen.errors import (
         BudgetError,
         DampenError,
@@ -29,20 +23,15 @@ if TYPE_CHECKING:
         ParameterError,
         PrivacyLeakWarning,
     )
-    from dampen.frequency import most_frequent
-    from dampen.groups import top_groups
-    from dampen.influence import egocentric_betweenness, top_k
     from dampen.ledger import Ledger
-    from dampen.mechanisms import Mechanism, probabilities, select
-    from dampen.models import Classifier
-    from dampen.noise import Noise
-    from dampen.percentiles import percentile
-    from dampen.releases import Release, release
-    from dampen.sampling import InsecureEntropy
-    from dampen.selection import Neighbours, Problem, Selection
+    from dampen.questions.classify import Classifier, NaiveBayesClassifier, TreeClassifier, bins
+    from dampen.questions.frequency import most_frequent
+    from dampen.questions.groups import top_groups
+    from dampen.questions.nodes import egocentric_betweenness, top_k
+    from dampen.questions.percentile import percentile
+    from dampen.releases.release import Release, release
+    from dampen.releases.tuning import tune
     from dampen.testing import Universe
-    from dampen.trees import TreeClassifier, bins
-    from dampen.tuning import tune
     from dampen.versions import show_versions
 
 __version__ = "0.2.0"
@@ -50,44 +39,45 @@ __version__ = "0.2.0"
 # Loaded when first used: the command line starts before numpy has, and trees wait for scikit-learn.
 _HOME = {
     "BudgetError": "dampen.errors",
-    "Classifier": "dampen.models",
+    "Classifier": "dampen.questions.classify",
     "DampenError": "dampen.errors",
     "DataError": "dampen.errors",
-    "InsecureEntropy": "dampen.sampling",
+    "InsecureEntropy": "dampen.core.sampling",
     "Ledger": "dampen.ledger",
-    "Mechanism": "dampen.mechanisms",
-    "NaiveBayesClassifier": "dampen.bayes",
-    "Neighbours": "dampen.selection",
-    "Noise": "dampen.noise",
+    "Mechanism": "dampen.core.mechanisms",
+    "NaiveBayesClassifier": "dampen.questions.classify",
+    "Neighbours": "dampen.core.selection",
+    "Noise": "dampen.core.noise",
     "ParameterError": "dampen.errors",
     "PrivacyLeakWarning": "dampen.errors",
-    "Problem": "dampen.selection",
-    "Release": "dampen.releases",
-    "Selection": "dampen.selection",
-    "TreeClassifier": "dampen.trees",
+    "Problem": "dampen.core.selection",
+    "Release": "dampen.releases.release",
+    "Selection": "dampen.core.selection",
+    "TreeClassifier": "dampen.questions.classify",
     "Universe": "dampen.testing",
-    "accuracy": "dampen.accuracy",
-    "bins": "dampen.trees",
+    "bins": "dampen.questions.classify",
     "connect": "dampen.client",
-    "data": "dampen.data",
-    "egocentric_betweenness": "dampen.influence",
-    "errors": "dampen.errors",
-    "mechanisms": "dampen.mechanisms",
-    "most_frequent": "dampen.frequency",
-    "noise": "dampen.noise",
-    "percentile": "dampen.percentiles",
-    "probabilities": "dampen.mechanisms",
-    "problems": "dampen.problems",
-    "release": "dampen.releases",
-    "sampling": "dampen.sampling",
-    "select": "dampen.mechanisms",
-    "sensitivity": "dampen.sensitivity",
+    "egocentric_betweenness": "dampen.questions.nodes",
+    "most_frequent": "dampen.questions.frequency",
+    "percentile": "dampen.questions.percentile",
+    "probabilities": "dampen.core.mechanisms",
+    "release": "dampen.releases.release",
+    "select": "dampen.core.mechanisms",
     "show_versions": "dampen.versions",
+    "top_groups": "dampen.questions.groups",
+    "top_k": "dampen.questions.nodes",
+    "tune": "dampen.releases.tuning",
+}
+_MODULES = {
+    "accuracy": "dampen.core.error_analysis",
+    "data": "dampen.data",
+    "errors": "dampen.errors",
+    "mechanisms": "dampen.core.mechanisms",
+    "noise": "dampen.core.noise",
+    "problems": "dampen.problems",
+    "sampling": "dampen.core.sampling",
+    "sensitivity": "dampen.core.sensitivity",
     "testing": "dampen.testing",
-    "top_groups": "dampen.groups",
-    "top_k": "dampen.influence",
-    "trees": "dampen.trees",
-    "tune": "dampen.tuning",
 }
 
 __all__ = [
@@ -128,16 +118,16 @@ __all__ = [
     "testing",
     "top_groups",
     "top_k",
-    "trees",
     "tune",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'dampen' has no attribute {name!r}")
-    module = import_module(_HOME[name])
-    return module if module.__name__ == f"dampen.{name}" else getattr(module, name)
+    if name in _MODULES:
+        return import_module(_MODULES[name])
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    raise AttributeError(f"module 'dampen' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

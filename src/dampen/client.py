@@ -19,10 +19,10 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
+from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon
 from dampen.errors import BudgetError, DampenError, DataError, ParameterError
-from dampen.releases import Release
-from dampen.selection import Neighbours
+from dampen.releases.release import Release
 
 __all__ = ["Service", "ServiceError", "connect"]
 

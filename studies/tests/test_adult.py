@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from dampen.sampling import InsecureEntropy
-from dampen.trees import TreeClassifier, bins
+from dampen.core.sampling import InsecureEntropy
+from dampen.questions.classify import TreeClassifier, bins
 from dampen_studies.experiments.coded_tables import ADULT_RANGES
 
 

@@ -4,8 +4,8 @@ from statistics import median
 
 import pytest
 
-from dampen.groups.comparison import epsilon_for_best, group_methods, true_statistics
-from dampen.groups.problem import BestGroup
+from dampen.questions.groups.comparison import epsilon_for_best, group_methods, true_statistics
+from dampen.questions.groups.problem import BestGroup
 from dampen_studies.datasets import DatasetError
 from dampen_studies.datasets.grouped import TABLES, GroupedTable
 from dampen_studies.experiments.groups import STUDY

@@ -4,10 +4,10 @@ import networkx as nx
 import numpy as np
 import pytest
 
+from dampen.core.sampling import InsecureEntropy
 from dampen.epsilon import exact
-from dampen.influence.comparison import DefaultNodes
-from dampen.influence.graphs import graph_of
-from dampen.sampling import InsecureEntropy
+from dampen.questions.nodes.comparison import DefaultNodes
+from dampen.questions.nodes.graphs import graph_of
 from dampen_studies.datasets.generated import HELD_OUT, generated
 from dampen_studies.experiments.centralities import core_numbers, eigenvector, pagerank
 from dampen_studies.experiments.sweep import joint_degrees, overlap

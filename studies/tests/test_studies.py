@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import dampen
+from dampen.core.sampling import InsecureEntropy
 from dampen.epsilon import exact
 from dampen.errors import ParameterError
-from dampen.sampling import InsecureEntropy
 from dampen_studies import studies
 from dampen_studies.claims.percentiles import largest_reduction
 from dampen_studies.datasets import Edges, small
@@ -187,13 +187,13 @@ def test_percentile_reductions_match_the_theory(name, p, expected):
 
 
 def _errors(name, p, epsilon):
-    from dampen import accuracy
-    from dampen.percentiles.labels import PercentileLabel
+    from dampen.core import error_analysis
+    from dampen.questions.percentile.record import PercentileLabel
 
     values = percentiles.load(name)
     s = PercentileLabel(n=len(values), p=p, upper=float(values.max())).selection(values)
     return [
-        (name, p, float(epsilon), m, accuracy.expected_error(s, epsilon=epsilon, mechanism=m))
+        (name, p, float(epsilon), m, error_analysis.expected_error(s, epsilon=epsilon, mechanism=m))
         for m in ("em", "ld")
     ]
 
@@ -209,8 +209,8 @@ def test_top_k_on_enron_is_of_the_right_order():
     entropy = InsecureEntropy(7)
     expected = {"sld": (0.34, "0.1"), "degree": (0.79, "0.05"), "degree-joint": (0.93, "0.05")}
     truth = graph_methods.true_top(ebc, 5)
-    for method, (accuracy, epsilon) in expected.items():
+    for method, (error, epsilon) in expected.items():
         found = [
             graph_methods.share(ready[method](5, exact(epsilon), entropy), truth) for _ in range(30)
         ]
-        assert abs(np.mean(found) - accuracy) < 0.2, method
+        assert abs(np.mean(found) - error) < 0.2, method

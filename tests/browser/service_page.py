@@ -13,7 +13,7 @@ import pytest
 
 from dampen.cli.serve_demo import write_service
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "serve"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "service"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "studies" / "tests" / "browser"))
 from devtools import Page
 from service_running import Running, started

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from dampen.frequency.release import most_frequent
-from dampen.ledger import Ledger, books
+from dampen.ledger import Ledger, worker
+from dampen.questions.frequency.release import most_frequent
 
 COUNT = ("most-frequent", "visits.csv", "--column", "diagnosis", "--categories", "flu,cold")
 
@@ -64,7 +64,7 @@ def test_an_answer_paid_by_rho(dampen) -> None:
 def test_a_ledger_that_others_may_write_is_warned_of(dampen, place: Path) -> None:
     dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "replace-one")
     (place / "ledger.sqlite3").chmod(0o666)
-    books.close_all()
+    worker.close_all()
     assert "warning: Others may write the file of the ledger" in dampen("budget", "show").err
 
 
@@ -116,7 +116,7 @@ def test_mistakes_are_one_line_and_cost_nothing(dampen, place: Path, arguments, 
 
 def test_a_damaged_ledger_is_one_line(dampen, place: Path) -> None:
     dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "add-remove-row")
-    books.close_all()
+    worker.close_all()
     ledger = place / "ledger.sqlite3"
     ledger.write_bytes(ledger.read_bytes()[:-1000])
     refused = dampen(*COUNT, "--epsilon", "0.5", "--budget", "b")
@@ -203,7 +203,7 @@ def test_backup_verify_restore(dampen, place: Path) -> None:
     assert dampen("budget", "backup", "monday").code == 2
     assert dampen(*COUNT, "--epsilon", "0.25", "--budget", "b").code == 0
     assert dampen("budget", "verify", "--head", head).code == 0
-    books.close_all()
+    worker.close_all()
     (place / "ledger.sqlite3").write_bytes((place / "monday").read_bytes())
     assert "went backwards" in dampen(*COUNT, "--epsilon", "0.25", "--budget", "b").err
     assert "went backwards" in dampen("budget", "show").err
@@ -218,12 +218,12 @@ def test_backup_verify_restore(dampen, place: Path) -> None:
 
 AS_NOBODY = """
 import contextlib, io, os, sys
-from dampen.ledger import books
+from dampen.ledger import worker
 from dampen.cli.main import main, run
 if os.geteuid() == 0:  # as root nothing is read-only; so ask once as root, which loads all modules
     with contextlib.redirect_stdout(io.StringIO()):
         assert run(sys.argv[1:]) == 0
-    books.close_all()
+    worker.close_all()
     os.setuid(65534)
 main()
 """
@@ -235,7 +235,7 @@ def test_a_read_only_ledger_is_one_line(dampen, place: Path) -> None:
         dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "add-remove-row",
                "--ledger", str(ledger))  # fmt: skip
         table = shutil.copy(place / "visits.csv", directory)
-        books.close_all()
+        worker.close_all()
         ledger.chmod(0o444)
         ledger.with_name("ledger-head").chmod(0o444)
         Path(directory).chmod(0o555)

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from dampen.ledger import Ledger
-from dampen.trees import TreeClassifier
+from dampen.questions.classify import TreeClassifier
 
 TREE = ("tree", "census.csv", "--target", "income", "--schema", "census.toml", "--epsilon", "1")
 ESCAPE = "\x1b[31m\x9b5m\u202e\x07"

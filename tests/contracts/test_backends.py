@@ -20,7 +20,7 @@ import dampen
 from contracts.backends import BACKENDS
 from dampen.data import open_table
 from dampen.data.columns import Lookup, as_labels, as_numbers, is_missing, joined_numbers
-from dampen.data.opened import Opened, whole_columns
+from dampen.data.source import Opened, whole_columns
 from dampen.errors import DataError, ParameterError
 from engines.holders import Hold
 

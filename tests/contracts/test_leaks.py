@@ -14,7 +14,7 @@ import pytest
 import dampen
 from contracts.backends import BACKENDS
 from dampen.errors import BudgetError, DataError, ParameterError
-from dampen.ledger import Account, Ledger, books
+from dampen.ledger import Account, Ledger, worker
 from leaks import NUMBER, WORD, Ears, listening, said_in, secrets_in
 
 ROWS = 12
@@ -100,7 +100,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
     for relation in ("add-remove-row", "replace-one", "add-remove-edge"):
         ledger.create(relation, epsilon=10_000, neighbours=relation)
     yield ledger
-    books.close_all()
+    worker.close_all()
 
 
 def relation_of(name: str) -> str:
@@ -126,7 +126,7 @@ def test_secrets_stay_inside(
             ends.add(type(ears.error).__name__)
             said += [ears.text(), made, made and made.to_json()]
     assert planted != "beside" or ends == {"NoneType"}
-    books.close_all()
+    worker.close_all()
     assert secrets_in(*said, *capfd.readouterr(), said_in(tmp_path / "books")) == []
 
 

@@ -18,8 +18,8 @@ import pytest
 
 from asking import Ask
 from asks import ASKS
+from dampen.core.sampling import InsecureEntropy
 from dampen.errors import DataError, ParameterError
-from dampen.sampling import InsecureEntropy
 
 GROUPS = {"most_frequent by group", "percentile by group", "top_groups"}
 SEEDS = range(3)

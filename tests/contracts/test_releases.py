@@ -10,10 +10,10 @@ import pytest
 
 from asking import ALWAYS_WRONG, EPSILON, Ask
 from asks import ASKS
+from dampen.core.sampling import InsecureEntropy, SystemEntropy
 from dampen.epsilon import decimal_text
 from dampen.errors import BudgetError, DataError, ParameterError, PrivacyLeakWarning
-from dampen.releases import UNTOLD, Cost, Release
-from dampen.sampling import InsecureEntropy, SystemEntropy
+from dampen.releases.release import UNTOLD, Cost, Release
 from leaks import NUMBER, WORD, listening, secrets_in
 
 pytestmark = pytest.mark.parametrize("ask", ASKS, ids=lambda ask: ask.name)

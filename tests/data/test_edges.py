@@ -20,7 +20,7 @@ from dampen.data import edge_files
 from dampen.data.edge_files import TextForm, _load_integers, read_nodes
 from dampen.data.edges import open_edges
 from dampen.errors import DataError, ParameterError
-from dampen.influence.graphs import Graph, egocentric_betweenness, graph_of, load_graph
+from dampen.questions.nodes.graphs import Graph, egocentric_betweenness, graph_of, load_graph
 
 SRC = [3, 0, 2, 2, 1, 2, 3]
 DST = [0, 1, 0, 2, 0, 0, 2]

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from dampen.data import open_table
 from dampen.data.columns import as_labels, joined_numbers
-from dampen.data.opened import Kind, require, require_labels, require_numbers, whole_columns
+from dampen.data.source import Kind, require, require_labels, require_numbers, whole_columns
 from dampen.errors import DataError, ParameterError
 
 NAMES = ["Ada", 'Grace "G" H', "semi;colon, comma", "tab\there", "Zoë", ""]

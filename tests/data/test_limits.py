@@ -12,8 +12,8 @@ import pytest
 import dampen
 from dampen.data import edge_files, streams
 from dampen.errors import DataError, ParameterError
-from dampen.influence import graphs
-from dampen.trees import Categories
+from dampen.questions.classify import Categories
+from dampen.questions.nodes import graphs
 
 SMALL = 4 << 20
 BOMB = b"diagnosis,day\n" + b"flu,1\n" * 4_000_000

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dampen.data.duckdb_tables import quoted
+from dampen.data.duckdb import quoted
 from ledger import servers
 
 Hold = Callable[[pa.Table], tuple[Any, dict[str, Any]]]

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from dampen.data import open_table
+from dampen.data.cells import Keyed
 from dampen.data.grouping import Grouping
-from dampen.data.keys import Keyed
-from dampen.groups.grid import Grid
-from dampen.percentiles.values import ValueGrid
+from dampen.questions.groups.grid import Grid
+from dampen.questions.percentile.values import ValueGrid
 
 GRIDS = [
     ValueGrid(0, 1, 0.1), ValueGrid(0, 500_000, 500), ValueGrid(-0.7, 2.05, 0.3),

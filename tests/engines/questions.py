@@ -14,13 +14,13 @@ import pyarrow as pa
 from sklearn.datasets import load_wine
 
 import dampen
+from dampen.core.sampling import InsecureEntropy
 from dampen.data import open_edges, open_table
-from dampen.data.keys import Keyed
-from dampen.frequency import MostFrequent
-from dampen.groups.problem import BestGroup
-from dampen.influence.graphs import load_degrees, load_graph
-from dampen.percentiles.values import ValueGrid
-from dampen.sampling import InsecureEntropy
+from dampen.data.cells import Keyed
+from dampen.questions.frequency import MostFrequent
+from dampen.questions.groups.problem import BestGroup
+from dampen.questions.nodes.graphs import load_degrees, load_graph
+from dampen.questions.percentile.values import ValueGrid
 
 SEEDS = range(4)
 REGIONS = ["north", "south", "west"]

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 import dampen
-from dampen.sampling import InsecureEntropy
+from dampen.core.sampling import InsecureEntropy
 from engines import questions, sparks
 from engines.accounts import Account
 

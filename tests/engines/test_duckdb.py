@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 import dampen
+from dampen.core.sampling import InsecureEntropy
 from dampen.data import edges, open_table
-from dampen.data.opened import Field
+from dampen.data.source import Field
 from dampen.errors import BudgetError, DataError, ParameterError
-from dampen.sampling import InsecureEntropy
 from engines.accounts import TREE, VALUE, Account, ask_all
 
 SECRET = "select case when x >= 0 then error('secret ' || x)::int end as pay, x from range(3) t(x)"
@@ -136,7 +136,7 @@ def test_no_collation_makes_categories_or_nodes_equal(connection: Any) -> None:
     counted = MostFrequentCounts(connection.table("t"), "w", words)
     assert counted == [2, 1, 1, 0, 0, 0]
     from dampen.data import open_edges
-    from dampen.influence.graphs import load_degrees, load_graph
+    from dampen.questions.nodes.graphs import load_degrees, load_graph
 
     opened = open_edges(connection.table("t"))
     assert load_degrees(opened, words).degrees.tolist() == [2, 1, 1, 3, 1]
@@ -144,7 +144,7 @@ def test_no_collation_makes_categories_or_nodes_equal(connection: Any) -> None:
 
 
 def MostFrequentCounts(data: Any, column: str, categories: list[str]) -> list[int]:
-    from dampen.frequency import MostFrequent
+    from dampen.questions.frequency import MostFrequent
 
     return MostFrequent(categories).opened_counts(open_table(data), column).tolist()
 

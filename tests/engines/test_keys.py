@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dampen.data import open_table
+from dampen.data.cells import Keyed, LabelKey, cell_between
 from dampen.data.columns import as_numbers
-from dampen.data.duckdb_tables import DIALECT
-from dampen.data.engines import KeyQuery
-from dampen.data.keys import Keyed, LabelKey, cell_between
-from dampen.frequency import MostFrequent
-from dampen.percentiles.two_stages import Shares, TwoStages
-from dampen.percentiles.values import ValueGrid
+from dampen.data.duckdb import DIALECT
+from dampen.data.sql import KeyQuery
+from dampen.questions.frequency import MostFrequent
+from dampen.questions.percentile.record_two_stages import Shares, TwoStages
+from dampen.questions.percentile.values import ValueGrid
 from engines.nasty import GRIDS, cells_of, numbers_near, points_of, table_of
 
 

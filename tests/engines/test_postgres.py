@@ -16,8 +16,8 @@ import dampen
 from dampen.cli.main import run
 from dampen.data import open_table
 from dampen.errors import DataError, ParameterError
-from dampen.frequency import MostFrequent
 from dampen.ledger import Ledger
+from dampen.questions.frequency import MostFrequent
 from engines.holders import postgres_server
 
 psycopg = pytest.importorskip("psycopg")

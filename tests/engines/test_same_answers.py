@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from dampen.data import files
-from dampen.trees import streaming
+from dampen.questions.classify import streaming
 from engines import holders, questions
 
 

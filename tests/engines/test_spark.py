@@ -10,10 +10,11 @@ import pyarrow as pa
 import pytest
 
 import dampen
-from dampen.data import open_edges, open_table, spark_tables
-from dampen.data.opened import Field
+from dampen.data import open_edges, open_table
+from dampen.data import spark as spark_tables
+from dampen.data.source import Field
 from dampen.errors import BudgetError, DataError, ParameterError
-from dampen.influence.graphs import load_degrees, load_graph
+from dampen.questions.nodes.graphs import load_degrees, load_graph
 from engines import questions, sparks
 from engines.accounts import Account, ask_all
 from engines.nasty import GRIDS, cells_of, numbers_near, points_of, table_of

@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dampen.data import spark_tables
-from dampen.data.spark_tables import CountedPart, VersionPart, open_spark_frame
+from dampen.data import spark
+from dampen.data.spark import CountedPart, VersionPart, open_spark_frame
 from dampen.errors import DataError, ParameterError
-from dampen.percentiles.values import ValueGrid
-from dampen.trees.encoding import Bins
-from dampen.trees.streaming import Coding, LevelCells
+from dampen.questions.classify.encoding import Bins
+from dampen.questions.classify.streaming import Coding, LevelCells
+from dampen.questions.percentile.values import ValueGrid
 
 
 def batches(*columns: list[Any]) -> Any:
@@ -43,7 +43,7 @@ def test_a_part_sends_the_counts_that_are_not_zero(monkeypatch: pytest.MonkeyPat
     part = CountedPart({"x": "numbers"}, cell, 10)
     assert counts(part, batches([3, 3], [9], [-1, 3], [])) == {3: 3, 9: 1, 10: 1}
     assert counts(part, batches()) == {}
-    monkeypatch.setattr(spark_tables, "ROWS", 2)
+    monkeypatch.setattr(spark, "ROWS", 2)
     assert counts(part, batches([3], [3], [9], [-1], [3])) == {3: 3, 9: 1, 10: 1}
 
 
@@ -98,7 +98,7 @@ class Frame:
 
 
 def test_executors_must_import_this_dampen() -> None:
-    mine = spark_tables._version()
+    mine = spark._version()
     open_spark_frame(Frame(mine))
     for versions in ([], ["0.0.1"], [mine, "0.0.1"]):
         with pytest.raises(ParameterError, match=r"executors .* PYSPARK_PYTHON") as caught:

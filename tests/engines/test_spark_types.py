@@ -10,7 +10,7 @@ import pytest
 from contracts.test_backends import COLUMNS, as_held, repeated
 from dampen.data import open_table
 from dampen.data.columns import Lookup, is_missing, joined_numbers
-from dampen.data.opened import whole_columns
+from dampen.data.source import whole_columns
 from engines import questions, sparks
 
 pytestmark = [

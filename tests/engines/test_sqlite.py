@@ -9,7 +9,7 @@ import pytest
 import dampen
 from dampen.data import open_table
 from dampen.errors import DataError, ParameterError
-from dampen.frequency import MostFrequent
+from dampen.questions.frequency import MostFrequent
 
 VALUE = {"p": 50, "release": "value", "lower": 0, "upper": 9, "step": 1, "epsilon": "1"}
 

@@ -5,8 +5,8 @@ import re
 import pytest
 
 import dampen
-from dampen.frequency.problem import MostFrequent
-from dampen.releases import UNTOLD
+from dampen.questions.frequency.problem import MostFrequent
+from dampen.releases.release import UNTOLD
 
 
 def rows_in(sentence: str) -> int:

@@ -8,9 +8,9 @@ import pytest
 
 import dampen
 from dampen import testing
+from dampen.core.mechanisms import probabilities
 from dampen.errors import DataError, ParameterError
-from dampen.frequency.problem import MostFrequent
-from dampen.mechanisms import probabilities
+from dampen.questions.frequency.problem import MostFrequent
 
 CASES = {
     "diagnosis": ["flu"] * 80 + ["cold"] * 40 + ["flu"] * 10 + ["cold"] * 90 + ["rash"] * 9,

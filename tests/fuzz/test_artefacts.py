@@ -10,14 +10,14 @@ import pytest
 from hypothesis import strategies as st
 
 import dampen
+from dampen.core.sampling import InsecureEntropy
 from dampen.data.edge_files import read_nodes
 from dampen.errors import BudgetError, DataError, ParameterError
-from dampen.ledger import Account, Ledger, books
+from dampen.ledger import Account, Ledger, worker
 from dampen.ledger.policy import check_policy, load_policy
 from dampen.ledger.recovery import backup, restore, verify
-from dampen.sampling import InsecureEntropy
-from dampen.trees import TreeClassifier
-from dampen.trees.schema import format_schema, parse_schema
+from dampen.questions.classify import TreeClassifier
+from dampen.questions.classify.schema import format_schema, parse_schema
 from fuzz.damage import damaged, examples, fuzz, mutated_json
 
 pytestmark = pytest.mark.filterwarnings("ignore:X (has|does not have valid) feature names")
@@ -217,7 +217,7 @@ def ledger(tmp_path: Path) -> Any:
     account = made.create("b", epsilon=2, neighbours="add-remove-row")
     for _ in range(5):
         dampen.most_frequent(["a"], categories=["a", "c"], epsilon="0.3", budget=account)
-    books.close_all()
+    worker.close_all()
     return made
 
 
@@ -231,7 +231,7 @@ def test_ledgers(ledger: Ledger, part: str, examples: int) -> None:
         pytest.skip(f"there is no {part}")
 
     def check(content: bytes) -> None:
-        books.close_all()
+        worker.close_all()
         for path in folder.iterdir():
             path.unlink()
         for name, whole in wholes.items():
@@ -246,7 +246,7 @@ def test_ledgers(ledger: Ledger, part: str, examples: int) -> None:
             is_plain(error)
         else:
             raise AssertionError("a charge beyond the budget was granted")
-        books.close_all()
+        worker.close_all()
 
     fuzz(examples, damaged(wholes[part]), check)
 
@@ -254,7 +254,7 @@ def test_ledgers(ledger: Ledger, part: str, examples: int) -> None:
 def cost_of(epsilon: str) -> Any:
     from fractions import Fraction
 
-    from dampen.releases import Cost
+    from dampen.releases.release import Cost
 
     e = Fraction(epsilon)
     return Cost(e, e**2 / 2, "q", "pf", dampen.Neighbours("add-remove-row"))
@@ -275,7 +275,7 @@ def test_backups(ledger: Ledger, tmp_path: Path, examples: int) -> None:
             is_plain(error)
         else:
             assert target.spent("b") == 1.5
-        books.close_all()
+        worker.close_all()
 
     fuzz(examples, damaged(whole), check)
 

@@ -17,7 +17,7 @@ import pytest
 import dampen
 from broken_files import columns, csv_of, edges, feather_of, json_of, npz_of, parquet_of
 from dampen.errors import DataError, ParameterError
-from dampen.trees.schema import parse_schema
+from dampen.questions.classify.schema import parse_schema
 from engines.holders import sqlite_file
 from fuzz.damage import damaged, examples, fuzz
 from leaks import listening, secrets_in

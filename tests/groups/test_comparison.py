@@ -8,17 +8,17 @@ import pytest
 
 import group_balls as balls
 from dampen import testing
-from dampen.groups.comparison import (
+from dampen.problems.groups import BestGroup
+from dampen.questions.groups.comparison import (
     GroupMethod,
     _Rivals,
     epsilon_for_best,
     group_methods,
     true_statistics,
 )
-from dampen.groups.histograms import Histograms
-from dampen.groups.reach import Reach, Rows
-from dampen.groups.statistics import Mean, Quantile
-from dampen.problems.groups import BestGroup
+from dampen.questions.groups.histograms import Histograms
+from dampen.questions.groups.reach import Reach, Rows
+from dampen.questions.groups.statistics import Mean, Quantile
 
 ROWS = [(g, v) for g in "abc" for v in (0, 2)]
 UNIVERSE = testing.Universe.add_remove_row(ROWS, 3)
@@ -85,8 +85,9 @@ def test_the_sensitivity_function_is_admissible(statistic):
 
 
 def test_dampening_is_that_of_the_library():
-    from dampen import Selection, sensitivity
-    from dampen.scores import Dampened, Shifted
+    from dampen import Selection
+    from dampen.core import sensitivity
+    from dampen.core.scores import Dampened, Shifted
 
     x = Histograms(np.array([[3, 1, 0, 2], [0, 1, 4, 0], [0, 0, 0, 1]]))
     rivals = _Rivals(Reach(x, Quantile(Fraction(1, 2)), Rows(), 1))

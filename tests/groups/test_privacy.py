@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 import group_balls as balls
 from dampen import testing
-from dampen.groups.histograms import Histograms
-from dampen.groups.law import _levels
-from dampen.groups.reach import Reach, Replacements, Rows, Steps
-from dampen.groups.statistics import Mean, Quantile, Statistic, TrimmedMean
+from dampen.core.selection import Neighbours
 from dampen.problems.groups import BestGroup
-from dampen.selection import Neighbours
+from dampen.questions.groups.histograms import Histograms
+from dampen.questions.groups.law import _levels
+from dampen.questions.groups.reach import Reach, Replacements, Rows, Steps
+from dampen.questions.groups.statistics import Mean, Quantile, Statistic, TrimmedMean
 
 GROUPS = list(balls.histograms(4, 4))
 STATISTICS = [

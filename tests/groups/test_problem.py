@@ -7,12 +7,12 @@ import pandas as pd
 import pytest
 
 from dampen.errors import DataError, ParameterError
-from dampen.groups.fractions import Fractions
-from dampen.groups.grid import Grid
-from dampen.groups.histograms import Histograms
-from dampen.groups.reach import Reach, Rows
-from dampen.groups.statistics import Mean, Quantile, TrimmedMean
 from dampen.problems.groups import BestGroup
+from dampen.questions.groups.fractions import Fractions
+from dampen.questions.groups.grid import Grid
+from dampen.questions.groups.histograms import Histograms
+from dampen.questions.groups.reach import Reach, Rows
+from dampen.questions.groups.statistics import Mean, Quantile, TrimmedMean
 
 GIVEN = {"groups": ["a", "b"], "lower": 0, "upper": 10, "step": 1}
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import group_balls as brute
-from dampen.groups.fractions import Fractions
-from dampen.groups.histograms import Histograms
-from dampen.groups.reach import Reach, Replacements, Rows
-from dampen.groups.statistics import Mean, Quantile, Statistic, TrimmedMean
+from dampen.questions.groups.fractions import Fractions
+from dampen.questions.groups.histograms import Histograms
+from dampen.questions.groups.reach import Reach, Replacements, Rows
+from dampen.questions.groups.statistics import Mean, Quantile, Statistic, TrimmedMean
 
 CELLS = 4
 GROUPS = list(brute.histograms(CELLS, 4))

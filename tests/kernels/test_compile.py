@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numba.core import config
 
-from dampen._kernels.compile import SMALL, compiled
+from dampen.kernels.compile import SMALL, compiled
 
 HERE = Path(__file__).parent
 TINY = "def tiny(x):\n    return x[0] + 1, x[1:]\n"
@@ -124,7 +124,7 @@ if how == "full":
     config.CACHE_DIR = {folder!r} + "/cache"
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 import numpy as np
-from dampen._kernels.compile import compiled
+from dampen.kernels.compile import compiled
 import tiny
 kernel = compiled(tiny.tiny)
 print(kernel(np.arange(3))[1], kernel._cache.cache_path)
@@ -154,7 +154,7 @@ def test_no_place_for_a_cache(cache: Path, how: str) -> None:
 STORM = """
 import os, signal, subprocess, sys
 import numpy as np
-from dampen.influence import rows
+from dampen.questions.nodes import half_adjacency as rows
 
 (size, wanted, rows.PART), rows.FEW = map(int, sys.argv[1:]), 0
 ends, kernel_runs = np.arange(size, dtype=np.int32) % 999, False

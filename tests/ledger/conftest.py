@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dampen.ledger import Ledger, books
+from dampen.ledger import Ledger, worker
 
 sys.path.insert(0, str(Path(__file__).parent))
 import servers
@@ -17,7 +17,7 @@ STORAGES = ["sqlite", "postgresql"]
 @pytest.fixture(autouse=True)
 def _books_are_closed() -> Iterator[None]:
     yield
-    books.close_all()
+    worker.close_all()
 
 
 @pytest.fixture(scope="session")

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from dampen.core.selection import Neighbours
 from dampen.errors import BudgetError, ParameterError
 from dampen.ledger import Head, Kind, Ledger, verify
-from dampen.releases import Cost
-from dampen.selection import Neighbours
+from dampen.releases.release import Cost
 
 ONE = "replace-one"
 ROW = "add-remove-row"

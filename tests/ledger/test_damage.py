@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from dampen.errors import BudgetError
-from dampen.ledger import Ledger, books, verify
-from dampen.ledger.chain import Draft, Head, Kind, sealed
+from dampen.ledger import Ledger, verify, worker
+from dampen.ledger.log import Draft, Head, Kind, sealed
 
 ONE = "replace-one"
 LEFT = Fraction(1)
@@ -36,7 +36,7 @@ def files_of(ledger: Ledger) -> dict[str, bytes]:
 
 
 def put(place: Path, files: dict[str, bytes]) -> Ledger:
-    books.close_all()
+    worker.close_all()
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(mode=0o700)
     for name, content in files.items():
@@ -49,7 +49,7 @@ def put(place: Path, files: dict[str, bytes]) -> Ledger:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """The files of a ledger that was closed."""
     ledger = made(tmp_path_factory.mktemp("whole") / "ledger")
-    books.close_all()
+    worker.close_all()
     files = files_of(ledger)
     assert set(files) == {"ledger", "ledger-head"}
     return files
@@ -183,7 +183,7 @@ def test_ten_thousand_corruptions_give_nothing_back(tmp_path: Path, whole, in_us
 @contextmanager
 def unguarded(ledger: Ledger) -> Iterator[sqlite3.Connection]:
     """The database of a forger, who drops the triggers first."""
-    books.close_all()
+    worker.close_all()
     with closing(sqlite3.connect(ledger.path, isolation_level=None)) as connection:
         for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
             connection.execute(f"DROP TRIGGER {name}")
@@ -247,7 +247,7 @@ def test_damage_while_the_ledger_is_open(tmp_path: Path, whole) -> None:
     ledger.path.write_bytes(b"\x55" * len(whole["ledger"]))
     assert not paid(ledger, "1.01")
     assert shown(ledger) in (None, LEFT)
-    books.close_all()
+    worker.close_all()
     assert shown(ledger) is None
 
 
@@ -272,10 +272,10 @@ def test_a_new_budget_does_not_make_a_lost_head_good(tmp_path: Path, whole, head
 
 def test_an_older_copy_put_back_pays_nothing(tmp_path: Path) -> None:
     ledger = made(tmp_path / "l" / "ledger", charges=10)
-    books.close_all()
+    worker.close_all()
     older = files_of(ledger)
     ledger.charge("payroll", epsilon="0.05", neighbours=ONE)
-    books.close_all()
+    worker.close_all()
     ledger.path.write_bytes(older["ledger"])
     with pytest.raises(BudgetError, match="went backwards: entry 12-"):
         ledger.charge("payroll", epsilon="0.05", neighbours=ONE)
@@ -283,7 +283,7 @@ def test_an_older_copy_put_back_pays_nothing(tmp_path: Path) -> None:
 
 def test_another_ledger_in_its_place_pays_nothing(tmp_path: Path, whole) -> None:
     other = made(tmp_path / "other" / "ledger", charges=60)
-    books.close_all()
+    worker.close_all()
     ledger = put(tmp_path / "l", whole | {"ledger": other.path.read_bytes()})
     with pytest.raises(BudgetError, match="went backwards: entry 41-"):
         ledger.charge("payroll", epsilon="0.05", neighbours=ONE)

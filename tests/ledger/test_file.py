@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from dampen.errors import BudgetError
-from dampen.ledger import ExposedLedgerWarning, Ledger, books, default_place
-from dampen.ledger.storage import excuses
+from dampen.ledger import ExposedLedgerWarning, Ledger, default_place, worker
+from dampen.ledger.storage import sqlite_errors
 
 ONE = "replace-one"
 
@@ -66,7 +66,7 @@ def test_a_database_of_another_program_stays_untouched(tmp_path: Path) -> None:
 
 
 def test_a_newer_format_is_refused(ledger: Ledger) -> None:
-    books.close_all()
+    worker.close_all()
     connection = sqlite3.connect(ledger.path)
     connection.execute("PRAGMA user_version = 9")
     connection.close()
@@ -95,9 +95,9 @@ def test_a_name_that_is_not_unicode(tmp_path: Path) -> None:
     )
     ledger.create("payroll", epsilon=3, neighbours=ONE)
     charge(ledger)
-    books.close_all()
+    worker.close_all()
     assert ledger.spent("payroll") == 1
-    books.close_all()
+    worker.close_all()
     assert sorted(os.listdir(os.fsencode(tmp_path))) == [b"caf\xe9%20?.db", b"caf\xe9%20?.db-head"]
 
 
@@ -133,13 +133,13 @@ def test_only_the_owner_may_read_or_write(ledger: Ledger) -> None:
 def test_a_ledger_that_others_may_write_warns(
     ledger: Ledger, file: int, directory: int, wrong: str
 ) -> None:
-    books.close_all()
+    worker.close_all()
     ledger.path.chmod(file)
     ledger.path.parent.chmod(directory)
     with pytest.warns(ExposedLedgerWarning, match=f"Others may write the {wrong}"):
         charge(ledger)
     charge(ledger)  # once is enough
-    books.close_all()
+    worker.close_all()
     ledger.path.chmod(0o600)
     ledger.path.parent.chmod(0o1777)
     with warnings.catch_warnings():
@@ -166,16 +166,16 @@ def test_failed_charges_leak_no_descriptors(ledger: Ledger, tmp_path: Path) -> N
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors in /proc")
 def test_few_ledgers_are_open_at_a_time(tmp_path: Path) -> None:
     before = descriptors()
-    for i in range(3 * books.OPEN_BOOKS):
+    for i in range(3 * worker.OPEN_BOOKS):
         ledger = Ledger(tmp_path / f"ledger{i}")
         ledger.create("payroll", epsilon=1, neighbours=ONE)
         charge(ledger)
-    assert descriptors() - before <= 4 * books.OPEN_BOOKS
+    assert descriptors() - before <= 4 * worker.OPEN_BOOKS
 
 
 def test_a_held_ledger_ends_in_one_line(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    books.close_all()
-    monkeypatch.setattr(excuses, "PATIENCE_SECONDS", 0.05)
+    worker.close_all()
+    monkeypatch.setattr(sqlite_errors, "PATIENCE_SECONDS", 0.05)
     other = sqlite3.connect(ledger.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(BudgetError, match="another process has held it"):

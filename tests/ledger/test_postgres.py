@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from dampen.errors import BudgetError, ParameterError
-from dampen.ledger import Ledger, Status, backup, books, restore, verify
-from dampen.ledger.storage import excuses
+from dampen.ledger import Ledger, Status, backup, restore, verify, worker
+from dampen.ledger.storage import sqlite_errors
 
 psycopg = pytest.importorskip("psycopg")
 ONE = "replace-one"
@@ -140,7 +140,7 @@ def test_rows_cannot_be_changed(ledger: Ledger) -> None:
 def test_edited_entries_pay_nothing(ledger: Ledger, edit: str) -> None:
     for _ in range(4):
         charge(ledger)
-    books.close_all()
+    worker.close_all()
     with connected(ledger) as connection:
         for table in ("dampen_entry", "dampen_head"):
             connection.execute(f"ALTER TABLE {table} DISABLE TRIGGER ALL")
@@ -162,7 +162,7 @@ def test_a_server_restored_to_an_earlier_time(ledger: Ledger) -> None:
         )
     with pytest.raises(BudgetError, match=f"went backwards: entry {kept.id}"):
         charge(ledger)
-    books.close_all()
+    worker.close_all()
     with pytest.raises(BudgetError, match="an older copy was put back"):
         verify(ledger, str(kept))
 
@@ -225,7 +225,7 @@ def test_a_role_that_may_only_read(ledger: Ledger) -> None:
 
 def test_a_held_ledger_ends_in_one_line(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     charge(ledger)
-    monkeypatch.setattr(excuses, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(sqlite_errors, "PATIENCE_SECONDS", 0.2)
     with psycopg.connect(ledger.place) as other:
         other.execute("SELECT * FROM dampen_head FOR UPDATE")
         with pytest.raises(BudgetError, match="another process has held it"):
@@ -259,7 +259,7 @@ def test_a_damaged_server_is_restored_from_a_backup(ledger: Ledger, tmp_path: Pa
     with connected(ledger) as connection:
         connection.execute("ALTER TABLE dampen_entry DISABLE TRIGGER ALL")
         connection.execute("DELETE FROM dampen_entry")
-    books.close_all()
+    worker.close_all()
     assert restore(tmp_path / "copy", ledger) is True
     assert ledger["b"].status is Status.RESTORED
     ledger["b"].thaw(spent="0.5")

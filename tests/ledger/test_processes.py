@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from dampen.errors import BudgetError
-from dampen.ledger import Ledger, books, verify
+from dampen.ledger import Ledger, verify, worker
 
 sys.path.insert(0, str(Path(__file__).parent))
 import faults
@@ -268,7 +268,7 @@ for _ in range(2):
 def test_a_disk_that_says_no(tmp_path: Path, fault: str, message: str) -> None:
     ledger = Ledger(tmp_path / "ledger")
     ledger.create("b", epsilon=9, neighbours=ONE)
-    books.close_all()
+    worker.close_all()
     (said,) = together(FAULTY, [ledger.place, fault])
     refusals = said.splitlines()
     assert len(refusals) == 2
@@ -299,7 +299,7 @@ except BudgetError as error:
 def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path / "ledger")
     ledger.create("b", epsilon=9, neighbours=ONE)
-    books.close_all()
+    worker.close_all()
     (said,) = together(LIMITED, [ledger.place])
     granted, _, refusal = said.partition(" ")
     assert int(granted) > 5
@@ -311,11 +311,11 @@ def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
 USER = """
 import os, sys
 from dampen.errors import BudgetError
-from dampen.ledger import Ledger, books, orders
+from dampen.ledger import Ledger, requests, worker
 ledger = Ledger(sys.argv[1])
 # Loads modules, which nobody may not read if Python is root's own.
-orders.stamp(), ledger.spent("b")
-books.close_all()
+requests.stamp(), ledger.spent("b")
+worker.close_all()
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)
 print(ledger.spent("b"))
@@ -334,7 +334,7 @@ def test_a_read_only_ledger_shows_but_does_not_charge(directory_mode: int) -> No
         ledger = Ledger(place / "ledger")
         ledger.create("b", epsilon=3, neighbours=ONE)
         ledger.charge("b", epsilon=1, neighbours=ONE)
-        books.close_all()
+        worker.close_all()
         for file in place.iterdir():
             file.chmod(0o444)
         place.chmod(directory_mode)

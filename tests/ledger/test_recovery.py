@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dampen.errors import BudgetError, ParameterError
-from dampen.ledger import Kind, Ledger, Status, backup, books, restore, verify
+from dampen.ledger import Kind, Ledger, Status, backup, restore, verify, worker
 
 ONE = "replace-one"
 
@@ -26,7 +26,7 @@ def charge(ledger: Ledger, epsilon: object) -> str:
 
 
 def break_it(ledger: Ledger) -> None:
-    books.close_all()
+    worker.close_all()
     ledger.path.write_bytes(ledger.path.read_bytes()[:5000])
 
 
@@ -130,7 +130,7 @@ def test_a_copy_on_another_machine_counts_if_its_head_is_known(
 
 
 def test_the_file_at_the_place_can_be_adopted(ledger: Ledger) -> None:
-    books.close_all()
+    worker.close_all()
     ledger.path.with_name("ledger-head").unlink()
     with pytest.raises(BudgetError, match="no valid head file"):
         charge(ledger, 1)
@@ -185,7 +185,7 @@ def test_verify_finds_a_forged_chain(ledger: Ledger, tmp_path: Path) -> None:
     forged.create("payroll", epsilon=3, neighbours=ONE)
     for _ in range(5):
         charge(forged, "0.001")
-    books.close_all()
+    worker.close_all()
     for name in ("ledger", "ledger-head"):
         (ledger.path.parent / name).write_bytes((forged.path.parent / name).read_bytes())
     verify(ledger)

@@ -9,11 +9,11 @@ import pytest
 
 from dampen.data.memory import MemoryTable
 from dampen.errors import BudgetError
-from dampen.frequency.release import most_frequent
-from dampen.influence.release import top_k
 from dampen.ledger import Account, Ledger
-from dampen.percentiles.release import percentile
-from dampen.trees import TreeClassifier
+from dampen.questions.classify import TreeClassifier
+from dampen.questions.frequency.release import most_frequent
+from dampen.questions.nodes.release import top_k
+from dampen.questions.percentile.release import percentile
 
 
 class Unread(list[int]):

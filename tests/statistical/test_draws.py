@@ -6,11 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dampen import InsecureEntropy, Selection, probabilities, select, sensitivity
-from dampen.mechanisms import MECHANISMS, Mechanism, named
-from dampen.noise import Noise
-from dampen.sampling import SystemEntropy, discrete_laplace, noisy_top
-from dampen.scores import Global, Shifted
+from dampen import InsecureEntropy, Selection, probabilities, select
+from dampen.core import sensitivity
+from dampen.core.mechanisms import MECHANISMS, Mechanism, named
+from dampen.core.noise import Noise
+from dampen.core.sampling import SystemEntropy, discrete_laplace, noisy_top
+from dampen.core.scores import Global, Shifted
 from goodness import assert_draws_follow, counts_of, draw_many
 from noises import NOISES
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dampen import Neighbours, ParameterError, Selection, sensitivity
-from dampen.frequency.problem import MostFrequent
-from dampen.mechanisms import MECHANISMS, Mechanism
-from dampen.scores import Dampened, Global, Shifted
+from dampen import Neighbours, ParameterError, Selection
+from dampen.core import sensitivity
+from dampen.core.mechanisms import MECHANISMS, Mechanism
+from dampen.core.scores import Dampened, Global, Shifted
+from dampen.questions.frequency.problem import MostFrequent
 from dampen.testing import (
     Universe,
     check_admissible,

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dampen import Neighbours, Selection, probabilities, sensitivity
-from dampen.frequency.problem import MostFrequent
-from dampen.influence.problem import InfluentialNode
-from dampen.mechanisms import Mechanism
-from dampen.noise import EXPONENTIAL, GUMBEL
-from dampen.scores import Dampened, Scores, Shifted
+from dampen import Neighbours, Selection, probabilities
+from dampen.core import sensitivity
+from dampen.core.mechanisms import Mechanism
+from dampen.core.noise import EXPONENTIAL, GUMBEL
+from dampen.core.scores import Dampened, Scores, Shifted
+from dampen.questions.frequency.problem import MostFrequent
+from dampen.questions.nodes.problem import InfluentialNode
 from dampen.testing import Universe, check_separable, privacy_loss, verify
 
 MECHANISMS = ("em", "pf", "ld", "sld", "ld-pf", "sld-pf")

@@ -6,9 +6,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dampen import Mechanism, Neighbours, ParameterError, Selection, sensitivity
-from dampen.noise import GUMBEL, LAPLACE
-from dampen.scores import Dampened, Global, Scores, Shifted
+from dampen import Mechanism, Neighbours, ParameterError, Selection
+from dampen.core import sensitivity
+from dampen.core.noise import GUMBEL, LAPLACE
+from dampen.core.scores import Dampened, Global, Scores, Shifted
 from dampen.testing import Universe, check_public, check_unit_sensitivity, verify
 
 UNIVERSE = Universe.add_remove_row("ab", max_rows=3)

@@ -19,10 +19,10 @@ from dampen.cli.output import (
     write,
 )
 from dampen.cli.receipt import open_ledger
+from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
 from dampen.ledger import Account, Balance, Charge, Entry, Ledger, backup, restore, verify
-from dampen.ledger.orders import spent
-from dampen.selection import Neighbours
+from dampen.ledger.requests import spent
 
 __all__ = ["budget"]
 

@@ -130,9 +130,9 @@ def _percentile(
 ) -> list[dict[str, Any]]:
     from dampen.data.columns import joined_numbers
     from dampen.data.open import open_table
-    from dampen.data.opened import require_numbers, whole_columns
-    from dampen.percentiles.comparison import expected_errors
-    from dampen.percentiles.labels import rank
+    from dampen.data.source import require_numbers, whole_columns
+    from dampen.questions.percentile.comparison import expected_errors
+    from dampen.questions.percentile.record import rank
 
     if upper is None:
         raise ParameterError("Expected --upper with --column.")
@@ -170,9 +170,9 @@ def _groups(
     **_: Any,
 ) -> list[dict[str, Any]]:
     from dampen.data.open import open_table
-    from dampen.data.opened import require_numbers
-    from dampen.groups.comparison import group_methods, true_statistics
-    from dampen.groups.problem import BestGroup
+    from dampen.data.source import require_numbers
+    from dampen.questions.groups.comparison import group_methods, true_statistics
+    from dampen.questions.groups.problem import BestGroup
 
     if by is None or upper is None or step is None:
         raise ParameterError("Expected --by, --upper and --step with --groups.")
@@ -219,12 +219,12 @@ def _nodes(
 ) -> list[dict[str, Any]]:
     import numpy as np
 
-    from dampen.comparison import found_shares
+    from dampen.core.comparison import found_shares
+    from dampen.core.mechanisms import check_k
     from dampen.data.edge_files import read_nodes
-    from dampen.influence.comparison import node_methods
-    from dampen.influence.graphs import graph_of, node_set
-    from dampen.mechanisms import check_k
     from dampen.progress import progress
+    from dampen.questions.nodes.comparison import node_methods
+    from dampen.questions.nodes.graphs import graph_of, node_set
 
     public = node_set(None if nodes is None else read_nodes(nodes), n)
     with looking_at(file):

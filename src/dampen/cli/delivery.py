@@ -14,7 +14,7 @@ from dampen.cli.receipt import Receipt
 from dampen.epsilon import decimal_text
 
 if TYPE_CHECKING:
-    from dampen.releases import Release
+    from dampen.releases.release import Release
 
 __all__ = ["Undelivered", "deliver", "release_facts", "show_release"]
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from dampen.sampling import InsecureEntropy
-from dampen.selection import FloatArray
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.selection import FloatArray
 
 SCHEMA = """rows = 500
 
@@ -20,7 +20,7 @@ values = ["Private", "Government", "?"]
 classes = ["<=50K", ">50K"]
 """
 
-PROBLEM = """from dampen.frequency.problem import MostFrequent
+PROBLEM = """from dampen.questions.frequency.problem import MostFrequent
 from dampen.testing import Universe
 
 problem = MostFrequent(["a", "b"])

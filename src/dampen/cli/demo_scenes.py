@@ -12,23 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from dampen import accuracy
-from dampen.comparison import Drawing, Method, found_shares
+from dampen.core import error_analysis
+from dampen.core.comparison import Drawing, Method, found_shares
+from dampen.core.mechanisms import named, probabilities
+from dampen.core.sampling import InsecureEntropy
 from dampen.errors import ParameterError
-from dampen.groups.comparison import GroupMethod, group_methods, true_statistics
-from dampen.groups.problem import BestGroup
-from dampen.groups.release import top_groups
-from dampen.influence.comparison import DefaultNodes
-from dampen.influence.graphs import graph_of
-from dampen.influence.problem import InfluentialNode
-from dampen.influence.release import top_k
-from dampen.mechanisms import named, probabilities
-from dampen.percentiles.comparison import label_methods
-from dampen.percentiles.labels import rank
-from dampen.percentiles.release import percentile
-from dampen.percentiles.values import PercentileValue
-from dampen.sampling import InsecureEntropy
-from dampen.trees import TreeClassifier, bins
+from dampen.questions.classify import TreeClassifier, bins
+from dampen.questions.groups.comparison import GroupMethod, group_methods, true_statistics
+from dampen.questions.groups.problem import BestGroup
+from dampen.questions.groups.release import top_groups
+from dampen.questions.nodes.comparison import DefaultNodes
+from dampen.questions.nodes.graphs import graph_of
+from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.nodes.release import top_k
+from dampen.questions.percentile.comparison import label_methods
+from dampen.questions.percentile.record import rank
+from dampen.questions.percentile.release import percentile
+from dampen.questions.percentile.values import PercentileValue
 
 DAMPEN, EXPONENTIAL = "dampen", "exponential mechanism"
 RUNS = 100
@@ -224,7 +224,9 @@ def _curve(method: GroupMethod, statistics: Any) -> dict[float, float]:
 
 
 def _expected_error(method: Method, epsilon: float) -> float:
-    return accuracy.expected_error(method.selection, epsilon=epsilon, mechanism=method.mechanism)
+    return error_analysis.expected_error(
+        method.selection, epsilon=epsilon, mechanism=method.mechanism
+    )
 
 
 def _mean_distance(method: Method, epsilon: float, distance: Any) -> float:

@@ -20,9 +20,10 @@ def example() -> None:
     """
     import numpy as np
 
-    from dampen import probabilities, sensitivity
-    from dampen.scores import Dampened
-    from dampen.selection import Selection
+    from dampen import probabilities
+    from dampen.core import sensitivity
+    from dampen.core.scores import Dampened
+    from dampen.core.selection import Selection
 
     u = _betweenness()
     s = Selection(u, sensitivity.table([np.full(8, 3.0), np.full(8, 5.0)]), bound=7.5)

@@ -12,7 +12,7 @@ from dampen.cli.reading import check_output, read_text, write_text
 from dampen.cli.receipt import Receipt
 
 if TYPE_CHECKING:
-    from dampen.trees.schema import Schema
+    from dampen.questions.classify.schema import Schema
 
 __all__ = ["public_schema", "schema_option", "show_model"]
 
@@ -33,7 +33,7 @@ def schema_option(command: F) -> F:
 
 def public_schema(schema_file: Path, file: str, output: Path | None, receipt: Receipt) -> "Schema":
     """Reads the schema, once it is clear that the model will not be written over a file in use."""
-    from dampen.trees.schema import parse_schema
+    from dampen.questions.classify.schema import parse_schema
 
     schema = parse_schema(read_text(schema_file, "a schema"), str(schema_file))
     check_output(output, file, schema_file, receipt.ledger)

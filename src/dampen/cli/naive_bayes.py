@@ -58,7 +58,7 @@ def naive_bayes(
     each makes the noise on all counts larger. FILE is CSV, TSV, JSON lines, Parquet or Feather,
     packed or not, or a DuckDB or SQLite file; - is standard input.
     """
-    from dampen.bayes import NaiveBayesClassifier
+    from dampen.questions.classify import NaiveBayesClassifier
 
     schema = public_schema(schema_file, file, output, receipt)
     receipt.asked = f"for {target}"

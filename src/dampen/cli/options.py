@@ -191,13 +191,13 @@ def known_budgets(ctx: click.Context, _: click.Parameter, incomplete: str) -> li
 
 def known_relations(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     """The neighbour relations."""
-    from dampen.selection import Neighbours
+    from dampen.core.selection import Neighbours
 
     return _starting(incomplete, [relation.value for relation in Neighbours])
 
 
 def _known_mechanisms(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    from dampen.mechanisms import MECHANISMS
+    from dampen.core.mechanisms import MECHANISMS
 
     return _starting(incomplete, [mechanism.name for mechanism in MECHANISMS])
 

@@ -95,7 +95,7 @@ def percentile(
     protects each row (neighbours: add or remove one). FILE is CSV, TSV, JSON lines, Parquet or
     Feather, packed or not, or a DuckDB or SQLite file; - is standard input.
     """
-    from dampen.percentiles.release import percentile as release_percentile
+    from dampen.questions.percentile.release import percentile as release_percentile
 
     points = _points(p)
     receipt.asked = f"p={','.join(points)} of {column}"
@@ -113,8 +113,8 @@ def percentile(
 
 def _points(p: str) -> list[str]:
     """The percentiles of a name, a list, or a list with an ellipsis before its last one."""
-    from dampen.percentiles.labels import as_fraction
-    from dampen.percentiles.release import LISTS
+    from dampen.questions.percentile.record import as_fraction
+    from dampen.questions.percentile.release import LISTS
 
     if p in LISTS:
         return [str(q) for q in LISTS[p]]

@@ -38,7 +38,7 @@ def predict(model_file: Path, file: str, header: bool, table: str | None, as_jso
 
 
 def _model(path: Path) -> Any:
-    from dampen.models import read_model
+    from dampen.questions.classify.model import read_model
 
     text = read_text(path, "a model")
     with suppress(ParameterError):

@@ -12,7 +12,7 @@ from dampen.cli.interrupts import held
 
 if TYPE_CHECKING:
     from dampen.ledger import Account, Ledger
-    from dampen.releases import Budget, Cost
+    from dampen.releases.release import Budget, Cost
 
 __all__ = ["Receipt", "open_ledger"]
 
@@ -130,7 +130,7 @@ class Receipt:
         """Finds the account that pays."""
         self.place = place
         account = open_ledger(place)[budget]
-        from dampen.data.postgres_tables import is_address, shown
+        from dampen.data.postgres import is_address, shown
 
         name, location = "standard input", ""
         if is_address(file):

@@ -37,8 +37,8 @@ def init(file: str, target: str | None, public: bool, output: Path | None, heade
     For private data write the schema from what is known without it, or draft it from public data
     of the same form, and widen it.
     """
-    from dampen.trees.drafting import draft_schema
-    from dampen.trees.schema import format_schema
+    from dampen.questions.classify.draft import draft_schema
+    from dampen.questions.classify.schema import format_schema
 
     if not public:
         raise ParameterError(

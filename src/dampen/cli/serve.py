@@ -34,7 +34,7 @@ def serve(*, config: Path | None, check: bool, demo: bool, host: str, port: int)
     unless told otherwise; TLS is a reverse proxy's. Needs the extra dampen[serve].
     """
     try:
-        from dampen.serve import running
+        from dampen.service import running
     except ModuleNotFoundError as error:
         raise ParameterError(
             f"Expected {error.name}, which is in the extra dampen[serve]: "

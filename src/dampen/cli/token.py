@@ -64,7 +64,7 @@ def revoke(who: str, config: Path) -> None:
 
 
 def _store(config: Path) -> Any:
-    from dampen.serve.configuration import load_configuration
-    from dampen.serve.store import Store
+    from dampen.service.configuration import load_configuration
+    from dampen.service.tokens import Store
 
     return Store(load_configuration(config).settings.state)

@@ -56,7 +56,7 @@ def tree(
     FILE is CSV, TSV, JSON lines, Parquet or Feather, packed or not, or a DuckDB or SQLite file;
     - is standard input.
     """
-    from dampen.trees import TreeClassifier
+    from dampen.questions.classify import TreeClassifier
 
     schema = public_schema(schema_file, file, output, receipt)
     receipt.asked = f"for {target}"

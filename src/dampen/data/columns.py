@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.data.opened import Chunk, Kind
+from dampen.core.selection import FloatArray, IntArray
+from dampen.data.source import Chunk, Kind
 from dampen.errors import DataError, ParameterError
-from dampen.selection import FloatArray, IntArray
 
 __all__ = [
     "Lookup",

@@ -8,9 +8,9 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 
-from dampen.data.duckdb_tables import DuckTable, open_duckdb_file
-from dampen.data.postgres_tables import PostgresTable, is_address, open_postgres, shown
-from dampen.data.sqlite_tables import SqliteTable, open_sqlite_file
+from dampen.data.duckdb import DuckTable, open_duckdb_file
+from dampen.data.postgres import PostgresTable, is_address, open_postgres, shown
+from dampen.data.sqlite import SqliteTable, open_sqlite_file
 from dampen.errors import ParameterError, did_you_mean
 
 __all__ = ["is_database", "open_database"]

@@ -184,8 +184,8 @@ def parse_integers(content: bytes) -> Ends:
 
 
 def _load_integers(content: bytes, form: TextForm) -> Ends:
-    from dampen._kernels.compile import interruptible
-    from dampen._kernels.edge_lists import parsed
+    from dampen.kernels.compile import interruptible
+    from dampen.kernels.edge_lists import parsed
 
     begin = 3 if content.startswith(b"\xef\xbb\xbf") else 0
     for _ in range(form.skip):

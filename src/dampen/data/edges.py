@@ -18,12 +18,12 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dampen.core.selection import IntArray
 from dampen.data.labels import Labels, Numbering, as_labels, distinct, joined
 from dampen.data.memory import as_chunk, field_of, is_column, offers, open_memory
 from dampen.data.open import is_engine, open_table
-from dampen.data.opened import Batch, CountsDegrees, Field, Kind, Opened, reading, require
+from dampen.data.source import Batch, CountsDegrees, Field, Kind, Opened, reading, require
 from dampen.errors import DataError, ParameterError
-from dampen.selection import IntArray
 
 __all__ = [
     "OpenedEdges",

@@ -22,12 +22,12 @@ from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from dampen.core.selection import IntArray
 from dampen.data.columns import typed
 from dampen.data.memory import arrow_field
-from dampen.data.opened import Batch, CellOf, Field, Kind, counted
+from dampen.data.source import Batch, CellOf, Field, Kind, counted
 from dampen.data.streams import BROKEN, HEAD_BYTES, Bytes, open_bytes
 from dampen.errors import DataError, ParameterError, raise_alone
-from dampen.selection import IntArray
 
 if TYPE_CHECKING:
     from os import PathLike

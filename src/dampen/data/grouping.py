@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from dampen.core.selection import IntArray
+from dampen.data.cells import Keyed, LabelKey
 from dampen.data.columns import Lookup
-from dampen.data.keys import Keyed, LabelKey
 from dampen.data.memory import MemoryTable, StreamTable
-from dampen.data.opened import Field, Kind, Opened, require_labels
+from dampen.data.source import Field, Kind, Opened, require_labels
 from dampen.errors import ParameterError
-from dampen.selection import IntArray
 
 __all__ = ["LARGEST_TABLE", "Grouping"]
 

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dampen.core.selection import IntArray
 from dampen.data.columns import is_missing
-from dampen.data.opened import Chunk
+from dampen.data.source import Chunk
 from dampen.errors import DataError, raise_alone
-from dampen.selection import IntArray
 
 __all__ = ["Labels", "Numbering", "as_labels", "distinct", "joined"]
 

@@ -13,10 +13,10 @@ from weakref import WeakSet
 
 import numpy as np
 
+from dampen.core.selection import FloatArray, IntArray
 from dampen.data.columns import joined_numbers
-from dampen.data.opened import Batch, CellOf, Chunk, Field, Kind, counted
+from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, counted
 from dampen.errors import ParameterError, raise_alone
-from dampen.selection import FloatArray, IntArray
 
 __all__ = [
     "COLUMNS",

@@ -9,10 +9,10 @@ A column argument is either the *name* of a column of `data`, or a *column* itse
 from os import PathLike
 from typing import Any
 
-from dampen.data.duckdb_tables import is_relation, open_relation
+from dampen.data.duckdb import is_relation, open_relation
 from dampen.data.memory import COLUMNS, TABLES, MemoryTable, is_column, open_memory
-from dampen.data.opened import Opened, is_opened, require
-from dampen.data.spark_tables import is_spark_frame, open_spark_frame
+from dampen.data.source import Opened, is_opened, require
+from dampen.data.spark import is_spark_frame, open_spark_frame
 from dampen.errors import ParameterError
 
 __all__ = ["FILES", "is_engine", "open_columns", "open_table"]

@@ -2,12 +2,12 @@
 
 from dampen.errors import ExposedLedgerWarning
 from dampen.ledger.accounts import Account, Ledger, default_place
-from dampen.ledger.chain import Entry, Head, Kind
 from dampen.ledger.charges import Charge
+from dampen.ledger.log import Entry, Head, Kind
 from dampen.ledger.policy import DataSet, Policy, check_policy, load_policy
 from dampen.ledger.recovery import backup, restore, verify
 from dampen.ledger.state import Balance, Limit, Status
-from dampen.ledger.sums import Spent
+from dampen.ledger.totals import Spent
 
 __all__ = [
     "Account",

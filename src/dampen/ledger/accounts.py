@@ -26,19 +26,19 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Self
 
+from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon
 from dampen.errors import BudgetError, ParameterError
-from dampen.ledger import acts, answers, orders
-from dampen.ledger.books import Book, Change, book_at
-from dampen.ledger.chain import START, Draft, Entry, Head, Kind
+from dampen.ledger import actions, answers, requests
 from dampen.ledger.charges import Charge
+from dampen.ledger.log import START, Draft, Entry, Head, Kind
+from dampen.ledger.names import bounded, budget_name, key_of
 from dampen.ledger.rendering import balances_html
 from dampen.ledger.rules import Order, balance_of, grant
 from dampen.ledger.state import EVERYONE, Balance, State, Status
 from dampen.ledger.storage import is_address
-from dampen.ledger.texts import bounded, budget_name, key_of
-from dampen.releases import Cost
-from dampen.selection import Neighbours
+from dampen.ledger.worker import Book, Change, book_at
+from dampen.releases.release import Cost
 
 __all__ = ["Account", "Ledger", "default_place"]
 
@@ -118,14 +118,14 @@ class Ledger:
         proper = budget_name(name)
         details = {
             "name": proper,
-            **orders.limit(epsilon, delta),
-            "neighbours": orders.relation(neighbours).value,
+            **requests.limit(epsilon, delta),
+            "neighbours": requests.relation(neighbours).value,
             "dataset": bounded(dataset, "dataset"),
-            "location": orders.fingerprint(location),
-            "largest": "" if largest is None else orders.amount(largest, "largest"),
-            "each": None if each is None else orders.limit(each, delta, "each"),
+            "location": requests.fingerprint(location),
+            "largest": "" if largest is None else requests.amount(largest, "largest"),
+            "each": None if each is None else requests.limit(each, delta, "each"),
             **({"trial": True} if trial else {}),
-            **orders.signature(who),
+            **requests.signature(who),
         }
 
         def make(state: State) -> Draft:
@@ -171,10 +171,10 @@ class Ledger:
             ParameterError: if ε, ρ, a text or the relation is not valid.
             BudgetError: if there is no such budget, it refuses, or the ledger cannot be written.
         """
-        order = orders.order(
+        order = requests.order(
             epsilon,
             rho,
-            orders.relation(neighbours),
+            requests.relation(neighbours),
             query=query,
             mechanism=mechanism,
             analyst=analyst,
@@ -221,7 +221,7 @@ class Ledger:
 
     def balance(self, name: str) -> Balance:
         """A budget as it stands: its limits, its status, what was spent and by whom."""
-        return self._book().read(lambda state: orders.copied(balance_of(state, name)))
+        return self._book().read(lambda state: requests.copied(balance_of(state, name)))
 
     def total(self, name: str) -> Fraction:
         """The ε that a budget may spend in all."""
@@ -233,12 +233,12 @@ class Ledger:
 
     def spent(self, name: str) -> Fraction:
         """The exact sum of all ε of a budget; with δ, the ε of all that was spent, at that δ."""
-        return orders.spent(self.balance(name))
+        return requests.spent(self.balance(name))
 
     def remaining(self, name: str) -> Fraction:
         """What is left of a budget, exactly: `total - spent`."""
         balance = self.balance(name)
-        return balance.limit.epsilon - orders.spent(balance)
+        return balance.limit.epsilon - requests.spent(balance)
 
     def history(self, name: str) -> list[Charge]:
         """The charges of a budget, oldest first."""
@@ -303,15 +303,15 @@ class Account:
 
     def raise_to(self, epsilon: Epsilon, *, who: str = "") -> None:
         """Lets more be spent: ε in all, at the δ that the budget has."""
-        self._write(acts.raise_to(self.name, epsilon, who))
+        self._write(actions.raise_to(self.name, epsilon, who))
 
     def cap(self, epsilon: Epsilon, *, analyst: str = EVERYONE, who: str = "") -> None:
         """Lets an analyst, or each analyst without an own cap, spend at most ε of this budget."""
-        self._write(acts.cap(self.name, epsilon, analyst, who))
+        self._write(actions.cap(self.name, epsilon, analyst, who))
 
     def freeze(self, *, why: str = "", who: str = "") -> None:
         """Pays nothing until `thaw`."""
-        self._write(acts.turn(self.name, Kind.FREEZE, why, who))
+        self._write(actions.turn(self.name, Kind.FREEZE, why, who))
 
     def thaw(self, *, spent: Epsilon | None = None, why: str = "", who: str = "") -> None:
         """Pays again.
@@ -322,14 +322,14 @@ class Account:
             why: for the record.
             who: for the record; the user of the operating system by default.
         """
-        self._write(acts.thaw(self.name, spent, why, who))
+        self._write(actions.thaw(self.name, spent, why, who))
 
     def close(self, *, why: str = "", who: str = "") -> None:
         """Pays nothing, for ever."""
-        self._write(acts.turn(self.name, Kind.CLOSE, why, who))
+        self._write(actions.turn(self.name, Kind.CLOSE, why, who))
 
     def _order(self, cost: Cost) -> Order:
-        return orders.order(
+        return requests.order(
             cost.epsilon,
             cost.rho,
             cost.neighbours,

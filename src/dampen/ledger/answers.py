@@ -1,10 +1,10 @@
 """Releases that are kept beside their charges, so that an answer that got lost can be fetched."""
 
 from dampen.errors import BudgetError
-from dampen.ledger.books import Book, Change
-from dampen.ledger.chain import Draft, Head, Kind
+from dampen.ledger.log import Draft, Head, Kind
+from dampen.ledger.names import storable
 from dampen.ledger.state import State
-from dampen.ledger.texts import storable
+from dampen.ledger.worker import Book, Change
 
 __all__ = ["fetch", "keep"]
 

@@ -5,8 +5,8 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Self
 
-from dampen.ledger.chain import Entry
-from dampen.selection import Neighbours
+from dampen.core.selection import Neighbours
+from dampen.ledger.log import Entry
 
 __all__ = ["Charge"]
 

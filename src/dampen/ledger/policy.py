@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from dampen.errors import BudgetError, ParameterError, did_you_mean
-from dampen.ledger.texts import folded
+from dampen.ledger.names import folded
 
 __all__ = ["DataSet", "Policy", "check_policy", "load_policy", "read_policy"]
 

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dampen.errors import BudgetError
-from dampen.ledger import orders
+from dampen.ledger import requests
 from dampen.ledger.accounts import Ledger
-from dampen.ledger.books import book_at, forget
-from dampen.ledger.chain import Draft, Head, Kind, Row, sealed
+from dampen.ledger.log import Draft, Head, Kind, Row, sealed
 from dampen.ledger.state import State
 from dampen.ledger.storage.copies import read_copy, write_copy
+from dampen.ledger.worker import book_at, forget
 
 __all__ = ["backup", "restore", "verify"]
 
@@ -99,7 +99,7 @@ def _check_needed(ledger: Ledger) -> None:
 
 def _restore_draft(backup: Head, known: Head | None, lost: bool, who: str) -> Draft:
     details = {"backup": backup.id, "known": "" if known is None else known.id, "lost": lost}
-    return Draft(Kind.RESTORE, "", details | orders.signature(who))
+    return Draft(Kind.RESTORE, "", details | requests.signature(who))
 
 
 def _followed(rows: Iterator[Row], last: Row) -> Iterator[Row]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from dampen.epsilon import decimal_text, short_text
-from dampen.ledger.orders import spent
+from dampen.ledger.requests import spent
 from dampen.ledger.state import Balance
 from dampen.printing import html_table
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
 from dampen.errors import BudgetError, did_you_mean
-from dampen.ledger.chain import Draft, Kind
+from dampen.ledger.log import Draft, Kind
+from dampen.ledger.names import key_of
 from dampen.ledger.state import Balance, Limit, State, Status
-from dampen.ledger.texts import key_of
-from dampen.selection import Neighbours
 
 __all__ = ["Order", "Refused", "balance_of", "grant", "steps_between"]
 

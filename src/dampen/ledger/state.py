@@ -12,10 +12,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from dampen.ledger.chain import START, Draft, Head, Kind, Row, damaged, digest_of, sealed
-from dampen.ledger.sums import Spent
-from dampen.ledger.texts import folded, key_of
-from dampen.selection import Neighbours
+from dampen.core.selection import Neighbours
+from dampen.ledger.log import START, Draft, Head, Kind, Row, damaged, digest_of, sealed
+from dampen.ledger.names import folded, key_of
+from dampen.ledger.totals import Spent
 
 __all__ = ["EVERYONE", "Balance", "Limit", "State", "Status"]
 

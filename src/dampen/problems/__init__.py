@@ -1,8 +1,9 @@
 """The problems of all applications under one name: public parameters in, a selection out.
 
-Each application keeps its mathematics beside its release function (`dampen.frequency`,
-`dampen.groups`, `dampen.influence`, `dampen.percentiles`, `dampen.trees`); this package gathers the
-problem classes for those who compare mechanisms, prove privacy or write a problem of their own.
+Each application keeps its mathematics beside its release function (`dampen.questions.frequency`,
+`dampen.questions.groups`, `dampen.questions.nodes`, `dampen.questions.percentile`,
+`dampen.questions.classify`); this package gathers the problem classes for those who compare
+mechanisms, prove privacy or write a problem of their own.
 """
 
 from dampen.problems.frequency import MostFrequent

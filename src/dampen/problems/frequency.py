@@ -1,5 +1,5 @@
-"""See `dampen.frequency.problem`."""
+"""See `dampen.questions.frequency.problem`."""
 
-from dampen.frequency.problem import MostFrequent
+from dampen.questions.frequency.problem import MostFrequent
 
 __all__ = ["MostFrequent"]

@@ -1,5 +1,5 @@
 """The best group, by a statistic of its rows."""
 
-from dampen.groups.problem import BestGroup
+from dampen.questions.groups.problem import BestGroup
 
 __all__ = ["BestGroup"]

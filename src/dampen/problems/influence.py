@@ -1,6 +1,6 @@
-"""See `dampen.influence.problem`."""
+"""See `dampen.questions.nodes.problem`."""
 
-from dampen.influence.metrics import Brokerage, Triangles
-from dampen.influence.problem import Betweenness, Degree, InfluentialNode, Metric
+from dampen.questions.nodes.metrics import Brokerage, Triangles
+from dampen.questions.nodes.problem import Betweenness, Degree, InfluentialNode, Metric
 
 __all__ = ["Betweenness", "Brokerage", "Degree", "InfluentialNode", "Metric", "Triangles"]

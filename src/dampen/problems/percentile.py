@@ -1,6 +1,6 @@
-"""See `dampen.percentiles.labels` and `dampen.percentiles.values`."""
+"""See `dampen.questions.percentile.record` and `dampen.questions.percentile.values`."""
 
-from dampen.percentiles.labels import PercentileLabel
-from dampen.percentiles.values import PercentileValue, PercentileValueOfRows
+from dampen.questions.percentile.record import PercentileLabel
+from dampen.questions.percentile.values import PercentileValue, PercentileValueOfRows
 
 __all__ = ["PercentileLabel", "PercentileValue", "PercentileValueOfRows"]

@@ -1,5 +1,5 @@
-"""See `dampen.trees.splits`."""
+"""See `dampen.questions.classify.splits`."""
 
-from dampen.trees.splits import BestSplit
+from dampen.questions.classify.splits import BestSplit
 
 __all__ = ["BestSplit"]

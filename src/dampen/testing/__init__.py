@@ -18,9 +18,9 @@ from dampen.testing.checks import (
     local_sensitivity,
 )
 from dampen.testing.losses import law_loss, privacy_loss
-from dampen.testing.universes import Universe
+from dampen.testing.universe import Universe
 from dampen.testing.verdicts import Verdict
-from dampen.testing.verifying import verify
+from dampen.testing.verify import verify
 
 __all__ = [
     "Universe",

@@ -3,7 +3,7 @@
 All of them look at every database of a universe and at all pairs of neighbours; what fails comes
 back as a counterexample in words.
 
->>> from dampen.frequency.problem import MostFrequent
+>>> from dampen.questions.frequency.problem import MostFrequent
 >>> universe = Universe.add_remove_row(["a", "b"], max_rows=3)
 >>> print(check_admissible(MostFrequent(["a", "b"]), universe))
 admissible: holds for 10 databases and 12 pairs of neighbours
@@ -13,13 +13,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from dampen.core.mechanisms import Mechanism, named
+from dampen.core.scores import Dampened, Global, Score, Shifted
+from dampen.core.selection import FloatArray, Problem, Selection
 from dampen.errors import ParameterError
-from dampen.mechanisms import Mechanism, named
-from dampen.scores import Dampened, Global, Score, Shifted
-from dampen.selection import FloatArray, Problem, Selection
-from dampen.testing.universes import Universe
-from dampen.testing.verdicts import Verdict
-from dampen.testing.worlds import (
+from dampen.testing.evaluate import (
     ROUNDING,
     both_ways,
     deltas,
@@ -31,6 +29,8 @@ from dampen.testing.worlds import (
     scores,
     utilities,
 )
+from dampen.testing.universe import Universe
+from dampen.testing.verdicts import Verdict
 
 X = TypeVar("X")
 

@@ -1,6 +1,6 @@
 """The privacy loss of a mechanism: computed from its law, not sampled.
 
->>> from dampen.frequency.problem import MostFrequent
+>>> from dampen.questions.frequency.problem import MostFrequent
 >>> universe = Universe.add_remove_row(["a", "b"], max_rows=3)
 >>> print(privacy_loss(MostFrequent(["a", "b"]), universe, epsilon="1", mechanism="pf"))
 privacy loss 1 of epsilon 1 (pf): holds for 10 databases and 12 pairs of neighbours
@@ -14,14 +14,14 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dampen.core.mechanisms import Mechanism, named, prepare
+from dampen.core.noise import Noise
+from dampen.core.selection import FloatArray, Problem, Selection
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import ParameterError
-from dampen.mechanisms import Mechanism, named, prepare
-from dampen.noise import Noise
-from dampen.selection import FloatArray, Problem, Selection
-from dampen.testing.universes import Universe
+from dampen.testing.evaluate import ROUNDING, fails, holds, instances, largest, scope
+from dampen.testing.universe import Universe
 from dampen.testing.verdicts import Verdict
-from dampen.testing.worlds import ROUNDING, fails, holds, instances, largest, scope
 
 X = TypeVar("X")
 
@@ -43,7 +43,7 @@ def privacy_loss(
         problem: public parameters, and the utilities and sensitivity of every database.
         universe: all small databases, and which of them are neighbours.
         epsilon: the privacy parameter, exact (see `dampen.epsilon`).
-        mechanism: a name of `dampen.mechanisms.MECHANISMS`, or a `Mechanism`.
+        mechanism: a name of `dampen.core.mechanisms.MECHANISMS`, or a `Mechanism`.
         k: how many candidates are released.
 
     Returns:

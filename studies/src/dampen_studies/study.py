@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from dampen.sampling import InsecureEntropy
+from dampen.core.sampling import InsecureEntropy
 
 Value: TypeAlias = str | int | float
 Parameters: TypeAlias = Mapping[str, Value]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from dampen.ledger.chain import Head, Row
+from dampen.ledger.log import Head, Row
 
 __all__ = ["Storage", "Transaction", "is_address", "open_storage"]
 

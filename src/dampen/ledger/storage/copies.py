@@ -10,8 +10,8 @@ from contextlib import closing
 from pathlib import Path
 
 from dampen.errors import BudgetError
-from dampen.ledger.chain import START, Head, Row, damaged
-from dampen.ledger.storage import excuses, files
+from dampen.ledger.log import START, Head, Row, damaged
+from dampen.ledger.storage import files, sqlite_errors
 
 __all__ = ["read_copy", "write_copy"]
 
@@ -30,9 +30,9 @@ def write_copy(path: Path, rows: Iterable[Row]) -> Head:
         raise BudgetError(f"Cannot write {path}: {error.strerror}.") from None
     try:
         return _fill(path, rows)
-    except excuses.FAILURES as error:
+    except sqlite_errors.FAILURES as error:
         path.unlink(missing_ok=True)
-        raise excuses.explanation(error, path) from None
+        raise sqlite_errors.explanation(error, path) from None
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -71,5 +71,5 @@ def read_copy(path: Path) -> Iterator[Row]:
                 yield row
             if connection.execute(files.HEAD).fetchone()[0] != last:
                 raise damaged(f"entry {last + 1} is missing")
-    except excuses.FAILURES as error:
-        raise excuses.explanation(error, path) from None
+    except sqlite_errors.FAILURES as error:
+        raise sqlite_errors.explanation(error, path) from None

@@ -10,8 +10,8 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from dampen.errors import BudgetError, ExposedLedgerWarning
-from dampen.ledger.chain import START
-from dampen.ledger.storage import excuses
+from dampen.ledger.log import START
+from dampen.ledger.storage import sqlite_errors
 
 __all__ = [
     "connect",
@@ -96,7 +96,7 @@ def require_no_entries(path: Path) -> None:
 
 def _check_no_entries(connection: Connection, path: Path) -> None:
     if connection.execute("SELECT count(*) FROM entry").fetchone()[0]:
-        raise excuses.no_head(path)
+        raise sqlite_errors.no_head(path)
 
 
 def connect(path: Path, mode: str, *, check: bool = True) -> Connection:
@@ -104,7 +104,7 @@ def connect(path: Path, mode: str, *, check: bool = True) -> Connection:
     connection = sqlite3.connect(
         f"{path.as_uri()}?mode={mode}",
         uri=True,
-        timeout=excuses.PATIENCE_SECONDS,
+        timeout=sqlite_errors.PATIENCE_SECONDS,
         isolation_level=None,
         check_same_thread=False,
     )

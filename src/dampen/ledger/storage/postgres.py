@@ -18,8 +18,8 @@ from itertools import islice
 from typing import Any
 
 from dampen.errors import BudgetError, ParameterError
-from dampen.ledger.chain import START, Head, Row, damaged
-from dampen.ledger.storage import excuses
+from dampen.ledger.log import START, Head, Row, damaged
+from dampen.ledger.storage import sqlite_errors
 
 try:
     import psycopg
@@ -125,7 +125,7 @@ class PostgresStorage:
         with self._explained():
             connection = self._begun("SET LOCAL synchronous_commit = on")
             try:
-                patience = f"{excuses.PATIENCE_SECONDS * 1000:.0f}"
+                patience = f"{sqlite_errors.PATIENCE_SECONDS * 1000:.0f}"
                 connection.execute("SELECT set_config('lock_timeout', %s, true)", (patience,))
                 connection.execute("SELECT seq FROM dampen_head FOR UPDATE")
                 view = _View(connection, self._fresh)
@@ -173,7 +173,7 @@ class PostgresStorage:
 
     def _connected(self) -> "Connection[tuple[Any, ...]]":
         if self._connection is None:
-            seconds = int(excuses.PATIENCE_SECONDS)
+            seconds = int(sqlite_errors.PATIENCE_SECONDS)
             connection = psycopg.connect(self._address, connect_timeout=seconds)
             try:
                 _check_server(connection)
@@ -274,7 +274,7 @@ def _explanation(error: psycopg.Error, place: str) -> BudgetError:
                 "dampen budget create NAME --epsilon E --neighbours RELATION."
             )
         case errors.LockNotAvailable():
-            why = f"another process has held it for {excuses.PATIENCE_SECONDS:.0f} seconds"
+            why = f"another process has held it for {sqlite_errors.PATIENCE_SECONDS:.0f} seconds"
         case errors.DiskFull():
             why = "the disk is full"
         case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():

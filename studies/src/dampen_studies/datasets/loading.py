@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dampen.core.selection import IntArray
 from dampen.errors import ParameterError
-from dampen.selection import IntArray
 from dampen_studies.datasets.catalogue import DataForm, Dataset, DatasetError, dataset
 
 Columns: TypeAlias = dict[str, NDArray[Any]]

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.sampling import InsecureEntropy
-from dampen.selection import IntArray
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.selection import IntArray
 from dampen_studies.datasets.catalogue import DatasetError, home
 
 MOST_ROWS = 60_000
@@ -33,7 +33,7 @@ class Packaged(NamedTuple):
 
     def domains(self) -> list[Any]:
         """The public domains of the codes."""
-        from dampen.trees import Categories
+        from dampen.questions.classify import Categories
 
         pairs = zip(self.sizes, self.ordered, strict=True)
         return [Categories(range(size), ordered=ordered) for size, ordered in pairs]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dampen.selection import FloatArray, IntArray
+from dampen.core.selection import FloatArray, IntArray
 from dampen_studies.datasets.catalogue import dataset
 from dampen_studies.datasets.loading import Edges
 

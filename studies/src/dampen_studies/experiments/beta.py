@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dampen import accuracy, sensitivity
-from dampen.sampling import InsecureEntropy
-from dampen.selection import Selection
+from dampen.core import error_analysis, sensitivity
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.selection import Selection
 from dampen_studies.rows import values
 from dampen_studies.study import Parameters, Row, Study, number
 
@@ -36,7 +36,9 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     del entropy  # expected errors are computed, not sampled
     beta = number(cell, "beta")
     s = instance(beta)
-    return [(beta, m, accuracy.expected_error(s, epsilon=EPSILON, mechanism=m)) for m in METHODS]
+    return [
+        (beta, m, error_analysis.expected_error(s, epsilon=EPSILON, mechanism=m)) for m in METHODS
+    ]
 
 
 STUDY = Study(

@@ -2,9 +2,9 @@
 
 PageRank, eigenvector centrality and the k-core number have no useful sensitivity: one edge changes
 all values of the first two, and any number of the third.  `dampen` asks for one or two steps of the
-iterations that end at them (see `dampen.influence.central`); `degree` is the control, one joint
-release of degrees; `itself` is permute-and-flip on core numbers, with ε / k for each node.  A
-released node counts as found if its value is at least that of the k-th node; k = 20.
+iterations that end at them (see `dampen.questions.nodes.centralities`); `degree` is the control,
+one joint release of degrees; `itself` is permute-and-flip on core numbers, with ε / k for each
+node.  A released node counts as found if its value is at least that of the k-th node; k = 20.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,13 +13,13 @@ from fractions import Fraction
 import numpy as np
 from scipy.sparse import csr_array
 
+from dampen.core.mechanisms import JOINT, PF
+from dampen.core.sampling import Entropy, InsecureEntropy
+from dampen.core.selection import FloatArray, IntArray
 from dampen.epsilon import exact
-from dampen.influence.comparison import DefaultNodes
-from dampen.influence.graphs import Graph, graph_of
-from dampen.influence.problem import InfluentialNode
-from dampen.mechanisms import JOINT, PF
-from dampen.sampling import Entropy, InsecureEntropy
-from dampen.selection import FloatArray, IntArray
+from dampen.questions.nodes.comparison import DefaultNodes
+from dampen.questions.nodes.graphs import Graph, graph_of
+from dampen.questions.nodes.problem import InfluentialNode
 from dampen_studies.datasets import small
 from dampen_studies.experiments.graph_methods import Top, load, ready
 from dampen_studies.experiments.nodes import DEVELOPMENT, OTHERS

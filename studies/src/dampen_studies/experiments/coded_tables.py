@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.selection import IntArray
+from dampen.core.selection import IntArray
 from dampen_studies import datasets
 from dampen_studies.datasets import small
 
@@ -65,7 +65,7 @@ def official_split(name: str) -> tuple[Coded, NDArray[np.bool_]]:
 
 def adult(columns: datasets.Columns, bin_count: int) -> Coded:
     """Bins for numbers; the categories are those of the code book, all of which occur."""
-    from dampen.trees import Categories, bins
+    from dampen.questions.classify import Categories, bins
 
     codes, domains = [], []
     for name, column in columns.items():
@@ -83,7 +83,7 @@ def adult(columns: datasets.Columns, bin_count: int) -> Coded:
 
 
 def _binary(columns: datasets.Columns, class_column: int) -> Coded:
-    from dampen.trees import Categories
+    from dampen.questions.classify import Categories
 
     rows = np.column_stack(list(columns.values()))
     others = [c for c in range(rows.shape[1]) if c != class_column]
@@ -92,7 +92,7 @@ def _binary(columns: datasets.Columns, class_column: int) -> Coded:
 
 
 def _cancer() -> Coded:
-    from dampen.trees import Categories, bins
+    from dampen.questions.classify import Categories, bins
 
     values, classes = small.table()
     ranges = small.CANCER_RANGES.values()

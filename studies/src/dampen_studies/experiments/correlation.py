@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dampen.sampling import InsecureEntropy
+from dampen.core.sampling import InsecureEntropy
 from dampen_studies.datasets import small
 from dampen_studies.experiments.graph_methods import GRAPHS, betweenness, load
 from dampen_studies.study import Parameters, Row, Rows, Study, number

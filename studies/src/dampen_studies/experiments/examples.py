@@ -10,12 +10,12 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen import accuracy, sensitivity
-from dampen.mechanisms import Mechanism, probabilities
-from dampen.noise import GUMBEL
-from dampen.sampling import InsecureEntropy
-from dampen.scores import Dampened
-from dampen.selection import FloatArray, Selection
+from dampen.core import error_analysis, sensitivity
+from dampen.core.mechanisms import Mechanism, probabilities
+from dampen.core.noise import GUMBEL
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.scores import Dampened
+from dampen.core.selection import FloatArray, Selection
 from dampen_studies.study import Parameters, Row, Study
 
 Adjacency = NDArray[np.bool_]
@@ -133,7 +133,7 @@ def _dominance() -> Iterator[Row]:
 
     def error(delta: list[int]) -> float:
         s = Selection([1, 0], sensitivity.table([delta] * 5), 10)
-        return accuracy.expected_error(s, epsilon=1, mechanism="sld")
+        return error_analysis.expected_error(s, epsilon=1, mechanism="sld")
 
     dominating, dominated = error([2, 2]), error([8, 2])
     yield "Dominance", "error, dominating δ", dominated, dominating

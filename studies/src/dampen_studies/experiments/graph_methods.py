@@ -12,12 +12,12 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dampen.influence.comparison import DefaultNodes
-from dampen.influence.graphs import Graph, graph_of
-from dampen.influence.problem import InfluentialNode
-from dampen.mechanisms import EM, JOINT, LD, PF, SLD, SLD_PF, Mechanism, prepare
-from dampen.sampling import Entropy
-from dampen.selection import FloatArray, Selection
+from dampen.core.mechanisms import EM, JOINT, LD, PF, SLD, SLD_PF, Mechanism, prepare
+from dampen.core.sampling import Entropy
+from dampen.core.selection import FloatArray, Selection
+from dampen.questions.nodes.comparison import DefaultNodes
+from dampen.questions.nodes.graphs import Graph, graph_of
+from dampen.questions.nodes.problem import InfluentialNode
 from dampen_studies import datasets
 from dampen_studies.datasets import Edges, small
 

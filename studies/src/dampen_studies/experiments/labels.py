@@ -7,10 +7,10 @@ default of `dampen.percentile` for few labels.  The report shows ratios to LD.
 
 from collections.abc import Sequence
 
-from dampen import accuracy
-from dampen.mechanisms import SLD, Mechanism
-from dampen.sampling import InsecureEntropy
-from dampen.scores import Shifted
+from dampen.core import error_analysis
+from dampen.core.mechanisms import SLD, Mechanism
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.scores import Shifted
 from dampen_studies.datasets import small
 from dampen_studies.experiments.percentiles import PERCENTILES, label_selections, load
 from dampen_studies.rows import values
@@ -41,7 +41,7 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     compared.append(("sld-down", compared[0][1], down))
     return [
         (name, p, float(epsilon), method,
-         accuracy.expected_error(selection, epsilon=epsilon, mechanism=mechanism))
+         error_analysis.expected_error(selection, epsilon=epsilon, mechanism=mechanism))
         for method, selection, mechanism in compared
     ]  # fmt: skip
 

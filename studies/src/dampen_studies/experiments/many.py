@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 import dampen
-from dampen.mechanisms import probabilities
-from dampen.percentiles.labels import rank
-from dampen.percentiles.values import PercentileValue
-from dampen.sampling import InsecureEntropy
-from dampen.selection import FloatArray
+from dampen.core.mechanisms import probabilities
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.selection import FloatArray
+from dampen.questions.percentile.record import rank
+from dampen.questions.percentile.values import PercentileValue
 from dampen_studies.datasets import small
 from dampen_studies.experiments.peers import (
     Question,

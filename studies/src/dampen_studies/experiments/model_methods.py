@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from dampen.sampling import InsecureEntropy
-from dampen.trees.candidates import candidates_of
+from dampen.core.sampling import InsecureEntropy
+from dampen.questions.classify.candidates import candidates_of
 from dampen_studies.datasets.packaged import Packaged
 from dampen_studies.experiments.diffprivlib_names import diffprivlib
 
@@ -24,7 +24,7 @@ Maker = Callable[[Packaged, str, int, int], Any]
 
 def former(epsilon: str, depth: int | None, **public: Any) -> Any:
     """The default of 0.1: `gini-max`, 1 / (depth + 2) of ε for the leaves, its own depth rule."""
-    from dampen.trees import TreeClassifier
+    from dampen.questions.classify import TreeClassifier
 
     if depth is None:
         size = len(candidates_of(public["domains"], "binary"))
@@ -48,7 +48,7 @@ def _public(table: Packaged, rows: int, seed: int) -> dict[str, Any]:
 
 def _tree(**options: Any) -> Maker:
     def make(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
-        from dampen.trees import TreeClassifier
+        from dampen.questions.classify import TreeClassifier
 
         return TreeClassifier(epsilon=epsilon, **options, **_public(table, rows, seed))
 
@@ -56,7 +56,7 @@ def _tree(**options: Any) -> Maker:
 
 
 def _default(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
-    from dampen.models import Classifier
+    from dampen.questions.classify.model import Classifier
 
     return Classifier(epsilon, **_public(table, rows, seed))
 
@@ -66,7 +66,7 @@ def _former(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
 
 
 def _bayes(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
-    from dampen.bayes import NaiveBayesClassifier
+    from dampen.questions.classify import NaiveBayesClassifier
 
     public = _public(table, rows, seed)
     del public["max_rows"]

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from dampen.sampling import InsecureEntropy
-from dampen.selection import IntArray
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.selection import IntArray
 from dampen_studies.datasets.packaged import BUNDLED, TABLES, load
 from dampen_studies.experiments.model_methods import CRITERIA, OURS, PEERS, Maker
 from dampen_studies.rows import values

@@ -17,11 +17,11 @@ from math import exp
 
 import numpy as np
 
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.selection import FloatArray
 from dampen.epsilon import exact
-from dampen.influence.graphs import Graph, graph_of
-from dampen.influence.two_rounds import Shares, question_after
-from dampen.sampling import InsecureEntropy
-from dampen.selection import FloatArray
+from dampen.questions.nodes.graphs import Graph, graph_of
+from dampen.questions.nodes.two_rounds import Shares, question_after
 from dampen_studies.datasets import small
 from dampen_studies.experiments.graph_methods import load, prepared, share, true_top
 from dampen_studies.rows import listed

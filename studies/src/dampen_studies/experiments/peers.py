@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dampen.mechanisms import probabilities
-from dampen.percentiles.labels import rank
-from dampen.percentiles.values import PercentileValue
-from dampen.sampling import InsecureEntropy
-from dampen.selection import FloatArray
+from dampen.core.mechanisms import probabilities
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.selection import FloatArray
+from dampen.questions.percentile.record import rank
+from dampen.questions.percentile.values import PercentileValue
 from dampen_studies import datasets
 from dampen_studies.experiments.diffprivlib_names import diffprivlib
 from dampen_studies.rows import listed

@@ -12,13 +12,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dampen import accuracy
-from dampen.mechanisms import Mechanism, named, probabilities
-from dampen.percentiles.labels import NEAR, PercentileLabel, rank
-from dampen.percentiles.release import label_mechanism
-from dampen.percentiles.values import PercentileValue
-from dampen.sampling import InsecureEntropy
-from dampen.selection import IntArray, Selection
+from dampen.core import error_analysis
+from dampen.core.mechanisms import Mechanism, named, probabilities
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.selection import IntArray, Selection
+from dampen.questions.percentile.record import NEAR, PercentileLabel, rank
+from dampen.questions.percentile.release import label_mechanism
+from dampen.questions.percentile.values import PercentileValue
 from dampen_studies import datasets
 from dampen_studies.datasets import small
 from dampen_studies.rows import values
@@ -76,7 +76,7 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     name, p, epsilon = str(cell["dataset"]), int(cell["p"]), str(cell["epsilon"])
     counts = load(name)
     errors = {
-        method: accuracy.expected_error(selection, epsilon=epsilon, mechanism=mechanism)
+        method: error_analysis.expected_error(selection, epsilon=epsilon, mechanism=mechanism)
         for method, selection, mechanism in label_selections(counts, p, METHODS)
     }
     errors["value"] = value_error(counts, p, epsilon)

@@ -11,10 +11,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from dampen.core.sampling import InsecureEntropy, discrete_laplace
+from dampen.core.selection import FloatArray, IntArray
 from dampen.epsilon import exact
-from dampen.influence.graphs import Graph, graph_of
-from dampen.sampling import InsecureEntropy, discrete_laplace
-from dampen.selection import FloatArray, IntArray
+from dampen.questions.nodes.graphs import Graph, graph_of
 from dampen_studies.datasets import Edges, small
 from dampen_studies.experiments import sql_views
 from dampen_studies.experiments.graph_methods import (

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dampen.mechanisms import LD, SLD
-from dampen.sampling import InsecureEntropy
-from dampen.selection import FloatArray, IntArray
+from dampen.core.mechanisms import LD, SLD
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.selection import FloatArray, IntArray
 from dampen_studies.datasets import small
 from dampen_studies.experiments.coded_tables import TABLES, load
 from dampen_studies.study import Parameters, Row, Study
@@ -21,7 +21,7 @@ def _cells(quick: bool) -> Sequence[Parameters]:
 
 
 def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
-    from dampen.trees.splits import BestSplit
+    from dampen.questions.classify.splits import BestSplit
 
     del entropy  # nothing is random
     name, table = str(cell["dataset"]), load(str(cell["dataset"]))

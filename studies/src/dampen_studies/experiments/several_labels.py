@@ -12,13 +12,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from dampen import accuracy
-from dampen.percentiles.labels import NEAR, PercentileLabel, rank
-from dampen.percentiles.release import label_mechanism
-from dampen.percentiles.two_stage_law import expected_error
-from dampen.percentiles.two_stages import Shares, TwoStages
-from dampen.sampling import InsecureEntropy
-from dampen.selection import FloatArray
+from dampen.core import error_analysis
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.selection import FloatArray
+from dampen.questions.percentile.record import NEAR, PercentileLabel, rank
+from dampen.questions.percentile.record_two_stages import Shares, TwoStages
+from dampen.questions.percentile.record_two_stages_law import expected_error
+from dampen.questions.percentile.release import label_mechanism
 from dampen_studies.datasets import small
 from dampen_studies.experiments.labels import HISTOGRAMS
 from dampen_studies.experiments.percentiles import PERCENTILES, load
@@ -37,7 +37,7 @@ def errors_of(column: FloatArray, p: int, epsilon: str, k: int) -> dict[str, flo
     staged = TwoStages(n=n, p=p, upper=top, shares=Shares.of(e), count=k)
     return {
         "together": expected_error(staged, column),
-        "one by one": accuracy.expected_error(
+        "one by one": error_analysis.expected_error(
             near, epsilon=e / k, mechanism=label_mechanism(0, top)
         ),
         "nearest": float(np.sort(distance)[:k].mean()),

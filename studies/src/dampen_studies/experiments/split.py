@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dampen.sampling import InsecureEntropy
+from dampen.core.sampling import InsecureEntropy
 from dampen_studies.datasets import small
 from dampen_studies.experiments.coded_tables import official_split
 from dampen_studies.experiments.tree_methods import makers

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from dampen.selection import FloatArray, IntArray
+from dampen.core.selection import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from dampen_studies.datasets import Edges

@@ -15,13 +15,13 @@ from fractions import Fraction
 
 import numpy as np
 
+from dampen.core.sampling import Entropy, InsecureEntropy, fresh
+from dampen.core.selection import FloatArray
 from dampen.epsilon import exact
-from dampen.influence.comparison import DefaultNodes
-from dampen.influence.graphs import Graph, betweenness
-from dampen.influence.nested import nested_laplace
-from dampen.influence.two_rounds import FIRST_SHARE, refined
-from dampen.sampling import Entropy, InsecureEntropy, fresh
-from dampen.selection import FloatArray
+from dampen.questions.nodes.comparison import DefaultNodes
+from dampen.questions.nodes.gradual_noise import nested_laplace
+from dampen.questions.nodes.graphs import Graph, betweenness
+from dampen.questions.nodes.two_rounds import FIRST_SHARE, refined
 from dampen_studies.datasets.generated import HELD_OUT, SEEN, generated
 from dampen_studies.rows import listed
 from dampen_studies.study import Parameters, Row, Rows, Study

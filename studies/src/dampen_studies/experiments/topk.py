@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from dampen.core.sampling import InsecureEntropy
 from dampen.epsilon import exact
-from dampen.sampling import InsecureEntropy
 from dampen_studies.datasets import small
 from dampen_studies.experiments.graph_methods import GRAPHS, prepared, share, true_top
 from dampen_studies.rows import listed

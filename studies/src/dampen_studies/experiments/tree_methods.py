@@ -27,7 +27,7 @@ from dampen.errors import ParameterError
 from dampen_studies.experiments.model_methods import former
 
 if TYPE_CHECKING:
-    from dampen.trees import TreeClassifier
+    from dampen.questions.classify import TreeClassifier
 
 ALGORITHMS: dict[str, dict[str, Any]] = {
     "GlobalDiffPID3": {"mechanism": "em", "one_sided": False},
@@ -61,7 +61,7 @@ def paper_tree(
     >>> paper_tree("ShiftedLocalDiffPID3", epsilon="1", max_depth=5).mechanism
     'sld'
     """
-    from dampen.trees import TreeClassifier
+    from dampen.questions.classify import TreeClassifier
 
     if algorithm not in ALGORITHMS:
         raise ParameterError(f"Expected one of {', '.join(ALGORITHMS)}, got {algorithm!r}.")
@@ -100,7 +100,7 @@ def _paper(algorithm: str, **changes: Any) -> Maker:
 
 def _tree(**options: Any) -> Maker:
     def make(epsilon: str, depth: int | None, **public: Any) -> Any:
-        from dampen.trees import TreeClassifier
+        from dampen.questions.classify import TreeClassifier
 
         return TreeClassifier(epsilon=epsilon, max_depth=depth, **options, **public)
 

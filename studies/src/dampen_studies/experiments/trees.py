@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from dampen.sampling import InsecureEntropy
-from dampen.selection import IntArray
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.selection import IntArray
 from dampen_studies.datasets import small
 from dampen_studies.experiments.coded_tables import TABLES, load
 from dampen_studies.experiments.tree_methods import makers

@@ -18,13 +18,13 @@ from statistics import NormalDist
 
 import numpy as np
 
-from dampen import accuracy
-from dampen.percentiles.labels import NEAR, PercentileLabel, rank
-from dampen.percentiles.release import label_mechanism
-from dampen.percentiles.two_stage_law import best_error, expected_error
-from dampen.percentiles.two_stages import Shares, TwoStages
-from dampen.sampling import InsecureEntropy
-from dampen.selection import FloatArray
+from dampen.core import error_analysis
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.selection import FloatArray
+from dampen.questions.percentile.record import NEAR, PercentileLabel, rank
+from dampen.questions.percentile.record_two_stages import Shares, TwoStages
+from dampen.questions.percentile.record_two_stages_law import best_error, expected_error
+from dampen.questions.percentile.release import label_mechanism
 from dampen_studies.datasets import small
 from dampen_studies.experiments.labels import HISTOGRAMS
 from dampen_studies.experiments.percentiles import load
@@ -53,7 +53,9 @@ def errors_of(column: FloatArray, p: int, epsilon: str) -> dict[str, float]:
     staged = TwoStages(n=n, p=p, upper=top, shares=Shares.of(e))
     distance = np.abs(column - np.sort(column)[rank(p, n) - 1])
     return {
-        "dampened": accuracy.expected_error(near, epsilon=e, mechanism=label_mechanism(0, top)),
+        "dampened": error_analysis.expected_error(
+            near, epsilon=e, mechanism=label_mechanism(0, top)
+        ),
         "two stages": expected_error(staged, column),
         "form": best_error(distance, exp(float(e))),
         "symmetric": symmetric_bound(column, distance, float(e)),

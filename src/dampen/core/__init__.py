@@ -1,0 +1,1 @@
+"""Selection and the mechanisms of the paper, without any problem."""

@@ -1,0 +1,343 @@
+"""Mechanisms: a score of sensitivity 1 times a draw.  No mechanism knows any problem.
+
+| name | score | noise | is |
+|---|---|---|---|
+| `em` | global | Gumbel | the exponential mechanism (Def. 14) |
+| `pf` | global | exponential | permute-and-flip |
+| `ld` | dampened | Gumbel | local dampening (Def. 15) |
+| `sld` | shifted to +infinity | Gumbel | shifted local dampening (Def. 17) |
+| `ld-pf`, `sld-pf` | dampened, shifted | exponential | permute-and-flip on dampened scores |
+| `joint` | shifted to +infinity | Laplace | all scores released at once; any k for one ε |
+
+Other directions, public shifts and caps: make a `Mechanism` of your own, for instance
+`Mechanism("sld-down", Shifted(towards=-1), GUMBEL)`.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from dampen.core.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
+from dampen.core.sampling import Contenders, Entropy, SystemEntropy, contenders, noisy_top, settle
+from dampen.core.scores import Dampened, Global, Score, Scores, Shifted
+from dampen.core.selection import FloatArray, Selection
+from dampen.epsilon import Epsilon, asked_epsilon, exact
+from dampen.errors import ParameterError, did_you_mean
+
+__all__ = [
+    "EM",
+    "JOINT",
+    "LD",
+    "LD_PF",
+    "MECHANISMS",
+    "PF",
+    "SLD",
+    "SLD_PF",
+    "Dampened",
+    "Global",
+    "Mechanism",
+    "Prepared",
+    "Shifted",
+    "named",
+    "prepare",
+    "probabilities",
+    "select",
+    "select_streamed",
+]
+
+X = TypeVar("X")
+
+
+@dataclass(frozen=True, slots=True)
+class Mechanism:
+    """A score times a draw; the name is what a release reports."""
+
+    name: str
+    score: Score
+    noise: Noise
+
+    def asked_epsilon(
+        self, epsilon: Epsilon | None, rho: Epsilon | None = None, k: int = 1
+    ) -> Fraction:
+        """The ε of k answers that were asked for by ε, or by ρ.
+
+        At one ρ, Gumbel noise allows twice the ε of other noise, and √k times as much for k
+        answers.
+
+        >>> [EM.asked_epsilon(None, "0.02"), EM.asked_epsilon(None, "0.02", 4)]
+        [Fraction(2, 5), Fraction(4, 5)]
+        >>> PF.asked_epsilon(None, "0.02")
+        Fraction(1, 5)
+        """
+        return asked_epsilon(epsilon, rho, self.noise.rho(Fraction(1), k))
+
+
+EM = Mechanism("em", Global(), GUMBEL)
+PF = Mechanism("pf", Global(), EXPONENTIAL)
+LD = Mechanism("ld", Dampened(), GUMBEL)
+SLD = Mechanism("sld", Shifted(), GUMBEL)
+LD_PF = Mechanism("ld-pf", Dampened(), EXPONENTIAL)
+SLD_PF = Mechanism("sld-pf", Shifted(), EXPONENTIAL)
+JOINT = Mechanism("joint", Shifted(), LAPLACE)
+
+MECHANISMS = (EM, PF, LD, SLD, LD_PF, SLD_PF, JOINT)
+
+
+def named(mechanism: str | Mechanism) -> Mechanism:
+    """The mechanism of that name; a mechanism object is returned as it is.
+
+    Args:
+        mechanism: a name of `dampen.core.mechanisms.MECHANISMS`, or a `Mechanism`.
+
+    Returns:
+        The mechanism.
+
+    Raises:
+        ParameterError: if there is none of that name.
+    """
+    if isinstance(mechanism, Mechanism):
+        return mechanism
+    names = [m.name for m in MECHANISMS]
+    if mechanism in names:
+        return MECHANISMS[names.index(mechanism)]
+    hint = did_you_mean(str(mechanism), names)
+    raise ParameterError(
+        f"Expected a mechanism, one of {', '.join(names)}, got {mechanism!r}.{hint}"
+    )
+
+
+@overload
+def select(
+    selection: Selection,
+    *,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
+    mechanism: str | Mechanism,
+    k: None = None,
+    entropy: Entropy | None = None,
+) -> int: ...
+@overload
+def select(
+    selection: Selection,
+    *,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
+    mechanism: str | Mechanism,
+    k: int,
+    entropy: Entropy | None = None,
+) -> list[int]: ...
+def select(
+    selection: Selection,
+    *,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
+    mechanism: str | Mechanism,
+    k: int | None = None,
+    entropy: Entropy | None = None,
+) -> int | list[int]:
+    """Draws the index of one candidate, or a list of k different ones, best first, with ε-DP.
+
+    Guarantee: ε-differential privacy for the neighbour relation under which the selection's δ is
+    admissible (`dampen.testing` checks that), whatever k is.  Gumbel noise is drawn once at ε/k,
+    which equals k draws without replacement; permute-and-flip peels k times at ε/k; `joint` uses ε
+    once for any k.  In place of ε, ρ may be given: the draw is then ρ-zCDP.
+
+    Args:
+        selection: utilities, their sensitivity and its bound.
+        epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        rho: in place of ε, the privacy parameter of zCDP.
+        mechanism: a name of `dampen.core.mechanisms.MECHANISMS`, or a `Mechanism`.
+        k: how many candidates; None for one, which then comes without a list.
+        entropy: where random bits come from.  The operating system's by default.
+
+    Returns:
+        An index, or with `k` a list of them.
+
+    Raises:
+        ParameterError: if a parameter is wrong or does not suit the selection.
+
+    >>> import dampen
+    >>> s = dampen.Selection([30, 0, 0], dampen.sensitivity.constant(1))
+    >>> dampen.select(s, epsilon=10, mechanism="pf")
+    0
+    """
+    chosen = named(mechanism)
+    e = chosen.asked_epsilon(epsilon, rho, check_k(k, len(selection)))
+    return prepare(selection, chosen).draw(epsilon=e, k=k, entropy=entropy)
+
+
+def select_streamed(
+    blocks: Iterable[tuple[Selection, Callable[[int], X]]],
+    *,
+    epsilon: Epsilon,
+    mechanism: Mechanism,
+    entropy: Entropy,
+) -> X:
+    """Draws one candidate of a selection that comes in blocks, in the memory of one block.
+
+    Guarantee: the law of `select` on the whole selection, exactly; for the same bits the same
+    candidate.  Every block leaves its contenders alone (`dampen.core.sampling.contenders`).
+
+    Args:
+        blocks: parts of one selection, each with the name of its i-th candidate.
+        epsilon: the privacy parameter.
+        mechanism: one whose scores are pointwise, so that a block's do not depend on the others.
+        entropy: of random bits.
+
+    Returns:
+        The name of the candidate.
+    """
+    assert mechanism.score.pointwise, "the scores of a block depend on other blocks"
+    left, names, scales, start = list[Contenders](), dict[int, X](), set[Fraction](), 0
+    for selection, name in blocks:
+        ready = prepare(selection, mechanism)
+        scale = ready.noise_scale(exact(epsilon), 1)
+        found = contenders(ready.scores.values, scale, mechanism.noise, 1, entropy, start=start)
+        left.append(found)
+        names |= {i: name(i - start) for i in found.ids.tolist()}
+        scales.add(scale)
+        start += len(selection)
+    [scale] = scales  # of one selection there is one
+    [best] = settle(left, scale, mechanism.noise, 1, entropy)
+    return names[best]
+
+
+def probabilities(
+    selection: Selection, *, epsilon: Epsilon, mechanism: str | Mechanism
+) -> FloatArray:
+    """The probability of every candidate under one draw, to about 1e-12; not private.
+
+    Args:
+        selection: utilities, their sensitivity and its bound.
+        epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        mechanism: a name of `dampen.core.mechanisms.MECHANISMS`, or a `Mechanism`.
+
+    Returns:
+        One probability per candidate, in their order; they add up to 1.
+
+    Raises:
+        ParameterError: if a parameter is wrong or does not suit the selection.
+
+    >>> import dampen
+    >>> delta = dampen.sensitivity.table([[3] * 8, [5] * 8])
+    >>> s = dampen.Selection([6.5, 6.5, 0, 0, 0, 0, 0, 0], delta, bound=7.5)
+    >>> dampen.probabilities(s, epsilon=2, mechanism="ld").round(2)
+    array([0.32, 0.32, 0.06, 0.06, 0.06, 0.06, 0.06, 0.06])
+    """
+    return prepare(selection, mechanism).probabilities(epsilon=epsilon)
+
+
+def prepare(selection: Selection, mechanism: str | Mechanism) -> "Prepared":
+    """Computes the scores of a selection once, for any number of draws.
+
+    Every draw costs its own ε: this saves time, not privacy.
+
+    Args:
+        selection: utilities, their sensitivity and its bound.
+        mechanism: a name of `dampen.core.mechanisms.MECHANISMS`, or a `Mechanism`.
+
+    Returns:
+        The selection with its scores, ready to draw from.
+
+    Raises:
+        ParameterError: if the mechanism does not suit the selection.
+
+    >>> import dampen
+    >>> s = dampen.Selection([30, 0, 0], dampen.sensitivity.constant(1))
+    >>> ready = dampen.mechanisms.prepare(s, "pf")
+    >>> [ready.draw(epsilon=10) for _ in range(3)], ready.draw(epsilon=10, k=1)
+    ([0, 0, 0], [0])
+    """
+    chosen = named(mechanism)
+    check_joint(chosen, selection.joint)
+    return Prepared(selection, chosen, chosen.score.of(selection))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Prepared:
+    """A selection with its scores under one mechanism: see `prepare`."""
+
+    selection: Selection
+    mechanism: Mechanism
+    scores: Scores
+
+    @overload
+    def draw(self, *, epsilon: Epsilon, k: None = None, entropy: Entropy | None = None) -> int: ...
+    @overload
+    def draw(self, *, epsilon: Epsilon, k: int, entropy: Entropy | None = None) -> list[int]: ...
+    def draw(
+        self, *, epsilon: Epsilon, k: int | None = None, entropy: Entropy | None = None
+    ) -> int | list[int]:
+        """One candidate, or a list of k different ones, best first: as `select`."""
+        count, source = check_k(k, len(self.selection)), entropy or SystemEntropy()
+        noise, values = self.mechanism.noise, self.scores.values
+        c = self.noise_scale(exact(epsilon), count)
+        if noise.one_draw:
+            top = noisy_top(values, c, noise, count, source)
+        else:
+            top = _peel(values, c, noise, count, source)
+        return top[0] if k is None else top
+
+    def probabilities(self, *, epsilon: Epsilon) -> FloatArray:
+        """The probability of every candidate under one draw, to about 1e-12; not private."""
+        c = float(min(self.noise_scale(exact(epsilon), 1), Fraction(10**300)))
+        with np.errstate(over="ignore"):
+            a = np.maximum((self.scores.values - self.scores.values.max()) * c, -1e300)
+        return self.mechanism.noise.law(a)
+
+    def noise_scale(self, epsilon: Fraction, k: int) -> Fraction:
+        """The exact factor on `scores.values` at which the noise has scale 1; pays for rounding.
+
+        What protects a draw is how far apart one neighbour step can move two scores.  Scores of
+        sensitivity 1 move by at most 1 each, against each other by 2.  One-sided ones move in one
+        direction, and of a separable selection only one moves: against each other by 1.  With an
+        error of η each, that is 2 (1 + 2η) and 1 + 4η.  A joint release is protected by the 1-norm
+        of the whole vector, to which n errors add 2nη.
+        """
+        score, eta = self.mechanism.score, self.scores.eta
+        if self.mechanism.noise.joint:
+            span = Fraction(self.selection.joint[score]) + 2 * len(self.selection) * eta
+            return epsilon / (span * self.scores.unit)
+        one_sided = self.selection.one_sided and score.keeps_one_sided
+        separable = self.selection.separable and score.pointwise
+        span = 1 + 4 * eta if one_sided or separable else 2 * (1 + 2 * eta)
+        return epsilon / (k * span * self.scores.unit)
+
+
+def check_joint(mechanism: Mechanism, joint: Mapping[Any, float]) -> None:
+    """Raises a `ParameterError` if the noise is for all scores at once and these have no bound.
+
+    `joint` is that of a selection, or of a problem, which knows it before any data is read.
+    """
+    if not mechanism.noise.joint or mechanism.score in joint:
+        return
+    stated = ", ".join(map(str, joint)) or "none"
+    raise ParameterError(
+        f"Expected a score with a 1-norm bound for {mechanism.name!r}, whose noise protects all "
+        f"scores at once, got {mechanism.score}. Bounds are stated by joint=, here for: {stated}."
+    )
+
+
+def check_k(k: int | None, candidates: int) -> int:
+    """How many to draw: 1 for None; at least 1 and at most the number of candidates."""
+    if k is None:
+        return 1
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ParameterError(f"Expected k to be an integer >= 1, got k={k!r}.")
+    if k > candidates:
+        raise ParameterError(f"Expected k <= {candidates}, the number of candidates, got k={k}.")
+    return int(k)
+
+
+def _peel(values: FloatArray, c: Fraction, noise: Noise, k: int, entropy: Entropy) -> list[int]:
+    """k draws without replacement, each with noise of its own."""
+    left = np.arange(len(values))
+    top: list[int] = []
+    for _ in range(k):
+        [best] = noisy_top(values[left], c, noise, 1, entropy)
+        top.append(int(left[best]))
+        left = np.delete(left, best)
+    return top

@@ -1,0 +1,207 @@
+"""What a mechanism adds to every scaled score: objects that say all that is asked of them.
+
+A noise value is a function of a uniform real number U in [0, 1].  Of U some leading bits are known:
+a word m of b bits means m / 2^b <= U <= (m+1) / 2^b, which encloses the value.
+`dampen.core.sampling` asks for that enclosure, first in floats for all candidates, then certified
+for the near-ties; `dampen.core.mechanisms` asks how several answers come about; the proof kit asks
+for the law.
+
+| noise | value | several answers | zCDP of an ε-DP release of k answers |
+|---|---|---|---|
+| `GUMBEL` | -log(-log U) | the k largest of one draw at ε/k | ε² / (8k) |
+| `EXPONENTIAL` | -log U | k draws at ε/k, without replacement | ε² / (2k) |
+| `LAPLACE` | ±(-log U), the sign by U's first bit | any k of one draw at ε | ε² / 2 |
+
+**Several answers.**  The k largest of scores plus Gumbel noise are distributed as k draws without
+replacement from the exponential mechanism.  Exponential noise has no such property and is drawn
+anew for each answer.  Laplace noise protects the whole vector of scores, so that everything may be
+read off it; its scale follows the vector's 1-norm sensitivity, which a selection states for one
+score (`Selection.joint`).
+
+**zCDP.**  An ε-DP exponential mechanism has ε-bounded range and is (ε²/8)-zCDP; any ε-DP release is
+(ε²/2)-zCDP; k answers at ε/k each add up.
+
+A noise of your own is one more object with these attributes.  Its bounds and its law are promises;
+`tests/core/test_noise.py` shows how to check them.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dampen.core.quadrature import laplace_argmax, permute_and_flip
+from dampen.core.selection import FloatArray
+
+if TYPE_CHECKING:
+    from flint import arb
+
+__all__ = [
+    "EXPONENTIAL",
+    "GUMBEL",
+    "LAPLACE",
+    "Bounded",
+    "Exponential",
+    "Gumbel",
+    "Laplace",
+    "Noise",
+    "Words",
+]
+
+Words = NDArray[np.uint32]
+"""The known bits of one U per candidate, as integers."""
+
+
+class Bounded(Protocol):
+    """What `dampen.core.sampling` asks of noise: an enclosure by the known bits of U."""
+
+    def upper(self, words: Words, bits: int, /) -> FloatArray:
+        """At least the value, up to 2^-41 for the rounding of floats; may be infinite."""
+        ...
+
+    def lower(self, words: Words, bits: int, /) -> FloatArray:
+        """At most the value, up to 2^-41 for the rounding of floats; may be -infinite."""
+        ...
+
+    def ball(self, word: int, bits: int, /) -> "arb":
+        """A certified enclosure at the working precision; not finite while U may be 0 or 1."""
+        ...
+
+
+class Noise(Bounded, Protocol):
+    """Independent noise of scale 1, the same law for every candidate.
+
+    Attributes:
+        name: for people.
+        joint: it protects the whole vector of scores: its scale follows a 1-norm bound, and any
+            number of answers costs ε once.  Otherwise its scale follows the scores' sensitivity 1,
+            and each of k answers costs ε/k.
+        one_draw: the k largest of one draw are k answers; otherwise each answer is drawn anew.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def joint(self) -> bool: ...
+
+    @property
+    def one_draw(self) -> bool: ...
+
+    def law(self, a: FloatArray, /) -> FloatArray:
+        """P[r has the largest a_r + noise], for scaled scores a, the largest of them 0."""
+        ...
+
+    def rho(self, epsilon: Fraction, k: int = 1, /) -> Fraction:
+        """The zCDP cost of k answers that are ε-DP together."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Gumbel:
+    """The exponential mechanism: probabilities proportional to exp(score)."""
+
+    name = "gumbel"
+    joint = False
+    one_draw = True
+
+    def upper(self, words: Words, bits: int, /) -> FloatArray:
+        return _double_log(words, bits, 1.0)
+
+    def lower(self, words: Words, bits: int, /) -> FloatArray:
+        return _double_log(words, bits, 0.0)
+
+    def ball(self, word: int, bits: int, /) -> "arb":
+        return -(-_uniform(word, bits).log()).log()
+
+    def law(self, a: FloatArray, /) -> FloatArray:
+        weight = np.exp(a)
+        return weight / weight.sum()
+
+    def rho(self, epsilon: Fraction, k: int = 1, /) -> Fraction:
+        return epsilon**2 / (8 * k)
+
+
+@dataclass(frozen=True, slots=True)
+class Exponential:
+    """Permute-and-flip."""
+
+    name = "exponential"
+    joint = False
+    one_draw = False
+
+    # The value falls with U: its upper bound is at the lower end.
+    def upper(self, words: Words, bits: int, /) -> FloatArray:
+        return _log(words, bits, 0.0)
+
+    def lower(self, words: Words, bits: int, /) -> FloatArray:
+        return _log(words, bits, 1.0)
+
+    def ball(self, word: int, bits: int, /) -> "arb":
+        return -_uniform(word, bits).log()
+
+    def law(self, a: FloatArray, /) -> FloatArray:
+        return permute_and_flip(a)
+
+    def rho(self, epsilon: Fraction, k: int = 1, /) -> Fraction:
+        return epsilon**2 / (2 * k)
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace:
+    """The joint release of all scores.  U's first bit is the sign, the others are a uniform V."""
+
+    name = "laplace"
+    joint = True
+    one_draw = True
+
+    def upper(self, words: Words, bits: int, /) -> FloatArray:
+        return self._bound(words, bits, 0.0)
+
+    def lower(self, words: Words, bits: int, /) -> FloatArray:
+        return self._bound(words, bits, 1.0)
+
+    def ball(self, word: int, bits: int, /) -> "arb":
+        negative, rest = divmod(word, 1 << (bits - 1))
+        e = -_uniform(rest, bits - 1).log()
+        return -e if negative else e
+
+    def law(self, a: FloatArray, /) -> FloatArray:
+        return laplace_argmax(a)
+
+    def rho(self, epsilon: Fraction, _k: int = 1, /) -> Fraction:
+        return epsilon**2 / 2
+
+    def _bound(self, words: Words, bits: int, end: float) -> FloatArray:
+        """At the given end of V where the value is positive, at the other where it is negative."""
+        first = np.uint32(1 << (bits - 1))
+        negative = words >= first
+        e = np.log(((words & (first - np.uint32(1))) + np.abs(end - negative)) * 2.0 ** (1 - bits))
+        return np.copysign(e, 0.5 - negative, out=e)
+
+
+GUMBEL = Gumbel()
+EXPONENTIAL = Exponential()
+LAPLACE = Laplace()
+
+
+def _log(words: Words, bits: int, end: float) -> FloatArray:
+    """-log U at one end of its interval."""
+    e = np.log((words + end) * 2.0**-bits)
+    return np.negative(e, out=e)
+
+
+def _double_log(words: Words, bits: int, end: float) -> FloatArray:
+    """-log(-log U) at one end of its interval."""
+    e = _log(words, bits, end)
+    np.log(e, out=e)
+    return np.negative(e, out=e)
+
+
+def _uniform(word: int, bits: int) -> "arb":
+    """U, enclosed."""
+    from flint import arb
+
+    return arb(2 * word + 1, 1) / arb(2) ** (bits + 1)

@@ -1,0 +1,149 @@
+"""Counting by keys: what a question needs to know of a row, where an engine can tell it exactly.
+
+A cell is a public function of a row.  Often it is one of *keys*: of a label, and of the cell of a
+number on a public grid.  An engine that computes keys by itself groups rows by them, and the
+product's own encoders see every different combination once, with its number of rows: one GROUP BY
+in place of a stream of all rows.
+
+The counts stay those of memory, by two facts.  A label is grouped by its bytes, or as a whole
+number, so that rows of one group are equal to every encoder.  And the SQL of a grid consists of
+comparisons, conversions of numbers of 64 bits and +, -, *, / and roots of floats, each of which
+IEEE 754 rounds in one way.  Columns of other types are streamed.
+"""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from dampen.core.selection import FloatArray, IntArray
+from dampen.data.columns import as_numbers
+from dampen.data.source import Batch, Chunk
+
+__all__ = [
+    "GridKey",
+    "GridSql",
+    "Key",
+    "Keyed",
+    "LabelKey",
+    "cell_between",
+    "end_cell",
+    "nearest_cell",
+]
+
+
+@dataclass(frozen=True)
+class LabelKey:
+    """A column that is compared with public labels; its key is the value itself."""
+
+    listed: Sequence[Hashable]
+
+    def of(self, chunk: Chunk) -> Chunk:
+        return chunk
+
+
+@dataclass(frozen=True)
+class GridKey:
+    """A column of numbers on a public grid; its key is the cell, -1 for a number that is missing.
+
+    Attributes:
+        cells: of floats, NaN where one is missing; what is beyond an end belongs to that end.
+        ends: of the grid.
+        sql: the cells in SQL, or None where SQL could not tell.
+    """
+
+    cells: Callable[[FloatArray], IntArray]
+    ends: tuple[float, float]
+    sql: "GridSql | None"
+
+    def of(self, chunk: Chunk) -> IntArray:
+        return self.cells(as_numbers(chunk))
+
+
+@dataclass(frozen=True)
+class GridSql:
+    """The cell of a number, as SQL.
+
+    Attributes:
+        number: of the column {x}, a double or null: the number within the ends, null if missing.
+        cell: of that number {x} and its {place}: a whole number, null where {x} is.
+        quotient: of that number {x}; the place is the whole number nearest to it.
+    """
+
+    number: str
+    cell: str
+    quotient: str = ""
+
+
+Key: TypeAlias = LabelKey | GridKey
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """The cells of rows, by way of the keys of columns; a `CellOf`.
+
+    Attributes:
+        keys: of the columns by their names.
+        cells: of a batch of keys; it may overwrite what it is given.
+    """
+
+    keys: Mapping[str, Key]
+    cells: Callable[[Mapping[str, Any]], IntArray]
+
+    def __call__(self, batch: Batch) -> IntArray:
+        return self.cells({name: key.of(batch[name]) for name, key in self.keys.items()})
+
+
+def nearest_cell(lower: float, upper: float, step: float, top: int) -> GridSql:
+    """The cell nearest to a number: the very operations of `dampen.questions.groups.grid`."""
+    place = f"floor(({{x}} - {_double(lower)}) / {_double(step)} + {_double(0.5)})"
+    cell = f"case when {place} > {_double(top)} then {_double(top)} else {place} end"
+    return GridSql(_clipped(lower, upper), cell)
+
+
+def cell_between(first: int, stride: int, unit: int, count: int, last: float) -> GridSql | None:
+    """Cell 2i for a number at the i-th point, 2i+1 for one between it and the next.
+
+    The points are (first + i stride) / unit for 0 <= i < count, each the nearest float, and `last`,
+    where that is a further one.  None where points are so close, or so large, that floats would not
+    do.  Else let s = stride / unit and e = 2^-53 max |point| <= s/32.  A float x from one point
+    to the next, i to i+1, has a quotient (x - first/unit) / s from i - e/s to i + 1 + e/s, and at
+    the point i from i - e/s to i + e/s; what SQL computes of it differs by at most e/s + 2^-28, for
+    there are at most 10^7 points.  So the whole number r nearest to it is i or i+1, and at the
+    point i it is i.  SQL computes the r-th point as it is defined, by one division of whole
+    numbers that floats hold; the sign of its difference from x is exact: 2r + sign is the cell.
+    The point after the largest lies at or beyond `last`, so that a float below `last` is below it.
+    """
+    highest = first + (count - 1) * stride
+    largest = max(abs(first), abs(highest) + stride)
+    if largest > min(2**48 * stride, 2**52) or unit > 2**52:
+        return None
+    point = f"({_double(first)} + {{place}} * {_double(stride)}) / {_double(unit)}"
+    cell = f"2 * {{place}} + sign({{x}} - {point})"
+    if last > highest / unit:
+        cell = f"case when {{x}} = {_double(last)} then {2 * count} else {cell} end"
+    quotient = f"({{x}} - {_double(first / unit)}) / {_double(stride / unit)}"
+    return GridSql(_clipped(first / unit, last), cell, quotient)
+
+
+def end_cell(lower: float, upper: float, count: int) -> GridSql:
+    """One of `count` cells, narrow at both ends: the operations of `percentiles.two_stages`."""
+    share = f"({{x}} - {_double(lower)}) / {_double(upper - lower)}"
+    r, rest = f"sqrt(sqrt({share}))", f"sqrt(sqrt({_double(1)} - {share}))"
+    place = f"floor({_double(count)} * ({r} / ({r} + {rest})))"
+    last = _double(count - 1)
+    cell = f"case when {place} > {last} then {last} else {place} end"
+    return GridSql(_clipped(lower, upper), cell)
+
+
+def _clipped(lower: float, upper: float) -> str:
+    """The number within its bounds, null if it is missing; NaN is the largest to both engines."""
+    low, high = _double(lower), _double(upper)
+    return (
+        f"case when {{x}} < {low} then {low} when {{x}} <= {high} then {{x}} "
+        f"when {{x}} > {high} and not isnan({{x}}) then {high} end"
+    )
+
+
+def _double(number: float) -> str:
+    """A float as SQL: a bare 0.1 would be a decimal."""
+    return f"cast('{float(number)!r}' as double)"

@@ -1,0 +1,230 @@
+"""DuckDB: relations, and the tables of database files, read where they lie.
+
+Rows are counted by one GROUP BY where the question is by keys (`dampen.data.cells`).  Else they
+come as a stream of Arrow batches, of the wanted columns alone, and are counted by the product's own
+encoders.  So an answer is the same as in memory: SQL's own ideas of NaN, -0.0, collation and
+decimals have no part in it, and a table may be larger than memory.
+
+Opening asks for names and types, which DuckDB knows from binding a query; it runs none.  A
+connection that was opened here is closed here.  Errors of DuckDB quote rows, so they are replaced.
+
+ε speaks of the rows of the relation, not of the tables that it was joined from: where one person
+has many rows in it, they are many records.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from dampen.core.selection import IntArray
+from dampen.data.columns import typed
+from dampen.data.source import Batch, CellOf, Field, Kind, counted, reading
+from dampen.data.sql import Dialect, KeyQuery, failed
+from dampen.errors import ParameterError, raise_alone
+
+__all__ = ["DuckTable", "is_relation", "open_duckdb_file", "open_relation"]
+
+BATCH = 1 << 17
+WHOLE_NUMBERS = {
+    "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
+}  # fmt: skip
+"""Types of SQL whose equality is that of Python's whole numbers, and which fit into 64 bits."""
+DIALECT = Dialect(
+    text=frozenset({"VARCHAR"}),
+    whole=frozenset(WHOLE_NUMBERS),
+    floats=frozenset({"FLOAT", "DOUBLE"}),
+    label="encode({x})",
+    nearest="cast({} as bigint)",  # which rounds
+)
+NUMBERS = {
+    "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint",
+    "hugeint", "float", "double", "decimal",
+}  # fmt: skip
+LABELS = {
+    "varchar", "boolean", "enum", "uuid", "date", "time", "time with time zone", "timestamp",
+    "timestamp_s", "timestamp_ms", "timestamp_ns", "timestamp with time zone", "null",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DuckTable:
+    """A relation that was bound and not run; `held` gives it, and closes what it opened."""
+
+    title: str
+    fields: Sequence[Field]
+    held: Callable[[], AbstractContextManager[Any]]
+    declared = True
+    rows = None
+    ordered = False
+    streams = True
+
+    def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
+        columns = ", ".join(map(quoted, wanted))
+        with reading(self._run(lambda relation: relation.project(columns))) as pieces:
+            for piece in pieces:
+                yield {
+                    name: typed(column, kind)
+                    for (name, kind), column in zip(wanted.items(), piece, strict=True)
+                }
+
+    def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
+        query = KeyQuery.of(cell_of, wanted, self.fields, DIALECT)
+        if query is None:
+            return counted(self.batches(wanted), cell_of, size)
+        with reading(self._run(partial(_grouped, query))) as groups:
+            return query.counted(groups, size)
+
+    def degrees(self, source: str, target: str, as_text: bool, /) -> Iterator[Batch] | None:
+        kinds = {field.type for field in self.fields if field.name in (source, target)}
+        if kinds <= WHOLE_NUMBERS and not as_text:
+            label, back = "cast({} as bigint)", "node"
+        elif kinds <= {"VARCHAR"} or (as_text and kinds <= WHOLE_NUMBERS | {"VARCHAR"}):
+            # As bytes, so that no collation makes different labels equal.
+            label, back = "encode(cast({} as varchar))", "decode(node)"
+        else:
+            return None
+        ends = label.format(quoted(source)), label.format(quoted(target))
+        return self._counted_degrees(partial(_degrees, ends, back))
+
+    def _counted_degrees(self, asked: Callable[[Any], Any]) -> Iterator[Batch]:
+        with reading(self._run(asked)) as pieces:
+            for node, degree in pieces:
+                yield {"node": node, "degree": degree}
+
+    def _run(self, asked: Callable[[Any], Any]) -> Iterator[Sequence[Any]]:
+        """The columns of the answer to a query, piece by piece."""
+        try:
+            with self.held() as relation, _reader(asked(relation)) as reader:
+                for batch in reader:
+                    yield batch.columns
+            return
+        except Exception:
+            failure = failed(self.title)
+        raise_alone(failure)
+
+
+def is_relation(data: Any) -> bool:
+    """Whether `data` is a relation of DuckDB; nothing is imported or asked."""
+    kind = type(data)
+    return kind.__name__ == "DuckDBPyRelation" and "duckdb" in kind.__module__.split(".")[0]
+
+
+def open_relation(relation: Any, title: str = "the relation") -> DuckTable:
+    """A relation of the caller's own connection."""
+    return DuckTable(title, _fields(relation), lambda: nullcontext(relation))
+
+
+def open_duckdb_file(path: str, choose: Callable[[Sequence[str]], str]) -> DuckTable:
+    """One table of a database file, which is opened for reading alone.
+
+    Args:
+        path: the file.
+        choose: picks one of the names of its tables and views.
+
+    Raises:
+        ParameterError: if there is no such table, or the file cannot be opened.
+    """
+    with _connected(path) as connection:
+        names = {_name(*row): row for row in connection.execute(TABLES).fetchall()}
+        chosen = choose(list(names))
+        origin = "from " + ".".join(map(quoted, names[chosen]))
+        fields = _fields(connection.sql(origin))
+
+    @contextmanager
+    def held() -> Iterator[Any]:
+        with _connected(path) as connection:
+            yield connection.sql(origin)
+
+    return DuckTable(f"{chosen} of {path}", fields, held)
+
+
+def _grouped(query: KeyQuery, rows: Any) -> Any:
+    """The rows of every key."""
+    keys = ", ".join(query.keys)
+    rows = rows.project(", ".join(query.sources(quoted))).project(", ".join(query.cells))
+    texts = {f"c{i}" for i, column in enumerate(query.columns) if column.source == DIALECT.label}
+    back = [f"decode({key})" if key in texts else key for key in query.keys]
+    return rows.aggregate(f"{keys}, count(*) as n", keys).project(", ".join([*back, "n"]))
+
+
+def _degrees(ends: tuple[str, str], back: str, edges: Any) -> Any:
+    """Every label with the number of its neighbours; a missing end makes one missing label."""
+    either = "case when a is null or b is null then null else {}(a, b) end"
+    pairs = (
+        edges.project(f"{ends[0]} as a, {ends[1]} as b")
+        .project(f"{either.format('least')} as lo, {either.format('greatest')} as hi")
+        .distinct()
+    )
+    sides = pairs.project("unnest([lo, hi]) as node, cast(lo <> hi as integer) as one")
+    degrees = sides.aggregate("node, sum(one) as degree", "node")
+    return degrees.project(f"{back}, cast(coalesce(degree, 0) as bigint)")
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+TABLES = """
+    select table_schema, table_name from information_schema.tables
+    where table_catalog = current_database() order by all
+"""
+
+
+@contextmanager
+def _connected(path: str) -> Iterator[Any]:
+    try:
+        import duckdb
+    except ImportError:
+        raise ParameterError(
+            f"Expected the package duckdb, to read {path}. Install dampen[duckdb]."
+        ) from None
+    try:
+        # A view of the file may name other files, which are other data, with budgets of their own.
+        connection = duckdb.connect(
+            path, read_only=True, config={"enable_external_access": "false"}
+        )
+    except duckdb.Error:
+        raise_alone(
+            ParameterError(
+                f"Cannot open {path} for reading: it is broken, of another version of DuckDB, or "
+                "open elsewhere. Pass a relation of the connection that has it open."
+            )
+        )
+    try:
+        connection.execute("set enable_progress_bar = false")  # it would write to standard output
+        yield connection
+    except duckdb.Error:
+        raise_alone(ParameterError(f"Cannot read the tables of {path}."))
+    finally:
+        connection.close()
+
+
+@contextmanager
+def _reader(relation: Any) -> Iterator[Any]:
+    """Arrow batches; the name of the method changed between versions of DuckDB."""
+    stream = getattr(relation, "to_arrow_reader", None) or relation.fetch_record_batch
+    reader = stream(BATCH)
+    try:
+        yield reader
+    finally:
+        reader.close()
+
+
+def _fields(relation: Any) -> list[Field]:
+    return [
+        Field(name, str(kind), _holds(kind.id))
+        for name, kind in zip(relation.columns, relation.types, strict=True)
+    ]
+
+
+def _holds(kind: str) -> Literal["numbers", "labels", "other"]:
+    if kind in NUMBERS:
+        return "numbers"
+    return "labels" if kind in LABELS else "other"
+
+
+def _name(schema: str, table: str) -> str:
+    return table if schema == "main" else f"{schema}.{table}"

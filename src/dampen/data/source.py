@@ -1,0 +1,219 @@
+"""The one door for tables: public facts now, rows only for who has paid.
+
+*Opened* data is what a release needs to know before its charge, that is the names of the columns,
+their types where the holder declares them, and the number of rows where the holder knows it
+without looking; and a way to the rows that is used only after the charge.  Memory
+(`dampen.data.memory`), files (`dampen.data.files`) and engines are backends: each answers this
+small contract, and `tests/contracts/test_backends.py` holds all of them to it.
+
+An application asks for little: *counts* of rows by a public function of a row, or *columns*.
+"""
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    Protocol,
+    TypeAlias,
+    TypeGuard,
+    TypeVar,
+    runtime_checkable,
+)
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dampen.core.selection import IntArray
+from dampen.errors import ParameterError, did_you_mean
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = [
+    "Batch",
+    "Chunk",
+    "CountsDegrees",
+    "Field",
+    "Kind",
+    "Opened",
+    "counted",
+    "is_opened",
+    "reading",
+    "require",
+    "require_labels",
+    "require_numbers",
+    "whole_columns",
+]
+
+Kind: TypeAlias = Literal["numbers", "text", "any"]
+"""How to read a column of a file: as numbers, as text, or as the type that it declares or shows."""
+
+Chunk: TypeAlias = "NDArray[Any] | pa.Array | list[Any] | tuple[Any, ...]"
+Batch: TypeAlias = Mapping[str, Chunk]
+X = TypeVar("X")
+CellOf: TypeAlias = Callable[[Batch], IntArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column by its public facts: its name, and its type where that is declared.
+
+    Attributes:
+        name: as the holder writes it.
+        type: in the holder's words, `int64` or `string`; None where only the values would tell.
+        holds: what that type is good for: numbers (which are labels too), labels, or other things
+            such as lists; None where only the values would tell.
+    """
+
+    name: str
+    type: str | None = None
+    holds: Literal["numbers", "labels", "other"] | None = None
+
+
+@runtime_checkable
+class Opened(Protocol):
+    """A table that was opened and not looked at.
+
+    Attributes:
+        title: what errors call it; public.
+        fields: its columns.
+        declared: whether the names of the columns are surely names.  The first line of a text file
+            may be data, so its words are never quoted unless the caller says that it is a header.
+        rows: how many rows there are, where the holder knows without looking, else None.
+        ordered: whether rows have places of their own, so that "the third row" means something.
+            Those of an engine have none: their order may depend on their values.
+        streams: whether rows had better stay where they are, so that who needs them twice asks
+            twice: true of engines and of large files.
+    """
+
+    @property
+    def title(self) -> str: ...
+    @property
+    def fields(self) -> Sequence[Field]: ...
+    @property
+    def declared(self) -> bool: ...
+    @property
+    def rows(self) -> int | None: ...
+    @property
+    def ordered(self) -> bool: ...
+    @property
+    def streams(self) -> bool: ...
+
+    def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
+        """The rows of the wanted columns, in order, in pieces; private."""
+        ...
+
+    def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
+        """How many rows fall into each of the public cells 0 .. size-1; private.
+
+        `cell_of` gives the cell, or several cells, of every row of a batch; what is below 0 is no
+        cell and is counted in one more entry at the end.  It runs where the rows live, so it must
+        be a function of the row and of public parameters alone.
+        """
+        ...
+
+
+def is_opened(data: Any) -> TypeGuard[Opened]:
+    """Whether `data` is an `Opened`; does not ask for its facts, for which it may look at files."""
+    return _has_members_of_opened(data.__class__) or isinstance(data, Opened)
+
+
+@lru_cache(maxsize=256)
+def _has_members_of_opened(kind: type) -> bool:
+    facts = ("title", "fields", "declared", "rows", "ordered", "streams", "batches", "counts")
+    return all(hasattr(kind, name) for name in facts)
+
+
+@runtime_checkable
+class CountsDegrees(Protocol):
+    """A table of edges in an engine that counts neighbours where the edges lie."""
+
+    def degrees(self, source: str, target: str, as_text: bool, /) -> Iterator[Batch] | None:
+        """Columns `node` and `degree`: every label once, with its number of different neighbours.
+
+        Direction, loops and repeated edges do not matter; a label that is only in loops has degree
+        0; a missing label is one of the labels.  None where only the product's own rules tell which
+        labels are equal.  Private.
+        """
+        ...
+
+
+@contextmanager
+def reading(stream: Iterator[X]) -> Iterator[Iterator[X]]:
+    """A stream that is closed when its reader is done or fails; an engine waits for that."""
+    try:
+        yield stream
+    finally:
+        if isinstance(stream, Generator):
+            stream.close()
+
+
+def counted(batches: Iterator[Batch], cell_of: CellOf, size: int) -> IntArray:
+    """`Opened.counts` by one pass over batches."""
+    total = np.zeros(size + 1, dtype=np.int64)
+    with reading(batches) as stream:
+        for batch in stream:
+            cells = cell_of(batch)
+            if cells.min(initial=0) < 0:
+                cells = np.where(cells < 0, size, cells)
+            if size > len(cells):
+                np.add.at(total, cells, 1)
+            else:
+                total += np.bincount(cells, minlength=size + 1)
+    return total
+
+
+def whole_columns(opened: Opened, wanted: Mapping[str, Kind]) -> dict[str, list[Chunk]]:
+    """The wanted columns as lists of chunks, in the order of the rows; private."""
+    parts: dict[str, list[Chunk]] = {name: [] for name in wanted}
+    with reading(opened.batches(wanted)) as stream:
+        for batch in stream:
+            for name in wanted:
+                parts[name].append(batch[name])
+    return parts
+
+
+def require(opened: Opened, *names: str) -> None:
+    """Checks that the columns exist, once each.
+
+    Raises:
+        ParameterError: if one does not.
+    """
+    known = [field.name for field in opened.fields]
+    for name in names:
+        if name not in known:
+            raise ParameterError(
+                f"Expected a column {name!r} in {opened.title}.{_hint(opened, name)}"
+            )
+        if known.count(name) > 1:
+            raise ParameterError(f"Expected one column {name!r} in {opened.title}, got several.")
+
+
+def require_numbers(opened: Opened, *names: str) -> None:
+    """`require`, and that the declared type of the columns, if there is one, is of numbers."""
+    require(opened, *names)
+    for field in opened.fields:
+        if field.name in names and field.holds in ("labels", "other"):
+            raise ParameterError(
+                f"Expected numbers in column {field.name!r}, it holds {field.type}."
+            )
+
+
+def require_labels(opened: Opened, *names: str) -> None:
+    """`require`, and that the declared type of the columns is not of lists, bytes and the like."""
+    require(opened, *names)
+    for field in opened.fields:
+        if field.name in names and field.holds == "other":
+            raise ParameterError(
+                f"Expected text or numbers in column {field.name!r}, it holds {field.type}."
+            )
+
+
+def _hint(opened: Opened, name: str) -> str:
+    if opened.declared:
+        return did_you_mean(name, [field.name for field in opened.fields])
+    return " Say that its first line is a header (header=True) to be shown its names."

@@ -1,0 +1,323 @@
+"""Apache Spark: DataFrames, counted where their rows are.
+
+Rows are counted by one GROUP BY where the question is by keys (`dampen.data.cells`).  Else every
+executor runs the product's own encoders over the Arrow batches of its partitions (`mapInArrow`) and
+sends counts of cells; Spark adds them up before they come to the driver.  So an answer is the same
+as in memory, and no row leaves the executors, except where a question needs a column or all edges:
+those come to the driver as Arrow, one partition at a time.  Nothing is drawn on an executor.
+
+Opening asks for names and types, which Spark knows from analysing a query; and it runs one job
+*without data*, which proves that the executors import this version of dampen.
+
+Errors of Spark and of its workers quote rows.  What an encoder finds wrong comes back as a flag
+among the counts, in the product's own words; everything else is replaced.  What Spark writes into
+its own logs is the curator's side.
+
+ε speaks of the rows of the DataFrame, not of the tables that it was joined from.
+"""
+
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+from weakref import WeakSet
+
+import numpy as np
+
+from dampen.core.selection import IntArray
+from dampen.data.columns import typed
+from dampen.data.source import Batch, CellOf, Field, Kind, counted
+from dampen.data.sql import Dialect, KeyQuery, failed
+from dampen.errors import DampenError, DataError, ParameterError, raise_alone
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["SparkTable", "is_spark_frame", "open_spark_frame"]
+
+TITLE = "the DataFrame of Spark"
+ROWS = 1 << 16
+"""Rows that an executor encodes at a time; the batches of Spark are smaller."""
+WHOLE_NUMBERS = {"tinyint", "smallint", "int", "bigint"}
+DIALECT = Dialect(
+    text=frozenset({"string"}),
+    whole=frozenset(WHOLE_NUMBERS),
+    floats=frozenset({"float", "double"}),
+    label="(cast({x} as string) collate UTF8_BINARY)",
+    nearest="rint({})",
+)
+NUMBERS = {"byte", "short", "integer", "long", "float", "double", "decimal"}
+LABELS = {"string", "boolean", "date", "timestamp", "timestamp_ntz", "void", "char", "varchar"}
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SparkTable:
+    """A DataFrame that was analysed and not run."""
+
+    frame: Any
+    fields: Sequence[Field]
+    title: str = TITLE
+    declared = True
+    rows = None
+    ordered = False
+    streams = True
+
+    def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
+        """The rows of the wanted columns come to the driver as Arrow, one partition at a time."""
+        import pyarrow as pa
+
+        packed = _mapped(self._columns(wanted), PackedPart(), "packed binary")
+        for row in _taken(packed, self.title):
+            with pa.ipc.open_stream(row.packed) as stream:
+                for batch in stream:
+                    yield _typed(batch, wanted)
+
+    def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
+        query = KeyQuery.of(cell_of, wanted, self.fields, DIALECT)
+        if query is not None:
+            most = size + MOST_OTHERS
+            groups = _collected(_grouped(query, self.frame).limit(most + 1), self.title)
+            if len(groups) <= most:
+                return query.counted((batch.columns for batch in groups.to_batches()), size)
+        return self._counted_by_executors(wanted, cell_of, size)
+
+    def _counted_by_executors(
+        self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int
+    ) -> IntArray:
+        part = CountedPart(dict(wanted), cell_of, size)
+        parts = _mapped(self._columns(wanted), part, PART)
+        added = parts.groupBy("cell", "problem").agg({"rows": "sum"})
+        table = _collected(added.toDF("cell", "problem", "rows"), self.title)
+        problems = sorted(set(filter(None, table.column("problem").to_pylist())))
+        if problems:
+            raise DataError(problems[0])
+        counts = np.zeros(size + 1, dtype=np.int64)
+        counts[np.asarray(table.column("cell"))] = np.asarray(table.column("rows"))
+        return counts
+
+    def degrees(self, source: str, target: str, as_text: bool, /) -> Iterator[Batch] | None:
+        kinds = {field.type for field in self.fields if field.name in (source, target)}
+        text = as_text or kinds <= {"string"}
+        if not kinds <= (WHOLE_NUMBERS | {"string"} if text else WHOLE_NUMBERS):
+            return None
+        counted = _degrees(self.frame, source, target, text=text)
+        return map(_columns, _collected(counted, self.title).to_batches())
+
+    def _columns(self, wanted: Iterable[str]) -> Any:
+        """The wanted columns by their places: Spark reads dots in names as paths."""
+        return self.frame.selectExpr(*(f"{quoted(name)} as c{i}" for i, name in enumerate(wanted)))
+
+
+MOST_OTHERS = 1 << 16
+"""Groups of a query beyond the public cells: labels that are not listed may be many."""
+
+
+def _grouped(query: KeyQuery, frame: Any) -> Any:
+    """The rows of every key."""
+    rows = frame.selectExpr(*query.sources(quoted)).selectExpr(*query.cells)
+    return rows.groupBy(*query.keys).count()
+
+
+PART = "cell long, rows long, problem string"
+
+
+@dataclass(frozen=True, slots=True)
+class CountedPart:
+    """Counts the rows of a partition, where they are; `problem` tells what is wrong with them."""
+
+    wanted: dict[str, Kind]
+    cell_of: CellOf
+    size: int
+
+    def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        try:
+            given = (_typed(batch, self.wanted) for batch in _larger(batches))
+            counts = counted(given, self.cell_of, self.size)
+            cells, problem = np.flatnonzero(counts), None
+            rows = counts[cells]
+        except DampenError as error:
+            cells, rows, problem = np.array([-1]), np.array([0]), str(error)
+        except Exception:  # its words may quote rows
+            cells, rows, problem = np.array([-1]), np.array([0]), str(failed(TITLE))
+        for _ in batches:  # Spark waits until all are taken
+            pass
+        yield _part(cells, rows, problem)
+
+
+@dataclass(frozen=True, slots=True)
+class PackedPart:
+    """Packs the rows of a partition into few values, each a stream of Arrow."""
+
+    def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        import pyarrow as pa
+
+        for batch in _larger(batches):
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, batch.schema) as stream:
+                stream.write_batch(batch)
+            yield pa.RecordBatch.from_pydict({"packed": [sink.getvalue().to_pybytes()]})
+
+
+@dataclass(frozen=True, slots=True)
+class VersionPart:
+    """What an executor imports as dampen; it takes no data."""
+
+    def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        import pyarrow as pa
+
+        for _ in batches:
+            pass
+        yield pa.RecordBatch.from_pydict({"version": [_version()]})
+
+
+def _larger(batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+    """The same rows in batches of about `ROWS`."""
+    gathered: list[pa.RecordBatch] = []
+    for batch in batches:
+        gathered.append(batch)
+        if sum(map(len, gathered)) >= ROWS:
+            yield _joined(gathered)
+            gathered = []
+    if gathered:
+        yield _joined(gathered)
+
+
+def _joined(gathered: "list[pa.RecordBatch]") -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    table = pa.Table.from_batches(gathered).combine_chunks()
+    return table.to_batches()[0] if len(table) else gathered[0]
+
+
+def is_spark_frame(data: Any) -> bool:
+    """Whether `data` is a DataFrame of Spark; nothing is imported or asked."""
+    return any(
+        kind.__name__ == "DataFrame" and kind.__module__ == "pyspark.sql.dataframe"
+        for kind in type(data).__mro__
+    )
+
+
+def open_spark_frame(frame: Any) -> SparkTable:
+    """A DataFrame whose executors import this dampen.
+
+    Raises:
+        ParameterError: if they do not, or if it is a stream.
+    """
+    try:
+        streaming, schema = frame.isStreaming, frame.schema
+    except Exception:
+        raise_alone(ParameterError("Expected a DataFrame of Spark whose query can be analysed."))
+    if streaming:
+        raise ParameterError("Expected a table, got a stream of Spark: its rows never end.")
+    _check_executors(frame.sparkSession)
+    return SparkTable(frame, [_field(field) for field in schema])
+
+
+def quoted(name: str) -> str:
+    """A name as Spark writes it."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+_PROVED: "WeakSet[Any]" = WeakSet()
+"""Sessions whose executors were asked."""
+
+
+def _check_executors(session: Any) -> None:
+    if session in _PROVED:
+        return
+    try:
+        asked = _mapped(session.range(0, 64), VersionPart(), "version string")
+        versions = asked.distinct().toArrow().column("version").to_pylist()
+    except Exception:
+        versions = ["none"]
+    if versions != [_version()]:
+        raise_alone(
+            ParameterError(
+                f"Expected the executors of Spark to import dampen {_version()}, they import "
+                f"{', '.join(sorted(versions))}. Install it in the Python that they run, and name "
+                "that Python in the environment variable PYSPARK_PYTHON."
+            )
+        )
+    _PROVED.add(session)
+
+
+def _version() -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("dampen")
+    except PackageNotFoundError:  # run from its source, not installed
+        return "unknown"
+
+
+def _collected(frame: Any, title: str) -> Any:
+    try:
+        return frame.toArrow()
+    except Exception:
+        raise_alone(failed(title))
+
+
+def _taken(frame: Any, title: str) -> Iterator[Any]:
+    """The rows of a small DataFrame, one partition after the other."""
+    try:
+        yield from frame.toLocalIterator(prefetchPartitions=True)
+        return
+    except Exception:
+        failure = failed(title)
+    raise_alone(failure)
+
+
+def _mapped(frame: Any, part: Any, schema: str) -> Any:
+    """`mapInArrow`; Spark warns of versions of pandas, which takes no part in it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        return frame.mapInArrow(part, schema)
+
+
+def _degrees(frame: Any, source: str, target: str, *, text: bool) -> Any:
+    """Every label with the number of its neighbours; a missing end makes one missing label."""
+    # As bytes, so that no collation makes different labels equal.
+    label = "cast(cast({} as string) as binary)" if text else "cast({} as bigint)"
+    either = "case when a is not null and b is not null then {}(a, b) end"
+    pairs = (
+        frame.selectExpr(
+            f"{label.format(quoted(source))} as a", f"{label.format(quoted(target))} as b"
+        )
+        .selectExpr(f"{either.format('least')} as lo", f"{either.format('greatest')} as hi")
+        .distinct()
+    )
+    sides = pairs.selectExpr(
+        "explode(array(lo, hi)) as node", "coalesce(cast(lo <> hi as bigint), 0) as one"
+    )
+    degrees = sides.groupBy("node").agg({"one": "sum"}).toDF("node", "degree")
+    return degrees.selectExpr("cast(node as string) as node" if text else "node", "degree")
+
+
+def _part(cells: IntArray, rows: IntArray, problem: str | None) -> "pa.RecordBatch":
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_arrays(
+        [pa.array(cells), pa.array(rows), pa.array([problem] * len(cells), pa.string())],
+        names=["cell", "rows", "problem"],
+    )
+
+
+def _typed(batch: Any, wanted: Mapping[str, Kind]) -> Batch:
+    return {
+        name: typed(column, kind)
+        for (name, kind), column in zip(wanted.items(), batch.columns, strict=True)
+    }
+
+
+def _columns(batch: Any) -> Batch:
+    return dict(zip(batch.schema.names, batch.columns, strict=True))
+
+
+def _field(field: Any) -> Field:
+    return Field(field.name, field.dataType.simpleString(), _holds(field.dataType.typeName()))
+
+
+def _holds(kind: str) -> Literal["numbers", "labels", "other"]:
+    if kind in NUMBERS:
+        return "numbers"
+    return "labels" if kind in LABELS else "other"

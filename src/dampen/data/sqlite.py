@@ -1,0 +1,94 @@
+"""SQLite: the tables of a database file, read in pieces by Python's own sqlite3.
+
+A column of SQLite declares an affinity, not a type: any value may hold anything.  So a value is
+taken as what it is, and text in a column of numbers is refused when it is met, after the charge.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from dampen.core.selection import IntArray
+from dampen.data.duckdb import quoted
+from dampen.data.source import Batch, CellOf, Field, Kind, counted
+from dampen.data.sql import failed
+from dampen.errors import ParameterError, raise_alone
+
+__all__ = ["SqliteTable", "open_sqlite_file"]
+
+BATCH = 1 << 14
+TABLES = "select name from sqlite_master where type in ('table', 'view') order by name"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class SqliteTable:
+    """One table of a file, opened for reading whenever rows are asked for."""
+
+    path: str
+    name: str
+    fields: Sequence[Field]
+    declared = True
+    rows = None
+    ordered = False
+    streams = True
+
+    @property
+    def title(self) -> str:
+        return f"{self.name} of {self.path}"
+
+    def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
+        columns = ", ".join(map(quoted, wanted))
+        try:
+            with closing(_connected(self.path)) as connection:
+                cursor = connection.execute(f"select {columns} from {quoted(self.name)}")
+                while rows := cursor.fetchmany(BATCH):
+                    yield {
+                        name: _as_kind(column, kind)
+                        for (name, kind), column in zip(
+                            wanted.items(), zip(*rows, strict=True), strict=True
+                        )
+                    }
+            return
+        except sqlite3.Error:
+            failure = failed(self.title)
+        raise_alone(failure)
+
+    def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
+        return counted(self.batches(wanted), cell_of, size)
+
+
+def open_sqlite_file(path: str, choose: Callable[[Sequence[str]], str]) -> SqliteTable:
+    """One table of a database file; see `dampen.data.duckdb.open_duckdb_file`."""
+    try:
+        with closing(_connected(path)) as connection:
+            chosen = choose([name for (name,) in connection.execute(TABLES)])
+            columns = connection.execute(f"pragma table_info({quoted(chosen)})").fetchall()
+    except sqlite3.Error:
+        raise_alone(ParameterError(f"Cannot open {path}: it is not a whole SQLite file."))
+    return SqliteTable(path, chosen, [_field(name, kind) for _, name, kind, *_ in columns])
+
+
+def _connected(path: str) -> sqlite3.Connection:
+    return sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)
+
+
+def _field(name: str, kind: str) -> Field:
+    return Field(name, kind or None, _holds(kind.upper()))
+
+
+def _holds(kind: str) -> Literal["numbers", "labels", "other"] | None:
+    """By SQLite's rules of affinity."""
+    if any(word in kind for word in ("INT", "REAL", "FLOA", "DOUB")):
+        return "numbers"
+    return "labels" if any(word in kind for word in ("CHAR", "CLOB", "TEXT")) else None
+
+
+def _as_kind(column: tuple[Any, ...], kind: Kind) -> tuple[Any, ...]:
+    if kind != "text":
+        return column
+    return tuple(
+        value if value is None or isinstance(value, str) else str(value) for value in column
+    )

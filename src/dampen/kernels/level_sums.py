@@ -1,0 +1,65 @@
+"""The forward messages of a chain whose links prefer a given distance: one pass per link."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from dampen.kernels.compile import compiled
+
+
+@compiled
+def forward(cells: Any, alpha: float, floor: float, steps: Any, messages: Any) -> None:
+    """Fills messages[j, c], the weight of all chains that end in cell c with their j-th link.
+
+    messages[0] is given.  With v = messages[j-1] * base,
+
+        messages[j, c] = Σ over i <= c of v[i] (exp(-alpha d) + floor),
+                     d = |place[c] - place[i] - steps[j-1]|,
+
+    each row divided by a power of two.  Cells from which the distance is too long are summed in
+    `left`, which decays as c moves on; those from which it is too short are a queue, kept as two
+    sums of which neither ever has anything subtracted: `older`, by first cell, up to the cell
+    `split`, and `newer`, of the cells after it.  So no digit is ever cancelled.
+
+    Args:
+        cells: three rows: place, which never decreases; base, the weight of each cell; and decay,
+            exp(-alpha (place[c] - place[c-1])).
+        alpha: at least 0.
+        floor: above 0.
+        steps: the preferred distances of all links but the first.
+        messages: one row per link.
+    """
+    place, base, decay = cells[0], cells[1], cells[2]
+    size = len(place)
+    v, older = np.empty(size), np.empty(size)
+    for j in range(1, len(messages)):
+        step = steps[j - 1]
+        for i in range(size):
+            v[i] = messages[j - 1, i] * base[i]
+        first, split, left, newer, total, top = 0, -1, 0.0, 0.0, 0.0, 0.0
+        for c in range(size):
+            total += v[c]
+            left *= decay[c]
+            newer += v[c] * math.exp(-alpha * (place[c] - place[split + 1]))
+            while first <= c and place[c] - place[first] >= step:
+                left += v[first] * math.exp(-alpha * (place[c] - place[first] - step))
+                first += 1
+            right = 0.0
+            if first > c:
+                split, newer = c, 0.0
+            else:
+                if first > split:
+                    older[c] = v[c]
+                    for i in range(c - 1, first - 1, -1):
+                        older[i] = older[i + 1] * decay[i + 1] + v[i]
+                    split, newer = c, 0.0
+                right = older[first]
+                if split < c:
+                    right += newer * math.exp(-alpha * (place[split + 1] - place[first]))
+                right *= math.exp(-alpha * (step - (place[c] - place[first])))
+            messages[j, c] = left + right + floor * total
+            top = max(top, messages[j, c])
+        scale = 2.0 ** -math.frexp(top)[1]
+        for c in range(size):
+            messages[j, c] *= scale

@@ -1,0 +1,363 @@
+"""A ledger as one process has it open: verified once, then kept up with; commits in groups.
+
+Every use of the storage happens in a worker thread that lives while there is work.  So an interrupt
+(Ctrl-C) ends the waiting and never a transaction, and charges that threads ask for while the disk
+is busy share the next synchronisation.  A charge returns when it is on disk.
+
+Books are kept per process, so that making a `Ledger` again costs nothing.  Before a fork they are
+closed, and both processes open theirs again; a connection never crosses a fork.
+"""
+
+import atexit
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from dampen.errors import BudgetError
+from dampen.ledger.log import START, Draft, Entry, Head, Row, damaged, digest_of
+from dampen.ledger.rules import Refused
+from dampen.ledger.state import State
+from dampen.ledger.storage import Storage, Transaction, open_storage
+
+__all__ = ["Book", "Change", "book_at", "close_all", "forget"]
+
+T = TypeVar("T")
+Change = Callable[[State], Draft]
+
+OPEN_BOOKS = 8
+"""Files that a process keeps open; the one that was not used for longest is closed first."""
+
+LARGEST_GROUP = 512
+"""Charges that share a transaction."""
+
+
+@dataclass(eq=False, slots=True)
+class _Job:
+    """One thing to do, and what came of it."""
+
+    change: Change | None = None
+    question: Callable[[State, Transaction], Any] | None = None
+    create: bool = False
+    done: threading.Event = field(default_factory=threading.Event)
+    result: Any = None
+    error: BaseException | None = None
+
+    def fail(self, error: BaseException) -> None:
+        # Each waiting thread gets an error of its own: a traceback belongs to one of them.
+        self.error = BudgetError(str(error)) if isinstance(error, BudgetError) else error
+        self.done.set()
+
+
+class Book:
+    """One storage, with all that its entries add up to."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+        self._state: State | None = None
+        self._reached: Head = START
+        self._jobs: list[_Job] = []
+        self._worker: threading.Thread | None = None
+        self._paused = False
+        self._mutex = threading.Condition()
+
+    def write(self, change: Change, *, create: bool = False) -> Entry:
+        """Appends the entry that `change` makes of the state, durably.
+
+        An error of `change` appends nothing, but for `Refused`, whose own entry is appended.  With
+        `create` the storage is made first where there is none.
+        """
+        row: Row = self._do(_Job(change=change, create=create))
+        return Entry.of(row)
+
+    def write_all(self, changes: Sequence[Change]) -> list[str | BaseException]:
+        """The same for several, which share transactions: for each the id of its entry, or why not.
+
+        What one change is refused does not concern the others.
+        """
+        jobs = [_Job(change=change) for change in changes]
+        self._do_all(jobs)
+        return [job.error or Head(job.result.seq, job.result.digest).id for job in jobs]
+
+    def read(self, question: Callable[[State], T]) -> T:
+        """An answer from the state as it is now.
+
+        An error of `question` is an answer too: it leaves the storage open.
+        """
+        answer: Callable[[], T] = self._do(_Job(question=lambda state, _: _kept(question, state)))
+        return answer()
+
+    def scan(self, look: Callable[[State, Iterator[Row]], T]) -> T:
+        """What `look` makes of all rows, which are read and checked again."""
+        return self._do(_Job(question=lambda state, t: look(state, _verified(t, state.head))))
+
+    def entries_after(self, last: Head) -> tuple[list[Entry], Head]:
+        """The entries behind a head that was seen before, and the head now.
+
+        Raises:
+            BudgetError: if the chain does not go on from there.
+        """
+
+        def look(state: State, transaction: Transaction) -> tuple[list[Entry], Head]:
+            rows = list(_following(transaction.rows(last.seq), last, state.head))
+            return [Entry.of(row) for row in rows], state.head
+
+        return self._do(_Job(question=look))
+
+    def entries(self, wanted: Callable[[Row], bool]) -> list[Entry]:
+        """The entries that are wanted, oldest first, after the whole chain was read again."""
+        return self.scan(lambda _, rows: [Entry.of(row) for row in rows if wanted(row)])
+
+    def close(self) -> None:
+        """Waits for the transaction in progress and gives back all handles."""
+        self.pause()
+        self.go_on()
+
+    def pause(self) -> None:
+        """Closes, and begins no work before `go_on`."""
+        with self._mutex:
+            self._paused = True
+            self._mutex.wait_for(lambda: not self._is_working())
+            self.storage.close()
+            self._state = None
+
+    def go_on(self) -> None:
+        """Does what was asked for in the meantime."""
+        with self._mutex:
+            self._paused = False
+            if self._jobs:
+                self._start()
+
+    def _do(self, job: _Job) -> Any:
+        self._do_all([job])
+        if job.error is not None:
+            raise job.error from None
+        return job.result
+
+    def _do_all(self, jobs: Sequence[_Job]) -> None:
+        """Has all of them done; each knows what came of it."""
+        try:
+            with self._mutex:
+                self._jobs += jobs
+                if jobs and not (self._paused or self._is_working()):
+                    self._start()
+            for job in jobs:
+                job.done.wait()
+        except BaseException as interrupt:
+            for job in jobs:
+                self._withdraw(job, interrupt)
+            raise
+
+    def _is_working(self) -> bool:
+        # An interrupt may hit between the two lines of `_start`: hence not only `is not None`.
+        return self._worker is not None and self._worker.is_alive()
+
+    def _start(self) -> None:
+        self._worker = threading.Thread(target=self._work, name="dampen-ledger")
+        self._worker.start()
+
+    def _withdraw(self, job: _Job, interrupt: BaseException) -> None:
+        """Takes a job back if it was not begun; otherwise waits, and says what became of it."""
+        with self._mutex:
+            if job in self._jobs:
+                self._jobs.remove(job)
+                return
+        job.done.wait()
+        if job.change is not None and job.error is None:
+            entry = Entry.of(job.result)
+            interrupt.add_note(f"The {entry.kind} {entry.id} stands.")
+
+    def _work(self) -> None:
+        while True:
+            with self._mutex:
+                if self._paused or not self._jobs:
+                    self._worker = None
+                    self._mutex.notify_all()
+                    return
+                jobs, self._jobs = self._jobs[:LARGEST_GROUP], self._jobs[LARGEST_GROUP:]
+            self._settle(jobs)
+
+    def _settle(self, jobs: list[_Job]) -> None:
+        try:
+            changes = [job for job in jobs if job.change is not None]
+            if any(job.create for job in changes):
+                self.storage.create()
+            if changes:
+                self._change(changes)
+            for job in jobs:
+                if job.question is not None:
+                    self._answer(job)
+        except BaseException as error:
+            self._state = None
+            for job in jobs:
+                if not job.done.is_set():
+                    job.fail(error)
+
+    def _change(self, jobs: list[_Job]) -> None:
+        """All changes in one transaction; an error in it is the error of all of them."""
+        refusals: dict[_Job, BaseException] = {}
+        with self.storage.write() as transaction:
+            state = self._current(transaction)
+            rows: list[Row] = []
+            for job in jobs:
+                assert job.change is not None
+                try:
+                    draft = job.change(state)
+                except Refused as refusal:
+                    refusals[job], draft = refusal, refusal.draft
+                except Exception as error:
+                    refusals[job] = error
+                    continue
+                job.result = state.append(draft)
+                rows.append(job.result)
+            if rows:
+                transaction.append(rows)
+        for job in jobs:
+            if job in refusals:
+                job.fail(refusals[job])
+            else:
+                job.done.set()
+
+    def _answer(self, job: _Job) -> None:
+        assert job.question is not None
+        with self.storage.read() as transaction:
+            state = self._current(transaction)
+            job.result = job.question(state, transaction)
+        job.done.set()
+
+    def _current(self, transaction: Transaction) -> State:
+        """The state as of this transaction, every new entry checked.
+
+        Raises:
+            BudgetError: if the chain is broken, ends too early, or went backwards.
+        """
+        if transaction.fresh or self._state is None:
+            self._state = State()
+        state, stored = self._state, transaction.head()
+        reached = {self._reached, transaction.floor or START}
+        _check_reached(state.head, reached)
+        if stored.seq < self._reached.seq:
+            raise _backwards(self._reached)
+        if transaction.fresh or state.head != stored:
+            for row in transaction.rows(state.head.seq):
+                state.apply(row)
+                _check_reached(state.head, reached)
+        if state.head != stored:
+            raise damaged(f"entry {state.head.seq + 1} is missing")
+        last = max(reached)
+        if last.seq > state.head.seq:
+            raise _backwards(last)
+        self._reached = state.head
+        return state
+
+
+def _check_reached(head: Head, reached: set[Head]) -> None:
+    for each in reached:
+        if each.seq == head.seq and each != head:
+            raise _backwards(each)
+
+
+def _kept(question: Callable[[State], T], state: State) -> Callable[[], T]:
+    try:
+        answer = question(state)
+    except BudgetError as error:
+        refusal = error
+
+        def fail() -> T:
+            raise refusal from None
+
+        return fail
+    return lambda: answer
+
+
+def _backwards(floor: Head) -> BudgetError:
+    return BudgetError(
+        f"The ledger went backwards: entry {floor.id} was acknowledged and is not in it. An older "
+        "copy was put back, or its log (-wal) was lost. Nothing was charged. Put the ledger back, "
+        "or say that this copy shall count: dampen budget restore FILE."
+    )
+
+
+def _verified(transaction: Transaction, head: Head) -> Iterator[Row]:
+    """All rows up to a head, each checked again."""
+    state = State()
+    for row in transaction.rows(0):
+        state.apply(row)
+        yield row
+    if state.head != head:
+        raise damaged(f"entry {state.head.seq + 1} is missing or was changed")
+
+
+def _following(rows: Iterator[Row], last: Head, head: Head) -> Iterator[Row]:
+    """The rows from one head to another, which was verified, each checked again."""
+    for row in rows:
+        if row.seq != last.seq + 1 or row.digest != digest_of(last.digest, *row[:4]):
+            raise damaged(f"entry {last.seq + 1} is missing or was changed")
+        last = Head(row.seq, row.digest)
+        yield row
+    if last != head:
+        raise damaged(f"entry {last.seq + 1} is missing or was changed")
+
+
+_books: "OrderedDict[str, Book]" = OrderedDict()
+_books_mutex = threading.Lock()
+
+
+def book_at(place: str) -> Book:
+    """The book of this process for a place."""
+    with _books_mutex:
+        book = _books.pop(place, None) or Book(open_storage(place))
+        _books[place] = book
+        idle = [_books.popitem(last=False)[1] for _ in range(len(_books) - OPEN_BOOKS)]
+    for each in idle:
+        each.close()
+    return book
+
+
+def forget(place: str) -> None:
+    """Closes a book and all that it remembers: for a place where another ledger was put."""
+    with _books_mutex:
+        book = _books.pop(place, None)
+    if book is not None:
+        book.close()
+
+
+def close_all() -> None:
+    """Closes the books of this process; the next use opens them again."""
+    with _books_mutex:
+        books = list(_books.values())
+        _books.clear()
+    for book in books:
+        with suppress(Exception):
+            book.close()
+
+
+def _before_fork() -> None:
+    _books_mutex.acquire()
+    for book in _books.values():
+        book.pause()
+
+
+def _after_fork_in_parent() -> None:
+    for book in _books.values():
+        book.go_on()
+    _books_mutex.release()
+
+
+def _after_fork_in_child() -> None:
+    """Begins with no books: their locks may be held by threads that only the parent has."""
+    global _books_mutex  # noqa: PLW0603
+    _books.clear()
+    _books_mutex = threading.Lock()
+
+
+atexit.register(close_all)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=_after_fork_in_parent,
+        after_in_child=_after_fork_in_child,
+    )

@@ -1,0 +1,204 @@
+"""Rows that stay where they live: a level of a tree is one question for counts.
+
+A node's rows are those whose path, through the splits released so far, leads to it: a public
+function of a row.  So a backend counts (node, value, class) for all nodes of a level in one pass,
+wherever the rows are, and a tree of depth d takes d passes; the class counts of a level are sums of
+the counts above it.  What is held is the counts of one level, 8 bytes each.
+
+A tree that is grown in stages asks for the same at the ends of small trees, some at a time.
+
+Several passes see one table only if it does not change between them.  The counts of a node are
+compared with those that its parent promised; a table that changed is an error.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from dampen.core.selection import IntArray
+from dampen.data.source import Batch, Kind, Opened
+from dampen.errors import DataError
+from dampen.kernels import splits as kernel
+from dampen.kernels.joint_subtrees import end_cells
+from dampen.questions.classify.encoding import Categories, Domain, encode_batch, first_codes
+from dampen.questions.classify.grow_levels import Tree
+from dampen.questions.classify.joint_subtrees import Menu
+
+__all__ = ["Coding", "StreamedRows"]
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How rows become codes: public domains, the target and its classes."""
+
+    domains: Mapping[str, Domain]
+    target: str
+    classes: Sequence[Hashable]
+
+    @cached_property
+    def labels(self) -> Categories:
+        return Categories(tuple(self.classes))
+
+    @property
+    def wanted(self) -> dict[str, Kind]:
+        kinds = {name: domain.kind for name, domain in self.domains.items()}
+        return kinds | {self.target: self.labels.kind}
+
+    @property
+    def first(self) -> IntArray:
+        """Where the values of each attribute begin when all are written below each other."""
+        return first_codes(list(self.domains.values()))
+
+    def codes(self, batch: Batch) -> IntArray:
+        """One column per attribute."""
+        return encode_batch(batch, self.domains)
+
+    def class_codes(self, batch: Batch) -> IntArray:
+        """The class of every row.
+
+        Raises:
+            DataError: if a row has none of the public classes.
+        """
+        codes = self.labels.encode(batch[self.target])
+        if len(codes) and codes.min() < 0:
+            raise DataError("Expected only the public classes in y; there are others.")
+        return codes
+
+
+class Routes(NamedTuple):
+    """How rows leave a level: the attribute of every node, and the child for each of its codes."""
+
+    attribute: IntArray
+    start: IntArray
+    child: IntArray
+
+
+@dataclass(frozen=True)
+class LevelCells:
+    """The cells (node, value, class) of rows, one per attribute, for some nodes of a level.
+
+    Attributes:
+        coding: how rows become codes.
+        path: the routes of all levels above.
+        slot: the place of a node among those that are counted, -1 for others.
+    """
+
+    coding: Coding
+    path: tuple[Routes, ...]
+    slot: IntArray
+
+    def __call__(self, batch: Batch) -> IntArray:
+        codes, classes = self.coding.codes(batch), self.coding.class_codes(batch)
+        node = np.zeros(len(codes), dtype=np.int64)
+        for routes in self.path:
+            kernel.move_rows(codes, node, *routes)
+        slot = np.where(node >= 0, self.slot[node], -1)
+        first, n_classes = self.coding.first, len(self.coding.classes)
+        cells: IntArray = kernel.level_cells(codes, classes, slot, first, n_classes)
+        return cells
+
+
+@dataclass(frozen=True)
+class EndCells:
+    """The cells (leaf, tree of a menu, its end, value, class) of rows.
+
+    Attributes:
+        coding: how rows become codes.
+        tree: what was released so far, whose leaves are counted.
+        menu: the public splits below it.
+        trees: which trees of the menu.
+        first: where the values of each attribute begin, of all or of the first ones.
+    """
+
+    coding: Coding
+    tree: Tree
+    menu: Menu
+    trees: range
+    first: IntArray
+
+    def __call__(self, batch: Batch) -> IntArray:
+        codes, classes = self.coding.codes(batch), self.coding.class_codes(batch)
+        slot = self.tree.slots[self.tree.apply(codes)]
+        counted = self.trees.start, self.trees.stop, self.first, len(self.coding.classes)
+        cells: IntArray = end_cells(codes, classes, slot, self.menu.arrays, counted)
+        return cells
+
+
+class StreamedRows:
+    """A private table that is asked for counts, level after level; see `grow_levels`."""
+
+    def __init__(self, table: Opened, coding: Coding) -> None:
+        self._table, self._coding = table, coding
+        self._path: tuple[Routes, ...] = ()
+        self._held: dict[int, IntArray] = {}
+        root = self._count([0], nodes=1)
+        self._held[0], self._totals = root[0], self._class_counts(root)
+
+    def class_counts(self) -> IntArray:
+        """Counts (node, class) of the current level."""
+        return self._totals
+
+    def tables(self, nodes: list[int], _: IntArray) -> IntArray:
+        """Counts (node, value, class) of the given nodes, in one pass over all rows.
+
+        Raises:
+            DataError: if the table is no longer what it was.
+        """
+        new = [node for node in nodes if node not in self._held]
+        if new:
+            counts = self._count(new, nodes=len(self._totals))
+            _check_same(self._class_counts(counts), self._totals[new])
+            self._held |= dict(zip(new, counts, strict=True))
+        return np.stack([self._held[node] for node in nodes])
+
+    def move(
+        self, attribute: IntArray, route_start: IntArray, routes: IntArray, nodes: int
+    ) -> None:
+        """Every row to its child in the next level, which has so many nodes."""
+        first = self._coding.first
+        totals = np.zeros((nodes, len(self._coding.classes)), dtype=np.int64)
+        for node in np.flatnonzero(attribute >= 0):
+            a, begin = attribute[node], route_start[node]
+            counts = self._held[int(node)][first[a] : first[a + 1]]
+            np.add.at(totals, routes[begin : begin + len(counts)], counts)
+        self._path += (Routes(attribute, route_start, routes),)
+        self._totals, self._held = totals, {}
+
+    def ends(self, tree: Tree, menu: Menu, trees: range, first: IntArray) -> IntArray:
+        """Counts (leaf, tree of the menu, its end, value, class), in one pass over all rows.
+
+        Raises:
+            DataError: if the table is no longer what it was.
+        """
+        classes = len(self._coding.classes)
+        shape = len(tree.leaves), len(trees), menu.ends, int(first[-1]), classes
+        cell_of = EndCells(self._coding, tree, menu, trees, first)
+        found = self._table.counts(self._coding.wanted, cell_of, int(np.prod(shape)))
+        counts = found[:-1].reshape(shape)
+        for table in counts.sum(axis=(0, 2)):
+            _check_same(table[: first[1]].sum(axis=0), self._totals[0])
+        return counts
+
+    def _count(self, counted: list[int], nodes: int) -> IntArray:
+        slot = np.full(nodes, -1, dtype=np.int64)
+        slot[counted] = np.arange(len(counted))
+        cell_of = LevelCells(self._coding, self._path, slot)
+        shape = len(counted), int(self._coding.first[-1]), len(self._coding.classes)
+        counts = self._table.counts(self._coding.wanted, cell_of, int(np.prod(shape)))
+        return counts[:-1].reshape(shape)
+
+    def _class_counts(self, tables: IntArray) -> IntArray:
+        """Every row has one value of the first attribute."""
+        totals: IntArray = tables[:, : self._coding.first[1]].sum(axis=1)
+        return totals
+
+
+def _check_same(found: IntArray, promised: IntArray) -> None:
+    if not np.array_equal(found, promised):
+        raise DataError(
+            "Expected a table that does not change while a tree is grown; it did. Make a copy of "
+            "it first, or drop what is random in the query."
+        )

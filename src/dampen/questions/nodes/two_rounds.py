@@ -1,0 +1,296 @@
+"""Influential nodes in two rounds: above what the degree alone can tell.
+
+The degree is known with noise of scale 2/ε, because one edge counts at two ends, and it does not
+know whether the neighbours of a node know each other.  Both can be helped if the degrees are asked
+first, with a part of ε: what follows may depend on the answer in any way, since it is public then.
+
+**Round 1.**  d~ = d + discrete Laplace noise of scale 2/ε1 on every node.  One edge changes two
+degrees by 1 each and P(z) falls by exp(-ε1/2) with every step of z: ε1-DP, exactly.
+
+**Round 2** asks for one vector f of norm S, whose form and whose public parameters follow from d~,
+and adds discrete Laplace noise of scale S/ε2 to it (on a grid of 1/`UNIT`, on which f lies):
+
+- *oriented degrees*, where d~ does not yet tell who the k best may be: f_i is the number of
+  neighbours of i that are below it in the order of d~ (at equal d~, of names);
+- *a shortlist* R of the m largest d~, where they do: for c in R,
+  f_c = |N(c) outside R| + |N(c) in R| / 2 - κ_c T_c, where T_c counts the edges yz among the
+  neighbours of c outside R such that y and z are on each other's *list*: the first q neighbours
+  outside R, in the public order of names;
+- *triangles*, where they are what is asked for: f_c = T_c / q for at most q nodes c of a shortlist;
+- *a whole shortlist*, where noise matters little: f_c = d_c - κ_c T_c, where nobody is left out of
+  T_c, nor of lists.
+
+The slopes κ_c >= 0 and the length q are public.  Let Σ be the sum of all κ_c, and let
+r = max(1, κ_c q - 1 for every c).  S = 1 for oriented degrees, max(r, Σ) for a shortlist, 1 for
+triangles and 2r + Σ for a whole shortlist.  Steeper slopes, longer lists and more nodes have their
+price in S, and what ε allows of it is spent on them: `Shortlist.whole_of`.
+
+Or, where nothing of that is better, it refines round 1: d~ is made as a blurred copy of d + noise
+of scale 2 / (ε1 + ε2), which is then given out itself (`dampen.questions.nodes.gradual_noise`).
+That is what one round with all the ε would have said: nothing is lost by having asked twice.
+
+**Theorem.**  One edge changes f by at most S in the 1-norm, whatever d~ is.  Hence both rounds
+together are (ε1 + ε2)-DP.
+
+Proof.  Let the answer be (d~, a).  Where d~ leads to a question with fresh noise, the chance of d~
+changes by exp(ε1) at most and that of a given d~ by exp(ε2).  Where it leads to the refinement, d~
+depends on a alone, not on the graph, and the chance of a changes by exp(ε1 + ε2).  So every (d~, a)
+keeps the bound.  It remains to bound f.  An oriented edge counts at one end, by 1.  For a
+shortlist, an edge that is added is of one of three kinds.
+(1) Both ends in R: f changes by 1/2 at each; lists and triangles have no node in R but c itself.
+(2) c in R, y not: only f_c changes.  Lists are unchanged.  T_c rises by the number of neighbours of
+c that are on y's list and have y on theirs, some x with 0 <= x <= q, so that f_c changes by
+1 - κ_c x, at most r.
+(3) y and z outside R: only T changes.  z may join y's list and push its last node y' from it, and y
+may join z's list and push z' from it; no other list changes.  So T_c gains at most the edge yz and
+loses at most yy' and zz'.  If it loses both, then z is on y's list and y on z's, and y, z are
+neighbours of c: it gains yz.  So T_c changes by at most 1, and f by at most Σ.
+For triangles, (1) changes nothing, (2) f_c by x / q and (3) f by at most m / q.
+For a whole shortlist, f changes at the ends of the edge that are in R by 1 - κ_c x as in (2), for
+T_c has no edge at c and so does not see its list; and at all others by at most κ_c as in (3):
+2r + Σ together, if both ends are in R.
+Without lists (2) fails: 12 on random graphs.  Tests repeat all of it on all small graphs.
+
+What it ranks by: EBC is d(d-1)/2 less the triangles T less a share of the pairs of neighbours that
+have other neighbours between them.  Near c0, the k-th largest d~, a triangle therefore weighs as
+much as 1 / c0 of a neighbour, and in real graphs more, for the pairs: κ_c = α / max(c0, d~_c) with
+α = 5/2 at most where c0 is far above the average, and 3/2 elsewhere.  Steep slopes with short lists
+mislead: they miss the triangles with hubs.  So a whole shortlist starts at α = 1, gets steeper only
+with lists of 4/3 c0, and takes half of what noise leaves it, as a ratio: noise still falls as ε
+grows.  Edges among a shortlist that is not whole count half: their ends have many common
+neighbours.  Nothing here takes a root: roots would have to be rounded, and rounding paid for.
+
+**Betweenness itself.**  With ε so large that noise on EBC is small against the distance between
+ranks, as d~ foretells it, round 2 asks for EBC (see
+`dampen.questions.nodes.shortlist_betweenness`), and so ends at the true k best.
+
+**What was chosen, and how.**  The share ε1 = 3/10 ε, α and all margins were tuned on DBLP, Enron,
+GitHub, ca-HepTh, ego-Facebook, wiki-Vote and on small and synthetic graphs.  The others of
+docs/influence.md had been seen with earlier versions, those that the study `sweep` holds out with
+none.  What decides are ε, n, k and d~; see `question_after`.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
+from math import isqrt, log
+
+import numpy as np
+
+from dampen.core.sampling import LARGEST_SCALE, Entropy, discrete_laplace, random_order
+from dampen.core.selection import FloatArray, IntArray
+from dampen.errors import ParameterError
+from dampen.questions.nodes.gradual_noise import nested_laplace
+from dampen.questions.nodes.graphs import Graph, prepare
+from dampen.questions.nodes.round_two import (
+    UNIT,
+    Oriented,
+    Question,
+    Shortlist,
+    TriangleList,
+    standing_out,
+)
+from dampen.questions.nodes.shortlist_betweenness import CappedBetweenness, largest
+
+FIRST_SHARE = Fraction(3, 10)
+HELD = float(FIRST_SHARE / (2 * (1 - FIRST_SHARE)))
+"""The ratio of the scales of both rounds, of round 2 to round 1."""
+LEAST_EPSILON = 2 * Fraction(UNIT, LARGEST_SCALE)
+"""Noise of all scales that are used is within `LARGEST_SCALE`."""
+LEAST_FOR_BETWEENNESS = 4
+"""The ε2 below which betweenness itself is not asked for: `for_the_best` allows at most ε2 / 2."""
+LARGEST_NORM = 3
+"""Of a question, in units of a neighbour, below that ε2: `dampen.questions.nodes.accuracy` says
+so."""
+FEW = 50
+"""k is a small part of n if n is FEW times larger."""
+STEEP, STEEPER = Fraction(3, 2), Fraction(5, 2)
+"""What triangles take off at most, and where there are hubs far above the average."""
+SKEWED, HEADROOM = 0.27, 2
+"""How far the largest degree is above the 2k-th, in parts of the k-th, beyond some noise scales."""
+FAR = 8
+"""Or how many times the average the k-th degree is: both speak of hubs."""
+DISTORTION = 0.07
+"""Of the distance between degrees around the k-th: what a shortlist may hide among its own."""
+QUIET, STILL = 0.05, 0.25
+"""Of the same distance, or in neighbours: the noise on a whole shortlist."""
+WORTH = 8
+"""How many times the variance that is gained must exceed the one that is let in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What the rounds cost."""
+
+    first: Fraction
+    second: Fraction
+
+    @classmethod
+    def of(cls, epsilon: Fraction) -> "Shares":
+        return cls(FIRST_SHARE * epsilon, (1 - FIRST_SHARE) * epsilon)
+
+    @property
+    def noise(self) -> float:
+        """The scale of the noise on a degree in round 1."""
+        return float(2 / self.first)
+
+    @property
+    def gain(self) -> float:
+        """How much smaller the variance of the noise on a count of round 2 is than on a degree."""
+        whole = float(self.first + self.second)
+        return 8 / whole**2 - 2 / float(self.second) ** 2
+
+
+def worth_it(n: int, k: int, epsilon: Fraction) -> bool:
+    """Whether two rounds find more than one, as far as public facts can tell.
+
+    For three nodes or more, always: what is not better asked in another way is asked as in one
+    round.  For one or two, permute-and-flip on the degree is hard to beat, up to an ε at which
+    degrees of a quarter of the root of n would stand out in round 1.
+    """
+    if epsilon < LEAST_EPSILON:
+        return False
+    return k > 2 or isqrt(n) / 4 >= Shares.of(epsilon).noise * standing_out(n, k)
+
+
+def two_rounds(
+    graph: Graph, *, k: int, epsilon: Fraction, entropy: Entropy, max_degree: int | None = None
+) -> list[int]:
+    """The k most influential nodes, best first: ε-DP under adding or removing one edge.
+
+    `max_degree` is a public bound on all degrees, if there is one.
+    """
+    shares, n = Shares.of(epsilon), len(graph.nodes)
+    fine, coarse = nested_laplace(2 / epsilon, FIRST_SHARE, n, entropy)
+    noisy = graph.degrees + coarse
+    itself = CappedBetweenness.for_the_best(noisy, k, shares.noise, shares.second, max_degree)
+    if itself is not None:
+        return itself.draw(graph, k=k, epsilon=shares.second, entropy=entropy)
+    question = question_after(noisy, k, shares)
+    if question is None:
+        return refined(graph.degrees + fine, k, entropy)
+    return _asked(question, graph, k, shares, entropy)
+
+
+def most_triangles(graph: Graph, *, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
+    """The k nodes with the most triangles, best first: ε-DP under adding or removing one edge."""
+    shares = Shares.of(epsilon)
+    fine, coarse = nested_laplace(2 / epsilon, FIRST_SHARE, len(graph.nodes), entropy)
+    question = TriangleList.of(graph.degrees + coarse, k, shares.noise)
+    if question is None:
+        return refined(graph.degrees + fine, k, entropy)
+    return _asked(question, graph, k, shares, entropy)
+
+
+def refined(noisy: IntArray, k: int, entropy: Entropy) -> list[int]:
+    """The k largest, as in one round; equals in random order, lest names decide."""
+    kth = np.partition(noisy, len(noisy) - k)[len(noisy) - k]
+    may_be = np.flatnonzero(noisy >= kth)
+    shuffled = may_be[random_order(len(may_be), entropy)]
+    return shuffled[largest(noisy[shuffled], k)].tolist()
+
+
+def _asked(question: Question, graph: Graph, k: int, shares: Shares, entropy: Entropy) -> list[int]:
+    answers = question.vector(graph)
+    answers += discrete_laplace(question.norm / shares.second, len(answers), entropy)
+    return question.best(answers, k).tolist()
+
+
+def prepare_two_rounds(epsilon: Fraction) -> None:
+    """Compiles or loads the kernels, before anything is paid.
+
+    Raises:
+        ParameterError: if ε is so small that the noise would not fit into 64 bits.
+    """
+    if epsilon < LEAST_EPSILON:
+        raise ParameterError("Expected epsilon >= 2^-22 for two rounds. Raise epsilon.")
+    _prepare_counts()
+    if Shares.of(epsilon).second >= LEAST_FOR_BETWEENNESS:
+        prepare("betweenness")
+
+
+@cache
+def _prepare_counts() -> None:
+    graph = prepare("degree")
+    Oriented(graph.degrees, HELD).vector(graph)
+    Shortlist(np.array([2]), np.array([1]), 2).vector(graph)
+
+
+def question_after(noisy: IntArray, k: int, shares: Shares) -> Question | None:
+    """The question that suits the noisy degrees; None for the degrees themselves."""
+    leaders = noisy[largest(noisy, min(2 * k, len(noisy)))].astype(np.float64)
+    spread = _spread(leaders, k)
+    shortlist = _shortlist(leaders, noisy, spread, k, shares)
+    if shortlist is not None:
+        return shortlist
+    if len(noisy) >= FEW * k and _hides_little(leaders, noisy, k, shares):
+        return Oriented(noisy, HELD)
+    return None
+
+
+def _shortlist(
+    leaders: FloatArray, noisy: IntArray, spread: float, k: int, shares: Shares
+) -> Shortlist | None:
+    """The steeper one of those that suit."""
+    far = leaders[k - 1] >= FAR * _total(noisy) / len(noisy)
+    steepest = STEEPER if far else STEEP
+    norm = _quiet_norm(spread, shares)
+    whole = Shortlist.whole_of(noisy, k, shares.noise, steepest=steepest, norm=norm)
+    if not (far or _skewed(leaders, k, shares)):
+        return whole
+    part = Shortlist.of(noisy, k, shares.noise, steepest=steepest)
+    if part is None or not _tells_more(part, noisy, spread, k, shares):
+        return whole
+    return part if whole is None or part.slopes.max() > whole.slopes.max() else whole
+
+
+def _skewed(leaders: FloatArray, k: int, shares: Shares) -> bool:
+    """Whether the largest degrees differ by more than chance would have it."""
+    beyond = leaders[0] - leaders[-1] - HEADROOM * shares.noise
+    return bool(beyond >= SKEWED * leaders[k - 1])
+
+
+def _spread(leaders: FloatArray, k: int) -> float:
+    """The distance between degrees around the k-th, over about 1.5 k ranks; the denser side counts.
+
+    A few hubs far above say nothing about how close the k-th is to the next.
+    """
+    above, kth, below = leaders[(k - 1) // 2], leaders[k - 1], leaders[-1]
+    return float(1.5 * min(2 * (above - kth) if k > 1 else np.inf, kth - below))
+
+
+def _quiet_norm(spread: float, shares: Shares) -> float:
+    """The norm of a question whose noise matters little, or not at all."""
+    quiet = max(QUIET * spread, STILL) * float(shares.second) / 2**0.5
+    if shares.second < LEAST_FOR_BETWEENNESS:
+        return min(quiet, LARGEST_NORM, float(LARGEST_SCALE * shares.second / UNIT))
+    return quiet
+
+
+def _tells_more(
+    shortlist: Shortlist, noisy: IntArray, spread: float, k: int, shares: Shares
+) -> bool:
+    """Whether what a shortlist hides, beyond the noise it saves, is small against distances.
+
+    Were edges drawn at random for the given degrees, a node of degree c would have about c times
+    the share of the shortlist in all degrees as neighbours on it.  Each counts half.
+    """
+    listed = noisy[shortlist.nodes]
+    share = min(float(listed.sum()) / _total(noisy), 1.0)
+    hidden = 0.25 * float(listed[k - 1]) * share
+    return bool(hidden <= shares.gain + (DISTORTION * spread) ** 2)
+
+
+def _hides_little(leaders: FloatArray, noisy: IntArray, k: int, shares: Shares) -> bool:
+    """Whether orientation hides few of the edges of the k best, against the noise that it saves.
+
+    Again as for edges drawn at random; half of the k largest noises is taken off the k largest.
+    """
+    total = _total(noisy)
+    noise = shares.noise * log(len(noisy) / (2 * k)) / 2
+    best = np.maximum(leaders[:k] - noise, total / len(noisy))
+    return bool(shares.gain >= WORTH * best[-1] * min(best.sum() / total, 1.0))
+
+
+def _total(noisy: IntArray) -> float:
+    return max(float(noisy.sum()), float(len(noisy)))

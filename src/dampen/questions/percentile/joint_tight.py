@@ -1,0 +1,341 @@
+"""Several percentiles in one draw, by the best place inside every tie.
+
+Drawn together, ordered, percentiles cost ε once (after Gillenwater, Joseph, Kulesza, 2021): one
+record lies between two of the answers, and the numbers of records between them say whether they
+fit.  Where records tie, a percentile lies *inside* the tie.
+`dampen.questions.percentile.joint_cuts` draws a place in it, and the places wander as if nothing
+tied.  Here nobody draws it: a tuple of points is as good as its best places.
+
+**Intervals.**  g_1 < g_2 < ... is a public grid.  A record on a point counts there, one between two
+points counts half at each.  So the points have intervals [l_i, h_i] of ranks with l_1 = 0,
+h_i = l_{i+1}, and n at the end; a point without records has an empty one.  A place of a point is a
+share θ of its interval, F(i, θ) = l_i + θ (h_i - l_i).
+
+**A tuple** of points i_1 <= ... <= i_J has targets r_1 <= ... <= r_J <= r_{J+1} and the cost
+
+    TV = min over θ of Σ_{j=1}^{J+1} |e_j - e_{j-1}|,   e_j = F(i_j, θ_j) - r_j,
+
+e_0 = 0 and e_{J+1} = n - r_{J+1}.  It is drawn with a probability proportional to exp(-α TV) + τ,
+τ = e^-`FLOOR` / T, where T is the number of tuples.  Where n = r_{J+1}, the tuple of the true
+percentiles has TV = 0, and every answer is at most TV / 2 ranks off.
+
+**Lemma 1.**  If the targets are fixed, a record that comes or goes moves TV by at most 1; if they
+are sums of t_j = π_j n, rounded down to multiples of `UNIT`, with Σ π = 1, by at most
+2 (1 - min π) + (J+1) UNIT.  Proof.  Fix the tuple and θ.  F is monotone in the data and in the
+place, so the record's weight is divided among the J+1 gaps, Σ w_j = 1, w_j >= 0, and gap j moves by
+w_j.  If targets are fixed, the cost moves by at most Σ w_j.  If not, by at most Σ |w_j - π_j| and
+the rounding; that is convex in w and largest where one w_j is 1: (1 - π_j) + Σ_{i≠j} π_i.  The
+minimum over θ of what moves by at most s moves by at most s. ∎
+
+**Theorem.**  With s from the lemma, α = ε / (4 s) under replace-one (s = 1, n is public), ε / (2 s)
+under add/remove, the draw is ε-DP.  Proof.  One step, two under replace-one, moves α TV by at most
+ε/2, and so exp(-α TV) + τ by a factor of at most e^(ε/2), and the sum of all weights too. ∎
+
+**Targets.**  Under replace-one r_j is the rank of `dampen.questions.percentile.record` less 1/2,
+and n at the end.  Under add/remove, up to `FEW` percentiles have the moving targets of the lemma.
+For more, `COUNTING` of ε pays for N = n + discrete Laplace noise, which is public from then on, and
+the targets are fixed, as if N were n: s is 1, half of what it was, and an N that is off by some 1/ε
+matters less than that.
+
+**Lemma 2.**  The least TV is that of the *lazy* path: e_j is the point of [l - r_j, h - r_j] that
+is nearest to e_{j-1}.  Proof.  Let V_j(e) be the least cost of a path that ends in e after j steps,
+without e_j's own interval.  V_1(e) = |e|.  If V_j(e) = c + |e - g|, then V_{j+1}(e) is the minimum
+of c + |e' - g| + |e - e'| over e' in the interval, which the point nearest to g attains for every
+e: c + |g' - g| + |e - g'|. ∎
+
+**The draw.**  So a tuple is a path through states (point, place), and there is one path to each
+tuple.  The weights of all paths to every state are sums over the states before (`taut_step`), and
+the states are drawn from the last to the first, each given the one after it, with Gumbel noise by
+`dampen.core.sampling` on the logarithm of its weight.  Before that, the whole of τ, e^-FLOOR,
+competes as one more state: a uniform tuple.  Paths that leave `reach` = (log T + FLOOR + 42) / α
+are left
+out: e^-42 of what τ gives their tuple.
+
+**Exactness.**  Places are multiples of 1/2, or of UNIT less, exact in floats.  A weight is a sum of
+products of positive numbers between e^-`RANGE` and e^RANGE: of B states it is computed to a factor
+of 1 ± 4 (B + 512) 2^-53, and the logarithms to 2^-41.  The factors telescope, so the law of J
+points is within twice the sum of these, and its loss within four times it.  `rounding` is taken off
+ε for it.
+
+**zCDP.**  An exponential mechanism costs ε²/8, and with the noisy N less than that.  Charged is
+what the way for larger lists costs, if that is more.
+
+**When.**  A public rule: where T fits into a float, and the states into memory (`fits`).  If not,
+`dampen.questions.percentile.joint_cuts` draws, on larger grids
+`dampen.questions.percentile.halving`.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import accumulate, pairwise
+from math import floor, inf, lgamma, log, nextafter
+from typing import ClassVar
+
+import numpy as np
+
+from dampen.core.noise import GUMBEL
+from dampen.core.sampling import Entropy, discrete_laplace, noisy_top, random_order
+from dampen.core.selection import FloatArray, Neighbours
+from dampen.questions.percentile import joint_cuts
+from dampen.questions.percentile.halving import Halving, Ranks, worth_it
+from dampen.questions.percentile.joint_cuts import MOST_RECORDS, UNIT, Joint
+from dampen.questions.percentile.record import rank
+from dampen.releases.accuracy import CONFIDENCE
+
+__all__ = ["Paths", "Targets", "Taut", "intervals", "prepare", "together"]
+
+FLOOR = 60
+RANGE = 700
+FEW = 9
+COUNTING = Fraction(3, 20)
+"""The share of ε for a noisy number of records."""
+LARGEST_GRID = 1 << 20
+MOST_STATES = 1 << 25
+LARGEST_ALPHA = Fraction(1 << 20)
+"""Above it all weights but those of the best tuples are 0 in a float anyway."""
+
+
+def together(
+    shares: tuple[Fraction, ...], neighbours: Neighbours, points: int
+) -> "Taut | Joint | Halving | None":
+    """How different percentiles are drawn at once on so many points; None if ε is split."""
+    large = points > joint_cuts.LARGEST_GRID or len(shares) > joint_cuts.MOST_PERCENTILES
+    otherwise = Halving.on(points, shares, neighbours) if large else Joint(shares, neighbours)
+    taut = Taut(shares, neighbours, points, otherwise)
+    if taut.few_enough:
+        return taut
+    return otherwise if not large or worth_it(len(shares)) else None
+
+
+def prepare(chosen: "Taut | Joint | Halving | None") -> None:
+    """Compiles the kernels that are needed, before anything is paid."""
+    if isinstance(chosen, Taut):
+        points = np.array([[0.0, 1.0], [1.0, 2.0]])
+        Paths(points, Targets((0.5, 1.5), 2.0, 1.0), 10.0).rows  # noqa: B018
+        chosen = chosen.otherwise
+    if isinstance(chosen, Joint):
+        joint_cuts.prepare()
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """r_1, ..., r_J, r_{J+1}, and α; private where n is."""
+
+    ranks: tuple[float, ...]
+    end: float
+    alpha: float
+
+
+def intervals(ranks: Ranks) -> FloatArray:
+    """Two rows, l and h of all points; private."""
+    less, at_most = (np.minimum(r, MOST_RECORDS) for r in (ranks.less, ranks.at_most))
+    edges = np.concatenate([[0.0], (at_most[:-1] + less[1:]) / 2, at_most[-1:]])
+    return np.stack([edges[:-1], edges[1:]])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Paths:
+    """All tuples on given intervals, by their lazy paths; private.
+
+    Attributes:
+        points: l and h.
+        targets: where the percentiles should be.
+        reach: how far from them a place may be.
+    """
+
+    points: FloatArray
+    targets: Targets
+    reach: float
+
+    @cached_property
+    def rows(self) -> list[FloatArray]:
+        """Of every percentile its states: point, place, and the weight of all paths to it."""
+        from dampen.kernels.compile import interruptible
+        from dampen.kernels.joint_tight import taut_step
+
+        rows, step = [self._first()], interruptible(taut_step)
+        for before, r in pairwise(self.targets.ranks):
+            first, last = self._near(r)
+            after = np.empty((3, 2 * (last - first) + rows[-1].shape[1]))
+            facts = np.array([first, r - before, r - self.reach, r + self.reach])
+            points = np.ascontiguousarray(self.points[:, first:last])
+            size = step(points, self.targets.alpha, facts, rows[-1], after)
+            rows.append(after[:, :size].copy())
+        return rows
+
+    def draw(self, entropy: Entropy) -> list[int]:
+        """One point per percentile, ascending."""
+        scores = self.last_scores()
+        s = noisy_top(scores, Fraction(1), GUMBEL, 1, entropy)[0]
+        if s == len(scores) - 1:
+            return self._any_tuple(entropy)
+        drawn = [s]
+        for j in reversed(range(1, len(self.rows))):
+            first, scores = self.scores_before(j, drawn[-1])
+            drawn.append(first + noisy_top(scores, Fraction(1), GUMBEL, 1, entropy)[0])
+        pairs = zip(self.rows, reversed(drawn), strict=True)
+        return [int(row[0, state]) for row, state in pairs]
+
+    def last_scores(self) -> FloatArray:
+        """The logarithm of the weight of every last state, and of all that τ gives."""
+        _, place, weight = self.rows[-1]
+        off = place - self.targets.ranks[-1] - (self.points[1, -1] - self.targets.end)
+        return np.append(np.log(weight) - self.targets.alpha * np.abs(off), -float(FLOOR))
+
+    def scores_before(self, j: int, state: int) -> tuple[int, FloatArray]:
+        """The same of the states of percentile j - 1 that lead to a state of j, from the first."""
+        point, y, _ = self.rows[j][:, state]
+        owner, place, weight = self.rows[j - 1]
+        x = y - (self.targets.ranks[j] - self.targets.ranks[j - 1])
+        low, high = self.points[:, int(point)]
+        first, last = 0, int(np.searchsorted(owner, point, side="right"))
+        if y != low:
+            first = int(np.searchsorted(place, x))
+        if y != high:
+            last = min(last, int(np.searchsorted(place, x, side="right")))
+        here = slice(first, last)
+        return first, np.log(weight[here]) - self.targets.alpha * np.abs(place[here] - x)
+
+    def _first(self) -> FloatArray:
+        """The states of the first percentile: one for each point."""
+        r = self.targets.ranks[0]
+        first, last = self._near(r)
+        place = np.clip(r, *self.points[:, first:last])
+        weight = np.exp(-self.targets.alpha * np.abs(place - r))
+        return np.stack([np.arange(first, last, dtype=np.float64), place, weight])
+
+    def _near(self, r: float) -> tuple[int, int]:
+        """The first point within reach of a rank, and the one after the last."""
+        low, high = self.points
+        first = int(np.searchsorted(high, r - self.reach))
+        return first, max(int(np.searchsorted(low, r + self.reach, side="right")), first)
+
+    def _any_tuple(self, entropy: Entropy) -> list[int]:
+        """Uniform among ordered tuples: a set of J, closed up."""
+        J = len(self.rows)
+        chosen = random_order(self.points.shape[1] + J - 1, entropy)[:J]
+        return [int(i) for i in np.sort(chosen) - np.arange(J)]
+
+
+@dataclass(frozen=True)
+class Taut:
+    """Different percentiles, ascending, as exact shares between 0 and 1; all fields are public.
+
+    Attributes:
+        shares: the percentiles.
+        neighbours: add or remove one record, or replace one.
+        points: of the grid.
+        otherwise: how they are drawn where they do not fit.
+    """
+
+    shares: tuple[Fraction, ...]
+    neighbours: Neighbours
+    points: int
+    otherwise: Joint | Halving
+    name: ClassVar[str] = "joint-percentiles"
+
+    @property
+    def zcdp_shares(self) -> int:
+        """ρ is ε² over twice this, whichever way they are drawn."""
+        return min(4, self.otherwise.zcdp_shares)
+
+    @cached_property
+    def log_tuples(self) -> float:
+        """log T, rounded up."""
+        G, J = self.points, len(self.shares)
+        return lgamma(G + J) - lgamma(G) - lgamma(J + 1) + 1e-3
+
+    @property
+    def few_enough(self) -> bool:
+        """Whether it may fit, for some ε."""
+        return self.points <= LARGEST_GRID and self.log_tuples + FLOOR + 42 <= RANGE
+
+    def fits(self, epsilon: Fraction) -> bool:
+        """Whether weights, states and their rounding are within bounds: a public rule."""
+        states = sum(self._states(epsilon))
+        return self.few_enough and states <= MOST_STATES and 100 * self.rounding(epsilon) <= epsilon
+
+    def rounding(self, epsilon: Fraction) -> Fraction:
+        """What is taken off ε."""
+        largest = Fraction(max(self._states(epsilon)) + 512, 1 << 48)
+        return len(self.shares) * (largest + Fraction(1, 1 << 39))
+
+    def draw(self, ranks: Ranks, epsilon: Fraction, entropy: Entropy) -> list[int]:
+        """One point of the grid per percentile, ascending: ε-DP."""
+        if not self.fits(epsilon):
+            return self.otherwise.draw(ranks, epsilon, entropy)
+        points, rest = intervals(ranks), epsilon - self.rounding(epsilon)
+        targets = self.targets(float(points[1, -1]), rest, entropy)
+        return Paths(points, targets, self._reach(rest)).draw(entropy)
+
+    def targets(self, n: float, epsilon: Fraction, entropy: Entropy) -> Targets:
+        """Of n records, which are private under add/remove."""
+        alpha = self.alpha(epsilon)
+        if self.neighbours is Neighbours.REPLACE_ONE:
+            return Targets(self._ranks(int(n)), n, alpha)
+        if self.counts:
+            noisy = int(n) + int(discrete_laplace(1 / (COUNTING * epsilon), 1, entropy)[0])
+            public = min(max(noisy, 1), 2 * MOST_RECORDS)
+            return Targets(self._ranks(public), float(public), alpha)
+        steps = (floor(p * Fraction(n) / UNIT) * UNIT for p in self.apart)
+        *ranks, end = (float(r) for r in accumulate(steps))
+        return Targets(tuple(ranks), end, alpha)
+
+    def alpha(self, epsilon: Fraction) -> float:
+        """α."""
+        if self.neighbours is Neighbours.REPLACE_ONE:
+            exact = epsilon / 4
+        elif self.counts:
+            exact = (1 - COUNTING) * epsilon / 2
+        else:
+            exact = epsilon / (2 * (2 * (1 - min(self.apart)) + len(self.apart) * UNIT))
+        return nextafter(float(min(exact, LARGEST_ALPHA)), 0.0)
+
+    def farthest(self, epsilon: Fraction) -> float | None:
+        """How many ranks farther than the best points answers are, at most, mostly; or None.
+
+        TV is above a + log(T / p) / α, where a is the least one, with a probability below p: all T
+        weights there are together less than p times the best.  With a = 0, a target is at most
+        TV / 2 from its answer's interval.  The rank error counts records between two points whole:
+        it is at most twice that, and 1 for rounding, above the best point's.  A noisy N that is off
+        by D adds D to a, D to the path's end, and D to the targets.
+        """
+        if not self.fits(epsilon):
+            return None
+        missed, off = 1 - CONFIDENCE, 0.0
+        if self.counts:
+            missed /= 2
+            off = 4 * (log(1 / missed) / float(COUNTING * epsilon) + 2)
+        rest = epsilon - self.rounding(epsilon)
+        return off + (self.log_tuples + log(1 / missed) + 1e-3) / self.alpha(rest) + 1
+
+    @property
+    def counts(self) -> bool:
+        """Whether a noisy number of records is paid for."""
+        return self.neighbours is Neighbours.ADD_REMOVE_ROW and len(self.shares) > FEW
+
+    @property
+    def apart(self) -> list[Fraction]:
+        """π."""
+        return [b - a for a, b in pairwise([Fraction(0), *self.shares, Fraction(1)])]
+
+    def _ranks(self, n: int) -> tuple[float, ...]:
+        return tuple(rank(100 * q, max(n, 1)) - 0.5 for q in self.shares)
+
+    def _reach(self, epsilon: Fraction) -> float:
+        alpha = self.alpha(epsilon)
+        return (self.log_tuples + FLOOR + 42) / alpha if alpha > 0 else inf
+
+    def _states(self, epsilon: Fraction) -> list[int]:
+        """Of every percentile at most: two ends of each point, and places from before.
+
+        Those are ends of points too, and multiples of 1/2 but for the fraction of their target.
+        The rounding may take a hundredth of ε.
+        """
+        lattice = 4 * min(self._reach(epsilon * Fraction(99, 100)), 1e15) + 2
+        of_one = self.neighbours is Neighbours.REPLACE_ONE or self.counts
+        return [
+            2 * self.points + int(min(2 * self.points * j, lattice * (1 if of_one else j)))
+            for j in range(1, len(self.shares) + 1)
+        ]

@@ -1,0 +1,1 @@
+"""From a question to a paid answer: cost, accuracy, charge, look, release."""

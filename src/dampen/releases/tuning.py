@@ -1,0 +1,243 @@
+"""`tune`: the best of several private analyses, at a proved total cost.
+
+Trying m settings and keeping the best costs m ε, even if only the best is shown.  Trying a *random*
+number of them costs a small multiple of ε, whatever m is (Liu and Talwar 2019; Papernot and Steinke
+2022).  Each of K runs takes one of the m settings, uniformly, and gives a result with a score, both
+together ε-DP; the result of the largest score is released, and K is not.
+
+K has the truncated negative binomial distribution of shape η, -1 < η <= 1, and q in (0, 1):
+
+    P(K = k)  proportional to  q^k · (1+η)/2 · (2+η)/3 ··· (k-1+η)/k,    k = 1, 2, ...
+
+which is geometric for η = 1 and logarithmic for η = 0.  Its generating function f(x) = E[x^K] has
+the derivative f'(x) = c (1 - q x)^-(1+η).
+
+**Theorem.** The release is (2 + η) ε-DP.  Proof: one run gives y with probability Q(y).  Order the
+y by their scores, and let C be the y that tie with a given y.  The best of k runs lies in C with
+probability Q(<=C)^k - Q(<C)^k and, the first of equals being taken, is y with a share Q(y) / Q(C)
+of it.  Summed over k, with x(u) = Q(<C) + u Q(C),
+
+    P(y) = Q(y)/Q(C) · (f(Q(<=C)) - f(Q(<C))) = Q(y) · (integral of f'(x(u)) over 0 < u < 1).
+
+On a neighbouring database Q'(y) <= e^ε Q(y).  And 1 - x'(u) = Q'(>C) + (1-u) Q'(C) is at most e^ε
+times 1 - x(u), so 1 - q x' = (1-q) + q (1 - x') <= e^ε (1 - q x), for every u.  Exchanged, this
+bounds f'(x'(u)) by e^((1+η) ε) f'(x(u)).  Together e^((2+η) ε).  The settings are drawn without
+regard to the data, so the mixture Q is ε-DP as its parts are.
+
+With η = 0 the total is 2 ε, with η = 1 it is 3 ε and one run alone is less likely; below 0, which
+the proof allows, most tunings would be one run.  K must stay secret: given K, nothing better than
+K ε holds.  Time tells it, so do not let others measure how long a tuning took.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dampen.core.sampling import Entropy, discrete_laplace, random_order
+from dampen.core.selection import Neighbours
+from dampen.epsilon import Epsilon, decimal_text, exact
+from dampen.errors import DataError, ParameterError
+from dampen.releases.release import Budget, Release, composed_cost, open_entropy, pay
+
+__all__ = ["Tuned", "noisy_hits", "number_of_runs", "tune"]
+
+C = TypeVar("C")
+T = TypeVar("T")
+
+MOST_RUNS = 1000
+BLOCK = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned(Generic[C, T]):
+    """The best of several private analyses.
+
+    Attributes:
+        candidate: the setting that it came from.
+        score: its private score.
+        result: what its run returned.
+        release: the public facts: total ε, ε of each run, the charge.
+    """
+
+    candidate: C
+    score: float
+    result: T
+    release: Release
+
+
+def tune(
+    candidates: Sequence[C],
+    run: Callable[[C, Fraction], tuple[float, T]],
+    *,
+    neighbours: Neighbours | str,
+    epsilon: Epsilon,
+    runs: int = 10,
+    shape: Epsilon | int = 0,
+    budget: Budget | None = None,
+    entropy: Entropy | None = None,
+) -> Tuned[C, T]:
+    """The best of several private analyses, at ε in all, however many there are.
+
+    Guarantee: ε-DP under `neighbours`, if `run(candidate, e)` is e-DP under them in all that it
+    returns, the score included.  It gets e = ε / (2 + shape), and must charge no budget of its own:
+    `tune` has charged ε before the first run.
+
+    Args:
+        candidates: public settings.
+        run: one analysis: takes a setting and its ε, returns a score (larger is better; NaN is
+            worst) and any result, both private.
+        neighbours: the relation that ε speaks of.
+        epsilon: the total.
+        runs: how many runs to expect; the actual number is random and secret.
+        shape: η of the distribution of that number, from 0 to 1: runs at ε / (2 + η).
+        budget: where to charge ε.
+        entropy: of random bits; the operating system's by default.
+
+    Returns:
+        The best result, its setting, and the `Release` that was paid for.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+
+    >>> from dampen.core.sampling import InsecureEntropy
+    >>> seed = InsecureEntropy(1, allow_release=True)
+    >>> votes = [True] * 700 + [False] * 300
+    >>> def share(flip, epsilon):
+    ...     hits = noisy_hits([vote != flip for vote in votes], [True] * 1000, epsilon=epsilon)
+    ...     return hits, None
+    >>> best = tune([True, False], share, neighbours="add-remove-row", epsilon=1, entropy=seed)
+    >>> best.release.parameters["each"]
+    '0.5'
+    """
+    eta, total = checked_shape(shape), exact(epsilon)
+    if not isinstance(runs, int) or not 1 < runs <= MOST_RUNS:
+        raise ParameterError(f"Expected runs from 2 to {MOST_RUNS}, got runs={runs!r}.")
+    if len(candidates) == 0:
+        raise ParameterError("Expected candidates, got none.")
+    scale, each = scale_for(runs, eta), total / (2 + eta)
+    cost = composed_cost(
+        checked_relation(neighbours), query="tune", epsilon=total, mechanism="best of random runs"
+    )
+    paid = pay(cost, budget=budget, entropy=entropy)
+    with paid.looking():
+        count = number_of_runs(scale, eta, paid.entropy)
+        best = _best(candidates, run, each, count, paid.entropy)
+    public = {"runs": runs, "shape": decimal_text(eta), "each": decimal_text(each)}
+    candidate, score, result = best
+    release = paid.release({"candidate": candidate, "score": score}, public)
+    return Tuned(candidate, score, result, release)
+
+
+def _best(
+    candidates: Sequence[C],
+    run: Callable[[C, Fraction], tuple[float, T]],
+    epsilon: Fraction,
+    count: int,
+    entropy: Entropy,
+) -> tuple[C, float, T]:
+    """The first of the largest scores of `count` runs."""
+    best: tuple[C, float, T] | None = None
+    for _ in range(count):
+        candidate = candidates[uniform(len(candidates), entropy)]
+        given, result = run(candidate, epsilon)
+        score = -math.inf if math.isnan(given) else given
+        if best is None or score > best[1]:
+            best = candidate, score, result
+    assert best is not None
+    return best
+
+
+def number_of_runs(scale: Fraction, shape: Fraction, entropy: Entropy) -> int:
+    """K with P(K = k) proportional to exp(-k / scale) (1+η)/2 ··· (k-1+η)/k, drawn exactly.
+
+    By rejection: a discrete Laplace number that is not 0 has a geometric size k, which is kept with
+    the probability of the product.
+    """
+    while True:
+        for z in discrete_laplace(scale, BLOCK, entropy).tolist():
+            if z and _kept(abs(z), shape, entropy):
+                return abs(z)
+
+
+def _kept(k: int, shape: Fraction, entropy: Entropy) -> bool:
+    a, b = shape.numerator, shape.denominator
+    coins = ((i * b + a, (i + 1) * b) for i in range(1, k) if shape != 1)
+    return all(uniform(of, entropy) < heads for heads, of in coins)
+
+
+def uniform(size: int, entropy: Entropy) -> int:
+    """A number below `size`, exactly uniform."""
+    return int(random_order(size, entropy)[0])
+
+
+def expected_runs(scale: float, shape: float) -> float:
+    """E[K] = f'(1), with q = exp(-1 / scale)."""
+    gamma = -math.expm1(-1 / scale)
+    if abs(shape) < 1e-9:
+        return (1 / gamma - 1) / -math.log(gamma)
+    return shape * (1 - gamma) / (gamma * -math.expm1(shape * math.log(gamma)))
+
+
+def scale_for(runs: int, shape: Fraction) -> Fraction:
+    """A scale at which `runs` are to be expected; any public one is private."""
+    lower, upper = 1e-3, 1e12
+    for _ in range(200):
+        middle = math.sqrt(lower * upper)
+        if expected_runs(middle, float(shape)) < runs:
+            lower = middle
+        else:
+            upper = middle
+    return Fraction(lower).limit_denominator(10**6)
+
+
+def checked_relation(neighbours: Neighbours | str) -> Neighbours:
+    """A neighbour relation by its name."""
+    try:
+        return Neighbours(neighbours)
+    except ValueError:
+        known = ", ".join(each.value for each in Neighbours)
+        raise ParameterError(f"Expected neighbours to be one of {known}.") from None
+
+
+def checked_shape(shape: Epsilon | int) -> Fraction:
+    """η, exactly.
+
+    Raises:
+        ParameterError: if it is not from 0 to 1, or not a simple fraction.
+    """
+    try:
+        eta = Fraction(str(shape))
+    except (ValueError, ZeroDivisionError):
+        eta = Fraction(2)
+    if not 0 <= eta <= 1 or eta.denominator > 100:
+        raise ParameterError(
+            "Expected 0 <= shape <= 1, a fraction of a denominator of at most 100, got "
+            f"shape={str(shape)[:50]}."
+        )
+    return eta
+
+
+def noisy_hits(
+    predicted: ArrayLike,
+    truth: ArrayLike,
+    *,
+    epsilon: Epsilon,
+    entropy: Entropy | None = None,
+) -> int:
+    """How many predictions are right, with discrete Laplace noise: a private score for `tune`.
+
+    Guarantee: ε-DP under adding or removing one row, for predictions that were made without looking
+    at these rows, or by a private model: one row changes the number by at most 1.
+    """
+    e, bits = exact(epsilon), open_entropy(entropy)
+    one, other = np.asarray(predicted), np.asarray(truth)
+    if one.shape != other.shape or one.ndim != 1:
+        raise DataError("Expected one prediction per row.")
+    hits = int(np.count_nonzero(one == other))
+    return hits + int(discrete_laplace(1 / e, 1, bits)[0])

@@ -1,0 +1,135 @@
+"""Histograms that a service keeps: counts of rows by public cells, so that rows are read once.
+
+A histogram is private, as the rows are; it never leaves the process.  What a question draws from it
+is what it would draw from the rows: `Opened.counts` is a function of the rows and of the public
+cells alone, and the key names both.
+
+Several questions may wait for one histogram, each with a clock of its own: together they would tell
+to a hair when it was ready.  So it is given to all of them, its maker too, at a public step of time
+after it was begun.
+"""
+
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dampen.core.selection import IntArray
+from dampen.data.open import open_table
+from dampen.data.source import Batch, CellOf, Field, Kind, Opened
+from dampen.service.pacing import Pace
+from dampen.service.sources import Source
+
+__all__ = ["Memory", "Remembered"]
+
+MOST_BYTES = 256 * 2**20
+
+
+@dataclass
+class Memory:
+    """The histograms of one data set, as of one state of its rows; those not used go first.
+
+    Attributes:
+        source: where the rows are.
+        step: seconds: a histogram is ready at a multiple of it; 0 for at once.
+        most_bytes: of all histograms together.
+    """
+
+    source: Source
+    step: float = 0.0
+    most_bytes: int = MOST_BYTES
+    _state: Hashable = None
+    _opened: Opened | None = None
+    _counts: "OrderedDict[Hashable, IntArray]" = field(default_factory=OrderedDict)
+    _mutex: threading.RLock = field(default_factory=threading.RLock)
+    _making: dict[Hashable, threading.Lock] = field(default_factory=dict)
+
+    def opened(self) -> Opened:
+        """The data set, opened; no row is read.  A file that changed is another one."""
+        state = self.source.state()
+        with self._mutex:
+            if self._opened is None or state != self._state:
+                data, table = self.source.data()
+                self._opened = open_table(data, table=table)
+                self._state = state
+                self._counts.clear()
+            return self._opened
+
+    def remembered(self, key: Hashable) -> "Remembered":
+        """The data set for questions whose public cells are all named by one key."""
+        with self._mutex:
+            return Remembered(self.opened(), self, (self._state, key))
+
+    def counts(self, key: Hashable, opened: Opened, asked: tuple[Any, ...]) -> IntArray:
+        """A histogram, from memory where it is there; one thread makes it, others wait."""
+        with self._mutex:
+            making = self._making.setdefault(key, threading.Lock())
+        with making:
+            with self._mutex:
+                if key in self._counts:
+                    self._making.pop(key, None)
+                    self._counts.move_to_end(key)
+                    return self._counts[key]
+            made = self._made(opened, asked)
+            with self._mutex:
+                self._keep(key, made)
+                self._making.pop(key, None)
+        return made
+
+    def _made(self, opened: Opened, asked: tuple[Any, ...]) -> IntArray:
+        start = time.monotonic()
+        try:
+            made = opened.counts(*asked)
+            made.flags.writeable = False
+            return made
+        finally:
+            if self.step:
+                time.sleep(Pace(self.step).left(start))
+
+    def _keep(self, key: Hashable, made: IntArray) -> None:
+        self._counts[key] = made
+        total = sum(each.nbytes for each in self._counts.values())
+        while total > self.most_bytes and self._counts:
+            total -= self._counts.popitem(last=False)[1].nbytes
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Remembered:
+    """Opened data whose counts are remembered."""
+
+    opened: Opened
+    memory: Memory
+    key: Hashable
+
+    @property
+    def title(self) -> str:
+        return self.opened.title
+
+    @property
+    def fields(self) -> Sequence[Field]:
+        return self.opened.fields
+
+    @property
+    def declared(self) -> bool:
+        return self.opened.declared
+
+    @property
+    def rows(self) -> int | None:
+        return self.opened.rows
+
+    @property
+    def ordered(self) -> bool:
+        return self.opened.ordered
+
+    @property
+    def streams(self) -> bool:
+        return self.opened.streams
+
+    def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
+        return self.opened.batches(wanted)
+
+    def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
+        key = (self.key, tuple(wanted.items()), size)
+        return self.memory.counts(key, self.opened, (wanted, cell_of, size))

@@ -1,0 +1,119 @@
+"""Starting and stopping a service.
+
+A stop (SIGTERM, Ctrl-C) takes no new questions, finishes those that were begun, and ends; what was
+charged and could not be finished within a minute stands in the ledger.
+"""
+
+import asyncio
+import signal
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from dampen.service.app import Service, application
+from dampen.service.configuration import load_configuration
+from dampen.service.workflow import Desk
+
+__all__ = ["check", "run"]
+
+SECONDS_TO_FINISH = 60
+SECONDS_FOR_HEAD = 10
+
+
+def check(path: str | Path) -> list[str]:
+    """What would be served; opens every file's header, and reads no row.
+
+    Raises:
+        DampenError: if something is not as the configuration says.
+    """
+    return Desk.of(load_configuration(path)).check()
+
+
+def run(path: str | Path, *, host: str, port: int, say: Callable[[str], None]) -> None:
+    """Serves until it is told to stop."""
+    desk = Desk.of(load_configuration(path))
+    desk.check()
+    service = Service(desk)
+    settings = uvicorn.Config(
+        application(service), host=host, port=port, http=_Punctual, ws="none", log_config=None,
+        access_log=False,
+        server_header=False, timeout_graceful_shutdown=SECONDS_TO_FINISH, timeout_keep_alive=30,
+        limit_concurrency=2 * desk.configuration.settings.waiting,
+        h11_max_incomplete_event_size=16384,
+    )  # fmt: skip
+    server = _Server(settings)
+    server.started_at = lambda address: say(f"{address}/#login={service.open_link()}")
+    server.finish = service.asking.finish
+    try:
+        server.run()
+    finally:
+        service.asking.close()
+
+
+class _Punctual(H11Protocol):
+    """Ends a connection whose next request does not come in time, once it has begun.
+
+    uvicorn itself counts from the end of an answer until the next byte, and then waits for ever.
+    """
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self._expect_head()
+
+    def data_received(self, data: bytes) -> None:
+        before = self.cycle
+        super().data_received(data)
+        if self.cycle is not before:
+            self._forget()
+        elif before is None or before.response_complete:
+            self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget()
+        super().connection_lost(exc)
+
+    def _expect_head(self) -> None:
+        if self._timer is None:
+            self._timer = self.loop.call_later(SECONDS_FOR_HEAD, self.transport.close)
+
+    def _forget(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+class _Server(uvicorn.Server):
+    """Says where it listens once it does, and ends in peace when it is told to stop."""
+
+    started_at: Callable[[str], None]
+    finish: Callable[[float], Awaitable[None]]
+
+    async def startup(self, sockets: "list[object] | None" = None) -> None:  # type: ignore[override]
+        await super().startup(sockets)  # type: ignore[arg-type]
+        if self.started:
+            host, port = self.servers[0].sockets[0].getsockname()[:2]
+            shown = f"[{host}]" if ":" in host else host
+            self.started_at(f"http://{shown}:{port}")
+
+    async def shutdown(self, sockets: "list[object] | None" = None) -> None:  # type: ignore[override]
+        await super().shutdown(sockets)  # type: ignore[arg-type]
+        await self.finish(SECONDS_TO_FINISH)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """As uvicorn's, which would end the process by the same signal before work is done."""
+        before = {
+            number: signal.signal(number, self.handle_exit)
+            for number in (signal.SIGINT, signal.SIGTERM)
+        }
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)

@@ -1,0 +1,108 @@
+"""The classifier that public facts choose: a tree or naive Bayes."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_score
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import dampen
+from dampen import Classifier, InsecureEntropy, NaiveBayesClassifier, ParameterError, TreeClassifier
+from dampen.questions.classify.model import prefers_bayes, read_model
+
+
+@pytest.mark.filterwarnings("ignore::dampen.errors.PrivacyLeakWarning")
+@parametrize_with_checks([Classifier(10_000, entropy=InsecureEntropy(5, allow_release=True))])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def many_classes(n=3000, classes=9):
+    X = np.random.default_rng(1).integers(0, 3, (n, 2))
+    return X, 3 * X[:, 0] + X[:, 1] if classes == 9 else (X[:, 0] == X[:, 1]).astype(int)
+
+
+def model(epsilon="1", classes=9, **options):
+    public = {"domains": [3, 3], "classes": range(classes), "max_rows": 5000}
+    return Classifier(epsilon, **(public | options))
+
+
+@pytest.mark.parametrize(("classes", "kind"), [(9, NaiveBayesClassifier), (2, TreeClassifier)])
+def test_the_model_is_that_of_the_public_rule_and_the_same_as_alone(classes, kind):
+    X, y = many_classes(classes=classes)
+    entropy = InsecureEntropy(3, allow_release=True)
+    chosen = model(classes=classes, entropy=entropy).fit(X, y)
+    assert type(chosen.model_) is kind
+    rows = {"max_rows": 5000} if kind is TreeClassifier else {}
+    alone = kind("1", domains=[3, 3], classes=range(classes), entropy=entropy, **rows).fit(X, y)
+    assert chosen.to_json() == alone.to_json()
+    np.testing.assert_array_equal(chosen.predict(X), alone.predict(X))
+    np.testing.assert_array_equal(chosen.predict_proba(X), alone.predict_proba(X))
+    assert np.mean(chosen.predict(X) == y) > 0.95
+    assert str(chosen.plan()) == str(alone.plan())
+    assert chosen.report() == alone.report()
+    again = Classifier.from_json(chosen.to_json())
+    np.testing.assert_array_equal(again.predict(X), chosen.predict(X))
+    assert type(read_model(chosen.to_json())) is kind
+
+
+def test_the_rule_is_a_function_of_public_sizes():
+    assert prefers_bayes(Fraction(1), 60, [3, 3], 9)
+    assert not prefers_bayes(Fraction(1), 53, [3, 3], 9)  # fewer rows times ε than counts
+    assert not prefers_bayes(Fraction(1), 10**6, [3] * 10, 9)  # more attributes than classes
+    assert not prefers_bayes(Fraction(1), 10**6, [3, 3], 7)  # few classes
+
+
+def test_one_charge_before_the_data_and_the_same_budget_for_clones():
+    class Account:
+        def __init__(self):
+            self.charges = []
+
+        def charge(self, cost, /):
+            self.charges.append((cost.query, float(cost.epsilon)))
+
+    account = Account()
+    X, y = many_classes()
+    cross_val_score(model(budget=account), X, y, cv=3)
+    assert account.charges == [("naive-bayes", 1.0)] * 3
+    assert clone(model(budget=account)).budget is account
+    with pytest.raises(dampen.DataError):
+        model(budget=account, classes=2).fit(X, y)  # classes that are not public
+    assert account.charges[3:] == [("tree", 1.0)]
+
+
+def test_parameters_first():
+    X, y = many_classes()
+    with pytest.raises(ParameterError, match="sample_weight"):
+        model().fit(X, y, sample_weight=np.ones(len(y)))
+    with pytest.raises(ParameterError, match="epsilon"):
+        Classifier().fit(X, y)
+    with pytest.raises(ParameterError, match="for a plan"):
+        Classifier(1).plan()
+    with pytest.raises(ParameterError, match="a tree or a naive Bayes"):
+        Classifier.from_json("{}")
+
+
+def test_tables_and_what_is_left_out():
+    X, y = many_classes()
+    table = {"a": X[:, 0], "b": X[:, 1], "y": y}
+    domains = {"a": 3, "b": 3}
+    chosen = model(domains=domains).fit_table(table, target="y")
+    assert type(chosen.model_) is NaiveBayesClassifier
+    assert chosen.release_.epsilon == 1
+    assert np.mean(chosen.predict_table({"a": X[:, 0], "b": X[:, 1]}) == y) > 0.95
+    with pytest.warns(dampen.PrivacyLeakWarning, match="number of rows"):
+        leaky = model(max_rows=None).fit(X, y)
+    assert type(leaky.model_) is TreeClassifier
+    assert leaky.release_.leaks == ("max_rows",)
+
+
+def test_the_plan_of_naive_bayes_says_what_its_noise_amounts_to():
+    assert str(model("2").plan()).splitlines() == [
+        "Naive Bayes for epsilon 2: 2 attributes, 6 values, 9 classes",
+        "  54 counts, each with noise of standard deviation 1.36 rows",
+    ]
+    with pytest.raises(ParameterError, match="for a plan"):
+        NaiveBayesClassifier(1).plan()

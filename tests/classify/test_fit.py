@@ -1,0 +1,205 @@
+"""What a fit takes, and what each error says.  Its order: `tests/contracts`."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse
+
+from dampen.core.sampling import InsecureEntropy
+from dampen.errors import DataError, ParameterError, PrivacyLeakWarning
+from dampen.questions.classify import Bins, Categories, TreeClassifier, bins
+from leaks import NUMBER
+
+PUBLIC = {"domains": [3, bins(0, 10, 5)], "classes": ["a", "b"], "max_rows": 100}
+X = np.column_stack([np.arange(60) % 3, np.arange(60) % 10]).astype(float)
+Y = np.where(X[:, 0] == 1, "b", "a")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epsilon": None}, "epsilon= or rho="),
+        ({"epsilon": 0}, "epsilon > 0"),
+        ({"max_depth": -1}, "max_depth to be an integer >= 0"),
+        ({"max_depth": 99}, "max_depth <= 16"),
+        ({"mechanism": "slt"}, "Did you mean 'sld'"),
+        ({"mechanism": "joint"}, "mechanism to be one of"),
+        ({"criterion": "entropy"}, "criterion to be one of"),
+        ({"mechanism": "sulq", "criterion": "max"}, "information-gain"),
+        ({"branching": "ternary"}, "branching to be one of"),
+        ({"leaves": "noisy-count"}, "Did you mean 'noisy-counts'"),
+        ({"shares": ["0.5", "0.4"]}, "add up to exactly 1, got 0.9"),
+        ({"shares": ["0.5", "0.5"], "max_depth": 3}, "Expected 4 shares"),
+        ({"classes": ["a"]}, "at least two classes"),
+        ({"classes": ["a", "a"]}, "different"),
+        ({"max_rows": 0}, "max_rows"),
+        ({"domains": {"x7": 3}}, "'x7'"),
+        ({"domains": [3]}, "one domain per column"),
+        ({"domains": [3, 1.5]}, "domain of x1"),
+        ({"entropy": InsecureEntropy(1)}, "secure entropy"),
+        ({"branching": "multiway", "domains": [3000, 3000], "max_depth": 2}, "2\\^20 leaves"),
+    ],
+)
+def test_what_is_wrong_with_a_parameter_is_said(change, message):
+    with pytest.raises(ParameterError, match=message):
+        TreeClassifier(**{"epsilon": "1", **PUBLIC, **change}).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("rows", "classes", "message"),
+    [
+        ([[0, 1.0], [7, 2.0]], ["a", "b"], "domain of x0"),
+        ([[0, 1.0], [1, np.nan]], ["a", "b"], "NaN"),
+        ([[0, 1.0], [1, 2.0]], ["a", "z"], "public classes"),
+        ([[0, 1.0]] * 101, ["a"] * 101, "max_rows"),
+        (np.array([[0, 1.0], [1, 2.0]]), np.array(["a"]), "as many classes"),
+        ([[0, 1.0], [1]], ["a", "b"], "rows of equal length"),
+        (np.array([[0, 1], [7, 2]], dtype=np.uint8), ["a", "b"], "domain of x0"),
+        (np.array([[0, 1], [255, 2]], dtype=np.uint8), ["a", "b"], "domain of x0"),
+    ],
+)
+def test_data_errors_name_the_column_and_nothing_private(rows, classes, message):
+    with pytest.raises(DataError, match=message) as error:
+        TreeClassifier("1", **PUBLIC).fit(rows, classes)
+    assert not any(word in str(error.value) for word in ("7", "101", "'z'"))
+
+
+@pytest.mark.parametrize(
+    ("rows", "classes", "message"),
+    [
+        (X[:, 0], Y, "2D array"),
+        (X[None], Y, "2D array"),
+        ([], [], "2D array"),
+        ("rows.csv", Y, "fit_table"),
+        (iter(X), Y, "fit_table"),
+        ({1, 2}, Y, "fit_table"),
+        (None, Y, "fit_table"),
+        (pl.LazyFrame(X), Y, "fit_table"),
+        (pa.table({"a": [1.0]}).to_reader(), Y, "fit_table"),
+        (scipy.sparse.csr_array(X), Y, "dense"),
+        (scipy.sparse.dok_array(X), Y, "dense"),
+        (X + 1j, Y, "Complex"),
+        (X[:, :0], Y, "0 feature"),
+        (X, None, "requires y"),
+        (X, "abc", "a column"),
+        (X, iter(Y), "a column"),
+        (X, set(Y), "a column"),
+        (X, 3, "a column"),
+        (X, np.column_stack([Y, Y]), "a column"),
+    ],
+)
+def test_what_is_no_table_with_classes_is_refused(rows, classes, message):
+    with pytest.raises(ParameterError, match=message):
+        TreeClassifier("1", **PUBLIC).fit(rows, classes)
+
+
+def test_no_rows_give_a_tree():
+    """The empty table is a neighbour of every table of one row."""
+    for rows in (X, pd.DataFrame(X, columns=["a", "b"])):
+        tree = TreeClassifier("1", **PUBLIC).fit(rows[:0], [])
+        assert set(tree.predict(rows)) <= {"a", "b"}
+
+
+def test_classes_come_back_as_they_are():
+    rows = [[0, 1.0], [1, 2.0], [0, 3.0]] * 20
+    for classes in (["a", 1], [(0, 1), (1, 0)], [True, "x"], [None, "x"], [2**70, 0]):
+        y = [classes[0], classes[1], classes[0]] * 20
+        tree = TreeClassifier("500", max_depth=1, **{**PUBLIC, "classes": classes}).fit(rows, y)
+        assert tree.predict(rows).tolist() == y
+
+
+def test_names_of_an_undeclared_header_are_not_taken_for_attributes(tmp_path):
+    (tmp_path / "t.csv").write_text(f"{NUMBER},yes\n18,no\n19,yes\n")
+    with pytest.raises(ParameterError, match="header=True") as caught:
+        TreeClassifier("1").fit_table(tmp_path / "t.csv", target="yes")
+    assert str(NUMBER) not in str(caught.value)
+
+
+def test_too_many_categories_in_the_data_are_not_counted_out():
+    rows = pd.DataFrame({"a": [f"v{i}" for i in range(40_000)]})
+    with pytest.warns(PrivacyLeakWarning), pytest.raises(DataError) as caught:
+        TreeClassifier("1").fit(rows, np.arange(40_000) % 2)
+    assert "40" not in str(caught.value)
+
+
+@pytest.mark.parametrize("values", [[1e16, 1e16 + 2], [-1.7e308, 1.7e308], [5e-324, 0.0], [3, 3]])
+def test_any_range_in_the_data_gives_bins(values):
+    with pytest.warns(PrivacyLeakWarning):
+        tree = TreeClassifier("1").fit(np.array([values]).T, [0, 1])
+    assert len(tree.domains_[0]) >= 1
+
+
+def test_one_class_in_the_data_alone():
+    with (
+        pytest.warns(PrivacyLeakWarning, match="classes"),
+        pytest.raises(DataError, match="one class"),
+    ):
+        TreeClassifier("1", domains=PUBLIC["domains"], max_rows=100).fit(X, ["a"] * 60)
+
+
+@pytest.mark.parametrize(
+    ("missing", "name"),
+    [
+        ({"domains": None}, "domain of x0"),
+        ({"domains": {"x0": 3}}, "domain of x1"),
+        ({"classes": None}, "list of classes"),
+        ({"max_rows": None}, "number of rows"),
+    ],
+)
+def test_what_is_taken_from_the_data_is_named(missing, name):
+    with pytest.warns(PrivacyLeakWarning) as caught:
+        TreeClassifier("1", **{**PUBLIC, **missing}).fit(X, Y)
+    assert any(name in str(w.message) for w in caught)
+
+
+def test_unseen_values_go_to_the_stated_branch():
+    """Numbers beyond the edges to the end bins, categories not listed to the last one."""
+    y = np.where(X[:, 0] == 2, "b", "a")
+    tree = TreeClassifier("1000", max_depth=2, criterion="max", **PUBLIC).fit(X, y)
+    assert tree.predict([[99, -50.0], [2, 0.0]]).tolist() == ["b", "b"]
+    assert tree.predict([[0, 1e9], [0, 9.0]]).tolist() == ["a", "a"]
+
+
+def test_domains_encode_as_they_say():
+    assert bins(0, 10, 5).encode([-1, 0, 1.99, 2, 9.9, 10, 99]).tolist() == [0, 0, 0, 1, 4, 4, 4]
+    assert Categories(["x", "y"]).encode(np.array(["y", "z", "x"])).tolist() == [1, -1, 0]
+    assert Categories(range(3)).encode(np.array([2, 3, -1])).tolist() == [2, -1, -1]
+    assert Categories(range(3)).encode(np.array([2, 3, 255], dtype=np.uint8)).tolist() == [
+        2,
+        -1,
+        -1,
+    ]
+    assert Categories([1.5, 2]).encode(np.array([2.0, 1.5])).tolist() == [1, 0]
+    assert Categories(["x", 7]).encode(np.array([7, "x", None], dtype=object)).tolist() == [
+        1,
+        0,
+        -1,
+    ]
+    for edges in ([1], [1, 1], [2, 1], [0, np.inf], ["a", "b"], [[1, 2]], 5, "12", [10**400, 1]):
+        with pytest.raises(ParameterError, match="bin edges"):
+            Bins(edges)
+    for low, high, count in ((0, 0, 3), (0, np.inf, 3), ("a", 1, 3), (0, 1, 0), (0, 1, 10**9)):
+        with pytest.raises(ParameterError, match="Expected"):
+            bins(low, high, count)
+
+
+@pytest.mark.parametrize("mechanism", ["em", "ld", "sld", "sulq"])
+def test_the_template_of_the_paper(mechanism):
+    """One branch per value, a noisy count per node, ε / (2 (d + 1)) for each query."""
+    tree = TreeClassifier(
+        epsilon="1000",
+        max_depth=2,
+        mechanism=mechanism,
+        criterion="information-gain",
+        branching="multiway",
+        stopping=True,
+        leaves="noisy-counts",
+        **PUBLIC,
+    ).fit(X, Y)
+    assert tree.score(X, Y) == 1.0
+    assert {c.epsilon for c in tree.plan_.charges()} == {Fraction(1000, 6)}
+    assert tree.tree_.counts is not None

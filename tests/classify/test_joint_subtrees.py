@@ -1,0 +1,338 @@
+"""Several levels and the classes by one release: the law of whole labelled trees, its weights."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from flint import arb, ctx
+
+from dampen import InsecureEntropy, TreeClassifier
+from dampen.core.mechanisms import PF
+from dampen.core.sampling import SystemEntropy
+from dampen.data.open import open_table
+from dampen.questions.classify import grow_staged
+from dampen.questions.classify.candidates import candidates_of
+from dampen.questions.classify.encoding import Categories
+from dampen.questions.classify.grow_levels import Rows
+from dampen.questions.classify.joint_subtrees import LEAF, STAY, Choices, Weights, draw_menu
+from dampen.questions.classify.plan import Plan, checked_shares
+from dampen.questions.classify.streaming import Coding, StreamedRows
+from dampen.testing.universe import Universe
+from goodness import assert_draws_follow
+
+DOMAINS = [Categories((0, 1)), Categories("ab")]
+WIDE = [*DOMAINS, Categories(range(3), ordered=True)]
+
+
+def plan_of(epsilon, stages=(2,), widths=(2,), domains=DOMAINS, classes=2):
+    shares = checked_shares(None, stages, stopping=False)
+    candidates = len(candidates_of(domains, "binary"))
+    return Plan(
+        Fraction(epsilon), 1000, stages, shares, PF, "tsallis", "binary", False, "pf", True,
+        candidates=candidates, classes=classes, widths=widths,
+    )  # fmt: skip
+
+
+def menu_of(domains, widths, seed, leaves=1):
+    candidates = candidates_of(domains, "binary")
+    allowed = [np.ones(int(candidates.first[-1]), dtype=np.bool_)] * leaves
+    return draw_menu(candidates, widths, allowed, InsecureEntropy(seed))
+
+
+def root_of(domains):
+    return grow_staged._Growth(candidates_of(domains, "binary"))
+
+
+def table_of(rows, domains, classes=2):
+    first = candidates_of(domains, "binary").first
+    table = np.zeros((int(first[-1]), classes), dtype=np.int64)
+    for *codes, c in rows:
+        for a, code in enumerate(codes):
+            table[first[a] + code, c] += 1
+    return table
+
+
+def rows_of(rows, domains=DOMAINS, classes=2):
+    codes = np.array([r[:-1] for r in rows], dtype=np.int64).reshape(-1, len(domains))
+    return Rows(codes, np.array([r[-1] for r in rows], dtype=np.int64), classes)
+
+
+def softmax(terms):
+    powers = np.exp(np.asarray(terms) - np.max(terms))
+    return powers / powers.sum()
+
+
+class Law:
+    """The distribution of labelled trees: of every pick, as it is drawn from the root on."""
+
+    def __init__(self, rows, menu, epsilon, domains=DOMAINS):
+        self.menu, self.domains, self.rows = menu, domains, rows
+        self.weights = Weights(candidates_of(domains, "binary"), epsilon)
+        tables = rows_of(rows, domains).ends(
+            root_of(domains).tree(), menu, range(menu.trees), self.weights.candidates.first
+        )
+        self.choices = Choices(menu, self.weights, *self.weights.ends(tables))
+
+    def labels(self, rows):
+        counts = np.bincount([r[-1] for r in rows], minlength=2)
+        return [(("label", c), p) for c, p in enumerate(softmax(self.weights.epsilon * counts))]
+
+    def last_level(self, rows):
+        terms = softmax(self.weights.last_level(table_of(rows, self.domains)))
+        yield from ((key, terms[0] * p) for key, p in self.labels(rows))
+        for s in range(len(self.weights.candidates)):
+            sides = split_rows(rows, self.weights.candidates.codes(s))
+            for (a, p), (b, q) in itertools.product(*map(self.labels, sides)):
+                yield (s, a, b), terms[1 + s] * p * q
+
+    def node(self, rows, level=0, choice=0, place=0):
+        if level == len(self.menu.widths):
+            yield from self.last_level(rows)
+            return
+        terms = softmax(self.choices.at(0, level, choice, place))
+        yield from ((key, terms[0] * p) for key, p in self.labels(rows))
+        for r in range(self.menu.widths[level]):
+            chosen = choice * self.menu.widths[level] + r
+            sides = split_rows(rows, self.menu.split(0, level, chosen, place))
+            below = [
+                list(self.node(side, level + 1, chosen, 2 * place + k))
+                for k, side in enumerate(sides)
+            ]
+            for (a, p), (b, q) in itertools.product(*below):
+                yield (r, a, b), terms[1 + r] * p * q
+
+    def probabilities(self):
+        return dict(self.node(self.rows))
+
+
+def split_rows(rows, split):
+    a, low, high = split
+    inside = [r for r in rows if low <= r[a] < high]
+    return inside, [r for r in rows if not low <= r[a] < high]
+
+
+def by_definition(rows, menu, epsilon, domains=DOMAINS):
+    """π(T) times exp(e · rows that are classified rightly), over all labelled trees."""
+    candidates = candidates_of(domains, "binary")
+    able, counts = np.unique(candidates.attribute, return_counts=True)
+    single = dict(zip(able.tolist(), 1 / (len(able) * counts), strict=True))
+
+    def leaf(rows):
+        right = np.bincount([r[-1] for r in rows], minlength=2)
+        return [(("label", c), 0.5 * math.exp(epsilon * n)) for c, n in enumerate(right)]
+
+    def both(key, prior, left, right):
+        return [((key, a, b), prior * p * q) for (a, p), (b, q) in itertools.product(left, right)]
+
+    def node(rows, level, choice, place):
+        found = [(key, LEAF * w) for key, w in leaf(rows)]
+        if level == len(menu.widths):
+            for s in range(len(candidates)):
+                prior = (1 - LEAF) * single[int(candidates.attribute[s])]
+                sides = split_rows(rows, candidates.codes(s))
+                found += both(s, prior, *map(leaf, sides))
+            return found
+        for r in range(menu.widths[level]):
+            chosen = choice * menu.widths[level] + r
+            left, right = split_rows(rows, menu.split(0, level, chosen, place))
+            found += both(
+                r, (1 - LEAF) / menu.widths[level],
+                node(left, level + 1, chosen, 2 * place),
+                node(right, level + 1, chosen, 2 * place + 1),
+            )  # fmt: skip
+        return found
+
+    weights = dict(node(rows, 0, 0, 0))
+    total = sum(weights.values())
+    return {key: w / total for key, w in weights.items()}
+
+
+SMALL_MENUS = [((2,), seed) for seed in range(3)] + [((1,), 0), ((1, 1), 1)]
+
+
+@pytest.mark.parametrize(("widths", "seed"), SMALL_MENUS)
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_picks_from_the_root_on_have_the_law_of_one_exponential_mechanism(epsilon, widths, seed):
+    menu = menu_of(DOMAINS, widths, seed)
+    rng = np.random.default_rng(seed)
+    for n in (0, 1, 7):
+        rows = [tuple(r) for r in rng.integers(0, 2, (n, 3)).tolist()]
+        found = Law(rows, menu, epsilon).probabilities()
+        expected = by_definition(rows, menu, epsilon)
+        assert found.keys() == expected.keys()
+        np.testing.assert_allclose(
+            list(found.values()), [expected[key] for key in found], rtol=1e-9
+        )
+
+
+def largest_loss(menu, epsilon, law=Law, max_rows=3):
+    every = Universe.add_remove_row(list(itertools.product(range(2), repeat=3)), max_rows=max_rows)
+    laws = [law(x, menu, epsilon).probabilities() for x in every.databases]
+    log_p = np.log([[p[key] for key in laws[0]] for p in laws])
+    np.testing.assert_allclose(np.exp(log_p).sum(axis=1), 1)
+    left, right = every.neighbours.T
+    return np.abs(log_p[left] - log_p[right]).max()
+
+
+@pytest.mark.parametrize(("widths", "seed"), SMALL_MENUS)
+@pytest.mark.parametrize("epsilon", ["1/2", "4"])
+def test_privacy_loss_of_a_whole_labelled_tree(epsilon, widths, seed):
+    """Splits and classes together, over all tables with at most three rows: at most ε, not 2 ε."""
+    plan = plan_of(epsilon, (len(widths) + 1,), widths)
+    rows = 3 if len(widths) < 2 else 2
+    loss = largest_loss(menu_of(DOMAINS, widths, seed), plan.joint_epsilon, max_rows=rows)
+    paid = float(Fraction(epsilon))
+    assert 0.5 * paid < loss <= paid + 1e-9
+
+
+def test_classes_drawn_at_another_epsilon_than_the_tree_are_rejected():
+    """The theorem needs one e: a tree for labels of e, with labels drawn at e/4 or 2 e."""
+
+    class Other(Law):
+        factor = 2.0
+
+        def labels(self, rows):
+            counts = np.bincount([r[-1] for r in rows], minlength=2)
+            law = softmax(self.factor * self.weights.epsilon * counts)
+            return [(("label", c), p) for c, p in enumerate(law)]
+
+    assert largest_loss(menu_of(DOMAINS, (2,), 0), 2.0, Other) > 2.2
+
+
+def test_a_prior_that_depends_on_the_rows_is_rejected():
+    """Leaving out splits of empty nodes tells that they are empty."""
+
+    class Occupied(Law):
+        def last_level(self, rows):
+            yield from super().last_level(rows) if rows else self.padded(rows)
+
+        def padded(self, rows):
+            for key, p in super().last_level(rows):
+                yield key, p * (1.9 if key[0] == "label" else (1 - 0.1 * 1.9) / 0.9)
+
+    assert largest_loss(menu_of(DOMAINS, (2,), 0), 0.5, Occupied) > 0.55
+
+
+def test_fits_follow_the_law(monkeypatch):
+    """1,500 trees against the law of their splits; an ε that is 30 % off would be rejected."""
+    menu = menu_of(DOMAINS, (2,), 5)
+    rng = np.random.default_rng(4)
+    rows = [(a, b, int(a == b or rng.random() < 0.2)) for a, b in rng.integers(0, 2, (30, 2))]
+    rows = [tuple(map(int, r)) for r in rows]
+    picked = []
+
+    def draw(*arguments, draw=grow_staged._draw):
+        picked[-1].append(draw(*arguments))
+        return picked[-1][-1]
+
+    monkeypatch.setattr(grow_staged, "draw_menu", lambda *_: menu)
+    monkeypatch.setattr(grow_staged, "_draw", draw)
+    plan = plan_of("0.5")
+    for _ in range(1500):
+        picked.append([])
+        grow_staged.grow_in_stages(plan, DOMAINS, 2, rows_of(rows), entropy=SystemEntropy())
+    keys = [(0,), *itertools.product((1, 2), range(3), range(3))]
+    counts = dict.fromkeys(keys, 0)
+    for picks in picked:
+        counts[tuple(picks[: 3 if picks[0] else 1])] += 1
+    right, wrong = (splits_law(Law(rows, menu, e), keys) for e in (plan.joint_epsilon, 0.65))
+    assert_draws_follow(np.array(list(counts.values())), right, wrong)
+
+
+def splits_law(law, keys):
+    """The probabilities of picks, 0 for no split, without those of the classes."""
+    found = dict.fromkeys(keys, 0.0)
+    for key, p in law.probabilities().items():
+        if key[0] == "label":
+            found[0,] += p
+        else:
+            sides = [0 if side[0] == "label" else 1 + side[0] for side in key[1:]]
+            found[1 + key[0], *sides] += p
+    return np.array(list(found.values()))
+
+
+@pytest.mark.parametrize("scale", [1, 30, 10**4, 2**31])
+@pytest.mark.parametrize("epsilon", [1e-6, 3e-4, 0.01, 0.7, 5.0, 1e6])
+def test_logarithms_of_weights_are_right_to_what_is_paid_for_rounding(epsilon, scale):
+    rng = np.random.default_rng(scale)
+    weights = Weights(candidates_of(WIDE, "binary"), epsilon)
+    table = rng.integers(0, scale + 1, (7, 5)) * rng.integers(0, 2, (7, 5))
+    table[2:4], table[4:] = 0, 0  # the same rows in every attribute
+    table[2], table[5] = table[0], table[:2].sum(axis=0)
+    table[3] = table[1]
+    terms = weights.last_level(table)
+    rows = int(table[:2].sum())
+    eta = arb(2) ** -48 * (arb(epsilon) * rows + 4 + 5 + 64)
+    ctx.prec = 300
+    for s, term in enumerate(terms[1:].tolist()):
+        begin, low, high, end = weights.splits[s].tolist()
+        inside = table[low:high].sum(axis=0)
+        exact = arb(float(weights.log_prior[1 + s]))
+        for side in (inside, table[begin:end].sum(axis=0) - inside):
+            exact += (sum((arb(epsilon) * int(t)).exp() for t in side) / 5).log()
+        assert abs(arb(term) - exact) <= eta
+    [found], [counts] = weights.ends(table[None])
+    largest = arb(float(terms.max()))
+    exact = sum((arb(term) - largest).exp() for term in terms.tolist()).log() + largest
+    assert abs(arb(float(found)) - exact) <= eta
+    assert counts.tolist() == table[:2].sum(axis=0).tolist()
+
+
+def ends_by_hand(menu, codes, tree):
+    """Where every row ends in a tree of the menu, walking one split at a time."""
+    found = []
+    for row in codes:
+        place = 0
+        for level, _ in enumerate(menu.widths):
+            choice = tree // math.prod(menu.widths[level + 1 :])
+            a, low, high = menu.split(0, level, choice, place)
+            place = 2 * place + (0 if low <= row[a] < high else 1)
+        found.append(place)
+    return found
+
+
+def test_counts_at_the_ends_in_memory_and_in_a_stream():
+    rng = np.random.default_rng(2)
+    codes, classes = rng.integers(0, [2, 2, 3], (50, 3)), rng.integers(0, 4, 50)
+    menu, first = menu_of(WIDE, (2, 3), 3), candidates_of(WIDE, "binary").first
+    root = root_of(WIDE).tree()
+    found = Rows(codes, classes, 4).ends(root, menu, range(1, 6), first)
+    expected = np.zeros((1, 5, 4, 7, 4), dtype=np.int64)
+    for tree in range(1, 6):
+        for row, end, c in zip(codes, ends_by_hand(menu, codes, tree), classes, strict=True):
+            expected[0, tree - 1, end, first[:-1] + row, c] += 1
+    np.testing.assert_array_equal(found, expected)
+    named = {"a": codes[:, 0], "b": np.array(["a", "b"])[codes[:, 1]], "c": codes[:, 2]}
+    table = open_table(duckdb.from_arrow(pa.table(named | {"y": classes})))
+    coding = Coding(dict(zip("abc", WIDE, strict=True)), "y", range(4))
+    streamed = StreamedRows(table, coding)
+    np.testing.assert_array_equal(streamed.ends(root, menu, range(1, 6), first), expected)
+
+
+def test_splits_of_a_menu_tell_rows_apart_where_any_can():
+    menu = menu_of(WIDE, (5, 5, 5), 1)
+    apart = []
+    for tree in range(menu.trees):
+        growth = root_of(WIDE)
+        nodes = {0: 0}
+        for level in range(2):
+            choice = tree // math.prod(menu.widths[level + 1 :])
+            for place, leaf in list(nodes.items()):
+                sides = growth.split(leaf, *menu.split(0, level, choice, place))
+                apart.append(len(sides) == 2)
+                del nodes[place]
+                nodes |= {2 * place + side: child for side, child in sides}
+    assert np.mean(apart) > 0.9  # a split that tells nothing apart was drawn again
+
+
+def test_an_attribute_of_one_value_splits_nothing():
+    domains = [Categories("a"), Categories((0, 1))]
+    assert set(menu_of(domains, (4,), 0).attribute.ravel().tolist()) == {1}
+    assert menu_of(domains[:1], (4,), 0) is STAY
+    X, y = [["a"], ["a"], ["a"]], [0, 1, 1]
+    alone = TreeClassifier("1", domains=domains[:1], classes=[0, 1], max_rows=9).fit(X, y)
+    assert alone.get_depth() == 0

@@ -1,0 +1,140 @@
+"""Text, picture and JSON of a released tree."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from dampen.errors import ParameterError
+from dampen.questions.classify import TreeClassifier, bins
+
+PUBLIC = {
+    "domains": {"colour": ["red", "green", "blue"], "size": bins(0, 8, 4)},
+    "classes": ["no", "yes"],
+    "max_rows": 500,
+}
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    import pandas as pd
+
+    frame = pd.DataFrame(
+        {"colour": ["red", "green", "blue", "red"] * 100, "size": np.arange(400) % 8}
+    )
+    y = np.where((frame["colour"] == "red") & (frame["size"] >= 2), "yes", "no")
+    return TreeClassifier("100", max_depth=2, **PUBLIC).fit(frame, y), frame
+
+
+def test_the_report_tells_budget_and_tree(fitted):
+    tree, _ = fitted
+    text = tree.report()
+    assert "epsilon 100 for adding or removing one row, at most 500 rows" in text
+    assert "level  0  split      25.1  (0.251 of epsilon)" in text
+    assert "level  2  leaf       42.3  (0.423 of epsilon)" in text
+    assert "colour: red" in text
+    assert "size: >= 2 -> yes" in text
+    assert "colour: not red -> no" in text  # a split below it would change nothing
+
+
+def test_a_tree_of_depth_zero_is_one_class():
+    tree = TreeClassifier("100", max_depth=0, **{**PUBLIC, "domains": [3, 4]})
+    tree.fit([[0, 1]] * 20, ["yes"] * 20)
+    assert tree.report().endswith("always -> yes")
+    assert tree.predict([[2, 2]]).tolist() == ["yes"]
+
+
+def test_json_keeps_everything_that_prediction_needs(fitted):
+    tree, frame = fitted
+    text = tree.to_json()
+    again = TreeClassifier.from_json(text)
+    assert again.to_json() == text
+    assert again.report() == tree.report()
+    assert (again.predict(frame) == tree.predict(frame)).all()
+    assert again.plan_ == tree.plan_
+    assert json.loads(text)["plan"]["shares"] == ["251/1000", "163/500", "423/1000"]
+    again.set_params(domains=PUBLIC["domains"], classes=PUBLIC["classes"])
+    assert again.fit(frame, tree.predict(frame)).plan_ == tree.plan_
+
+
+def test_json_of_noisy_counts():
+    rows = np.column_stack([np.arange(90) % 3, np.arange(90) % 4])
+    tree = TreeClassifier(
+        "50", leaves="noisy-counts", domains=[3, 4], classes=[0, 1], max_rows=90
+    ).fit(rows, rows[:, 0] % 2)
+    again = TreeClassifier.from_json(tree.to_json())
+    np.testing.assert_array_equal(again.predict_proba(rows), tree.predict_proba(rows))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", "null", '{"format": 99}'])
+def test_other_text_is_refused(text):
+    with pytest.raises(ParameterError, match=r"JSON of a tree|format"):
+        TreeClassifier.from_json(text)
+
+
+def test_the_picture_shows_every_node(fitted):
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    tree, _ = fitted
+    ax = tree.plot()
+    words = [t.get_text() for t in ax.texts]
+    assert words.count("yes") + words.count("no") == 3
+    assert "colour" in words
+    assert ">= 2" in words
+    assert tree.plot(ax) is ax
+    plt.close(ax.figure)
+
+
+def test_a_tree_too_wide_to_draw_is_refused():
+    tree = TreeClassifier(
+        "1", max_depth=2, branching="multiway", domains=[30, 30], classes=[0, 1], max_rows=9
+    ).fit([[0, 0]], [0])
+    with pytest.raises(ParameterError, match="leaves to draw"):
+        tree.plot()
+
+
+def test_a_notebook_shows_the_tree_drawn(fitted):
+    tree, _ = fitted
+    shown = tree._repr_mimebundle_()["text/html"]
+    assert shown == tree._repr_html_()
+    assert "ε = 100 for adding or removing one row: 3 leaves, depth 2" in shown
+    assert shown.count("<rect") == 5
+    drawn = re.findall(r'<rect [^>]*fill="(#\w+)"[^>]*/><text[^>]*>(\w+)</text>', shown)
+    assert len(drawn) == 3
+    assert len(set(drawn)) == 2  # one colour per class
+    assert "NOT SECURE" not in shown
+
+
+def test_an_unfitted_tree_is_shown_as_scikit_learn_does():
+    assert "<svg" not in TreeClassifier("1")._repr_mimebundle_()["text/html"]
+
+
+def test_names_cannot_command_a_notebook():
+    rows = [[value] for value in ("<b>", "&", "</svg>") * 50]
+    tree = TreeClassifier(
+        "100", max_depth=1, domains=[["<b>", "&", "</svg>"]], classes=["<i>", "'"], max_rows=200
+    ).fit(rows, ["<i>" if row == ["<b>"] else "'" for row in rows])
+    shown = tree._repr_html_()
+    assert "<b>" not in shown and "<i>" not in shown and shown.count("</svg>") == 1
+    assert "&lt;i&gt;" in shown
+
+
+def test_equal_leaves_with_counts_are_drawn_as_one():
+    rows = np.column_stack([np.arange(90) % 3, np.arange(90) % 4])
+    tree = TreeClassifier(
+        "500", max_depth=3, leaves="noisy-counts", domains=[3, 4], classes=["no", "yes"],
+        max_rows=90,
+    ).fit(rows, np.where(rows[:, 0] == 1, "yes", "no"))  # fmt: skip
+    assert tree._repr_html_().count("yes</text>") < (tree.tree_.attribute < 0).sum()
+
+
+def test_a_large_tree_is_shown_as_text():
+    tree = TreeClassifier(
+        "1", max_depth=2, branching="multiway", domains=[30, 30], classes=[0, 1], max_rows=9
+    ).fit([[0, 0]], [0])
+    assert tree.get_n_leaves() > 64
+    assert "<svg" not in tree._repr_html_() and "<pre>" in tree._repr_html_()

@@ -1,0 +1,115 @@
+"""Triangles and brokerage: admissible, with their 1-norms, on all small graphs."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from dampen import ParameterError, top_k
+from dampen.core.sampling import InsecureEntropy
+from dampen.questions.nodes.graphs import graph_of
+from dampen.questions.nodes.metrics import Brokerage, DegreeSensitivity, Triangles, triangles
+from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.nodes.round_two import UNIT, TriangleList
+from dampen.testing import Universe, check_admissible
+from small_graphs import all_graphs
+
+
+def all_triangles(n: int) -> np.ndarray:
+    return triangles(all_graphs(n).union).reshape(-1, n)
+
+
+def largest_change(n: int, values: np.ndarray) -> float:
+    world = all_graphs(n)
+    return float(np.abs(values[world.left] - values[world.right]).sum(axis=1).max())
+
+
+@pytest.mark.parametrize("metric", ["triangles", "brokerage"])
+def test_the_sensitivity_is_admissible(metric: str) -> None:
+    for n in (3, 4):
+        assert check_admissible(InfluentialNode(n=n, metric=metric), Universe.graphs(n)).holds
+
+
+def check_delta(n: int) -> None:
+    """(1) and (2) of admissibility for δ = min(d + t, n - 2), and Δ, for all pairs at once."""
+    world, T = all_graphs(n), all_triangles(n)
+    d = world.d
+    local = np.abs(T[world.left] - T[world.right])
+    for t in range(n):
+        for x, y in ((world.left, world.right), (world.right, world.left)):
+            assert (np.minimum(d[x] + t + 1, n - 2) >= np.minimum(d[y] + t, n - 2)).all()
+    assert (local <= np.minimum(np.maximum(d[world.left], d[world.right]), n - 2)).all()
+    assert local.max() == n - 2
+
+
+def check_norms(n: int) -> None:
+    T, d = all_triangles(n), all_graphs(n).d
+    assert largest_change(n, T) == 3 * (n - 2)
+    assert largest_change(n, d - 4 / 3 * T / (n - 2)) == pytest.approx(2)
+    assert largest_change(n, d - 3 / 2 * T / (n - 2)) == pytest.approx(2.5)  # a broken twin
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_one_edge_changes_the_vectors_by_what_is_stated(n: int) -> None:
+    check_delta(n)
+    check_norms(n)
+
+
+@pytest.mark.slow
+def test_one_edge_changes_the_vectors_of_six_nodes_by_what_is_stated() -> None:
+    check_delta(6)
+    check_norms(6)
+
+
+def check_list(n: int) -> None:
+    world = all_graphs(n)
+    for m in range(1, n):
+        for length in range(m, n + 1):
+            question = TriangleList(world.tiled(np.arange(m)), length)
+            assert world.norm(question.vector) <= UNIT
+    broken = TriangleList(world.tiled(np.arange(3)), 1)
+    assert world.norm(broken.vector) > UNIT
+
+
+def test_triangles_of_a_shortlist_change_by_at_most_one() -> None:
+    check_list(5)
+
+
+@pytest.mark.slow
+def test_triangles_of_a_shortlist_of_six_nodes_change_by_at_most_one() -> None:
+    check_list(6)
+
+
+def test_triangles_equal_those_of_networkx() -> None:
+    graph = nx.gnp_random_graph(120, 0.15, seed=4)
+    assert triangles(graph_of(graph)).tolist() == list(nx.triangles(graph).values())
+
+
+def test_sums_of_the_sensitivity_are_sums() -> None:
+    delta = DegreeSensitivity(np.array([0, 3, 9, 20]), 12.0, 21)
+    for t in range(21):
+        expected = sum((delta.at(s) for s in range(t)), start=np.zeros(4))
+        assert delta.sum_to(np.full(4, t)).tolist() == expected.tolist()
+
+
+def test_the_joint_bounds_are_in_units_of_the_global_sensitivity() -> None:
+    graph = graph_of(nx.complete_graph(5))
+    for metric, norm in ((Triangles(), 9), (Brokerage(4), 18), (Brokerage(2), 6)):
+        made = metric.selection(graph, 4 if norm > 6 else 2)
+        (found,) = set(made.joint.values())
+        assert found * made.bound == norm
+
+
+def test_the_defaults_find_hubs_with_and_without_triangles() -> None:
+    graph = nx.disjoint_union(nx.complete_graph(60), nx.star_graph(300))
+    ask = {"nodes": "graph", "k": 1, "epsilon": "60"}
+    star = top_k(graph, metric="brokerage", max_degree=310, **ask)
+    assert (star.answer, star.mechanism) == ([60], "joint")
+    busy = nx.disjoint_union(nx.powerlaw_cluster_graph(300, 8, 0.9, seed=1), nx.star_graph(20))
+    true = max(nx.triangles(busy).items(), key=lambda item: item[1])[0]
+    found = top_k(busy, metric="triangles", entropy=InsecureEntropy(1, allow_release=True), **ask)
+    assert (found.answer, found.mechanism) == ([true], "two-rounds")
+
+
+def test_an_unknown_metric_is_refused_by_name() -> None:
+    with pytest.raises(ParameterError, match="triangles"):
+        InfluentialNode(n=4, metric="triangle")

@@ -1,0 +1,250 @@
+"""`dampen.percentile`: what goes in, what comes out, in which order things happen."""
+
+import json
+import os
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from dampen.core.sampling import InsecureEntropy
+from dampen.errors import BudgetError, DataError, ParameterError
+from dampen.questions.percentile.release import percentile
+
+WAGES = [1.0, 2.0, 3.0, 3.0, 4.0, 50.0]
+NAMES = ["ann", "bob", "cid", "dan", "eve", "fay"]
+
+
+class Account:
+    """Remembers charges; refuses above its total."""
+
+    def __init__(self, total="10"):
+        self.left, self.charges = Fraction(total), []
+
+    def charge(self, cost, /):
+        epsilon, query, mechanism = cost.epsilon, cost.query, cost.mechanism
+        neighbours = cost.neighbours
+        if epsilon > self.left:
+            raise BudgetError("not enough left")
+        self.left -= epsilon
+        self.charges.append((epsilon, query, mechanism, str(neighbours)))
+
+
+class Unread(list):
+    """Has a length, and must not be looked into."""
+
+    def __iter__(self):
+        raise AssertionError("the data was read")
+
+    __array__ = __getitem__ = __iter__
+
+
+def seeded(seed=1):
+    return InsecureEntropy(seed, allow_release=True)
+
+
+COLUMNS = [
+    WAGES,
+    tuple(WAGES),
+    np.array(WAGES),
+    np.array(WAGES, dtype=np.float32),
+    pd.Series(WAGES),
+    pd.Series(WAGES, dtype="Float64"),
+    pl.Series(WAGES),
+    pa.array(WAGES),
+    pa.chunked_array([WAGES[:2], WAGES[2:]]),
+]
+
+
+@pytest.mark.parametrize("column", COLUMNS, ids=lambda c: type(c).__module__ + type(c).__name__)
+def test_every_kind_of_column_gives_the_same_release(column):
+    for options in ({}, {"release": "value", "step": 1}):
+        one = percentile(column, p=50, epsilon="1", upper=60, entropy=seeded(), **options)
+        assert (
+            one.answer
+            == percentile(WAGES, p=50, epsilon="1", upper=60, entropy=seeded(), **options).answer
+        )
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [NAMES, np.array(NAMES), pd.Series(NAMES), pl.Series(NAMES), pa.array(NAMES)],
+    ids=lambda c: type(c).__module__,
+)
+def test_labels_come_from_any_column_and_come_back_as_given(labels):
+    answer = percentile(
+        WAGES, p=100, epsilon=10_000, upper=60, labels=labels, entropy=seeded()
+    ).answer
+    assert answer == "fay"
+    assert type(answer) is str
+
+
+def test_without_labels_the_answer_is_a_position():
+    assert percentile(WAGES, p=100, epsilon=10_000, upper=60).answer == 5
+
+
+def test_a_large_epsilon_finds_the_value():
+    values = [*range(100)]
+    for p, expected in ((0, 0), (50, 50), (98, 98), (100, 99)):
+        release = percentile(values, p=p, epsilon=10_000, upper=200, release="value", step=1)
+        assert release.answer == expected
+        assert type(release.answer) is int
+
+
+def test_a_shifted_range_finds_the_label_and_the_value():
+    values = np.arange(-50.0, 50.0)
+    assert percentile(values, p=50, epsilon=10_000, upper=60, lower=-60).answer == 50
+    options = {"release": "value", "step": 0.5}
+    assert percentile(values, p=50, epsilon=10_000, upper=60, lower=-60, **options).answer == 0.0
+
+
+@pytest.mark.parametrize("mechanism", ["em", "pf", "ld", "sld", "ld-pf", "sld-pf"])
+@pytest.mark.parametrize("delta", ["exact", "simple"])
+def test_every_mechanism_may_be_asked_for(mechanism, delta):
+    release = percentile(
+        WAGES, p=50, epsilon=1, upper=60, mechanism=mechanism, delta=delta, labels=NAMES
+    )
+    assert release.answer in NAMES
+    assert release.mechanism == mechanism
+
+
+@pytest.mark.parametrize("delta", ["exact", "simple"])
+def test_the_default_mechanism_takes_either_sensitivity(delta):
+    assert (
+        percentile(WAGES, p=100, epsilon=10_000, upper=60, delta=delta, labels=NAMES).answer
+        == "fay"
+    )
+
+
+def test_several_percentiles_share_epsilon_and_never_decrease():
+    values, p = np.random.default_rng(5).normal(50, 20, 300), [90, 10, 50, 25, "99.5"]
+    for seed in range(20):
+        account = Account()
+        release = percentile(
+            values,
+            p=p,
+            epsilon="0.1",
+            upper=100,
+            release="value",
+            step=1,
+            budget=account,
+            entropy=seeded(seed),
+        )
+        by_p = [answer for _, answer in sorted(zip(map(float, p), release.answer, strict=True))]
+        assert by_p == sorted(by_p)
+        paid = (Fraction(1, 10), "percentile-value", "joint-percentiles", "replace-one")
+        assert account.charges == [paid]
+        assert release.epsilon == Fraction(1, 10)
+
+
+def test_a_list_gives_a_list():
+    for p in ([50], [50, 50], [50, 50, 50]):
+        release = percentile(range(101), p=p, epsilon="3000", upper=100, release="value", step=1)
+        assert release.answer == [50] * len(p)
+
+
+def test_the_release_says_what_is_public_and_is_json():
+    release = percentile(
+        WAGES, p="50", epsilon="0.5", upper=60, lower=0, release="value", step="0.5"
+    )
+    shown = json.loads(release.to_json())
+    assert shown["epsilon"] == "0.5"
+    assert shown["neighbours"] == "replace-one"
+    public = {"n": 6, "p": "50", "lower": 0, "upper": 60, "release": "value", "step": "0.5"}
+    assert shown["parameters"] == public
+    assert release.secure
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"p": 101}, "0 to 100"),
+        ({"p": [50, 60]}, "release='value'"),
+        ({"upper": 0}, "lower < upper"),
+        ({"epsilon": 0}, "epsilon > 0"),
+        ({"step": 1}, "release='value'"),
+        ({"release": "vlue"}, "Did you mean 'value'"),
+        ({"release": "value"}, "step="),
+        ({"release": "value", "step": 0}, "step > 0"),
+        ({"release": "value", "step": 1, "p": []}, "at least one percentile"),
+        ({"release": "value", "step": 1, "labels": NAMES}, "no labels="),
+        ({"labels": NAMES[:5]}, "equal length"),
+        ({"labels": [*NAMES[:5], "ann"]}, "occur twice"),
+        ({"labels": pd.Series([*NAMES[:5], None])}, "missing"),
+        ({"labels": pd.array([*NAMES[:5], pd.NA])}, "missing"),
+        ({"mechanism": "lld"}, "Did you mean 'ld'"),
+        ({"delta": "exat"}, "delta='exact'"),
+        ({"data": []}, "at least one value"),
+        ({"data": "123"}, "column="),
+        ({"data": np.ones((2, 2))}, "a column"),
+        ({"data": iter([1, 2])}, "a column"),
+        ({"entropy": InsecureEntropy(1)}, "secure entropy"),
+    ],
+)
+def test_parameters_are_checked_before_anything_is_charged_or_read(wrong, says):
+    account = Account()
+    arguments = {"data": Unread(WAGES), "p": 50, "epsilon": 1, "upper": 60, "budget": account}
+    with pytest.raises(ParameterError, match=says):
+        percentile(**(arguments | wrong))
+    assert account.charges == []
+
+
+@pytest.mark.parametrize("options", [{}, {"release": "value", "step": 1}])
+@pytest.mark.parametrize(
+    "column",
+    [
+        [1, 2, float("nan")],
+        [1, None, 3],
+        [1, pd.NA, 3],
+        ["1", "2", "3"],
+        [True, 2, 3],
+        pd.Series([1, None, 3], dtype="Int64"),
+        np.ma.array([1, 2, 3], mask=[0, 1, 0]),
+        pl.Series([1, None, 3]),
+        pa.array([1, None, 3]),
+    ],
+    ids=str,
+)
+def test_bad_data_costs_the_charge_and_quotes_nothing(column, options):
+    account = Account()
+    with pytest.raises(DataError, match="stands") as error:
+        percentile(column, p=50, epsilon=1, upper=60, budget=account, **options)
+    assert len(account.charges) == 1
+    told = str(error.value).replace("The charge of epsilon 1 stands.", "")
+    assert not any(character.isdigit() for character in told)
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pd.Series(["a", "b", "c"]),
+        pd.Series(["a", "b", "c"], dtype="category"),
+        pd.Series([True, False, True]),
+        pd.to_datetime(pd.Series(["2020-01-01"] * 3)),
+        np.array(["1", "2", "3"]),
+        np.array([1j, 2, 3]),
+        pl.Series(["a", "b", "c"]),
+        pl.Series([[1], [2], [3]]),
+        pl.Series([1, 2, 3], dtype=pl.Int128),
+        pa.array(["a", "b", "c"]),
+        pa.array([True, False, None]),
+    ],
+    ids=lambda c: f"{type(c).__module__} {c.type if hasattr(c, 'type') else c.dtype}",
+)
+def test_a_declared_type_that_holds_no_numbers_costs_nothing(column):
+    account = Account()
+    with pytest.raises(ParameterError, match="Expected numbers"):
+        percentile(column, p=50, epsilon=1, upper=60, budget=account)
+    assert account.charges == []
+
+
+def test_heavy_ties_survive():
+    if "DAMPEN_DATA" not in os.environ:
+        pytest.skip("DAMPEN_DATA does not say where the paper's data is")
+    table = Path(os.environ["DAMPEN_DATA"]) / "tables" / "adult.csv.gz"
+    hours = pd.read_csv(table)["hours-per-week"]
+    assert percentile(hours, p=50, epsilon=1, upper=100, release="value", step=1).answer == 40

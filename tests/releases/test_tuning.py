@@ -1,0 +1,223 @@
+"""`tune`: the law of the number of runs, the loss by enumeration, and what must be found."""
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from dampen.core.sampling import InsecureEntropy
+from dampen.errors import BudgetError, DataError, ParameterError
+from dampen.ledger import Ledger
+from dampen.releases.tuning import expected_runs, noisy_hits, number_of_runs, scale_for, tune
+from dampen.testing import Universe
+
+ROW = "add-remove-row"
+SHAPES = [Fraction(0), Fraction(1, 3), Fraction(1)]
+
+
+def entropy(seed: int = 0) -> InsecureEntropy:
+    return InsecureEntropy(seed, allow_release=True)
+
+
+def law_of_runs(scale: float, shape: float, most: int = 4000) -> np.ndarray:
+    """P(K = k) for k = 1, 2, ..., by its definition."""
+    k = np.arange(1, most)
+    factors = np.log((k[:-1] + shape) / (k[:-1] + 1))
+    logs = -k / scale + np.concatenate([[0.0], np.cumsum(factors)])
+    weights = np.exp(logs - logs.max())
+    return weights / weights.sum()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_number_of_runs_follows_its_law(shape: Fraction) -> None:
+    """A chi-square test at the level 10^-6, on 1,000 draws, that rejects a shape 0.5 away."""
+    scale, source = scale_for(6, shape), entropy(1)
+    drawn = Counter(number_of_runs(scale, shape, source) for _ in range(1000))
+    law = law_of_runs(float(scale), float(shape))
+    cells = [1, 2, 3, 4, 6, 9, 14]
+    bounds = list(itertools.pairwise([*cells, len(law) + 1]))
+    seen = [sum(drawn[k] for k in range(a, b) if k in drawn) for a, b in bounds]
+    expected = [1000 * law[a - 1 : b - 1].sum() for a, b in bounds]
+    assert sum(seen) == 1000
+    assert stats.chisquare(seen, expected).pvalue > 1e-6
+    other = law_of_runs(float(scale), float(shape) + (0.5 if shape < 1 else -0.5))
+    wrong = [1000 * other[a - 1 : b - 1].sum() for a, b in bounds]
+    assert stats.chisquare(seen, wrong).pvalue < 1e-6
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("runs", [2, 10, 100])
+def test_as_many_runs_as_expected(shape: Fraction, runs: int) -> None:
+    scale = scale_for(runs, shape)
+    law = law_of_runs(float(scale), float(shape), 200_000)
+    assert math.isclose((law * np.arange(1, len(law) + 1)).sum(), runs, rel_tol=1e-3)
+    assert math.isclose(expected_runs(float(scale), float(shape)), runs, rel_tol=1e-3)
+
+
+# By enumeration: a run takes one of two settings and answers with randomised response on whether
+# most rows agree with it, with the answer as its score, so that scores tie.
+
+UNIVERSE = Universe.add_remove_row([0, 1], 4)
+EPSILON = 0.7
+Law = dict[tuple[int, int], float]
+
+
+def run_law(database: tuple[int, ...]) -> Law:
+    """P(setting, score) of one run, EPSILON-DP: the exponential mechanism on a clipped count."""
+    law: Law = {}
+    for setting in (0, 1):
+        count = min(database.count(setting), 3)
+        weights = {score: math.exp(-EPSILON / 2 * abs(score - count)) for score in range(4)}
+        for score, weight in weights.items():
+            law[setting, score] = weight / sum(weights.values()) / 2
+    return law
+
+
+def best_law(runs: np.ndarray, law: Law) -> Law:
+    """P of the best of a random number of runs, the first of equals, by sums over all k."""
+    exponents = np.arange(1, len(runs) + 1)
+    result: Law = {}
+    for (setting, score), p in law.items():
+        below = sum(q for (_, other), q in law.items() if other < score)
+        tied = sum(q for (_, other), q in law.items() if other == score)
+        lies = (runs * ((below + tied) ** exponents - below**exponents)).sum()
+        result[setting, score] = p / tied * lies
+    return result
+
+
+def loss(mechanism: Callable[[tuple[int, ...]], Law]) -> float:
+    laws = [mechanism(database) for database in UNIVERSE.databases]
+    return max(
+        abs(math.log(laws[i][y] / laws[j][y])) for i, j in UNIVERSE.neighbours for y in laws[i]
+    )
+
+
+def test_the_best_of_two_by_hand() -> None:
+    """The law of the best against every sequence of two runs."""
+    law = run_law((0, 0, 1))
+    best: Law = dict.fromkeys(law, 0.0)
+    for one, other in itertools.product(law, law):
+        best[other if other[1] > one[1] else one] += law[one] * law[other]
+    exactly_two = best_law(np.array([0.0, 1.0]), law)
+    assert all(math.isclose(best[y], exactly_two[y], abs_tol=1e-12) for y in law)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("runs", [2, 10, 50])
+def test_the_total_by_enumeration(shape: Fraction, runs: int) -> None:
+    law = law_of_runs(float(scale_for(runs, shape)), float(shape))
+    one = loss(run_law)
+    assert one <= EPSILON + 1e-9
+    total = loss(lambda database: best_law(law, run_law(database)))
+    assert one < total <= (2 + float(shape)) * EPSILON + 1e-9
+
+
+def grid_law(settings: int) -> Callable[[tuple[int, ...]], Law]:
+    """Each of many settings once, as a grid search does."""
+
+    def law(database: tuple[int, ...]) -> Law:
+        return best_law(np.eye(settings)[-1], run_law(database))
+
+    return law
+
+
+def test_a_grid_search_that_is_charged_once_is_found() -> None:
+    assert loss(grid_law(40)) > 3 * EPSILON
+
+
+def test_a_number_of_runs_that_is_told_is_found() -> None:
+    law = law_of_runs(float(scale_for(50, Fraction(1))), 1.0)
+
+    def telling(database: tuple[int, ...]) -> Law:
+        told = {}
+        for k in (1, 10, 60):
+            best = best_law(np.eye(k)[-1], run_law(database))
+            told |= {(k, 10 * s + score): law[k - 1] * p for (s, score), p in best.items()}
+        return told
+
+    assert loss(telling) > 3 * EPSILON
+
+
+def answers(score: float) -> Callable[[str, Fraction], tuple[float, str]]:
+    return lambda setting, epsilon: (score, f"{setting} at {epsilon}")
+
+
+def test_the_best_is_kept_and_charged_once(tmp_path: Path) -> None:
+    account = Ledger(tmp_path / "ledger").create("b", epsilon=1, neighbours=ROW)
+    scores = {"poor": 1.0, "good": 2.0, "broken": math.nan}
+    asked: list[Fraction] = []
+
+    def run(setting: str, epsilon: Fraction) -> tuple[float, str]:
+        asked.append(epsilon)
+        assert account.spent == 1
+        return scores[setting], setting.upper()
+
+    best = tune(
+        list(scores), run, neighbours=ROW, epsilon=1, runs=100, shape=1, budget=account,
+        entropy=entropy(5),
+    )  # fmt: skip
+    assert (best.candidate, best.score, best.result) == ("good", 2.0, "GOOD")
+    assert set(asked) == {Fraction(1, 3)}
+    (charge,) = account.history
+    assert (charge.epsilon, charge.query) == (1, "tune")
+    assert best.release.charge == charge.id
+    assert not any(str(len(asked)) in str(value) for value in best.release.parameters.values())
+    with pytest.raises(BudgetError, match="0 of 1 is left"):
+        tune(list(scores), run, neighbours=ROW, epsilon=1, budget=account)
+
+
+def test_only_broken_scores_give_a_broken_result() -> None:
+    best = tune(["a"], answers(math.nan), neighbours=ROW, epsilon=1, entropy=entropy())
+    assert best.score == -math.inf
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"candidates": []}, "Expected candidates"),
+        ({"runs": 1}, "Expected runs from 2"),
+        ({"runs": 10**6}, "Expected runs from 2"),
+        ({"runs": 2.5}, "Expected runs from 2"),
+        ({"shape": -1}, "Expected 0 <= shape"),
+        ({"shape": 2}, "Expected 0 <= shape"),
+        ({"shape": "x"}, "Expected 0 <= shape"),
+        ({"shape": "0.0001"}, "denominator"),
+        ({"epsilon": 0}, "epsilon > 0"),
+        ({"neighbours": "rows"}, "neighbours to be one of"),
+    ],
+)
+def test_bad_parameters_charge_nothing(tmp_path: Path, change: dict, message: str) -> None:
+    account = Ledger(tmp_path / "ledger").create("b", epsilon=9, neighbours=ROW)
+    asked = {"candidates": ["a"], "epsilon": 1, "neighbours": ROW, "budget": account} | change
+    with pytest.raises(ParameterError, match=message):
+        tune(asked.pop("candidates"), answers(1.0), **asked)
+    assert account.spent == 0
+
+
+def test_a_run_that_fails_tells_nothing_of_the_data(tmp_path: Path) -> None:
+    account = Ledger(tmp_path / "ledger").create("b", epsilon=1, neighbours=ROW)
+
+    def run(setting: str, epsilon: Fraction) -> tuple[float, str]:
+        raise ValueError("SECRET")
+
+    with pytest.raises(DataError, match="stands") as caught:
+        tune(["a"], run, neighbours=ROW, epsilon=1, budget=account)
+    assert "SECRET" not in str(caught.value)
+    assert account.spent == 1
+
+
+def test_noisy_hits_have_discrete_laplace_noise() -> None:
+    """Two-sided geometric: the share of exact answers is tanh(ε/2), within 5 standard errors."""
+    source, epsilon = entropy(2), 1.0
+    truth = [1, 0, 1, 1]
+    found = [noisy_hits([1, 1, 1, 1], truth, epsilon=1, entropy=source) for _ in range(1500)]
+    exact, share = np.mean(np.array(found) == 3), math.tanh(epsilon / 2)
+    assert abs(exact - share) < 5 * math.sqrt(share * (1 - share) / 1500)
+    with pytest.raises(DataError, match="one prediction per row"):
+        noisy_hits([1], [1, 2], epsilon=1)

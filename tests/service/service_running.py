@@ -1,0 +1,100 @@
+"""A service on the small made-up data of the demo, behind a real server on this machine."""
+
+import json
+import threading
+import time
+from contextlib import closing
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+
+from dampen.ledger import Ledger
+from dampen.service.app import Service, application
+from dampen.service.configuration import load_configuration
+from dampen.service.workflow import Desk
+
+
+@dataclass(frozen=True)
+class Response:
+    status_code: int
+    headers: dict[str, str]
+    content: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.content)
+
+
+@dataclass(frozen=True)
+class Http:
+    """Requests to a port of this machine."""
+
+    port: int
+
+    def send(
+        self, method: str, path: str, headers: dict[str, str] | None = None, body: bytes = b""
+    ) -> Response:
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=600)) as connection:
+            connection.request(method, path, body, headers or {})
+            found = connection.getresponse()
+            named = {name.lower(): value for name, value in found.getheaders()}
+            return Response(found.status, named, found.read())
+
+    def get(self, path: str, headers: dict[str, str] | None = None) -> Response:
+        return self.send("GET", path, headers)
+
+    def post(self, path: str, headers: dict[str, str] | None = None, json: Any = None) -> Response:
+        given = {"content-type": "application/json", **(headers or {})}
+        return self.send("POST", path, given, _bytes(json))
+
+
+def _bytes(body: Any) -> bytes:
+    return body if isinstance(body, bytes) else json.dumps(body).encode()
+
+
+@dataclass
+class Running:
+    """A service, and who asks it."""
+
+    config: Path
+    service: Service
+    http: Http
+    server: uvicorn.Server
+    thread: threading.Thread
+    log: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def desk(self) -> Desk:
+        return self.service.desk
+
+    @property
+    def ledger(self) -> Ledger:
+        return self.desk.configuration.ledger
+
+    def token(self, analyst: str = "ana", role: str = "analyst") -> dict[str, str]:
+        """The headers of a new token."""
+        return {"authorization": f"Bearer {self.desk.store.create(analyst, role)}"}
+
+    def ask(self, path: str, who: dict[str, str], **body: Any) -> Response:
+        return self.http.post(f"/v1/datasets/{path}", who, body)
+
+    def stop(self) -> None:
+        self.server.should_exit = True
+        self.thread.join()
+        self.service.asking.close()
+
+
+def started(config: Path) -> Running:
+    """A service for a configuration, in a thread."""
+    log: list[dict[str, Any]] = []
+    service = Service(Desk.of(load_configuration(config)))
+    app = application(service, log=lambda **facts: log.append(facts))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.005)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    return Running(config, service, Http(port), server, thread, log)

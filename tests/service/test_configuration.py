@@ -1,0 +1,140 @@
+"""What a configuration may say, what `--check` finds without looking at rows, and tokens."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from dampen.cli.main import run
+from dampen.errors import ParameterError
+from dampen.ledger import Ledger, check_policy
+from dampen.service.configuration import load_configuration
+from dampen.service.facts import Categories, Labels, Numbers
+from dampen.service.tokens import Store
+
+BASE = """
+[[data]]
+name = "pay"
+budgets = ["pay"]
+files = ["pay.csv"]
+"""
+TABLE = BASE.replace('files = ["pay.csv"]', 'tables = ["{}"]')
+COLUMN = "[data.public.columns]\npay = { lower = 0, upper = 9, step = 1 }\n"
+
+
+def config(place: Path, text: str) -> Path:
+    file = place / "dampen.toml"
+    file.write_text(text)
+    return file
+
+
+def test_facts_and_settings(tmp_path: Path) -> None:
+    text = BASE + "[data.public]\nrows = 9\n" + COLUMN + (
+        'sex = { values = ["f", "m"] }\nname = { label = true }\n'
+        '[service]\nstep = 0.5\nhosts = ["h"]\nrequests-per-minute = 7\n'
+    )  # fmt: skip
+    found = load_configuration(config(tmp_path, text))
+    assert found.sets["pay"].facts.columns == {
+        "pay": Numbers(0, 9, 1), "sex": Categories(("f", "m")), "name": Labels()
+    }  # fmt: skip
+    assert found.sets["pay"].facts.questions == (
+        "percentile",
+        "most-frequent",
+        "top-groups",
+        "tree",
+    )
+    assert (found.settings.step, found.settings.requests_per_minute) == (0.5, 7)
+    assert found.settings.state == tmp_path.resolve() / "service.sqlite3"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "Expected a data set with [data.public]"),
+        (BASE, "Expected a data set with [data.public]"),
+        (BASE + "public = 3", "Expected a table"),
+        (BASE + "[data.public]\nrows = 3", "Expected columns or a graph"),
+        (BASE + "[data.public]\nrow = 3\n" + COLUMN, "Unknown key 'row'"),
+        (BASE + "[data.public]\nrows = 0\n" + COLUMN, "a whole number above 0"),
+        (BASE + "[data.public]\nquestions = ['tree']\n" + COLUMN, "that the facts are enough for"),
+        (BASE + COLUMN.replace("lower = 0", "lower = 'a'"), "Expected lower to be a number"),
+        (BASE + COLUMN.replace("lower = 0, ", ""), "Expected lower and upper, values, or label"),
+        (BASE + COLUMN + "x = { values = [] }", "at least one"),
+        (BASE + COLUMN + "x = { values = ['a', 'a'] }", "different"),
+        (BASE + COLUMN + "x = { label = false }", "label = true"),
+        (BASE + "[data.public.graph]\nnodes = -1", "a number, a list or a file"),
+        (BASE + COLUMN + "[service]\nsteps = 1", "Unknown key 'steps'"),
+        (BASE + COLUMN + "[service]\nstep = 0", "above 0"),
+        (BASE + COLUMN + "[service]\nworkers = 1.5", "a whole number"),
+        (BASE + COLUMN + "[service]\nhosts = 'h'", "a list of texts"),
+        (BASE.replace('"pay.csv"', '"a", "b"') + COLUMN, "one of files"),
+        (BASE + 'tables = ["postgresql://h/d"]\n' + COLUMN, "one of files, or one of tables"),
+        (TABLE.format("mysql://h/d") + COLUMN, "Expected tables = ['postgresql://...']"),
+        (TABLE.format("sc://h:15002") + COLUMN, "the name of a table of Spark"),
+        (BASE.replace('name = "pay"', 'name = "a/b"') + COLUMN, "without '/'"),
+        ((BASE + COLUMN) * 2, "another name than 'pay'"),
+    ],
+)
+def test_what_no_configuration_says(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ParameterError, match=re.escape(message)):
+        load_configuration(config(tmp_path, text))
+
+
+def test_the_same_file_is_a_policy(tmp_path: Path) -> None:
+    file = config(tmp_path, BASE + COLUMN + "[service]\nstep = 1\n")
+    (tmp_path / "pay.csv").write_text("pay\n1\n")
+    found = check_policy(tmp_path / "pay.csv", "pay", file)
+    assert found is not None and found.name == "pay"
+
+
+def checked(place: Path, capsys: pytest.CaptureFixture[str], csv: str, near: str) -> str:
+    file = config(place, 'ledger = "ledger"\n' + BASE + COLUMN)
+    (place / "pay.csv").write_text(csv)
+    Ledger(place / "ledger").create("pay", epsilon=1, neighbours=near)
+    code = run(["serve", str(file), "--check"])
+    told = capsys.readouterr()
+    assert (code == 0) == (told.err == "")
+    return told.out + told.err
+
+
+def test_check_reads_no_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told = checked(tmp_path, capsys, "pay\nno number at all\n", "replace-one")
+    assert told == "pay: percentile (replace-one)\n"
+    assert not Ledger(tmp_path / "ledger").history("pay")
+
+
+@pytest.mark.parametrize(
+    ("csv", "near", "message"),
+    [
+        ("salary\n1\n", "replace-one", "Expected a column 'pay'"),
+        ("pay\n1\n", "add-remove-edge", "no budget for add-remove-row neighbours"),
+    ],
+)
+def test_check_finds_what_is_missing(tmp_path: Path, capsys, csv, near, message) -> None:
+    assert message in checked(tmp_path, capsys, csv, near)
+
+
+def test_check_needs_every_budget(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = config(tmp_path, 'ledger = "ledger"\n' + BASE + COLUMN)
+    assert run(["serve", str(file), "--check"]) == 2
+    assert "There is no ledger" in capsys.readouterr().err
+    assert run(["serve"]) == 2
+
+
+def test_tokens_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(config(tmp_path, BASE + COLUMN))
+    assert run(["token", "create", "ana", "--config", file]) == 0
+    token = capsys.readouterr().out.strip()
+    store = Store(tmp_path.resolve() / "service.sqlite3")
+    found = store.find(token)
+    assert found is not None and (found.analyst, found.role) == ("ana", "analyst")
+    assert store.find(token + "x") is None
+    run(["token", "list", "--config", file, "--json"])
+    (listed,) = json.loads(capsys.readouterr().out)
+    assert token not in json.dumps(listed)
+    assert run(["token", "revoke", listed["id"], "--config", file]) == 0
+    assert store.find(token) is None
+    assert run(["token", "revoke", "ana", "--config", file]) == 2
+    assert run(["token", "create", " ", "--config", file]) == 2
+    assert run(["token", "create", "ana", "--role", "king", "--config", file]) == 2
