@@ -44,8 +44,10 @@ def measure(n: int) -> None:
     utility = np.floor(rng.exponential(200, n))
     start = 1 + np.floor(rng.exponential(20, n))
     selection = Selection(utility, Growing(start, 1000), bound=float(start.max() + 1000))
-    flat, peaked = np.zeros(n), np.r_[1e3, np.zeros(n - 1)]
-    half, entropy = Fraction(1, 2), SystemEntropy()
+    flat = np.zeros(n)
+    peaked = np.r_[1e3, np.zeros(n - 1)]
+    half = Fraction(1, 2)
+    entropy = SystemEntropy()
     tasks = {
         PEER: lambda: np.argmax(utility * 0.5 + rng.gumbel(size=n)),
         "exact draw, Gumbel, flat": lambda: noisy_top(flat, half, GUMBEL, 1, entropy),

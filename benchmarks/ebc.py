@@ -35,7 +35,8 @@ ROUNDS = 5
 @compiled
 def triangles(first: Any, to: Any, later: Any) -> int:
     """All triangles, each once: rows of later neighbours, marked and scanned; one core."""
-    mark, count = np.zeros(len(first) - 1, np.bool_), 0
+    mark = np.zeros(len(first) - 1, np.bool_)
+    count = 0
     for v in range(len(first) - 1):
         for i in range(later[v], first[v + 1]):
             mark[to[i]] = True
@@ -92,7 +93,8 @@ def measure(name: str, graph: Graph, sample: int) -> None:
     cpu = {task: times.cpu for task, times in found.items()}
     print("processor seconds: " + ", ".join(f"{task} {used:.3f}" for task, used in cpu.items()))
     if sample:
-        seconds, cores = igraph_seconds(graph, sample), len(os.sched_getaffinity(0))
+        seconds = igraph_seconds(graph, sample)
+        cores = len(os.sched_getaffinity(0))
         ratio = seconds / (cpu["EBC"] / cores)
         print(f"igraph ego by ego: {seconds:.0f} processor seconds (from a sample), {ratio:.0f}x")
 

@@ -43,7 +43,8 @@ def processors(found: dict[str, Times], peer: str) -> None:
 def frames() -> None:
     v, group = rows(10**6)
     text = pd.DataFrame({"v": v, "g": np.array(GROUPS)[group]})
-    category, number = text.astype({"g": "category"}), pd.DataFrame({"v": v, "g": group})
+    category = text.astype({"g": "category"})
+    number = pd.DataFrame({"v": v, "g": group})
     found = compare(
         "10^6 rows of a DataFrame",
         {

@@ -99,7 +99,8 @@ def charges() -> None:
 
 def rows() -> None:
     with tempfile.TemporaryDirectory() as place:
-        ledger, written = new_ledger(place), 0
+        ledger = new_ledger(place)
+        written = 0
         for entries in (1_000, 10_000, 100_000):
             written += by_threads(ledger, 200, (entries - written) // 200)
             worker.close_all()

@@ -37,9 +37,11 @@ WHOLE = "SLD, betweenness of all nodes"
 
 def made_up(edges: int, folder: Path) -> Path:
     """Ends drawn with heavy tails, loops and repeats dropped, as an npz file."""
-    rng, n = np.random.default_rng(1), edges // 8
+    rng = np.random.default_rng(1)
+    n = edges // 8
     ends = (n * rng.random((2, int(1.2 * edges))) ** 3).astype(np.int64)
-    low, high = ends.min(axis=0), ends.max(axis=0)
+    low = ends.min(axis=0)
+    high = ends.max(axis=0)
     codes = np.unique(low[low < high] * n + high[low < high])
     codes = np.sort(rng.permutation(codes)[:edges])
     path = folder / "made.npz"
@@ -51,7 +53,8 @@ def in_any_order(path: Path, folder: Path) -> Path:
     """The same edges, shuffled, and turned round by chance."""
     rng = np.random.default_rng(2)
     with np.load(path) as stored:
-        ends, n = np.stack([stored["src"], stored["dst"]]), stored["n"]
+        ends = np.stack([stored["src"], stored["dst"]])
+        n = stored["n"]
     ends = ends[:, rng.permutation(ends.shape[1])]
     turned = rng.random(ends.shape[1]) < 0.5
     ends[:, turned] = ends[::-1, turned]
@@ -65,7 +68,8 @@ def ends_counted(src: Any, dst: Any, n: int) -> Any:
 
 
 def neighbours_counted(src: Any, dst: Any, n: int) -> Any:
-    low, high = np.minimum(src, dst), np.maximum(src, dst)
+    low = np.minimum(src, dst)
+    high = np.maximum(src, dst)
     codes = np.sort((low.astype(np.int64) * n + high)[low < high])  # np.unique takes ten times that
     codes = codes[np.diff(codes, prepend=-1) > 0]
     return ends_counted(codes // n, codes % n, n)
@@ -96,7 +100,8 @@ def main() -> None:
     parser.add_argument("--k", type=int, default=20)
     parser.add_argument("--only", help="the name of one graph, or lazy")
     arguments = parser.parse_args()
-    home, k = Path(os.environ["DAMPEN_DATA"]) / "graphs" / "bonus", arguments.k
+    home = Path(os.environ["DAMPEN_DATA"]) / "graphs" / "bonus"
+    k = arguments.k
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         paths = {"ego-Twitter": home / "ego_twitter.npz", "cnr-2000": home / "law_cnr_2000.npz"}

@@ -54,7 +54,8 @@ def lists() -> None:
     from dampen_studies.experiments.many import answers
 
     x = np.floor(1000 * np.random.default_rng(0).beta(2, 5, 10**5))
-    nine, hundred = range(10, 100, 10), range(1, 100)
+    nine = range(10, 100, 10)
+    hundred = range(1, 100)
 
     def ask(method: str) -> Callable[[], object]:
         return lambda: answers(x, list(nine), 1000, method, epsilon=Fraction(1, 2), seed=1)

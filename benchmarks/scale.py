@@ -88,8 +88,10 @@ def measure_here(
     path, small = (tasks.made(table or task, rows, folder) for rows in (size, 1000))
     with HOLDERS[engine]() as hold:
         ask(hold(small), 1000)
-        data, before = hold(path), memory_now()
-        start, used = time.perf_counter(), time.process_time()
+        data = hold(path)
+        before = memory_now()
+        start = time.perf_counter()
+        used = time.process_time()
         with PeakMemory() as peak:
             ask(data, size)
         return {
@@ -153,7 +155,9 @@ def growth(engines: list[str], most: int, folder: Path, only: list[str]) -> None
                 if found is None:
                     print(f"| {task} | {engine} | {size:.0e} | failed | | | |", flush=True)
                     break
-                seconds, cpu, mb = found["seconds"], found["cpu"], found["mb"]
+                seconds = found["seconds"]
+                cpu = found["cpu"]
+                mb = found["mb"]
                 slope = "" if last is None else f"{exponent(last, (size, seconds)):.2f}"
                 print(
                     f"| {task} | {engine} | {size:.0e} | {seconds:.2f} | {cpu:.2f} | {mb:.0f} "
@@ -201,7 +205,8 @@ def overhead(engines: list[str], rows: int, folder: Path, rounds: int) -> None:
 def cluster(rows: int, folder: Path, only: list[str]) -> None:
     """seconds = a + b / m, fitted to one and two local workers: a model, not a measurement."""
     for task in only:
-        path, seconds = tasks.made(task, rows, folder), {}
+        path = tasks.made(task, rows, folder)
+        seconds = {}
         for workers in (1, 2):
             with spark_holder(f"local[{workers}]") as hold:
                 data = hold(path)

@@ -30,7 +30,8 @@ def in_turns(tasks: Mapping[str, Callable[[], object]], rounds: int = ROUNDS) ->
     cpu: dict[str, list[float]] = {name: [] for name in tasks}
     for _ in range(rounds):
         for name, task in tasks.items():
-            start, used = time.perf_counter(), time.process_time()
+            start = time.perf_counter()
+            used = time.process_time()
             task()
             wall[name].append(time.perf_counter() - start)
             cpu[name].append(time.process_time() - used)
@@ -48,7 +49,8 @@ def compare(
     print(f"\n| {title} | median, s | best, s | times {peer} | of the best |")
     print("|---|---|---|---|---|")
     for name, t in found.items():
-        ratio, of_best = t.median / found[peer].median, t.best / found[peer].best
+        ratio = t.median / found[peer].median
+        of_best = t.best / found[peer].best
         print(
             f"| {name} | {t.median:.4f} | {t.best:.4f} | {ratio:.2f} | {of_best:.2f} |", flush=True
         )

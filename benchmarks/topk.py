@@ -29,7 +29,9 @@ def main() -> None:
     arguments = parser.parse_args()
     graph = graph_of(Path(os.environ["DAMPEN_DATA"]) / "graphs" / f"{arguments.graph}.npz")
     selection = InfluentialNode(nodes=graph.nodes).with_cap_degree(10).selection(graph)
-    rng, k, entropy = np.random.default_rng(0), arguments.k, SystemEntropy()
+    rng = np.random.default_rng(0)
+    k = arguments.k
+    entropy = SystemEntropy()
     utility = selection.utility
 
     def ours(name: str) -> Callable[[], object]:

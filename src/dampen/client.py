@@ -170,7 +170,8 @@ def _plain(value: Any) -> Any:
 def _fail(status: int, body: bytes) -> NoReturn:
     try:
         told = json.loads(body)
-        code, message = told["exit_code"], str(told["message"])
+        code = told["exit_code"]
+        message = str(told["message"])
     except (ValueError, KeyError, TypeError):
         raise ServiceError(f"The service answered with status {status}.") from None
     if code == 3:

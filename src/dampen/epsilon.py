@@ -92,14 +92,16 @@ def decimal_text(value: Fraction) -> str:
     >>> decimal_text(Fraction(1, 8)), decimal_text(Fraction(1, 3)), decimal_text(Fraction(2))
     ('0.125', '1/3', '2')
     """
-    denominator, places = value.denominator, 0
+    denominator = value.denominator
+    places = 0
     while (10**places) % denominator:
         places += 1
         if places > PLACES:
             return f"{value.numerator}/{value.denominator}"
     # By hand: a `Decimal` would round to the 28 digits of its context.
     digits = str(abs(value.numerator) * 10**places // denominator).rjust(places + 1, "0")
-    sign, cut = "-" if value < 0 else "", len(digits) - places
+    sign = "-" if value < 0 else ""
+    cut = len(digits) - places
     return sign + digits[:cut] + (f".{digits[cut:]}" if places else "")
 
 

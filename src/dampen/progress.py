@@ -39,7 +39,8 @@ def progress(total: int, label: str) -> Iterator[Callable[[int], None]]:
     ...     for _ in range(3):
     ...         advance(1)
     """
-    started, done = time.monotonic(), 0
+    started = time.monotonic()
+    done = 0
     bar: Bar | None = None
 
     def advance(n: int = 1) -> None:
@@ -84,7 +85,9 @@ class _NotebookBar:
     """HTML's own progress bar, which needs no widgets."""
 
     def __init__(self, total: int, label: str) -> None:
-        self._total, self._label, self._shown = total, label, 0.0
+        self._total = total
+        self._label = label
+        self._shown = 0.0
         self._handle = _Handle()
 
     def show(self, done: int) -> None:

@@ -48,7 +48,8 @@ def search_cost(search: Any, epsilon: Fraction) -> tuple[int, Fraction] | None:
         search: a `GridSearchCV` or `RandomizedSearchCV`.
         epsilon: of the estimator; settings may name others.
     """
-    folds, settings = _folds(search.cv), _settings(search)
+    folds = _folds(search.cv)
+    settings = _settings(search)
     if folds is None or settings is None:
         return None
     costs = [_epsilon_in(setting, epsilon) for setting in settings]

@@ -304,7 +304,8 @@ def _show_one(account: Account, as_json: bool) -> None:
 
 def _facts(balance: Balance) -> dict[str, str]:
     """What is shown of a budget; a rounded number is marked."""
-    limit, used = balance.limit, spent(balance)
+    limit = balance.limit
+    used = spent(balance)
     facts = {
         "budget": balance.name,
         "neighbours": str(balance.neighbours),

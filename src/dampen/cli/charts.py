@@ -25,7 +25,8 @@ def draw_probabilities(
     figure = Figure(figsize=(7, 4.2), layout="constrained")
     ax = figure.subplots()
     for place, (name, curve) in enumerate(curves.items()):
-        colour, width = COLOURS[place % len(COLOURS)], 2.5 if place == 0 else 1.5
+        colour = COLOURS[place % len(COLOURS)]
+        width = 2.5 if place == 0 else 1.5
         ax.plot(epsilons, curve, "o-", color=colour, linewidth=width, label=name)
     ax.set_xscale("log")
     ax.set(xlabel="ε", ylabel="probability of the best group", ylim=(0, 1.02))

@@ -237,7 +237,8 @@ def _nodes(
             line: dict[str, Any] = {f"share of the top {k}": method.name}
             drawing = method.ready()
             for price in prices:
-                epsilon, shares = method.asked_epsilon(price.epsilon, price.rho, k), []
+                epsilon = method.asked_epsilon(price.epsilon, price.rho, k)
+                shares = []
                 for share in found_shares(drawing, epsilon=epsilon, best=best, k=k, runs=runs):
                     shares.append(share)
                     advance(1)

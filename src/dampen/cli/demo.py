@@ -68,7 +68,8 @@ def demo(output: Path, files: Path | None) -> None:
 
 def next_commands(folder: Path) -> list[list[str]]:
     """Three commands, each in lines, that work after this one as they are printed."""
-    program, budget = _program(), _free_name("demo")
+    program = _program()
+    budget = _free_name("demo")
     return [
         [f"{program} budget create {budget} --epsilon 1", "--neighbours add-remove-row --trial"],
         [

@@ -30,7 +30,8 @@ from dampen.questions.percentile.record import rank
 from dampen.questions.percentile.release import percentile
 from dampen.questions.percentile.values import PercentileValue
 
-DAMPEN, EXPONENTIAL = "dampen", "exponential mechanism"
+DAMPEN = "dampen"
+EXPONENTIAL = "exponential mechanism"
 RUNS = 100
 TREE_RUNS = 20
 EPSILONS = (0.1, 0.2, 0.5, 1.0)
@@ -63,7 +64,8 @@ class Scene:
 
 def hospitals(file: Path) -> Scene:
     """Which hospital has the longest median stay?"""
-    groups, epsilon = ["H1", "H2", "H3"], "0.3"
+    groups = ["H1", "H2", "H3"]
+    epsilon = "0.3"
     problem = BestGroup(groups=groups, lower=0, upper=100, step=1)
     answer = top_groups(
         str(file), "days", by="hospital", groups=groups, lower=0, upper=100, step=1,
@@ -89,7 +91,8 @@ def hospitals(file: Path) -> Scene:
 
 def influence() -> Scene:
     """Who is the most influential character of Les Misérables?"""
-    graph, epsilon = _les_miserables(), "1"
+    graph = _les_miserables()
+    epsilon = "1"
     nodes = list(graph)
     between = InfluentialNode(nodes=nodes).selection(graph)
     answer = top_k(graph, nodes="graph", epsilon=epsilon, entropy=_seed(1)).answer
@@ -115,7 +118,10 @@ def influence() -> Scene:
 def tumours() -> Scene:
     """What is the 90th percentile of the radius?"""
     radius = _cancer().data[:, 0]
-    upper, step, p, epsilon = 30.0, 0.1, 90, "0.5"
+    upper = 30.0
+    step = 0.1
+    p = 90
+    epsilon = "0.5"
     true = float(np.sort(radius, kind="stable")[rank(p, len(radius)) - 1])
     answer = percentile(
         radius, release="value", p=p, upper=upper, step=step, epsilon=epsilon, entropy=_seed(1)
@@ -141,7 +147,8 @@ def tumours() -> Scene:
 
 def diagnosis() -> Scene:
     """Is a tumour malignant?"""
-    data, epsilon = _cancer(), 1.0
+    data = _cancer()
+    epsilon = 1.0
     names = list(PUBLIC_RANGES)
     X = data.data[:, [list(data.feature_names).index(name) for name in names]]
     y = data.target_names[data.target]

@@ -25,7 +25,8 @@ class LazyGroup(click.Group):
             epilog=epilog,
             context_settings={"help_option_names": ["-h", "--help"]},
         )
-        self.package, self.summaries = package, summaries
+        self.package = package
+        self.summaries = summaries
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.summaries)

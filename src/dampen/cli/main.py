@@ -21,7 +21,11 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS", "EXIT_CODES", "group", "main", "run"]
 
-DONE, FAILED, REFUSED, BAD_DATA, INTERRUPTED = 0, 1, 2, 3, 130
+DONE = 0
+FAILED = 1
+REFUSED = 2
+BAD_DATA = 3
+INTERRUPTED = 130
 
 EXIT_CODES = {
     DONE: "done",
@@ -83,7 +87,8 @@ def run(arguments: list[str]) -> int:
     """Runs a command and returns its exit code; never shows a traceback unless asked to."""
     from dampen.cli.receipt import Receipt
 
-    receipt, as_json = Receipt(), "--json" in arguments
+    receipt = Receipt()
+    as_json = "--json" in arguments
     try:
         try:
             code = _invoke(arguments or ["--help"], receipt, as_json=as_json)

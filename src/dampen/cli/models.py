@@ -44,7 +44,9 @@ def show_model(
     model: Any, what: str, receipt: Receipt, output: Path | None, *, as_json: bool
 ) -> None:
     """Writes and prints a fitted model; one that cannot be written is printed whole."""
-    answer, facts, failed = model.to_json(), release_facts(model.release_, receipt), ""
+    answer = model.to_json()
+    facts = release_facts(model.release_, receipt)
+    failed = ""
     if output is not None:
         try:
             write_text(output, answer + "\n")

@@ -116,7 +116,8 @@ def budget_options(command: F) -> F:
         if budget is None and (analyst or dataset or ledger):
             raise ParameterError("Expected --budget with --ledger, --analyst and --dataset.")
         if registered := check_policy(options["file"], budget, config):
-            ledger, dataset = registered.place(ledger), dataset or registered.name
+            ledger = registered.place(ledger)
+            dataset = dataset or registered.name
         if budget is not None:
             receipt.open(budget, ledger, analyst, dataset, options["file"])
         return command(receipt=receipt, **options)

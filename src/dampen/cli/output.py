@@ -46,7 +46,8 @@ class Unprinted(Exception):
 
     def __init__(self, reason: str, *, reader_left: bool = False) -> None:
         super().__init__(f"Cannot write to standard output: {reason}.")
-        self.reason, self.reader_left = reason, reader_left
+        self.reason = reason
+        self.reader_left = reader_left
 
     @classmethod
     def of(cls, error: BaseException) -> Self | None:

@@ -59,7 +59,8 @@ class Receipt:
         assert self.account is not None
         with held():
             asked = replace(cost, query=f"{cost.query} {self.asked}".strip())
-            self.charged, self.cost = self.account.charge(asked), cost
+            self.charged = self.account.charge(asked)
+            self.cost = cost
         return self.charged
 
     def keep(self, charge: str, answer: str, /) -> None:
@@ -107,11 +108,9 @@ class Receipt:
         if self.account is None or self.cost is None:
             return {}
         try:
-            left, total, own = (
-                self.account.remaining,
-                self.account.total,
-                self.account.neighbours,
-            )
+            left = self.account.remaining
+            total = self.account.total
+            own = self.account.neighbours
         except DampenError:
             return {}
         steps = steps_between(self.cost.neighbours, own)
@@ -132,11 +131,13 @@ class Receipt:
         account = open_ledger(place)[budget]
         from dampen.data.postgres import is_address, shown
 
-        name, location = "standard input", ""
+        name = "standard input"
+        location = ""
         if is_address(file):
             name = location = shown(file)
         elif file != "-":
-            name, location = os.path.basename(os.path.abspath(file)), os.path.realpath(file)
+            name = os.path.basename(os.path.abspath(file))
+            location = os.path.realpath(file)
         self.account = account.by(analyst or _user(), dataset or name, location)
 
 

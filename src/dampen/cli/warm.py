@@ -35,7 +35,8 @@ def _questions(place: Path) -> list[Callable[[], Any]]:
     from dampen.cli.demo_files import write_files
 
     write_files(place)
-    follows, census = str(place / "follows.csv.gz"), str(place / "census.csv")
+    follows = str(place / "follows.csv.gz")
+    census = str(place / "census.csv")
     ends = np.arange(39), np.arange(1, 40)
     public: dict[str, Any] = {"domains": {"age": dampen.bins(17, 90, 8)}}
     public |= {"classes": ["<=50K", ">50K"]}

@@ -136,7 +136,8 @@ def epsilon_for_error(
     Raises:
         ParameterError: if even `highest` does not reach it.
     """
-    low, high = exact(lowest), exact(highest)
+    low = exact(lowest)
+    high = exact(highest)
     if error < 0:
         raise ParameterError(f"Expected error >= 0, got error={error:g}.")
     ready = prepare(selection, mechanism)
@@ -215,7 +216,8 @@ def compare(
         for ready in prepared:
             mechanism = ready.mechanism
             e = mechanism.asked_epsilon(epsilon, rho)
-            found, cost = _errors(ready, e), mechanism.noise.rho(e)
+            found = _errors(ready, e)
+            cost = mechanism.noise.rho(e)
             best = float(found.probability[0])
             lines.append(Comparison(mechanism.name, e, cost, _mean(found), best))
     return lines
@@ -253,7 +255,8 @@ def dominates(first: Selection, second: Selection, *, towards: int = 1) -> bool:
     score = Shifted(towards)
     gain = score.of(first).values - score.of(second).values
     order = np.lexsort((gain, first.utility))
-    steps, ties = np.diff(gain[order]), np.diff(first.utility[order]) == 0
+    steps = np.diff(gain[order])
+    ties = np.diff(first.utility[order]) == 0
     tolerance = 2 * float(score.of(first).eta + score.of(second).eta)
     return bool(((steps >= -tolerance) | ties).all())
 
@@ -269,7 +272,8 @@ def _cells(line: Comparison) -> list[str]:
 
 
 def _errors(ready: Prepared, epsilon: Fraction) -> ErrorDistribution:
-    p, u = ready.probabilities(epsilon=epsilon), ready.selection.utility
+    p = ready.probabilities(epsilon=epsilon)
+    u = ready.selection.utility
     error, where = np.unique(u.max() - u, return_inverse=True)
     return ErrorDistribution(error, np.bincount(where, weights=p).astype(np.float64))
 

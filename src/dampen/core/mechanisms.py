@@ -191,7 +191,10 @@ def select_streamed(
         The name of the candidate.
     """
     assert mechanism.score.pointwise, "the scores of a block depend on other blocks"
-    left, names, scales, start = list[Contenders](), dict[int, X](), set[Fraction](), 0
+    left = list[Contenders]()
+    names = dict[int, X]()
+    scales = set[Fraction]()
+    start = 0
     for selection, name in blocks:
         ready = prepare(selection, mechanism)
         scale = ready.noise_scale(exact(epsilon), 1)
@@ -272,8 +275,10 @@ class Prepared:
         self, *, epsilon: Epsilon, k: int | None = None, entropy: Entropy | None = None
     ) -> int | list[int]:
         """One candidate, or a list of k different ones, best first: as `select`."""
-        count, source = check_k(k, len(self.selection)), entropy or SystemEntropy()
-        noise, values = self.mechanism.noise, self.scores.values
+        count = check_k(k, len(self.selection))
+        source = entropy or SystemEntropy()
+        noise = self.mechanism.noise
+        values = self.scores.values
         c = self.noise_scale(exact(epsilon), count)
         if noise.one_draw:
             top = noisy_top(values, c, noise, count, source)
@@ -297,7 +302,8 @@ class Prepared:
         error of η each, that is 2 (1 + 2η) and 1 + 4η.  A joint release is protected by the 1-norm
         of the whole vector, to which n errors add 2nη.
         """
-        score, eta = self.mechanism.score, self.scores.eta
+        score = self.mechanism.score
+        eta = self.scores.eta
         if self.mechanism.noise.joint:
             span = Fraction(self.selection.joint[score]) + 2 * len(self.selection) * eta
             return epsilon / (span * self.scores.unit)

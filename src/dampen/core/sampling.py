@@ -51,13 +51,15 @@ __all__ = [
     "settle",
 ]
 
-FIRST_PASS_BITS, REFINEMENT_BITS = 32, 64
+FIRST_PASS_BITS = 32
+REFINEMENT_BITS = 64
 CHUNK = 1 << 14
 PIECE = 1 << 18  # bytes of the system's entropy that are worth a thread
 SLACK = 2.0**-40
 """Covers the rounding of a noise value below 2^6 in the first pass, log included."""
 RELATIVE_SLACK = 2.0**-49
-LOWEST, LARGEST_FLOAT = -1e300, float(np.finfo(np.float64).max)
+LOWEST = -1e300
+LARGEST_FLOAT = float(np.finfo(np.float64).max)
 LARGEST_SCALE = 2**40
 """Of discrete noise: so far its values fit into 64 bits, but for a chance below 2^-10^6."""
 
@@ -197,7 +199,9 @@ def narrowed(blocks: Iterable[Contenders], scale: Fraction, noise: Bounded, k: i
     if k < len(ids):
         least = np.partition(race.lower(values, words), -k)[-k]
         pool = np.flatnonzero(race.upper(values, words) >= least)
-        ids, values, words = ids[pool], values[pool], words[pool]
+        ids = ids[pool]
+        values = values[pool]
+        words = words[pool]
     return Contenders(ids, values, words, race.bits, race.largest)
 
 
@@ -253,7 +257,8 @@ class _Race:
     def first_pass(self, values: FloatArray, entropy: Entropy) -> tuple[Words, FloatArray]:
         """Random words, and the upper bounds that follow from them."""
         n = len(values)
-        words, upper = np.empty(n, dtype=np.uint32), np.empty(n)
+        words = np.empty(n, dtype=np.uint32)
+        upper = np.empty(n)
         for start in range(0, n, CHUNK):
             part = slice(start, min(start + CHUNK, n))
             m = np.frombuffer(entropy.read(4 * (part.stop - start)), dtype=np.uint32)
@@ -281,7 +286,8 @@ class _Race:
 
     def clusters(self, values: FloatArray, words: Words, k: int) -> list[list[int]]:
         """Groups of positions whose intervals overlap, best first, until they hold the top k."""
-        upper, lower = self.upper(values, words), self.lower(values, words)
+        upper = self.upper(values, words)
+        lower = self.lower(values, words)
         ranked = np.argsort(-upper, kind="stable")
         lowest = np.minimum.accumulate(lower[ranked])
         cuts = (np.flatnonzero(lowest[:-1] > upper[ranked[1:]]) + 1).tolist()
@@ -348,7 +354,9 @@ def _overlapping(runners: list[_Runner]) -> list[int]:
     if infinite := [i for i, runner in enumerate(runners) if runner.bounds is None]:
         return infinite
     first, *others = _ranked(runners)
-    overlapping, lowest = set[int](), first  # of those so far, the one that reaches down furthest
+    # of those so far, the one that reaches down furthest
+    overlapping = set[int]()
+    lowest = first
     for i in others:
         if not runners[lowest].low > runners[i].high:
             overlapping |= {lowest, i}
@@ -363,7 +371,8 @@ def geometric(scale: Fraction, size: int, entropy: Entropy) -> IntArray:
     The first 53 bits of U tell -log U up to 1 / word, and nearly always the floor.
     """
     words = np.frombuffer(entropy.read(8 * size), dtype=np.uint64) >> np.uint64(11)
-    g, factor = np.empty(size, dtype=np.int64), float(scale)
+    g = np.empty(size, dtype=np.int64)
+    factor = float(scale)
     for start in range(0, size, CHUNK):
         part = slice(start, start + CHUNK)
         word = words[part].astype(np.float64)
@@ -389,7 +398,8 @@ def _floored(scale: Fraction, word: int, bits: int, entropy: Entropy) -> int:
         if floor is not None:
             return int(floor)
         more = int.from_bytes(entropy.read(REFINEMENT_BITS // 8), "little")
-        word, bits = (word << REFINEMENT_BITS) | more, bits + REFINEMENT_BITS
+        word = (word << REFINEMENT_BITS) | more
+        bits = bits + REFINEMENT_BITS
 
 
 def _float_below(scale: Fraction) -> float:

@@ -110,7 +110,8 @@ class Dampened:
     needs_horizon = False
 
     def of(self, selection: Selection, /) -> Scores:
-        delta, cap = selection.sensitivity, _cap(self.cap, selection)
+        delta = selection.sensitivity
+        cap = _cap(self.cap, selection)
         if self.shift != 0 and selection.rounding > SMALL_ROUNDING and not selection.exact:
             raise ParameterError(
                 "Expected utilities with a rounding of at most 2^-28 for dampening with a shift, "
@@ -119,7 +120,8 @@ class Dampened:
         if self.shift == 0 and delta.covers_at_zero:
             return _of_covered(selection.utility, delta)
         u = selection.utility - self.shift
-        size, D = np.abs(u), np.empty(len(u))
+        size = np.abs(u)
+        D = np.empty(len(u))
         dampen = _dampen_by_sums if delta.closed_form else _dampen_by_walk
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             for part, block in delta.blocks(BLOCK):
@@ -149,7 +151,8 @@ class Shifted:
 
     def of(self, selection: Selection, /) -> Scores:
         T = _finite_horizon(selection.sensitivity)
-        cap, reach = _cap(self.cap, selection), selection.utility_range
+        cap = _cap(self.cap, selection)
+        reach = selection.utility_range
         with np.errstate(over="ignore"):
             u = np.clip(selection.utility / cap, -reach, reach)
         if not np.isfinite(T * cap):
@@ -176,7 +179,8 @@ def _dampen_by_sums(u: FloatArray, delta: Completed, cap: float) -> FloatArray:
         i = _largest_within(u, delta, last)
     else:
         i = np.clip(delta.steps_within(u), 0, last)
-    slope, at_last = delta.at_each(i), i == last
+    slope = delta.at_each(i)
+    at_last = i == last
     if last == delta.horizon:
         np.copyto(slope, cap, where=at_last)
     D = _ratio(u - delta.sum_to(i), slope)
@@ -189,7 +193,8 @@ def _dampen_by_sums(u: FloatArray, delta: Completed, cap: float) -> FloatArray:
 
 def _largest_within(u: FloatArray, delta: Completed, last: int) -> IntArray:
     """The largest i <= last with b(i) <= u, bit by bit."""
-    i, trial = np.zeros(len(u), dtype=np.int64), np.empty(len(u), dtype=np.int64)
+    i = np.zeros(len(u), dtype=np.int64)
+    trial = np.empty(len(u), dtype=np.int64)
     for step in bisection_steps(last):
         np.add(i, step, out=trial)
         np.copyto(i, trial, where=delta.given.sum_to(trial) <= u)
@@ -198,7 +203,9 @@ def _largest_within(u: FloatArray, delta: Completed, last: int) -> IntArray:
 
 def _dampen_by_walk(u: FloatArray, delta: Completed, cap: float) -> FloatArray:
     """D(u) for u >= 0, where δ has no closed form: t adds 1, 0, or a share on the last piece."""
-    b, lost, D = np.zeros(len(u)), np.zeros(len(u)), np.zeros(len(u))
+    b = np.zeros(len(u))
+    lost = np.zeros(len(u))
+    D = np.zeros(len(u))
     for step in delta.steps(_finite_horizon(delta)):
         D += np.clip(_ratio(u - b - lost, step), 0, 1)
         b, error = two_sum(b, step)

@@ -248,7 +248,8 @@ class Completed:
         return delta
 
     def _walk_to(self, t: IntArray) -> FloatArray:
-        total, lost = np.zeros(self.size), np.zeros(self.size)
+        total = np.zeros(self.size)
+        lost = np.zeros(self.size)
         everywhere = int(t.min(initial=0))
         for j, step in enumerate(self.steps(int(t.max(initial=0)))):
             total, error = two_sum(total, step if j < everywhere else np.where(j < t, step, 0.0))

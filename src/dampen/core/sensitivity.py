@@ -307,7 +307,9 @@ def classify(selection: Selection, distances: int | None = None) -> Classificati
         delta = selection.sensitivity.at(t)
         grows = grows and bool((delta >= previous).all())
         up, down = _order_along(selection.utility[order], delta[order])
-        rises, falls, previous = rises and up, falls and down, delta
+        rises = rises and up
+        falls = falls and down
+        previous = delta
     kind: Monotonicity = (
         "flat" if rises and falls else
         "non-decreasing" if rises else
@@ -318,8 +320,10 @@ def classify(selection: Selection, distances: int | None = None) -> Classificati
 
 def _order_along(u: FloatArray, delta: FloatArray) -> tuple[bool, bool]:
     """Whether δ rises, and whether it falls, along sorted u; equal u must have equal δ for both."""
-    steps, ties = np.diff(delta), np.diff(u) == 0
-    rises, falls = (steps >= 0) | ties, (steps <= 0) | ties
+    steps = np.diff(delta)
+    ties = np.diff(u) == 0
+    rises = (steps >= 0) | ties
+    falls = (steps <= 0) | ties
     # Def. 9 with u(r) = u(r') demands δ(r) >= δ(r') both ways.
     unequal_tie = bool((ties & (steps != 0)).any())
     return bool(rises.all()) and not unequal_tie, bool(falls.all()) and not unequal_tie

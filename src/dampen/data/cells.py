@@ -128,7 +128,8 @@ def cell_between(first: int, stride: int, unit: int, count: int, last: float) ->
 def end_cell(lower: float, upper: float, count: int) -> GridSql:
     """One of `count` cells, narrow at both ends: the operations of `percentiles.two_stages`."""
     share = f"({{x}} - {_double(lower)}) / {_double(upper - lower)}"
-    r, rest = f"sqrt(sqrt({share}))", f"sqrt(sqrt({_double(1)} - {share}))"
+    r = f"sqrt(sqrt({share}))"
+    rest = f"sqrt(sqrt({_double(1)} - {share}))"
     place = f"floor({_double(count)} * ({r} / ({r} + {rest})))"
     last = _double(count - 1)
     cell = f"case when {place} > {last} then {last} else {place} end"
@@ -137,7 +138,8 @@ def end_cell(lower: float, upper: float, count: int) -> GridSql:
 
 def _clipped(lower: float, upper: float) -> str:
     """The number within its bounds, null if it is missing; NaN is the largest to both engines."""
-    low, high = _double(lower), _double(upper)
+    low = _double(lower)
+    high = _double(upper)
     return (
         f"case when {{x}} < {low} then {low} when {{x}} <= {high} then {{x}} "
         f"when {{x}} > {high} and not isnan({{x}}) then {high} end"

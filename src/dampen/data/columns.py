@@ -83,7 +83,8 @@ def finite_range(lower: float, upper: float) -> tuple[float, float]:
         ParameterError: if it is not two finite numbers with lower < upper.
     """
     try:
-        low, high = float(lower), float(upper)
+        low = float(lower)
+        high = float(upper)
     except (TypeError, ValueError, OverflowError):
         raise ParameterError(
             f"Expected lower and upper to be numbers, got lower={lower!r}, upper={upper!r}."
@@ -187,7 +188,8 @@ class Lookup:
 
         if pa.types.is_dictionary(chunk.type):
             return _taken(self._arrow_positions(chunk.dictionary), chunk.indices)
-        values, kinds = self._value_set, pa.types
+        values = self._value_set
+        kinds = pa.types
         text = kinds.is_string(chunk.type) or kinds.is_large_string(chunk.type)
         if values is not None and (
             (text and values.type == pa.string()) or chunk.type == values.type

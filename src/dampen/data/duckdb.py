@@ -79,10 +79,12 @@ class DuckTable:
     def degrees(self, source: str, target: str, as_text: bool, /) -> Iterator[Batch] | None:
         kinds = {field.type for field in self.fields if field.name in (source, target)}
         if kinds <= WHOLE_NUMBERS and not as_text:
-            label, back = "cast({} as bigint)", "node"
+            label = "cast({} as bigint)"
+            back = "node"
         elif kinds <= {"VARCHAR"} or (as_text and kinds <= WHOLE_NUMBERS | {"VARCHAR"}):
             # As bytes, so that no collation makes different labels equal.
-            label, back = "encode(cast({} as varchar))", "decode(node)"
+            label = "encode(cast({} as varchar))"
+            back = "decode(node)"
         else:
             return None
         ends = label.format(quoted(source)), label.format(quoted(target))

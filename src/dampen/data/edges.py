@@ -111,7 +111,8 @@ def open_edge_table(
     names = [field.name for field in table.fields]
     if source is None or target is None:
         a, b = end_columns(names)
-        source, target = names[a], names[b]
+        source = names[a]
+        target = names[b]
     require(table, source, target)
     for field in table.fields:
         if field.name in (source, target):
@@ -177,7 +178,8 @@ def numbered_edges(
             than this machine can hold.
     """
     as_text = all(isinstance(node, str) for node in nodes)
-    numbering, none = Numbering(nodes), np.empty(0, dtype=np.int32)
+    numbering = Numbering(nodes)
+    none = np.empty(0, dtype=np.int32)
     pieces = iter([opened.load(as_text)]) if opened.pieces is None else opened.pieces(as_text)
     ends = list[tuple[NDArray[np.int32], NDArray[np.int32]]]()
     left = memory_of_machine() // BYTES_PER_EDGE

@@ -88,10 +88,12 @@ class Grouping:
             cell_of: as in `Opened.counts`, within a group.
             cells: how many cells a group has.
         """
-        lookup, width = Lookup(self.groups), cells + 1
+        lookup = Lookup(self.groups)
+        width = cells + 1
 
         def place_of(keys: Mapping[str, Any]) -> IntArray:
-            group, place = lookup.positions(keys[by]), cell_of.cells(keys)
+            group = lookup.positions(keys[by])
+            place = cell_of.cells(keys)
             place[place < 0] = cells
             place += group * width
             place[group < 0] = -1

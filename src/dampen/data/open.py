@@ -102,7 +102,8 @@ def open_columns(
         )
     if roles[first] is None:
         return _open_bare_columns(data, first, {role: roles[role] for role in others})
-    opened, names = open_table(data, header=header, table=table), dict[str, str]()
+    opened = open_table(data, header=header, table=table)
+    names = dict[str, str]()
     extra: dict[str, Any] = {}
     for role, column in roles.items():
         if isinstance(column, str):

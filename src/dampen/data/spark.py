@@ -133,12 +133,17 @@ class CountedPart:
         try:
             given = (_typed(batch, self.wanted) for batch in _larger(batches))
             counts = counted(given, self.cell_of, self.size)
-            cells, problem = np.flatnonzero(counts), None
+            cells = np.flatnonzero(counts)
+            problem = None
             rows = counts[cells]
         except DampenError as error:
-            cells, rows, problem = np.array([-1]), np.array([0]), str(error)
+            cells = np.array([-1])
+            rows = np.array([0])
+            problem = str(error)
         except Exception:  # its words may quote rows
-            cells, rows, problem = np.array([-1]), np.array([0]), str(failed(TITLE))
+            cells = np.array([-1])
+            rows = np.array([0])
+            problem = str(failed(TITLE))
         for _ in batches:  # Spark waits until all are taken
             pass
         yield _part(cells, rows, problem)
@@ -204,7 +209,8 @@ def open_spark_frame(frame: Any) -> SparkTable:
         ParameterError: if they do not, or if it is a stream.
     """
     try:
-        streaming, schema = frame.isStreaming, frame.schema
+        streaming = frame.isStreaming
+        schema = frame.schema
     except Exception:
         raise_alone(ParameterError("Expected a DataFrame of Spark whose query can be analysed."))
     if streaming:

@@ -65,7 +65,8 @@ class KeyColumn:
             if not whole and field.type not in dialect.text:
                 return None
             return cls("cast({x} as bigint)" if whole else dialect.label, key)
-        low, high = math.floor(key.ends[0]), math.ceil(key.ends[1])
+        low = math.floor(key.ends[0])
+        high = math.ceil(key.ends[1])
         if whole and high - low < MOST_WHOLE:
             clipped = "case when {x} < low then low when {x} > high then high else {x} end"
             clipped = clipped.replace("low", str(low)).replace("high", str(high))

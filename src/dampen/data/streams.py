@@ -96,7 +96,9 @@ class _Unpacked(io.RawIOBase):
     """The bytes of a stream, unpacked if they begin like gzip or bz2."""
 
     def __init__(self, stream: IO[bytes]) -> None:
-        self._packed, self._ahead, self._given = _Counted(stream), b"", 0
+        self._packed = _Counted(stream)
+        self._ahead = b""
+        self._given = 0
         start = self._packed.peek(3)
         self._stream: Any = self._packed
         if start[:2] == b"\x1f\x8b":
@@ -140,7 +142,9 @@ class _Counted:
     """A stream that can be peeked at and knows how many bytes were taken from it."""
 
     def __init__(self, stream: IO[bytes]) -> None:
-        self._stream, self._ahead, self.taken = stream, b"", 0
+        self._stream = stream
+        self._ahead = b""
+        self.taken = 0
 
     def peek(self, size: int) -> bytes:
         while len(self._ahead) < size and (more := self._stream.read(size - len(self._ahead))):
@@ -149,7 +153,8 @@ class _Counted:
 
     def read(self, size: int = -1) -> bytes:
         if self._ahead:
-            piece, self._ahead = self._ahead, b""
+            piece = self._ahead
+            self._ahead = b""
             if size >= 0:
                 piece, self._ahead = piece[:size], piece[size:]
         else:

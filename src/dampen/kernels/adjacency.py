@@ -35,7 +35,8 @@ def both_ways(half: Any, degrees: Any) -> tuple[Any, Any, Any]:
     first = np.zeros(n + 1, np.int64)
     for v in range(n):
         first[v + 1] = first[v] + degrees[v]
-    to, later = np.empty(first[n], np.int32), first[:-1].copy()
+    to = np.empty(first[n], np.int32)
+    later = first[:-1].copy()
     for v in range(n):
         for i in range(begin[v], end[v]):
             to[later[higher[i]]] = v
@@ -56,7 +57,9 @@ def by_degree(first: Any, to: Any) -> Ordered:
     new_first = np.zeros(n + 1, np.int64)
     for v in range(n):
         new_first[v + 1] = new_first[v] + first[order[v] + 1] - first[order[v]]
-    new_to, fill, later = np.empty(len(to), np.uint32), new_first[:-1].copy(), new_first[:-1].copy()
+    new_to = np.empty(len(to), np.uint32)
+    fill = new_first[:-1].copy()
+    later = new_first[:-1].copy()
     for v in range(n):
         later[v] = fill[v]
         for i in range(first[order[v]], first[order[v] + 1]):
@@ -74,9 +77,11 @@ def _sorted_by_degree(first: Any) -> tuple[Any, Any]:
         start[first[v + 1] - first[v] + 1] += 1
     for d in range(n):
         start[d + 1] += start[d]
-    order, rank = np.empty(n, np.int32), np.empty(n, np.int32)
+    order = np.empty(n, np.int32)
+    rank = np.empty(n, np.int32)
     for v in range(n):
         d = first[v + 1] - first[v]
-        order[start[d]], rank[v] = v, start[d]
+        order[start[d]] = v
+        rank[v] = start[d]
         start[d] += 1
     return order, rank

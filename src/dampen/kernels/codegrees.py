@@ -59,7 +59,10 @@ def codegrees_of_range(  # noqa: PLR0917
     ends; the results of several ranges combine by the maximum.  Returns early when the stop flag
     rises.
     """
-    first, to, common, touched = graph.first, graph.to, work.common, work.touched
+    first = graph.first
+    to = graph.to
+    common = work.common
+    touched = work.touched
     for v in range(begin, end):
         if work.stop[0]:
             return
@@ -88,11 +91,13 @@ def shared_hubs(words: Any, result: Any) -> None:
     """Raises result[v] to the largest number of hubs that v shares with any other node."""
     order = np.argsort(words)
     n = len(words)
-    distinct, start = np.empty(n, np.uint64), np.empty(n + 1, np.int64)
+    distinct = np.empty(n, np.uint64)
+    start = np.empty(n + 1, np.int64)
     count = 0
     for i in range(n):
         if i == 0 or words[order[i]] != words[order[i - 1]]:
-            distinct[count], start[count] = words[order[i]], i
+            distinct[count] = words[order[i]]
+            start[count] = i
             count += 1
     start[count] = n
     size = np.empty(count, np.int64)

@@ -88,7 +88,8 @@ def _size(argument: Any) -> int:
 
 def _undisturbed(kernel: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     """The kernel on the main thread, whose handler of interrupts is called afterwards."""
-    handler, heard = signal.getsignal(signal.SIGINT), list[tuple[Any, ...]]()
+    handler = signal.getsignal(signal.SIGINT)
+    heard = list[tuple[Any, ...]]()
     if not callable(handler):
         return kernel(*arguments)
     signal.signal(signal.SIGINT, lambda *given: heard.append(given))

@@ -6,7 +6,15 @@ import numpy as np
 
 from dampen.kernels.compile import compiled
 
-NEWLINE, RETURN, TAB, BLANK, HASH, PERCENT, PLUS, MINUS, ZERO = 10, 13, 9, 32, 35, 37, 43, 45, 48
+NEWLINE = 10
+RETURN = 13
+TAB = 9
+BLANK = 32
+HASH = 35
+PERCENT = 37
+PLUS = 43
+MINUS = 45
+ZERO = 48
 LARGEST_TENTH = (2**63 - 1) // 10
 MOST_DIGITS = 18
 
@@ -22,17 +30,22 @@ def parsed(text: Any, begin: int, separator: int, columns: int, ends: tuple[int,
     lines = 1
     for i in range(begin, len(text)):
         lines += text[i] == NEWLINE
-    src, dst = np.empty(lines, np.int64), np.empty(lines, np.int64)
-    n, i = 0, begin
+    src = np.empty(lines, np.int64)
+    dst = np.empty(lines, np.int64)
+    n = 0
+    i = begin
     plain = columns == 2 and ends[0] == 0 and ends[1] == 1
     while i < len(text):
         if plain:
             a, b, after = _plain_line(text, i, separator)
             if after > 0:
-                src[n], dst[n] = a, b
-                n, i = n + 1, after
+                src[n] = a
+                dst[n] = b
+                n = n + 1
+                i = after
                 continue
-        line, i = i, _after_blanks(text, i)
+        line = i
+        i = _after_blanks(text, i)
         if i < len(text) and text[i] != NEWLINE and text[i] != HASH and text[i] != PERCENT:
             for column in range(columns):
                 if column:
@@ -110,7 +123,8 @@ def _integer(text: Any, i: int) -> tuple[int, int]:
     sign = -1 if text[i] == MINUS else 1
     if text[i] == MINUS or text[i] == PLUS:
         i += 1
-    start, value = i, 0
+    start = i
+    value = 0
     while i < len(text) and ZERO <= text[i] <= ZERO + 9:
         digit: Any = np.int64(text[i]) - ZERO
         if value > LARGEST_TENTH or (value == LARGEST_TENTH and digit > 7):

@@ -96,9 +96,14 @@ def betweenness_of(egos: Any, graph: Ordered, work: Workspace, result: Any) -> N
 @compiled
 def _ego_network(c: int, graph: Ordered, work: Workspace) -> tuple[int, int]:
     """Lists the edges among the neighbours, each once; returns their number and the wedges."""
-    first, to, later = graph.first, graph.to, graph.later
+    first = graph.first
+    to = graph.to
+    later = graph.later
     neighbours = to[first[c] : first[c + 1]]
-    d, place, start, degree = len(neighbours), work.place, work.start, work.degree
+    d = len(neighbours)
+    place = work.place
+    start = work.start
+    degree = work.degree
     for i in range(d):
         place[neighbours[i]] = i + 1
         degree[i] = 0
@@ -144,7 +149,8 @@ def _count_pairs(d: int, e: int, apart: int, wedges: int, work: Workspace) -> No
 @compiled
 def _choose_hubs(d: int, e: int, wedges: int, work: Workspace) -> tuple[int, int]:
     """Marks the hubs that are worth it; returns their number and the wedges left to walk."""
-    h, cost = 0, 16 * d + e
+    h = 0
+    cost = 16 * d + e
     while h < MOST_HUBS and wedges > cost:
         w = -1
         for v in range(d):
@@ -169,7 +175,9 @@ def _pairs_of_classes(h: int, d: int) -> int:
 @compiled
 def _symmetric_rows(d: int, work: Workspace) -> None:
     """Both directions of every edge, each row sorted because the rows are read in order."""
-    row, up, adjacent = work.row, work.up, work.adjacent
+    row = work.row
+    up = work.up
+    adjacent = work.adjacent
     row[0] = 0
     for v in range(d):
         up[v] = row[v]
@@ -185,7 +193,9 @@ def _symmetric_rows(d: int, work: Workspace) -> None:
 @compiled
 def _pairs_by_hubs(d: int, h: int, work: Workspace) -> None:
     """How many pairs, adjacent or not, have exactly k hubs in common, for every k."""
-    pairs, classes, members = work.pairs, work.classes, work.members
+    pairs = work.pairs
+    classes = work.classes
+    members = work.members
     if h == 0:
         pairs[0] = d * (d - 1) // 2
         return
@@ -203,7 +213,8 @@ def _classes(ordered: Any, classes: Any, members: Any) -> int:
     n = 0
     for i in range(len(ordered)):
         if i == 0 or ordered[i] != ordered[i - 1]:
-            classes[n], members[n] = ordered[i], 0
+            classes[n] = ordered[i]
+            members[n] = 0
             n += 1
         members[n - 1] += 1
     return n
@@ -222,8 +233,13 @@ def _mark_hubs(d: int, work: Workspace) -> None:
 @compiled
 def _correct_by_wedges(d: int, h: int, work: Workspace) -> None:
     """Takes out adjacent pairs and moves those that share a neighbour which is no hub."""
-    row, up, adjacent, count, touched = work.row, work.up, work.adjacent, work.count, work.touched
-    hubs, pairs = work.hubs, work.pairs
+    row = work.row
+    up = work.up
+    adjacent = work.adjacent
+    count = work.count
+    touched = work.touched
+    hubs = work.hubs
+    pairs = work.pairs
     for a in range(d):
         for i in range(up[a], row[a + 1]):
             count[adjacent[i]] = ADJACENT
@@ -254,7 +270,8 @@ def _correct_by_wedges(d: int, h: int, work: Workspace) -> None:
 @compiled
 def _pairs_by_bits(d: int, size: int, work: Workspace) -> None:
     """Intersects the rows of every pair that is not adjacent."""
-    words, pairs = work.words, work.pairs
+    words = work.words
+    pairs = work.pairs
     _rows_of_bits(d, size, work)
     for a in range(d - 1):
         row = words[a * size : (a + 1) * size]
@@ -276,7 +293,8 @@ def _pairs_by_bits(d: int, size: int, work: Workspace) -> None:
 
 @compiled
 def _rows_of_bits(d: int, size: int, work: Workspace) -> None:
-    words, one = work.words, np.uint64(1)
+    words = work.words
+    one = np.uint64(1)
     words[: d * size] = 0
     for v in range(d):
         for i in range(work.start[v], work.start[v + 1]):

@@ -21,7 +21,8 @@ def count_oriented(begin: int, end: int, half: Any, level: Any, result: Any) -> 
     """Counts these edges at the end of higher level each; at equal levels the name decides."""
     begins, ends, to = half
     for u in range(begin, end):
-        here, count = level[u], 0
+        here = level[u]
+        count = 0
         for i in range(begins[u], ends[u]):
             below = level[to[i]] < here
             count += below
@@ -53,7 +54,8 @@ def fill_touching(begin: int, end: int, half: Any, chosen: Any, edges: Any) -> N
         mine = chosen[u]
         for i in range(begins[u], ends[u]):
             if mine or chosen[to[i]]:
-                low[found], high[found] = u, to[i]
+                low[found] = u
+                high[found] = to[i]
                 found += 1
 
 
@@ -69,7 +71,8 @@ def fill_lists(edges: Any, half: Any, listed: Any, long: Any, length: int) -> No
     _, on_it, last = listed
     seen = np.zeros(len(long), np.int32)
     for i in range(len(low)):
-        u, v = low[i], high[i]
+        u = low[i]
+        v = high[i]
         if long[v] and not on_it[u]:
             seen[v] += 1
             if seen[v] == length:
@@ -77,7 +80,8 @@ def fill_lists(edges: Any, half: Any, listed: Any, long: Any, length: int) -> No
     for u in range(len(long)):
         if long[u] and seen[u] < length:
             row = to[begins[u] : ends[u]]
-            rest, count = np.empty(len(row), np.int32), 0
+            rest = np.empty(len(row), np.int32)
+            count = 0
             for v in row:
                 rest[count] = v
                 count += not on_it[v]
@@ -88,9 +92,11 @@ def fill_lists(edges: Any, half: Any, listed: Any, long: Any, length: int) -> No
 @compiled
 def _smallest(values: Any, rank: int, n: int) -> int:
     """The one of this rank, from 1 on, of different numbers below n, by bisection."""
-    low, high = 0, n - 1
+    low = 0
+    high = n - 1
     while low < high:
-        middle, count = (low + high) // 2, 0
+        middle = (low + high) // 2
+        count = 0
         for value in values:
             count += value <= middle
         if count >= rank:
@@ -106,8 +112,10 @@ def count_outside(edges: Any, listed: Any, result: Any) -> None:
     low, high = edges
     number, on_it, _ = listed
     for i in range(len(low)):
-        u, v = low[i], high[i]
-        a, b = number[u], number[v]
+        u = low[i]
+        v = high[i]
+        a = number[u]
+        b = number[v]
         if a >= 0:
             result[a] += not on_it[v]
         if b >= 0:
@@ -120,8 +128,10 @@ def fill_words(edges: Any, listed: Any, begin: int, words: Any) -> None:
     low, high = edges
     number, on_it, _ = listed
     for i in range(len(low)):
-        u, v = low[i], high[i]
-        a, b = number[u] - begin, number[v] - begin
+        u = low[i]
+        v = high[i]
+        a = number[u] - begin
+        b = number[v] - begin
         if 0 <= a < 64 and not on_it[v]:
             words[v] |= np.uint64(1) << np.uint64(a)
         if 0 <= b < 64 and not on_it[u]:

@@ -23,7 +23,9 @@ from dampen.kernels.compile import compiled
 
 HALF = np.uint64(32)
 LOW_HALF = np.uint64((1 << 32) - 1)
-WORD, LAST_BIT, ONE = np.uint32(6), np.uint32(63), np.uint64(1)
+WORD = np.uint32(6)
+LAST_BIT = np.uint32(63)
+ONE = np.uint64(1)
 
 
 @compiled
@@ -37,13 +39,15 @@ def rows_in_order(begin: int, end: int, ends: Any, rows: Any) -> bool:
     first, to, above, _ = rows
     low, high = (src[begin - 1], dst[begin - 1]) if begin else (-1, -1)
     for i in range(begin, end):
-        u, v = src[i], dst[i]
+        u = src[i]
+        v = dst[i]
         if u != low:
             if u < low:
                 return False
             for row in range(low + 1, u + 1):
                 first[row] = i
-            low, high = u, u
+            low = u
+            high = u
         if v <= high:
             return False
         high = v
@@ -66,9 +70,11 @@ def deal(begin: int, end: int, ends: Any, buckets: Any) -> None:
     src, dst = ends
     shift, bucket, place, pairs = buckets
     for i in range(begin, end):
-        u, v = np.uint64(src[i]), np.uint64(dst[i])
+        u = np.uint64(src[i])
+        v = np.uint64(dst[i])
         if u != v:
-            low, high = min(u, v), max(u, v)
+            low = min(u, v)
+            high = max(u, v)
             b = bucket[low >> np.uint64(shift)]
             pairs[place[b]] = low << HALF | high
             place[b] += 1
@@ -97,7 +103,8 @@ def fill_rows(begin: int, end: int, nodes: tuple[int, int], pairs: Any, rows: An
         start = kept
         while i < fill[row]:
             v = np.uint32(to[i])
-            bit, word = ONE << np.uint64(v & LAST_BIT), bits[v >> WORD]
+            bit = ONE << np.uint64(v & LAST_BIT)
+            word = bits[v >> WORD]
             if not word & bit:
                 bits[v >> WORD] = word | bit
                 to[kept] = to[i]

@@ -36,7 +36,8 @@ def draw_splits(words: Any, splits: Any, first_split: Any, values: Any, menu: An
                     count = first_split[a + 1] - first_split[a]
                     split = first_split[a] + (word & 0xFFFFFFFF) % count
                     attribute[leaf, at] = splits[split, 0]
-                    low[leaf, at], high[leaf, at] = splits[split, 1], splits[split, 2]
+                    low[leaf, at] = splits[split, 1]
+                    high[leaf, at] = splits[split, 2]
                     if _tells_apart(menu, leaf, (level, k), first, allowed[leaf]):
                         break
 
@@ -48,12 +49,16 @@ def _tells_apart(menu: Any, leaf: Any, split: Any, first: Any, allowed: Any) -> 
     attribute, low, high, start, widths = menu
     at = start[level] + k
     a = attribute[leaf, at]
-    one, other = False, False
+    one = False
+    other = False
     for code in range(first[a + 1] - first[a]):
         reached = allowed[first[a] + code]
-        choice, place = k >> level, k & (2**level - 1)
+        choice = k >> level
+        place = k & (2**level - 1)
         for above in range(level - 1, -1, -1):
-            choice, side, place = choice // widths[above + 1], place & 1, place >> 1
+            choice = choice // widths[above + 1]
+            side = place & 1
+            place = place >> 1
             parent = start[above] + (choice << above) + place
             inside = low[leaf, parent] <= code < high[leaf, parent]
             if attribute[leaf, parent] == a and inside != (side == 0):
@@ -69,7 +74,8 @@ def _tells_apart(menu: Any, leaf: Any, split: Any, first: Any, allowed: Any) -> 
 @compiled
 def _end(codes: Any, leaf: Any, tree: Any, menu: Any) -> Any:
     attribute, low, high, start, widths = menu
-    place, later = 0, 1
+    place = 0
+    later = 1
     for width in widths:
         later *= width
     for level in range(len(widths)):
@@ -95,7 +101,9 @@ def count_ends(codes: Any, classes: Any, slot: Any, menu: Any, counted: Any) -> 
 def end_cells(codes: Any, classes: Any, slot: Any, menu: Any, counted: Any) -> Any:
     """The cells (slot, tree, end, value, class) of every row, for the trees begin .. end - 1."""
     begin, end_of_trees, first, n_classes = counted
-    ends, attributes, values = 2 ** len(menu[4]), len(first) - 1, first[-1]
+    ends = 2 ** len(menu[4])
+    attributes = len(first) - 1
+    values = first[-1]
     count = end_of_trees - begin
     cells = np.empty(len(slot) * count * attributes, dtype=np.int64)
     i = 0
@@ -112,7 +120,8 @@ def end_cells(codes: Any, classes: Any, slot: Any, menu: Any, counted: Any) -> A
 @compiled
 def _lead(counts: Any, epsilon: Any, powers: Any) -> Any:
     """The largest count l, and the sum over c of exp(epsilon (count_c - l))."""
-    largest, total = counts[0], 0.0
+    largest = counts[0]
+    total = 0.0
     for count in counts:
         largest = max(largest, count)
     for count in counts:
@@ -144,8 +153,10 @@ def _sides(table: Any, splits: Any, epsilon: Any, powers: Any) -> Any:
     for v in range(values):
         for c in range(classes):
             below[v + 1, c] = below[v, c] + table[v, c]
-    leads, means = np.empty(len(splits), dtype=np.int64), np.empty(len(splits))
-    inside, outside = below[0].copy(), below[0].copy()
+    leads = np.empty(len(splits), dtype=np.int64)
+    means = np.empty(len(splits))
+    inside = below[0].copy()
+    outside = below[0].copy()
     for s in range(len(splits)):
         begin, low, high, end = splits[s]
         for c in range(classes):
@@ -153,7 +164,8 @@ def _sides(table: Any, splits: Any, epsilon: Any, powers: Any) -> Any:
             outside[c] = below[end, c] - below[begin, c] - inside[c]
         one, one_sum = _lead(inside, epsilon, powers)
         other, other_sum = _lead(outside, epsilon, powers)
-        leads[s], means[s] = one + other, (one_sum / classes) * (other_sum / classes)
+        leads[s] = one + other
+        means[s] = (one_sum / classes) * (other_sum / classes)
     return leads, means
 
 

@@ -9,7 +9,9 @@ from dampen.kernels.compile import compiled
 
 
 @compiled
-def taut_step(points: Any, alpha: float, facts: Any, before: Any, after: Any) -> int:
+def taut_step(  # noqa: PLR0915
+    points: Any, alpha: float, facts: Any, before: Any, after: Any
+) -> int:
     """Fills the states (point, place, weight) of one percentile; returns how many they are.
 
     States are ordered by point, then place.  A path at the place x is at y = x + step now and goes
@@ -24,13 +26,26 @@ def taut_step(points: Any, alpha: float, facts: Any, before: Any, after: Any) ->
         before: three rows, the states of the percentile before: point, place, weight.
         after: three rows, with room for two states per point and one per state before.
     """
-    low, high = points[0], points[1]
-    first, step, least, largest = facts[0], facts[1], facts[2], facts[3]
-    owner, place, weight = before[0], before[1], before[2]
-    from_above, size, count = np.zeros(len(low)), len(place), 0
+    low = points[0]
+    high = points[1]
+    first = facts[0]
+    step = facts[1]
+    least = facts[2]
+    largest = facts[3]
+    owner = before[0]
+    place = before[1]
+    weight = before[2]
+    from_above = np.zeros(len(low))
+    size = len(place)
+    count = 0
     _fill_from_above(high, alpha, facts, before, from_above)
-    below, from_below, at, x_before = 0, 0.0, 0.0, -math.inf
-    same, staying, inner = 0, 0.0, 0
+    below = 0
+    from_below = 0.0
+    at = 0.0
+    x_before = -math.inf
+    same = 0
+    staying = 0.0
+    inner = 0
     for i in range(len(low)):
         y = low[i]
         while True:
@@ -41,7 +56,9 @@ def taut_step(points: Any, alpha: float, facts: Any, before: Any, after: Any) ->
                     from_below += weight[below]
                     at = place[below]
                     below += 1
-                same, staying, x_before = below, 0.0, x
+                same = below
+                staying = 0.0
+                x_before = x
             while same < size and place[same] == x and owner[same] <= first + i:
                 staying += weight[same]
                 same += 1
@@ -51,7 +68,9 @@ def taut_step(points: Any, alpha: float, facts: Any, before: Any, after: Any) ->
             if y == high[i]:
                 total += from_above[i]
             if total > 0.0 and least <= y <= largest:
-                after[0, count], after[1, count], after[2, count] = first + i, y, total
+                after[0, count] = first + i
+                after[1, count] = y
+                after[2, count] = total
                 count += 1
             if y == high[i]:
                 break
@@ -69,10 +88,17 @@ def _fill_from_above(high: Any, alpha: float, facts: Any, before: Any, found: An
     first state, up to the state `split`, and `newer`, of the states after it.  So no digit is ever
     cancelled.
     """
-    first, step = facts[0], facts[1]
-    owner, place, weight = before[0], before[1], before[2]
-    older, size = np.empty(len(place)), len(place)
-    start, end, split, newer = 0, 0, -1, 0.0
+    first = facts[0]
+    step = facts[1]
+    owner = before[0]
+    place = before[1]
+    weight = before[2]
+    older = np.empty(len(place))
+    size = len(place)
+    start = 0
+    end = 0
+    split = -1
+    newer = 0.0
     for i in range(len(high)):
         x = high[i] - step
         while end < size and owner[end] <= first + i:
@@ -81,13 +107,15 @@ def _fill_from_above(high: Any, alpha: float, facts: Any, before: Any, found: An
         while start < end and place[start] <= x:
             start += 1
         if start == end:
-            split, newer = end - 1, 0.0
+            split = end - 1
+            newer = 0.0
             continue
         if start > split:
             older[end - 1] = weight[end - 1]
             for j in range(end - 2, start - 1, -1):
                 older[j] = older[j + 1] * math.exp(-alpha * (place[j + 1] - place[j])) + weight[j]
-            split, newer = end - 1, 0.0
+            split = end - 1
+            newer = 0.0
         total = older[start]
         if split + 1 < end:
             total += newer * math.exp(-alpha * (place[split + 1] - place[start]))

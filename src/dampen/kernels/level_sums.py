@@ -30,14 +30,22 @@ def forward(cells: Any, alpha: float, floor: float, steps: Any, messages: Any) -
         steps: the preferred distances of all links but the first.
         messages: one row per link.
     """
-    place, base, decay = cells[0], cells[1], cells[2]
+    place = cells[0]
+    base = cells[1]
+    decay = cells[2]
     size = len(place)
-    v, older = np.empty(size), np.empty(size)
+    v = np.empty(size)
+    older = np.empty(size)
     for j in range(1, len(messages)):
         step = steps[j - 1]
         for i in range(size):
             v[i] = messages[j - 1, i] * base[i]
-        first, split, left, newer, total, top = 0, -1, 0.0, 0.0, 0.0, 0.0
+        first = 0
+        split = -1
+        left = 0.0
+        newer = 0.0
+        total = 0.0
+        top = 0.0
         for c in range(size):
             total += v[c]
             left *= decay[c]
@@ -47,13 +55,15 @@ def forward(cells: Any, alpha: float, floor: float, steps: Any, messages: Any) -
                 first += 1
             right = 0.0
             if first > c:
-                split, newer = c, 0.0
+                split = c
+                newer = 0.0
             else:
                 if first > split:
                     older[c] = v[c]
                     for i in range(c - 1, first - 1, -1):
                         older[i] = older[i + 1] * decay[i + 1] + v[i]
-                    split, newer = c, 0.0
+                    split = c
+                    newer = 0.0
                 right = older[first]
                 if split < c:
                     right += newer * math.exp(-alpha * (place[split + 1] - place[first]))

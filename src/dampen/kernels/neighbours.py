@@ -15,7 +15,8 @@ from dampen.kernels.compile import compiled
 def weighted_degrees(first: Any, to: Any, nodes: Any, weights: Any, result: Any) -> None:
     """For each of some nodes, the sum of the weights of its neighbours."""
     for a in range(len(nodes)):
-        total, v = 0, nodes[a]
+        total = 0
+        v = nodes[a]
         for i in range(first[v], first[v + 1]):
             total += weights[to[i]]
         result[a] = total
@@ -30,7 +31,9 @@ def peel(first: Any, to: Any, core: Any) -> None:
     its degree and joins the one below (Batagelj and Zaversnik 2003).
     """
     n = len(first) - 1
-    start, order, place = np.zeros(core.max() + 2, np.int64), np.empty(n, np.int64), core.copy()
+    start = np.zeros(core.max() + 2, np.int64)
+    order = np.empty(n, np.int64)
+    place = core.copy()
     for v in range(n):
         start[core[v] + 1] += 1
     start = np.cumsum(start)
@@ -46,7 +49,9 @@ def peel(first: Any, to: Any, core: Any) -> None:
             if core[u] > core[v]:
                 head = max(start[core[u]], i + 1)
                 other = order[head]
-                order[head], order[place[u]] = u, other
-                place[other], place[u] = place[u], head
+                order[head] = u
+                order[place[u]] = other
+                place[other] = place[u]
+                place[u] = head
                 start[core[u]] = head + 1
                 core[u] -= 1

@@ -27,9 +27,14 @@ def exact_sums(above: Any, below: Any, unit: float) -> tuple[Any, Any]:
     multiples of `unit`, a power of two, and below 2^54 units, so that integers sum them exactly, in
     two halves.
     """
-    T, per_unit = len(above), 1 / unit
-    common, own = np.zeros(T), np.zeros(2 * T - 1)
-    high, low, left, right = 0, 0, 0, 0
+    T = len(above)
+    per_unit = 1 / unit
+    common = np.zeros(T)
+    own = np.zeros(2 * T - 1)
+    high = 0
+    low = 0
+    left = 0
+    right = 0
     for t in range(1, T):
         B = int(max(above[t], below[t]) * per_unit)
         high += B >> 27

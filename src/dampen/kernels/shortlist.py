@@ -37,7 +37,10 @@ def outside_and_triangles(
     Fills two columns of the result: how many neighbours are outside, and how many edges among
     those are on the lists of both their ends.  Returns early when the stop flag rises.
     """
-    first, to, last, mark = graph.first, graph.to, graph.last, work.mark
+    first = graph.first
+    to = graph.to
+    last = graph.last
+    mark = work.mark
     for a in range(begin, end):
         if work.stop[0]:
             return
@@ -57,4 +60,5 @@ def outside_and_triangles(
                     triangles += mark[row[j]] and y <= last[row[j]]
         for i in range(first[c], first[c + 1]):
             mark[to[i]] = False
-        result[a, 0], result[a, 1] = outside, triangles
+        result[a, 0] = outside
+        result[a, 1] = triangles

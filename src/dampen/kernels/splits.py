@@ -18,7 +18,8 @@ import numpy as np
 
 from dampen.kernels.compile import compiled
 
-DOWN, UP = 0, 1
+DOWN = 0
+UP = 1
 LN2 = math.log(2.0)
 
 
@@ -65,7 +66,8 @@ def move_rows(codes: Any, node_of_row: Any, attribute: Any, route_start: Any, ro
 @compiled
 def level_cells(codes: Any, classes: Any, slot: Any, first: Any, n_classes: Any) -> Any:
     """The cells (slot, value, class) of every row that has a slot, one per attribute."""
-    width, rows = codes.shape[1], 0
+    width = codes.shape[1]
+    rows = 0
     for row in range(len(slot)):
         rows += slot[row] >= 0
     cells = np.empty(rows * width, dtype=np.int64)
@@ -93,7 +95,8 @@ def information_gain(table: Any, starts: Any) -> Any:
     """-tau H(C|A) of every candidate: compensated sums of terms of one sign."""
     u = np.zeros(len(starts) - 1)
     for r in range(len(u)):
-        total, lost = 0.0, 0.0
+        total = 0.0
+        lost = 0.0
         for j in range(starts[r], starts[r + 1]):
             a = table[j].sum()
             for b in table[j]:
@@ -119,9 +122,11 @@ def gini(table: Any, starts: Any) -> Any:
     """-sum_j (a - sum_c b^2 / a) of every candidate; numerators are exact integers."""
     u = np.zeros(len(starts) - 1)
     for r in range(len(u)):
-        total, lost = 0.0, 0.0
+        total = 0.0
+        lost = 0.0
         for j in range(starts[r], starts[r + 1]):
-            a, squares = 0, 0
+            a = 0
+            squares = 0
             for b in table[j]:
                 a += b
                 squares += b * b
@@ -136,7 +141,8 @@ def tsallis(table: Any, starts: Any) -> Any:
     """-sum_jc b (1 - sqrt(b / a)) of every candidate, without a difference of rounded numbers."""
     u = np.zeros(len(starts) - 1)
     for r in range(len(u)):
-        total, lost = 0.0, 0.0
+        total = 0.0
+        lost = 0.0
         for j in range(starts[r], starts[r + 1]):
             a = table[j].sum()
             for b in table[j]:
@@ -183,7 +189,8 @@ def piece_sum(piece: Any, t1: Any, limits: Any) -> Any:
         return 0.0
     if kind == DOWN:
         length = t1 - t0
-        x, y = n - t1 + 1, m - t1 + 1
+        x = n - t1 + 1
+        y = m - t1 + 1
         leading = length * math.log((x + length) / (y + length))
         return (leading + (_telescoped(x, length) - _telescoped(y, length))) / LN2
     end = max(t0, min(t1, N - n + 1))
@@ -203,9 +210,11 @@ def _frontier(table: Any, lo: Any, hi: Any) -> Any:
     n and a smaller m: see `dampen.questions.classify.splits`.
     """
     size = hi - lo
-    n, m = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64)
+    n = np.empty(size, dtype=np.int64)
+    m = np.empty(size, dtype=np.int64)
     for j in range(size):
-        a, b = table[lo + j].sum(), table[lo + j].min()
+        a = table[lo + j].sum()
+        b = table[lo + j].min()
         n[j] = a - 1 if b >= 1 else a
         m[j] = max(b - 1, 0)
     lines = np.empty((size, 2), dtype=np.int64)
@@ -214,7 +223,8 @@ def _frontier(table: Any, lo: Any, hi: Any) -> Any:
         if kept and n[j] == lines[kept - 1, 0] and m[j] < lines[kept - 1, 1]:
             kept -= 1
         if kept == 0 or m[j] < lines[kept - 1, 1]:
-            lines[kept, 0], lines[kept, 1] = n[j], m[j]
+            lines[kept, 0] = n[j]
+            lines[kept, 1] = m[j]
             kept += 1
     return lines[:kept]
 
@@ -235,7 +245,8 @@ def _slope_sign(p: Any, q: Any, t: Any) -> Any:
     if q[1] == UP:
         rise = float(p[2] - t) * float(q[2] + t)
         return rise - float(p[3] - t) * float(p[2] + q[2] + 1)
-    d, e = float(p[2] - p[3]), float(q[2] - q[3])
+    d = float(p[2] - p[3])
+    e = float(q[2] - q[3])
     return d * (q[3] - t) * (q[2] - t + 1) - e * (p[3] - t) * (p[2] - t + 1)
 
 
@@ -243,7 +254,8 @@ def _slope_sign(p: Any, q: Any, t: Any) -> Any:
 def _turn(p: Any, q: Any, lo: Any, hi: Any) -> Any:
     """The first t in [lo, hi) from which p - q, p DOWN, is monotone to the end."""
     falls_first = q[1] == UP
-    a, b = lo, hi
+    a = lo
+    b = hi
     while a < b:
         t = (a + b) // 2
         slope = _slope_sign(p, q, t)
@@ -276,11 +288,13 @@ def _emit_monotone(out: Any, size: Any, pair: Any, span: Any, limits: Any) -> An
     lo, hi = span
     if lo >= hi:
         return size
-    at_first, at_last = _wins(p, q, lo, limits), _wins(p, q, hi - 1, limits)
+    at_first = _wins(p, q, lo, limits)
+    at_last = _wins(p, q, hi - 1, limits)
     size = _emit(out, size, lo, p if at_first else q)
     if at_first == at_last:
         return size
-    a, b = lo, hi - 1
+    a = lo
+    b = hi - 1
     while a + 1 < b:
         t = (a + b) // 2
         if _wins(p, q, t, limits) == at_first:
@@ -311,7 +325,10 @@ def _merge(p: Any, q: Any, limits: Any) -> Any:
     """The upper envelope of two envelopes on [0, N)."""
     out = np.empty((4 * (len(p) + len(q)), 4), dtype=np.int64)
     T = limits[0]
-    size, i, j, lo = 0, 0, 0, 0
+    size = 0
+    i = 0
+    j = 0
+    lo = 0
     while lo < T:
         p_end = p[i + 1, 0] if i + 1 < len(p) else T
         q_end = q[j + 1, 0] if j + 1 < len(q) else T
@@ -358,7 +375,8 @@ def envelopes(table: Any, starts: Any, limits: Any) -> Any:
 def _sums_before(begins: Any, pieces: Any, limits: Any) -> Any:
     sums = np.zeros(len(pieces))
     for r in range(len(begins) - 1):
-        total, lost = 0.0, 0.0
+        total = 0.0
+        lost = 0.0
         for i in range(begins[r], begins[r + 1] - 1):
             term = piece_sum(pieces[i], pieces[i + 1, 0], limits)
             total, lost = _add(total, lost, term)
@@ -369,7 +387,8 @@ def _sums_before(begins: Any, pieces: Any, limits: Any) -> Any:
 @compiled
 def _piece_at(begins: Any, pieces: Any, r: Any, t: Any) -> Any:
     """The index of the piece of candidate r that holds t."""
-    a, b = begins[r], begins[r + 1]
+    a = begins[r]
+    b = begins[r + 1]
     while a + 1 < b:
         i = (a + b) // 2
         if pieces[i, 0] <= t:

@@ -18,7 +18,8 @@ def keep(charge: str, answer: str) -> Change:
     Raises:
         ParameterError: if that is no id of a charge.
     """
-    wanted, text = Head.parse(charge), storable(answer)
+    wanted = Head.parse(charge)
+    text = storable(answer)
 
     def change(state: State) -> Draft:
         if len(text) > LONGEST_ANSWER:

@@ -227,7 +227,8 @@ def _within(location: str, place: Path) -> bool:
     """Whether a path is a registered file, or lies in a registered directory."""
     if "://" in location:
         return False
-    asked, registered = Path(os.path.realpath(location)), Path(os.path.realpath(place))
+    asked = Path(os.path.realpath(location))
+    registered = Path(os.path.realpath(place))
     if asked == registered or registered in asked.parents:
         return True
     try:

@@ -75,9 +75,11 @@ def restore(
         BudgetError: if the ledger at the place is whole, or the backup is not.
     """
     _check_needed(ledger)
-    storage, source = book_at(ledger.place).storage, Path(file).absolute()
+    storage = book_at(ledger.place).storage
+    source = Path(file).absolute()
     known = Head.parse(head) if head is not None else storage.known()
-    state, found = State(), False
+    state = State()
+    found = False
     for row in read_copy(source):
         state.apply(row)
         found = found or (known is not None and known.names(row))

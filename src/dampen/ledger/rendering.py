@@ -18,7 +18,8 @@ def balances_html(balances: Iterable[Balance]) -> str:
 
 
 def _cells(balance: Balance) -> list[str]:
-    limit, used = balance.limit, spent(balance)
+    limit = balance.limit
+    used = spent(balance)
     return [
         f"{balance.name} (trial)" if balance.trial else balance.name,
         str(balance.neighbours),

@@ -111,7 +111,9 @@ def stamp() -> dict[str, str]:
 
 def spent(balance: Balance) -> Fraction:
     """The ε of all that was spent: the sum or, with δ, the least of what can be said."""
-    limit, pure, rho = balance.limit, balance.spent.epsilon, balance.spent.rho
+    limit = balance.limit
+    pure = balance.spent.epsilon
+    rho = balance.spent.rho
     if limit.delta is None or limit.rho is None:
         assert pure is not None
         return pure

@@ -150,7 +150,8 @@ def _dataset_objection(balance: Balance, order: Order) -> str:
 
 
 def _relation_objection(balance: Balance, order: Order) -> str:
-    own, asked = balance.neighbours, order.neighbours
+    own = balance.neighbours
+    asked = order.neighbours
     if asked is own or (asked, own) in STEPS:
         return ""
     return (
@@ -178,7 +179,8 @@ def _funds_objection(balance: Balance, charged: Order) -> str:
     if cap is not None and not cap.covers(balance.by(who).plus(charged.epsilon, charged.rho)):
         left = _left(cap, balance.by(who).epsilon, balance.by(who).rho)
         return f"cannot pay {charged.price} for {who!r}: {left} is left for this analyst."
-    limit, spent = balance.limit, balance.spent
+    limit = balance.limit
+    spent = balance.spent
     if limit.covers(spent.plus(charged.epsilon, charged.rho)):
         return ""
     if charged.epsilon is None and limit.delta is None:

@@ -144,7 +144,8 @@ _STATUS = {Kind.FREEZE: Status.FROZEN, Kind.THAW: Status.OPEN, Kind.CLOSE: Statu
 
 
 def _charge(balance: Balance, details: dict[str, Any]) -> None:
-    costs, who = _costs(details), details["analyst"]
+    costs = _costs(details)
+    who = details["analyst"]
     balance.spent.add(*costs)
     balance.spent_by.setdefault(folded(who), Spent()).add(*costs)
 
@@ -154,7 +155,8 @@ def _costs(details: dict[str, Any]) -> tuple[Fraction | None, Fraction]:
 
 
 def _created(details: dict[str, Any]) -> Balance:
-    largest, each = details["largest"], details["each"]
+    largest = details["largest"]
+    each = details["each"]
     return Balance(
         name=details["name"],
         neighbours=Neighbours(details["neighbours"]),

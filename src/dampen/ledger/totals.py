@@ -31,7 +31,8 @@ class Total:
         if self.denominator % d:
             self._rescale(lcm(self.denominator, d))
         if self.denominator % d:  # it was rounded: d does not divide the grid
-            n, d = -(-n * self.denominator // d), self.denominator
+            n = -(-n * self.denominator // d)
+            d = self.denominator
         self.numerator += n * (self.denominator // d)
 
     @property

@@ -177,7 +177,8 @@ class Book:
                     self._worker = None
                     self._mutex.notify_all()
                     return
-                jobs, self._jobs = self._jobs[:LARGEST_GROUP], self._jobs[LARGEST_GROUP:]
+                jobs = self._jobs[:LARGEST_GROUP]
+                self._jobs = self._jobs[LARGEST_GROUP:]
             self._settle(jobs)
 
     def _settle(self, jobs: list[_Job]) -> None:
@@ -207,7 +208,8 @@ class Book:
                 try:
                     draft = job.change(state)
                 except Refused as refusal:
-                    refusals[job], draft = refusal, refusal.draft
+                    refusals[job] = refusal
+                    draft = refusal.draft
                 except Exception as error:
                     refusals[job] = error
                     continue
@@ -236,7 +238,8 @@ class Book:
         """
         if transaction.fresh or self._state is None:
             self._state = State()
-        state, stored = self._state, transaction.head()
+        state = self._state
+        stored = transaction.head()
         reached = {self._reached, transaction.floor or START}
         _check_reached(state.head, reached)
         if stored.seq < self._reached.seq:

@@ -75,7 +75,9 @@ def _best(cost: Callable[[float], float]) -> float:
 
     A poor α makes a bound loose, never wrong.
     """
-    lower, upper = -34.0, 340.0  # α - 1 from 2^-49, below which floats lose it
+    # α - 1 from 2^-49, below which floats lose it
+    lower = -34.0
+    upper = 340.0
 
     def at(x: float) -> float:
         return cost(1 + math.exp(x))
@@ -83,7 +85,8 @@ def _best(cost: Callable[[float], float]) -> float:
     step = 0.5
     points = [lower + step * i for i in range(int((upper - lower) / step) + 1)]
     x = min(points, key=at)
-    lower, upper = max(lower, x - step), min(upper, x + step)
+    lower = max(lower, x - step)
+    upper = min(upper, x + step)
     for _ in range(60):
         third = (upper - lower) / 3
         if at(lower + third) < at(upper - third):

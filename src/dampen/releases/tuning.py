@@ -115,12 +115,14 @@ def tune(
     >>> best.release.parameters["each"]
     '0.5'
     """
-    eta, total = checked_shape(shape), exact(epsilon)
+    eta = checked_shape(shape)
+    total = exact(epsilon)
     if not isinstance(runs, int) or not 1 < runs <= MOST_RUNS:
         raise ParameterError(f"Expected runs from 2 to {MOST_RUNS}, got runs={runs!r}.")
     if len(candidates) == 0:
         raise ParameterError("Expected candidates, got none.")
-    scale, each = scale_for(runs, eta), total / (2 + eta)
+    scale = scale_for(runs, eta)
+    each = total / (2 + eta)
     cost = composed_cost(
         checked_relation(neighbours), query="tune", epsilon=total, mechanism="best of random runs"
     )
@@ -166,7 +168,8 @@ def number_of_runs(scale: Fraction, shape: Fraction, entropy: Entropy) -> int:
 
 
 def _kept(k: int, shape: Fraction, entropy: Entropy) -> bool:
-    a, b = shape.numerator, shape.denominator
+    a = shape.numerator
+    b = shape.denominator
     coins = ((i * b + a, (i + 1) * b) for i in range(1, k) if shape != 1)
     return all(uniform(of, entropy) < heads for heads, of in coins)
 
@@ -186,7 +189,8 @@ def expected_runs(scale: float, shape: float) -> float:
 
 def scale_for(runs: int, shape: Fraction) -> Fraction:
     """A scale at which `runs` are to be expected; any public one is private."""
-    lower, upper = 1e-3, 1e12
+    lower = 1e-3
+    upper = 1e12
     for _ in range(200):
         middle = math.sqrt(lower * upper)
         if expected_runs(middle, float(shape)) < runs:
@@ -235,8 +239,10 @@ def noisy_hits(
     Guarantee: ε-DP under adding or removing one row, for predictions that were made without looking
     at these rows, or by a private model: one row changes the number by at most 1.
     """
-    e, bits = exact(epsilon), open_entropy(entropy)
-    one, other = np.asarray(predicted), np.asarray(truth)
+    e = exact(epsilon)
+    bits = open_entropy(entropy)
+    one = np.asarray(predicted)
+    other = np.asarray(truth)
     if one.shape != other.shape or one.ndim != 1:
         raise DataError("Expected one prediction per row.")
     hits = int(np.count_nonzero(one == other))

@@ -196,7 +196,8 @@ def _add_questions(app: FastAPI, service: Service, caller: Any) -> None:
 
 
 def _add_question(app: FastAPI, service: Service, caller: Any, kind: str, shape: Any) -> None:
-    desk, said = service.desk, (shape.__doc__ or "").strip()
+    desk = service.desk
+    said = (shape.__doc__ or "").strip()
 
     async def ask(name: str, body: Any, who: Annotated[Token, Depends(caller)]) -> Response:
         answer = await service.ask(who, name, kind, body)

@@ -82,7 +82,8 @@ def load_configuration(path: str | Path) -> Configuration:
         ParameterError: if it cannot be read, or says what no configuration can say.
     """
     source = Path(path)
-    policy, content = load_policy(source), read_policy(source)
+    policy = load_policy(source)
+    content = read_policy(source)
     base = source.resolve().parent
     served: dict[str, Served] = {}
     for registered, entry in zip(policy.sets, content.get("data", []), strict=True):

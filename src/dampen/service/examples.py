@@ -9,7 +9,8 @@ __all__ = ["example"]
 
 def example(facts: Facts, kind: str) -> dict[str, Any]:
     """The options of a question that can be asked."""
-    numbers, categories = facts.of_kind(Numbers), facts.of_kind(Categories)
+    numbers = facts.of_kind(Numbers)
+    categories = facts.of_kind(Categories)
     gridded = [n for n in numbers if getattr(facts.columns[n], "step", None) is not None]
     match kind:
         case "percentile" if not gridded:

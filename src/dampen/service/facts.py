@@ -174,7 +174,8 @@ def parse_facts(content: object, base: Path, where: str) -> Facts:
 
 def possible_questions(facts: Facts) -> tuple[str, ...]:
     """The questions that the facts are enough for."""
-    numbers, categories = facts.of_kind(Numbers), facts.of_kind(Categories)
+    numbers = facts.of_kind(Numbers)
+    categories = facts.of_kind(Categories)
     gridded = [n for n in numbers if getattr(facts.columns[n], "step", None) is not None]
     possible = {
         "percentile": bool(gridded) or bool(numbers and facts.of_kind(Labels)),

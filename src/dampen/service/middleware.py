@@ -68,7 +68,8 @@ class Refusal(Exception):
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
-        self.status, self.message = status, message
+        self.status = status
+        self.message = message
 
 
 def error_body(
@@ -189,7 +190,8 @@ async def _body(receive: Receive) -> bytes:
 
 
 async def _whole_body(receive: Receive) -> bytes:
-    parts, size = [], 0
+    parts = []
+    size = 0
     while True:
         message = await receive()
         if message["type"] == "http.disconnect":

@@ -116,7 +116,8 @@ def _number_as_is(value: Any) -> Any:
 def _percentile(served: Served, given: Mapping[str, Any]) -> Question:
     from dampen.questions.percentile.release import percentile
 
-    facts, name = served.facts, str(given["column"])
+    facts = served.facts
+    name = str(given["column"])
     column = _numbers(facts, name)
     options: dict[str, Any] = {"lower": column.lower, "upper": column.upper}
     by = _groups(facts, given)
@@ -146,8 +147,10 @@ def _percentile(served: Served, given: Mapping[str, Any]) -> Question:
 def _most_frequent(served: Served, given: Mapping[str, Any]) -> Question:
     from dampen.questions.frequency.release import most_frequent
 
-    facts, name = served.facts, str(given["column"])
-    values, by = _categories(facts, name).values, _groups(facts, given)
+    facts = served.facts
+    name = str(given["column"])
+    values = _categories(facts, name).values
+    by = _groups(facts, given)
     asked = {key: value for key, value in given.items() if key != "column"}
     cells = _cells("most-frequent", given)
 
@@ -164,8 +167,10 @@ def _most_frequent(served: Served, given: Mapping[str, Any]) -> Question:
 def _top_groups(served: Served, given: Mapping[str, Any]) -> Question:
     from dampen.questions.groups.release import top_groups
 
-    facts, name = served.facts, str(given["value"])
-    column, by = _numbers(facts, name), _groups(facts, given)
+    facts = served.facts
+    name = str(given["value"])
+    column = _numbers(facts, name)
+    by = _groups(facts, given)
     bounds = {"lower": column.lower, "upper": column.upper, "step": _step(column, name)}
     asked = {key: value for key, value in given.items() if key != "value"}
 
@@ -199,7 +204,8 @@ def _top_k(served: Served, given: Mapping[str, Any]) -> Question:
 
 
 def _tree(served: Served, given: Mapping[str, Any]) -> Question:
-    facts, target = served.facts, str(given["target"])
+    facts = served.facts
+    target = str(given["target"])
     classes = _categories(facts, target).values
     possible = [n for n in facts.columns if n != target and not _is_label(facts, n)]
     names = given.get("columns", possible)

@@ -156,10 +156,12 @@ class Asking:
     async def _charge(self, dataset: str) -> None:
         """Charges the questions about a data set, group after group, until there are none."""
         while queue := self._queues[dataset]:
-            group, self._queues[dataset] = queue[:LARGEST_GROUP], queue[LARGEST_GROUP:]
+            group = queue[:LARGEST_GROUP]
+            self._queues[dataset] = queue[LARGEST_GROUP:]
             task = partial(self.desk.charged, [(one.asked, one.reuse) for one in group])
             outcomes = await self._outcomes(self._clerks, task, len(group))
-            start, paid = time.monotonic(), dict[_Open, Charged]()
+            start = time.monotonic()
+            paid = dict[_Open, Charged]()
             for one, outcome in zip(group, outcomes, strict=True):
                 if isinstance(outcome, Charged):
                     paid[one] = outcome

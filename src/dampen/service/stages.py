@@ -45,7 +45,8 @@ class Failed(DataError):
             f"The data set could not answer this question. {stands} The curator can look up "
             f"{incident}."
         )
-        self.incident, self.charge = incident, charge
+        self.incident = incident
+        self.charge = charge
 
 
 @dataclass(frozen=True, slots=True)

@@ -189,7 +189,8 @@ class Desk:
         return [self._drawn(each) for each in group]
 
     def _drawn(self, charged: Charged) -> Drawn | BaseException:
-        asked, charge = charged.asked, charged.receipt.charged
+        asked = charged.asked
+        charge = charged.receipt.charged
         made = asked.question
         try:
             release = self._run(made, charged.receipt)
@@ -283,7 +284,8 @@ class Desk:
                 f"Expected one of the budgets of {served.name!r}, {', '.join(names)}, got "
                 f"{budget[:100]!r}."
             )
-        ledger, place = self.configuration.ledger, served.source.place
+        ledger = self.configuration.ledger
+        place = served.source.place
         return {
             Account(ledger, name, caller.analyst, served.name, place): self._relation(name)
             for name in ([budget] if budget is not None else names)
@@ -327,8 +329,10 @@ def _shown_record(record: Record) -> dict[str, Any]:
 
 
 def _shown_balance(balance: Balance, caller: Token) -> dict[str, Any]:
-    limit, used = balance.limit, spent(balance)
-    cap, own = balance.cap(caller.analyst), balance.by(caller.analyst)
+    limit = balance.limit
+    used = spent(balance)
+    cap = balance.cap(caller.analyst)
+    own = balance.by(caller.analyst)
     return {
         "name": balance.name,
         "neighbours": str(balance.neighbours),

@@ -102,10 +102,12 @@ def check_admissible(
     """
     made = instances(problem, universe)
     last, remark = last_distance(made, distances)
-    ls, bound = local_sensitivity(problem, universe, 0), made[0].bound
+    ls = local_sensitivity(problem, universe, 0)
+    bound = made[0].bound
     tolerance = ROUNDING * bound
     delta = deltas(made, 0)
-    claim, worst = "admissible", ls - delta
+    claim = "admissible"
+    worst = ls - delta
     if (ls > bound + tolerance).any():
         return fails(claim, problem, universe, largest(ls), f"LS is above the bound {bound:g}")
     if (worst > tolerance).any():
@@ -118,7 +120,8 @@ def check_admissible(
             gap = delta[other] - following[one]
             if (gap > tolerance).any():
                 pair, r = largest(gap)
-                x, y = one[pair], other[pair]
+                x = one[pair]
+                y = other[pair]
                 text = f"(2) δ(x, {t + 1}) = {following[x, r]:g} < δ(y, {t}) = {delta[y, r]:g}"
                 return fails(claim, problem, universe, (x, r), text, y=y)
         delta = following
@@ -141,7 +144,8 @@ def check_exact_sensitivity(problem: Problem[X], universe: Universe[X], distance
     made = instances(problem, universe)
     claim = "δ equals the element local sensitivity"
     for t in range(distances):
-        ls, delta = local_sensitivity(problem, universe, t), deltas(made, t)
+        ls = local_sensitivity(problem, universe, t)
+        delta = deltas(made, t)
         gap = np.abs(ls - delta)
         if (gap > ROUNDING * made[0].bound).any():
             x, r = largest(gap)
@@ -170,7 +174,8 @@ def check_unit_sensitivity(
     claim = f"sensitivity 1 of {words(chosen)}"
     if (change > 1 + 2 * eta + ROUNDING).any():
         pair, r = largest(change)
-        x, y = left[pair], right[pair]
+        x = left[pair]
+        y = right[pair]
         text = f"the score changes by {change[pair, r]:.6g}, from {q[x, r]:.6g} to {q[y, r]:.6g}"
         return fails(claim, problem, universe, (x, r), text, y=y)
     most = float(change.max(initial=0))
@@ -194,7 +199,8 @@ def check_joint_sensitivity(
     Raises:
         ParameterError: if the selection states no bound for the score.
     """
-    chosen, made = score_of(score), instances(problem, universe)
+    chosen = score_of(score)
+    made = instances(problem, universe)
     joint = made[0].joint.get(chosen)
     if joint is None:
         raise ParameterError(
@@ -203,7 +209,8 @@ def check_joint_sensitivity(
     q, eta = scores(made, chosen)
     left, right = universe.neighbours.T
     norm = np.abs(q[left] - q[right]).sum(axis=1)
-    claim, rounding = f"1-norm sensitivity {joint:g} of {words(chosen)}", 2 * q.shape[1] * eta
+    claim = f"1-norm sensitivity {joint:g} of {words(chosen)}"
+    rounding = 2 * q.shape[1] * eta
     if (norm > joint + rounding + ROUNDING).any():
         pair = int(norm.argmax())
         text = f"the scores change by {norm[pair]:.6g} in the 1-norm"
@@ -226,7 +233,8 @@ def check_one_sided(problem: Problem[X], universe: Universe[X]) -> Verdict:
     u = utilities(instances(problem, universe))
     left, right = universe.neighbours.T
     rise = u[right] - u[left]
-    claim, scale = "one-sided utilities", ROUNDING * max(1.0, float(np.abs(u).max(initial=0)))
+    claim = "one-sided utilities"
+    scale = ROUNDING * max(1.0, float(np.abs(u).max(initial=0)))
     if (rise > scale).any() and (rise < -scale).any():
         pair, r = largest(rise if (rise > scale).sum() < (rise < -scale).sum() else -rise)
         text = f"the utility moves by {rise[pair, r]:.6g}, against the others' direction"
@@ -255,7 +263,8 @@ def check_separable(
     changed = np.zeros((len(left), len(made[0])), dtype=np.bool_)
     for values in (utilities(made), *(deltas(made, t) for t in range(last + 1))):
         changed |= np.abs(values[left] - values[right]) > tolerance
-    claim, count = "separable: one step changes one candidate", changed.sum(axis=1)
+    claim = "separable: one step changes one candidate"
+    count = changed.sum(axis=1)
     if (count > 1).any():
         pair = int(count.argmax())
         names = [repr(problem.candidates[r]) for r in np.flatnonzero(changed[pair]).tolist()]

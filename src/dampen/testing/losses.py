@@ -49,7 +49,8 @@ def privacy_loss(
     Returns:
         A `Verdict`: it holds, or fails with a counterexample.
     """
-    chosen, limit = named(mechanism), exact(epsilon)
+    chosen = named(mechanism)
+    limit = exact(epsilon)
     laws = [outputs(s, limit, chosen, k) for s in instances(problem, universe)]
     loss = _losses(laws, universe)
     worst = float(loss.max(initial=0))
@@ -121,7 +122,8 @@ def outputs(s: Selection, epsilon: Fraction, mechanism: Mechanism, k: int) -> Fl
 
 def _sequence_probability(a: FloatArray, sequence: tuple[int, ...], noise: Noise) -> float:
     """k draws without replacement."""
-    left, p = list(range(len(a))), 1.0
+    left = list(range(len(a)))
+    p = 1.0
     for r in sequence:
         p *= float(noise.law(a[left] - a[left].max())[left.index(r)])
         left.remove(r)

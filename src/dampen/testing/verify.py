@@ -47,7 +47,8 @@ def verify(
     Returns:
         One `Verdict` per check.
     """
-    limit, made_once = exact(epsilon), Remembering(problem)
+    limit = exact(epsilon)
+    made_once = Remembering(problem)
     first = instances(made_once, universe)[0]
     chosen = [named(m) for m in mechanisms]
     chosen += [m for m in _joint_releases(first) if m not in chosen]

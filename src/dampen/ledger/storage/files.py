@@ -176,7 +176,8 @@ def warn_if_exposed(path: Path) -> None:
     """Warns if others may write.  A shared but sticky directory lets nobody replace files."""
     if os.name != "posix":
         return
-    file, directory = path.stat().st_mode, path.parent.stat().st_mode
+    file = path.stat().st_mode
+    directory = path.parent.stat().st_mode
     shared = directory & 0o022 and not directory & stat.S_ISVTX
     if file & 0o022 or shared:
         what, mode = ("file", "600") if file & 0o022 else ("directory", "700")
@@ -190,7 +191,8 @@ def warn_if_exposed(path: Path) -> None:
 
 def _split(script: str) -> list[str]:
     """The statements of a script; `executescript` would commit before it starts."""
-    statements, current = [], ""
+    statements = []
+    current = ""
     for line in script.splitlines():
         current += line + "\n"
         if sqlite3.complete_statement(current):

@@ -63,7 +63,8 @@ class HeadFile:
         Raises:
             BudgetError: if it does not come within `patience` seconds.
         """
-        start, pause = time.monotonic(), 0.0001
+        start = time.monotonic()
+        pause = 0.0001
         while fcntl is not None:
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -180,7 +180,8 @@ class PostgresStorage:
             except BaseException:
                 connection.close()
                 raise
-            self._connection, self._fresh = connection, True
+            self._connection = connection
+            self._fresh = True
         return self._connection
 
     def _commit(self, connection: "Connection[tuple[Any, ...]]") -> None:
@@ -214,7 +215,8 @@ def shown(address: str) -> str:
         raise ParameterError(
             "Expected the address of a ledger such as postgresql://host/name."
         ) from None
-    host, name = parts.get("host") or "", parts.get("dbname") or ""
+    host = parts.get("host") or ""
+    name = parts.get("dbname") or ""
     return f"postgresql://{host}/{name}"
 
 

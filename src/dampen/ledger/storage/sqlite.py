@@ -201,7 +201,8 @@ class _OpenFile:
 
     @classmethod
     def open(cls, path: Path) -> "_OpenFile":
-        writable, identity = files.writable(path), files.identity(path)
+        writable = files.writable(path)
+        identity = files.identity(path)
         connection = _patiently(path, lambda: files.connect(path, _mode(path, writable)))
         try:
             heads = _open_heads(path, writable)

@@ -240,7 +240,8 @@ class NaiveBayesClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc
             self.tables_: NoisyTables = noisy_tables(
                 read.rows.tables([0], first)[0], first, paid.epsilon, entropy=paid.entropy
             )
-            self.epsilon_, self.secure_ = paid.epsilon, paid.entropy.secure
+            self.epsilon_ = paid.epsilon
+            self.secure_ = paid.entropy.secure
             content = bayes_json.content(self)
         self.release_ = paid.release(content, {"attributes": len(features)})
         return self

@@ -55,7 +55,8 @@ def _fill(model: "NaiveBayesClassifier", read: Any) -> None:
     if read["format"] != FORMAT:
         raise ParameterError(f"Expected the format {FORMAT!r}, got another format.")
     fill_common(model, read)
-    first, counts = first_codes(model.domains_), checked_integers(read["counts"], dimensions=2)
+    first = first_codes(model.domains_)
+    counts = checked_integers(read["counts"], dimensions=2)
     if counts.shape != (first[-1], len(model.classes_)):
         raise ValueError
     model.epsilon_ = exact(checked_text(read["epsilon"]))

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["html"]
 
-MOST_CLASSES, MOST_ATTRIBUTES = 8, 40
+MOST_CLASSES = 8
+MOST_ATTRIBUTES = 40
 
 
 def html(model: "NaiveBayesClassifier") -> str:

@@ -49,7 +49,8 @@ class Candidates:
         zero = np.zeros((len(base), 1, base.shape[2]), dtype=np.int64)
         below = np.concatenate([zero, np.cumsum(base, axis=1)], axis=1)
         left = below[:, self.high] - below[:, self.low]
-        begin, end = self.first[self.attribute], self.first[self.attribute + 1]
+        begin = self.first[self.attribute]
+        end = self.first[self.attribute + 1]
         return np.stack([left, below[:, end] - below[:, begin] - left], axis=2)
 
     def codes(self, chosen: int) -> tuple[int, int, int]:
@@ -64,7 +65,8 @@ class Candidates:
         size = int(self.first[a + 1] - self.first[a])
         if self.branching == "multiway":
             return [[code] for code in range(size)]
-        low, high = self.low[chosen] - self.first[a], self.high[chosen] - self.first[a]
+        low = self.low[chosen] - self.first[a]
+        high = self.high[chosen] - self.first[a]
         left = list(range(int(low), int(high)))
         return [left, [code for code in range(size) if not low <= code < high]]
 
@@ -74,7 +76,8 @@ def candidates_of(domains: Sequence[Domain], branching: Branching) -> Candidates
     first = first_codes(domains)
     found: list[tuple[int, int, int]] = []
     for a, domain in enumerate(domains):
-        size, begin = len(domain), int(first[a])
+        size = len(domain)
+        begin = int(first[a])
         if branching == "multiway":
             found.append((a, begin, begin + size))
         elif domain.ordered or size == 2:

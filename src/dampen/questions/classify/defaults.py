@@ -16,7 +16,8 @@ MOST_SINGLE = 7
 """Levels that are selected one by one, at most."""
 WIDTHS = {2: (144,), 3: (12, 12), 4: (8, 6, 3), 5: (4, 4, 3, 3), 6: (4, 3, 3, 2, 2)}
 """Splits of every node of a menu, level by level, for each number of levels."""
-MOST_COUNTS, MOST_TERMS = 2**28, 2**26
+MOST_COUNTS = 2**28
+MOST_TERMS = 2**26
 """Bounds on the work for a menu: counts of rows, and terms of the weights of splits."""
 MOST_CELLS = 2**25
 """Counts that are held at once."""
@@ -70,7 +71,8 @@ def default_stages(epsilon: Fraction, max_rows: int, sizes: Sizes) -> tuple[int,
     fewer rows and classes there are, the fewer levels are worth their noise.
     """
     rows = float(min(epsilon, Fraction(10**9))) * max_rows
-    signal, doublings = math.log2(max(rows, 1.0)), math.log2(sizes.classes / 2)
+    signal = math.log2(max(rows, 1.0))
+    doublings = math.log2(sizes.classes / 2)
     single = min(max(0, round(1.1 * signal + 0.3 * doublings - 10)), MOST_SINGLE)
     several = 3 if single > 1 else 4
     if not single:

@@ -73,9 +73,11 @@ def warn_of(leaks: Sequence[Leak]) -> None:
 
 def _own_frames() -> int:
     """How many calls above this one are the library's own: an estimator may fit another."""
-    frame, count = inspect.currentframe(), -1
+    frame = inspect.currentframe()
+    count = -1
     while frame is not None and str(frame.f_globals.get("__name__")).startswith("dampen."):
-        frame, count = frame.f_back, count + 1
+        frame = frame.f_back
+        count = count + 1
     return count
 
 
@@ -138,7 +140,8 @@ def table_codes(
 ) -> Iterator[IntArray]:
     """The rows of a table to predict, in pieces, in the codes of the public domains."""
     check_is_fitted(estimator)
-    opened, domains = open_table(data, header=header, table=table), domains_by_name(estimator)
+    opened = open_table(data, header=header, table=table)
+    domains = domains_by_name(estimator)
     require(opened, *domains)
     wanted = {name: domain.kind for name, domain in domains.items()}
     with reading(opened.batches(wanted)) as stream:

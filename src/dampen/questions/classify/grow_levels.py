@@ -97,7 +97,9 @@ class Rows:
     """The private table, coded and held, and the node of the current level of every row."""
 
     def __init__(self, codes: Any, classes: Any, n_classes: int) -> None:
-        self.codes, self.classes, self.n_classes = codes, classes, n_classes
+        self.codes = codes
+        self.classes = classes
+        self.n_classes = n_classes
         self.node = np.zeros(len(codes), dtype=np.int64)
         self.order, self.begins = interruptible(kernel.group_rows)(self.node, 1)
 
@@ -159,12 +161,14 @@ def prepare(
     Raises:
         ParameterError: if the mechanism does not suit a split among so many rows.
     """
-    third, chosen = Fraction(1, 3), MECHANISMS[0] if mechanism == SULQ else mechanism
+    third = Fraction(1, 3)
+    chosen = MECHANISMS[0] if mechanism == SULQ else mechanism
     tiny = Plan(
         Fraction(1), rows_bound, (1, 1), (third,) * 3, chosen, criterion, "binary", False, "pf",
         True, candidates=2, classes=2,
     )  # fmt: skip
-    codes, none = np.empty((0, 2), dtype=np.int16), np.empty(0, dtype=np.int64)
+    codes = np.empty((0, 2), dtype=np.int16)
+    none = np.empty(0, dtype=np.int64)
     kernel.level_cells(codes, none, none, np.array([0, 2, 4]), 2)
     rows = Rows(codes, none, 2)
     grow(tiny, [Categories((0, 1)), Categories((0, 1))], 2, rows, entropy=InsecureEntropy(0))
@@ -173,7 +177,8 @@ def prepare(
 @cache
 def prepare_counting() -> None:
     """Compiles or loads the kernels that count rows by value and class, on no rows."""
-    codes, none = np.empty((0, 2), dtype=np.int16), np.empty(0, dtype=np.int64)
+    codes = np.empty((0, 2), dtype=np.int16)
+    none = np.empty(0, dtype=np.int64)
     Rows(codes, none, 2).tables([0], np.array([0, 2, 4]))
 
 
@@ -183,7 +188,9 @@ class _Growth:
     def __init__(
         self, plan: Plan, candidates: Candidates, n_classes: int, entropy: Entropy
     ) -> None:
-        self.plan, self.candidates, self.entropy = plan, candidates, entropy
+        self.plan = plan
+        self.candidates = candidates
+        self.entropy = entropy
         self.n_classes = n_classes
         self.begins = [0]  # where each level begins
         self.attribute: list[int] = []
@@ -246,7 +253,8 @@ class _Growth:
 
     def make_leaves(self, level: int, totals: IntArray, is_leaf: list[bool]) -> None:
         """Appends the nodes of a level, and labels those that are leaves."""
-        epsilon, leaf = self.plan.leaf_epsilon(level), np.flatnonzero(is_leaf)
+        epsilon = self.plan.leaf_epsilon(level)
+        leaf = np.flatnonzero(is_leaf)
         label = np.full(len(totals), -1, dtype=np.int64)
         counts = np.zeros_like(totals)
         label[leaf], counts[leaf] = _labels(totals[leaf], epsilon, self.plan, self.entropy)
@@ -286,7 +294,8 @@ class _Growth:
 
     def routes_of_level(self, level: int) -> tuple[IntArray, IntArray, IntArray]:
         """Attributes, where routes start, and routes, numbered inside their levels."""
-        begin, end = self.begins[level], self.begins[level + 1]
+        begin = self.begins[level]
+        end = self.begins[level + 1]
         attribute = np.array(self.attribute[begin:end], dtype=np.int64)
         start = np.array(self.route_start[begin:end], dtype=np.int64)
         return attribute, start, np.array(self.routes, dtype=np.int64) - end

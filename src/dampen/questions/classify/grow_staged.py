@@ -63,8 +63,10 @@ def prepare_all(
         ParameterError: if the mechanism does not suit a split among so many rows.
     """
     prepare(checked_criterion(criterion, mechanism), mechanism, rows_bound)
-    codes, none = np.empty((0, 2), dtype=np.int16), np.empty(0, dtype=np.int64)
-    half, domains = (Fraction(1, 2),) * 2, [Categories((0, 1)), Categories((0, 1))]
+    codes = np.empty((0, 2), dtype=np.int16)
+    none = np.empty(0, dtype=np.int64)
+    half = (Fraction(1, 2),) * 2
+    domains = [Categories((0, 1)), Categories((0, 1))]
     tiny = Plan(
         Fraction(1), 9, (1, 2), half, PF, "tsallis", "binary", False, "pf", True,
         candidates=2, classes=2, widths=(1,),
@@ -141,7 +143,8 @@ def _labelled(tree: Tree, weights: Weights, rows: LevelRows, entropy: Entropy) -
     """The tree with classes at its leaves, by the exponential mechanism on their counts."""
     # Every row has one value of the first attribute.
     counts = _tables(tree, rows, weights.candidates.first[:2]).sum(axis=1)
-    epsilon, label = Fraction(weights.epsilon), tree.label.copy()
+    epsilon = Fraction(weights.epsilon)
+    label = tree.label.copy()
     label[tree.leaves] = [_draw(c, epsilon, entropy) for c in counts.astype(np.float64)]
     return replace(tree, label=label)
 
@@ -160,8 +163,10 @@ class _Growth:
     """The nodes made so far; children come after their parents."""
 
     def __init__(self, candidates: Candidates) -> None:
-        self.candidates, self.first = candidates, candidates.first
-        self.attribute, self.level = [-1], [0]
+        self.candidates = candidates
+        self.first = candidates.first
+        self.attribute = [-1]
+        self.level = [0]
         self.routes: list[list[int]] = [[]]
         self.allowed: list[BoolArray] = [np.ones(int(self.first[-1]), dtype=np.bool_)]
 
@@ -170,7 +175,8 @@ class _Growth:
 
         A split that cannot tell apart the rows of its path is left out: one side gets all of them.
         """
-        allowed, begin = self.allowed[leaf], int(self.first[attribute])
+        allowed = self.allowed[leaf]
+        begin = int(self.first[attribute])
         values = slice(begin, int(self.first[attribute + 1]))
         inside = np.zeros(values.stop - begin, dtype=np.bool_)
         inside[low:high] = True

@@ -116,7 +116,8 @@ def draw_menu(
     """
     if not len(candidates):
         return STAY
-    menu, first = _blank(len(allowed), widths), candidates.first
+    menu = _blank(len(allowed), widths)
+    first = candidates.first
     begin = first[candidates.attribute]
     splits = [candidates.attribute, candidates.low - begin, candidates.high - begin]
     where = np.unique(candidates.attribute, return_index=True)[1]
@@ -155,7 +156,8 @@ class Weights:
     def splits(self) -> IntArray:
         """Of every candidate, where its attribute begins, the split, where the attribute ends."""
         c = self.candidates
-        begin, end = c.first[c.attribute], c.first[c.attribute + 1]
+        begin = c.first[c.attribute]
+        end = c.first[c.attribute + 1]
         return np.column_stack([begin, c.low, c.high, end])
 
     def leaves(self, counts: IntArray) -> FloatArray:
@@ -167,11 +169,10 @@ class Weights:
     def ends(self, tables: IntArray) -> tuple[FloatArray, IntArray]:
         """ln Z before the last level, and class counts, from counts (..., value, class)."""
         counts = tables[..., : self.candidates.first[1], :].sum(axis=-2)
-        given, classes = (
-            tables.reshape(-1, *tables.shape[-2:]),
-            counts.reshape(-1, counts.shape[-1]),
-        )
-        law, prior = (self.epsilon, self.powers), np.exp(self.log_prior)
+        given = tables.reshape(-1, *tables.shape[-2:])
+        classes = counts.reshape(-1, counts.shape[-1])
+        law = (self.epsilon, self.powers)
+        prior = np.exp(self.log_prior)
         found: FloatArray = kernel.end_weights(given, classes, self.splits, prior, law)
         return found.reshape(tables.shape[:-2]), counts
 
@@ -192,9 +193,11 @@ class Choices:
         """From ln Z (leaf, tree, end) and class counts (leaf, tree, end, class)."""
         self.stay: list[FloatArray] = []
         self.splits: list[FloatArray] = []
-        leaves, below = len(ends), ends
+        leaves = len(ends)
+        below = ends
         for level, width in reversed(list(enumerate(menu.widths))):
-            before, nodes = math.prod(menu.widths[:level]), 2**level
+            before = math.prod(menu.widths[:level])
+            nodes = 2**level
             pairs = below.reshape(leaves, before, width, nodes, 2).sum(axis=-1)
             splits = pairs + math.log((1 - LEAF) / width)
             # The rows of a node are the same in all trees with the same choices above it.
@@ -207,7 +210,8 @@ class Choices:
 
     def at(self, leaf: int, level: int, choice: int, place: int) -> FloatArray:
         """No split, then every split of the menu: ln of the terms of one node."""
-        stay, splits = self.stay[level], self.splits[level]
+        stay = self.stay[level]
+        splits = self.splits[level]
         return np.array([stay[leaf, choice, place], *splits[leaf, choice, :, place]])
 
 

@@ -186,7 +186,8 @@ class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.domains is None or self.classes is None or self.max_rows is None:
             return False
         check_max_rows(self.max_rows)
-        classes, sizes = checked_classes(self.classes), list(_sizes(self.domains))
+        classes = checked_classes(self.classes)
+        sizes = list(_sizes(self.domains))
         return prefers_bayes(epsilon, int(self.max_rows), sizes, len(classes))
 
     def _take(self, model: Model) -> "Classifier":

@@ -79,7 +79,8 @@ def fill_common(model: Any, read: Any) -> None:
         names is not None and [len(names), *{type(n) for n in names}] != [len(domains), str]
     ):
         raise ValueError
-    model.classes_, model.domains_ = class_array(classes.values), domains
+    model.classes_ = class_array(classes.values)
+    model.domains_ = domains
     model.n_features_in_ = len(domains)
     if names is not None:
         model.feature_names_in_ = np.asarray(names, dtype=object)

@@ -26,7 +26,8 @@ def expected_counts(noisy: IntArray, epsilon: float) -> FloatArray:
     """
     z = np.maximum(noisy, 0).astype(np.float64)
     q = np.exp(-epsilon)
-    tail, gap = np.exp(-epsilon * (z + 1)), -np.expm1(-epsilon)
+    tail = np.exp(-epsilon * (z + 1))
+    gap = -np.expm1(-epsilon)
     raised: FloatArray = z + tail * (1 + z * gap) / (gap * (1 + q - tail))
     return raised
 

@@ -15,13 +15,15 @@ def collapsed(tree: Tree) -> Tree:
     """The tree without splits into leaves of one class; noisy counts of leaves are kept apart."""
     if tree.counts is not None:
         return tree
-    attribute, label = tree.attribute.copy(), tree.label.copy()
+    attribute = tree.attribute.copy()
+    label = tree.label.copy()
     ends = np.append(tree.route_start[1:], len(tree.routes))
     for node in reversed(range(len(attribute))):  # children come after their parents
         children = tree.routes[tree.route_start[node] : ends[node]]
         agreed = np.unique(label[children])
         if len(agreed) == 1 and agreed[0] >= 0:
-            attribute[node], label[node] = -1, agreed[0]
+            attribute[node] = -1
+            label[node] = agreed[0]
     return _kept(tree, attribute, label, ends)
 
 

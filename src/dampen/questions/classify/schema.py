@@ -175,7 +175,9 @@ def _lines(domain: Domain) -> str:
     own = '\nmissing = "own"' if domain.holds_missing else ""
     if isinstance(domain, Categories):
         return f"values = {_listed(str(v) for v in domain.values if v is not None)}{own}"
-    lower, upper, count = domain.edges[0], domain.edges[-1], len(domain.edges) - 1
+    lower = domain.edges[0]
+    upper = domain.edges[-1]
+    count = len(domain.edges) - 1
     if domain.edges == bins(lower, upper, count).edges:
         return f"bins = [{lower:.17g}, {upper:.17g}, {count}]{own}"
     return f"edges = [{', '.join(f'{edge:.17g}' for edge in domain.edges)}]{own}"

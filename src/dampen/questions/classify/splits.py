@@ -157,16 +157,23 @@ def split_selection(
         case "information-gain":
             u: FloatArray = kernel.information_gain(table, starts)
             delta: Sensitivity = EnvelopeSensitivity(table, starts, max_rows, bound)
-            largest, smallest_delta = max_rows * math.log2(table.shape[1]), 1.0
+            largest = max_rows * math.log2(table.shape[1])
+            smallest_delta = 1.0
         case "max":
-            u, delta = kernel.largest_classes(table, starts), sensitivity.constant(bound)
-            largest, smallest_delta = float(max_rows), bound
+            u = kernel.largest_classes(table, starts)
+            delta = sensitivity.constant(bound)
+            largest = float(max_rows)
+            smallest_delta = bound
         case "gini":
-            u, delta = kernel.gini(table, starts), sensitivity.constant(bound)
-            largest, smallest_delta = float(max_rows), bound
+            u = kernel.gini(table, starts)
+            delta = sensitivity.constant(bound)
+            largest = float(max_rows)
+            smallest_delta = bound
         case "tsallis":
-            u, delta = kernel.tsallis(table, starts), sensitivity.constant(bound)
-            largest, smallest_delta = float(max_rows), bound
+            u = kernel.tsallis(table, starts)
+            delta = sensitivity.constant(bound)
+            largest = float(max_rows)
+            smallest_delta = bound
     return Selection(
         u,
         delta,

@@ -91,12 +91,14 @@ class LevelCells:
     slot: IntArray
 
     def __call__(self, batch: Batch) -> IntArray:
-        codes, classes = self.coding.codes(batch), self.coding.class_codes(batch)
+        codes = self.coding.codes(batch)
+        classes = self.coding.class_codes(batch)
         node = np.zeros(len(codes), dtype=np.int64)
         for routes in self.path:
             kernel.move_rows(codes, node, *routes)
         slot = np.where(node >= 0, self.slot[node], -1)
-        first, n_classes = self.coding.first, len(self.coding.classes)
+        first = self.coding.first
+        n_classes = len(self.coding.classes)
         cells: IntArray = kernel.level_cells(codes, classes, slot, first, n_classes)
         return cells
 
@@ -120,7 +122,8 @@ class EndCells:
     first: IntArray
 
     def __call__(self, batch: Batch) -> IntArray:
-        codes, classes = self.coding.codes(batch), self.coding.class_codes(batch)
+        codes = self.coding.codes(batch)
+        classes = self.coding.class_codes(batch)
         slot = self.tree.slots[self.tree.apply(codes)]
         counted = self.trees.start, self.trees.stop, self.first, len(self.coding.classes)
         cells: IntArray = end_cells(codes, classes, slot, self.menu.arrays, counted)
@@ -131,7 +134,8 @@ class StreamedRows:
     """A private table that is asked for counts, level after level; see `grow_levels`."""
 
     def __init__(self, table: Opened, coding: Coding) -> None:
-        self._table, self._coding = table, coding
+        self._table = table
+        self._coding = coding
         self._path: tuple[Routes, ...] = ()
         self._held: dict[int, IntArray] = {}
         root = self._count([0], nodes=1)
@@ -161,11 +165,13 @@ class StreamedRows:
         first = self._coding.first
         totals = np.zeros((nodes, len(self._coding.classes)), dtype=np.int64)
         for node in np.flatnonzero(attribute >= 0):
-            a, begin = attribute[node], route_start[node]
+            a = attribute[node]
+            begin = route_start[node]
             counts = self._held[int(node)][first[a] : first[a + 1]]
             np.add.at(totals, routes[begin : begin + len(counts)], counts)
         self._path += (Routes(attribute, route_start, routes),)
-        self._totals, self._held = totals, {}
+        self._totals = totals
+        self._held = {}
 
     def ends(self, tree: Tree, menu: Menu, trees: range, first: IntArray) -> IntArray:
         """Counts (leaf, tree of the menu, its end, value, class), in one pass over all rows.

@@ -205,7 +205,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         one only say which.  `leaves="noisy-counts"` buys counts (see
         `dampen.questions.classify.probabilities`).
         """
-        leaf, tree = self._leaf_of(X), self.tree_
+        leaf = self._leaf_of(X)
+        tree = self.tree_
         if tree.counts is None:
             return np.eye(len(self.classes_))[tree.label[leaf]]
         return chances(tree.counts[leaf], float(self.plan_.label_epsilon))
@@ -308,7 +309,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with paid.looking():
             read = read_rows(table, given, target, self.classes, self.max_rows)
             self.domains_, self.classes_ = list(read.domains.values()), class_array(read.classes)
-            size, classes = self.max_rows or read.size, len(self.classes_)
+            size = self.max_rows or read.size
+            classes = len(self.classes_)
             self.plan_ = public or self._plan(self.domains_, size, classes)
             grown = grow_in_stages if self.plan_.staged else grow
             self.tree_: Tree = collapsed(
@@ -333,10 +335,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         assert max_rows is not None
         stages = self._stages(domains, max_rows, classes)
         check_size([len(d) for d in domains], sum(stages), self.branching, stopping=self.stopping)
-        mechanism, sizes = (
-            checked_mechanism(self.mechanism),
-            sizes_of(domains, self.branching, classes),
-        )
+        mechanism = checked_mechanism(self.mechanism)
+        sizes = sizes_of(domains, self.branching, classes)
         return Plan(
             epsilon=asked_epsilon(self.epsilon, self.rho, Fraction(1, 2)),
             max_rows=int(max_rows),
@@ -373,7 +373,8 @@ class TreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sizes = sizes_of(domains, self.branching, classes)
         if self._is_default:
             return default_stages(epsilon, max_rows, sizes)
-        multiway, logs = self.branching == "multiway", np.log([len(d) for d in domains])
+        multiway = self.branching == "multiway"
+        logs = np.log([len(d) for d in domains])
         branches = float(np.exp(np.mean(logs))) if multiway else 2.0
         return (1,) * default_depth(epsilon, max_rows, sizes.candidates, branches, classes)
 

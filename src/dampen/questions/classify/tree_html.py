@@ -28,10 +28,14 @@ INKS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7a5c
 """One colour per class, told apart by colour-blind eyes too; further classes are grey."""
 GREY = "#888888"
 
-BOX_WIDE, BOX_HIGH, GAP, PITCH = 118, 24, 84, 32
+BOX_WIDE = 118
+BOX_HIGH = 24
+GAP = 84
+PITCH = 32
 """A box, the way to the next one, and the distance of two leaves, in pixels."""
 
-NAME_LETTERS, CONDITION_LETTERS = 17, 14
+NAME_LETTERS = 17
+CONDITION_LETTERS = 14
 """Of what is written; the whole is shown where the pointer rests."""
 
 
@@ -49,7 +53,8 @@ def html(classifier: "TreeClassifier") -> str:
 
 def _head(classifier: "TreeClassifier", tree: Tree) -> Iterator[str]:
     plan = classifier.plan_
-    leaves, levels = int((tree.attribute < 0).sum()), int(tree.level.max())
+    leaves = int((tree.attribute < 0).sum())
+    levels = int(tree.level.max())
     yield (
         f"Private decision tree, ε = {decimal_text(plan.epsilon)} for adding or removing one row: "
         f"{leaves} {'leaf' if leaves == 1 else 'leaves'}, depth {levels}"
@@ -76,8 +81,10 @@ def _svg(classifier: "TreeClassifier", tree: Tree) -> str:
     leaf = positions(tree)
     x = [(BOX_WIDE + GAP) * int(level) + 1.0 for level in tree.level]
     y = [PITCH * (place + 0.5) for place in leaf]
-    wide, high = max(x) + BOX_WIDE + 1, PITCH * (max(leaf) + 1)
-    edges, boxes = [], []
+    wide = max(x) + BOX_WIDE + 1
+    high = PITCH * (max(leaf) + 1)
+    edges = []
+    boxes = []
     for node in range(len(leaf)):
         for child, condition in children_of(classifier, tree, node):
             edges.append(_edge(x[node] + BOX_WIDE, y[node], y[child], condition))
@@ -91,7 +98,8 @@ def _svg(classifier: "TreeClassifier", tree: Tree) -> str:
 
 
 def _edge(x: float, y: float, to_y: float, condition: str) -> str:
-    bend, end = x + 14, x + GAP
+    bend = x + 14
+    end = x + GAP
     return (
         f'<path d="M{x:g} {y:g}C{bend:g} {y:g} {x:g} {to_y:g} {bend:g} {to_y:g}H{end:g}" '
         'fill="none" stroke="currentColor" stroke-opacity=".35"/>'

@@ -56,7 +56,8 @@ def to_json(classifier: "TreeClassifier") -> str:
 
 def content(classifier: "TreeClassifier") -> dict[str, Any]:
     """The tree in plain Python, with exact shares of ε."""
-    tree, plan = classifier.tree_, classifier.plan_
+    tree = classifier.tree_
+    plan = classifier.plan_
     return {
         "format": FORMAT,
         "plan": {
@@ -111,11 +112,13 @@ def _fill(classifier: "TreeClassifier", read: Any) -> None:
 def _plan_from_json(fields: Any, sizes: list[int]) -> Plan:
     mechanism = checked_mechanism(fields["mechanism"])
     check_max_rows(fields["max_rows"])
-    stopping, one_sided = fields["stopping"], fields["one_sided"]
+    stopping = fields["stopping"]
+    one_sided = fields["one_sided"]
     if not (isinstance(stopping, bool) and isinstance(one_sided, bool)):
         raise ValueError
     branching = checked_choice("branching", fields["branching"], Branching)
-    stages, widths = _stages(fields["stages"], mechanism, branching), _widths(fields["widths"])
+    stages = _stages(fields["stages"], mechanism, branching)
+    widths = _widths(fields["widths"])
     check_size(sizes, sum(stages), branching, stopping=stopping)
     if len(widths) not in {0, stages[-1] - 1 if is_staged(stages) else 0}:
         raise ValueError
@@ -173,7 +176,8 @@ def _tree_from_json(
 
 
 def _check_nodes(tree: Tree, classes: int, plan: Plan) -> None:
-    nodes, leaf = len(tree.attribute), tree.attribute < 0
+    nodes = len(tree.attribute)
+    leaf = tree.attribute < 0
     sizes = {nodes, len(tree.route_start), len(tree.label), len(tree.level)}
     label = tree.label[leaf] if nodes else tree.label
     fits = (

@@ -70,7 +70,8 @@ class MostFrequent:
 
     def grouped_counts(self, rows: Opened, column: str, by: str, grouping: Grouping, /) -> IntArray:
         """`opened_counts` of every group, one line each."""
-        wanted, cell_of = self._wanted(column), self._cell_of(column)
+        wanted = self._wanted(column)
+        cell_of = self._cell_of(column)
         return grouping.counts(rows, by, wanted, cell_of, len(self.categories))
 
     def selection_of_counts(self, counts: IntArray, /) -> Selection:

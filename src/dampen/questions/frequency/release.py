@@ -122,7 +122,8 @@ def most_frequent(
 
 
 def _accuracy(problem: MostFrequent, mechanism: Mechanism, k: int, epsilon: Fraction) -> str:
-    tiny, m = problem.selection_of_counts(np.zeros(3, dtype=np.int64)), len(problem.categories)
+    tiny = problem.selection_of_counts(np.zeros(3, dtype=np.int64))
+    m = len(problem.categories)
     rows = lead(tiny, mechanism, m=m, k=k, epsilon=epsilon)
     return told_lead(rows, "rows", m=m, of="categories", k=k, epsilon=epsilon)
 

@@ -54,7 +54,8 @@ def _by_noise(problem: BestGroup, m: int, k: int, epsilon: Fraction, *, ordered:
 def _by_lead(problem: BestGroup, m: int, k: int, epsilon: Fraction) -> str:
     needed = lead(UNIT_SUMS, named(sum_mechanism(k)), m=m, k=k, epsilon=epsilon)
     assert needed is not None
-    low, high = problem.grid.lower, problem.grid.lower + problem.grid.top * problem.grid.step
+    low = problem.grid.lower
+    high = problem.grid.lower + problem.grid.top * problem.grid.step
     replaced = problem.neighbours == Neighbours.REPLACE_ONE
     change = high - low if replaced else max(abs(low), abs(high))
     whose = "whose sum" if k == 1 else "whose sums"

@@ -130,7 +130,8 @@ def epsilon_for_best(
         return reached
     if reached == float("inf"):
         return reached
-    low, high = reached / 1.25, reached
+    low = reached / 1.25
+    high = reached
     while high / low > 1.02:
         middle = float(np.sqrt(low * high))
         enough = _best(method, statistics, middle) >= probability
@@ -189,7 +190,8 @@ class _Rivals:
             R = np.maximum(self.values(np.full_like(w, g), w), self.lowest)
             t = np.arange(last + 1)
             zero = last + 1
-            up, down = R[zero + t + 1] - R[zero - t], R[zero + t] - R[zero - t - 1]
+            up = R[zero + t + 1] - R[zero - t]
+            down = R[zero + t] - R[zero - t - 1]
             found.append(np.minimum(np.maximum(up, down), self.range))
         return found
 
@@ -216,7 +218,8 @@ class _Rivals:
         beta = float(epsilon) / 6
         S = np.array([float((np.exp(-beta * np.arange(len(d))) * d).max()) for d in self.deltas])
         scale = np.maximum(6 * S / float(epsilon), 1e-12)[:, None]
-        u, q = self.utility[:, None], (np.arange(1, POINTS) / POINTS)[None, :]
+        u = self.utility[:, None]
+        q = (np.arange(1, POINTS) / POINTS)[None, :]
         levels = np.unique((u + scale * np.tan(np.pi * (q - 0.5)))[:, :: len(self.everyone)])
         below = 0.5 + np.arctan((levels - u) / scale) / np.pi
         return _law_of_distributions(below)
@@ -224,7 +227,8 @@ class _Rivals:
     def private_quantiles(self, epsilon: Fraction) -> FloatArray:
         """The largest of all private quantiles: permute-and-flip by rank, n private."""
         assert isinstance(self.reach.statistic, Quantile)
-        p, counts = float(self.reach.statistic.p), self.reach.x.counts
+        p = float(self.reach.statistic.p)
+        counts = self.reach.x.counts
         at_most = np.cumsum(counts, axis=1)
         target = p * self.reach.x.sizes[:, None]
         off = np.maximum(np.maximum(at_most - counts - target, target - at_most), 0)
@@ -239,7 +243,9 @@ class _Rivals:
         n = self.reach.x.sizes[:, None]
         A = self.reach.x.lowest(self.everyone, self.reach.x.sizes)[:, None] / self.range
         t = (np.arange(POINTS) + 0.25) / POINTS  # never 1/2
-        a, b, c = 1 - t, t, (t * (n - A) - (1 - t) * A) * float(epsilon)
+        a = 1 - t
+        b = t
+        c = (t * (n - A) - (1 - t) * A) * float(epsilon)
         tail = a**2 * np.exp(-np.abs(c) / a) - b**2 * np.exp(-np.abs(c) / b)
         tail /= 2 * (a**2 - b**2)
         return _law_of_distributions(np.where(c >= 0, 1 - tail, tail))
@@ -251,7 +257,8 @@ class _Rivals:
         Best means: no other group has its statistic in a higher cell; a group without enough rows
         is in a cell below all others.  Unit sensitivity.
         """
-        up, down = self._rows_to(1), self._rows_to(-1)
+        up = self._rows_to(1)
+        down = self._rows_to(-1)
         others = down.sum(axis=0) - down
         needed = (up + others).min(axis=1)
         overtaken = np.full(len(needed), np.inf)
@@ -264,14 +271,16 @@ class _Rivals:
     def _rows_to(self, direction: int) -> IntArray:
         """Rows to change until the statistic is in cell v or above (1), v or below (-1)."""
         cells = np.arange(-1, self.reach.x.top + 1)
-        who, cell = np.repeat(self.everyone, len(cells)), np.tile(cells, len(self.everyone))
+        who = np.repeat(self.everyone, len(cells))
+        cell = np.tile(cells, len(self.everyone))
         low = np.zeros_like(who)
         high = self.reach.x.sizes[who] + self.reach.floor + 1
         while (low < high).any():
             z = (low + high) // 2
             value = np.maximum(self.values(who, direction * z), -0.5)
             there = value > cell if direction > 0 else value <= cell + 1
-            low, high = np.where(there, low, z + 1), np.where(there, z, high)
+            low = np.where(there, low, z + 1)
+            high = np.where(there, z, high)
         return high.reshape(len(self.everyone), len(cells))
 
 

@@ -66,7 +66,8 @@ class ByReach:
 
     def ranking(self, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
         """One group at a time, at ε/k each."""
-        left, best = list(range(len(self.reach.x.sizes))), []
+        left = list(range(len(self.reach.x.sizes)))
+        best = []
         for _ in range(k):
             [place] = self._among(left).winners(1, epsilon / k, entropy)
             best.append(left.pop(place))
@@ -90,7 +91,8 @@ class BySum:
     @classmethod
     def of(cls, x: Histograms, grid: Grid, neighbours: Neighbours, *, smallest: bool) -> "BySum":
         unit = lcm(grid.lower.denominator, grid.step.denominator)
-        low, step = int(grid.lower * unit), int(grid.step * unit)
+        low = int(grid.lower * unit)
+        step = int(grid.step * unit)
         low, step = low // gcd(low, step), step // gcd(low, step)
         high = low + grid.top * step
         change = max(abs(low), abs(high)) if neighbours == Neighbours.ADD_REMOVE_ROW else high - low

@@ -38,11 +38,9 @@ class Grid:
             ParameterError: unless lower < upper, step > 0 and step divides upper - lower.
         """
         finite_range(cast("float", lower), cast("float", upper))
-        low, high, distance = (
-            _decimal(lower, "lower"),
-            _decimal(upper, "upper"),
-            _decimal(step, "step"),
-        )
+        low = _decimal(lower, "lower")
+        high = _decimal(upper, "upper")
+        distance = _decimal(step, "step")
         if distance <= 0:
             raise ParameterError(f"Expected step > 0, got step={step}.")
         top = (high - low) / distance

@@ -48,7 +48,8 @@ def largest_wins(tables: Iterable[FloatArray]) -> FloatArray:
         tables: P(the number of g is at level l), one line per level and one column per g; the
             levels ascend from line to line and from table to table.
     """
-    wins, below = np.zeros(1), np.zeros(1)
+    wins = np.zeros(1)
+    below = np.zeros(1)
     for at in tables:
         through = np.cumsum(at, axis=0) + below
         wins = wins + _wins(np.vstack([np.broadcast_to(below, at.shape[1]), through[:-1]]), at)
@@ -115,7 +116,8 @@ def _wins(below: FloatArray, at: FloatArray) -> FloatArray:
 
 def _others(factors: FloatArray) -> FloatArray:
     """For every row and column the product of the row's other entries, without a division."""
-    left, right = np.ones_like(factors), np.ones_like(factors)
+    left = np.ones_like(factors)
+    right = np.ones_like(factors)
     np.multiply.accumulate(factors[:, :-1], axis=1, out=left[:, 1:])
     right[:, :-1] = np.multiply.accumulate(factors[:, :0:-1], axis=1)[:, ::-1]
     return left * right

@@ -139,7 +139,8 @@ class BestGroup:
         Raises:
             DataError: if a row of one of the groups has no number for a value.
         """
-        cells, cell_of = self.grid.top + 1, Keyed({values: self.grid.key}, itemgetter(values))
+        cells = self.grid.top + 1
+        cell_of = Keyed({values: self.grid.key}, itemgetter(values))
         counts = self.grouping.counts(rows, by, {values: "numbers"}, cell_of, cells)
         if counts[:, -1].any():
             raise DataError(
@@ -160,11 +161,13 @@ class BestGroup:
 
     def contest(self, counts: IntArray) -> Contest:
         """The private counts, one row per group, ready to be drawn from."""
-        chosen, x = measure(self.statistic, self.p), Histograms(np.asarray(counts, dtype=np.int64))
+        chosen = measure(self.statistic, self.p)
+        x = Histograms(np.asarray(counts, dtype=np.int64))
         if isinstance(chosen, Sum):
             return BySum.of(x, self.grid, self.neighbours, smallest=self.smallest)
         if self.smallest:
-            chosen, x = chosen.mirrored(), x.mirrored
+            chosen = chosen.mirrored()
+            x = x.mirrored
         reach = Reach(x, chosen, STEPS[self.neighbours], self.min_rows)
         return ByReach(reach, _exact_caution(self.caution))
 

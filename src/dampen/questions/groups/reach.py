@@ -92,7 +92,8 @@ class Reach:
     def at(self, who: IntArray, w: IntArray) -> Fractions:
         """R(x_who, w), with -1 for -infinity; every statistic is at least 0."""
         w = np.clip(w, *self.ends(who))
-        up, down = np.flatnonzero(w >= 0), np.flatnonzero(w < 0)
+        up = np.flatnonzero(w >= 0)
+        down = np.flatnonzero(w < 0)
         parts = [self._highest(who[up], w[up]), self._lowest(who[down], -w[down])]
         best = Fractions.joined(parts).taken(np.argsort(np.concatenate([up, down])))
         known = self.steps.smallest_size(self.x.sizes[who], w) >= self.floor

@@ -122,7 +122,8 @@ def _cost(
     problem: BestGroup, k: int, epsilon: Epsilon | None, rho: Epsilon | None, *, ordered: bool
 ) -> Cost:
     """ε once; in zCDP ε²/2, and ε²/2k where k draws take ε/k each."""
-    near, query = problem.neighbours, "top-groups"
+    near = problem.neighbours
+    query = "top-groups"
     if problem.by_sum:
         mechanism = named(sum_mechanism(k))
         return selection_cost(near, query=query, epsilon=epsilon, rho=rho, mechanism=mechanism, k=k)

@@ -97,7 +97,8 @@ class Quantile:
         return Quantile(1 - self.p)
 
     def value(self, x: Histograms, who: IntArray, out: IntArray, added: IntArray) -> Fractions:
-        parts, n = self.p.denominator, x.sizes[who]
+        parts = self.p.denominator
+        n = x.sizes[who]
         target = self.p.numerator * (n - out + added)
         cell, following = (
             np.where(rank < n, x.cell_after(who, np.minimum(rank, n)), x.top)
@@ -129,14 +130,17 @@ class Mean:
 
     def highest(self, x: Histograms, who: IntArray, z: IntArray, most: IntArray) -> Fractions:
         """Bisection for the first cell v from which on nothing is gained, or that `most` ends."""
-        rows, total = x.sizes[who] + z, x.lowest(who, x.sizes[who] + z)
-        low, high = np.zeros_like(who), np.full_like(who, x.top + 1)
+        rows = x.sizes[who] + z
+        total = x.lowest(who, x.sizes[who] + z)
+        low = np.zeros_like(who)
+        high = np.full_like(who, x.top + 1)
         for _ in range((x.top + 1).bit_length()):
             v = (low + high) // 2
             out = x.below(who, v)
             left = total - x.lowest(who, out) - out * x.top
             gains = (out <= most) & ((v + x.top) * (rows - 2 * out) < 2 * left) & (v <= x.top)
-            low, high = np.where(gains, v + 1, low), np.where(gains, high, v)
+            low = np.where(gains, v + 1, low)
+            high = np.where(gains, high, v)
         out = np.minimum(most, x.below(who, np.minimum(high, x.top + 1)))
         return self.value(x, who, out, z - out)
 
@@ -166,7 +170,8 @@ class TrimmedMean:
 
     def _highest(self, x: Histograms, who: IntArray, z: IntArray, most: IntArray) -> Fractions:
         rows = (x.sizes[who] + z)[:, None]
-        first, last = self._cut(rows), most[:, None] + self._cut(rows - 2 * most[:, None])
+        first = self._cut(rows)
+        last = most[:, None] + self._cut(rows - 2 * most[:, None])
         below = x.below(who[:, None], np.arange(x.top + 2))
         c = np.hstack(
             [first, last, np.clip(below, first, last), np.clip(rows - below, first, last)]

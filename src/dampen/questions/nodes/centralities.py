@@ -75,9 +75,11 @@ CENTRAL = ("eigenvector", "core", "pagerank")
 """The metrics that are asked for here."""
 UNIT = 1 << 16
 """The grid of weights."""
-BROAD, BROADER = 10, 20
+BROAD = 10
+BROADER = 20
 """How many times the noise on a count of neighbours the breadth must be; for PageRank."""
-WIDE, DEEP = 20, 4
+WIDE = 20
+DEEP = 4
 """How many times k, and the breadth, a shortlist is long."""
 CORE = 0.6
 """Of the breadth: the degree from which on a neighbour counts for the core."""
@@ -130,8 +132,10 @@ class Leaders:
 
     @classmethod
     def of(cls, noisy: IntArray, k: int, noise: float) -> "Leaders":
-        n, average = len(noisy), max(float(noisy.mean()), 1.0)
-        order, rank = np.argsort(-noisy, kind="stable"), np.arange(1, n + 1)
+        n = len(noisy)
+        average = max(float(noisy.mean()), 1.0)
+        order = np.argsort(-noisy, kind="stable")
+        rank = np.arange(1, n + 1)
         above = np.maximum(noisy[order] - average, 0.0)
         # Of those so far above, as many would be there by noise alone.
         by_chance = np.minimum(n / 2 * np.exp(-above / noise) / rank, 1.0)
@@ -151,7 +155,8 @@ class Leaders:
         """Answers averaged with what the degrees alone would have them be."""
         e = self.estimates[self.nodes]
         slope = max(float(answers @ e / (e @ e)), 0.0)
-        theirs, ours = 2 * (slope * self.noise) ** 2, 2 * scale**2
+        theirs = 2 * (slope * self.noise) ** 2
+        ours = 2 * scale**2
         unlike = float(np.mean((answers - slope * e) ** 2)) - theirs - ours
         expected = theirs + max(unlike, 0.0)
         return (answers * expected + slope * e * ours) / (expected + ours)
@@ -248,7 +253,10 @@ class Walk:
     @property
     def exact_norm(self) -> Fraction:
         """Before rounding, in steps."""
-        c0, c1, c2, both = self.c0, self.c1, self.c2, self.c0 + self.c2
+        c0 = self.c0
+        c1 = self.c1
+        c2 = self.c2
+        both = self.c0 + self.c2
         top = int(self.levels.max())
         largest_of = max(
             16 * c1 + 8 * top + 9 * both,
@@ -270,7 +278,8 @@ class Walk:
         return self.norm < self.exact_norm * 3 / 2
 
     def vector(self, graph: Graph, /) -> IntArray:
-        everyone, d = np.arange(self.n), np.maximum(graph.degrees, 1)
+        everyone = np.arange(self.n)
+        d = np.maximum(graph.degrees, 1)
         once = self.c0 + self.c2 // d
         once[self.nodes] = self.levels
         twice = (self.c1 + over_neighbours(graph, everyone, once)) // d

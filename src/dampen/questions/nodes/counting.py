@@ -23,7 +23,8 @@ def oriented_degrees(graph: Graph, level: IntArray) -> IntArray:
     from dampen.kernels.compile import interruptible
     from dampen.kernels.half_counts import count_oriented
 
-    rows, results = graph.rows, list[NDArray[np.int32]]()
+    rows = graph.rows
+    results = list[NDArray[np.int32]]()
 
     def worker() -> Run:
         own = np.zeros(len(level), dtype=np.int32)
@@ -45,8 +46,10 @@ def counts_around(
     from dampen.kernels.compile import interruptible
     from dampen.kernels.half_counts import count_outside, fill_lists, fill_words
 
-    rows, n = graph.rows, len(graph.nodes)
-    on_it, number = np.zeros(n, dtype=np.bool_), np.full(n, -1, dtype=np.int32)
+    rows = graph.rows
+    n = len(graph.nodes)
+    on_it = np.zeros(n, dtype=np.bool_)
+    number = np.full(n, -1, dtype=np.int32)
     on_it[nodes] = not whole
     number[nodes] = np.arange(len(nodes))
     listed = number, on_it, np.full(n, n, dtype=np.int32)
@@ -56,7 +59,8 @@ def counts_around(
     outside, found = np.zeros((2, len(nodes)), dtype=np.int64)
     interruptible(count_outside)(edges, listed, outside)
     for begin in range(0, len(nodes), WORD):
-        words, part = np.zeros(n, dtype=np.uint64), found[begin : begin + WORD]
+        words = np.zeros(n, dtype=np.uint64)
+        part = found[begin : begin + WORD]
         interruptible(fill_words)(edges, listed, begin, words)
         part += _triangles(words, listed, rows)[: len(part)]
     return outside, found

@@ -33,7 +33,8 @@ def nested_laplace(
     if not 0 < scale * ratio.denominator <= LARGEST_SCALE:
         raise ParameterError("Expected noise of a scale above 0 and at most 2^40. Raise epsilon.")
     fine, coarse = np.zeros((2, size), dtype=np.int64)
-    M, N = ratio.numerator, ratio.denominator
+    M = ratio.numerator
+    N = ratio.denominator
     for sign in (1, -1):
         whole, rest = np.divmod(geometric(N * scale, size, entropy), N)
         differs = rest >= M

@@ -111,7 +111,8 @@ def load_degrees(opened: OpenedEdges, nodes: Sequence[Hashable]) -> "Degrees | G
     pieces = None if opened.degrees is None else opened.degrees(as_text)
     if pieces is None:
         return load_graph(opened, nodes)
-    numbering, degrees = Numbering(nodes), np.zeros(len(nodes), dtype=np.int64)
+    numbering = Numbering(nodes)
+    degrees = np.zeros(len(nodes), dtype=np.int64)
     with reading(pieces) as stream:
         for labels, counts in stream:
             degrees[numbering.positions(labels)] = counts
@@ -235,10 +236,12 @@ def betweenness(graph: Graph, chosen: IntArray | None = None) -> FloatArray:
 
     n = len(graph.nodes)
     ordered = interruptible(by_degree)(graph.first, graph.to)
-    place, result = np.empty(n, dtype=np.int64), np.zeros(n)
+    place = np.empty(n, dtype=np.int64)
+    result = np.zeros(n)
     place[ordered.order] = np.arange(n)
     egos = np.arange(n) if chosen is None else np.sort(place[chosen])
-    degrees, stop = np.diff(ordered.first)[egos], np.zeros(1, dtype=np.bool_)
+    degrees = np.diff(ordered.first)[egos]
+    stop = np.zeros(1, dtype=np.bool_)
     largest = int(degrees.max(initial=0))
 
     def worker() -> Callable[[int, int], None]:
@@ -257,14 +260,17 @@ def codegrees(graph: Graph) -> IntArray:
 
     n = len(graph.nodes)
     ordered = interruptible(by_degree)(graph.first, graph.to)
-    hub, words = kernels.first_hub(ordered), np.zeros(n, dtype=np.uint64)
+    hub = kernels.first_hub(ordered)
+    words = np.zeros(n, dtype=np.uint64)
     kernels.fill_words(ordered, hub, words)
-    stop, hubs = np.zeros(1, dtype=np.bool_), np.zeros(n, dtype=np.int64)
+    stop = np.zeros(1, dtype=np.bool_)
+    hubs = np.zeros(n, dtype=np.int64)
     results = [hubs]
 
     def worker() -> Callable[[int, int], None]:
         memory = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
-        work, own = kernels.Workspace(*memory, stop), np.zeros(n, dtype=np.int64)
+        work = kernels.Workspace(*memory, stop)
+        own = np.zeros(n, dtype=np.int64)
         results.append(own)
         return lambda begin, end: kernels.codegrees_of_range(
             begin, end, ordered, hub, words, work, own

@@ -41,7 +41,8 @@ class Rows:
 
     def __init__(self, half: HalfRows, degrees: IntArray) -> None:
         degrees.flags.writeable = False
-        self.half, self.degrees = half, degrees
+        self.half = half
+        self.degrees = degrees
         self._whole: tuple[IntArray, NDArray[np.int32]] | None = None
         self._ranges: Ranges | None = None
 
@@ -53,7 +54,8 @@ class Rows:
 
         if self._whole is None:
             first, to, later = interruptible(both_ways)(self.half, np.array(self.degrees))
-            self._whole, self.half = (first, to), (later, first[1:], to)
+            self._whole = (first, to)
+            self.half = (later, first[1:], to)
         return self._whole
 
     def share(self, worker: Callable[[], Run]) -> None:
@@ -88,7 +90,8 @@ def prepare_rows(some: NDArray[np.int32], n: int) -> None:
 
 def _put_in_order(ends: Ends, n: int) -> Ends:
     """Each edge once, in order.  For few edges that is faster than one kernel after the other."""
-    low, high = np.minimum(*ends), np.maximum(*ends)
+    low = np.minimum(*ends)
+    high = np.maximum(*ends)
     codes = np.unique((low.astype(np.int64) * n + high)[low < high])
     first, second = np.divmod(codes, n)
     return _read_only(first), _read_only(second)
@@ -100,8 +103,10 @@ def _in_order(ends: Ends, n: int) -> Rows | None:
     from dampen.kernels.half_rows import rows_in_order
 
     m = len(ends[0])
-    first, to = np.full(n + 1, m, dtype=np.int64), np.empty(m, dtype=np.int32)
-    counted, falls = list[Counts](), list[int]()
+    first = np.full(n + 1, m, dtype=np.int64)
+    to = np.empty(m, dtype=np.int32)
+    counted = list[Counts]()
+    falls = list[int]()
 
     def worker() -> Run:
         mine = _filled(first, to, n, counted)
@@ -118,7 +123,8 @@ def _in_order(ends: Ends, n: int) -> Rows | None:
 
 def _sorted(ends: Ends, n: int) -> Rows:
     """Edges in any order: dealt into buckets, and those sorted into rows."""
-    first, counted = np.zeros(n + 1, dtype=np.int64), list[Counts]()
+    first = np.zeros(n + 1, dtype=np.int64)
+    counted = list[Counts]()
     to, starts, kept = _bucket_rows(_dealt(ends, n), first[1:], counted)
     np.cumsum(first, out=first)
     if first[n] < len(to):
@@ -139,7 +145,8 @@ def _dealt(ends: Ends, n: int) -> Buckets:
     from dampen.kernels.compile import interruptible
     from dampen.kernels.half_rows import count_cells, deal
 
-    m, shift = len(ends[0]), max(0, (n - 1).bit_length() - CELL_BITS)
+    m = len(ends[0])
+    shift = max(0, (n - 1).bit_length() - CELL_BITS)
     parts = _parts(m)
     number = {begin: i for i, (begin, _) in enumerate(parts)}
     counts = np.zeros((len(parts), ((n - 1) >> shift) + 2), dtype=np.int64)
@@ -173,7 +180,9 @@ def _bucket_rows(
     from dampen.kernels.compile import interruptible
     from dampen.kernels.half_rows import fill_rows
 
-    n, m, kept = len(lengths), len(of.pairs), of.starts[1:]
+    n = len(lengths)
+    m = len(of.pairs)
+    kept = of.starts[1:]
     to = np.empty(m, dtype=np.int32)
 
     def worker() -> Run:
@@ -192,7 +201,8 @@ def _bucket_rows(
 
 def _filled(first: IntArray, to: NDArray[np.int32], n: int, counted: list[Counts]) -> Any:
     """Rows to be filled in and the memory of one thread; what it will have counted is noted."""
-    above, bits = np.zeros(n, dtype=np.int32), np.zeros(n // 64 + 1, dtype=np.uint64)
+    above = np.zeros(n, dtype=np.int32)
+    bits = np.zeros(n // 64 + 1, dtype=np.uint64)
     counted.append(above)
     return first, to, above, bits
 

@@ -41,9 +41,11 @@ def triangles(graph: Graph) -> IntArray:
     from dampen.kernels.shortlist import Listed, Workspace, outside_and_triangles
 
     n = len(graph.nodes)
-    nobody, everyone = np.zeros(n, dtype=np.bool_), np.arange(n)
+    nobody = np.zeros(n, dtype=np.bool_)
+    everyone = np.arange(n)
     listed = Listed(graph.first, graph.to, everyone, nobody, np.full(n, n, dtype=np.int32))
-    stop, result = np.zeros(1, dtype=np.bool_), np.zeros((n, 2), dtype=np.int64)
+    stop = np.zeros(1, dtype=np.bool_)
+    result = np.zeros((n, 2), dtype=np.int64)
 
     def worker() -> Any:
         work = Workspace(np.zeros(n, dtype=np.bool_), stop)

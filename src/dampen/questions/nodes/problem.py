@@ -287,7 +287,8 @@ class EgoSensitivity:
         below = np.minimum(t, self.top)
         straight = np.minimum(below, self.curve)
         # The sum of m(m-1)/4 over a <= m < b is (b-a) ((a+b)(a+b-3) - ab + 2) / 12.
-        a, b = self.C + straight, self.C + below
+        a = self.C + straight
+        b = self.C + below
         both = a + b
         squares = both * (both - 3)
         squares -= a * b

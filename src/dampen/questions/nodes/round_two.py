@@ -81,7 +81,8 @@ class Shortlist:
     @classmethod
     def of(cls, noisy: IntArray, k: int, noise: float, *, steepest: Fraction) -> "Shortlist | None":
         """The one of norm 1; None where the noisy degrees do not tell who may be among the best."""
-        n, level = len(noisy), outstanding(noisy, k, noise)
+        n = len(noisy)
+        level = outstanding(noisy, k, noise)
         if level is None:
             return None
         size = likely(noisy, k, level, noise)
@@ -100,7 +101,8 @@ class Shortlist:
         What they leave of it is shared, as a ratio: half for less noise, and half for steeper
         slopes, then for more nodes, then for longer lists.
         """
-        n, level = len(noisy), outstanding(noisy, k, noise)
+        n = len(noisy)
+        level = outstanding(noisy, k, noise)
         if level is None or (size := likely(noisy, k, level, noise)) > min(n, LONGEST):
             return None
         levels = np.maximum(noisy[largest(noisy, min(n, LONGEST))], level)
@@ -148,7 +150,8 @@ class TriangleList:
     @classmethod
     def of(cls, noisy: IntArray, k: int, noise: float) -> "TriangleList | None":
         """None where the noisy degrees do not tell who may be among the k best."""
-        size, level = 2 * k + 5, outstanding(noisy, k, noise)
+        size = 2 * k + 5
+        level = outstanding(noisy, k, noise)
         if level is None or size > min(len(noisy), LONGEST):
             return None
         return cls(largest(noisy, size), max(level // 2, size))

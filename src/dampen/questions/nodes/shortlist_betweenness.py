@@ -58,9 +58,11 @@ class CappedBetweenness:
         Without triangles EBC is about d²/2; the noisy degrees around the k-th tell how much ranks
         differ.
         """
-        n, wide = len(noisy), min(2 * k, len(noisy))
+        n = len(noisy)
+        wide = min(2 * k, len(noisy))
         ranked = noisy[largest(noisy, wide)].tolist()
-        kth, half = ranked[k - 1], (k - 1) // 2
+        kth = ranked[k - 1]
+        half = (k - 1) // 2
         level = max(min(ranked[0] + ceil(MARGIN * noise), max_degree or n - 1), 5)
         step = max((ranked[half] - ranked[-1]) / max(wide - 1 - half, 1), 1 / (2 * k))
         step, kth = (min(max(x, 0), level) for x in (step, kth))

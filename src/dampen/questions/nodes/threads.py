@@ -29,7 +29,9 @@ def in_threads(
     interrupt raises the stop flag, which ends every thread at its next range, or sooner where the
     kernel reads it, and waits for them.  One thread is the caller's.
     """
-    left, done, errors = iter(ranges), list[int](), list[BaseException]()
+    left = iter(ranges)
+    done = list[int]()
+    errors = list[BaseException]()
     if threads <= 1:
         _drain(worker, left, done, stop)
         return

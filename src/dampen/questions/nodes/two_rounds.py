@@ -104,15 +104,18 @@ LARGEST_NORM = 3
 so."""
 FEW = 50
 """k is a small part of n if n is FEW times larger."""
-STEEP, STEEPER = Fraction(3, 2), Fraction(5, 2)
+STEEP = Fraction(3, 2)
+STEEPER = Fraction(5, 2)
 """What triangles take off at most, and where there are hubs far above the average."""
-SKEWED, HEADROOM = 0.27, 2
+SKEWED = 0.27
+HEADROOM = 2
 """How far the largest degree is above the 2k-th, in parts of the k-th, beyond some noise scales."""
 FAR = 8
 """Or how many times the average the k-th degree is: both speak of hubs."""
 DISTORTION = 0.07
 """Of the distance between degrees around the k-th: what a shortlist may hide among its own."""
-QUIET, STILL = 0.05, 0.25
+QUIET = 0.05
+STILL = 0.25
 """Of the same distance, or in neighbours: the noise on a whole shortlist."""
 WORTH = 8
 """How many times the variance that is gained must exceed the one that is let in."""
@@ -160,7 +163,8 @@ def two_rounds(
 
     `max_degree` is a public bound on all degrees, if there is one.
     """
-    shares, n = Shares.of(epsilon), len(graph.nodes)
+    shares = Shares.of(epsilon)
+    n = len(graph.nodes)
     fine, coarse = nested_laplace(2 / epsilon, FIRST_SHARE, n, entropy)
     noisy = graph.degrees + coarse
     itself = CappedBetweenness.for_the_best(noisy, k, shares.noise, shares.second, max_degree)
@@ -255,7 +259,9 @@ def _spread(leaders: FloatArray, k: int) -> float:
 
     A few hubs far above say nothing about how close the k-th is to the next.
     """
-    above, kth, below = leaders[(k - 1) // 2], leaders[k - 1], leaders[-1]
+    above = leaders[(k - 1) // 2]
+    kth = leaders[k - 1]
+    below = leaders[-1]
     return float(1.5 * min(2 * (above - kth) if k > 1 else np.inf, kth - below))
 
 

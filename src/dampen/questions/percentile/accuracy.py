@@ -54,7 +54,8 @@ def value_accuracy(
         points: of the grid.
         epsilon: of all values together.
     """
-    share, ranks = epsilon / len(kinds), 0.0
+    share = epsilon / len(kinds)
+    ranks = 0.0
     for tiny, unit in kinds:
         needed = lead(tiny, mechanism, m=points, k=1, epsilon=share)
         if needed is None:
@@ -82,7 +83,8 @@ def joint_accuracy(drawn: Taut | Joint | Halving, *, points: int, epsilon: Fract
 
 def most_likely_label(n: int, epsilon: Fraction, k: int = 1) -> float:
     """The largest probability with which any label can be named, whatever the data is."""
-    share, e = k / n, float(Shares.of(epsilon).label)
+    share = k / n
+    e = float(Shares.of(epsilon).label)
     if k > 1:
         return min(exp(min(e, 300.0)) * share, 1 - exp(-e) * (1 - share))
     found = least_probability(PF, m=n, k=1, g=e)

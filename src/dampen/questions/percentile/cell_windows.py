@@ -42,7 +42,8 @@ class Windows:
     def selection(self, counts: IntArray, k: int, t: int) -> Selection:
         """By rank and number, from the number of values in every cell; k is the rank wanted."""
         up_to = np.concatenate([[0], np.cumsum(counts)])
-        low, high = up_to[self.starts], up_to[self.ends]
+        low = up_to[self.starts]
+        high = up_to[self.ends]
         short = np.maximum(np.maximum(low + 1 - k, k - high), t - (high - low))
         u = -np.maximum(np.maximum(PART * short, self._fullest_half(up_to) - t), 0)
         return Selection(u, sensitivity.constant(PART), exact=True)
@@ -63,7 +64,8 @@ class Windows:
     @cached_property
     def _sizes(self) -> list[tuple[IntArray, int]]:
         """The starts of the windows of every size."""
-        found, size = [(np.arange(self.cells), 1)], 2
+        found = [(np.arange(self.cells), 1)]
+        size = 2
         while size <= self.cells:
             steps = np.arange(0, self.cells - size + 1, size // 2)
             found.append((np.union1d(steps, [self.cells - size]), size))
@@ -74,7 +76,8 @@ class Windows:
         """M."""
         fullest = [np.zeros(self.cells, dtype=np.int64)]
         for starts, size in self._sizes[1:]:
-            half, step = size // 2, max(size // 4, 1)
+            half = size // 2
+            step = max(size // 4, 1)
             within = [
                 up_to[starts + shift + half] - up_to[starts + shift]
                 for shift in range(0, half + 1, step)

@@ -105,7 +105,8 @@ class Ranks:
 
     def up_to(self, cut: Cut, parts: int) -> int:
         """F of a cut, times B."""
-        less, at_most = int(self.less[cut.point]), int(self.at_most[cut.point])
+        less = int(self.less[cut.point])
+        at_most = int(self.at_most[cut.point])
         return parts * less + cut.part * (at_most - less)
 
 
@@ -170,7 +171,8 @@ class Halving:
 
     def draw(self, ranks: Ranks, epsilon: Fraction, entropy: Entropy) -> list[int]:
         """One point of the grid per percentile, ascending: ε-DP."""
-        answers, nodes = [0] * len(self.shares), {(n.first, n.last): n for n in self.plan()}
+        answers = [0] * len(self.shares)
+        nodes = {(n.first, n.last): n for n in self.plan()}
         asked = [((0, len(answers)), Cut(0, 0), Cut(len(ranks.less) - 1, self.parts))]
         while asked:
             where, a, b = asked.pop()
@@ -219,9 +221,11 @@ class Halving:
 
     def point(self, ranks: Ranks, node: Node, a: Cut, b: Cut) -> Selection:
         """The points from a to b."""
-        low, high = ranks.up_to(a, self.parts), ranks.up_to(b, self.parts)
+        low = ranks.up_to(a, self.parts)
+        high = ranks.up_to(b, self.parts)
         here = slice(a.point, b.point + 1)
-        P, Q = node.share.numerator, node.share.denominator
+        P = node.share.numerator
+        Q = node.share.denominator
         below = np.maximum(self.parts * ranks.less[here], low) - low
         up_to = np.minimum(self.parts * ranks.at_most[here], high) - low
         target = P * (high - low)
@@ -231,11 +235,13 @@ class Halving:
 
     def cut(self, ranks: Ranks, node: Node, a: Cut, b: Cut) -> Selection:
         """The cuts from a to b, in order."""
-        low, high = ranks.up_to(a, self.parts), ranks.up_to(b, self.parts)
+        low = ranks.up_to(a, self.parts)
+        high = ranks.up_to(b, self.parts)
         here = slice(a.point, b.point + 1)
         tie = (ranks.at_most - ranks.less)[here, None]
         below = self.parts * ranks.less[here, None] + tie * np.arange(self.parts + 1)
-        P, Q = node.share.numerator, node.share.denominator
+        P = node.share.numerator
+        Q = node.share.denominator
         place = below.ravel()[a.part : below.size - self.parts + b.part] - low
         return self._selection(np.abs(Q * place - P * (high - low)), node)
 
@@ -263,7 +269,8 @@ class Halving:
     def _selection(self, distance: IntArray, node: Node) -> Selection:
         """Minus the distance, whose sensitivity is S times B and the denominator of q."""
         most = node.span * self.parts * node.share.denominator
-        bound, by = -(-most.numerator // most.denominator), 1
+        bound = -(-most.numerator // most.denominator)
+        by = 1
         if bound > LARGEST_SENSITIVITY:
             by = bound // LARGEST_SENSITIVITY
             bound = bound // by + 2
@@ -272,7 +279,8 @@ class Halving:
 
 def within(point: int, a: Cut, b: Cut, parts: int) -> tuple[Cut, Cut]:
     """The first and the last cut of a point between two cuts."""
-    first, last = Cut(point, 0), Cut(point, parts)
+    first = Cut(point, 0)
+    last = Cut(point, parts)
     return a if a.point == point else first, b if b.point == point else last
 
 

@@ -177,7 +177,8 @@ class Chain:
         messages = np.empty((len(self.steps) - 1, len(self.place)))
         messages[0] = self._links(self.place - self.ends[0], self.steps[0])
         decay = np.exp(-self.alpha * np.diff(self.place, prepend=self.place[0]))
-        cells, inner = np.stack([self.place, self.base, decay]), np.array(self.steps[1:-1])
+        cells = np.stack([self.place, self.base, decay])
+        inner = np.array(self.steps[1:-1])
         interruptible(forward)(cells, self.alpha, FLOOR, inner, messages)
         return messages
 
@@ -235,10 +236,12 @@ class Joint:
 
     def drawn(self, cuts: Cuts, ranks: Ranks, share: Fraction, entropy: Entropy) -> list[int]:
         """Level by level, at so much ε each, on public parts."""
-        n, answers = min(int(ranks.at_most[-1]), MOST_RECORDS), [0] * len(self.shares)
+        n = min(int(ranks.at_most[-1]), MOST_RECORDS)
+        answers = [0] * len(self.shares)
         known = {-1: (0, 0.0), len(answers): (len(cuts.point) - 1, float(n))}
         for group in self.plan():
-            a, b = known[group.first - 1], known[group.last]
+            a = known[group.first - 1]
+            b = known[group.last]
             chain = self.chain(cuts, group, n, (a, b), share)
             for wanted, z in zip(group.wanted, chain.draw(entropy), strict=True):
                 known[wanted] = (a[0] + z, float(cuts.place[a[0] + z]))
@@ -273,7 +276,8 @@ class Joint:
         (a, low), (b, high) = between
         here = slice(a, b + 1)
         if self.neighbours is Neighbours.REPLACE_ONE:
-            steps, span = self._ranks_apart(group, n), Fraction(2)
+            steps = self._ranks_apart(group, n)
+            span = Fraction(2)
         else:
             apart = self._shares_apart(group)
             whole = Fraction(high) - Fraction(low)
@@ -284,7 +288,8 @@ class Joint:
 
     def parts(self, ranks: Ranks, epsilon: Fraction, entropy: Entropy) -> "Parts":
         """B of every point, by a public rule or by noisy counts."""
-        G, fixed = len(ranks.less), self.neighbours is Neighbours.REPLACE_ONE
+        G = len(ranks.less)
+        fixed = self.neighbours is Neighbours.REPLACE_ONE
         most = min(_power_of_two(CELLS // G + 1) // 2, MOST_PARTS)
         share = epsilon / self.levels
         if fixed and int(ranks.at_most[-1]) * share <= 4 * COARSEST * most:
@@ -293,7 +298,8 @@ class Joint:
         few = np.full(G, min(most, FEW_PARTS))
         if COUNTING * epsilon * LARGEST_NOISE < 1:
             return Parts(few, epsilon)
-        noise, left = (2 if fixed else 1) / (COUNTING * epsilon), (1 - COUNTING) * epsilon
+        noise = (2 if fixed else 1) / (COUNTING * epsilon)
+        left = (1 - COUNTING) * epsilon
         counts = ranks.at_most - ranks.less + discrete_laplace(noise, G, entropy)
         return Parts(self._by_counts(counts, few, noise, left), left)
 

@@ -154,7 +154,8 @@ class Paths:
         from dampen.kernels.compile import interruptible
         from dampen.kernels.joint_tight import taut_step
 
-        rows, step = [self._first()], interruptible(taut_step)
+        rows = [self._first()]
+        step = interruptible(taut_step)
         for before, r in pairwise(self.targets.ranks):
             first, last = self._near(r)
             after = np.empty((3, 2 * (last - first) + rows[-1].shape[1]))
@@ -189,7 +190,8 @@ class Paths:
         owner, place, weight = self.rows[j - 1]
         x = y - (self.targets.ranks[j] - self.targets.ranks[j - 1])
         low, high = self.points[:, int(point)]
-        first, last = 0, int(np.searchsorted(owner, point, side="right"))
+        first = 0
+        last = int(np.searchsorted(owner, point, side="right"))
         if y != low:
             first = int(np.searchsorted(place, x))
         if y != high:
@@ -243,7 +245,8 @@ class Taut:
     @cached_property
     def log_tuples(self) -> float:
         """log T, rounded up."""
-        G, J = self.points, len(self.shares)
+        G = self.points
+        J = len(self.shares)
         return lgamma(G + J) - lgamma(G) - lgamma(J + 1) + 1e-3
 
     @property
@@ -265,7 +268,8 @@ class Taut:
         """One point of the grid per percentile, ascending: ε-DP."""
         if not self.fits(epsilon):
             return self.otherwise.draw(ranks, epsilon, entropy)
-        points, rest = intervals(ranks), epsilon - self.rounding(epsilon)
+        points = intervals(ranks)
+        rest = epsilon - self.rounding(epsilon)
         targets = self.targets(float(points[1, -1]), rest, entropy)
         return Paths(points, targets, self._reach(rest)).draw(entropy)
 
@@ -303,7 +307,8 @@ class Taut:
         """
         if not self.fits(epsilon):
             return None
-        missed, off = 1 - CONFIDENCE, 0.0
+        missed = 1 - CONFIDENCE
+        off = 0.0
         if self.counts:
             missed /= 2
             off = 4 * (log(1 / missed) / float(COUNTING * epsilon) + 2)

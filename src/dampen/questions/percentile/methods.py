@@ -70,7 +70,9 @@ class Values:
         neighbours: Neighbours,
         mechanism: Mechanism | None,
     ) -> None:
-        self.points, self.many, self.neighbours = points, many, neighbours
+        self.points = points
+        self.many = many
+        self.neighbours = neighbours
         self.mechanism = mechanism or PF
         self.grid = ValueGrid(lower, upper, step)
         self.public: dict[str, Any] = {"upper": upper, "lower": lower, "step": step}

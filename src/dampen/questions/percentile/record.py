@@ -190,20 +190,26 @@ class Column:
         from dampen.kernels import percentile as kernel
         from dampen.kernels.compile import interruptible
 
-        k, T = self.k, min(self.k, self.n - self.k + 1)
+        k = self.k
+        T = min(self.k, self.n - self.k + 1)
         x = self.values[self.order[k - T : k + T - 1]]
         # Every float from Λ/2 to Λ is a multiple of this.
         unit = float(np.ldexp(1.0, int(np.frexp(self.bound)[1]) - 54))
-        above, below = x[T - 1 :], self.bound - x[T - 1 :: -1]
+        above = x[T - 1 :]
+        below = self.bound - x[T - 1 :: -1]
         common, own = interruptible(kernel.exact_sums)(above, below, unit)
         return common, own
 
     @cached_property
     def own(self) -> FloatArray:
         """The whole sum of the differences for every label."""
-        k, sums, T = self.k, self.sums[1], len(self.sums[0])
-        in_order, own = np.empty(self.n), np.empty(self.n)
-        in_order[: k - T], in_order[k + T - 1 :] = sums[0], sums[-1]
+        k = self.k
+        sums = self.sums[1]
+        T = len(self.sums[0])
+        in_order = np.empty(self.n)
+        own = np.empty(self.n)
+        in_order[: k - T] = sums[0]
+        in_order[k + T - 1 :] = sums[-1]
         in_order[k - T : k + T - 1] = sums
         own[self.order] = in_order
         return own
@@ -218,7 +224,8 @@ class Column:
 
         reach and gap depend on the side of m = x_(k) on which v lies: below, at, above.
         """
-        (below, m, above), bound = self.around, self.bound
+        (below, m, above) = self.around
+        bound = self.bound
         # At k = 1 nothing lifts the interval off 0, at k = n nothing pulls it off Λ.
         up = above - m if self.k > 1 else 0.0
         down = m - below if self.k < self.n else 0.0
@@ -229,7 +236,8 @@ class Column:
 
             delta: FloatArray = kernel.at_zero(v, m, reach, gap)
             return delta
-        side, g = np.add(v >= m, v > m, dtype=np.intp), np.abs(v - m)
+        side = np.add(v >= m, v > m, dtype=np.intp)
+        g = np.abs(v - m)
         return np.maximum(np.maximum(g, reach[side] - g), gap[side])
 
 
@@ -243,7 +251,8 @@ class Exact:
 
     @property
     def horizon(self) -> int:
-        n, k = self.column.n, self.column.k
+        n = self.column.n
+        k = self.column.k
         return min(n, k + 1, n - k + 2)
 
     def part(self, candidates: slice, /) -> "Exact":
@@ -254,9 +263,11 @@ class Exact:
         return _in_blocks(at_t, self.column.values[self.candidates])
 
     def _beyond_zero(self, v: FloatArray, t: int) -> FloatArray:
-        k, bound = self.column.k, self.column.bound
+        k = self.column.k
+        bound = self.column.bound
         z = partial(_others, self.column.ordered, v)
-        up, down = z(k - 1 + t), z(k - t)
+        up = z(k - 1 + t)
+        down = z(k - t)
         terms = [
             bound - z(k + 1 - t),
             up - v,
@@ -330,7 +341,8 @@ class Simple:
 def _others(ordered: FloatArray, v: FloatArray, i: int | IntArray) -> FloatArray:
     """z_i: the i-th smallest of the other values, for labels of value v, from the padded order."""
     last = len(ordered) - 1
-    here, next_one = ordered[np.clip(i, 0, last)], ordered[np.clip(np.add(i, 1), 0, last)]
+    here = ordered[np.clip(i, 0, last)]
+    next_one = ordered[np.clip(np.add(i, 1), 0, last)]
     # Products with 0 and 1 are exact; numpy.where would branch, which random order makes slow.
     passed = np.asarray(here < v, dtype=np.float64)
     return passed * here + (1 - passed) * next_one

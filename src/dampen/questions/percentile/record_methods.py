@@ -56,7 +56,8 @@ class Labels:
     ) -> None:
         self.public: dict[str, Any] = {"p": p, "upper": upper, "lower": lower}
         self.dampening: dict[str, Any] = {"delta": delta, "horizon": horizon}
-        self.mechanism, self.k = mechanism, k
+        self.mechanism = mechanism
+        self.k = k
         self.size = check_k(k, MANY)
         self._problem(1, None)
 

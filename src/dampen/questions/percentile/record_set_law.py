@@ -32,7 +32,8 @@ def _share(m: int, n: int, k: int, epsilon: float, logs: FloatArray) -> float:
         return float(m > 0)
     above, below, mass = _steps(epsilon)
     # A label inside at height f of a step is met by those outside one step farther up.
-    own, other = slice(None, -1), slice(1, None)
+    own = slice(None, -1)
+    other = slice(1, None)
     mean_at_0 = (m - 1) * above[own] + (n - m) * above[other]
     fall = (m - 1) * mass[own] + (n - m) * mass[other]
     wide = 8 * sqrt(k)
@@ -61,7 +62,8 @@ def _steps(epsilon: float) -> tuple[FloatArray, FloatArray, FloatArray]:
     last = ceil(NEGLIGIBLE / epsilon) + 1
     z = np.arange(-last, last + 1)
     tail = np.exp(-epsilon * np.where(z > 0, z, 1 - z)) / (1 + exp(-epsilon))
-    above, below = np.where(z > 0, tail, 1 - tail), np.where(z > 0, 1 - tail, tail)
+    above = np.where(z > 0, tail, 1 - tail)
+    below = np.where(z > 0, 1 - tail, tail)
     return above, below, np.tanh(epsilon / 2) * np.exp(-epsilon * np.abs(z))
 
 

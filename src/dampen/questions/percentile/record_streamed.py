@@ -63,7 +63,8 @@ class StreamedLabels:
         """The names of records in their order, and the interval that was released on the way."""
         self._require(int(counts.sum()) == problem.n)
         near = problem.near(counts, entropy)
-        blocks, label = self._blocks(problem, near), problem.shares.label
+        blocks = self._blocks(problem, near)
+        label = problem.shares.label
         if problem.count == 1:
             one = select_streamed(blocks, epsilon=label, mechanism=PF, entropy=entropy)
             return [one], near.interval
@@ -97,7 +98,9 @@ class StreamedLabels:
 
 def _several(blocks: Blocks, noise: Staircase, k: int, entropy: Entropy) -> list[Hashable]:
     """Those of `noisy_top` over all blocks; only contenders of all blocks so far are kept."""
-    left, names, start = list[Contenders](), dict[int, Hashable](), 0
+    left = list[Contenders]()
+    names = dict[int, Hashable]()
+    start = 0
     for labels, name in blocks:
         found = contenders(labels.utility, noise.scale, noise, k, entropy, start=start)
         names |= {i: name(i - start) for i in found.ids.tolist()}

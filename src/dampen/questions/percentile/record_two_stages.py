@@ -201,7 +201,8 @@ class TwoStages:
     @cached_property
     def balance(self) -> IntArray:
         """ψ in units of 1/UNIT: one row per reach, one column per shell."""
-        h, M = _shares_of_range(), self._weight
+        h = _shares_of_range()
+        M = self._weight
         d = np.concatenate([[0.0], h[1:] * 2 ** (-0.5 / PER_OCTAVE)])
         inside = 1 - np.minimum(d / h[:, None], 1)
         outside = np.minimum((d - h[:, None]) / (M * h[:, None]), 1)
@@ -230,10 +231,12 @@ class TwoStages:
 
     def cells_of(self, values: FloatArray) -> IntArray:
         """The cell of every value: each depends on that value alone."""
-        J, cells = len(self.points), np.empty(len(values), dtype=np.int64)
+        J = len(self.points)
+        cells = np.empty(len(values), dtype=np.int64)
         for start in range(0, len(values), BLOCK):
             s = (values[start : start + BLOCK] - float(self.lower)) / self._range
-            r, rest = np.sqrt(np.sqrt(s)), np.sqrt(np.sqrt(1 - s))
+            r = np.sqrt(np.sqrt(s))
+            rest = np.sqrt(np.sqrt(1 - s))
             cells[start : start + BLOCK] = np.minimum(J * (r / (r + rest)), J - 1)
         return cells
 

@@ -34,14 +34,16 @@ def law(problem: TwoStages, values: FloatArray) -> FloatArray:
     assert problem.count == 1, "a set of labels has no axis of its own"
     joint, inside = stage_one(problem, values)
     labels = inside.sum(axis=-1)
-    m, chance = labels[..., None], _chance_inside(problem, labels)[..., None]
+    m = labels[..., None]
+    chance = _chance_inside(problem, labels)[..., None]
     others = np.maximum(problem.n - m, 1)
     return joint[..., None] * np.where(inside, chance / np.maximum(m, 1), (1 - chance) / others)
 
 
 def stage_one(problem: TwoStages, values: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
     """P[place, reach], and which labels are inside, on a third axis."""
-    cells, J = problem.cells_of(values), len(problem.points)
+    cells = problem.cells_of(values)
+    J = len(problem.points)
     shells = np.array([problem.shells(c)[cells] for c in range(J)])
     inside = shells[:, None, :] <= np.arange(len(problem.distances))[None, :, None]
     reach = _reaches(problem, np.diff(inside.sum(axis=-1), axis=1, prepend=0))
@@ -70,7 +72,8 @@ def best_error(errors: FloatArray, weight: float) -> float:
     >>> round(best_error(np.arange(100.0), 1.0), 6), round(best_error(np.arange(100.0), 81.0), 1)
     (49.5, 9.5)
     """
-    sums, n = np.cumsum(np.sort(errors)), len(errors)
+    sums = np.cumsum(np.sort(errors))
+    n = len(errors)
     m = np.arange(1, n + 1)
     return float(((weight * sums + sums[-1] - sums) / (weight * m + n - m)).min())
 
@@ -89,8 +92,10 @@ def _cumulated(
 ) -> tuple[IntArray, FloatArray]:
     """Labels, and the sum of their errors, within every reach of every place."""
     truth = np.partition(values, rank(problem.p, problem.n) - 1)[rank(problem.p, problem.n) - 1]
-    J, H = len(problem.points), len(problem.distances)
-    labels, errors = np.empty((len(places), H), np.int64), np.empty((len(places), H))
+    J = len(problem.points)
+    H = len(problem.distances)
+    labels = np.empty((len(places), H), np.int64)
+    errors = np.empty((len(places), H))
     count = np.bincount(cells, minlength=J)
     error = np.bincount(cells, weights=np.abs(values - truth), minlength=J)
     for row, place in enumerate(places.tolist()):

@@ -86,7 +86,8 @@ class Staircase:
         negative = words >= first
         w = ((words & (first - np.uint32(1))) + np.abs(end - negative)) * 2.0 ** (1 - bits)
         e = min(float(self.epsilon), 1e300)
-        rest, c = -np.expm1(-e), 2 / (1 + np.exp(-e))
+        rest = -np.expm1(-e)
+        c = 2 / (1 + np.exp(-e))
         with np.errstate(divide="ignore", invalid="ignore"):
             q = np.log(c / w) / e
             j = np.floor(q)
@@ -100,8 +101,10 @@ class Staircase:
         """|S| at W = word / 2^bits; not finite at 0, nor where j is not certain yet."""
         from flint import arb
 
-        w, e = arb(word) / arb(2) ** bits, _exact(self.epsilon)
-        rest, c = 1 - (-e).exp(), 2 / (1 + (-e).exp())
+        w = arb(word) / arb(2) ** bits
+        e = _exact(self.epsilon)
+        rest = 1 - (-e).exp()
+        c = 2 / (1 + (-e).exp())
         q = (c / w).log() / e
         if not q.is_finite():
             return arb("nan")

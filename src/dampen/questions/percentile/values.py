@@ -103,7 +103,8 @@ class ValueGrid:
     @property
     def key(self) -> GridKey:
         """The cells of a column, as engines may count them by themselves."""
-        whole, ends = self._whole, (float(self.lower), float(self.upper))
+        whole = self._whole
+        ends = (float(self.lower), float(self.upper))
         return GridKey(self.cells, ends, whole and cell_between(*whole, last=ends[1]))
 
     @property
@@ -129,7 +130,8 @@ class ValueGrid:
 
         So no rounding decides.
         """
-        grid, missing = self._fenced, np.isnan(numbers)
+        grid = self._fenced
+        missing = np.isnan(numbers)
         x = np.clip(np.where(missing, grid[0], numbers), grid[0], grid[-2])
         # A little more, so that rounding seldom puts a value that lies on the grid below its point.
         i = ((x - grid[0]) / (grid[1] - grid[0]) + 2.0**-20).astype(np.int64)
@@ -250,7 +252,8 @@ class PercentileValueOfRows:
     def selection_of_ranks(self, less: IntArray, at_most: IntArray, n: int) -> Selection:
         """From L and R of every point, and the private number of values."""
         q = as_fraction(self.p) / 100
-        P, Q = q.numerator, q.denominator
+        P = q.numerator
+        Q = q.denominator
         u = -np.maximum(np.maximum(Q * less - P * n, P * n - Q * at_most), 0)
         return Selection(u, sensitivity.constant(max(P, Q - P)), exact=True)
 

@@ -43,7 +43,8 @@ def _dominance(rows: Rows) -> Judgement:
     found = where(rows, example="Dominance")
     if not found:
         raise NotMeasured
-    better, worse = number(found[0], "paper"), number(found[0], "measured")
+    better = number(found[0], "paper")
+    worse = number(found[0], "measured")
     measured = f"{worse:.4f} against {better:.4f}"
     if worse <= better:
         return Judgement(measured, Outcome.CONFIRMED, "No counterexample among the cases tried.")
@@ -74,7 +75,8 @@ def _correlation(rows: Rows) -> Judgement:
     found = where(rows, dataset="enron")
     if not found:
         raise NotMeasured
-    pearson, spearman = number(found[0], "pearson"), number(found[0], "spearman")
+    pearson = number(found[0], "pearson")
+    spearman = number(found[0], "spearman")
     measured = f"Pearson {pearson:.2f}, Spearman {spearman:.2f} over all nodes"
     outcome = Outcome.CONFIRMED if spearman > 0.5 else Outcome.NOT_CONFIRMED
     return Judgement(

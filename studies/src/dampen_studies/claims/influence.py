@@ -43,7 +43,8 @@ def epsilon_at(epsilons: Sequence[float], accuracy: Sequence[float], level: floa
     for i in range(1, len(epsilons)):
         if accuracy[i - 1] < level <= accuracy[i]:
             share = (level - accuracy[i - 1]) / (accuracy[i] - accuracy[i - 1])
-            low, high = log10(epsilons[i - 1]), log10(epsilons[i])
+            low = log10(epsilons[i - 1])
+            high = log10(epsilons[i])
             return float(10 ** (low + share * (high - low)))
     return inf
 
@@ -59,7 +60,8 @@ def orders(rows: Rows, ours: str, theirs: str, graphs: Sequence[str] = GRAPHS) -
             a = curve(rows, "epsilon", "accuracy", dataset=dataset, k=k, method=ours)
             b = curve(rows, "epsilon", "accuracy", dataset=dataset, k=k, method=theirs)
             for level in LEVELS:
-                low, high = epsilon_at(*a, level), epsilon_at(*b, level)
+                low = epsilon_at(*a, level)
+                high = epsilon_at(*b, level)
                 if low < inf:
                     found.append(log10(min(high, b[0][-1]) / low))
     if not found:
@@ -206,7 +208,8 @@ _WHY = {
 
 def _means(rows: Rows, dataset: str, method: str) -> tuple[list[float], list[float]]:
     """Mean accuracy over k and samples, with standard errors over samples, per ε of the table."""
-    means, errors = [], []
+    means = []
+    errors = []
     for epsilon in TABLE_EPSILONS:
         here = where(rows, dataset=dataset, method=method, epsilon=epsilon)
         samples = values(here, "sample")
@@ -256,7 +259,8 @@ def _better_than_sql(rows: Rows) -> Judgement:
 
 def _sql_sensitivity(rows: Rows) -> Judgement:
     del rows  # a formula
-    static, derived = elastic_sensitivity(10), sensitivity(10)
+    static = elastic_sensitivity(10)
+    derived = sensitivity(10)
     return Judgement(
         f"{static} by the rule we reconstructed, {derived} derived",
         Outcome.CORRECTED if derived < static == 1448 else Outcome.NOT_CONFIRMED,

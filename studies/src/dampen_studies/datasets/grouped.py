@@ -81,7 +81,8 @@ GROUPED = {table.name: table for table in TABLES}
 
 def made_up() -> tuple[FloatArray, list[str]]:
     """Eight groups of 20 to 300 rows by a fixed formula, for quick runs."""
-    values, groups = [], []
+    values = []
+    groups = []
     for g in range(8):
         n = 20 + 40 * g
         golden = np.modf(np.arange(1, n + 1) * 0.6180339887498949)[0]

@@ -46,16 +46,19 @@ def load(name: str, bin_count: int) -> Packaged:
     """
     X, y = TABLES[name]()
     common = y.isin(y.value_counts().loc[lambda counts: counts >= RAREST_CLASS].index)
-    X, y = X[common], y[common]
+    X = X[common]
+    y = y[common]
     if len(y) > MOST_ROWS:
         words = np.frombuffer(InsecureEntropy(0).read(8 * len(y)), dtype="<u8")
         chosen = np.argsort(words)[:MOST_ROWS]
-        X, y = X.iloc[chosen], y.iloc[chosen]
+        X = X.iloc[chosen]
+        y = y.iloc[chosen]
     labels, classes = np.unique(y.to_numpy(dtype=str), return_inverse=True)
     columns = [_coded(X[column], bin_count) for column in X]
     kept = [column for column in columns if column[1] > 1]
     codes = np.column_stack([code for code, _, _ in kept]).astype(np.int16)
-    sizes, ordered = tuple(size for _, size, _ in kept), tuple(order for *_, order in kept)
+    sizes = tuple(size for _, size, _ in kept)
+    ordered = tuple(order for *_, order in kept)
     return Packaged(codes, classes.astype(np.int64), sizes, ordered, len(labels))
 
 
@@ -72,7 +75,8 @@ def _coded(column: Any, bin_count: int) -> tuple[IntArray, int, bool]:
     codes = np.searchsorted(values, numbers) if few else np.searchsorted(edges, numbers, "right")
     size = len(values) if few else bin_count
     if missing.any():
-        codes, size = np.where(missing, size, codes), size + 1
+        codes = np.where(missing, size, codes)
+        size = size + 1
     return codes, size, True
 
 

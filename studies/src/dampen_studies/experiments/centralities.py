@@ -34,7 +34,8 @@ CLOSE = 1e-12
 
 def pagerank(graph: Graph) -> FloatArray:
     """With the usual damping; nodes without edges jump anywhere."""
-    n, d = len(graph.nodes), graph.degrees
+    n = len(graph.nodes)
+    d = graph.degrees
     walk = csr_array((1 / np.repeat(np.maximum(d, 1), d), graph.to, graph.first), shape=(n, n)).T
 
     def step(x: FloatArray) -> FloatArray:
@@ -59,7 +60,8 @@ def eigenvector(graph: Graph) -> FloatArray:
 def _settled(step: Callable[[FloatArray], FloatArray], n: int) -> FloatArray:
     x = np.full(n, 1 / n)
     for _ in range(5000):
-        before, x = x, step(x)
+        before = x
+        x = step(x)
         if np.abs(x - before).sum() < CLOSE:
             break
     return x
@@ -67,14 +69,17 @@ def _settled(step: Callable[[FloatArray], FloatArray], n: int) -> FloatArray:
 
 def core_numbers(graph: Graph) -> IntArray:
     """The largest k such that a node is in the k-core, by peeling."""
-    degrees, core, level = graph.degrees.copy(), np.zeros(len(graph.nodes), dtype=np.int64), 0
+    degrees = graph.degrees.copy()
+    core = np.zeros(len(graph.nodes), dtype=np.int64)
+    level = 0
     alive = np.ones(len(core), dtype=np.bool_)
     while alive.any():
         peeled = np.flatnonzero(alive & (degrees <= level))
         if len(peeled) == 0:
             level = int(degrees[alive].min())
             continue
-        core[peeled], alive[peeled] = level, False
+        core[peeled] = level
+        alive[peeled] = False
         rows = [graph.to[graph.first[v] : graph.first[v + 1]] for v in peeled.tolist()]
         degrees -= np.bincount(np.concatenate(rows), minlength=len(core))
     return core
@@ -94,7 +99,8 @@ def _cells(quick: bool) -> Sequence[Parameters]:
 
 
 def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
-    name, runs = str(cell["dataset"]), int(cell["runs"])
+    name = str(cell["dataset"])
+    runs = int(cell["runs"])
     edges = load(name)
     graph = graph_of((edges.src, edges.dst), range(edges.n))
     methods = _methods(graph)

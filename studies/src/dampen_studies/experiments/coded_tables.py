@@ -67,7 +67,8 @@ def adult(columns: datasets.Columns, bin_count: int) -> Coded:
     """Bins for numbers; the categories are those of the code book, all of which occur."""
     from dampen.questions.classify import Categories, bins
 
-    codes, domains = [], []
+    codes = []
+    domains = []
     for name, column in columns.items():
         if name in NOT_PREDICTORS:
             continue

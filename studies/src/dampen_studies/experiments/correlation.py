@@ -22,16 +22,21 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     from scipy.stats import pearsonr, spearmanr
 
     del entropy  # nothing is random
-    name, edges = str(cell["dataset"]), load(str(cell["dataset"]))
+    name = str(cell["dataset"])
+    edges = load(str(cell["dataset"]))
     selection = betweenness(edges)
-    ebc, delta = selection.utility, selection.sensitivity.at(0)
+    ebc = selection.utility
+    delta = selection.sensitivity.at(0)
     degree = np.bincount(np.concatenate([edges.src, edges.dst]), minlength=edges.n)
-    pearson, spearman = float(pearsonr(ebc, delta)[0]), float(spearmanr(ebc, delta)[0])
+    pearson = float(pearsonr(ebc, delta)[0])
+    spearman = float(spearmanr(ebc, delta)[0])
     rows: list[Row] = []
     for d in np.unique(degree):
         of_degree = degree == d
         here = ebc[of_degree]
-        low, mean, high = float(here.min()), float(here.mean()), float(here.max())
+        low = float(here.min())
+        mean = float(here.mean())
+        high = float(here.max())
         at_zero = float(delta[of_degree][0])
         rows.append((name, int(d), at_zero, len(here), low, mean, high, pearson, spearman))
     return rows

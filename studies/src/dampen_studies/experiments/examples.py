@@ -74,7 +74,8 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
 
 
 def _running_graphs() -> Iterator[Row]:
-    worst, usual = graph(WORST), graph(USUAL)
+    worst = graph(WORST)
+    usual = graph(USUAL)
     without = worst.copy()
     without[0, 1] = without[1, 0] = False
     yield "Example 1", "EBC(a), worst case", 7.5, betweenness(worst)[0]
@@ -88,7 +89,9 @@ def _running_graphs() -> Iterator[Row]:
 
 def _mechanisms() -> Iterator[Row]:
     usual = graph(USUAL)
-    u, at0, at1 = betweenness(usual), local_sensitivity(usual, 0), local_sensitivity(usual, 1)
+    u = betweenness(usual)
+    at0 = local_sensitivity(usual, 0)
+    at1 = local_sensitivity(usual, 1)
     flat = sensitivity.table([np.full(8, at0.max()), np.full(8, at1.max())])
     dampened = Dampened().of(Selection(u, flat, 7.5))
     yield "Example 5", "D(G, a)", 1.7, float(dampened.values[0])
@@ -103,7 +106,9 @@ def _mechanisms() -> Iterator[Row]:
 def _shifting() -> Iterator[Row]:
     """Example 8, with the δ that it states or implies (D(v0) = -2), and with LS itself."""
     usual = graph(USUAL)
-    u, at0, at1 = betweenness(usual), local_sensitivity(usual, 0), local_sensitivity(usual, 1)
+    u = betweenness(usual)
+    at0 = local_sensitivity(usual, 0)
+    at1 = local_sensitivity(usual, 1)
     by_seven = Dampened(shift=7.0)
     mechanism = Mechanism("shifted by 7", by_seven, GUMBEL)
     stated = np.where(u > 0, 3.0, 2.0)
@@ -135,7 +140,8 @@ def _dominance() -> Iterator[Row]:
         s = Selection([1, 0], sensitivity.table([delta] * 5), 10)
         return error_analysis.expected_error(s, epsilon=1, mechanism="sld")
 
-    dominating, dominated = error([2, 2]), error([8, 2])
+    dominating = error([2, 2])
+    dominated = error([8, 2])
     yield "Dominance", "error, dominating δ", dominated, dominating
 
 

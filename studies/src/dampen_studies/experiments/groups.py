@@ -29,12 +29,15 @@ def _cells(quick: bool) -> Sequence[Parameters]:
 
 def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     del entropy  # probabilities are computed, not sampled
-    name, statistic = str(cell["dataset"]), str(cell["statistic"])
+    name = str(cell["dataset"])
+    statistic = str(cell["statistic"])
     if name == QUICK:
-        (values, by), (lower, upper, step) = made_up(), (0.0, 100.0, "1")
+        (values, by) = made_up()
+        (lower, upper, step) = (0.0, 100.0, "1")
     else:
         table = GROUPED[name]
-        (values, by), (lower, upper, step) = table.load(), (table.lower, table.upper, table.step)
+        (values, by) = table.load()
+        (lower, upper, step) = (table.lower, table.upper, table.step)
     word, p = STATISTICS[statistic]
     problem = BestGroup(
         groups=sorted(set(by)), statistic=word, p=p, lower=lower, upper=upper, step=step

@@ -35,7 +35,9 @@ def _cells(quick: bool) -> Sequence[Parameters]:
 
 def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     del entropy  # expected errors are computed, not sampled
-    name, p, epsilon = str(cell["dataset"]), int(cell["p"]), str(cell["epsilon"])
+    name = str(cell["dataset"])
+    p = int(cell["p"])
+    epsilon = str(cell["epsilon"])
     compared = list(label_selections(load(name), p, METHODS))
     down = Mechanism("sld-down", Shifted(towards=-1), SLD.noise)
     compared.append(("sld-down", compared[0][1], down))

@@ -136,8 +136,12 @@ def _runs(name: str, m: int, method: str, quick: bool) -> int:
 
 
 def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
-    name, m, method = str(cell["dataset"]), int(cell["percentiles"]), str(cell["method"])
-    (x, bins), runs, epsilon = records(name), int(cell["runs"]), Fraction(str(cell["epsilon"]))
+    name = str(cell["dataset"])
+    m = int(cell["percentiles"])
+    method = str(cell["method"])
+    (x, bins) = records(name)
+    runs = int(cell["runs"])
+    epsilon = Fraction(str(cell["epsilon"]))
     x = np.sort(x)
     points = [100 * i // (m + 1) for i in range(1, m + 1)]
     known = (name, m, float(epsilon), method, runs)

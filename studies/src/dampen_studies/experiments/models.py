@@ -55,8 +55,11 @@ def _run(
     methods: Mapping[str, Maker],
 ) -> Callable[[Parameters, InsecureEntropy], Sequence[Row]]:
     def run(cell: Parameters, _: InsecureEntropy) -> Sequence[Row]:
-        name, epsilon, seed = str(cell["dataset"]), str(cell["epsilon"]), int(cell["seed"])
-        method, table = str(cell["method"]), load(name, BINS)
+        name = str(cell["dataset"])
+        epsilon = str(cell["epsilon"])
+        seed = int(cell["seed"])
+        method = str(cell["method"])
+        table = load(name, BINS)
         train, test = parts(name, len(table.classes), seed)
         # Paired: the same random bits for all methods, so that equal models give equal scores.
         bits = seed_of(f"fit of {name}, epsilon {epsilon}, seed {seed}") % 2**32
@@ -72,7 +75,8 @@ def _run(
 
 
 def _caption(rows: Rows) -> str:
-    tables, seeds = len(values(rows, "dataset")), len(values(rows, "seed"))
+    tables = len(values(rows, "dataset"))
+    seeds = len(values(rows, "seed"))
     return f"{tables} tables, mean of {seeds} splits into 70 % for fitting and 30 % for testing."
 
 

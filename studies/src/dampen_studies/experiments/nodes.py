@@ -36,7 +36,8 @@ SIZES = (5, 10, 20, 50)
 COMPARED = ("em", "ld", "sld", "degree-joint", "dampen")
 NO_NOISE = Fraction(10**6)
 """An ε at which the question has as much of everything as it may have."""
-RUNS, MORE = 40, 10
+RUNS = 40
+MORE = 10
 """The runs of a cell, and how many times as many decide where the default looks worse."""
 
 
@@ -53,12 +54,15 @@ def _cells(quick: bool) -> Sequence[Parameters]:
 
 
 def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
-    name, k, runs = str(cell["dataset"]), int(cell["k"]), int(cell["runs"])
+    name = str(cell["dataset"])
+    k = int(cell["k"])
+    runs = int(cell["runs"])
     epsilon = exact(str(cell["epsilon"]))
     ebc, ready = prepared(name)
     edges = load(name)
     graph = graph_of((edges.src, edges.dst), range(edges.n))
-    truth, h = true_top(ebc, k), flips(ebc, graph, k)
+    truth = true_top(ebc, k)
+    h = flips(ebc, graph, k)
 
     def accuracies(method: str, count: int) -> list[float]:
         return [share(ready[method](k, epsilon, entropy), truth) for _ in range(count)]
@@ -98,7 +102,8 @@ def flips(ebc: FloatArray, graph: Graph, k: int) -> int:
     old neighbour: d for the first edge, d + 1 for the second, and so on.
     """
     order = np.lexsort((np.arange(len(ebc)), -ebc))
-    gap, d = ebc[order[k - 1]] - ebc[order[k]], int(graph.degrees[order[k]])
+    gap = ebc[order[k - 1]] - ebc[order[k]]
+    d = int(graph.degrees[order[k]])
     h = 0
     while gap >= 0:
         gap -= d + h

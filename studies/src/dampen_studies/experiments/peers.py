@@ -73,7 +73,8 @@ def rank_error(asked: Question, answer: float) -> float:
     if math.isnan(answer):
         return math.nan
     k = rank(asked.p, len(asked.values))
-    below, upto = (asked.values < answer).sum(), (asked.values <= answer).sum()
+    below = (asked.values < answer).sum()
+    upto = (asked.values <= answer).sum()
     return float(max(0, int(below) + 1 - k, k - int(upto)))
 
 
@@ -120,8 +121,12 @@ def _cells(quick: bool) -> Sequence[Parameters]:
 
 
 def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
-    name, p, epsilon = str(cell["dataset"]), int(cell["p"]), str(cell["epsilon"])
-    library, runs, asked = str(cell["library"]), int(cell["runs"]), question(name, p)
+    name = str(cell["dataset"])
+    p = int(cell["p"])
+    epsilon = str(cell["epsilon"])
+    library = str(cell["library"])
+    runs = int(cell["runs"])
+    asked = question(name, p)
     known = (name, float(epsilon), p, library)
     if library == "dampen":
         return [(*known, 0, expected_rank_error(asked, epsilon), 0.0)]

@@ -73,7 +73,9 @@ def _cells(quick: bool) -> Sequence[Parameters]:
 
 def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     del entropy  # expected errors are computed, not sampled
-    name, p, epsilon = str(cell["dataset"]), int(cell["p"]), str(cell["epsilon"])
+    name = str(cell["dataset"])
+    p = int(cell["p"])
+    epsilon = str(cell["epsilon"])
     counts = load(name)
     errors = {
         method: error_analysis.expected_error(selection, epsilon=epsilon, mechanism=mechanism)

@@ -44,7 +44,8 @@ def sample(edges: Edges, size: int, entropy: InsecureEntropy) -> Edges:
 
 
 def _first_nodes(graph: Graph, start: int, size: int) -> list[int]:
-    seen, waiting = {start: None}, deque([start])
+    seen = {start: None}
+    waiting = deque([start])
     while waiting and len(seen) < size:
         v = waiting.popleft()
         for w in graph.to[graph.first[v] : graph.first[v + 1]].tolist():
@@ -57,9 +58,11 @@ def _first_nodes(graph: Graph, start: int, size: int) -> list[int]:
 def _induced(edges: Edges, nodes: Sequence[int]) -> Edges:
     number = np.full(edges.n, -1, dtype=np.int32)
     number[list(nodes)] = np.arange(len(nodes))
-    a, b = number[edges.src], number[edges.dst]
+    a = number[edges.src]
+    b = number[edges.dst]
     inside = (a >= 0) & (b >= 0)
-    low, high = np.minimum(a, b)[inside], np.maximum(a, b)[inside]
+    low = np.minimum(a, b)[inside]
+    high = np.maximum(a, b)[inside]
     order = np.lexsort((high, low))
     return Edges(low[order], high[order], len(nodes))
 
@@ -68,7 +71,8 @@ def noisy_betweenness(
     counts: IntArray, bound: int, epsilon: Fraction, entropy: InsecureEntropy
 ) -> FloatArray:
     """EBC from noisy views: each of the n views has ε/n and sensitivity `bound`."""
-    n, (u, v) = len(counts), sql_views.pairs(len(counts))
+    n = len(counts)
+    (u, v) = sql_views.pairs(len(counts))
     c = np.arange(n)[:, None]
     others = (u != c) & (v != c)
     noise = discrete_laplace(bound * n / epsilon, counts.size, entropy).reshape(counts.shape)
@@ -85,7 +89,9 @@ def _cells(quick: bool) -> Sequence[Parameters]:
 
 
 def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
-    name, number, runs = str(cell["dataset"]), int(cell["sample"]), int(cell["runs"])
+    name = str(cell["dataset"])
+    number = int(cell["sample"])
+    runs = int(cell["runs"])
     size = int(cell["size"])
     graph = sample(load(name), size, entropy)
     degree = largest_degree(graph)

@@ -24,11 +24,13 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     from dampen.questions.classify.splits import BestSplit
 
     del entropy  # nothing is random
-    name, table = str(cell["dataset"]), load(str(cell["dataset"]))
+    name = str(cell["dataset"])
+    table = load(str(cell["dataset"]))
     sizes = [len(domain) for domain in table.domains]
     problem = BestSplit(domains=sizes, classes=2, max_rows=table.max_rows)
     selection = problem.selection(np.column_stack([table.codes, table.classes]))
-    ld, sld = LD.score.of(selection).values, SLD.score.of(selection).values
+    ld = LD.score.of(selection).values
+    sld = SLD.score.of(selection).values
     ranks = [_ranks(values) for values in (selection.utility, ld, sld)]
     return [
         (name, a, float(selection.utility[a]), float(ld[a]), *(int(rank[a]) for rank in ranks))

@@ -31,7 +31,9 @@ COUNTS = (1, 5, 20)
 
 def errors_of(column: FloatArray, p: int, epsilon: str, k: int) -> dict[str, float]:
     """The mean distances of k labels from the percentile."""
-    n, top, e = len(column), float(column.max()), Fraction(epsilon)
+    n = len(column)
+    top = float(column.max())
+    e = Fraction(epsilon)
     distance = np.abs(column - np.sort(column)[rank(p, n) - 1])
     near = PercentileLabel(n=n, p=p, upper=top, horizon=NEAR).selection(column)
     staged = TwoStages(n=n, p=p, upper=top, shares=Shares.of(e), count=k)
@@ -56,7 +58,10 @@ def _cells(quick: bool) -> Sequence[Parameters]:
 
 def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     del entropy  # expected errors are computed, not sampled
-    name, p, epsilon, k = str(cell["dataset"]), int(cell["p"]), str(cell["epsilon"]), int(cell["k"])
+    name = str(cell["dataset"])
+    p = int(cell["p"])
+    epsilon = str(cell["epsilon"])
+    k = int(cell["k"])
     found = errors_of(load(name).astype(np.float64), p, epsilon, k)
     return [(name, p, float(epsilon), k, method, error) for method, error in found.items()]
 

@@ -36,8 +36,11 @@ def _cells(quick: bool) -> Sequence[Parameters]:
 
 
 def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
-    name, epsilon, method = str(cell["dataset"]), str(cell["epsilon"]), str(cell["method"])
-    depth, runs = int(cell["depth"]), int(cell["runs"])
+    name = str(cell["dataset"])
+    epsilon = str(cell["epsilon"])
+    method = str(cell["method"])
+    depth = int(cell["depth"])
+    runs = int(cell["runs"])
     table, train = official_split(name)
     if method == "swapped":
         train = ~train

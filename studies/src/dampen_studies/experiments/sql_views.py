@@ -69,7 +69,8 @@ def views(graph: "Edges", truncation: int) -> IntArray:
     import duckdb
 
     nodes = np.arange(graph.n)
-    a, b = np.concatenate([graph.src, graph.dst]), np.concatenate([graph.dst, graph.src])
+    a = np.concatenate([graph.src, graph.dst])
+    b = np.concatenate([graph.dst, graph.src])
     id1, id2 = pairs(graph.n)
     place = np.zeros((graph.n, graph.n), dtype=np.int64)
     place[id1, id2] = np.arange(len(id1))
@@ -120,7 +121,8 @@ def elastic_sensitivity(max_degree: int) -> int:
     >>> elastic_sensitivity(10)
     1448
     """
-    d, s = max_degree, 4 * max_degree + 4
+    d = max_degree
+    s = 4 * max_degree + 4
     for _ in range(2):
         s = d * d + 2 * s
     return 2 * d + 3 * s

@@ -39,9 +39,11 @@ def _cells(quick: bool) -> Sequence[Parameters]:
 
 
 def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
-    name, runs = str(cell["graph"]), int(cell["runs"])
+    name = str(cell["graph"])
+    runs = int(cell["runs"])
     graph = generated(name)
-    default, ebc = DefaultNodes(graph), betweenness(graph)
+    default = DefaultNodes(graph)
+    ebc = betweenness(graph)
     size = len(graph.nodes), len(graph.to) // 2
 
     def measured(k: int, epsilon: Fraction) -> tuple[float, ...]:

@@ -30,7 +30,9 @@ def _cells(quick: bool) -> Sequence[Parameters]:
 
 
 def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
-    name, k, runs = str(cell["dataset"]), int(cell["k"]), int(cell["runs"])
+    name = str(cell["dataset"])
+    k = int(cell["k"])
+    runs = int(cell["runs"])
     epsilon = exact(str(cell["epsilon"]))
     ebc, ready = prepared(name)
     truth = true_top(ebc, k)

@@ -45,8 +45,12 @@ def _cells(quick: bool) -> Sequence[Parameters]:
 
 
 def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
-    name, depth, epsilon = str(cell["dataset"]), int(cell["depth"]), str(cell["epsilon"])
-    run, parts, table = int(cell["run"]), int(cell["folds"]), load(str(cell["dataset"]))
+    name = str(cell["dataset"])
+    depth = int(cell["depth"])
+    epsilon = str(cell["epsilon"])
+    run = int(cell["run"])
+    parts = int(cell["folds"])
+    table = load(str(cell["dataset"]))
     found: dict[str, list[float]] = {}
     for train, test in folds(len(table.codes), parts, run, name):
         for method in METHODS:

@@ -48,7 +48,9 @@ def symmetric_bound(column: FloatArray, errors: FloatArray, epsilon: float) -> f
 
 def errors_of(column: FloatArray, p: int, epsilon: str) -> dict[str, float]:
     """The expected errors of both methods, and the two bounds."""
-    n, top, e = len(column), float(column.max()), Fraction(epsilon)
+    n = len(column)
+    top = float(column.max())
+    e = Fraction(epsilon)
     near = PercentileLabel(n=n, p=p, upper=top, horizon=NEAR).selection(column)
     staged = TwoStages(n=n, p=p, upper=top, shares=Shares.of(e))
     distance = np.abs(column - np.sort(column)[rank(p, n) - 1])
@@ -93,7 +95,9 @@ def _cells(quick: bool) -> Sequence[Parameters]:
 
 def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     del entropy  # expected errors are computed, not sampled
-    name, p, epsilon = str(cell["dataset"]), int(cell["p"]), str(cell["epsilon"])
+    name = str(cell["dataset"])
+    p = int(cell["p"])
+    epsilon = str(cell["epsilon"])
     found = errors_of(_column(name), p, epsilon)
     return [(name, p, float(epsilon), method, error) for method, error in found.items()]
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH, HEIGHT = 4.3, 3.0
+WIDTH = 4.3
+HEIGHT = 3.0
 LABEL_GAP = 11.5
 """Points between two direct labels."""
 LABEL_SIZE = 9.5
@@ -184,7 +185,9 @@ def _label_lines(axes: "Axes", lines: Sequence[Line]) -> None:
     places = _apart([ends[i][1] for i in order], box.y0 * scale + 4, box.y1 * scale - 4)
     for i, y in zip(order, places, strict=True):
         look = palette.look(drawn[i].method)
-        colour, end, x = look.ink.light, (drawn[i].x[-1], drawn[i].y[-1]), box.x1 * scale + 9
+        colour = look.ink.light
+        end = (drawn[i].x[-1], drawn[i].y[-1])
+        x = box.x1 * scale + 9
         place: dict[str, Any] = {
             "xytext": (x, y),
             "textcoords": "figure points",

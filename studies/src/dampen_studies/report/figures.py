@@ -30,7 +30,8 @@ def _correlation(rows: Rows) -> list[Panel]:
     found = []
     for dataset in values(rows, "dataset"):
         here = [r for r in where(rows, dataset=dataset) if number(r, "ebc_mean") > 0]
-        x, y = [number(r, "ebc_mean") for r in here], [number(r, "delta") for r in here]
+        x = [number(r, "ebc_mean") for r in here]
+        y = [number(r, "delta") for r in here]
         title = f"{_name(dataset)} · Spearman {number(here[0], 'spearman'):.2f}"
         points = Line("nodes", x, y, marks=True)
         found.append(
@@ -86,7 +87,8 @@ def ratios(rows: Rows, method: Value, epsilon: Value, to: str = "ld") -> list[fl
     found = []
     for row in where(rows, method=method, epsilon=epsilon):
         setting = {name: row[name] for name in ("dataset", "p", "epsilon")}
-        ours, theirs = number(row, "error"), number(where(rows, method=to, **setting)[0], "error")
+        ours = number(row, "error")
+        theirs = number(where(rows, method=to, **setting)[0], "error")
         if ours > 0 and theirs > 0:
             found.append(ours / theirs)
     return found

@@ -15,9 +15,11 @@ Cell: TypeAlias = Mapping[str, Mapping[str, Value]]
 
 def many_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
     """One line per list and data set, then one for all histograms of a list."""
-    methods, lines = [str(m) for m in values(rows, "method")], []
+    methods = [str(m) for m in values(rows, "method")]
+    lines = []
     for count, e in dict.fromkeys((r["percentiles"], r["epsilon"]) for r in rows):
-        here, asked = where(rows, percentiles=count, epsilon=e), [f"{count:g}", f"{e:g}"]
+        here = where(rows, percentiles=count, epsilon=e)
+        asked = [f"{count:g}", f"{e:g}"]
         cells = {name: _cell(where(here, dataset=name)) for name in values(here, "dataset")}
         for name, cell in cells.items():
             shown = [_with_spread(cell[m]) if m in cell else "-" for m in methods]

@@ -10,7 +10,9 @@ from dampen_studies.study import Rows, Value, number
 
 Means = dict[tuple[Value, Value, Value], float]
 Scores = dict[tuple[Value, Value, Value], list[float]]
-OURS, FORMER, BAYES = "dampen", "former", "bayes"
+OURS = "dampen"
+FORMER = "former"
+BAYES = "bayes"
 LOSS = 0.01
 SPLITS = ("em", "em-fair", "pf", "ld", "sld", "ld-pf", "max", "tsallis", OURS)
 
@@ -22,7 +24,8 @@ def means(rows: Rows) -> Means:
 
 def models(rows: Rows) -> tuple[list[str], list[list[str]]]:
     """Per table the default and, below it, its predecessor, naive Bayes and the best peer."""
-    mean, epsilons = means(rows), values(rows, "epsilon")
+    mean = means(rows)
+    epsilons = values(rows, "epsilon")
     lines = []
     for name in values(rows, "dataset"):
         first = where(rows, dataset=name)[0]
@@ -35,7 +38,9 @@ def models(rows: Rows) -> tuple[list[str], list[list[str]]]:
 
 def models_summary(rows: Rows) -> tuple[list[str], list[list[str]]]:
     """Per ε: means, cells that lose more than .01 on 0.1, cells at or above all others."""
-    scores, names, epsilons = _scores(rows), values(rows, "dataset"), values(rows, "epsilon")
+    scores = _scores(rows)
+    names = values(rows, "dataset")
+    epsilons = values(rows, "epsilon")
     groups = {**{f"{e:g}": [e] for e in epsilons}, "all": epsilons}
     lines = [[title, *_summary(scores, names, group)] for title, group in groups.items()]
     header = [
@@ -61,7 +66,9 @@ def _summary(scores: Scores, names: Sequence[Value], epsilons: Sequence[Value]) 
     def best(methods: Sequence[str]) -> list[list[float]]:
         return [max((scores[n, e, m] for m in methods), key=fmean) for n, e in cells]
 
-    ours, former, bayes = best([OURS]), best([FORMER]), best([BAYES])
+    ours = best([OURS])
+    former = best([FORMER])
+    bayes = best([BAYES])
     losses = [_difference(f, o) for f, o in zip(former, ours, strict=True)]
     behind = [_difference(r, o) for r, o in zip(best([BAYES, *PEERS]), ours, strict=True)]
     lossy = [(loss, error) for loss, error in losses if loss > LOSS]
@@ -85,7 +92,8 @@ def _difference(one: Sequence[float], other: Sequence[float]) -> tuple[float, fl
 
 def criteria(rows: Rows) -> tuple[list[str], list[list[str]]]:
     """Mean accuracy of every selection, and in how many cells it is the best, ties shared."""
-    mean, epsilons = means(rows), values(rows, "epsilon")
+    mean = means(rows)
+    epsilons = values(rows, "epsilon")
     cells = [(name, e) for name in values(rows, "dataset") for e in epsilons]
     lines = []
     for method in SPLITS:

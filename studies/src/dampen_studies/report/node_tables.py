@@ -16,7 +16,8 @@ from dampen_studies.study import Rows, Value, number
 
 Table = tuple[list[str], list[list[str]]]
 METHODS = ("em", "ld", "sld", "degree-joint", "dampen")
-CHOSEN, CHOSEN_K = ("sld", "degree-joint", "dampen"), 20.0
+CHOSEN = ("sld", "degree-joint", "dampen")
+CHOSEN_K = 20.0
 CEILINGS = ("degree-ceiling", "triangle-ceiling")
 
 
@@ -40,7 +41,8 @@ def nodes(rows: Rows, k: Value, methods: tuple[str, ...] = METHODS) -> Table:
 
 def limits(rows: Rows) -> Table:
     """How few edges decide about the k-th node, and the limit that follows; one line per graph."""
-    sizes, epsilons = values(rows, "k"), values(rows, "epsilon")
+    sizes = values(rows, "k")
+    epsilons = values(rows, "epsilon")
     header = ["graph"] + [
         f"k = {k:g}: h; limit at ε = {epsilons[1]:g}, {epsilons[3]:g}" for k in sizes
     ]

@@ -71,7 +71,8 @@ def legend(methods: Sequence[str]) -> str:
     """The methods of a figure, with a sample of their lines."""
     items = []
     for name in methods:
-        look, colour = palette.look(name), palette.variable(name)
+        look = palette.look(name)
+        colour = palette.variable(name)
         dash = ' stroke-dasharray="5 3"' if look.dashes else ""
         line = (
             f'<svg width="26" height="8" aria-hidden="true"><line x1="0" x2="26" y1="4" y2="4" '
@@ -104,7 +105,8 @@ def _short(value: float) -> str:
 
 
 def _style() -> str:
-    light, dark = palette.variables(dark=False), palette.variables(dark=True)
+    light = palette.variables(dark=False)
+    dark = palette.variables(dark=True)
     return (
         f":root {{ {_LIGHT} {light} }}\n"
         f"@media (prefers-color-scheme: dark) {{ :root {{ {_DARK} {dark} }} }}\n{_RULES}"

@@ -14,8 +14,11 @@ __all__ = ["STUDIES", "results"]
 
 STUDIES = ("groups", "nodes", "many", "models")
 HEADER = ["question", "measured", "exponential mechanism", "the best of other ways", "dampen"]
-GRAPH, K, NODES_EPSILON = "dblp", 20.0, 0.5
-HISTOGRAM, POINTS = "md-sal-fa", 99.0
+GRAPH = "dblp"
+K = 20.0
+NODES_EPSILON = 0.5
+HISTOGRAM = "md-sal-fa"
+POINTS = 99.0
 MODELS_EPSILON = 0.1
 
 
