@@ -9,7 +9,7 @@ import numpy as np
 
 import dampen
 from dampen import InsecureEntropy, Release
-from dampen.releases.release import Cost
+from dampen.releases.cost import Cost
 
 EPSILON = Fraction(3, 5)
 PURE = EPSILON**2 / 2

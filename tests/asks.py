@@ -9,7 +9,7 @@ import dampen
 from asking import EPSILON, PURE, Armed, Ask, armed_table, cost, several
 from asks_models import MODELS
 from dampen import Release
-from dampen.questions.frequency.problem import MostFrequent
+from dampen.questions.frequency import MostFrequent
 from leaks import NUMBER, WORD
 
 

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from dampen.questions.groups import top_groups
     from dampen.questions.nodes import egocentric_betweenness, top_k
     from dampen.questions.percentile import percentile
-    from dampen.releases.release import Release, release
+    from dampen.releases.own_problem import release
+    from dampen.releases.release import Release
     from dampen.releases.tuning import tune
     from dampen.testing import Universe
     from dampen.versions import show_versions
@@ -61,7 +62,7 @@ _HOME = {
     "most_frequent": "dampen.questions.frequency",
     "percentile": "dampen.questions.percentile",
     "probabilities": "dampen.core.mechanisms",
-    "release": "dampen.releases.release",
+    "release": "dampen.releases.own_problem",
     "select": "dampen.core.mechanisms",
     "show_versions": "dampen.versions",
     "top_groups": "dampen.questions.groups",

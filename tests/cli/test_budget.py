@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from dampen.ledger import Ledger, worker
-from dampen.questions.frequency.release import most_frequent
+from dampen.questions.frequency import most_frequent
 
 COUNT = ("most-frequent", "visits.csv", "--column", "diagnosis", "--categories", "flu,cold")
 

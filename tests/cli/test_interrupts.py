@@ -81,7 +81,7 @@ def interrupted(where: str, when: str, times: int = 1) -> subprocess.CompletedPr
     [
         "dampen.cli.main:group",
         "dampen.cli.receipt:open_ledger",
-        "dampen.questions.frequency.release:open_columns",
+        "dampen.questions.frequency:open_columns",
         "dampen.ledger.accounts:Account.charge",
     ],
 )
@@ -100,8 +100,8 @@ def test_before_the_charge(ledger: Ledger, where: str) -> None:
     ("where", "when", "kept"),
     [
         ("dampen.ledger.accounts:Account.charge", "after", False),
-        ("dampen.questions.frequency.problem:MostFrequent.opened_counts", "before", False),
-        ("dampen.questions.frequency.problem:MostFrequent.opened_counts", "after", False),
+        ("dampen.questions.frequency:MostFrequent.opened_counts", "before", False),
+        ("dampen.questions.frequency:MostFrequent.opened_counts", "after", False),
         ("dampen.ledger.accounts:Account.keep", "after", True),
         ("dampen.releases.release:Paid.release", "after", True),
     ],
@@ -133,7 +133,7 @@ def test_before_anything(ledger: Ledger) -> None:
 def test_errors_that_an_interrupt_causes_are_interrupts(ledger: Ledger) -> None:
     """Compiled modules turn an interrupt of their import into an ImportError."""
     code = (
-        "import os, signal, sys, dampen.questions.frequency.release as release\n"
+        "import os, signal, sys, dampen.questions.frequency as release\n"
         "def broken(*_, **__):\n"
         "    try:\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"

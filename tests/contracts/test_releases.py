@@ -13,7 +13,9 @@ from asks import ASKS
 from dampen.core.sampling import InsecureEntropy, SystemEntropy
 from dampen.epsilon import decimal_text
 from dampen.errors import BudgetError, DataError, ParameterError, PrivacyLeakWarning
-from dampen.releases.release import UNTOLD, Cost, Release
+from dampen.releases.accuracy import UNKNOWN
+from dampen.releases.cost import Cost
+from dampen.releases.release import Release
 from leaks import NUMBER, WORD, listening, secrets_in
 
 pytestmark = pytest.mark.parametrize("ask", ASKS, ids=lambda ask: ask.name)
@@ -86,12 +88,12 @@ def test_what_is_released_says_all_that_an_auditor_needs(ask: Ask) -> None:
 
 def test_every_answer_says_what_it_is_worth_or_that_this_is_not_known(ask: Ask) -> None:
     made = ask()
-    assert made.accuracy.endswith(".")
-    assert made.accuracy != UNTOLD or ask.name in NOT_TOLD
+    assert made.accuracy.sentence.endswith(".")
+    assert (made.accuracy == UNKNOWN) == (ask.name in NOT_TOLD)
     shown = json.loads(made.to_json()), str(made), made._repr_html_()
-    assert shown[0]["accuracy"] == made.accuracy
-    assert f"accuracy: {made.accuracy}" in shown[1]
-    assert html.escape(made.accuracy) in shown[2]
+    assert shown[0]["accuracy"] == made.accuracy.to_dict()
+    assert f"accuracy: {made.accuracy.sentence}" in shown[1]
+    assert html.escape(made.accuracy.sentence) in shown[2]
 
 
 def test_parameters_come_first(ask: Ask) -> None:

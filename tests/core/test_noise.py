@@ -103,7 +103,7 @@ class Halved:
 
 def test_a_noise_is_one_object() -> None:
     """It draws, has probabilities, and the proof kit finds what it does to privacy."""
-    from dampen.questions.frequency.problem import MostFrequent
+    from dampen.questions.frequency import MostFrequent
 
     halved = Mechanism("halved", Global(), Halved())
     s = Selection([3, 2, 0], sensitivity.constant(1), exact=True)

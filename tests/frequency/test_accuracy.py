@@ -5,8 +5,8 @@ import re
 import pytest
 
 import dampen
-from dampen.questions.frequency.problem import MostFrequent
-from dampen.releases.release import UNTOLD
+from dampen.questions.frequency import MostFrequent
+from dampen.releases.accuracy import UNKNOWN
 
 
 def rows_in(sentence: str) -> int:
@@ -20,7 +20,9 @@ def test_the_accuracy_is_told_from_public_facts_alone(k):
     public = {"categories": list("abcdefgh"), "k": k}
 
     def told(rows: str, epsilon: str, **changed) -> str:
-        return dampen.most_frequent(list(rows), epsilon=epsilon, **(public | changed)).accuracy
+        return dampen.most_frequent(
+            list(rows), epsilon=epsilon, **(public | changed)
+        ).accuracy.sentence
 
     one = told("aab", "0.1")
     assert one == told("h" * 500, "0.1")
@@ -31,7 +33,7 @@ def test_the_accuracy_is_told_from_public_facts_alone(k):
 def test_the_lead_that_is_told_suffices():
     """At the lead the law names the leader with probability 0.9; at half of it, it does not."""
     categories = list("abcdef")
-    sentence = dampen.most_frequent(["a"], categories=categories, epsilon="0.05").accuracy
+    sentence = dampen.most_frequent(["a"], categories=categories, epsilon="0.05").accuracy.sentence
     rows = rows_in(sentence)
     problem = MostFrequent(categories)
     for count, enough in [(rows, True), (rows // 2, False)]:
@@ -41,4 +43,4 @@ def test_the_lead_that_is_told_suffices():
 
 def test_where_categories_are_taken_from_the_data_nothing_is_told():
     with pytest.warns(dampen.PrivacyLeakWarning):
-        assert dampen.most_frequent(["a", "b"], epsilon="1").accuracy == UNTOLD
+        assert dampen.most_frequent(["a", "b"], epsilon="1").accuracy == UNKNOWN

@@ -10,7 +10,7 @@ import dampen
 from dampen import testing
 from dampen.core.mechanisms import probabilities
 from dampen.errors import DataError, ParameterError
-from dampen.questions.frequency.problem import MostFrequent
+from dampen.questions.frequency import MostFrequent
 
 CASES = {
     "diagnosis": ["flu"] * 80 + ["cold"] * 40 + ["flu"] * 10 + ["cold"] * 90 + ["rash"] * 9,

@@ -254,7 +254,7 @@ def test_ledgers(ledger: Ledger, part: str, examples: int) -> None:
 def cost_of(epsilon: str) -> Any:
     from fractions import Fraction
 
-    from dampen.releases.release import Cost
+    from dampen.releases.cost import Cost
 
     e = Fraction(epsilon)
     return Cost(e, e**2 / 2, "q", "pf", dampen.Neighbours("add-remove-row"))

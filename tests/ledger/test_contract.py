@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from dampen.core.selection import Neighbours
 from dampen.errors import BudgetError, ParameterError
 from dampen.ledger import Head, Kind, Ledger, verify
-from dampen.releases.release import Cost
+from dampen.releases.cost import Cost
 
 ONE = "replace-one"
 ROW = "add-remove-row"

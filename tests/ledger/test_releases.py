@@ -11,7 +11,7 @@ from dampen.data.memory import MemoryTable
 from dampen.errors import BudgetError
 from dampen.ledger import Account, Ledger
 from dampen.questions.classify import TreeClassifier
-from dampen.questions.frequency.release import most_frequent
+from dampen.questions.frequency import most_frequent
 from dampen.questions.nodes.release import top_k
 from dampen.questions.percentile.release import percentile
 

@@ -13,7 +13,7 @@ from dampen.questions.nodes.gradual_noise import nested_laplace
 from dampen.questions.nodes.problem import InfluentialNode
 from dampen.questions.nodes.shortlist_betweenness import largest
 from dampen.questions.nodes.two_rounds import FIRST_SHARE, HELD, Shares
-from dampen.releases.release import UNTOLD
+from dampen.releases.accuracy import UNKNOWN
 
 
 def neighbours_in(sentence: str) -> int:
@@ -56,7 +56,7 @@ def test_two_rounds_say_the_same_of_every_graph_and_less_where_betweenness_may_b
     assert one == other
     assert told(3000, 20, "0.5")[1] == 23
     assert told(3000, 20, "6")[1] is None
-    assert dampen.top_k(([0], [1]), n=20, k=20, epsilon="1").accuracy == UNTOLD
+    assert dampen.top_k(([0], [1]), n=20, k=20, epsilon="1").accuracy == UNKNOWN
 
 
 @pytest.mark.parametrize(("k", "epsilon"), [(5, "0.3"), (20, "1"), (20, "4")])
@@ -96,4 +96,4 @@ def test_two_nodes_that_differ_as_told_are_told_apart_by_every_question(epsilon)
 
 def test_nothing_is_said_of_other_rankings():
     made = dampen.top_k(([0], [1]), n=5, k=1, epsilon="1", mechanism="sld")
-    assert made.accuracy == UNTOLD
+    assert made.accuracy == UNKNOWN

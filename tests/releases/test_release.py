@@ -10,7 +10,7 @@ import pytest
 
 import dampen
 from dampen import DataError, ParameterError, Release
-from dampen.questions.frequency.problem import MostFrequent
+from dampen.questions.frequency import MostFrequent
 from leaks import NUMBER, listening, secrets_in
 
 

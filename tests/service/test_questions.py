@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from dampen import percentile, top_groups
-from dampen.questions.frequency.release import most_frequent
+from dampen.questions.frequency import most_frequent
 from dampen.service.cache import Memory
 from dampen.service.configuration import Served, load_configuration
 from dampen.service.examples import example

@@ -10,7 +10,7 @@ from dampen import Neighbours, ParameterError, Selection
 from dampen.core import sensitivity
 from dampen.core.mechanisms import MECHANISMS, Mechanism
 from dampen.core.scores import Dampened, Global, Shifted
-from dampen.questions.frequency.problem import MostFrequent
+from dampen.questions.frequency import MostFrequent
 from dampen.testing import (
     Universe,
     check_admissible,

@@ -13,7 +13,7 @@ from dampen.core import sensitivity
 from dampen.core.mechanisms import Mechanism
 from dampen.core.noise import EXPONENTIAL, GUMBEL
 from dampen.core.scores import Dampened, Scores, Shifted
-from dampen.questions.frequency.problem import MostFrequent
+from dampen.questions.frequency import MostFrequent
 from dampen.questions.nodes.problem import InfluentialNode
 from dampen.testing import Universe, check_separable, privacy_loss, verify
 

@@ -20,7 +20,7 @@ values = ["Private", "Government", "?"]
 classes = ["<=50K", ">50K"]
 """
 
-PROBLEM = """from dampen.questions.frequency.problem import MostFrequent
+PROBLEM = """from dampen.questions.frequency import MostFrequent
 from dampen.testing import Universe
 
 problem = MostFrequent(["a", "b"])

@@ -59,7 +59,7 @@ def most_frequent(
     Protects each row (neighbours: add or remove one). FILE is CSV, TSV, JSON lines, Parquet or
     Feather, packed or not, or a DuckDB or SQLite file; - is standard input.
     """
-    from dampen.questions.frequency.release import most_frequent as release_most_frequent
+    from dampen.questions.frequency import most_frequent as release_most_frequent
 
     receipt.asked = f"k={options['k'] or 1} of {column}"
     release = release_most_frequent(

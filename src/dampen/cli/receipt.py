@@ -12,7 +12,7 @@ from dampen.cli.interrupts import held
 
 if TYPE_CHECKING:
     from dampen.ledger import Account, Ledger
-    from dampen.releases.release import Budget, Cost
+    from dampen.releases.cost import Budget, Cost
 
 __all__ = ["Receipt", "open_ledger"]
 

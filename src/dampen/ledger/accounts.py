@@ -38,7 +38,7 @@ from dampen.ledger.rules import Order, balance_of, grant
 from dampen.ledger.state import EVERYONE, Balance, State, Status
 from dampen.ledger.storage import is_address
 from dampen.ledger.worker import Book, Change, book_at
-from dampen.releases.release import Cost
+from dampen.releases.cost import Cost
 
 __all__ = ["Account", "Ledger", "default_place"]
 

@@ -1,5 +1,5 @@
-"""See `dampen.questions.frequency.problem`."""
+"""See `dampen.questions.frequency`."""
 
-from dampen.questions.frequency.problem import MostFrequent
+from dampen.questions.frequency import MostFrequent
 
 __all__ = ["MostFrequent"]

@@ -1,4 +1,4 @@
-"""What an answer will be worth: from public facts alone, before anything is paid.
+"""How good an answer will be: from public facts alone, before anything is paid.
 
 Whether an answer is right depends on the data.  What does not: how far the best candidates must be
 ahead to be named with a given probability.  That *lead* is a function of the noise, of ε and of the
@@ -13,14 +13,18 @@ one of the k or lowering one of the others, under the same noise, only helps.)  
     Π over j = 1..k of P(one of j tied candidates beats m-k others)  for an answer at a time,
 
 which are sums or integrals of one variable, here to about 1e-9.
+
+Every method states its accuracy as an `Accuracy`: a number with a unit, bounded by what is
+possible, and whether the answer would be chance.  All sentences about accuracy are made here.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -29,18 +33,164 @@ from dampen.core.noise import Exponential, Gumbel, Laplace
 from dampen.core.quadrature import gauss
 from dampen.core.selection import FloatArray, Selection
 from dampen.epsilon import decimal_text
+from dampen.errors import ParameterError
 
 __all__ = [
     "CONFIDENCE",
+    "UNKNOWN",
+    "Accuracy",
+    "by_distance",
+    "by_lead",
     "lead",
     "least_probability",
     "likely_noise",
     "rounded_up",
-    "told_lead",
 ]
 
 CONFIDENCE = 0.9
 """The probability that sentences about accuracy speak of."""
+RUNS = "In at least 9 of 10 runs"
+NEAR = 0.9
+"""An error above this share of the largest possible one is nearly chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """How good an answer will be, whatever the data is; from public facts alone.
+
+    Attributes:
+        error: how far off the answer is in one of ten runs at most, in `unit`; None where public
+            facts do not tell.  Never above what is possible.
+        unit: what `error` counts, such as "rows" or "ranks".
+        sentence: the same for people.
+        chance: whether the answer is hardly better than a guess.
+    """
+
+    error: float | None
+    unit: str
+    sentence: str
+    chance: bool = False
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON has it."""
+        return {
+            "error": self.error,
+            "unit": self.unit,
+            "sentence": self.sentence,
+            "chance": self.chance,
+        }
+
+    @classmethod
+    def from_dict(cls, told: Mapping[str, Any]) -> "Accuracy":
+        """What `to_dict` gave.
+
+        Raises:
+            ParameterError: if it is something else.
+        """
+        error = told["error"]
+        if not (error is None or isinstance(error, int | float)):
+            raise ParameterError("Expected the error of an accuracy to be a number or null.")
+        return cls(error, str(told["unit"]), str(told["sentence"]), told["chance"] is True)
+
+
+UNKNOWN = Accuracy(
+    None,
+    "",
+    "The accuracy cannot be stated without looking at the private data. Estimate it with "
+    "`dampen compare` on similar public data.",
+)
+
+
+def by_lead(
+    needed: float | None,
+    unit: str,
+    *,
+    who: tuple[str, str],
+    k: int,
+    epsilon: Fraction,
+    most: float | None = None,
+    of: str = "",
+) -> Accuracy:
+    """The accuracy of k candidates that must lead all others to be named.
+
+    Args:
+        needed: the lead, in `unit`; None where it is not known.
+        unit: what a lead counts, in the plural.
+        who: what candidates are, one and several.
+        k: how many are released.
+        epsilon: of all of them.
+        most: the largest lead that is possible, where it is public.
+        of: what leads, such as "its sum", where it is not the candidate itself.
+
+    >>> who = ("category", "categories")
+    >>> print(by_lead(4.2, "rows", who=who, k=1, epsilon=Fraction(1, 2)))
+    In at least 9 of 10 runs the answer is the true winner if it leads every other category by 5 ...
+    >>> by_lead(4.2, "rows", who=who, k=1, epsilon=Fraction(1, 2), most=3).chance
+    True
+    """
+    if needed is None:
+        return UNKNOWN
+    one, several = who
+    lead = rounded_up(needed)
+    if most is not None and needed > most:
+        enough = _larger_epsilon(epsilon, needed, most)
+        named = f"the right {one}" if k == 1 else f"most of the right {several}"
+        sentence = (
+            f"ε = {decimal_text(epsilon)} is too small for this question: a lead of {lead:,} "
+            f"{unit} is needed and at most {most:,.0f} are possible. Do not expect {named}. "
+            f"Use ε ≥ {enough}, or ask for fewer."
+        )
+        return Accuracy(float(most), unit, sentence, chance=True)
+    winner = "the true winner if it leads" if k == 1 else f"the true top {k} if they lead"
+    lead_of = f" in {of}" if of else ""
+    sentence = f"{RUNS} the answer is {winner} every other {one} by {lead:,} {unit}{lead_of}."
+    return Accuracy(float(lead), unit, sentence)
+
+
+def by_distance(
+    error: float,
+    unit: str,
+    *,
+    subject: str,
+    target: str,
+    epsilon: Fraction,
+    most: float | None = None,
+) -> Accuracy:
+    """The accuracy of a value that lies near its target.
+
+    Args:
+        error: the distance, in `unit`.
+        unit: what it counts, in the plural.
+        subject: what is near, such as "the value".
+        target: what it is near to, such as "the percentile".
+        epsilon: of the release.
+        most: the largest distance that is possible, where it is public.
+
+    >>> print(by_distance(11.2, "ranks", subject="the value", target="the percentile",
+    ...     epsilon=Fraction(1)))
+    In at least 9 of 10 runs the value is at most 12 ranks from the percentile.
+    """
+    whole = rounded_up(error)
+    if most is not None and error > NEAR * most:
+        sentence = (
+            f"ε = {decimal_text(epsilon)} is too small for this question: {subject} can be up to "
+            f"{most:,.0f} {unit} from {target}, which is no better than a guess. "
+            f"Use ε ≥ {_larger_epsilon(epsilon, error, most / 10)}."
+        )
+        return Accuracy(float(most), unit, sentence, chance=True)
+    sentence = f"{RUNS} {subject} is at most {whole:,} {unit} from {target}."
+    return Accuracy(float(whole), unit, sentence)
+
+
+def _larger_epsilon(epsilon: Fraction, needed: float, most: float) -> str:
+    """An ε at which the error is about `most`, to two digits: errors fall as 1/ε."""
+    wanted = float(epsilon) * needed / max(most, 1e-9)
+    places = 1 - math.floor(math.log10(wanted))
+    step = Fraction(10) ** -places
+    return decimal_text(math.ceil(Fraction(wanted) / step) * step)
 
 
 def lead(
@@ -74,28 +224,11 @@ def least_probability(mechanism: Mechanism, *, m: int, k: int, g: float) -> floa
 
 
 def told_lead(
-    needed: float | None,
-    unit: str,
-    *,
-    m: int,
-    of: str,
-    k: int,
-    epsilon: Fraction,
-    whose: str = "that",
+    needed: float | None, unit: str, *, m: int, of: str, k: int, epsilon: Fraction, whose: str = ""
 ) -> str:
-    """The lead in a sentence; empty where it is not known, or all candidates are released.
-
-    >>> told_lead(4.2, "rows", m=3, of="categories", k=1, epsilon=Fraction(1, 2))
-    'With 3 categories and ε = 0.5, one that leads every other by 5 rows is named with ...'
-    """
-    if needed is None or k >= m:
-        return ""
-    who, leads, named = ("one", "leads", "is") if k == 1 else (f"{k}", "lead", "are")
-    by = f"{rounded_up(needed):,} {unit}".rstrip()
-    return (
-        f"With {m:,} {of} and ε = {decimal_text(epsilon)}, {who} {whose} {leads} every "
-        f"other by {by} {named} named with probability {CONFIDENCE:g} or more."
-    )
+    """Only until groups and nodes are methods."""
+    del m, of, whose
+    return by_lead(needed, unit, who=("one", "ones"), k=k, epsilon=epsilon).sentence
 
 
 def likely_noise(epsilon: Fraction, draws: int) -> int:
@@ -139,11 +272,9 @@ def _lead_at_scale_1(law: "_Gumbel | _Peeled | _Joint") -> float:
 
 def _smallest(holds: Callable[[float], bool]) -> float:
     """The smallest g >= 0 for which a monotone property holds, from above, to one part in 10^6."""
-    low = 0.0
-    high = 1.0
+    low, high = 0.0, 1.0
     while not holds(high):
-        low = high
-        high = 2 * high
+        low, high = high, 2 * high
     while high - low > 1e-6 * high:
         middle = (low + high) / 2
         low, high = (low, middle) if holds(middle) else (middle, high)

@@ -42,7 +42,10 @@ from dampen.core.sampling import Entropy, discrete_laplace, random_order
 from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import DataError, ParameterError
-from dampen.releases.release import Budget, Release, composed_cost, open_entropy, pay
+from dampen.releases.accuracy import UNKNOWN
+from dampen.releases.answer import open_entropy, pay
+from dampen.releases.cost import Budget, Price, composed_cost
+from dampen.releases.release import Release
 
 __all__ = ["Tuned", "noisy_hits", "number_of_runs", "tune"]
 
@@ -124,7 +127,10 @@ def tune(
     scale = scale_for(runs, eta)
     each = total / (2 + eta)
     cost = composed_cost(
-        checked_relation(neighbours), query="tune", epsilon=total, mechanism="best of random runs"
+        checked_relation(neighbours),
+        Price(total),
+        query="tune",
+        mechanism="best of random runs",
     )
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
@@ -132,7 +138,7 @@ def tune(
         best = _best(candidates, run, each, count, paid.entropy)
     public = {"runs": runs, "shape": decimal_text(eta), "each": decimal_text(each)}
     candidate, score, result = best
-    release = paid.release({"candidate": candidate, "score": score}, public)
+    release = paid.release({"candidate": candidate, "score": score}, public, UNKNOWN)
     return Tuned(candidate, score, result, release)
 
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from dampen.core.sampling import InsecureEntropy
 from dampen.errors import DampenError
-from dampen.releases.release import Cost, Release
+from dampen.releases.cost import Cost
+from dampen.releases.release import Release
 from dampen.service.cache import Memory
 from dampen.service.questions import Question, question
 

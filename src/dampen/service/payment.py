@@ -13,7 +13,7 @@ from dampen.core.selection import Neighbours
 from dampen.errors import BudgetError, DataError
 from dampen.ledger import Account
 from dampen.ledger.rules import STEPS
-from dampen.releases.release import Cost
+from dampen.releases.cost import Cost
 
 __all__ = ["Quote", "Quoted", "Receipt", "payer"]
 

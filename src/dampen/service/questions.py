@@ -15,7 +15,8 @@ from typing import Any
 from dampen.core.sampling import Entropy
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError, did_you_mean
-from dampen.releases.release import Budget, Release
+from dampen.releases.cost import Budget
+from dampen.releases.release import Release
 from dampen.service.cache import Memory
 from dampen.service.configuration import Served
 from dampen.service.facts import Categories, Column, Facts, Labels, Numbers
@@ -145,7 +146,7 @@ def _percentile(served: Served, given: Mapping[str, Any]) -> Question:
 
 
 def _most_frequent(served: Served, given: Mapping[str, Any]) -> Question:
-    from dampen.questions.frequency.release import most_frequent
+    from dampen.questions.frequency import most_frequent
 
     facts = served.facts
     name = str(given["column"])

@@ -15,7 +15,7 @@ from typing import Any
 from dampen.core.selection import Neighbours
 from dampen.errors import DampenError, DataError
 from dampen.ledger import Account
-from dampen.releases.release import Cost
+from dampen.releases.cost import Cost
 from dampen.service.history import marked
 from dampen.service.payment import Receipt
 from dampen.service.questions import Question

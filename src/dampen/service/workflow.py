@@ -22,7 +22,8 @@ from dampen.errors import DampenError, ParameterError
 from dampen.ledger import Account, Balance
 from dampen.ledger.requests import spent
 from dampen.ledger.rules import steps_between
-from dampen.releases.release import Budget, Cost, Release
+from dampen.releases.cost import Budget, Cost
+from dampen.releases.release import Release
 from dampen.service.cache import Memory
 from dampen.service.configuration import Configuration, Served
 from dampen.service.expect import expected, on_sample

@@ -3,7 +3,7 @@
 All of them look at every database of a universe and at all pairs of neighbours; what fails comes
 back as a counterexample in words.
 
->>> from dampen.questions.frequency.problem import MostFrequent
+>>> from dampen.questions.frequency import MostFrequent
 >>> universe = Universe.add_remove_row(["a", "b"], max_rows=3)
 >>> print(check_admissible(MostFrequent(["a", "b"]), universe))
 admissible: holds for 10 databases and 12 pairs of neighbours

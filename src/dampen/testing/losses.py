@@ -1,6 +1,6 @@
 """The privacy loss of a mechanism: computed from its law, not sampled.
 
->>> from dampen.questions.frequency.problem import MostFrequent
+>>> from dampen.questions.frequency import MostFrequent
 >>> universe = Universe.add_remove_row(["a", "b"], max_rows=3)
 >>> print(privacy_loss(MostFrequent(["a", "b"]), universe, epsilon="1", mechanism="pf"))
 privacy loss 1 of epsilon 1 (pf): holds for 10 databases and 12 pairs of neighbours

@@ -45,7 +45,8 @@ from dampen.questions.classify.estimator import (
 )
 from dampen.questions.classify.grow_levels import prepare_counting
 from dampen.questions.classify.reading import TARGET, Supervised, read_rows
-from dampen.releases.release import Budget, composed_cost, pay
+from dampen.releases.answer import pay
+from dampen.releases.cost import Budget, composed_cost
 
 __all__ = ["NaiveBayesClassifier"]
 

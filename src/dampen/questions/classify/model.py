@@ -30,7 +30,7 @@ from dampen.questions.classify.encoding import as_domain, checked_classes
 from dampen.questions.classify.estimator import clone_sharing, refuse, tag_as_private
 from dampen.questions.classify.plan import Plan
 from dampen.questions.classify.splits import check_max_rows
-from dampen.releases.release import Budget
+from dampen.releases.cost import Budget
 
 __all__ = ["Classifier", "prefers_bayes", "read_model"]
 

@@ -64,7 +64,8 @@ from dampen.questions.classify.probabilities import chances
 from dampen.questions.classify.prune import collapsed
 from dampen.questions.classify.reading import TARGET, Supervised, read_rows
 from dampen.questions.classify.splits import check_max_rows
-from dampen.releases.release import Budget, Cost, composed_cost, pay
+from dampen.releases.answer import pay
+from dampen.releases.cost import Budget, Cost, composed_cost
 
 __all__ = ["TreeClassifier"]
 

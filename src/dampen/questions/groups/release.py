@@ -15,7 +15,9 @@ from dampen.questions.groups.accuracy import accuracy
 from dampen.questions.groups.draws import sum_mechanism
 from dampen.questions.groups.grid import Exact
 from dampen.questions.groups.problem import BestGroup, relation
-from dampen.releases.release import Budget, Cost, Release, composed_cost, pay, selection_cost
+from dampen.releases.answer import pay
+from dampen.releases.cost import Budget, Cost, composed_cost, selection_cost
+from dampen.releases.release import Release
 
 __all__ = ["top_groups"]
 

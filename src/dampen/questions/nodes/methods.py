@@ -38,7 +38,7 @@ from dampen.questions.nodes.two_rounds import (
     two_rounds,
     worth_it,
 )
-from dampen.releases.release import Cost, composed_cost, selection_cost
+from dampen.releases.cost import Cost, composed_cost, selection_cost
 
 TWO_ROUNDS = "two-rounds"
 IN_ROUNDS = ("betweenness", "triangles", *CENTRAL)

@@ -22,7 +22,9 @@ from dampen.questions.nodes.graphs import (
 )
 from dampen.questions.nodes.methods import TWO_ROUNDS, Asked, way
 from dampen.questions.nodes.problem import Delta, InfluentialNode, Metric
-from dampen.releases.release import Budget, Release, pay
+from dampen.releases.answer import pay
+from dampen.releases.cost import Budget
+from dampen.releases.release import Release
 
 USUAL_N = 10_000
 """Stands in for the number of nodes where it is not public, in the choice of a way alone."""

@@ -32,7 +32,8 @@ from dampen.questions.percentile.values import (
     PercentileValueOfRows,
     ValueGrid,
 )
-from dampen.releases.release import Cost, Paid, composed_cost, selection_cost
+from dampen.releases.answer import Paid
+from dampen.releases.cost import Cost, composed_cost, selection_cost
 
 __all__ = ["GroupedValues", "Question", "Values"]
 

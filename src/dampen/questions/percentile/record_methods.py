@@ -27,7 +27,8 @@ from dampen.questions.percentile.record import (
 from dampen.questions.percentile.record_streamed import StreamedLabels
 from dampen.questions.percentile.record_two_stages import Shares, TwoStages, worth_it
 from dampen.questions.percentile.set_noise import Staircase
-from dampen.releases.release import Cost, Paid, composed_cost, selection_cost
+from dampen.releases.answer import Paid
+from dampen.releases.cost import Cost, composed_cost, selection_cost
 
 __all__ = ["Labels", "LabelsInTwoStages"]
 

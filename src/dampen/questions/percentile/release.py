@@ -20,7 +20,9 @@ from dampen.questions.percentile.accuracy import label_accuracy, nearly_chance
 from dampen.questions.percentile.methods import GroupedValues, Question, Values
 from dampen.questions.percentile.record import NEAR, Delta, Percent
 from dampen.questions.percentile.record_methods import Labels, LabelsInTwoStages
-from dampen.releases.release import Budget, Release, pay
+from dampen.releases.answer import pay
+from dampen.releases.cost import Budget
+from dampen.releases.release import Release
 
 __all__ = ["label_mechanism", "percentile"]
 

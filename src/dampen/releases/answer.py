@@ -1,0 +1,290 @@
+"""The one way from a question to a release.
+
+    open (public facts) -> question checked -> method chosen -> cost, accuracy
+        -> pay -> look -> draw -> release
+
+1. Public parameters are checked: `ParameterError`, nothing charged.
+2. The budget is charged (`pay`): `BudgetError` if it refuses, nothing charged.
+3. Only then the data is looked at (`Paid.looking`): `DataError`, the charge stands.
+
+A crash, an interrupt or bad data after step 2 costs the charge and never gives a free look.  Every
+question, front end and engine goes this way; the contract suite in `tests/contracts` runs over all
+of them.  `planned` stops before step 2: price and accuracy cost nothing.
+"""
+
+import os
+import re
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dampen.core.sampling import Entropy, SystemEntropy
+from dampen.epsilon import Epsilon, decimal_text
+from dampen.errors import (
+    AccuracyWarning,
+    DampenError,
+    DataError,
+    ParameterError,
+    PrivacyLeakWarning,
+    raise_alone,
+)
+from dampen.releases.accuracy import Accuracy
+from dampen.releases.cost import Budget, Cost, Keeper, Price
+from dampen.releases.method import Method
+from dampen.releases.question import Question
+from dampen.releases.release import Release
+
+__all__ = ["Paid", "Planned", "answer", "expect", "open_entropy", "pay", "planned"]
+
+
+def answer(
+    question: Question,
+    data: Any,
+    *,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
+    budget: Budget | None = None,
+    entropy: Entropy | None = None,
+    header: bool = False,
+    table: str | None = None,
+) -> Release:
+    """The private answer to a question.
+
+    Guarantee: ε-differential privacy for the relation of the release, as the method that is chosen
+    proves it.
+
+    Args:
+        question: what is asked; public parameters alone.
+        data: what it is asked of: a table, a graph or the path of a file (see `dampen.data`).
+        epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
+        budget: where to charge ε; None charges nothing.
+        entropy: of random bits; the operating system's by default.
+        header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database, which table.
+
+    Returns:
+        A `Release`: the answer and the public facts about it.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+        DataError: if the data is not as promised; the charge stands.
+    """
+    source = question.open(data, header=header, table=table)
+    plan = planned(question, source, Price(epsilon, rho))
+    plan.warn()
+    paid = pay(plan.cost, budget=budget, entropy=entropy)
+    return plan.release(paid)
+
+
+def expect(
+    question: Question,
+    data: Any,
+    *,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
+    rows: int | None = None,
+    header: bool = False,
+    table: str | None = None,
+) -> "Planned":
+    """What an answer would cost and how good it would be: free, no row is read.
+
+    Args:
+        question: what would be asked.
+        data: what it would be asked of; opened by its public facts.
+        epsilon: the privacy parameter.
+        rho: in place of ε, that of zCDP.
+        rows: a public bound on the number of rows, if there is one.
+        header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database, which table.
+
+    Returns:
+        The plan: `.cost` and `.accuracy`.
+
+    Raises:
+        ParameterError: if a public parameter is wrong.
+    """
+    source = question.open(data, header=header, table=table)
+    return planned(question, source, Price(epsilon, rho), rows=rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A question whose method was chosen: price and accuracy are known, nothing is charged.
+
+    Attributes:
+        question: what is asked.
+        source: opened data.
+        method: how it is answered.
+        cost: what it costs.
+        accuracy: how good the answer will be.
+    """
+
+    question: Question
+    source: Any
+    method: Method
+    cost: Cost
+    accuracy: Accuracy
+
+    def __repr__(self) -> str:
+        return f"Planned(cost={self.cost!r}, accuracy={self.accuracy!r})"
+
+    def warn(self) -> None:
+        """Warns, before the charge, of leaks and of an answer that would be chance."""
+        for leak in self.method.leaks():
+            _warn(
+                f"{leak.what} was taken from the private data, so the release is not covered by "
+                f"epsilon alone. {leak.remedy}",
+                PrivacyLeakWarning,
+            )
+        if self.accuracy.chance:
+            _warn(self.accuracy.sentence, AccuracyWarning)
+
+    def release(self, paid: "Paid") -> Release:
+        """Looks at the data and draws the answer that was paid for."""
+        with paid.looking():
+            drawn = self.method.draw(self.source, paid.epsilon, paid.entropy)
+            shown = {**self.question.shown(), **drawn.shown}
+        return paid.release(drawn.answer, shown, drawn.accuracy or self.accuracy)
+
+
+def planned(question: Question, source: Any, price: Price, *, rows: int | None = None) -> Planned:
+    """The method, price and accuracy of a question about opened data.
+
+    Args:
+        question: what is asked.
+        source: what `question.open` gave.
+        price: what is offered.
+        rows: a public bound on the number of rows, if there is one.
+
+    Raises:
+        ParameterError: if a public parameter is wrong.
+    """
+    method = question.method(source, price)
+    cost = method.cost(price)
+    return Planned(question, source, method, cost, method.accuracy(cost.epsilon, rows))
+
+
+def pay(cost: Cost, *, budget: Budget | None = None, entropy: Entropy | None = None) -> "Paid":
+    """Charges a release whose parameters were checked, before any data is looked at."""
+    bits = open_entropy(entropy)
+    if budget is not None and not callable(getattr(budget, "charge", None)):
+        raise ParameterError(
+            "Expected budget= to be an account of a ledger, or an object with a method charge, got "
+            f"a {type(budget).__name__}."
+        )
+    charge = None if budget is None else budget.charge(cost)
+    return Paid(cost, bits, budget, charge)
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """The right to one release: its parameters were checked and its ε was charged."""
+
+    cost: Cost
+    entropy: Entropy
+    budget: Budget | None = None
+    charge: str | None = None
+
+    @property
+    def epsilon(self) -> Fraction:
+        return self.cost.epsilon
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """Where data is looked at: every failure is a `DataError` that says that the charge stands.
+
+        Errors of other libraries may quote the data, so they are replaced, context included; set
+        DAMPEN_TRACEBACK=1 to see them.
+        """
+        try:
+            yield
+        except Exception as error:
+            if os.environ.get("DAMPEN_TRACEBACK"):
+                raise DataError(self._told(error)) from error
+            raise_alone(DataError(self._told(error)))
+        except BaseException as interrupt:
+            interrupt.__context__ = None  # what it interrupted may quote the data
+            if self.stands:
+                interrupt.add_note(self.stands)
+            raise
+
+    def release(self, answer: Any, shown: dict[str, Any], accuracy: Accuracy) -> Release:
+        """The answer with its public facts, kept where the budget keeps answers."""
+        made = Release(
+            answer,
+            self.cost.epsilon,
+            self.cost.mechanism,
+            self.cost.neighbours,
+            shown,
+            secure=self.entropy.secure,
+            leaks=self.cost.leaks,
+            charge=self.charge,
+            rho=self.cost.rho,
+            accuracy=accuracy,
+        )
+        keeper: object = self.budget
+        if self.charge is not None and isinstance(keeper, Keeper):
+            # The caller has the answer: nothing that goes wrong with a copy may take it away.
+            with self.looking(), suppress(Exception):
+                keeper.keep(self.charge, made.to_json())
+        return made
+
+    @property
+    def stands(self) -> str:
+        """A sentence about the charge, empty where nothing was charged."""
+        if self.budget is None:
+            return ""
+        named = f" ({self.charge})" if self.charge else ""
+        return f"The charge of epsilon {decimal_text(self.cost.epsilon)}{named} stands."
+
+    def _told(self, error: Exception) -> str:
+        return " ".join(part for part in (_safe_text(error), self.stands) if part)
+
+
+def open_entropy(entropy: Entropy | None) -> Entropy:
+    """The entropy of a release: the operating system's, unless other may be used."""
+    if entropy is None:
+        return SystemEntropy()
+    if not (hasattr(entropy, "read") and hasattr(entropy, "secure")):
+        raise ParameterError(
+            "Expected entropy to be a dampen.sampling.Entropy, with read and secure, got a "
+            f"{type(entropy).__name__}."
+        )
+    if entropy.secure is not True and getattr(entropy, "allow_release", False) is not True:
+        raise ParameterError(
+            "Expected secure entropy for a release, got a seeded generator. For experiments on "
+            "public data pass InsecureEntropy(seed, allow_release=True)."
+        )
+    return entropy
+
+
+NUMBER = re.compile(r"\d(?:[\d,.]*\d)?")
+
+
+def _safe_text(error: Exception) -> str:
+    """What may be said of an error that was raised with the data in hand."""
+    if isinstance(error, ParameterError):
+        # Parameters that are checked this late were taken from the data, and so were their sizes.
+        return NUMBER.sub("…", str(error))
+    if isinstance(error, DampenError):
+        return str(error)
+    return (
+        f"Expected data that can be read and used; it gave a {type(error).__name__}. Set "
+        "DAMPEN_TRACEBACK=1 to see it in full; it may then show private data."
+    )
+
+
+def _warn(text: str, category: type[Warning]) -> None:
+    """A warning at the caller's own line, above all frames of the library."""
+    frame = sys._getframe(1)
+    depth = 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("dampen."):
+        frame = frame.f_back
+        depth += 1
+    warnings.warn(text, category, stacklevel=depth)

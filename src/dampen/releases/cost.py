@@ -1,0 +1,98 @@
+"""What a release costs, what pays for it, and what a caller offers."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, runtime_checkable
+
+from dampen.core.mechanisms import Mechanism
+from dampen.core.selection import Neighbours
+from dampen.epsilon import Epsilon, asked_epsilon
+
+__all__ = ["Budget", "Cost", "Keeper", "Price", "composed_cost", "selection_cost"]
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a caller offers for an answer: ε, or in its place the ρ of zCDP; exactly one of them."""
+
+    epsilon: Epsilon | None = None
+    rho: Epsilon | None = None
+
+    def asked(self, unit: Fraction) -> Fraction:
+        """The ε of a release whose cost in zCDP is `unit` times ε².
+
+        Raises:
+            ParameterError: if both or none were offered, or what was offered is no positive number.
+        """
+        return asked_epsilon(self.epsilon, self.rho, unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a release asks of a budget.  All of it is public.
+
+    Attributes:
+        epsilon: the ε of a pure ε-DP release.
+        rho: its cost in zero-concentrated differential privacy, at most ε²/2.
+        query: what was asked, in a few words.
+        mechanism: the name of the method that answers.
+        neighbours: the relation that ε speaks of.
+        leaks: the public parameters that are taken from the data, and so are not covered by ε.
+    """
+
+    epsilon: Fraction
+    rho: Fraction
+    query: str
+    mechanism: str
+    neighbours: Neighbours
+    leaks: tuple[str, ...] = ()
+
+
+class Budget(Protocol):
+    """What a release charges: an account of a `dampen.Ledger`, or anything with this method."""
+
+    def charge(self, cost: Cost, /) -> str | None:
+        """Records the charge and returns its id; or raises `BudgetError` and records nothing."""
+        ...
+
+
+@runtime_checkable
+class Keeper(Protocol):
+    """A budget that keeps what was paid for, so that an answer that got lost can be fetched."""
+
+    def keep(self, charge: str, answer: str, /) -> None:
+        """Keeps the JSON of a release beside its charge."""
+        ...
+
+
+def selection_cost(
+    neighbours: Neighbours,
+    price: Price,
+    *,
+    query: str,
+    mechanism: Mechanism,
+    k: int = 1,
+    leaks: tuple[str, ...] = (),
+) -> Cost:
+    """The cost of k answers of one mechanism, which are ε-DP, or ρ-zCDP, together."""
+    epsilon = mechanism.asked_epsilon(price.epsilon, price.rho, k)
+    rho = mechanism.noise.rho(epsilon, k)
+    return Cost(epsilon, rho, query, mechanism.name, neighbours, leaks)
+
+
+def composed_cost(
+    neighbours: Neighbours,
+    price: Price,
+    *,
+    query: str,
+    mechanism: str,
+    leaks: tuple[str, ...] = (),
+    shares: int = 1,
+) -> Cost:
+    """The cost of a release that is ε-DP in all and made of several parts.
+
+    ρ = ε²/2, and ε²/2m where m parts have an equal share of ε each.
+    """
+    unit = Fraction(1, 2 * shares)
+    epsilon = price.asked(unit)
+    return Cost(epsilon, unit * epsilon**2, query, mechanism, neighbours, leaks)

@@ -1,0 +1,169 @@
+"""What a question is: public parameters, each declared once with one sentence of help.
+
+A question is a frozen dataclass whose fields are made by `parameter`.  A loop over its fields makes
+the options of the command line, the body of a request, the form on the page and the table of the
+reference.  Signatures of public functions are written out by hand; a test compares them.
+
+Parameters that are facts of the data set (`Fact`) are filled in from its schema where it has one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, get_args
+
+from dampen.errors import ParameterError, did_you_mean
+from dampen.releases.cost import Price
+
+if TYPE_CHECKING:
+    from dampen.releases.method import Method
+
+__all__ = ["Fact", "Kind", "Parameter", "Question", "checked_choice", "parameter", "parameters"]
+
+Kind: TypeAlias = Literal[
+    "column",  # the name of a column
+    "columns",  # a list of names of columns
+    "count",  # a whole number, at least 0 or 1
+    "exact",  # a number that is taken as it is written
+    "flag",  # yes or no
+    "word",  # one of a few words
+    "labels",  # a public list of categories, groups or nodes
+    "percentiles",  # one number, a list of them, or the name of a list
+    "other",  # for Python alone
+]
+"""How a parameter is written in the command line, in JSON and on the page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Where a schema has the value of a parameter.
+
+    Attributes:
+        name: of the fact: `values`, `lower`, `upper`, `step` of a column; `nodes`, `rows`,
+            `domains` and others of the data set.
+        of: the parameter that names the column; empty for a fact of the data set.
+    """
+
+    name: str
+    of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One public parameter of a question.
+
+    Attributes:
+        name: of the field, and of the argument of the public function.
+        kind: how it is written down.
+        help: one sentence.
+        default: what it is when it is left out; `dataclasses.MISSING` if it may not be.
+        choices: the words that it can be, if there are few.
+        label: on a form.
+        short: one letter for the command line, such as "k".
+        least: the smallest count.
+        holds: of a column, what its cells must be: "numbers", "categories" or "names".
+        fact: where a schema has it; analysts of a service do not state it.
+    """
+
+    name: str
+    kind: Kind
+    help: str
+    default: Any = MISSING
+    choices: tuple[str, ...] = ()
+    label: str = ""
+    short: str = ""
+    least: int = 1
+    holds: str = ""
+    fact: Fact | None = None
+
+    @property
+    def required(self) -> bool:
+        return self.default is MISSING
+
+    @property
+    def asked(self) -> bool:
+        """Whether an analyst states it; facts and Python objects are not asked for."""
+        return self.fact is None and self.kind != "other"
+
+
+def parameter(
+    kind: Kind,
+    help: str,
+    *,
+    default: Any = MISSING,
+    choices: tuple[str, ...] = (),
+    label: str = "",
+    short: str = "",
+    least: int = 1,
+    holds: str = "",
+    fact: Fact | None = None,
+) -> Any:
+    """A field of a question; see `Parameter`."""
+    assert kind in get_args(Kind), kind
+    told = {
+        "kind": kind, "help": help, "choices": choices, "label": label, "short": short,
+        "least": least, "holds": holds, "fact": fact,
+    }  # fmt: skip
+    return field(default=default, metadata={"dampen": told})
+
+
+def parameters(question: "type[Question] | Question") -> tuple[Parameter, ...]:
+    """The parameters of a question, in the order of its fields."""
+    return tuple(_declared(each) for each in fields(question))  # type: ignore[arg-type]
+
+
+def _declared(declared: "Field[Any]") -> Parameter:
+    told = dict(declared.metadata["dampen"])
+    label = told.pop("label") or declared.name.replace("_", " ").capitalize()
+    return Parameter(declared.name, default=declared.default, label=label, **told)
+
+
+class Question(Protocol):
+    """What is asked.  A frozen dataclass of public parameters; data is never among them.
+
+    Attributes:
+        name: as the command line and the service write it, such as "most-frequent".
+        title: for people, such as "Most frequent category".
+        data: what it is asked of, "table" or "edges".
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    data: ClassVar[Literal["table", "edges"]]
+
+    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Any:
+        """Opens the data by its public facts and checks the columns; reads no row.
+
+        Raises:
+            ParameterError: if a column does not exist or cannot hold what is asked for.
+        """
+        ...
+
+    def method(self, source: Any, price: Price, /) -> "Method":
+        """The method that answers: the one place where it is chosen, from public facts alone.
+
+        Raises:
+            ParameterError: if the parameters do not fit together.
+        """
+        ...
+
+    def shown(self) -> Mapping[str, Any]:
+        """The public parameters as a release shows them: long lists by their length."""
+        ...
+
+    def text(self) -> str:
+        """The question in a few words, for the ledger."""
+        ...
+
+
+def checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """A word that is one of a few.
+
+    Raises:
+        ParameterError: if it is none of them.
+    """
+    if value in choices:
+        return str(value)
+    raise ParameterError(
+        f"Expected {name} to be one of {', '.join(choices)}, got {value!r}."
+        f"{did_you_mean(str(value), choices)}"
+    )
