@@ -283,7 +283,7 @@ def _safe_text(error: Exception) -> str:
 def _warn(text: str, category: type[Warning]) -> None:
     """A warning at the caller's own line, above all frames of the library."""
     frame = sys._getframe(1)
-    depth = 1
+    depth = 2
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("dampen."):
         frame = frame.f_back
         depth += 1
