@@ -40,7 +40,7 @@ from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, lead
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, selection_cost
 from dampen.releases.method import Drawn, Leak
-from dampen.releases.question import Fact, parameter
+from dampen.releases.question import Fact, Shape, parameter
 from dampen.releases.release import Release
 
 __all__ = ["FrequencyQuestion", "MostFrequent", "most_frequent"]
@@ -196,6 +196,9 @@ class FrequencyQuestion:
 
     def text(self) -> str:
         return f"k={self.k or 1} of {self.column}".rstrip()
+
+    def shape(self) -> Shape:
+        return "value" if self.k is None else "ranking"
 
     @cached_property
     def problem(self) -> MostFrequent | None:

@@ -14,6 +14,7 @@ from dampen.releases.accuracy import UNKNOWN, Accuracy
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, selection_cost
 from dampen.releases.method import Drawn, Leak
+from dampen.releases.question import Shape
 from dampen.releases.release import Release
 
 __all__ = ["MechanismMethod", "OwnQuestion", "release"]
@@ -56,6 +57,9 @@ class OwnQuestion(Generic[X]):
 
     def text(self) -> str:
         return self.query
+
+    def shape(self) -> Shape:
+        return "value" if self.k is None else "ranking"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,16 @@ from dampen.releases.cost import Price
 if TYPE_CHECKING:
     from dampen.releases.method import Method
 
-__all__ = ["Fact", "Kind", "Parameter", "Question", "checked_choice", "parameter", "parameters"]
+__all__ = [
+    "Fact",
+    "Kind",
+    "Parameter",
+    "Question",
+    "Shape",
+    "checked_choice",
+    "parameter",
+    "parameters",
+]
 
 Kind: TypeAlias = Literal[
     "column",  # the name of a column
@@ -31,6 +40,11 @@ Kind: TypeAlias = Literal[
     "other",  # for Python alone
 ]
 """How a parameter is written in the command line, in JSON and on the page."""
+
+Shape: TypeAlias = Literal["value", "ranking", "set", "points", "model"]
+"""How an answer is read: a value, or one for every group; candidates best first; candidates in
+public order; one value for each of several points; a model that predicts.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +166,10 @@ class Question(Protocol):
 
     def text(self) -> str:
         """The question in a few words, for the ledger."""
+        ...
+
+    def shape(self) -> Shape:
+        """How the answer is to be read and shown."""
         ...
 
 
