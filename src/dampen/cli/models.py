@@ -45,7 +45,7 @@ def show_model(
 ) -> None:
     """Writes and prints a fitted model; one that cannot be written is printed whole."""
     answer = model.to_json()
-    facts = release_facts(model.release_, receipt)
+    facts = release_facts(model.release_, receipt, verbose=False)
     failed = ""
     if output is not None:
         try:

@@ -19,6 +19,7 @@ from dampen.cli.output import examples
 from dampen.cli.receipt import Receipt
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
+from dampen.releases.question import Shape
 
 __all__ = ["percentile"]
 
@@ -107,8 +108,8 @@ def percentile(
         budget=receipt.budget,
         **options,
     )
-    of_values = options["release"] == "value"
-    show_release(release, receipt, as_json=as_json, names=("p", points), ranked=of_values)
+    shape: Shape = "points" if options["release"] == "value" else "set"
+    show_release(release, receipt, shape, as_json=as_json)
 
 
 def _points(p: str) -> list[str]:

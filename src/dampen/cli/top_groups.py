@@ -86,4 +86,4 @@ def top_groups(*, file: str, value: str, receipt: Receipt, as_json: bool, **opti
 
     receipt.asked = f"{options['statistic'] or 'groups'} of {value} by {options['by']}"
     release = release_top_groups(file, value, budget=receipt.budget, **options)
-    show_release(release, receipt, as_json=as_json, ranked=options["ordered"])
+    show_release(release, receipt, "ranking" if options["ordered"] else "set", as_json=as_json)

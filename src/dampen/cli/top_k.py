@@ -63,4 +63,4 @@ def top_k(
         options["nodes"] = read_nodes(nodes)
     receipt.asked = f"k={options['k'] or 1} by {options['metric']}"
     release = release_top_k(file, budget=receipt.budget, **options)
-    show_release(release, receipt, as_json=as_json)
+    show_release(release, receipt, "ranking", as_json=as_json)
