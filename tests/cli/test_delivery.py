@@ -150,7 +150,7 @@ def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("forgetful")
 def test_an_answer_that_cannot_be_kept_is_printed(dampen, ledger) -> None:
-    done = dampen(*COUNT.split()[1:], "--budget", "add-remove-row")
+    done = dampen(*COUNT.split()[1:], "--verbose", "--budget", "add-remove-row")
     assert (done.code, done.err) == (0, "")
     assert ledger.history("add-remove-row")[0].id in done.out
 
@@ -190,7 +190,7 @@ def test_a_disk_that_is_full(dampen, ledger, size: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size << 10, hard))
     try:
-        done = dampen(*COUNT.split()[1:], "--budget", "add-remove-row")
+        done = dampen(*COUNT.split()[1:], "--verbose", "--budget", "add-remove-row")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     charges = ledger.history("add-remove-row")

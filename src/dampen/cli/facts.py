@@ -41,7 +41,7 @@ class SchemaFile:
         return None if self.schema is None else self.schema.rows
 
     def fact(self, fact: "Fact", stated: Mapping[str, Any]) -> Any:
-        """A fact of the column that another parameter names, or of the data set; None if unknown."""
+        """A fact of the column that another parameter names, or of the data set; None if absent."""
         if self.schema is None:
             return None
         if fact.of:

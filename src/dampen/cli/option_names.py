@@ -21,7 +21,7 @@ def in_options(text: str, command: click.Command) -> str:
     >>> in_options("Pass groups=, a list (header=True). Cannot read groups=1/a.csv.", command)
     'Pass --groups, a list (--header). Cannot read groups=1/a.csv.'
     """
-    references = {}
+    references: dict[str, str] = {}
     for option in command.params:
         if isinstance(option, click.Option):
             references |= _references(option)
@@ -35,7 +35,7 @@ def _references(option: click.Option) -> dict[str, str]:
         references[f"{option.name}=True"] = spelling
     if option.metavar is not None:
         references[f"{option.name}=[...]"] = f"{spelling} {option.metavar}"
-    for choice in getattr(option.type, "choices", ()):
+    for choice in getattr(option, "choices", ()):
         references[f"{option.name}={choice!r}"] = f"{spelling} {choice}"
     return references
 

@@ -123,7 +123,7 @@ def _ask(
         "header": header,
         "table": table,
     }
-    shown = {"as_json": as_json, "verbose": verbose}
+    shown: dict[str, Any] = {"as_json": as_json, "verbose": verbose}
     if expect:
         show_plan(releases.expect(question, file, **asked), receipt, **shown)
         return

@@ -16,7 +16,7 @@ from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
 from dampen.releases.question import Parameter
 
-__all__ = ["SPELLED", "Word", "option_name", "options_of", "typed_value"]
+__all__ = ["option_name", "options_of", "typed_value"]
 
 MOST_STEPS = 10_000
 METAVARS = {
@@ -27,26 +27,17 @@ METAVARS = {
     "labels": "A,B,...",
     "percentiles": "P",
 }
-SPELLED = {
-    "percentiles": "One number from 0 to 100, or several: 5,50,95 or 10,20,...,90.",
-}
-"""What the command line adds to the sentence of a parameter."""
+LISTS = "One number from 0 to 100, or several: 5,50,95 or 10,20,...,90."
 
 
-class Word(click.ParamType):
-    """One of a few words, which a shell completes; the question itself refuses others."""
+class WordOption(click.Option):
+    """An option for one of a few words, which a shell completes; the question refuses others."""
 
-    name = "word"
-
-    def __init__(self, choices: tuple[str, ...]) -> None:
+    def __init__(self, names: list[str], choices: tuple[str, ...], **given: Any) -> None:
+        super().__init__(names, **given)
         self.choices = choices
 
-    def shell_complete(
-        self,
-        ctx: click.Context,  # noqa: ARG002
-        param: click.Parameter,  # noqa: ARG002
-        incomplete: str,
-    ) -> list[CompletionItem]:
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
         return [CompletionItem(word) for word in starting(incomplete, self.choices)]
 
 
@@ -63,25 +54,24 @@ def options_of(parameter: Parameter) -> list[click.Option]:
         return []
     name = option_name(parameter)
     letter = f"-{parameter.short}" if parameter.short else name
-    declared = click.Option(
-        [parameter.name, *dict.fromkeys([letter, name])],
-        type=_type(parameter),
-        is_flag=parameter.kind == "flag",
-        required=parameter.required and parameter.fact is None,
-        default=None,
-        metavar=METAVARS.get(parameter.kind),
-        help=_help(parameter),
-        shell_complete=_columns if parameter.kind in ("column", "columns") else None,
-    )
-    if parameter.kind != "labels":
-        return [declared]
-    listed = click.Option(
-        [f"{parameter.name}_file", f"{name}-file"],
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="The same, one per line.",
-    )
-    return [declared, listed]
+    names = [parameter.name, *dict.fromkeys([letter, name])]
+    given: dict[str, Any] = {
+        "required": parameter.required and parameter.fact is None,
+        "metavar": METAVARS.get(parameter.kind),
+        "help": _help(parameter),
+    }
+    match parameter.kind:
+        case "word":
+            return [WordOption(names, parameter.choices, **given)]
+        case "labels":
+            return [click.Option(names, **given), _file_option(parameter)]
+        case "count":
+            given["type"] = int
+        case "flag":
+            given |= {"is_flag": True, "default": None}
+        case "column" | "columns":
+            given["shell_complete"] = _columns
+    return [click.Option(names, **given)]
 
 
 def typed_value(parameter: Parameter, options: Mapping[str, Any], *, edges: bool) -> Any:
@@ -105,19 +95,17 @@ def typed_value(parameter: Parameter, options: Mapping[str, Any], *, edges: bool
     return text
 
 
-def _type(parameter: Parameter) -> Any:
-    match parameter.kind:
-        case "count":
-            return int
-        case "flag":
-            return bool
-        case "word":
-            return Word(parameter.choices)
-    return str
+def _file_option(parameter: Parameter) -> click.Option:
+    return click.Option(
+        [f"{parameter.name}_file", f"{option_name(parameter)}-file"],
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="The same, one per line.",
+    )
 
 
 def _help(parameter: Parameter) -> str:
-    parts = [parameter.help, SPELLED.get(parameter.kind, "")]
+    parts = [parameter.help, LISTS if parameter.kind == "percentiles" else ""]
     if parameter.choices:
         parts.append(f"One of {', '.join(parameter.choices)}.")
     if parameter.default is not MISSING and parameter.default not in (None, False, ()):
