@@ -195,6 +195,20 @@ def test_every_kind_of_parameter(place: Path) -> None:
             typed("percentiles", "--x-y", given)
 
 
+def test_help_names_choices_and_defaults() -> None:
+    def shown(kind: Kind, help: str, default: Any, **told: Any) -> str:
+        (option,) = options_of(Parameter("x", kind, help, default, **told))
+        return option.help or ""
+
+    assert shown("exact", "Lower end.", 0.0) == "Lower end. [default: 0]"
+    assert shown("count", "Rows.", 1) == "Rows. [default: 1]"
+    assert shown("flag", "In order.", False) == "In order."
+    assert shown("word", "How.", None, choices=("a", "b")) == "How. One of a, b."
+    assert shown("word", "How: old or new.", "old", choices=("old", "new")) == (
+        "How: old or new. [default: old]"
+    )
+
+
 def test_a_required_parameter_is_named(dampen) -> None:
     wrong = dampen("most-frequent", "visits.csv", "--epsilon", "1")
     assert wrong.code == 2

@@ -27,7 +27,7 @@ METAVARS = {
     "labels": "A,B,...",
     "percentiles": "P",
 }
-LISTS = "One number from 0 to 100, or several: 5,50,95 or 10,20,...,90."
+LISTS = "Several are written as 5,50,95 or 10,20,...,90."
 
 
 class WordOption(click.Option):
@@ -106,10 +106,12 @@ def _file_option(parameter: Parameter) -> click.Option:
 
 def _help(parameter: Parameter) -> str:
     parts = [parameter.help, LISTS if parameter.kind == "percentiles" else ""]
-    if parameter.choices:
+    if not all(choice in parameter.help for choice in parameter.choices):
         parts.append(f"One of {', '.join(parameter.choices)}.")
-    if parameter.default is not MISSING and parameter.default not in (None, False, ()):
-        parts.append(f"[default: {parameter.default}]")
+    default = parameter.default
+    if default is not MISSING and default is not None and default is not False:
+        shown = f"{default:g}" if isinstance(default, float) else default
+        parts.append(f"[default: {shown}]")
     return " ".join(part for part in parts if part)
 
 
