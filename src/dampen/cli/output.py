@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import click
 
-from dampen.errors import AccuracyWarning, ExposedLedgerWarning, PrivacyLeakWarning
+from dampen import errors
 from dampen.printing import printable
 
 __all__ = [
@@ -96,7 +96,7 @@ def show_warnings(*, as_json: bool = False) -> None:
     from dampen.cli.option_names import in_options
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        if issubclass(category, PrivacyLeakWarning | AccuracyWarning | ExposedLedgerWarning):
+        if category.__module__ == errors.__name__:
             context = click.get_current_context(silent=True)
             told = str(message) if context is None else in_options(str(message), context.command)
             text = " ".join(told.split())
