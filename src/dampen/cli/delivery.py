@@ -6,7 +6,6 @@ cost and what is left; mechanism and relation only on request, and in JSON.
 """
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,12 +116,11 @@ def _shown(release: "Release", shape: "Shape", points: str, facts: dict[str, Any
     if isinstance(answer, dict):
         table = table_text(["group", "answer"], answer.items())
     elif isinstance(answer, list) and shape in ("ranking", "points"):
-        heading = "rank"
-        each: Sequence[Any] = range(1, len(answer) + 1)
-        if shape == "points":
-            heading = points
-            each = release.parameters[points]
-        table = table_text([heading, "answer"], zip(each, answer, strict=True))
+        named = release.parameters.get(points) if shape == "points" else None
+        if isinstance(named, list | tuple) and len(named) == len(answer):
+            table = table_text([points, "answer"], zip(named, answer, strict=True))
+        else:
+            table = table_text(["rank", "answer"], enumerate(answer, 1))
     else:
         return facts_text({"answer": answer} | facts)
     return f"{table}\n{facts_text(facts)}"
