@@ -82,7 +82,7 @@ def top_groups(*, file: str, value: str, receipt: Receipt, as_json: bool, **opti
     TSV, JSON lines, Parquet or Feather, packed or not, or a DuckDB or SQLite file; - is standard
     input.
     """
-    from dampen.questions.groups.release import top_groups as release_top_groups
+    from dampen.questions.groups import top_groups as release_top_groups
 
     receipt.asked = f"{options['statistic'] or 'groups'} of {value} by {options['by']}"
     release = release_top_groups(file, value, budget=receipt.budget, **options)

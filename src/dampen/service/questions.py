@@ -166,7 +166,7 @@ def _most_frequent(served: Served, given: Mapping[str, Any]) -> Question:
 
 
 def _top_groups(served: Served, given: Mapping[str, Any]) -> Question:
-    from dampen.questions.groups.release import top_groups
+    from dampen.questions.groups import top_groups
 
     facts = served.facts
     name = str(given["value"])
