@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import click
 
-from dampen.errors import ExposedLedgerWarning, PrivacyLeakWarning
+from dampen.errors import ExposedLedgerWarning, OldGrammarWarning, PrivacyLeakWarning
 from dampen.printing import printable
 
 __all__ = [
@@ -96,7 +96,7 @@ def show_warnings(*, as_json: bool = False) -> None:
     from dampen.cli.voice import in_options
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        if issubclass(category, PrivacyLeakWarning | ExposedLedgerWarning):
+        if issubclass(category, PrivacyLeakWarning | ExposedLedgerWarning | OldGrammarWarning):
             text = " ".join(in_options(str(message)).split())
             line = f"{_styled('warning:', 'yellow')} {printable(text)}"
             _to_stderr(json_text({"warning": text}) if as_json else line)
