@@ -16,6 +16,7 @@ __all__ = [
     "DampenError",
     "DataError",
     "ExposedLedgerWarning",
+    "OldGrammarWarning",
     "ParameterError",
     "PrivacyLeakWarning",
     "did_you_mean",
@@ -46,6 +47,10 @@ class ExposedLedgerWarning(UserWarning):
 
 class AccuracyWarning(UserWarning):
     """An answer will hardly be better than chance, as public facts show; nothing is charged yet."""
+
+
+class OldGrammarWarning(FutureWarning):
+    """A file is written as an older version wrote it; the text says what to write."""
 
 
 class PrivacyLeakWarning(UserWarning):

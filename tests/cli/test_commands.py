@@ -340,7 +340,8 @@ def test_a_drafted_schema_grows_a_tree(dampen, place: Path) -> None:
     drafted = dampen(*SCHEMA, "--target", "income", "-o", "drafted.toml")
     assert (drafted.code, drafted.err) == (0, "")
     text = (place / "drafted.toml").read_text()
-    assert "[columns.age]\nbins = [17, 89, 10]" in text
+    assert "[data.columns]\nage = { lower = 17, upper = 89 }" in text
+    assert 'files = ["census.csv"]' in text
     assert text == dampen(*SCHEMA).out  # the last column is the target
     assert dampen(*replaced(TREE, "--schema", "drafted.toml")).code == 0
 

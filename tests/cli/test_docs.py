@@ -103,7 +103,7 @@ ledger = "ledger.sqlite3"
 name = "salaries"
 budgets = ["payroll"]
 files = ["salaries.csv"]
-[data.public.columns]
+[data.columns]
 salary = { lower = 0, upper = 500000, step = 1000 }
 """
 

@@ -21,7 +21,7 @@ COMMON = {
     "--schema", "--header", "--table", "--epsilon", "--rho", "--expect", "--budget", "--ledger",
     "--analyst", "--dataset", "--config", "--output", "--verbose", "--json",
 }  # fmt: skip
-FOR_PYTHON_ALONE: dict[str, set[str]] = {"most-frequent": set()}
+FOR_PYTHON_ALONE: dict[str, set[str]] = {"most-frequent": set(), "top-groups": set()}
 """Declared parameters that no command has."""
 
 
@@ -104,13 +104,12 @@ def test_expect_names_what_would_be_taken_from_the_data(dampen) -> None:
 
 
 SCHEMA = """
+[[data]]
+name = "visits"
 rows = 3
 
-[columns.diagnosis]
-values = ["flu", "cold"]
-
-[target]
-classes = ["a", "b"]
+[data.columns]
+diagnosis = ["flu", "cold"]
 """
 
 
@@ -122,6 +121,18 @@ def test_facts_come_from_a_schema(dampen, place: Path) -> None:
     stated = dampen(*COUNT[:-1], "20", "--schema", "visits.toml", "--json",
                     "--categories", "flu,cold,covid")  # fmt: skip
     assert json.loads(stated.out)["parameters"] == {"categories": 3}
+
+
+def test_a_fact_that_nobody_states_is_named(dampen) -> None:
+    given = ("top-groups", "stays.csv", "--value", "days", "--by", "hospital", "--epsilon", "1")
+    wrong = dampen(*given)
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "Expected --groups or --schema FILE." in wrong.err
+    (Path("stays.toml")).write_text(
+        "data = [{ name = 'stays', columns = { hospital = ['H1', 'H2', 'H3'], "
+        "days = { lower = 0, upper = 100, step = 1 } } }]"
+    )
+    assert dampen(*given, "--schema", "stays.toml").code == 0
 
 
 def test_chance_is_warned_of_before_the_charge(dampen, place: Path) -> None:

@@ -17,17 +17,10 @@ import pytest
 import dampen
 from broken_files import columns, csv_of, edges, feather_of, json_of, npz_of, parquet_of
 from dampen.errors import DataError, ParameterError
-from dampen.questions.classify.schema import parse_schema
+from dampen.questions.classify import bins
 from engines.holders import sqlite_file
 from fuzz.damage import damaged, examples, fuzz
 from leaks import listening, secrets_in
-
-SCHEMA = """rows = 1000
-[columns.salary]
-bins = [0, 60000, 6]
-[target]
-classes = ["low", "high"]
-"""
 
 
 class Recorder:
@@ -57,10 +50,9 @@ def who(path: Any, budget: Recorder) -> None:
 
 
 def tree(path: Any, budget: Recorder) -> None:
-    schema = parse_schema(SCHEMA)
     dampen.TreeClassifier(
-        epsilon=1, domains=schema.columns, classes=schema.classes, max_rows=1000, max_depth=1,
-        budget=budget,
+        epsilon=1, domains={"salary": bins(0, 60000, 6)}, classes=["low", "high"], max_rows=1000,
+        max_depth=1, budget=budget,
     ).fit_table(path, target="income")  # fmt: skip
 
 

@@ -261,17 +261,17 @@ def test_histograms_are_kept_and_are_those_of_the_rows(running) -> None:
     stays = sets["stays"].source.path
     groups = ["H1", "H2", "H3"]
     remembered_and_read(
-        sets["stays"], "top-groups", example(sets["stays"].facts, "top-groups"),
+        sets["stays"], "top-groups", example(sets["stays"].schema, "top-groups"),
         lambda: top_groups(stays, "days", by="hospital", groups=groups, lower=0, upper=100,
                            step=1, epsilon=50).answer == "H2",
     )  # fmt: skip
     remembered_and_read(
-        sets["stays"], "percentile", example(sets["stays"].facts, "percentile"),
+        sets["stays"], "percentile", example(sets["stays"].schema, "percentile"),
         lambda: percentile(stays, "days", p=50, lower=0, upper=100, step=1, epsilon=50,
                            release="value").answer < 20,
     )  # fmt: skip
     remembered_and_read(
-        sets["visits"], "most-frequent", example(sets["visits"].facts, "most-frequent"),
+        sets["visits"], "most-frequent", example(sets["visits"].schema, "most-frequent"),
         lambda: most_frequent(sets["visits"].source.path, "diagnosis", categories=["flu", "cold"],
                               epsilon=50).answer == "flu",
     )  # fmt: skip

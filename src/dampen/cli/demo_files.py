@@ -8,16 +8,16 @@ import numpy as np
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import FloatArray
 
-SCHEMA = """rows = 500
+SCHEMA = """[[data]]
+name = "census"
+files = ["census.csv"]
+budgets = ["census"]
+rows = 500
 
-[columns.age]
-bins = [17, 90, 8]
-
-[columns.workclass]
-values = ["Private", "Government", "?"]
-
-[target]
-classes = ["<=50K", ">50K"]
+[data.columns]
+age = { lower = 17, upper = 90, bins = 8 }
+workclass = ["Private", "Government", "?"]
+income = ["<=50K", ">50K"]
 """
 
 PROBLEM = """from dampen.questions.frequency import MostFrequent

@@ -18,9 +18,9 @@ from dampen.core.mechanisms import named, probabilities
 from dampen.core.sampling import InsecureEntropy
 from dampen.errors import ParameterError
 from dampen.questions.classify import TreeClassifier, bins
+from dampen.questions.groups import top_groups
 from dampen.questions.groups.comparison import GroupMethod, group_methods, true_statistics
 from dampen.questions.groups.problem import BestGroup
-from dampen.questions.groups.release import top_groups
 from dampen.questions.nodes.comparison import DefaultNodes
 from dampen.questions.nodes.graphs import graph_of
 from dampen.questions.nodes.problem import InfluentialNode

@@ -38,7 +38,6 @@ EXIT_CODES = {
 UNPORTED = {
     "top-k": "The most influential nodes of a graph.",
     "percentile": "Who, or what value, is at the p-th percentile.",
-    "top-groups": "The groups with the largest median, mean, quantile or sum.",
     "tree": "Grow a private decision tree.",
     "naive-bayes": "Fit a private naive Bayes.",
 }

@@ -1,6 +1,7 @@
 """What the commands that fit a model share: the schema in, the model out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -10,9 +11,10 @@ from dampen.cli.delivery import deliver, release_facts
 from dampen.cli.output import facts_text, json_line
 from dampen.cli.reading import check_output, read_text, write_text
 from dampen.cli.receipt import Receipt
+from dampen.errors import ParameterError
 
 if TYPE_CHECKING:
-    from dampen.questions.classify.schema import Schema
+    from dampen.questions.classify import Bins, Categories
 
 __all__ = ["public_schema", "schema_option", "show_model"]
 
@@ -31,13 +33,31 @@ def schema_option(command: F) -> F:
     )(command)
 
 
-def public_schema(schema_file: Path, file: str, output: Path | None, receipt: Receipt) -> "Schema":
-    """Reads the schema, once it is clear that the model will not be written over a file in use."""
-    from dampen.questions.classify.schema import parse_schema
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What a model needs of a schema: a bound on the rows, its domains, and the classes."""
 
-    schema = parse_schema(read_text(schema_file, "a schema"), str(schema_file))
+    rows: int
+    columns: "Mapping[str, Bins | Categories]"
+    classes: tuple[str, ...]
+
+
+def public_schema(
+    schema_file: Path, target: str, file: str, output: Path | None, receipt: Receipt
+) -> ModelFacts:
+    """Reads the schema, once it is clear that the model will not be written over a file in use."""
+    from dampen.questions.classify.domains import domains_of
+    from dampen.schema import parse_schema
+
+    text = read_text(schema_file, "a schema")
+    schema = parse_schema(text, str(schema_file), target=target)
     check_output(output, file, schema_file, receipt.ledger)
-    return schema
+    if schema.rows is None:
+        raise ParameterError(
+            f"Expected rows = N in {schema_file}, a public upper bound on the number of rows."
+        )
+    domains = domains_of(schema.fact("domains", target))
+    return ModelFacts(schema.rows, domains, schema.fact("classes", target))
 
 
 def show_model(

@@ -60,7 +60,7 @@ def naive_bayes(
     """
     from dampen.questions.classify import NaiveBayesClassifier
 
-    schema = public_schema(schema_file, file, output, receipt)
+    schema = public_schema(schema_file, target, file, output, receipt)
     receipt.asked = f"for {target}"
     model = NaiveBayesClassifier(
         epsilon,

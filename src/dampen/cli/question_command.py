@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dampen.cli.delivery import show_plan, show_release
-from dampen.cli.facts import SchemaFile, read_schema, schema_option
+from dampen.cli.facts import known_fact, read_schema, schema_option
 from dampen.cli.options import (
     budget_options,
     epsilon_option,
@@ -31,6 +31,7 @@ from dampen.releases.question import parameters
 
 if TYPE_CHECKING:
     from dampen.releases.question import Question
+    from dampen.schema import Schema
 
 __all__ = ["question_command"]
 
@@ -113,13 +114,13 @@ def _ask(
 ) -> None:
     from dampen.releases import answer as releases
 
-    schema = read_schema(schema_file)
+    schema = read_schema(schema_file, options.get("target"))
     question = _stated(kind, options, schema)
     check_output(output, file, schema_file, receipt.ledger)
     asked: dict[str, Any] = {
         "epsilon": epsilon,
         "rho": rho,
-        "rows": schema.rows,
+        "rows": None if schema is None else schema.rows,
         "header": header,
         "table": table,
     }
@@ -132,7 +133,9 @@ def _ask(
     show_release(release, receipt, question.shape(), output=output, **shown)
 
 
-def _stated(kind: "type[Question]", options: Mapping[str, Any], schema: SchemaFile) -> "Question":
+def _stated(
+    kind: "type[Question]", options: Mapping[str, Any], schema: "Schema | None"
+) -> "Question":
     """The question, from what was typed and, for facts that were not, from the schema."""
     stated: dict[str, Any] = {}
     for each in parameters(kind):
@@ -142,7 +145,7 @@ def _stated(kind: "type[Question]", options: Mapping[str, Any], schema: SchemaFi
     for each in parameters(kind):
         if each.name in stated or each.fact is None:
             continue
-        value = schema.fact(each.fact, stated)
+        value = known_fact(schema, each.fact, stated)
         if value is not None:
             stated[each.name] = value
         elif each.required:

@@ -58,7 +58,7 @@ def tree(
     """
     from dampen.questions.classify import TreeClassifier
 
-    schema = public_schema(schema_file, file, output, receipt)
+    schema = public_schema(schema_file, target, file, output, receipt)
     receipt.asked = f"for {target}"
     model = TreeClassifier(
         epsilon,

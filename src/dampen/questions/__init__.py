@@ -26,6 +26,9 @@ class Listed(NamedTuple):
 
 QUESTIONS: Mapping[str, Listed] = {
     "most-frequent": Listed("frequency.FrequencyQuestion", "Which category occurs most often?"),
+    "top-groups": Listed(
+        "groups.question.GroupsQuestion", "Which group has the largest statistic?"
+    ),
 }
 """The name of every question; the class that declares it is loaded when it is first used."""
 

@@ -41,9 +41,11 @@ __all__ = [
     "Accuracy",
     "by_distance",
     "by_lead",
+    "by_rows",
     "lead",
     "least_probability",
     "likely_noise",
+    "of_all",
     "rounded_up",
 ]
 
@@ -183,6 +185,59 @@ def by_distance(
         return Accuracy(float(most), unit, sentence, chance=True)
     sentence = f"{RUNS} {subject} is at most {whole:,} {unit} from {target}."
     return Accuracy(float(whole), unit, sentence)
+
+
+def by_rows(
+    rows: float,
+    *,
+    who: tuple[str, str],
+    k: int,
+    epsilon: Fraction,
+    most: float | None = None,
+    ordered: bool = False,
+) -> Accuracy:
+    """The accuracy of an answer that is right for data of which a few rows were changed.
+
+    Args:
+        rows: how many rows of every candidate were changed at most.
+        who: what candidates are, one and several.
+        k: how many are released.
+        epsilon: of all of them.
+        most: the largest number of rows that a candidate can have, where it is public.
+        ordered: whether they are released best first.
+
+    >>> print(by_rows(14, who=("group", "groups"), k=1, epsilon=Fraction(3, 10)))
+    In at least 9 of 10 runs the answer is the true winner, or a group so close that 14 rows per ...
+    >>> by_rows(14, who=("group", "groups"), k=1, epsilon=Fraction(3, 10), most=10).chance
+    True
+    """
+    one, several = who
+    unit = f"rows per {one}"
+    whole = rounded_up(rows)
+    if most is not None and rows >= most:
+        named = f"the right {one}" if k == 1 else f"most of the right {several}"
+        sentence = (
+            f"ε = {decimal_text(epsilon)} is too small for this question: the noise is worth "
+            f"{whole:,} {unit}, and there are at most {most:,.0f} rows. Do not expect {named}. "
+            f"Use ε ≥ {_larger_epsilon(epsilon, rows, most / 10)}."
+        )
+        return Accuracy(float(most), unit, sentence, chance=True)
+    whole = whole if most is None else min(whole, math.floor(most))
+    order = ", in order" if ordered and k > 1 else ""
+    close = f"the true winner, or a {one}" if k == 1 else f"the true top {k}{order}, or {several}"
+    sentence = f"{RUNS} the answer is {close} so close that {whole:,} {unit} decide."
+    return Accuracy(float(whole), unit, sentence)
+
+
+def of_all(unit: str, *, who: tuple[str, str], ordered: bool) -> Accuracy:
+    """The accuracy of an answer that names all candidates.
+
+    >>> print(of_all("rows per group", who=("group", "groups"), ordered=False))
+    The answer names all groups, so it is always right.
+    """
+    _, several = who
+    right = "only their order can be wrong" if ordered else "so it is always right"
+    return Accuracy(0.0, unit, f"The answer names all {several}, {right}.")
 
 
 def _larger_epsilon(epsilon: Fraction, needed: float, most: float) -> str:

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from dampen.service.facts import Categories, Facts, Labels, Numbers
+from dampen.schema import Categories, Names, Numbers, Schema
 
 __all__ = ["example"]
 
 
-def example(facts: Facts, kind: str) -> dict[str, Any]:
+def example(facts: Schema, kind: str) -> dict[str, Any]:
     """The options of a question that can be asked."""
     numbers = facts.of_kind(Numbers)
     categories = facts.of_kind(Categories)
@@ -15,7 +15,7 @@ def example(facts: Facts, kind: str) -> dict[str, Any]:
     match kind:
         case "percentile" if not gridded:
             asked: dict[str, Any] = {"column": numbers[0], "p": 50, "release": "label"}
-            assert facts.of_kind(Labels)
+            assert facts.of_kind(Names)
         case "percentile":
             asked = {"column": gridded[0], "p": 50}
         case "most-frequent":

@@ -10,16 +10,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 from dampen.core.sampling import Entropy
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError, did_you_mean
 from dampen.releases.cost import Budget
 from dampen.releases.release import Release
+from dampen.schema import Names, Numbers, Schema
 from dampen.service.cache import Memory
 from dampen.service.configuration import Served
-from dampen.service.facts import Categories, Column, Facts, Labels, Numbers
 
 __all__ = ["Question", "question"]
 
@@ -80,8 +80,8 @@ def question(served: Served, kind: str, options: Mapping[str, Any]) -> Question:
     Raises:
         ParameterError: if the data set does not answer it, or a column is not public.
     """
-    if kind not in served.facts.questions:
-        known = served.facts.questions
+    if kind not in served.questions:
+        known = served.questions
         raise ParameterError(
             f"Expected one of {', '.join(known)} of {served.name!r}, got {kind!r}."
             f"{did_you_mean(kind, known)}"
@@ -117,7 +117,7 @@ def _number_as_is(value: Any) -> Any:
 def _percentile(served: Served, given: Mapping[str, Any]) -> Question:
     from dampen.questions.percentile.release import percentile
 
-    facts = served.facts
+    facts = served.schema
     name = str(given["column"])
     column = _numbers(facts, name)
     options: dict[str, Any] = {"lower": column.lower, "upper": column.upper}
@@ -148,9 +148,9 @@ def _percentile(served: Served, given: Mapping[str, Any]) -> Question:
 def _most_frequent(served: Served, given: Mapping[str, Any]) -> Question:
     from dampen.questions.frequency import most_frequent
 
-    facts = served.facts
+    facts = served.schema
     name = str(given["column"])
-    values = _categories(facts, name).values
+    values = facts.fact("values", name)
     by = _groups(facts, given)
     asked = {key: value for key, value in given.items() if key != "column"}
     cells = _cells("most-frequent", given)
@@ -166,9 +166,9 @@ def _most_frequent(served: Served, given: Mapping[str, Any]) -> Question:
 
 
 def _top_groups(served: Served, given: Mapping[str, Any]) -> Question:
-    from dampen.questions.groups.release import top_groups
+    from dampen.questions.groups import top_groups
 
-    facts = served.facts
+    facts = served.schema
     name = str(given["value"])
     column = _numbers(facts, name)
     by = _groups(facts, given)
@@ -187,7 +187,7 @@ def _top_groups(served: Served, given: Mapping[str, Any]) -> Question:
 def _top_k(served: Served, given: Mapping[str, Any]) -> Question:
     from dampen.questions.nodes.release import top_k
 
-    graph = served.facts.graph
+    graph = served.schema.graph
     assert graph is not None
     nodes: dict[str, Any] = (
         {"n": graph.nodes} if isinstance(graph.nodes, int) else {"nodes": list(graph.nodes)}
@@ -205,12 +205,14 @@ def _top_k(served: Served, given: Mapping[str, Any]) -> Question:
 
 
 def _tree(served: Served, given: Mapping[str, Any]) -> Question:
-    facts = served.facts
+    from dampen.questions.classify.domains import domains_of
+
+    facts = served.schema
     target = str(given["target"])
-    classes = _categories(facts, target).values
-    possible = [n for n in facts.columns if n != target and not _is_label(facts, n)]
+    classes = facts.fact("classes", target)
+    possible = facts.fact("domains", target)
     names = given.get("columns", possible)
-    domains = {name: _domain(_known(facts, name), name) for name in names}
+    domains = domains_of({name: facts.column(name) for name in names})
     if target in domains or not domains:
         raise ParameterError(f"Expected columns other than the target {target!r}, at least one.")
 
@@ -244,33 +246,15 @@ def _cells(kind: str, given: Mapping[str, Any], *drawn: str) -> str:
     return json.dumps([kind, kept], sort_keys=True)
 
 
-def _known(facts: Facts, name: str) -> Column:
-    if name not in facts.columns:
-        raise ParameterError(
-            f"Expected a public column, one of {', '.join(facts.columns) or 'none'}, got "
-            f"{name!r}.{did_you_mean(name, facts.columns)}"
-        )
-    return facts.columns[name]
-
-
-def _numbers(facts: Facts, name: str) -> Numbers:
-    column = _known(facts, name)
-    if not isinstance(column, Numbers):
-        raise ParameterError(f"Expected a column of numbers, {name!r} is none.")
-    return column
-
-
-def _categories(facts: Facts, name: str) -> Categories:
-    column = _known(facts, name)
-    if not isinstance(column, Categories):
-        raise ParameterError(f"Expected a column with public values, {name!r} has none.")
-    return column
-
-
-def _groups(facts: Facts, given: Mapping[str, Any]) -> dict[str, Any]:
+def _groups(facts: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
     if "by" not in given:
         return {}
-    return {"by": given["by"], "groups": list(_categories(facts, given["by"]).values)}
+    return {"by": given["by"], "groups": list(facts.fact("values", given["by"]))}
+
+
+def _numbers(facts: Schema, name: str) -> Numbers:
+    facts.fact("lower", name)
+    return cast(Numbers, facts.column(name))
 
 
 def _step(column: Numbers, name: str) -> float:
@@ -283,23 +267,8 @@ def _grid(column: Numbers) -> int:
     return int((column.upper - column.lower) / column.step) + 1 if column.step else 1
 
 
-def _only_label(facts: Facts) -> str:
-    labels = facts.of_kind(Labels)
+def _only_label(facts: Schema) -> str:
+    labels = facts.of_kind(Names)
     if len(labels) != 1:
         raise ParameterError("Expected release 'value': the rows have no public names.")
     return labels[0]
-
-
-def _is_label(facts: Facts, name: str) -> bool:
-    return isinstance(facts.columns[name], Labels)
-
-
-def _domain(column: Column, name: str) -> Any:
-    from dampen.questions.classify import bins
-
-    match column:
-        case Numbers():
-            return bins(column.lower, column.upper, column.bins)
-        case Categories():
-            return list(column.values)
-    raise ParameterError(f"Expected numbers or public values in column {name!r}.")

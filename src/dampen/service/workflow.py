@@ -71,14 +71,14 @@ class Desk:
         )
         for name, served in configuration.sets.items():
             desk._memories[name] = Memory(served.source, configuration.settings.step)
-            if served.facts.sample is not None:
-                desk._samples[name] = Memory(FileSource(served.facts.sample))
+            if served.sample is not None:
+                desk._samples[name] = Memory(FileSource(served.sample))
         return desk
 
     def datasets(self, caller: Token) -> list[dict[str, Any]]:
         """The public facts of what a caller may ask."""
         return [
-            {"name": served.name, **served.facts.shown(), "budgets": self._budgets(served, caller)}
+            {"name": served.name, **served.shown(), "budgets": self._budgets(served, caller)}
             for served in self._allowed(caller)
         ]
 
@@ -252,8 +252,8 @@ class Desk:
         said = []
         for served in self._sets:
             relations = []
-            for kind in served.facts.questions:
-                options = example(served.facts, kind)
+            for kind in served.questions:
+                options = example(served.schema, kind)
                 asked = self.prepared(curator, served.name, kind, options, None)
                 cost = self.quote(asked.question)
                 payer(asked.accounts, cost.neighbours)

@@ -42,11 +42,11 @@ from dampen.core.noise import EXPONENTIAL, GUMBEL
 from dampen.core.quadrature import permute_and_flip
 from dampen.core.selection import FloatArray, IntArray
 from dampen.epsilon import Epsilon, exact
-from dampen.questions.groups.draws import ByReach, BySum
 from dampen.questions.groups.law import largest_wins
-from dampen.questions.groups.problem import BestGroup
+from dampen.questions.groups.problem import BestGroup, ByReach
 from dampen.questions.groups.reach import Reach
 from dampen.questions.groups.statistics import Mean, Quantile
+from dampen.questions.groups.sums import BySum
 
 __all__ = ["GroupMethod", "epsilon_for_best", "group_methods", "true_statistics"]
 

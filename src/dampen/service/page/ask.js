@@ -30,7 +30,7 @@ function everyGroup(facts, least) {
   return groups.length < least ? [] : [choice("by", "For every", ["", ...groups], "nothing: all together")];
 }
 
-const whose = (facts) => (named(facts, "labels").length === 1 ? [choice("release", "Answer with", ["", "label"], "the value", { label: `the ${named(facts, "labels")[0]}` }), text("k", "How many", "", `of ${named(facts, "labels")[0]}; one if empty`)] : []);
+const whose = (facts) => (named(facts, "names").length === 1 ? [choice("release", "Answer with", ["", "label"], "the value", { label: `the ${named(facts, "names")[0]}` }), text("k", "How many", "", `of ${named(facts, "names")[0]}; one if empty`)] : []);
 
 function choice(name, label, options, none = "", shown = {}) {
   const list = make("select", { id: `f-${name}`, name }, ...options.map((each) => make("option", { value: each }, shown[each] || each || none)));
@@ -165,7 +165,7 @@ function factsCard(set) {
 
 function describe(column) {
   if (column.kind === "categories") return shortened(column.values.join(", "), 200);
-  if (column.kind === "labels") return "public names of the rows";
+  if (column.kind === "names") return "public names of the rows";
   return `${plain(column.lower)} to ${plain(column.upper)}${column.step ? `, steps of ${plain(column.step)}` : ""}`;
 }
 

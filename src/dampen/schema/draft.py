@@ -10,8 +10,8 @@ from dampen.data.columns import as_labels
 from dampen.data.open import open_table
 from dampen.data.source import require_labels, whole_columns
 from dampen.errors import DataError
-from dampen.questions.classify.encoding import Categories, Domain, Missing, bins
-from dampen.questions.classify.schema import Schema
+from dampen.schema.columns import Categories, Column, Numbers, Rule, Word
+from dampen.schema.schema import Schema
 
 __all__ = ["draft_schema"]
 
@@ -44,22 +44,25 @@ def draft_schema(data: Any, *, target: str | None = None, header: bool = False) 
     if not 2 <= len(classes) <= MANY or None in classes:
         raise DataError(f"Expected 2 to {MANY} different classes in column {classes_in!r}.")
     drafted = {name: _drafted(values) for name, values in texts.items()}
-    kept = {name: domain for name, domain in drafted.items() if domain is not None}
+    kept = {name: column for name, column in drafted.items() if column is not None}
     if not kept:
         raise DataError("Expected a column besides the target that could split the rows.")
     rows = sum(map(len, columns[classes_in]))
-    return Schema(rows=max(rows, 1), columns=kept, classes=tuple(map(str, classes)))
+    target_column = Categories(tuple(map(Word, classes)))
+    return Schema(rows=max(rows, 1), columns={**kept, classes_in: target_column})
 
 
-def _drafted(values: Sequence[Any]) -> Domain | None:
-    """Bins or categories; None for a column that splits nothing."""
+def _drafted(values: Sequence[Any]) -> Column | None:
+    """Numbers in bins, or listed values; None for a column that splits nothing."""
     different = _different(values)
     present = [value for value in different if value is not None]
-    missing: Missing | None = "own" if len(present) < len(different) else None
+    missing: Rule | None = "own" if len(present) < len(different) else None
     numbers = _numbers(present)
     if numbers is not None and not _are_codes(numbers):
-        return bins(float(numbers.min()), float(numbers.max()), BINS, missing=missing)
-    return Categories(tuple(different)) if 1 <= len(present) <= MANY else None
+        return Numbers(float(numbers.min()), float(numbers.max()), bins=BINS, missing=missing)
+    if not 1 <= len(present) <= MANY:
+        return None
+    return Categories(tuple(map(Word, present)), missing=missing)
 
 
 def _different(values: Sequence[Any]) -> list[Any]:
@@ -80,4 +83,6 @@ def _numbers(texts: Sequence[str]) -> FloatArray | None:
 
 
 def _are_codes(numbers: FloatArray) -> bool:
-    return len(numbers) <= FEW and bool((numbers == np.rint(numbers)).all())
+    """Few whole numbers, or one number that leaves no range."""
+    few_whole = len(numbers) <= FEW and bool((numbers == np.rint(numbers)).all())
+    return few_whole or bool(numbers.min() == numbers.max())
