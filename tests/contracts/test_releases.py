@@ -21,8 +21,6 @@ from leaks import NUMBER, WORD, listening, secrets_in
 pytestmark = pytest.mark.parametrize("ask", ASKS, ids=lambda ask: ask.name)
 NOT_TOLD = {
     "release",  # a problem of one's own
-    "percentile, label",  # few labels: dampening follows the data
-    "percentile, several values",
     "top_k, two rounds",
     "top_k, dampened",  # betweenness follows the data
 }

@@ -8,12 +8,12 @@ import pytest
 import dampen
 from dampen.epsilon import exact
 from dampen.errors import AccuracyWarning
-from dampen.questions.percentile.accuracy import most_likely_label
+from dampen.questions.percentile.accuracy import likeliest_in_two_stages
 from dampen.questions.percentile.record_two_stages import Shares, TwoStages
 from dampen.questions.percentile.record_two_stages_law import law
 from dampen.questions.percentile.values import PercentileValue, PercentileValueOfRows
 
-VALUE = {"release": "value", "upper": 100, "step": 1, "epsilon": "0.5"}
+VALUE = {"upper": 100, "step": 1, "epsilon": "0.5"}
 
 
 def ranks_in(sentence: str) -> int:
@@ -62,7 +62,7 @@ def test_splitting_and_more_points_are_told():
 
 @pytest.mark.parametrize("epsilon", [1, 4, 12])
 def test_no_label_is_more_likely_than_is_told(epsilon):
-    bound = most_likely_label(6, exact(epsilon))
+    bound = likeliest_in_two_stages(6, exact(epsilon))
     for values in ([0, 1, 2, 3, 4, 8], [5, 5, 5, 5, 5, 5], [0, 0, 0, 8, 8, 8]):
         problem = TwoStages(n=6, p=50, upper=8, shares=Shares.of(exact(epsilon)), cells=16)
         chance = law(problem, np.array(values, dtype=float)).sum(axis=(0, 1))
@@ -78,9 +78,9 @@ def test_a_label_by_chance_is_warned_of_before_the_charge():
         AccuracyWarning, match=r"no label is named with a probability above 0\.00"
     )
     with warned, pytest.raises(dampen.BudgetError):
-        dampen.percentile(np.arange(2000.0), p=50, upper=2000, epsilon=2, budget=Refusing())
+        dampen.percentile_record(np.arange(2000.0), p=50, upper=2000, epsilon=2, budget=Refusing())
 
 
 def test_a_label_that_can_be_found_is_not_warned_of():
-    made = dampen.percentile(np.arange(2000.0), p=50, upper=2000, epsilon=40)
+    made = dampen.percentile_record(np.arange(2000.0), p=50, upper=2000, epsilon=40)
     assert made.accuracy.startswith("Among 2,000 labels and at ε = 40, no label")

@@ -41,7 +41,7 @@ def made(batches: int, wanted: Mapping[str, Kind]) -> Iterator[Batch]:
 
 def asked(data: Any, seed: int, **keywords: Any) -> Any:
     entropy = InsecureEntropy(seed, allow_release=True)
-    got = dampen.percentile(
+    got = dampen.percentile_record(
         data, "x", p=40, upper=10_007, epsilon="14", entropy=entropy, **keywords
     )
     return got.answer, got.parameters["interval"], got.parameters["n"]

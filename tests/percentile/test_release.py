@@ -13,7 +13,7 @@ import pytest
 
 from dampen.core.sampling import InsecureEntropy
 from dampen.errors import BudgetError, DataError, ParameterError
-from dampen.questions.percentile.release import percentile
+from dampen.questions.percentile.question import percentile
 
 WAGES = [1.0, 2.0, 3.0, 3.0, 4.0, 50.0]
 NAMES = ["ann", "bob", "cid", "dan", "eve", "fay"]
@@ -62,7 +62,7 @@ COLUMNS = [
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda c: type(c).__module__ + type(c).__name__)
 def test_every_kind_of_column_gives_the_same_release(column):
-    for options in ({}, {"release": "value", "step": 1}):
+    for options in ({}, {"step": 1}):
         one = percentile(column, p=50, epsilon="1", upper=60, entropy=seeded(), **options)
         assert (
             one.answer
@@ -90,7 +90,7 @@ def test_without_labels_the_answer_is_a_position():
 def test_a_large_epsilon_finds_the_value():
     values = [*range(100)]
     for p, expected in ((0, 0), (50, 50), (98, 98), (100, 99)):
-        release = percentile(values, p=p, epsilon=10_000, upper=200, release="value", step=1)
+        release = percentile(values, p=p, epsilon=10_000, upper=200, step=1)
         assert release.answer == expected
         assert type(release.answer) is int
 
@@ -98,7 +98,7 @@ def test_a_large_epsilon_finds_the_value():
 def test_a_shifted_range_finds_the_label_and_the_value():
     values = np.arange(-50.0, 50.0)
     assert percentile(values, p=50, epsilon=10_000, upper=60, lower=-60).answer == 50
-    options = {"release": "value", "step": 0.5}
+    options = {"step": 0.5}
     assert percentile(values, p=50, epsilon=10_000, upper=60, lower=-60, **options).answer == 0.0
 
 
@@ -129,7 +129,6 @@ def test_several_percentiles_share_epsilon_and_never_decrease():
             p=p,
             epsilon="0.1",
             upper=100,
-            release="value",
             step=1,
             budget=account,
             entropy=seeded(seed),
@@ -143,18 +142,16 @@ def test_several_percentiles_share_epsilon_and_never_decrease():
 
 def test_a_list_gives_a_list():
     for p in ([50], [50, 50], [50, 50, 50]):
-        release = percentile(range(101), p=p, epsilon="3000", upper=100, release="value", step=1)
+        release = percentile(range(101), p=p, epsilon="3000", upper=100, step=1)
         assert release.answer == [50] * len(p)
 
 
 def test_the_release_says_what_is_public_and_is_json():
-    release = percentile(
-        WAGES, p="50", epsilon="0.5", upper=60, lower=0, release="value", step="0.5"
-    )
+    release = percentile(WAGES, p="50", epsilon="0.5", upper=60, lower=0, step="0.5")
     shown = json.loads(release.to_json())
     assert shown["epsilon"] == "0.5"
     assert shown["neighbours"] == "replace-one"
-    public = {"n": 6, "p": "50", "lower": 0, "upper": 60, "release": "value", "step": "0.5"}
+    public = {"n": 6, "p": "50", "lower": 0, "upper": 60, "step": "0.5"}
     assert shown["parameters"] == public
     assert release.secure
 
@@ -168,10 +165,10 @@ def test_the_release_says_what_is_public_and_is_json():
         ({"epsilon": 0}, "epsilon > 0"),
         ({"step": 1}, "release='value'"),
         ({"release": "vlue"}, "Did you mean 'value'"),
-        ({"release": "value"}, "step="),
-        ({"release": "value", "step": 0}, "step > 0"),
-        ({"release": "value", "step": 1, "p": []}, "at least one percentile"),
-        ({"release": "value", "step": 1, "labels": NAMES}, "no labels="),
+        ({}, "step="),
+        ({"step": 0}, "step > 0"),
+        ({"step": 1, "p": []}, "at least one percentile"),
+        ({"step": 1, "labels": NAMES}, "no labels="),
         ({"labels": NAMES[:5]}, "equal length"),
         ({"labels": [*NAMES[:5], "ann"]}, "occur twice"),
         ({"labels": pd.Series([*NAMES[:5], None])}, "missing"),
@@ -193,7 +190,7 @@ def test_parameters_are_checked_before_anything_is_charged_or_read(wrong, says):
     assert account.charges == []
 
 
-@pytest.mark.parametrize("options", [{}, {"release": "value", "step": 1}])
+@pytest.mark.parametrize("options", [{}, {"step": 1}])
 @pytest.mark.parametrize(
     "column",
     [
@@ -247,4 +244,4 @@ def test_heavy_ties_survive():
         pytest.skip("DAMPEN_DATA does not say where the paper's data is")
     table = Path(os.environ["DAMPEN_DATA"]) / "tables" / "adult.csv.gz"
     hours = pd.read_csv(table)["hours-per-week"]
-    assert percentile(hours, p=50, epsilon=1, upper=100, release="value", step=1).answer == 40
+    assert percentile(hours, p=50, epsilon=1, upper=100, step=1).answer == 40
