@@ -19,8 +19,8 @@ EXPORTED = [
     "Problem", "Release", "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "connect",
     "data",
     "egocentric_betweenness", "errors", "mechanisms", "most_frequent", "noise", "paper",
-    "percentile", "percentile_record", "probabilities", "problems", "release", "sampling", "select", "sensitivity", "show_versions",
-    "testing", "top_groups", "top_k", "tune",
+    "percentile", "percentile_record", "probabilities", "problems", "release", "sampling", "select",
+    "sensitivity", "show_versions", "testing", "top_groups", "top_k", "tune",
 ]  # fmt: skip
 
 
@@ -36,9 +36,9 @@ def test_every_exported_name_exists(name: str) -> None:
 PUBLIC_MODULES = [
     "client", "core.error_analysis", "core.mechanisms", "core.noise", "core.sampling",
     "core.scores", "core.selection", "core.sensitivity", "data", "epsilon", "errors", "ledger",
-    "paper.percentile_selection", "problems", "problems.frequency", "problems.groups", "problems.influence",
-    "problems.percentile", "problems.splits", "questions.classify", "questions.frequency",
-    "questions.groups", "questions.nodes", "questions.percentile", "releases.release", "testing",
+    "paper.percentile_selection", "problems", "problems.frequency", "problems.groups",
+    "problems.influence", "problems.percentile", "problems.splits", "questions.classify",
+    "questions.frequency", "questions.groups", "questions.nodes", "questions.percentile", "releases.release", "testing",
 ]  # fmt: skip
 
 

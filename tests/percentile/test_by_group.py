@@ -147,7 +147,6 @@ def test_the_number_of_rows_may_be_private():
         ({"by": "team", "groups": ["a", "a"]}, "different groups"),
         ({"by": "tem", "groups": TEAMS}, "Did you mean 'team'"),
         ({"by": "salary", "groups": TEAMS}, "beside"),
-        ({"by": "team", "groups": TEAMS, "release": "label", "step": None}, "for a label"),
         ({"neighbours": "add-remove-edge"}, "one of replace-one, add-remove-row"),
         ({"neighbours": "add-remove-row", "p": "33.33333"}, "four decimals"),
         ({"by": "team", "groups": range(1000), "step": "0.001"}, "larger step"),

@@ -219,8 +219,8 @@ def test_names_of_lists():
     assert dampen.percentile(x, p=[25, 25], **GIVEN).mechanism == "pf"
     with pytest.raises(ParameterError, match="0 to 100"):
         dampen.percentile(x, p="decile", **GIVEN)
-    with pytest.raises(ParameterError, match="one p"):
-        dampen.percentile(x, p="deciles", epsilon=1, upper=100)
+    with pytest.raises(ParameterError, match="0 to 100"):
+        dampen.percentile_record(x, p="deciles", epsilon=1, upper=100)
 
 
 def test_all_groups_have_their_lists():

@@ -9,7 +9,7 @@ import pytest
 
 import dampen
 from dampen.core.sampling import InsecureEntropy, noisy_top
-from dampen.errors import AccuracyWarning, DataError, ParameterError
+from dampen.errors import AccuracyWarning, ParameterError
 from dampen.questions.percentile.accuracy import likeliest_in_two_stages
 from dampen.questions.percentile.record_set_law import share_inside
 from dampen.questions.percentile.record_two_stages import Shares, TwoStages
@@ -155,7 +155,7 @@ def test_labels_come_in_the_order_of_the_records():
     assert made.answer == sorted(made.answer)
     assert len(set(made.answer)) == 5
     assert made.parameters["k"] == 5
-    assert made.accuracy.startswith("Among 3,000 labels and at ε = 60, no label is among the 5")
+    assert str(made.accuracy).startswith("Among 3,000 records at ε = 60 no record is among the 5")
     low, high = made.parameters["interval"]
     values = [x[int(name[1:])] for name in made.answer]
     assert all(low - 1e-9 <= value <= high + 1e-9 for value in values)
@@ -204,23 +204,22 @@ def test_a_tiny_epsilon_for_several_costs_nothing():
         dampen.percentile_record(np.arange(2000.0), p=50, epsilon="1e-20", upper=9, k=2)
 
 
-def test_a_file_with_fewer_rows_is_an_error(tmp_path):
+@pytest.mark.parametrize("mechanism", [None, "em", "ld", "sld-pf"])
+def test_of_a_file_with_fewer_rows_all_are_named(tmp_path, mechanism):
     path = tmp_path / "few.csv"
     path.write_text("who,v\na,1\nb,2\n")
-    with pytest.raises(DataError, match="k to be at most the number of records"):
-        dampen.percentile_record(path, "v", labels="who", p=50, epsilon=5, upper=9, k=3)
-
-
-def test_values_are_not_counted():
-    with pytest.raises(ParameterError, match="no k="):
-        dampen.percentile_record([1, 2], p=50, epsilon=5, upper=9, step=1, k=2)
+    made = dampen.percentile_record(
+        path, "v", labels="who", p=50, epsilon=5, upper=9, k=3, mechanism=mechanism
+    )
+    assert made.answer == ["a", "b"]
+    assert made.parameters["n"] == 2
 
 
 def test_labels_by_chance_are_warned_of():
     x = np.arange(2000.0)
-    with pytest.warns(AccuracyWarning, match=r"no label is among the 3 with a probability above"):
+    with pytest.warns(AccuracyWarning, match=r"no record is among the 3 with a probability above"):
         dampen.percentile_record(x, p=50, epsilon=2, upper=2000, k=3)
-    with pytest.warns(AccuracyWarning, match="nearly chance"):
+    with pytest.warns(AccuracyWarning, match="hardly better than a guess"):
         dampen.percentile_record(x, p=50, epsilon="0.05", upper=2000, k=1000)
 
 
