@@ -38,7 +38,8 @@ PUBLIC_MODULES = [
     "core.scores", "core.selection", "core.sensitivity", "data", "epsilon", "errors", "ledger",
     "paper.percentile_selection", "problems", "problems.frequency", "problems.groups",
     "problems.influence", "problems.percentile", "problems.splits", "questions.classify",
-    "questions.frequency", "questions.groups", "questions.nodes", "questions.percentile", "releases.release", "testing",
+    "questions.frequency", "questions.groups", "questions.nodes", "questions.percentile",
+    "releases.release", "testing",
 ]  # fmt: skip
 
 

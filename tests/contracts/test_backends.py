@@ -193,6 +193,7 @@ def test_hardly_any_rows(backend: str, hold: Hold, rows: int) -> None:
     assert counts.tolist() == [rows, 0, 0]
 
 
+@pytest.mark.filterwarnings("ignore::dampen.errors.AccuracyWarning")  # of two rows
 def test_a_column_that_is_not_there_or_no_numbers(hold: Hold) -> None:
     """By a declared type it is wrong before the charge, else after it."""
     data, where = hold(pa.table({"word": ["a", "b"], "x": [1, 2]}))
@@ -203,6 +204,7 @@ def test_a_column_that_is_not_there_or_no_numbers(hold: Hold) -> None:
         dampen.percentile(data, "word", **public)
 
 
+@pytest.mark.filterwarnings("ignore::dampen.errors.AccuracyWarning")
 @pytest.mark.parametrize("missing", [None, math.nan])
 def test_missing_numbers_are_refused_alike(hold: Hold, missing: float | None) -> None:
     data, where = hold(pa.table({"other": [1, 2, 3], "x": [1.0, missing, 3.0]}))

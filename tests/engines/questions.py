@@ -96,7 +96,7 @@ def most_frequent(data: Any, where: dict[str, Any]) -> Any:
 
 
 def percentile_value(data: Any, where: dict[str, Any]) -> Any:
-    public = {"epsilon": "0.2", **GRID, **where}
+    public = {"epsilon": "0.5", **GRID, **where}
     one = drawn(dampen.percentile, data, "proline", p=90, **public)
     several = drawn(dampen.percentile, data, "proline", p=[10, "99.5"], **public)
     groups = drawn(dampen.percentile, data, "proline", p=50, by="region", groups=REGIONS, **public)

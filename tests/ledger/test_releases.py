@@ -30,6 +30,7 @@ class Unread(list[int]):
         raise AssertionError("the data was read before the charge")
 
 
+pytestmark = pytest.mark.filterwarnings("ignore::dampen.errors.AccuracyWarning")  # of three rows
 VALUES = [1, 2, 3]
 
 
