@@ -22,7 +22,7 @@ from engines.holders import postgres_server
 
 psycopg = pytest.importorskip("psycopg")
 
-VALUE = {"p": 50, "release": "value", "lower": 0, "upper": 9, "step": 1, "epsilon": "5"}
+VALUE = {"p": 50, "lower": 0, "upper": 9, "step": 1, "epsilon": "5"}
 TABLES = """
 create type mood as enum ('glad', 'sad');
 create domain pay as integer check (value >= 0);

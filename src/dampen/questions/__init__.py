@@ -14,6 +14,8 @@ __all__ = ["QUESTIONS", "question_type"]
 QUESTIONS: Mapping[str, str] = {
     "most-frequent": "frequency.FrequencyQuestion",
     "top-groups": "groups.question.GroupsQuestion",
+    "percentile": "percentile.PercentileQuestion",
+    "percentile-record": "percentile.RecordQuestion",
 }
 """The name of every question and the class that declares it, loaded when it is first used."""
 
