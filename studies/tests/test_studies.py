@@ -83,7 +83,7 @@ def test_dampen_is_what_the_library_does_by_default(k, epsilon):
 
 
 def test_the_default_for_labels_is_the_library_s():
-    made = dampen.percentile([1, 2, 3], p=50, epsilon=1, upper=9)
+    made = dampen.percentile_record([1, 2, 3], p=50, epsilon=1, upper=9)
     counts = np.array([1, 2, 9])
     *_, (name, _, mechanism) = percentiles.label_selections(counts, 50, ("em",))
     assert (name, mechanism.name) == ("dampen", made.mechanism)
@@ -188,7 +188,7 @@ def test_percentile_reductions_match_the_theory(name, p, expected):
 
 def _errors(name, p, epsilon):
     from dampen.core import error_analysis
-    from dampen.questions.percentile.record import PercentileLabel
+    from dampen.paper.percentile_selection import PercentileLabel
 
     values = percentiles.load(name)
     s = PercentileLabel(n=len(values), p=p, upper=float(values.max())).selection(values)

@@ -6,7 +6,7 @@ import pytest
 
 STAYS = ("stays.csv", "--by", "hospital", "--groups", "H3,H2,H1", "--upper", "100", "--step", "1")
 TOP = ("top-groups", *STAYS, "--value", "days", "--lower", "0", "--epsilon", "9")
-VALUES = ("percentile", *STAYS, "--column", "days", "--release", "value", "--epsilon", "90")
+VALUES = ("percentile", *STAYS, "--column", "days", "--epsilon", "90")
 
 
 def test_the_best_group(dampen):

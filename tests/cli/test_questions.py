@@ -21,7 +21,12 @@ COMMON = {
     "--schema", "--header", "--table", "--epsilon", "--rho", "--expect", "--budget", "--ledger",
     "--analyst", "--dataset", "--config", "--output", "--verbose", "--json",
 }  # fmt: skip
-FOR_PYTHON_ALONE: dict[str, set[str]] = {"most-frequent": set(), "top-groups": set()}
+FOR_PYTHON_ALONE: dict[str, set[str]] = {
+    "most-frequent": set(),
+    "top-groups": set(),
+    "percentile": set(),
+    "percentile-record": set(),
+}
 """Declared parameters that no command has."""
 
 

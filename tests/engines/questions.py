@@ -96,7 +96,7 @@ def most_frequent(data: Any, where: dict[str, Any]) -> Any:
 
 
 def percentile_value(data: Any, where: dict[str, Any]) -> Any:
-    public = {"release": "value", "epsilon": "0.2", **GRID, **where}
+    public = {"epsilon": "0.5", **GRID, **where}
     one = drawn(dampen.percentile, data, "proline", p=90, **public)
     several = drawn(dampen.percentile, data, "proline", p=[10, "99.5"], **public)
     groups = drawn(dampen.percentile, data, "proline", p=50, by="region", groups=REGIONS, **public)
@@ -105,20 +105,20 @@ def percentile_value(data: Any, where: dict[str, Any]) -> Any:
 
 def percentile_label(data: Any, where: dict[str, Any]) -> Any:
     public = {"labels": "bottle", "epsilon": "5", "upper": 20, **where}
-    one = drawn(dampen.percentile, data, "alcohol", p=75, **public)
-    return one, drawn(dampen.percentile, data, "alcohol", p=75, k=3, **public)
+    one = drawn(dampen.percentile_record, data, "alcohol", p=75, **public)
+    return one, drawn(dampen.percentile_record, data, "alcohol", p=75, k=3, **public)
 
 
 def percentile_of_many(data: Any, where: dict[str, Any]) -> Any:
     """Of so many labels that they are drawn in two stages."""
     public = {"labels": "bottle", "epsilon": "12", **where}
-    one = drawn(dampen.percentile, data, "alcohol", p=75, upper=20, **public)
-    return one, drawn(dampen.percentile, data, "alcohol", p=75, k=7, upper=20, **public)
+    one = drawn(dampen.percentile_record, data, "alcohol", p=75, upper=20, **public)
+    return one, drawn(dampen.percentile_record, data, "alcohol", p=75, k=7, upper=20, **public)
 
 
 def percentile_of_many_whole_numbers(data: Any, where: dict[str, Any]) -> Any:
     public = {"labels": "bottle", "epsilon": "12", **where}
-    return drawn(dampen.percentile, data, "magnesium", p=10, lower=80, upper=150, **public)
+    return drawn(dampen.percentile_record, data, "magnesium", p=10, lower=80, upper=150, **public)
 
 
 def top_groups(data: Any, where: dict[str, Any]) -> Any:

@@ -40,13 +40,13 @@ def count(path: Any, budget: Recorder) -> None:
 
 
 def value(path: Any, budget: Recorder) -> None:
-    public = {"p": 10, "release": "value", "step": 1000, "upper": 10**6}
+    public = {"p": 10, "step": 1000, "upper": 10**6}
     dampen.percentile(path, "salary", epsilon=1, budget=budget, **public)
 
 
 def who(path: Any, budget: Recorder) -> None:
     public = {"p": 10, "upper": 10**6, "labels": "badge"}
-    dampen.percentile(path, "salary", epsilon=1, budget=budget, **public)
+    dampen.percentile_record(path, "salary", epsilon=1, budget=budget, **public)
 
 
 def tree(path: Any, budget: Recorder) -> None:
@@ -159,7 +159,7 @@ def test_databases(tmp_path: Path, holder: Callable[[Path], bytes], examples: in
     path = tmp_path / "broken.db"
 
     def ask(path: Any, budget: Recorder) -> None:
-        public = {"p": 10, "release": "value", "step": 1000, "upper": 10**6, "table": "rows"}
+        public = {"p": 10, "step": 1000, "upper": 10**6, "table": "rows"}
         dampen.percentile(path, "salary", epsilon=1, budget=budget, **public)
 
     def check(content: bytes) -> None:

@@ -36,7 +36,9 @@ def questions() -> dict[str, Callable[[Any], Any]]:
     numbers = np.arange(LABELS) % 977.0
     for size, choice in ((5, {}), (5, {"mechanism": "sld"}), (LABELS, {})):
         asked[f"{size} labels with {choice}"] = lambda budget, size=size, choice=choice: (
-            dampen.percentile(numbers[:size], p=90, upper=1000, epsilon=1, budget=budget, **choice)
+            dampen.percentile_record(
+                numbers[:size], p=90, upper=1000, epsilon=40, budget=budget, **choice
+            )
         )
     graph = nx.barbell_graph(20, 3)
     ends = np.array(graph.edges()).T

@@ -13,8 +13,8 @@ from dampen.core.mechanisms import probabilities
 from dampen.core.selection import Neighbours, Selection
 from dampen.core.sensitivity import constant
 from dampen.errors import ParameterError
+from dampen.paper.percentile_selection import rank
 from dampen.questions.percentile.halving import Cut, Halving, Ranks, levels_of, within, worth_it
-from dampen.questions.percentile.record import rank
 from dampen.questions.percentile.values import ValueGrid
 from dampen.testing import Universe
 
@@ -22,7 +22,7 @@ POINTS = 3
 ROWS = Universe.add_remove_row(range(POINTS), max_rows=4)
 FIXED = Universe.replace_one(range(POINTS), 3)
 LISTS = [("1/2", "3/4"), ("1/10", "1/2", "9/10")]
-GIVEN = {"epsilon": "500", "upper": 100, "release": "value", "step": 1}
+GIVEN = {"epsilon": "500", "upper": 100, "step": 1}
 
 
 def halving(shares, neighbours, kind=Halving, at_once=True):
@@ -177,7 +177,7 @@ def test_halving_beats_splitting(neighbours):
     asked = Halving.on(501, tuple(p / 100 for p in points), neighbours)
     halved = [asked.draw(ranks, Fraction(1, 2), dampen.InsecureEntropy(seed)) for seed in range(3)]
     split = dampen.percentile(
-        x, p=points, mechanism="pf", epsilon="0.5", upper=500, release="value", step=1,
+        x, p=points, mechanism="pf", epsilon="0.5", upper=500, step=1,
         neighbours=neighbours, entropy=dampen.InsecureEntropy(1, allow_release=True),
     ).answer  # fmt: skip
     errors = np.mean([rank_errors(x, points, answers).mean() for answers in halved])
@@ -219,8 +219,8 @@ def test_names_of_lists():
     assert dampen.percentile(x, p=[25, 25], **GIVEN).mechanism == "pf"
     with pytest.raises(ParameterError, match="0 to 100"):
         dampen.percentile(x, p="decile", **GIVEN)
-    with pytest.raises(ParameterError, match="one p"):
-        dampen.percentile(x, p="deciles", epsilon=1, upper=100)
+    with pytest.raises(ParameterError, match="0 to 100"):
+        dampen.percentile_record(x, p="deciles", epsilon=1, upper=100)
 
 
 def test_all_groups_have_their_lists():
@@ -244,7 +244,7 @@ def test_the_cost_in_zcdp_is_that_of_the_levels():
 
 def test_a_fine_grid_and_an_empty_column():
     x = np.random.default_rng(0).uniform(0, 1, 5000)
-    given = {"epsilon": 50, "upper": 1, "release": "value", "step": "0.00001"}
+    given = {"epsilon": 50, "upper": 1, "step": "0.00001"}
     made = dampen.percentile(x, p=[5, 20, 60, 70, "99.99"], **(given | {"step": "0.0000005"}))
     assert made.mechanism == "halving"
     assert (

@@ -9,10 +9,10 @@ import pytest
 
 import dampen
 from dampen.core.selection import Neighbours
+from dampen.paper.percentile_selection import rank
 from dampen.questions.percentile import joint_cuts
 from dampen.questions.percentile.halving import Ranks
 from dampen.questions.percentile.joint_cuts import FLOOR, Chain, Cuts, Joint
-from dampen.questions.percentile.record import rank
 from dampen.questions.percentile.values import PercentileValue
 from dampen.testing import Universe
 

@@ -13,7 +13,7 @@ from dampen.core.noise import GUMBEL
 from dampen.core.scores import Shifted
 from dampen.core.selection import Neighbours, Selection
 from dampen.core.sensitivity import table
-from dampen.questions.percentile.record import PercentileLabel, rank
+from dampen.paper.percentile_selection import PercentileLabel, rank
 
 
 @cache

@@ -37,7 +37,6 @@ EXIT_CODES = {
 
 UNPORTED = {
     "top-k": "The most influential nodes of a graph.",
-    "percentile": "Who, or what value, is at the p-th percentile.",
     "tree": "Grow a private decision tree.",
     "naive-bayes": "Fit a private naive Bayes.",
 }

@@ -29,6 +29,13 @@ QUESTIONS: Mapping[str, Listed] = {
     "top-groups": Listed(
         "groups.question.GroupsQuestion", "Which group has the largest statistic?"
     ),
+    "percentile": Listed(
+        "percentile.PercentileQuestion", "What is the value at a percentile, or at several?"
+    ),
+    "percentile-record": Listed(
+        "percentile.RecordQuestion",
+        "Which record is at a percentile, or which k are nearest to it?",
+    ),
 }
 """The name of every question; the class that declares it is loaded when it is first used."""
 

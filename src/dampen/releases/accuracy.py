@@ -42,6 +42,7 @@ __all__ = [
     "by_distance",
     "by_lead",
     "by_rows",
+    "by_likeliest",
     "lead",
     "least_probability",
     "likely_noise",
@@ -160,6 +161,7 @@ def by_distance(
     target: str,
     epsilon: Fraction,
     most: float | None = None,
+    than: str = "",
 ) -> Accuracy:
     """The accuracy of a value that lies near its target.
 
@@ -170,6 +172,7 @@ def by_distance(
         target: what it is near to, such as "the percentile".
         epsilon: of the release.
         most: the largest distance that is possible, where it is public.
+        than: what the distance is in excess of, such as "the best point"; empty for the target.
 
     >>> print(by_distance(11.2, "ranks", subject="the value", target="the percentile",
     ...     epsilon=Fraction(1)))
@@ -183,8 +186,65 @@ def by_distance(
             f"Use ε ≥ {_larger_epsilon(epsilon, error, most / 10)}."
         )
         return Accuracy(float(most), unit, sentence, chance=True)
-    sentence = f"{RUNS} {subject} is at most {whole:,} {unit} from {target}."
-    return Accuracy(float(whole), unit, sentence)
+    away = f"farther from {target} than {than}" if than else f"from {target}"
+    sentence = f"{RUNS} {subject} is at most {whole:,} {unit} {away}."
+    error = float(whole) if most is None else min(float(whole), most)
+    return Accuracy(error, unit, sentence)
+
+
+def by_likeliest(
+    probability: float,
+    *,
+    who: tuple[str, str],
+    n: int,
+    k: int,
+    epsilon: Fraction,
+    instead: str = "",
+) -> Accuracy:
+    """The accuracy of k of n candidates of which none can be named with a high probability.
+
+    The error is a lower bound: a candidate that should be named is missed with that probability or
+    more, whatever the data is.  Nothing is said of how near the named ones are.
+
+    Args:
+        probability: the largest with which any candidate can be named.
+        who: what candidates are, one and several.
+        n: how many there are.
+        k: how many are released.
+        epsilon: of all of them.
+        instead: a sentence on what to ask in place of an answer that would be chance.
+
+    >>> told = by_likeliest(0.274, who=("record", "records"), n=90, k=1, epsilon=Fraction(2))
+    >>> print(told)
+    Among 90 records at ε = 2 no record is named with a probability above 0.28, whatever the data...
+    >>> told.error, told.unit, told.chance
+    (0.72, 'probability of missing the right record', False)
+    """
+    one, several = who
+    shown = _probability_up(probability)
+    named = "named" if k == 1 else f"among the {k:,}"
+    sentence = (
+        f"Among {n:,} {several} at ε = {decimal_text(epsilon)} no {one} is {named} with a "
+        f"probability above {shown}, whatever the data is."
+    )
+    guess = min(k / n, 1.0)
+    chance = probability < guess + (1 - NEAR) * (1 - guess)
+    if chance:
+        sentence = " ".join(f"{sentence} That is hardly better than a guess. {instead}".split())
+    error = float(1 - Fraction(shown))
+    return Accuracy(error, f"probability of missing the right {one}", sentence, chance)
+
+
+def _probability_up(probability: float) -> str:
+    """To two digits, never less than it is.
+
+    >>> _probability_up(0.274), _probability_up(0.00101), _probability_up(0.999), _probability_up(1)
+    ('0.28', '0.0011', '1', '1')
+    """
+    if not 0 < probability < 1:
+        return str(round(probability))
+    step = Fraction(10) ** (math.floor(math.log10(probability)) - 1)
+    return decimal_text(min(math.ceil(Fraction(probability) / step) * step, Fraction(1)))
 
 
 def by_rows(

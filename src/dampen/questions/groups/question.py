@@ -292,9 +292,10 @@ def top_groups(
         value: in a table, the name of the column of numbers.
         by: the column of groups, or its name.
         groups: the public list of candidates; rows of other groups are dropped.
-        statistic: "median", "quantile" (with p), "mean", "trimmed-mean" or "sum"; the median by
-            default, the quantile if p is given.
-        p: which quantile, or how much the trimmed mean cuts off at each end, in percent.
+        statistic: the name of one of `dampen.questions.groups.STATISTICS`, such as "quantile" (with
+            p), "mean" or "sum"; the median by default, the quantile if p is given.
+        p: in percent, for statistics that have one: which quantile, or how much the trimmed mean
+            cuts off at each end.
         lower: public lower end of the values; smaller ones count as this.
         upper: public upper end of the values; larger ones count as this.
         step: public distance of the grid to which values are rounded; it divides the range.
@@ -304,8 +305,8 @@ def top_groups(
             order of `groups`.
         smallest: ask for the smallest statistic instead.
         min_rows: public; groups with fewer rows rank last.
-        caution: public; how much small groups must prove themselves.  The statistic of a group is
-            judged as if caution / ε rows had been chosen against it.  More helps where some groups
+        caution: public; a penalty for small groups, so that a group with few rows does not win by
+            noise.  0 disables it.  The statistic of a group is judged as if caution / ε rows had been chosen against it.  More helps where some groups
             are small or empty, less where the best group is.
         ordered: the k groups best first.  It asks k times for one group, at ε/k, and the release
             says so (`epsilon_each`); for the sum the order comes at no cost.

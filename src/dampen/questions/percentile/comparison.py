@@ -9,10 +9,10 @@ from dampen.core.mechanisms import named
 from dampen.core.selection import FloatArray
 from dampen.data.columns import clipped, finite_range
 from dampen.epsilon import Epsilon, asked_epsilon
+from dampen.paper.percentile_selection import NEAR, Percent, PercentileLabel
 from dampen.questions.percentile import record_two_stages_law
-from dampen.questions.percentile.record import NEAR, Percent, PercentileLabel
+from dampen.questions.percentile.record import label_mechanism
 from dampen.questions.percentile.record_two_stages import Shares, TwoStages, worth_it
-from dampen.questions.percentile.release import label_mechanism
 
 __all__ = ["expected_errors", "label_methods"]
 

@@ -16,7 +16,7 @@ d_j = |F(z_j) - F(z_{j-1}) - t_j|, it is drawn with a probability proportional t
     Π_j (exp(-α d_j) + τ) · Π_j 1 / B(z_j).
 
 Under replace-one, t_j is the public number of records that belong there, by the ranks of
-`dampen.questions.percentile.record` less 1/2.  Under add/remove it is π_j N, π_j the share of the
+`dampen.paper.percentile_selection` less 1/2.  Under add/remove it is π_j N, π_j the share of the
 list's percentiles and N = F(b) - F(a), rounded down to a multiple of `UNIT`.  B in the weight lets
 every point count as one; τ, a public constant, keeps every weight within a float's range.
 
@@ -72,8 +72,8 @@ import numpy as np
 from dampen.core.noise import GUMBEL
 from dampen.core.sampling import Entropy, discrete_laplace, noisy_top
 from dampen.core.selection import FloatArray, IntArray, Neighbours
+from dampen.paper.percentile_selection import rank
 from dampen.questions.percentile.halving import Halving, Ranks, levels_of
-from dampen.questions.percentile.record import rank
 
 __all__ = ["Chain", "Cuts", "Group", "Joint", "prepare"]
 

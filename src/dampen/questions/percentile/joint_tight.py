@@ -31,7 +31,7 @@ minimum over θ of what moves by at most s moves by at most s. ∎
 under add/remove, the draw is ε-DP.  Proof.  One step, two under replace-one, moves α TV by at most
 ε/2, and so exp(-α TV) + τ by a factor of at most e^(ε/2), and the sum of all weights too. ∎
 
-**Targets.**  Under replace-one r_j is the rank of `dampen.questions.percentile.record` less 1/2,
+**Targets.**  Under replace-one r_j is the rank of `dampen.paper.percentile_selection` less 1/2,
 and n at the end.  Under add/remove, up to `FEW` percentiles have the moving targets of the lemma.
 For more, `COUNTING` of ε pays for N = n + discrete Laplace noise, which is public from then on, and
 the targets are fixed, as if N were n: s is 1, half of what it was, and an N that is off by some 1/ε
@@ -77,10 +77,10 @@ import numpy as np
 from dampen.core.noise import GUMBEL
 from dampen.core.sampling import Entropy, discrete_laplace, noisy_top, random_order
 from dampen.core.selection import FloatArray, Neighbours
+from dampen.paper.percentile_selection import rank
 from dampen.questions.percentile import joint_cuts
 from dampen.questions.percentile.halving import Halving, Ranks, worth_it
 from dampen.questions.percentile.joint_cuts import MOST_RECORDS, UNIT, Joint
-from dampen.questions.percentile.record import rank
 from dampen.releases.accuracy import CONFIDENCE
 
 __all__ = ["Paths", "Targets", "Taut", "intervals", "prepare", "together"]

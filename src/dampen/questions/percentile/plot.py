@@ -5,8 +5,8 @@ from typing import Any
 
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
-from dampen.questions.percentile.record import as_fraction
-from dampen.questions.percentile.release import LISTS
+from dampen.paper.percentile_selection import as_fraction
+from dampen.questions.percentile.question import LISTS
 from dampen.releases.release import Release
 
 __all__ = ["plot"]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from dampen.core.mechanisms import probabilities
 from dampen.core.selection import FloatArray, IntArray
-from dampen.questions.percentile.record import rank
+from dampen.paper.percentile_selection import rank
 from dampen.questions.percentile.record_set_law import share_inside
 from dampen.questions.percentile.record_two_stages import UNIT, TwoStages
 
