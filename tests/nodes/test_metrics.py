@@ -9,7 +9,7 @@ from dampen.core.sampling import InsecureEntropy
 from dampen.questions.nodes.graphs import graph_of
 from dampen.questions.nodes.metrics import Brokerage, DegreeSensitivity, Triangles, triangles
 from dampen.questions.nodes.problem import InfluentialNode
-from dampen.questions.nodes.round_two import UNIT, TriangleList
+from dampen.questions.nodes.round_two import TriangleList
 from dampen.testing import Universe, check_admissible
 from small_graphs import all_graphs
 
@@ -65,9 +65,9 @@ def check_list(n: int) -> None:
     for m in range(1, n):
         for length in range(m, n + 1):
             question = TriangleList(world.tiled(np.arange(m)), length)
-            assert world.norm(question.vector) <= UNIT
+            assert world.norm(question.vector) <= question.norm
     broken = TriangleList(world.tiled(np.arange(3)), 1)
-    assert world.norm(broken.vector) > UNIT
+    assert world.norm(broken.vector) > broken.norm
 
 
 def test_triangles_of_a_shortlist_change_by_at_most_one() -> None:
@@ -77,6 +77,19 @@ def test_triangles_of_a_shortlist_change_by_at_most_one() -> None:
 @pytest.mark.slow
 def test_triangles_of_a_shortlist_of_six_nodes_change_by_at_most_one() -> None:
     check_list(6)
+
+
+def test_triangles_of_the_largest_hubs_still_count() -> None:
+    """Lists of 98,305 and more: each triangle was worth 98,304 // length, which is nothing."""
+    graph = nx.disjoint_union(nx.complete_graph(5), nx.star_graph(9))
+    question = TriangleList(np.array([0, 5]), 200_000)
+    assert question.vector(graph_of(graph)).tolist() == [6, 0]
+    noisy = np.zeros(1000, dtype=np.int64)
+    noisy[:3] = 500_000
+    made = TriangleList.of(noisy, 3, 1.0, longest=1 << 40)
+    assert made is not None
+    assert made.length == made.norm == 250_000
+    assert TriangleList.of(noisy, 3, 1.0, longest=200_000) is None
 
 
 def test_triangles_equal_those_of_networkx() -> None:

@@ -109,6 +109,24 @@ def test_the_whole_loss_is_epsilon_on_larger_graphs_with_questions_as_they_come(
     assert worst["Oriented"] == worst["NoneType"] == 1
 
 
+def test_the_loss_is_epsilon_where_the_largest_noisy_degrees_are_not_positive() -> None:
+    """Slopes in parts of a negative degree were negative, and their norm below what edges change."""
+    rng = np.random.default_rng(0)
+    graph = nx.powerlaw_cluster_graph(120, 8, 0.9, seed=1)
+    full = graph_of(graph)
+    for _ in range(60):
+        noisy = rng.integers(-300, -100, 120)
+        k = int(rng.integers(1, 8))
+        noisy[rng.permutation(120)[: k + 3]] = rng.integers(-40, 2, k + 3)
+        question = question_after(noisy, k, Shares.of(Fraction(int(rng.choice([1, 20, 100])), 10)))
+        for a, b in rng.permutation(list(graph.edges))[:3].tolist():
+            less = graph.copy()
+            less.remove_edge(a, b)
+            assert loss(question, full, graph_of(less), Shares.of(Fraction(1))) <= 1
+        if isinstance(question, Shortlist):
+            assert (question.slopes >= 0).all()
+
+
 def test_each_round_adds_the_noise_that_it_pays_for(monkeypatch: pytest.MonkeyPatch) -> None:
     scales: list[tuple[Fraction, int]] = []
 

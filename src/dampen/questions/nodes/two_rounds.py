@@ -8,7 +8,8 @@ first, with a part of ε: what follows may depend on the answer in any way, sinc
 degrees by 1 each and P(z) falls by exp(-ε1/2) with every step of z: ε1-DP, exactly.
 
 **Round 2** asks for one vector f of norm S, whose form and whose public parameters follow from d~,
-and adds discrete Laplace noise of scale S/ε2 to it (on a grid of 1/`UNIT`, on which f lies):
+and adds discrete Laplace noise of scale S/ε2 to it (on a grid of 1/`UNIT`, on which f lies; of 1/q
+for triangles):
 
 - *oriented degrees*, where d~ does not yet tell who the k best may be: f_i is the number of
   neighbours of i that are below it in the order of d~ (at equal d~, of names);
@@ -20,7 +21,8 @@ and adds discrete Laplace noise of scale S/ε2 to it (on a grid of 1/`UNIT`, on 
 - *a whole shortlist*, where noise matters little: f_c = d_c - κ_c T_c, where nobody is left out of
   T_c, nor of lists.
 
-The slopes κ_c >= 0 and the length q are public.  Let Σ be the sum of all κ_c, and let
+The slopes κ_c >= 0 and the length q are public; a shortlist is asked about only where the k-th
+largest d~ is at least 1, so that the slopes, which are parts of it, are not negative.  Let Σ be the sum of all κ_c, and let
 r = max(1, κ_c q - 1 for every c).  S = 1 for oriented degrees, max(r, Σ) for a shortlist, 1 for
 triangles and 2r + Σ for a whole shortlist.  Steeper slopes, longer lists and more nodes have their
 price in S, and what ε allows of it is spent on them: `Shortlist.whole_of`.
@@ -180,7 +182,8 @@ def most_triangles(graph: Graph, *, k: int, epsilon: Fraction, entropy: Entropy)
     """The k nodes with the most triangles, best first: ε-DP under adding or removing one edge."""
     shares = Shares.of(epsilon)
     fine, coarse = nested_laplace(2 / epsilon, FIRST_SHARE, len(graph.nodes), entropy)
-    question = TriangleList.of(graph.degrees + coarse, k, shares.noise)
+    longest = int(LARGEST_SCALE * shares.second)
+    question = TriangleList.of(graph.degrees + coarse, k, shares.noise, longest)
     if question is None:
         return refined(graph.degrees + fine, k, entropy)
     return _asked(question, graph, k, shares, entropy)
