@@ -23,7 +23,6 @@ NOT_TOLD = {
     "release",  # a problem of one's own
     "percentile, label",  # few labels: dampening follows the data
     "percentile, several values",
-    "top_k, two rounds",
     "top_k, dampened",  # betweenness follows the data
 }
 """Questions whose accuracy no public fact tells."""

@@ -13,6 +13,7 @@ __all__ = ["QUESTIONS", "question_type"]
 
 QUESTIONS: Mapping[str, str] = {
     "most-frequent": "frequency.FrequencyQuestion",
+    "top-k": "nodes.NodesQuestion",
 }
 """The name of every question and the class that declares it, loaded when it is first used."""
 
