@@ -57,7 +57,7 @@ def top_k(
     standard input. The nodes are public.
     """
     from dampen.data.edge_files import read_nodes
-    from dampen.questions.nodes.release import top_k as release_top_k
+    from dampen.questions.nodes import top_k as release_top_k
 
     if nodes is not None:
         options["nodes"] = read_nodes(nodes)

@@ -16,6 +16,7 @@ QUESTIONS: Mapping[str, str] = {
     "top-groups": "groups.question.GroupsQuestion",
     "percentile": "percentile.PercentileQuestion",
     "percentile-record": "percentile.RecordQuestion",
+    "top-k": "nodes.NodesQuestion",
 }
 """The name of every question and the class that declares it, loaded when it is first used."""
 

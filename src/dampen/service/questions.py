@@ -185,7 +185,7 @@ def _top_groups(served: Served, given: Mapping[str, Any]) -> Question:
 
 
 def _top_k(served: Served, given: Mapping[str, Any]) -> Question:
-    from dampen.questions.nodes.release import top_k
+    from dampen.questions.nodes import top_k
 
     graph = served.schema.graph
     assert graph is not None
