@@ -11,7 +11,7 @@ from dampen.core.sampling import SystemEntropy
 from dampen.questions.classify import NaiveBayesClassifier
 from dampen.questions.classify.bayes_problem import accuracy, noise_scale, noisy_tables
 from dampen.questions.classify.encoding import Categories, first_codes
-from dampen.questions.classify.grow_levels import Rows
+from dampen.questions.classify.rows import Rows
 from dampen.testing.universe import Universe
 from goodness import assert_draws_follow
 

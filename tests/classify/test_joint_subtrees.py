@@ -17,10 +17,10 @@ from dampen.data.open import open_table
 from dampen.questions.classify import grow_staged
 from dampen.questions.classify.candidates import candidates_of
 from dampen.questions.classify.encoding import Categories
-from dampen.questions.classify.grow_levels import Rows
+from dampen.questions.classify.rows import Rows
 from dampen.questions.classify.joint_subtrees import LEAF, STAY, Choices, Weights, draw_menu
 from dampen.questions.classify.plan import Plan, checked_shares
-from dampen.questions.classify.streaming import Coding, StreamedRows
+from dampen.questions.classify.rows import Coding, StreamedRows
 from dampen.testing.universe import Universe
 from goodness import assert_draws_follow
 

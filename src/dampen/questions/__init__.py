@@ -13,6 +13,9 @@ __all__ = ["QUESTIONS", "question_type"]
 
 QUESTIONS: Mapping[str, str] = {
     "most-frequent": "frequency.FrequencyQuestion",
+    "tree": "classify.question.TreeQuestion",
+    "naive-bayes": "classify.question.BayesQuestion",
+    "classifier": "classify.question.ClassifierQuestion",
 }
 """The name of every question and the class that declares it, loaded when it is first used."""
 

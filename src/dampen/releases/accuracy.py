@@ -113,6 +113,7 @@ def by_lead(
     epsilon: Fraction,
     most: float | None = None,
     of: str = "",
+    subject: str = "the answer",
 ) -> Accuracy:
     """The accuracy of k candidates that must lead all others to be named.
 
@@ -124,6 +125,7 @@ def by_lead(
         epsilon: of all of them.
         most: the largest lead that is possible, where it is public.
         of: what leads, such as "its sum", where it is not the candidate itself.
+        subject: what names the candidates, such as "the class of a leaf".
 
     >>> who = ("category", "categories")
     >>> print(by_lead(4.2, "rows", who=who, k=1, epsilon=Fraction(1, 2)))
@@ -141,12 +143,12 @@ def by_lead(
         sentence = (
             f"ε = {decimal_text(epsilon)} is too small for this question: a lead of {lead:,} "
             f"{unit} is needed and at most {most:,.0f} are possible. Do not expect {named}. "
-            f"Use ε ≥ {enough}, or ask for fewer."
+            f"Use ε ≥ {enough}{', or ask for fewer' if k > 1 else ''}."
         )
         return Accuracy(float(most), unit, sentence, chance=True)
     winner = "the true winner if it leads" if k == 1 else f"the true top {k} if they lead"
     lead_of = f" in {of}" if of else ""
-    sentence = f"{RUNS} the answer is {winner} every other {one} by {lead:,} {unit}{lead_of}."
+    sentence = f"{RUNS} {subject} is {winner} every other {one} by {lead:,} {unit}{lead_of}."
     return Accuracy(float(lead), unit, sentence)
 
 

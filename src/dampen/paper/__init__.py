@@ -1,0 +1,1 @@
+"""The paper's algorithms by their own names, on the core."""
