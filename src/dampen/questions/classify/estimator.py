@@ -90,21 +90,23 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         A number beyond the outer bin edges counts as inside the end bin, a category that is not
         in its domain as the last one of it.
         """
-        found: NDArray[Any] = self.classes_[self._model.predicted(self._codes(X))]
+        model = self._model
+        found: NDArray[Any] = model.columns.classes[model.predicted(self._codes(X))]
         return found
 
     def predict_table(
         self, data: Any, *, header: bool = False, table: str | None = None
     ) -> NDArray[Any]:
         """The class of every row of a table, which has columns of the names in the model."""
-        domains = self._model.columns.by_name
+        model = self._model
+        domains = model.columns.by_name
         opened = open_table(data, header=header, table=table)
         require(opened, *domains)
-        found = [self.classes_[:0]]
+        found = [model.columns.classes[:0]]
         with reading(opened.batches({name: d.kind for name, d in domains.items()})) as stream:
             for batch in stream:
                 codes = encode_queries([batch[name] for name in domains], domains)
-                found.append(self.classes_[self._model.predicted(codes)])
+                found.append(model.columns.classes[model.predicted(codes)])
         return np.concatenate(found)
 
     def predict_proba(self, X: Any) -> FloatArray:

@@ -137,10 +137,12 @@ class TreePlan:
     @property
     def criteria(self) -> tuple[Criterion, ...]:
         """What the splits that are selected one by one maximise: `max` where only leaves follow."""
-        if self.staged:
-            return ("tsallis",) * (len(self.stages) - 1)
-        above: tuple[Criterion, ...] = ("tsallis",) * (self.depth - 1)
-        return (*above, "max") if self.depth else ()
+        single = len(self.stages) - 1 if self.staged else self.depth
+        return tuple(self._criterion(level) for level in range(single))
+
+    def _criterion(self, level: int) -> Criterion:
+        last = not self.staged and level == self.depth - 1
+        return "max" if last else "tsallis"
 
     @property
     def label_epsilon(self) -> Fraction:
@@ -166,13 +168,16 @@ class TreePlan:
     @cached_property
     def facts(self) -> TreeFacts:
         """What a released tree says of its plan."""
-        last: Purpose = "tree" if self.staged else "leaf"
-        purposes: list[Purpose] = ["split"] * (len(self.shares) - 1) + [last]
         charges = tuple(
-            Spending(level, purpose, self.epsilon * share)
-            for level, (purpose, share) in enumerate(zip(purposes, self.shares, strict=True))
+            Spending(level, self._purpose(level), self.epsilon * share)
+            for level, share in enumerate(self.shares)
         )
         return TreeFacts(self.epsilon, self.max_rows, self.depth, self.mechanism, charges)
+
+    def _purpose(self, level: int) -> Purpose:
+        if level < len(self.shares) - 1:
+            return "split"
+        return "tree" if self.staged else "leaf"
 
 
 def tree_plan(

@@ -2,7 +2,8 @@
 
 What is public of X is its kind, its names, its types and its width.  How many rows there are is
 not, so nothing here depends on it before the charge.  A plain list does not say how many columns it
-has, and its first row is private; the number of columns is then that of `domains`.
+has, and its first row is private; the number of columns is then that of `domains`, or, where these
+are taken from the data with a warning, taken from the data as well.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -153,15 +154,25 @@ def _width(X: Any, domains: Any) -> int:
     """How many columns there are, by what X says of itself, or by the public domains."""
     _check_rows(X)
     if isinstance(X, list | tuple):
-        if isinstance(domains, Mapping) or not isinstance(domains, Sequence):
-            raise ParameterError(
-                "Expected domains=[...] with one domain per column for rows in a list, which does "
-                "not say how many columns it has. Or pass X as a numpy array or a DataFrame."
-            )
-        return len(domains)
+        return _leaked_width(X) if domains is None else _declared_width(domains)
     shape = _shape(X)
     _check_dimensions(len(shape))
     return shape[1]
+
+
+def _declared_width(domains: Any) -> int:
+    if isinstance(domains, Mapping) or not isinstance(domains, Sequence):
+        raise ParameterError(
+            "Expected domains=[...] with one domain per column for rows in a list, which does not "
+            "say how many columns it has. Or pass X as a numpy array or a DataFrame."
+        )
+    return len(domains)
+
+
+def _leaked_width(X: Sequence[Any]) -> int:
+    """Taken from the first row with the domains, which is warned of; 1 where there is none."""
+    first = X[0] if X else None
+    return len(first) if isinstance(first, list | tuple | np.ndarray) else 1
 
 
 def _check_rows(X: Any) -> None:
