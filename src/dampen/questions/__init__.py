@@ -17,6 +17,9 @@ QUESTIONS: Mapping[str, str] = {
     "percentile": "percentile.PercentileQuestion",
     "percentile-record": "percentile.RecordQuestion",
     "top-k": "nodes.NodesQuestion",
+    "tree": "classify.question.TreeQuestion",
+    "naive-bayes": "classify.question.BayesQuestion",
+    "classifier": "classify.question.ClassifierQuestion",
 }
 """The name of every question and the class that declares it, loaded when it is first used."""
 

@@ -117,6 +117,7 @@ def by_lead(
     epsilon: Fraction,
     most: float | None = None,
     of: str = "",
+    subject: str = "the answer",
 ) -> Accuracy:
     """The accuracy of k candidates that must lead all others to be named.
 
@@ -128,6 +129,7 @@ def by_lead(
         epsilon: of all of them.
         most: the largest lead that is possible, where it is public.
         of: what leads, such as "its sum", where it is not the candidate itself.
+        subject: what names the candidates, such as "the class of a leaf".
 
     >>> who = ("category", "categories")
     >>> print(by_lead(4.2, "rows", who=who, k=1, epsilon=Fraction(1, 2)))
@@ -145,14 +147,14 @@ def by_lead(
         sentence = (
             f"ε = {decimal_text(epsilon)} is too small for this question: a lead of {lead:,} "
             f"{unit} is needed and at most {most:,.0f} are possible. Do not expect {named}. "
-            f"Use ε ≥ {enough}, or ask for fewer."
+            f"Use ε ≥ {enough}{', or ask for fewer' if k > 1 else ''}."
         )
         return Accuracy(float(most), unit, sentence, chance=True)
     winner = "the true winner if it leads" if k == 1 else f"the true top {k} if they lead"
     lead = lead if most is None else min(lead, int(most))
     lead_of = f" in {of}" if of else ""
     by = counted(lead, unit)
-    sentence = f"{RUNS} the answer is {winner} every other {one} by {by}{lead_of}."
+    sentence = f"{RUNS} {subject} is {winner} every other {one} by {by}{lead_of}."
     return Accuracy(float(lead), unit, sentence)
 
 
@@ -406,14 +408,6 @@ def least_probability(mechanism: Mechanism, *, m: int, k: int, g: float) -> floa
     """The least probability that k candidates that lead by g are the answer; noise of scale 1."""
     law = _law(mechanism, m, k)
     return None if law is None else law.probability(g)
-
-
-def told_lead(
-    needed: float | None, unit: str, *, m: int, of: str, k: int, epsilon: Fraction, whose: str = ""
-) -> str:
-    """Only until groups and nodes are methods."""
-    del m, of, whose
-    return by_lead(needed, unit, who=("one", "ones"), k=k, epsilon=epsilon).sentence
 
 
 def likely_noise(epsilon: Fraction, draws: int) -> int:

@@ -29,7 +29,7 @@ from dampen.data.columns import (
     missing_in,
 )
 from dampen.data.source import Batch, Chunk, Kind
-from dampen.errors import DataError, ParameterError, did_you_mean
+from dampen.errors import DataError, ParameterError, did_you_mean, raise_alone
 
 __all__ = ["Bins", "Categories", "Domain", "bins"]
 
@@ -344,7 +344,7 @@ def _encoded(columns: Sequence[Chunk], domains: Mapping[str, Domain]) -> Any:
         try:
             codes[:, a] = domain.encode(columns[a])
         except (TypeError, ValueError):
-            raise DataError(f"Expected {name} to hold values of its public domain.") from None
+            raise_alone(DataError(f"Expected {name} to hold values of its public domain."))
     return codes
 
 
