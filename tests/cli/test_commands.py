@@ -157,7 +157,7 @@ WRONG_WORDS = [
     ([*TOP_K, "--source", "sorce", "--target", "target"], "Expected a column 'sorce'"),
     ([*TOP_K, "--nodes", "none.txt"], "none.txt"),
     ([*replaced(TREE, "--target", "incme"), "--header"], "Did you mean 'income'"),
-    (replaced(TREE, "--target", "age"), "it is the target"),
+    (replaced(TREE, "--target", "age"), "has no public list of values"),
     (replaced(TREE, "--schema", "none.toml"), "Cannot read none.toml"),
     (replaced(TREE, "--schema", "census.csv"), "not valid TOML"),
     ([*TREE, "--depth", "-1"], "Expected --depth"),

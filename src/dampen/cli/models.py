@@ -14,7 +14,7 @@ from dampen.cli.receipt import Receipt
 from dampen.errors import ParameterError
 
 if TYPE_CHECKING:
-    from dampen.questions.classify import Bins, Categories
+    from dampen.schema import Column
 
 __all__ = ["public_schema", "schema_option", "show_model"]
 
@@ -35,10 +35,10 @@ def schema_option(command: F) -> F:
 
 @dataclass(frozen=True, slots=True)
 class ModelFacts:
-    """What a model needs of a schema: a bound on the rows, its domains, and the classes."""
+    """What a model needs of a schema: a bound on the rows, columns, and classes."""
 
     rows: int
-    columns: "Mapping[str, Bins | Categories]"
+    columns: "Mapping[str, Column]"
     classes: tuple[str, ...]
 
 
@@ -46,7 +46,6 @@ def public_schema(
     schema_file: Path, target: str, file: str, output: Path | None, receipt: Receipt
 ) -> ModelFacts:
     """Reads the schema, once it is clear that the model will not be written over a file in use."""
-    from dampen.questions.classify.domains import domains_of
     from dampen.schema import parse_schema
 
     text = read_text(schema_file, "a schema")
@@ -56,8 +55,9 @@ def public_schema(
         raise ParameterError(
             f"Expected rows = N in {schema_file}, a public upper bound on the number of rows."
         )
-    domains = domains_of(schema.fact("domains", target))
-    return ModelFacts(schema.rows, domains, schema.fact("classes", target))
+    classes = schema.fact("classes", target)
+    domains = {name: each for name, each in schema.fact("domains").items() if name != target}
+    return ModelFacts(schema.rows, domains, classes)
 
 
 def show_model(
