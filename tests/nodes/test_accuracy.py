@@ -72,7 +72,7 @@ def test_a_graph_that_is_too_small_is_said_and_warned_of_before_the_charge():
 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with pytest.raises(AccuracyWarning, match="too small for ε = 0.5"):
+        with pytest.raises(AccuracyWarning, match=r"too small for ε = 0.5"):
             dampen.top_k(NOBODY, n=40, k=5, epsilon="0.5", budget=Account())
     one = expected(40, 1, "0.05", metric="degree")
     assert one.sentence.startswith("This graph is too small for ε = 0.05: expect the answer to be")
