@@ -14,7 +14,7 @@ import pytest
 
 from dampen.errors import DataError, ParameterError
 from dampen.questions.classify import Bins, Categories, TreeClassifier, bins
-from dampen.questions.classify.domains import domains_of
+from dampen.questions.classify.encoding import given_domains
 from dampen.schema import parse_schema
 
 ROWS = 40
@@ -111,9 +111,10 @@ def test_missing_cells_of_files(kind: str, tmp_path: Path) -> None:
         class = ["young", "lost", "hidden"]
         """
     )
-    domains = domains_of(schema.fact("domains", "class"))
-    assert domains == OWN | {"job": Categories(("farm", "office", None))}
-    tree = asked(domains).fit_table(path, target="class")
+    facts = {name: each for name, each in schema.fact("domains").items() if name != "class"}
+    domains = OWN | {"job": Categories(("farm", "office", None))}
+    assert given_domains(facts, list(facts)) == list(domains.values())
+    tree = asked(facts).fit_table(path, target="class")
     assert tree.predict_table(path).tolist() == CLASSES
     with pytest.raises(DataError, match="missing ones"):
         asked(OWN | {"age": bins(0, 100, 4)}).fit_table(path, target="class")

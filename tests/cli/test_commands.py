@@ -113,7 +113,7 @@ def test_bad_files_besides_the_data(dampen, place: Path, content: bytes | None) 
     refused(dampen(*replaced(TREE, "--schema", "broken")), "broken")
     refused(dampen("verify", "broken"), "broken")
     if content != b"":  # an empty list of nodes or categories is refused for its own reason
-        refused(dampen(*TOP_K[:-2], "--nodes", "broken"), "broken")
+        refused(dampen(*TOP_K[:-2], "--nodes-file", "broken"), "broken")
         refused(dampen(*FREQUENT[:4], "--categories-file", "broken", "--epsilon", "1"), "broken")
 
 
@@ -148,21 +148,21 @@ WRONG_WORDS = [
     (replaced(FREQUENT, "--categories", "flu,flu"), "some occur twice"),
     ([*FREQUENT, "--categories-file", "x"], "either --categories or"),
     ([*FREQUENT, "-k", "3"], "k <= 2, the number of candidates, got k=3"),
-    (replaced(TOP_K, "-k", "0"), "-k to be an integer >= 1"),
-    (replaced(TOP_K, "-k", "41"), "-k <= 40"),
+    (replaced(TOP_K, "-k", "0"), "k to be an integer >= 1"),
+    (replaced(TOP_K, "-k", "41"), "k <= 40"),
     (replaced(TOP_K, "--n", "-1"), "at least one node"),
     ([*TOP_K, "--metric", "closeness"], "one of betweenness, degree"),
     ([*TOP_K, "--source", "source"], "both --source and --target"),
     ([*TOP_K, "--source", "sorce", "--target", "target"], "Expected a column 'sorce'"),
-    ([*TOP_K, "--nodes", "none.txt"], "none.txt"),
+    ([*TOP_K, "--nodes-file", "none.txt"], "none.txt"),
     ([*replaced(TREE, "--target", "incme"), "--header"], "Did you mean 'income'"),
-    (replaced(TREE, "--target", "age"), "it is the target"),
+    (replaced(TREE, "--target", "age"), "has no public list of values"),
     (replaced(TREE, "--schema", "none.toml"), "Cannot read none.toml"),
     (replaced(TREE, "--schema", "census.csv"), "not valid TOML"),
-    ([*TREE, "--depth", "-1"], "Expected --depth"),
+    ([*TREE, "--max-depth", "-1"], "Expected max_depth"),
     ([*TREE, "-o", "nowhere/tree.json"], "Cannot write"),
     (["predict", "none.json", "new.csv"], "Cannot read none.json"),
-    (["predict", "census.csv", "new.csv"], "Expected a tree"),
+    (["predict", "census.csv", "new.csv"], "Expected a model"),
     (COMPARE[:-1], "Expected --public"),
     (replaced(COMPARE, "--epsilon", "1,x"), "got epsilon='x'"),
     (replaced(COMPARE, "-k", "99"), "k <= 40"),
@@ -241,7 +241,7 @@ def test_a_missing_node_set_is_warned_of(dampen) -> None:
 
 def test_nodes_from_a_file(dampen, place: Path) -> None:
     (place / "nodes.txt").write_text("\n".join(map(str, range(60))))
-    done = dampen(*TOP_K[:-2], "--nodes", "nodes.txt", "--json")
+    done = dampen(*TOP_K[:-2], "--nodes-file", "nodes.txt", "--json")
     assert json.loads(done.out)["parameters"]["nodes"] == 60
     assert done.err == ""
 
@@ -303,7 +303,7 @@ def test_categories_from_a_file(dampen, place: Path) -> None:
 
 def test_a_tree_from_file_to_predictions(dampen, place: Path) -> None:
     tree = replaced(TREE, "--epsilon", "100")
-    assert "age" in dampen(*tree, "--depth", "2", "-o", "tree.json").out
+    assert "age" in dampen(*tree, "--max-depth", "2", "-o", "tree.json").out
     predicted = dampen("predict", "tree.json", "new.csv")
     assert (predicted.code, predicted.err) == (0, "")
     assert predicted.out == "prediction\n<=50K\n>50K\n>50K\n"
@@ -333,8 +333,8 @@ def test_a_tree_that_cannot_be_written_is_not_lost(dampen, place: Path) -> None:
     (place / "full").symlink_to("/dev/full")
     done = dampen(*TREE, "-o", "full")
     assert done.code == 1
-    assert json.loads(done.out)["features"] == ["age", "workclass"]
-    assert "The tree is on standard output." in done.err
+    assert json.loads(done.out)["answer"]["features"] == ["age", "workclass"]
+    assert "The answer is on standard output." in done.err
 
 
 def test_a_drafted_schema_grows_a_tree(dampen, place: Path) -> None:

@@ -207,8 +207,8 @@ def test_a_tree_that_cannot_be_written_is_not_lost(
     (place / "full").symlink_to("/dev/full")
     lost = dampen(*TREE.split()[1:], "--budget", "tree", "-o", "full")
     assert lost.code == 1
-    assert json.loads(lost.out)["features"] == ["age", "workclass"]
-    assert "The tree is on standard output." in lost.err
+    assert json.loads(lost.out)["answer"]["features"] == ["age", "workclass"]
+    assert "The answer is on standard output." in lost.err
     assert f"({ledger.history('tree')[0].id}) stands." in lost.err
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", None)

@@ -18,7 +18,7 @@ from dampen.releases.question import Kind, Parameter, parameters
 COUNT = ("most-frequent", "visits.csv", "--column", "diagnosis", "--epsilon", "0.5")
 LISTED = (*COUNT, "--categories", "flu,cold")
 COMMON = {
-    "--schema", "--header", "--table", "--epsilon", "--rho", "--expect", "--budget", "--ledger",
+    "--schema", "--table", "--epsilon", "--rho", "--expect", "--budget", "--ledger",
     "--analyst", "--dataset", "--config", "--output", "--verbose", "--json",
 }  # fmt: skip
 FOR_PYTHON_ALONE: dict[str, set[str]] = {
@@ -26,6 +26,10 @@ FOR_PYTHON_ALONE: dict[str, set[str]] = {
     "top-groups": set(),
     "percentile": set(),
     "percentile-record": set(),
+    "top-k": set(),
+    "tree": {"stages", "domains"},
+    "naive-bayes": {"domains"},
+    "classifier": {"domains"},
 }
 """Declared parameters that no command has."""
 
@@ -39,15 +43,17 @@ def command_of(name: str) -> click.Command:
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_every_declared_parameter_is_an_option_and_every_option_is_declared(dampen, name) -> None:
-    declared = parameters(question_type(name))
+    kind = question_type(name)
+    declared = parameters(kind)
+    common = COMMON | ({"--header"} if kind.data == "table" else set())
     stated = {p.name: {spelled for option in options_of(p) for spelled in option.opts}
               for p in declared}  # fmt: skip
     assert {name for name, options in stated.items() if not options} == FOR_PYTHON_ALONE[name]
     own = set().union(*stated.values())
-    assert not own & COMMON
+    assert not own & common
     options = [o for o in command_of(name).params if isinstance(o, click.Option)]
     spelled = {each for option in options for each in option.opts}
-    assert spelled - {"-o"} == own | COMMON
+    assert spelled - {"-o"} == own | common
     shown = " ".join(dampen(name, "--help").out.split())
     assert spelled <= set(shown.replace(",", " ").split())
     for parameter in declared:
@@ -64,8 +70,7 @@ def test_questions_are_listed_by_the_first_line_of_their_docstring(name) -> None
     kind = question_type(name)
     assert (kind.__doc__ or "").partition("\n")[0] == QUESTIONS[name].summary
     assert kind.name == name
-    assert all(each.startswith(f"dampen {name} ") for each in kind.examples)
-    assert len(kind.examples) > 0
+    assert f"dampen {name} " in kind.examples[0]
 
 
 def test_a_question_is_not_a_command_of_its_own() -> None:

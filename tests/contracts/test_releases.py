@@ -24,7 +24,6 @@ pytestmark = [
 ]
 NOT_TOLD = {
     "release",  # a problem of one's own
-    "top_k, two rounds",
     "top_k, dampened",  # betweenness follows the data
 }
 """Questions whose accuracy no public fact tells."""

@@ -17,6 +17,7 @@ import dampen
 from dampen.core.sampling import InsecureEntropy
 from dampen.data import open_edges, open_table
 from dampen.data.cells import Keyed
+from dampen.paper.id3 import DiffPID3, GlobalDiffPID3
 from dampen.questions.frequency import MostFrequent
 from dampen.questions.groups.problem import BestGroup
 from dampen.questions.nodes.graphs import load_degrees, load_graph
@@ -128,16 +129,15 @@ def top_groups(data: Any, where: dict[str, Any]) -> Any:
     )  # fmt: skip
 
 
-TREES: list[dict[str, Any]] = [
-    {}, {"max_depth": 0}, {"mechanism": "sld", "max_depth": 2}, {"branching": "multiway"},
-    {"stopping": True, "leaves": "noisy-counts"},
+TREES: list[tuple[Any, int]] = [
+    (dampen.TreeClassifier, 3), (dampen.TreeClassifier, 0), (DiffPID3, 2), (GlobalDiffPID3, 3),
 ]  # fmt: skip
 
 
 def tree(data: Any, where: dict[str, Any]) -> Any:
     made = []
-    for seed, keywords in enumerate(TREES):
-        classifier = dampen.TreeClassifier(
+    for seed, (make, depth) in enumerate(TREES):
+        classifier = make(
             "2",
             domains={
                 "proline": dampen.bins(250, 1700, 7),
@@ -147,7 +147,7 @@ def tree(data: Any, where: dict[str, Any]) -> Any:
             classes=[0, 1, 2],
             max_rows=300,
             entropy=seeded(seed),
-            **({"max_depth": 3} | keywords),
+            max_depth=depth,
         )
         made.append(classifier.fit_table(data, target="cultivar", **where).to_json())
     return made

@@ -102,6 +102,7 @@ def test_types_are_known_without_a_query(connection: Any) -> None:
             dampen.percentile(relation, name, **VALUE)
 
 
+@pytest.mark.filterwarnings("ignore::dampen.errors.AccuracyWarning")  # of five rows
 def test_numbers_mean_what_they_mean_in_memory(connection: Any) -> None:
     """NaN is missing, -0.0 is 0, infinities are clipped, decimals and huge integers are numbers."""
     columns = {

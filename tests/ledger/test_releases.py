@@ -12,7 +12,7 @@ from dampen.errors import BudgetError
 from dampen.ledger import Account, Ledger
 from dampen.questions.classify import TreeClassifier
 from dampen.questions.frequency import most_frequent
-from dampen.questions.nodes.release import top_k
+from dampen.questions.nodes import top_k
 from dampen.questions.percentile.question import percentile
 from dampen.questions.percentile.record import percentile_record
 

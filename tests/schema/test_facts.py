@@ -6,7 +6,7 @@ from dampen.errors import ParameterError
 from dampen.questions import QUESTIONS, question_type
 from dampen.questions.classify import Bins, bins
 from dampen.questions.classify import Categories as Values
-from dampen.questions.classify.domains import domains_of
+from dampen.questions.classify.encoding import given_domains
 from dampen.releases.question import parameters
 from dampen.schema import Schema, parse_schema
 from dampen.schema.schema import _OF_COLUMNS, _OF_DATA_SETS
@@ -34,7 +34,7 @@ def test_facts_of_columns(schema: Schema) -> None:
     assert schema.fact("values", "hospital") == schema.fact("classes", "hospital")
     assert schema.fact("values", "hospital") == ("Ash", "Birch")
     assert [schema.fact(name, "days") for name in ("lower", "upper", "step")] == [0, 90, 1]
-    assert schema.fact("step", "age") is None
+    assert schema.fact("step", "age") is schema.fact("values", None) is None
     assert [schema.fact("missing", name) for name in ("days", "age")] == ["own", "drop"]
 
 
@@ -47,11 +47,14 @@ def test_facts_of_the_data_set(schema: Schema) -> None:
 
 
 def test_domains(schema: Schema) -> None:
-    assert domains_of(schema.fact("domains", "sex")) == {
-        "hospital": Values(("Ash", "Birch", None)),
-        "days": bins(0, 90, 10, missing="own"),
-        "age": Bins((0, 18, 65)),
-    }
+    names = ["hospital", "days", "age", "sex"]
+    assert list(schema.fact("domains")) == names
+    assert given_domains(schema.fact("domains"), names) == [
+        Values(("Ash", "Birch", None)),
+        bins(0, 90, 10, missing="own"),
+        Bins((0, 18, 65)),
+        Values(("f", "m")),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +63,6 @@ def test_domains(schema: Schema) -> None:
         ("values", "hospitl", "Expected a public column, one of hospital.*mean 'hospital'"),
         ("values", "days", "no public list of values. Choose .*: hospital, sex"),
         ("lower", "sex", "'sex' is not numeric. Choose a numeric column: days, age"),
-        ("lower", None, "Expected the name of a column"),
         ("lowr", "days", "no fact 'lowr'. Did you mean 'lower'"),
     ],
 )

@@ -113,6 +113,11 @@ def deliver(text: str, receipt: Receipt, answer: str) -> None:
 def _shown(release: "Release", shape: "Shape", points: str, facts: dict[str, Any]) -> str:
     """The answer, then the facts."""
     answer = release.answer
+    if shape == "model":
+        from dampen.questions.classify.model import model_of
+        from dampen.questions.classify.rendering import report
+
+        return f"{report(model_of(answer), release)}\n\n{facts_text(facts)}"
     if isinstance(answer, dict):
         table = table_text(["group", "answer"], answer.items())
     elif isinstance(answer, list) and shape in ("ranking", "points"):

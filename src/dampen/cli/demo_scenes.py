@@ -21,10 +21,10 @@ from dampen.questions.classify import TreeClassifier, bins
 from dampen.questions.groups import top_groups
 from dampen.questions.groups.comparison import GroupMethod, group_methods, true_statistics
 from dampen.questions.groups.problem import BestGroup
+from dampen.questions.nodes import top_k
 from dampen.questions.nodes.comparison import DefaultNodes
 from dampen.questions.nodes.graphs import graph_of
 from dampen.questions.nodes.problem import InfluentialNode
-from dampen.questions.nodes.release import top_k
 from dampen.questions.percentile.comparison import label_methods
 from dampen.questions.percentile.record import rank
 from dampen.questions.percentile.release import percentile

@@ -35,13 +35,6 @@ EXIT_CODES = {
     INTERRUPTED: "interrupted",
 }
 
-UNPORTED = {
-    "top-k": "The most influential nodes of a graph.",
-    "tree": "Grow a private decision tree.",
-    "naive-bayes": "Fit a private naive Bayes.",
-}
-"""Questions with a module of their own, until they stand in `dampen.questions.QUESTIONS`."""
-
 COMMANDS = {
     "predict": "Predict the rows of a file with a model.",
     "schema": "Describe the public columns of a table.",
@@ -110,7 +103,7 @@ def group() -> "LazyGroup":
     from dampen.questions import QUESTIONS
 
     questions = {name: listed.summary for name, listed in QUESTIONS.items()}
-    sections = {"Questions": UNPORTED | questions, "Other commands": COMMANDS}
+    sections = {"Questions": questions, "Other commands": COMMANDS}
     codes = "".join(f"  {code:<5}{meaning}\n" for code, meaning in EXIT_CODES.items())
     root = LazyGroup("dampen", "dampen.cli", sections, HELP, f"\b\nExit codes:\n{codes}")
     return click.version_option(__version__, prog_name="dampen")(root)

@@ -26,30 +26,12 @@ __all__ = [
     "ledger_option",
     "output_option",
     "public_option",
-    "release_options",
     "starting",
     "table_option",
     "verbose_option",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def release_options(command: F) -> F:
-    """Adds --epsilon, --rho, --mechanism, --json and the options of a budget."""
-    for option in (
-        json_option,
-        budget_options,
-        click.option(
-            "--mechanism",
-            metavar="NAME",
-            shell_complete=_known_mechanisms,
-            help="[default: the best known here]",
-        ),
-        epsilon_option,
-    ):
-        command = option(command)
-    return command
 
 
 def epsilon_option(command: F) -> F:
@@ -215,12 +197,6 @@ def known_relations(_: click.Context, __: click.Parameter, incomplete: str) -> l
     from dampen.core.selection import Neighbours
 
     return starting(incomplete, [relation.value for relation in Neighbours])
-
-
-def _known_mechanisms(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    from dampen.core.mechanisms import MECHANISMS
-
-    return starting(incomplete, [mechanism.name for mechanism in MECHANISMS])
 
 
 def known_columns(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:

@@ -44,7 +44,6 @@ FILES = {
 WIDTH = 84
 COMMON: tuple[Callable[..., Any], ...] = (
     schema_option,
-    header_option,
     table_option,
     epsilon_option,
     expect_option,
@@ -53,7 +52,7 @@ COMMON: tuple[Callable[..., Any], ...] = (
     verbose_option,
     json_option,
 )
-"""The options that every question has, after its own."""
+"""The options that every question has, after its own; of tables also --header."""
 
 
 def question_command(name: str) -> click.Command:
@@ -66,6 +65,8 @@ def question_command(name: str) -> click.Command:
     ask: Callable[..., Any] = functools.partial(_ask, kind)
     for add in reversed(COMMON):
         ask = add(ask)
+    if kind.data == "table":
+        ask = header_option(ask)
     command = click.command(
         name, help=f"{_description(kind)}\n\n{FILES[kind.data]}", epilog=_examples(kind)
     )(file_argument(ask))
@@ -81,7 +82,7 @@ def _description(kind: "type[Question]") -> str:
 
 
 def _examples(kind: "type[Question]") -> str:
-    return examples(*(line for each in getattr(kind, "examples", ()) for line in _lines(each)))
+    return examples(*(line for each in kind.examples for line in _lines(each)))
 
 
 def _lines(command: str) -> list[str]:
@@ -101,7 +102,6 @@ def _ask(
     *,
     file: str,
     schema_file: Path | None,
-    header: bool,
     table: str | None,
     epsilon: str | None,
     rho: str | None,
@@ -110,6 +110,7 @@ def _ask(
     verbose: bool,
     as_json: bool,
     receipt: Receipt,
+    header: bool = False,
     **options: Any,
 ) -> None:
     from dampen.releases import answer as releases

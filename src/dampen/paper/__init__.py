@@ -8,6 +8,8 @@ dampening), `sld` (shifted local dampening, in both directions).
 | module | application | algorithms |
 |---|---|---|
 | `dampen.paper.percentile_selection` | 1, percentile selection | LS, both δ |
+| `dampen.paper.influential_nodes` | 2, influential nodes | PrivTopk, EBC, δ^EBC, codegrees |
+| `dampen.paper.id3` | 3, ID3 | Global-, Local-, ShiftedLocalDiffPID3, SuLQ-based ID3 |
 
 Each module states where the printed text is wrong and what is done in its place.  What answers best
 is not always the paper's: the questions (`dampen.questions`) hold the methods that win.

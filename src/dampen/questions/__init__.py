@@ -36,6 +36,17 @@ QUESTIONS: Mapping[str, Listed] = {
         "percentile.RecordQuestion",
         "Which record is at a percentile, or which k are nearest to it?",
     ),
+    "top-k": Listed("nodes.NodesQuestion", "Which nodes of a graph are the most influential?"),
+    "tree": Listed(
+        "classify.question.TreeQuestion", "Which decision tree predicts the class of a row?"
+    ),
+    "naive-bayes": Listed(
+        "classify.question.BayesQuestion", "Which naive Bayes predicts the class of a row?"
+    ),
+    "classifier": Listed(
+        "classify.question.ClassifierQuestion",
+        "Which tree or naive Bayes predicts the class of a row?",
+    ),
 }
 """The name of every question; the class that declares it is loaded when it is first used."""
 

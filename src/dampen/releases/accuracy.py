@@ -41,8 +41,9 @@ __all__ = [
     "Accuracy",
     "by_distance",
     "by_lead",
-    "by_rows",
     "by_likeliest",
+    "by_neighbours",
+    "by_rows",
     "lead",
     "least_probability",
     "likely_noise",
@@ -116,6 +117,7 @@ def by_lead(
     epsilon: Fraction,
     most: float | None = None,
     of: str = "",
+    subject: str = "the answer",
 ) -> Accuracy:
     """The accuracy of k candidates that must lead all others to be named.
 
@@ -127,6 +129,7 @@ def by_lead(
         epsilon: of all of them.
         most: the largest lead that is possible, where it is public.
         of: what leads, such as "its sum", where it is not the candidate itself.
+        subject: what names the candidates, such as "the class of a leaf".
 
     >>> who = ("category", "categories")
     >>> print(by_lead(4.2, "rows", who=who, k=1, epsilon=Fraction(1, 2)))
@@ -144,13 +147,69 @@ def by_lead(
         sentence = (
             f"ε = {decimal_text(epsilon)} is too small for this question: a lead of {lead:,} "
             f"{unit} is needed and at most {most:,.0f} are possible. Do not expect {named}. "
-            f"Use ε ≥ {enough}, or ask for fewer."
+            f"Use ε ≥ {enough}{', or ask for fewer' if k > 1 else ''}."
         )
         return Accuracy(float(most), unit, sentence, chance=True)
     winner = "the true winner if it leads" if k == 1 else f"the true top {k} if they lead"
+    lead = lead if most is None else min(lead, int(most))
     lead_of = f" in {of}" if of else ""
-    sentence = f"{RUNS} the answer is {winner} every other {one} by {lead:,} {unit}{lead_of}."
+    by = counted(lead, unit)
+    sentence = f"{RUNS} {subject} is {winner} every other {one} by {by}{lead_of}."
     return Accuracy(float(lead), unit, sentence)
+
+
+def by_neighbours(
+    needed: float | None,
+    *,
+    k: int,
+    epsilon: Fraction,
+    most: int,
+    enough: float,
+    one_is_enough: bool,
+    decides: bool = True,
+    of: str = "",
+) -> Accuracy:
+    """The accuracy of k nodes of a graph that must lead all others to be named.
+
+    Args:
+        needed: the lead, in neighbours; None where it is not known.
+        k: how many are released.
+        epsilon: of all of them.
+        most: the largest lead that is possible.
+        enough: an ε at which no more than that is needed.
+        one_is_enough: whether one node alone could be named.
+        decides: whether nodes with that lead are the answer; else they are among those that are
+            compared at last.
+        of: what leads, where it is not the number of neighbours itself.
+
+    >>> print(by_neighbours(95, k=3, epsilon=Fraction(1, 2), most=36, enough=1.32,
+    ...     one_is_enough=True))
+    This graph is too small for ε = 0.5: expect most of the top 3 to be wrong. Use ε ≥ 1.4 or ask
+    for one node.
+    """
+    if needed is None:
+        return UNKNOWN
+    if most < 1:
+        sentence = "This graph is too small: no node can have more neighbours than all others."
+        return Accuracy(0.0, "neighbours", sentence, chance=True)
+    if needed > most:
+        wrong = "the answer to be wrong" if k == 1 else f"most of the top {k} to be wrong"
+        fewer = " or ask for one node" if k > 1 and one_is_enough else ""
+        sentence = (
+            f"This graph is too small for ε = {decimal_text(epsilon)}: expect {wrong}. "
+            f"Use ε ≥ {_two_digits(enough)}{fewer}."
+        )
+        return Accuracy(float(most), "neighbours", sentence, chance=True)
+    if decides:
+        who = ("node", "nodes")
+        return by_lead(needed, "neighbours", who=who, k=k, epsilon=epsilon, most=most, of=of)
+    lead = min(rounded_up(needed), most)
+    who_leads = "a node that leads" if k == 1 else f"{k} nodes that lead"
+    sentence = (
+        f"{RUNS} {who_leads} every other node by {counted(lead, 'neighbours')} "
+        f"{'is' if k == 1 else 'are'} in the final comparison."
+    )
+    return Accuracy(float(lead), "neighbours", sentence)
 
 
 def by_distance(
@@ -300,9 +359,22 @@ def of_all(unit: str, *, who: tuple[str, str], ordered: bool) -> Accuracy:
     return Accuracy(0.0, unit, f"The answer names all {several}, {right}.")
 
 
+def counted(number: int, unit: str) -> str:
+    """A number with its unit, which is given in the plural.
+
+    >>> counted(1, "rows"), counted(1200, "rows")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {unit.removesuffix('s') if number == 1 else unit}"
+
+
 def _larger_epsilon(epsilon: Fraction, needed: float, most: float) -> str:
     """An ε at which the error is about `most`, to two digits: errors fall as 1/ε."""
-    wanted = float(epsilon) * needed / max(most, 1e-9)
+    return _two_digits(float(epsilon) * needed / max(most, 1e-9))
+
+
+def _two_digits(wanted: float) -> str:
+    """The next number above with two digits."""
     places = 1 - math.floor(math.log10(wanted))
     step = Fraction(10) ** -places
     return decimal_text(math.ceil(Fraction(wanted) / step) * step)
@@ -336,14 +408,6 @@ def least_probability(mechanism: Mechanism, *, m: int, k: int, g: float) -> floa
     """The least probability that k candidates that lead by g are the answer; noise of scale 1."""
     law = _law(mechanism, m, k)
     return None if law is None else law.probability(g)
-
-
-def told_lead(
-    needed: float | None, unit: str, *, m: int, of: str, k: int, epsilon: Fraction, whose: str = ""
-) -> str:
-    """Only until groups and nodes are methods."""
-    del m, of, whose
-    return by_lead(needed, unit, who=("one", "ones"), k=k, epsilon=epsilon).sentence
 
 
 def likely_noise(epsilon: Fraction, draws: int) -> int:

@@ -129,7 +129,7 @@ def parse_schema(text: str, name: str = "the schema", *, target: str | None = No
     Args:
         text: in TOML.
         name: what errors call it.
-        target: the column that `[target]` of a schema of 0.2 is about.
+        target: the column that `[target]` of a schema of 0.2 is about, if it is needed.
 
     Raises:
         ParameterError: if it does not follow the grammar, or has not exactly one `[[data]]`.

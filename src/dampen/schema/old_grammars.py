@@ -32,10 +32,10 @@ def updated(content: dict[str, Any], name: str, target: str | None = None) -> di
     Args:
         content: what the file holds, unchecked.
         name: what errors call the file.
-        target: the column that the classes of an old schema are in.
+        target: the column that the classes of an old schema are in; None leaves them out.
 
     Raises:
-        ParameterError: if an old schema says what none can say, or its target is not known.
+        ParameterError: if an old schema says what none can say.
     """
     data = content.get("data")
     if isinstance(data, list) and any(isinstance(e, dict) and "public" in e for e in data):
@@ -75,12 +75,11 @@ def _data(content: dict[str, Any], name: str, target: str | None) -> dict[str, A
         raise ParameterError(f"Expected [columns.NAME] and [target] in {name}.")
     written = {key: _column(each, f"[columns.{key}] of {name}") for key, each in columns.items()}
     others = {key: value for key, value in content.items() if key not in ("columns", "target")}
-    if about:
-        if target is None or target in written or about.keys() != {"classes"}:
-            raise ParameterError(
-                f"Expected classes in [target] of {name}, and the name of a target column that has "
-                "no [columns.NAME] of its own."
-            )
+    if about.keys() - {"classes"} or target in written:
+        raise ParameterError(
+            f"Expected classes alone in [target] of {name}, and no [columns.NAME] of the target."
+        )
+    if target is not None and about:
         written[target] = {"values": about["classes"]}
     return {"name": "table", **others, "columns": written}
 

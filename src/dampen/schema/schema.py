@@ -112,24 +112,21 @@ class Schema:
         """One public fact, by the name that `releases.question.Fact` gives it.
 
         Args:
-            name: of a column `values`, `lower`, `upper`, `step`, `missing` and, of a target,
-                `classes` and `domains`: its values, and all columns that could predict it; of the
-                data set `names` (the column of public names), `nodes`, `n`, `source`, `target`,
-                `rows`.
-            column: the column that the fact is about.
+            name: of a column `values` (or `classes`), `lower`, `upper`, `step`, `missing`; of the
+                data set `rows`, `nodes`, `n`, `source`, `target`, `names` (the column of public
+                names) and `domains` (the facts of all columns that a model can use).
+            column: the column that the fact is about, if one was named.
 
         Returns:
-            The fact; None where the schema leaves it open.
+            The fact; None where the schema leaves it open, or no column was named.
 
         Raises:
             ParameterError: if there is no such column, or it is of another kind.
         """
-        if name in _OF_COLUMNS:
-            if column is None:
-                raise ParameterError(f"Expected the name of a column to find its {name}.")
-            return _OF_COLUMNS[name](self, column)
         if name in _OF_DATA_SETS:
             return _OF_DATA_SETS[name](self)
+        if name in _OF_COLUMNS:
+            return None if column is None else _OF_COLUMNS[name](self, column)
         known = [*_OF_COLUMNS, *_OF_DATA_SETS]
         raise ParameterError(f"A schema has no fact {name!r}.{did_you_mean(name, known)}")
 
@@ -174,9 +171,9 @@ def _choice(schema: Schema, kind: type[Column], what: str) -> str:
     return f"Choose {what}: {', '.join(names)}." if names else f"The data set has no {what[2:]}."
 
 
-def _domains(schema: Schema, target: str) -> dict[str, Column]:
-    """Plain facts: what a model makes of them is its own business."""
-    columns = {name: schema.column(name) for name in schema.columns if name != target}
+def _domains(schema: Schema) -> dict[str, Column]:
+    """Plain facts; a model makes bins and codes of them."""
+    columns = {name: schema.column(name) for name in schema.columns}
     return {name: each for name, each in columns.items() if not isinstance(each, Names)}
 
 
@@ -202,11 +199,11 @@ _OF_COLUMNS: Mapping[str, Callable[[Schema, str], Any]] = {
     "upper": lambda schema, name: _numbers(schema, name).upper,
     "step": lambda schema, name: _numbers(schema, name).step,
     "missing": lambda schema, name: getattr(schema.column(name), "missing", schema.missing),
-    "domains": _domains,
 }
 
 _OF_DATA_SETS: Mapping[str, Callable[[Schema], Any]] = {
     "rows": lambda schema: schema.rows,
+    "domains": _domains,
     "names": _names,
     "nodes": _nodes,
     "n": _number_of_nodes,

@@ -2,7 +2,6 @@
 
     configuration   what `dampen.toml` says: data sets, their public facts, settings
     sources         where rows are: files, PostgreSQL, Spark
-    facts           public facts about columns and graphs
     questions       what may be asked, as calls of the library with public facts as parameters
     purse           which budget pays, and what a question would cost
     memory          histograms of public cells, kept between questions

@@ -185,7 +185,7 @@ def _top_groups(served: Served, given: Mapping[str, Any]) -> Question:
 
 
 def _top_k(served: Served, given: Mapping[str, Any]) -> Question:
-    from dampen.questions.nodes.release import top_k
+    from dampen.questions.nodes import top_k
 
     graph = served.schema.graph
     assert graph is not None
@@ -205,14 +205,11 @@ def _top_k(served: Served, given: Mapping[str, Any]) -> Question:
 
 
 def _tree(served: Served, given: Mapping[str, Any]) -> Question:
-    from dampen.questions.classify.domains import domains_of
-
     facts = served.schema
     target = str(given["target"])
     classes = facts.fact("classes", target)
-    possible = facts.fact("domains", target)
-    names = given.get("columns", possible)
-    domains = domains_of({name: facts.column(name) for name in names})
+    possible = [name for name in facts.fact("domains") if name != target]
+    domains = {name: facts.column(name) for name in given.get("columns", possible)}
     if target in domains or not domains:
         raise ParameterError(f"Expected columns other than the target {target!r}, at least one.")
 

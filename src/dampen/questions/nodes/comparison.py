@@ -7,9 +7,11 @@ from dampen.core.comparison import Drawing, Method
 from dampen.core.mechanisms import named
 from dampen.core.sampling import Entropy
 from dampen.epsilon import Epsilon, exact
+from dampen.questions.nodes.betweenness import JOINT_STRETCH
 from dampen.questions.nodes.graphs import Graph
-from dampen.questions.nodes.methods import JOINT_STRETCH, Asked, way
 from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.nodes.question import NodesQuestion
+from dampen.releases.cost import Price
 
 __all__ = ["DefaultNodes", "node_methods"]
 
@@ -24,17 +26,21 @@ class DefaultNodes:
     metric: str = "betweenness"
 
     def asked_epsilon(self, epsilon: Epsilon | None, rho: Epsilon | None, k: int) -> Fraction:
-        asked = Asked(self.metric, max_degree=self.max_degree, epsilon=epsilon, rho=rho)
-        return way(asked, n=len(self.graph.nodes), k=k).cost(k).epsilon
+        question = self._question(k)
+        price = Price(epsilon, rho)
+        return question.method(question.open(self.graph), price).cost(price).epsilon
 
     def ready(self) -> Drawing:
         return self
 
     def draw(self, *, epsilon: Epsilon, k: int, entropy: Entropy) -> list[int]:
-        asked = Asked(self.metric, max_degree=self.max_degree, epsilon=epsilon)
-        chosen = way(asked, n=len(self.graph.nodes), k=k)
-        problem = chosen.problem(self.graph.nodes)
-        return chosen.draw(problem, self.graph, k=k, epsilon=exact(epsilon), entropy=entropy)
+        question = self._question(k)
+        opened = question.open(self.graph)
+        method = question.method(opened, Price(epsilon))
+        return method.places(opened, exact(epsilon), entropy)[1]
+
+    def _question(self, k: int) -> NodesQuestion:
+        return NodesQuestion(k=k, metric=self.metric, max_degree=self.max_degree)
 
 
 def node_methods(

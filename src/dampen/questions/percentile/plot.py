@@ -25,7 +25,7 @@ def plot(release: Release, ax: Any = None) -> Any:
     if isinstance(points, str) or not hasattr(points, "__len__"):
         raise ParameterError(
             "Expected a release of several values, such as percentile(..., p='deciles', "
-            "release='value', ...): one answer is no curve."
+            "step=1, ...): one answer is no curve."
         )
     ax = _axes() if ax is None else ax
     order = sorted(range(len(points)), key=lambda i: as_fraction(points[i]))

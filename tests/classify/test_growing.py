@@ -8,12 +8,13 @@ import pytest
 
 from dampen.core.mechanisms import named
 from dampen.core.sampling import InsecureEntropy
+from dampen.paper.id3 import ID3Rule
 from dampen.questions.classify.candidates import candidates_of
-from dampen.questions.classify.defaults import default_depth
 from dampen.questions.classify.encoding import Bins, Categories
-from dampen.questions.classify.grow_levels import Rows, grow
-from dampen.questions.classify.plan import Plan, checked_shares
-from dampen.questions.classify.prune import collapsed
+from dampen.questions.classify.growing import Selections, grow
+from dampen.questions.classify.plan import default_depth, split_shares, tree_plan
+from dampen.questions.classify.released_tree import collapsed
+from dampen.questions.classify.rows import Rows
 from dampen.questions.classify.splits import split_selection
 
 DOMAINS = [Bins([0, 1, 2, 3, 4]), Categories("abc"), Categories((0, 1)), Categories((0,))]
@@ -26,14 +27,14 @@ def coded_rows(n=500, classes=3, seed=0):
     return codes, label.astype(np.int64)
 
 
-def plan_of(depth, epsilon="1000000", shares=None, **changes):
-    settings = {
-        "mechanism": named("pf"), "criterion": "gini", "branching": "binary",
-        "stopping": False, "leaves": "pf", "one_sided": True,
-        "candidates": 9, "classes": 3,
-    } | changes  # fmt: skip
-    given = checked_shares(shares, (1,) * depth, stopping=settings["stopping"])
-    return Plan(Fraction(epsilon), 1000, (1,) * depth, given, **settings)
+def rule_of(depth, epsilon="1000000", criteria=None, mechanism="pf"):
+    chosen = criteria or ("gini",) * depth
+    return Selections(Fraction(epsilon), 1000, split_shares((1,) * depth), chosen, named(mechanism))
+
+
+def id3_of(depth, epsilon, mechanism="em"):
+    query = Fraction(epsilon) / (2 * (depth + 1))
+    return ID3Rule(query, 1000, depth, widest=4, mechanism=mechanism, one_sided=True)
 
 
 def seeded(seed=0):
@@ -84,11 +85,11 @@ def test_tables_of_a_level_against_counting():
                 assert (two_way[place, r, k] == expected).all()
 
 
-def greedy(codes, classes, plan, candidates, allowed, level=0):
+def greedy(codes, classes, rule, candidates, allowed, level=0):
     """The non-private twin: recursive, from definitions, one node at a time."""
     counts = np.bincount(classes, minlength=3)
     possible = np.flatnonzero(candidates.possible(allowed))
-    if level == plan.depth or len(possible) == 0:
+    if level == rule.depth or len(possible) == 0:
         return int(counts.argmax())
     gains = []
     for r in possible:
@@ -96,9 +97,9 @@ def greedy(codes, classes, plan, candidates, allowed, level=0):
         cells = np.array(
             [np.bincount(classes[side == k], minlength=3) for k in range(side.max(initial=0) + 1)]
         )
-        criterion = plan.criterion_at(level)
+        criterion = rule.criteria[level]
         starts = np.array([0, len(cells)])
-        gains.append(split_selection(cells, starts, plan.max_rows, criterion).utility[0])
+        gains.append(split_selection(cells, starts, rule.max_rows, criterion).utility[0])
     best = int(possible[int(np.argmax(gains))])
     side, a = side_of(candidates, best, codes), candidates.attribute[best]
     children = []
@@ -108,7 +109,7 @@ def greedy(codes, classes, plan, candidates, allowed, level=0):
         mine = candidates.first[a] + np.array(branch)
         child[mine] = allowed[mine]
         subset = side == k
-        children.append(greedy(codes[subset], classes[subset], plan, candidates, child, level + 1))
+        children.append(greedy(codes[subset], classes[subset], rule, candidates, child, level + 1))
     return int(a), candidates.branches(best), children
 
 
@@ -120,17 +121,19 @@ def walk(tree, row):
 
 
 @pytest.mark.parametrize(
-    "criterion", ["gini", "max", "information-gain", "tsallis", "gini-max", "tsallis-max"]
+    "criteria",
+    [("gini",) * 2, ("max",) * 2, ("information-gain",) * 2, ("tsallis",) * 2, ("tsallis", "max")],
+    ids="+".join,
 )
 @pytest.mark.parametrize("branching", ["binary", "multiway"])
-def test_a_huge_epsilon_gives_the_greedy_tree(criterion, branching):
+def test_a_huge_epsilon_gives_the_greedy_tree(criteria, branching):
     """Where the data decides, permute-and-flip at ε = 10^6 does not; ties are left out."""
     codes, classes = coded_rows()
-    plan = plan_of(2, criterion=criterion, branching=branching)
-    tree = grow(plan, DOMAINS, 3, Rows(codes, classes, 3), entropy=seeded())
+    rule = rule_of(2, criteria=criteria)
     candidates = candidates_of(DOMAINS, branching)
+    tree = grow(rule, candidates, Rows(codes, classes, 3), entropy=seeded())
     allowed = np.ones(int(candidates.first[-1]), dtype=bool)
-    expected = greedy(codes, classes, plan, candidates, allowed)
+    expected = greedy(codes, classes, rule, candidates, allowed)
     got = tree.label[tree.apply(codes)]
     assert (got == [walk(expected, row) for row in codes]).all()
     assert tree.attribute[0] == expected[0]
@@ -140,9 +143,9 @@ def test_a_huge_epsilon_gives_the_greedy_tree(criterion, branching):
 def test_every_mechanism_finds_the_attribute_that_decides(mechanism):
     codes, _ = coded_rows()
     classes = codes[:, 2].astype(np.int64)
-    chosen = "sulq" if mechanism == "sulq" else named(mechanism)
-    plan = plan_of(1, criterion="information-gain", mechanism=chosen)
-    tree = grow(plan, DOMAINS, 2, Rows(codes, classes, 2), entropy=seeded())
+    rule = id3_of(1, "1000000", mechanism)
+    candidates = candidates_of(DOMAINS, "multiway")
+    tree = grow(rule, candidates, Rows(codes, classes, 2), entropy=seeded())
     assert tree.attribute[0] == 2
     assert (tree.label[tree.apply(codes)] == classes).all()
 
@@ -151,45 +154,47 @@ def test_empty_nodes_are_grown_like_any_others():
     """The shape of a tree without stopping is public: it tells nothing about the rows."""
     codes, classes = coded_rows(4)
     for rows in (Rows(codes, classes, 3), Rows(codes[:0], classes[:0], 3)):
-        tree = grow(plan_of(3), DOMAINS, 3, rows, entropy=seeded())
+        tree = grow(rule_of(3), candidates_of(DOMAINS), rows, entropy=seeded())
         assert (np.bincount(tree.level) == [1, 2, 4, 8]).all()
         assert ((tree.label >= 0) == (tree.attribute < 0)).all()
 
 
 def test_used_up_attributes_end_a_branch_with_all_its_budget():
-    domains = [Categories((0, 1))]
     rows = Rows(np.array([[0], [1], [1]]), np.array([0, 1, 1]), 2)
-    plan = plan_of(4)
-    tree = grow(plan, domains, 2, rows, entropy=seeded())
+    rule = rule_of(4)
+    tree = grow(rule, candidates_of([Categories((0, 1))]), rows, entropy=seeded())
     assert tree.level.max() == 1
-    assert plan.leaf_epsilon(1) == plan.epsilon * (1 - plan.shares[0])
+    assert rule.leaf_epsilon(1) == rule.epsilon * (1 - rule.shares[0])
 
 
 def test_the_stop_rule_ends_small_nodes():
     codes, classes = coded_rows(500)
-    plan = plan_of(3, epsilon="1", stopping=True, leaves="noisy-counts", branching="multiway")
-    tree = grow(plan, DOMAINS, 3, Rows(codes, classes, 3), entropy=seeded())
+    rows = Rows(codes, classes, 3)
+    tree = grow(id3_of(3, "1"), candidates_of(DOMAINS, "multiway"), rows, entropy=seeded())
     # 500 rows are below sqrt(2) / (1/8) * 4 * 3 = 136 only after a split.
     assert tree.level.max() in {1, 2}
     assert tree.counts.shape == (len(tree.label), 3)
 
 
-def test_shares_add_up_exactly():
-    for depth, stopping in itertools.product(range(7), (False, True)):
-        plan = plan_of(depth, epsilon="1/3", stopping=stopping)
-        assert sum(c.epsilon for c in plan.charges()) == Fraction(1, 3)
-        spent = [plan.count_epsilon(i) + plan.query_epsilon(i) for i in range(depth)]
+def test_charges_add_up_exactly():
+    for stages in ((), (1,), (1, 1, 1), (2,), (1, 4), (1,) * 5 + (3,)):
+        plan = tree_plan(
+            Fraction(1, 3), DOMAINS, classes=3, max_rows=1000, stages=stages or None,
+            max_depth=None if stages else 0,
+        )  # fmt: skip
+        assert plan.stages == stages
+        assert sum(line.epsilon for line in plan.facts.charges) == Fraction(1, 3)
+    for depth in range(7):
+        rule = rule_of(depth, epsilon="1/3")
+        spent = [rule.split_epsilon(i) for i in range(depth)]
         for level in range(depth + 1):
-            leaf = plan.count_epsilon(level) + plan.leaf_epsilon(level)
-            assert sum(spent[:level], leaf) <= Fraction(1, 3)
-    plan = plan_of(2, epsilon="1", shares=["0.5", "0.2", "0.3"])
-    assert [c.epsilon for c in plan.charges()] == [Fraction(1, 2), Fraction(1, 5), Fraction(3, 10)]
+            assert sum(spent[:level], rule.leaf_epsilon(level)) == Fraction(1, 3)
 
 
 def test_shares_grow_by_the_level():
     """Rows get fewer from level to level, so their noise gets less; thousandths, the rest last."""
     for depth in range(17):
-        shares = checked_shares(None, (1,) * depth, stopping=False)
+        shares = split_shares((1,) * depth)
         assert sum(shares) == 1
         assert list(shares) == sorted(shares)
         assert all(1000 % share.denominator == 0 for share in shares)
@@ -198,13 +203,12 @@ def test_shares_grow_by_the_level():
 
 
 def test_depth_grows_with_epsilon_rows_and_classes():
-    depths = [default_depth(Fraction(e), 30_000, 180, 2, 2) for e in ("0.001", "0.01", "0.1", "1")]
+    depths = [default_depth(Fraction(e), 30_000, 180, 2) for e in ("0.001", "0.01", "0.1", "1")]
     assert depths == [1, 2, 4, 6]
-    assert default_depth(Fraction(1), 10, 180, 2, 2) == 1  # a tree without a split is a constant
-    by_classes = [default_depth(Fraction(1), 30_000, 180, 2, k) for k in (2, 8, 32)]
+    assert default_depth(Fraction(1), 10, 180, 2) == 1  # a tree without a split is a constant
+    by_classes = [default_depth(Fraction(1), 30_000, 180, k) for k in (2, 8, 32)]
     assert by_classes == sorted(by_classes)
     assert by_classes[-1] > by_classes[0]
-    assert default_depth(Fraction(1), 30_000, 180, 8, 2) < depths[-1]
 
 
 def test_splits_whose_leaves_agree_are_taken_back():
@@ -213,8 +217,9 @@ def test_splits_whose_leaves_agree_are_taken_back():
     smaller = 0
     for seed in range(20):
         codes, classes = coded_rows(60, seed=seed)
-        plan = plan_of(3, epsilon="2", branching="multiway" if seed % 2 else "binary")
-        tree = grow(plan, DOMAINS, 3, Rows(codes, classes, 3), entropy=InsecureEntropy(seed))
+        candidates = candidates_of(DOMAINS, "multiway" if seed % 2 else "binary")
+        rows = Rows(codes, classes, 3)
+        tree = grow(rule_of(3, epsilon="2"), candidates, rows, entropy=InsecureEntropy(seed))
         small = collapsed(tree)
         assert (small.label[small.apply(every)] == tree.label[tree.apply(every)]).all()
         smaller += len(small.label) < len(tree.label)
@@ -228,6 +233,6 @@ def test_splits_whose_leaves_agree_are_taken_back():
 
 def test_noisy_counts_are_not_thrown_together():
     codes, classes = coded_rows(60)
-    plan = plan_of(2, epsilon="2", leaves="noisy-counts")
-    tree = grow(plan, DOMAINS, 3, Rows(codes, classes, 3), entropy=seeded())
+    rows = Rows(codes, classes, 3)
+    tree = grow(id3_of(2, "2"), candidates_of(DOMAINS, "multiway"), rows, entropy=seeded())
     assert collapsed(tree) is tree

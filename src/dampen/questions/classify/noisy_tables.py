@@ -39,9 +39,8 @@ import numpy as np
 from dampen.core.sampling import Entropy, discrete_laplace
 from dampen.core.selection import FloatArray, IntArray
 from dampen.epsilon import decimal_text
-from dampen.releases.accuracy import CONFIDENCE, likely_noise
 
-__all__ = ["BayesPlan", "NoisyTables", "accuracy", "deviation", "noise_scale", "noisy_tables"]
+__all__ = ["BayesPlan", "NoisyTables", "deviation", "noise_scale", "noisy_tables"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,16 +122,3 @@ def deviation(scale: Fraction) -> float:
     """Of the noise on one count: with a = exp(-1/b) its variance is 2a / (1-a)²."""
     a = math.exp(-1 / float(scale))
     return math.sqrt(2 * a) / (1 - a)
-
-
-def accuracy(attributes: int, epsilon: Fraction) -> str:
-    """What the noise is, in rows: a sentence from public facts alone.
-
-    >>> accuracy(4, Fraction(1))
-    'With 4 attributes and ε = 1, a noisy count is off by at most 9 rows with probability ...'
-    """
-    rows = likely_noise(1 / noise_scale(attributes, epsilon), 1)
-    return (
-        f"With {attributes} attributes and ε = {decimal_text(epsilon)}, a noisy count is off by at "
-        f"most {rows:,} rows with probability {CONFIDENCE:g} or more."
-    )
