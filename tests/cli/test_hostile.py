@@ -80,12 +80,12 @@ def test_escapes_in_a_tree(dampen, place: Path) -> None:
     grown = dampen(*command, "--max-depth", "1", "-o", "tree.json")
     assert grown.code == 0, grown.err
     as_json = dampen(*command, "--json")
-    assert ESCAPE in json.loads(as_json.out)["classes"]
+    assert ESCAPE in json.loads(as_json.out)["answer"]["classes"]
     predicted = dampen("predict", "tree.json", "t.jsonl")
     assert predicted.code == 0, predicted.err
     predictions = dampen("predict", "tree.json", "t.jsonl", "--json")
     assert set(json.loads(predictions.out)) <= {ESCAPE, "no"}
-    wrong = dampen(*command, "--mechanism", ESCAPE)
+    wrong = dampen(*command, "--columns", ESCAPE)
     for shown in (grown, as_json, predicted, predictions, wrong):
         assert harmless(shown.out)
         assert harmless(shown.err)
@@ -187,11 +187,12 @@ def test_many_damaged_trees(dampen, place: Path, tree_text: str) -> None:
 
 def test_a_tree_with_a_cycle(dampen, place: Path, tree_text: str) -> None:
     content = json.loads(tree_text)
-    content["tree"]["routes"] = [0] * len(content["tree"]["routes"])
+    tree = content["answer"]["tree"]
+    tree["routes"] = [0] * len(tree["routes"])
     (place / "mutant.json").write_text(json.dumps(content))
     refused = dampen("predict", "mutant.json", "new.csv")
     assert refused.code == 2
-    assert refused.err.startswith("dampen: Expected a tree")
+    assert refused.err.startswith("dampen: Expected a model")
     assert refused.err.endswith(", not mutant.json.\n")
 
 

@@ -110,3 +110,15 @@ def test_no_error_of_a_problem_tells_a_private_value(call) -> None:
 def test_a_release_says_nothing_but_its_answer() -> None:
     answer = dampen.most_frequent(["a"] * 918273, categories=["a", "b"], epsilon=1)
     assert secrets_in(repr(answer), answer.to_json()) == []
+
+
+@pytest.mark.parametrize("member", ["epsilon", "rho"])
+@pytest.mark.parametrize("number", ["1e999999999", "9" * 100_000, 1e308, None, "x"])
+def test_a_damaged_number_in_json_is_refused_at_once(member: str, number: object) -> None:
+    told = json.loads(Release("a", Fraction(1), "pf", dampen.Neighbours.REPLACE_ONE).to_json())
+    told |= {"rho": "0.5", member: number}
+    if (member, number) == ("rho", None):
+        assert Release.from_json(json.dumps(told)).rho is None
+        return
+    with pytest.raises(ParameterError, match="Expected the JSON of a release"):
+        Release.from_json(json.dumps(told))

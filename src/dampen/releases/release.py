@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dampen.core.selection import Neighbours
-from dampen.epsilon import decimal_text, short_text
+from dampen.epsilon import check_length, decimal_text, short_text
 from dampen.errors import ParameterError
 from dampen.printing import html_facts, text_of
 from dampen.releases.accuracy import UNKNOWN, Accuracy
@@ -87,7 +87,7 @@ class Release:
             told = json.loads(text)
             return cls(
                 answer=told["answer"],
-                epsilon=Fraction(told["epsilon"]),
+                epsilon=_fraction(told["epsilon"]),
                 mechanism=str(told["mechanism"]),
                 neighbours=Neighbours(told["neighbours"]),
                 parameters=dict(told["parameters"]),
@@ -96,10 +96,10 @@ class Release:
                 charge=told["charge"],
                 version=str(told["version"]),
                 # A ρ that was rounded up for the text carries a mark.
-                rho=None if told["rho"] is None else Fraction(str(told["rho"]).lstrip("<")),
+                rho=None if told["rho"] is None else _fraction(told["rho"].lstrip("<")),
                 accuracy=Accuracy.from_dict(told["accuracy"]),
             )
-        except (KeyError, TypeError, ValueError, ZeroDivisionError, RecursionError):
+        except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError, RecursionError):
             raise ParameterError(
                 "Expected the JSON of a release, as Release.to_json writes it."
             ) from None
@@ -131,6 +131,12 @@ class Release:
             "charge": self.charge or "",
         }
         return {name: value for name, value in facts.items() if name == "answer" or value}
+
+
+def _fraction(text: str) -> Fraction:
+    """A number from its text; one that would take all memory and time is a `ValueError`."""
+    check_length(text)
+    return Fraction(text)
 
 
 def _text_keys(answer: Any) -> Any:
