@@ -33,6 +33,8 @@ __all__ = ["LISTS", "PercentileQuestion", "percentile"]
 
 LISTS = {"quartiles": range(25, 100, 25), "deciles": range(10, 100, 10)}
 RELATIONS = (str(Neighbours.REPLACE_ONE), str(Neighbours.ADD_REMOVE_ROW))
+FEW = 5
+"""So many percentiles are written out in a few words."""
 SINGLE = tuple(each.name for each in MECHANISMS if not each.noise.joint)
 """Mechanisms for one selection."""
 
@@ -116,8 +118,11 @@ class PercentileQuestion:
         return facts
 
     def text(self) -> str:
-        asked = ", ".join(map(str, self.points)) if self.several else self.p
-        return f"p={asked} of {self.column}"
+        if isinstance(self.p, str) or not self.several:
+            return f"p={self.p} of {self.column}"
+        if len(self.points) > FEW:
+            return f"{len(self.points)} percentiles of {self.column}"
+        return f"p={', '.join(map(str, self.points))} of {self.column}"
 
     def shape(self) -> Shape:
         return "points" if self.several else "value"
