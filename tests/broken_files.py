@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 from leaks import NUMBER, WORD
 
 COUNT = "most-frequent FILE --column diagnosis --categories flu,cold"
-VALUE = "percentile FILE --column salary --release value --step 1000 -p 10 --upper 1000000"
-WHO = "percentile FILE --column salary --label badge -p 90 --upper 1000000"
+VALUE = "percentile FILE --column salary --step 1000 -p 10 --upper 1000000"
+WHO = "percentile-record FILE --column salary --labels badge -p 90 --upper 1000000"
 TREE = "tree FILE --target income --schema good.toml"
 GRAPH = "top-k FILE --n 40 -k 2"
 TABLES = (COUNT, VALUE, WHO, TREE)

@@ -48,6 +48,7 @@ def answer(
     rho: Epsilon | None = None,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
+    rows: int | None = None,
     header: bool = False,
     table: str | None = None,
 ) -> Release:
@@ -63,6 +64,7 @@ def answer(
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         budget: where to charge ε; None charges nothing.
         entropy: of random bits; the operating system's by default.
+        rows: a public bound on the number of rows, if there is one.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database, which table.
 
@@ -75,7 +77,7 @@ def answer(
         DataError: if the data is not as promised; the charge stands.
     """
     source = question.open(data, header=header, table=table)
-    plan = planned(question, source, Price(epsilon, rho))
+    plan = planned(question, source, Price(epsilon, rho), rows=rows)
     plan.warn()
     paid = pay(plan.cost, budget=budget, entropy=entropy)
     return plan.release(paid)

@@ -138,11 +138,14 @@ class Question(Protocol):
         name: as the command line and the service write it, such as "most-frequent".
         title: for people, such as "Most frequent category".
         data: what it is asked of, "table" or "edges".
+        examples: commands to copy, for the help of the command line; each runs as it is on the
+            files of `dampen demo`.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     data: ClassVar[Literal["table", "edges"]]
+    examples: ClassVar[tuple[str, ...]]
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Any:
         """Opens the data by its public facts and checks the columns; reads no row.

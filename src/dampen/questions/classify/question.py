@@ -99,6 +99,11 @@ class TreeQuestion:
     name: ClassVar[str] = "tree"
     title: ClassVar[str] = "Decision tree"
     data: ClassVar[Literal["table", "edges"]] = "table"
+    examples: ClassVar[tuple[str, ...]] = (
+        "dampen tree census.csv --target income --schema census.toml --epsilon 1 --max-depth 4 "
+        "-o model.json",
+        "dampen predict model.json new.csv",
+    )
     estimator: ClassVar[str] = "TreeClassifier"
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
@@ -153,6 +158,11 @@ class BayesQuestion:
     name: ClassVar[str] = "naive-bayes"
     title: ClassVar[str] = "Naive Bayes"
     data: ClassVar[Literal["table", "edges"]] = "table"
+    examples: ClassVar[tuple[str, ...]] = (
+        "dampen naive-bayes census.csv --target income --schema census.toml --epsilon 1 "
+        "-o model.json",
+        "dampen predict model.json new.csv",
+    )
     estimator: ClassVar[str] = "NaiveBayesClassifier"
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
@@ -183,7 +193,10 @@ class BayesQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class ClassifierQuestion:
-    """Which classifier, of the kind that public facts recommend, predicts the class of a row?"""
+    """Which tree or naive Bayes predicts the class of a row?
+
+    Which of the two is fitted follows from public facts: ε, the bound on rows, columns, classes.
+    """
 
     target: str = parameter("column", "Column of the classes.", holds="categories")
     columns: Sequence[str] | None = parameter(
@@ -204,6 +217,11 @@ class ClassifierQuestion:
     name: ClassVar[str] = "classifier"
     title: ClassVar[str] = "Classifier"
     data: ClassVar[Literal["table", "edges"]] = "table"
+    examples: ClassVar[tuple[str, ...]] = (
+        "dampen classifier census.csv --target income --schema census.toml --epsilon 1 "
+        "-o model.json",
+        "dampen predict model.json new.csv",
+    )
     estimator: ClassVar[str] = "Classifier"
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:

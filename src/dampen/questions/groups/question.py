@@ -96,6 +96,12 @@ class GroupsQuestion:
     name: ClassVar[str] = "top-groups"
     title: ClassVar[str] = "Group with the largest statistic"
     data: ClassVar[Literal["table", "edges"]] = "table"
+    examples: ClassVar[tuple[str, ...]] = (
+        "dampen top-groups stays.csv --value days --by hospital --groups H1,H2,H3 --lower 0 "
+        "--upper 100 --step 1 --epsilon 0.3",
+        "dampen top-groups stays.csv --value days --by hospital --groups H1,H2,H3 --lower 0 "
+        "--upper 100 --step 1 --statistic quantile -p 90 -k 2 --epsilon 0.3",
+    )
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
         opened = open_table(data, header=header, table=table)

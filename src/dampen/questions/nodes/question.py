@@ -90,6 +90,10 @@ class NodesQuestion:
     name: ClassVar[str] = "top-k"
     title: ClassVar[str] = "Most influential nodes"
     data: ClassVar[Literal["table", "edges"]] = "edges"
+    examples: ClassVar[tuple[str, ...]] = (
+        "dampen top-k follows.csv.gz -k 10 --epsilon 0.5 --n 40",
+        "zcat follows.csv.gz | dampen top-k - --epsilon 0.5 --n 40",
+    )
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> OpenedGraph:
         """The public nodes, where they are known without reading edges, and what holds the edges.

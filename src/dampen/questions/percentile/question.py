@@ -85,6 +85,14 @@ class PercentileQuestion:
     name: ClassVar[str] = "percentile"
     title: ClassVar[str] = "Percentile"
     data: ClassVar[Literal["table", "edges"]] = "table"
+    examples: ClassVar[tuple[str, ...]] = (
+        "dampen percentile salaries.csv --column salary -p 50 --upper 500000 --step 1000 "
+        "--epsilon 0.5",
+        "dampen percentile salaries.csv --column salary -p deciles --upper 500000 --step 1000 "
+        "--epsilon 0.5",
+        "dampen percentile stays.csv --column days -p 50 --upper 100 --step 1 --by hospital "
+        "--groups H1,H2,H3 --epsilon 1",
+    )
 
     def __post_init__(self) -> None:
         warn_of_shares(self.points)
@@ -112,7 +120,8 @@ class PercentileQuestion:
         return ValuesMethod(self, draws, source.rows if self.size_is_public else None)
 
     def shown(self) -> Mapping[str, Any]:
-        facts = {"p": self.p, "lower": self.lower, "upper": self.upper, "step": self.step}
+        asked = list(self.points) if self.several else self.p
+        facts = {"p": asked, "lower": self.lower, "upper": self.upper, "step": self.step}
         if self.groups is not None:
             facts["groups"] = len(self.groups)
         return facts

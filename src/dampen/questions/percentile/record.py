@@ -83,6 +83,12 @@ class RecordQuestion:
     name: ClassVar[str] = "percentile-record"
     title: ClassVar[str] = "Record at a percentile"
     data: ClassVar[Literal["table", "edges"]] = "table"
+    examples: ClassVar[tuple[str, ...]] = (
+        "dampen percentile-record salaries.csv --column salary --labels employee -p 95 "
+        "--upper 500000 --epsilon 2",
+        "dampen percentile-record salaries.csv --column salary --labels employee -p 95 -k 5 "
+        "--upper 500000 --epsilon 8",
+    )
 
     def __post_init__(self) -> None:
         warn_of_shares([self.p])
