@@ -13,7 +13,7 @@ from dampen.core.selection import Neighbours
 from dampen.questions.percentile import joint_tight
 from dampen.questions.percentile.halving import Halving, Ranks
 from dampen.questions.percentile.joint_tight import FLOOR, Paths, Targets, Taut, intervals
-from dampen.questions.percentile.noisy_tree import COUNTING, NoisyTree, targets
+from dampen.questions.percentile.noisy_tree import COUNTING, NoisyTree
 from dampen.questions.percentile.record import rank
 from dampen.questions.percentile.values import PercentileValue
 from dampen.testing import Universe

@@ -84,7 +84,7 @@ from dampen.core.noise import GUMBEL
 from dampen.core.sampling import Entropy, noisy_top, random_order
 from dampen.core.selection import FloatArray, Neighbours
 from dampen.questions.percentile.halving import Halving, Ranks, worth_it
-from dampen.questions.percentile.noisy_tree import COUNTING, NoisyTree, noisy_size, targets
+from dampen.questions.percentile.noisy_tree import COUNTING, NoisyTree, noisy_size, target_ranks
 from dampen.releases.accuracy import CONFIDENCE
 
 __all__ = ["Paths", "Targets", "Taut", "Together", "intervals", "prepare", "together"]
@@ -297,7 +297,7 @@ class Taut:
         """For a public number of records; if there is none, of n, which is private."""
         alpha = self.alpha(epsilon)
         if size is not None:
-            return Targets(targets(self.shares, size), float(size), alpha)
+            return Targets(target_ranks(self.shares, size), float(size), alpha)
         steps = (floor(p * Fraction(n) / UNIT) * UNIT for p in self.apart)
         *ranks, end = (float(r) for r in accumulate(steps))
         return Targets(tuple(ranks), end, alpha)

@@ -54,7 +54,7 @@ from dampen.questions.percentile.halving import Ranks
 from dampen.questions.percentile.record import rank
 from dampen.releases.accuracy import CONFIDENCE
 
-__all__ = ["COUNTING", "NoisyTree", "noisy_size", "shape", "targets"]
+__all__ = ["COUNTING", "NoisyTree", "noisy_size", "shape", "target_ranks"]
 
 COUNTING = Fraction(3, 20)
 """The share of ε for a noisy number of records, where that is private."""
@@ -77,7 +77,7 @@ def noisy_size(n: int, epsilon: Fraction, entropy: Entropy) -> int:
     return min(max(noisy, 1), LARGEST_SIZE)
 
 
-def targets(shares: tuple[Fraction, ...], size: int) -> tuple[float, ...]:
+def target_ranks(shares: tuple[Fraction, ...], size: int) -> tuple[float, ...]:
     """The rank of `dampen.questions.percentile.record` less 1/2, for so many records."""
     return tuple(rank(100 * q, max(size, 1)) - 0.5 for q in shares)
 
@@ -135,7 +135,7 @@ class NoisyTree:
             return self._without_data()
         edges = self.edges(ranks)
         scale = self.scale(epsilon)
-        found = Descent.of(targets(self.shares, size), size)
+        found = Descent.of(target_ranks(self.shares, size), size)
         for level in range(1, self.levels + 1):
             counts = self.counts(edges, found.asked, level)
             noise = discrete_laplace(scale, counts.size, entropy).reshape(counts.shape)
