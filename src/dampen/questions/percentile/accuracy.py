@@ -21,7 +21,7 @@ from math import exp
 from dampen.core.mechanisms import PF, Mechanism
 from dampen.core.selection import Selection
 from dampen.epsilon import decimal_text
-from dampen.questions.percentile.joint_tight import Together
+from dampen.questions.percentile.joint_tight import Way
 from dampen.questions.percentile.record_two_stages import Shares
 from dampen.releases.accuracy import CONFIDENCE, lead, least_probability, rounded_up
 
@@ -67,7 +67,7 @@ def value_accuracy(
     )
 
 
-def joint_accuracy(drawn: Together, *, points: int, epsilon: Fraction) -> str:
+def joint_accuracy(drawn: Way, *, points: int, epsilon: Fraction) -> str:
     """A sentence about several values that are drawn together; empty where no bound is known."""
     ranks = drawn.farthest(epsilon)
     if ranks is None:

@@ -87,7 +87,7 @@ from dampen.questions.percentile.halving import Halving, Ranks, worth_it
 from dampen.questions.percentile.noisy_tree import COUNTING, NoisyTree, noisy_size, target_ranks
 from dampen.releases.accuracy import CONFIDENCE
 
-__all__ = ["Paths", "Targets", "Taut", "Together", "intervals", "prepare", "together"]
+__all__ = ["Paths", "Targets", "Taut", "Way", "intervals", "prepare", "together"]
 
 FLOOR = 60
 RANGE = 700
@@ -104,7 +104,7 @@ LARGEST_ALPHA = Fraction(1 << 20)
 
 def together(
     shares: tuple[Fraction, ...], neighbours: Neighbours, points: int
-) -> "Together | None":
+) -> "Way | None":
     """How different percentiles are drawn at once on so many points; None if ε is split."""
     otherwise: NoisyTree | Halving
     if len(shares) > FEW:
@@ -117,7 +117,7 @@ def together(
     return otherwise if worth_it(len(shares)) else None
 
 
-def prepare(chosen: "Together | None") -> None:
+def prepare(chosen: "Way | None") -> None:
     """Compiles the kernels that are needed, before anything is paid."""
     if isinstance(chosen, Taut):
         points = np.array([[0.0, 1.0], [1.0, 2.0]])
@@ -361,5 +361,5 @@ class Taut:
         ]
 
 
-Together: TypeAlias = Taut | NoisyTree | Halving
+Way: TypeAlias = Taut | NoisyTree | Halving
 """Ways to draw several percentiles at once."""

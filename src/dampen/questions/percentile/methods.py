@@ -23,7 +23,7 @@ from dampen.errors import ParameterError
 from dampen.questions.percentile import joint_tight
 from dampen.questions.percentile.accuracy import joint_accuracy, value_accuracy
 from dampen.questions.percentile.halving import Ranks
-from dampen.questions.percentile.joint_tight import Together
+from dampen.questions.percentile.joint_tight import Way
 from dampen.questions.percentile.record import Percent, as_fraction, no_values
 from dampen.questions.percentile.values import (
     FINEST,
@@ -161,7 +161,7 @@ class Values:
             answers[i] = drawn
         return answers
 
-    def _together(self) -> Together | None:
+    def _together(self) -> Way | None:
         """How several are drawn at once: a public rule.
 
         Percentiles have up to four decimals there.

@@ -15,7 +15,7 @@ import numpy as np
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import FloatArray, Neighbours
 from dampen.questions.percentile.halving import Halving, Ranks
-from dampen.questions.percentile.joint_tight import Taut, Together, together
+from dampen.questions.percentile.joint_tight import Taut, Way, together
 from dampen.questions.percentile.noisy_tree import NoisyTree
 from dampen.questions.percentile.record import rank
 from dampen_studies.experiments import many
@@ -63,7 +63,7 @@ def _counts(name: str) -> FloatArray:
 
 def way(
     method: str, shares: tuple[Fraction, ...], neighbours: Neighbours, points: int
-) -> Together | None:
+) -> Way | None:
     """How a method draws; None where nothing but `dampen` does."""
     if method == "tree":
         return NoisyTree(shares, neighbours, points)
