@@ -131,8 +131,8 @@ def _percentile(
     from dampen.data.columns import joined_numbers
     from dampen.data.open import open_table
     from dampen.data.source import require_numbers, whole_columns
+    from dampen.paper.percentile_selection import rank
     from dampen.questions.percentile.comparison import expected_errors
-    from dampen.questions.percentile.record import rank
 
     if upper is None:
         raise ParameterError("Expected --upper with --column.")
