@@ -80,7 +80,7 @@ def rehearse(question: Question, source: Any, price: Price, *, draws: int = DRAW
     if isinstance(question, Scored):
         return Rehearsal(answers, [question.wrong_share(each, source) for each in answers], False)
     best = _parts(_answer(question, source, EXACTLY, 0))
-    numeric = all(isinstance(part, int | float) for part in best)
+    numeric = _is_numeric(question, best)
     error = _distance if numeric else _wrong_share
     return Rehearsal(answers, [error(_parts(each), best) for each in answers], numeric)
 
@@ -89,6 +89,12 @@ def _answer(question: Question, source: Any, price: Price, seed: int) -> Any:
     plan = planned(question, source, price)
     paid = pay(plan.cost, entropy=InsecureEntropy(seed, allow_release=True))
     return plan.release(paid).answer
+
+
+def _is_numeric(question: Question, best: Sequence[Any]) -> bool:
+    """Whether answers are amounts; candidates that are named may be numbers too."""
+    amounts = question.shape() in ("value", "points") and not hasattr(question, "k")
+    return amounts and all(isinstance(part, int | float) for part in best)
 
 
 def _distance(parts: Sequence[Any], best: Sequence[Any]) -> float:
