@@ -301,8 +301,8 @@ def top_groups(
         min_rows: public; groups with fewer rows rank last.
         caution: public; a penalty for small groups, so that a group with few rows does not win by
             noise.  0 disables it.  The statistic of a group is judged as if caution / ε rows had
-            been chosen against it.  More helps where some groups are small or empty, less where
-            the best group is.
+            been chosen against it.  More helps where some groups are small or empty, less where the
+            best group is.
         ordered: the k groups best first.  It asks k times for one group, at ε/k, and the release
             says so (`epsilon_each`); for the sum the order comes at no cost.
         neighbours: what ε speaks of, see above.
