@@ -192,9 +192,21 @@ def _scenes(folder: Path) -> Iterator[Scene]:
     yield _diagnoses(folder / "visits.csv")
 
 
+def _columns(file: Path, *numbers: str) -> dict[str, list[Any]]:
+    """A small file in memory: it is asked many times."""
+    import csv
+
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    return {
+        name: [int(row[name]) if name in numbers else row[name] for row in rows] for name in rows[0]
+    }
+
+
 def _hospitals(file: Path) -> Scene:
     from dampen.questions.groups.question import GroupsQuestion
 
+    stays = _columns(file, "days")
     groups = ["H1", "H2", "H3"]
     question = GroupsQuestion(
         value="days", by="hospital", groups=groups, lower=0, upper=100, step=1
@@ -203,21 +215,19 @@ def _hospitals(file: Path) -> Scene:
         "Which hospital has the longest median stay?",
         "600 made-up stays in three hospitals; each stay is protected",
         question,
-        question.open(file),
+        question.open(stays),
         "0.3",
-        lambda epsilon: _usual_medians(file, groups, epsilon),
+        lambda epsilon: _usual_medians(stays, groups, epsilon),
     )
 
 
-def _usual_medians(file: Path, groups: Sequence[str], epsilon: str) -> float:
+def _usual_medians(stays: dict[str, list[Any]], groups: Sequence[str], epsilon: str) -> float:
     """A median can change by the whole range, so the noise is made for 100 days."""
-    import csv
     from statistics import median
 
     from dampen import Selection, probabilities, sensitivity
 
-    with file.open(encoding="utf-8", newline="") as lines:
-        rows = [(row["hospital"], int(row["days"])) for row in csv.DictReader(lines)]
+    rows = list(zip(stays["hospital"], stays["days"], strict=True))
     medians = [median(days for name, days in rows if name == group) for group in groups]
     law = probabilities(
         Selection(medians, sensitivity.constant(100)), epsilon=epsilon, mechanism="em"
@@ -244,20 +254,22 @@ def _people() -> Scene:
 def _salaries(file: Path) -> Scene:
     from dampen.questions.percentile import PercentileQuestion
 
+    salaries = _columns(file, "salary")
     question = PercentileQuestion(column="salary", p="quartiles", lower=0, upper=500_000, step=500)
     return Scene(
         "What are the quartiles of the salaries?",
         "300 made-up salaries; each salary is protected",
         question,
-        question.open(file),
+        question.open(salaries),
         "1",
-        _usual_way(question, file),
+        _usual_way(question, salaries),
     )
 
 
 def _diagnoses(file: Path) -> Scene:
     from dampen.questions.frequency import FrequencyQuestion
 
+    visits = _columns(file)
     question = FrequencyQuestion(
         column="diagnosis", categories=["flu", "cold", "asthma", "fracture", "migraine"]
     )
@@ -265,9 +277,9 @@ def _diagnoses(file: Path) -> Scene:
         "Which diagnosis is the most frequent?",
         "110 made-up visits; each visit is protected",
         question,
-        question.open(file),
+        question.open(visits),
         "0.3",
-        _usual_way(question, file),
+        _usual_way(question, visits),
     )
 
 
