@@ -206,7 +206,7 @@ class FrequencyQuestion:
         return f"k={self.k or 1} of {self.column}".rstrip()
 
     def shape(self) -> Shape:
-        return "value" if self.k is None else "ranking"
+        return "name" if self.k is None else "ranking"
 
     @cached_property
     def problem(self) -> MostFrequent | None:

@@ -41,9 +41,9 @@ Kind: TypeAlias = Literal[
 ]
 """How a parameter is written in the command line, in JSON and on the page."""
 
-Shape: TypeAlias = Literal["value", "ranking", "set", "points", "model"]
-"""How an answer is read: a value, or one for every group; candidates best first; candidates in
-public order; one value for each of several points; a model that predicts.
+Shape: TypeAlias = Literal["value", "points", "name", "ranking", "set", "model"]
+"""How an answer is read: an amount; one amount for each of several points; a candidate; candidates
+best first; candidates in public order; a model that predicts.  With groups, one for every group.
 """
 
 

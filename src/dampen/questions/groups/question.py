@@ -122,7 +122,7 @@ class GroupsQuestion:
 
     def shape(self) -> Shape:
         if self.k is None:
-            return "value"
+            return "name"
         return "ranking" if self.ordered else "set"
 
     @cached_property

@@ -153,7 +153,7 @@ class NodesQuestion:
         return f"k={self.k or 1} by {name_of(self.metric)}"
 
     def shape(self) -> Shape:
-        return "value" if self.k is None else "ranking"
+        return "name" if self.k is None else "ranking"
 
 
 def top_k(

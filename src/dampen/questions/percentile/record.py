@@ -131,7 +131,7 @@ class RecordQuestion:
         return f"p={self.p}, k={self.size} of {self.column}"
 
     def shape(self) -> Shape:
-        return "value" if self.k is None else "set"
+        return "name" if self.k is None else "set"
 
     @property
     def size(self) -> int:
