@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from dampen.releases.question import Question
     from dampen.schema import Schema
 
-__all__ = ["question_command"]
+__all__ = ["question_command", "stated_question"]
 
 FILES = {
     "table": "FILE is CSV, TSV, JSON lines, Parquet or Feather, packed or not, or a DuckDB or "
@@ -116,7 +116,7 @@ def _ask(
     from dampen.releases import answer as releases
 
     schema = read_schema(schema_file, options.get("target"))
-    question = _stated(kind, options, schema)
+    question = stated_question(kind, options, schema)
     check_output(output, file, schema_file, receipt.ledger)
     asked: dict[str, Any] = {
         "epsilon": epsilon,
@@ -134,7 +134,7 @@ def _ask(
     show_release(release, receipt, question.shape(), output=output, **shown)
 
 
-def _stated(
+def stated_question(
     kind: "type[Question]", options: Mapping[str, Any], schema: "Schema | None"
 ) -> "Question":
     """The question, from what was typed and, for facts that were not, from the schema."""
