@@ -66,9 +66,10 @@ what the way for larger lists costs, if that is more.
 
 **Crowds.**  A tuple whose percentiles all lie on empty points of one gap costs at most 2n, some 2
 gaps of n / (J+1) a percentile, and there may be as many such tuples as the grid allows: some log G
-a percentile.  So where α N / (J+1) is below `CROWDED` log G, empty points may outweigh the data,
-and the tree draws more than FEW percentiles, for the ε that N has left.  N is public by then, and
-by its rule both are ε-DP.
+a percentile.  So where α N / (J+1) is small, empty points may outweigh the data; the longer the
+list, the more it has to lose.  More than FEW percentiles are drawn by the tree, for the ε that N
+has left, where α N / (J+1) is below `CROWDED` log G log J (measured: `dampen-studies run
+long-lists`).  N is public by then, and either way is ε-DP.
 """
 
 from dataclasses import dataclass
@@ -92,7 +93,7 @@ __all__ = ["Paths", "Targets", "Taut", "Way", "intervals", "prepare", "together"
 FLOOR = 60
 RANGE = 700
 FEW = 9
-CROWDED = Fraction(2, 3)
+CROWDED = 0.19
 MOST_RECORDS = 1 << 33
 UNIT = Fraction(1, 1 << 19)
 """Moving targets are multiples of it, and exact in a float up to MOST_RECORDS."""
@@ -289,7 +290,7 @@ class Taut:
     def crowded(self, size: int, epsilon: Fraction) -> bool:
         """Whether empty points may outweigh so many records: a public rule."""
         between = self.alpha(epsilon) * size / len(self.apart)
-        return between < CROWDED * log(self.points)
+        return between < CROWDED * log(self.points) * log(len(self.shares))
 
     def targets(self, n: float, size: int | None, epsilon: Fraction) -> Targets:
         """For a public number of records; if there is none, of n, which is private."""
