@@ -34,6 +34,7 @@ class OwnQuestion(Generic[X]):
     name: ClassVar[str] = "release"
     title: ClassVar[str] = "Your own problem"
     data: ClassVar[Literal["table", "edges"]] = "table"
+    examples: ClassVar[tuple[str, ...]] = ()
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Any:
         del header, table
