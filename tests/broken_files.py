@@ -303,7 +303,7 @@ def _public_files() -> Iterator[Broken]:
         "torn gzip": gzip.compress(b"1\n2\n" * 1000)[:30],
     }
     for kind, content in lists.items():
-        yield Broken(f"nodes {kind}", content, "top-k edges.csv --nodes FILE", ".txt")
+        yield Broken(f"nodes {kind}", content, "top-k edges.csv --nodes-file FILE", ".txt")
         asked = "most-frequent good.csv --column diagnosis --categories-file FILE"
         yield Broken(f"categories {kind}", content, asked, ".txt")
     schemas = {

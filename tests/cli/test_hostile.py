@@ -77,7 +77,7 @@ def test_escapes_in_a_tree(dampen, place: Path) -> None:
         "".join(json.dumps({ESCAPE: v, "y": c}) + "\n" for v, c in ((ESCAPE, "no"), ("b", ESCAPE)))
     )
     command = ("tree", "t.jsonl", "--target", "y", "--schema", "s.toml", "--epsilon", "90")
-    grown = dampen(*command, "--depth", "1", "-o", "tree.json")
+    grown = dampen(*command, "--max-depth", "1", "-o", "tree.json")
     assert grown.code == 0, grown.err
     as_json = dampen(*command, "--json")
     assert ESCAPE in json.loads(as_json.out)["classes"]
@@ -106,7 +106,7 @@ def test_escapes_elsewhere(dampen, place: Path) -> None:
         (*frequent, "--categories", f"red,{ESCAPE}", "-k", "2"),
         (*frequent, "--categories", f"red,{ESCAPE}", "-k", "2", "--json"),
         (*frequent, "--categories", "red", "--dataset", ESCAPE, "--budget", ESCAPE),
-        ("top-k", "edges.txt", "--nodes", "nodes.txt", "-k", "2", "--epsilon", "1"),
+        ("top-k", "edges.txt", "--nodes-file", "nodes.txt", "-k", "2", "--epsilon", "1"),
         ("top-k", f"{ESCAPE}.csv", "--epsilon", "1"),
         ("schema", "init", "public.jsonl", "--public"),
         ("predict", ESCAPE, "visits.csv"),
@@ -160,7 +160,7 @@ def mutated(text: str, seed: int) -> str:
 
 @pytest.fixture
 def tree_text(dampen, place: Path) -> str:
-    assert dampen(*TREE, "--depth", "3", "-o", "tree.json").code == 0
+    assert dampen(*TREE, "--max-depth", "3", "-o", "tree.json").code == 0
     return (place / "tree.json").read_text()
 
 

@@ -216,6 +216,13 @@ def test_every_kind_of_parameter(place: Path) -> None:
             typed("percentiles", "--x-y", given)
 
 
+def test_a_file_is_not_taken_for_a_list(dampen, place: Path) -> None:
+    (place / "nodes.txt").write_text("1\n2\n")
+    wrong = dampen("top-k", "follows.csv.gz", "--epsilon", "1", "--nodes", "nodes.txt")
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "use --nodes-file nodes.txt" in wrong.err
+
+
 def test_help_names_choices_and_defaults() -> None:
     def shown(kind: Kind, help: str, default: Any, **told: Any) -> str:
         (option,) = options_of(Parameter("x", kind, help, default, **told))

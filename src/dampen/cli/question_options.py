@@ -1,6 +1,7 @@
 """A declared parameter as options of the command line, and what was typed as its value."""
 
 import csv
+import os
 from collections.abc import Mapping
 from dataclasses import MISSING
 from fractions import Fraction
@@ -136,6 +137,11 @@ def _labels(parameter: Parameter, text: str | None, file: Path | None, *, edges:
     if text is None:
         return None
     listed = _listed(name, text)
+    if len(listed) == 1 and os.path.isfile(listed[0]):
+        raise ParameterError(
+            f"Expected {name} to be a list with commas, but {text} is a file. To read the list "
+            f"from it, use {name}-file {text}."
+        )
     # Nodes are integers in an edge list where all of them are written so.
     return [int(each) for each in listed] if edges and all(map(_is_integer, listed)) else listed
 
