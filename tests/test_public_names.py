@@ -37,8 +37,8 @@ PUBLIC_MODULES = [
     "client", "core.error_analysis", "core.mechanisms", "core.noise", "core.sampling",
     "core.scores", "core.selection", "core.sensitivity", "data", "epsilon", "errors", "ledger",
     "paper.id3", "paper.influential_nodes", "paper.percentile_selection",
-    "problems", "problems.frequency", "problems.groups",
-    "problems.influence", "problems.percentile", "problems.splits", "questions.classify",
+    "problems",
+    "questions.classify",
     "questions.frequency", "questions.groups", "questions.nodes", "questions.percentile",
     "releases.release", "testing",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 
 import group_balls as balls
 from dampen import testing
-from dampen.problems.groups import BestGroup
+from dampen.problems import BestGroup
 from dampen.questions.groups.histograms import Histograms
 from dampen.questions.groups.reach import Reach, Rows
 from dampen.questions.groups.statistics import Mean, Quantile

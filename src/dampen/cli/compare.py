@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dampen.cli.facts import read_schema, schema_option
 from dampen.cli.options import (
     file_argument,
     header_option,
@@ -18,7 +17,7 @@ from dampen.cli.options import (
 )
 from dampen.cli.output import examples, print_json, print_table
 from dampen.cli.question_command import stated_question
-from dampen.cli.question_options import options_of
+from dampen.cli.question_options import options_of, read_schema, schema_option
 from dampen.cli.reading import looking_at
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dampen.cli.delivery import show_plan, show_release
-from dampen.cli.facts import known_fact, read_schema, schema_option
 from dampen.cli.options import (
     budget_options,
     epsilon_option,
@@ -22,7 +21,14 @@ from dampen.cli.options import (
     verbose_option,
 )
 from dampen.cli.output import examples
-from dampen.cli.question_options import option_name, options_of, typed_value
+from dampen.cli.question_options import (
+    known_fact,
+    option_name,
+    options_of,
+    read_schema,
+    schema_option,
+    typed_value,
+)
 from dampen.cli.reading import check_output
 from dampen.cli.receipt import Receipt
 from dampen.errors import ParameterError

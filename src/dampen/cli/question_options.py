@@ -1,12 +1,17 @@
-"""A declared parameter as options of the command line, and what was typed as its value."""
+"""A declared parameter as options of the command line, and what was typed as its value.
+
+The library's messages with the options of a command in place of its parameters.
+
+The public facts of a data set from a file, in place of options: `--schema FILE`.
+"""
 
 import csv
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -17,7 +22,19 @@ from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
 from dampen.releases.question import Parameter
 
-__all__ = ["option_name", "options_of", "typed_value"]
+if TYPE_CHECKING:
+    from dampen.releases.question import Fact
+    from dampen.schema import Schema
+
+__all__ = [
+    "in_options",
+    "known_fact",
+    "option_name",
+    "options_of",
+    "read_schema",
+    "schema_option",
+    "typed_value",
+]
 
 MOST_STEPS = 10_000
 METAVARS = {
@@ -187,3 +204,90 @@ def _no_progression(text: str) -> ParameterError:
     return ParameterError(
         f"Expected percentiles in equal steps around an ellipsis, such as 10,20,...,90, got {text}."
     )
+
+
+BEFORE = "("
+AFTER = ".,;:)"
+
+
+def in_options(text: str, command: click.Command) -> str:
+    """A message in which `min_rows=` is written as the command line has it, `--min-rows`.
+
+    A word is replaced only if it is exactly a reference to a parameter of this command: `name=`,
+    `name=True` of a flag, `name='word'` of an option with choices and `name=[...]` of a list.
+    Everything else stays, so no path and no value can be changed.
+
+    >>> groups = click.Option(["--groups"], metavar="A,B,...")
+    >>> header = click.Option(["--header"], is_flag=True)
+    >>> command = click.Command("ask", params=[groups, header])
+    >>> in_options("Pass groups=, a list (header=True). Cannot read groups=1/a.csv.", command)
+    'Pass --groups, a list (--header). Cannot read groups=1/a.csv.'
+    """
+    references: dict[str, str] = {}
+    for option in command.params:
+        if isinstance(option, click.Option):
+            references |= _references(option)
+    return " ".join(_replaced(word, references) for word in text.split(" "))
+
+
+def _references(option: click.Option) -> dict[str, str]:
+    spelling = max(option.opts, key=len)
+    references = {f"{option.name}=": spelling}
+    if option.is_flag:
+        references[f"{option.name}=True"] = spelling
+    if option.metavar is not None:
+        references[f"{option.name}=[...]"] = f"{spelling} {option.metavar}"
+    for choice in getattr(option, "choices", ()):
+        references[f"{option.name}={choice!r}"] = f"{spelling} {choice}"
+    return references
+
+
+def _replaced(word: str, references: dict[str, str]) -> str:
+    core = word.lstrip(BEFORE)
+    start = word[: len(word) - len(core)]
+    if core in references:
+        return start + references[core]
+    bare = core.rstrip(AFTER)
+    end = core[len(bare) :]
+    return start + references[bare] + end if bare in references else word
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def schema_option(command: F) -> F:
+    """Adds --schema, the path `schema_file`."""
+    return click.option(
+        "--schema",
+        "schema_file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Public facts of FILE that need not be typed; see `dampen schema`.",
+    )(command)
+
+
+def read_schema(path: Path | None, target: str | None) -> "Schema | None":
+    """The facts of the one data set in a file; None if no file is named.
+
+    Args:
+        path: of the file.
+        target: the column that `[target]` of a schema of 0.2 is about.
+
+    Raises:
+        ParameterError: if it cannot be read or is no schema.
+    """
+    if path is None:
+        return None
+    from dampen.schema import parse_schema
+
+    return parse_schema(read_text(path, "a schema"), str(path), target=target)
+
+
+def known_fact(schema: "Schema | None", fact: "Fact", stated: Mapping[str, Any]) -> Any:
+    """A fact of the column that another parameter names, or of the data set; None if absent."""
+    if schema is None:
+        return None
+    if not fact.of:
+        return schema.fact(fact.name)
+    column = stated.get(fact.of)
+    return None if column is None else schema.fact(fact.name, column)

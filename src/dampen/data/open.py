@@ -4,18 +4,27 @@ A column argument is either the *name* of a column of `data`, or a *column* itse
 
     percentile(frame, "salary", ...)         percentile(frame["salary"], ...)
     top_groups(frame, "days", by="ward")     top_groups(days, by=wards)
+
+One table of a database: files of DuckDB and SQLite, and databases of PostgreSQL.
+
+They are told apart by how the file, or the address, begins.
 """
 
+from collections.abc import Sequence
+from functools import partial
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
-from dampen.data.duckdb import is_relation, open_relation
+from dampen.data.duckdb import DuckTable, is_relation, open_duckdb_file, open_relation
 from dampen.data.memory import COLUMNS, TABLES, MemoryTable, is_column, open_memory
+from dampen.data.postgres import PostgresTable, is_address, open_postgres, shown
 from dampen.data.source import Opened, is_opened, require
 from dampen.data.spark import is_spark_frame, open_spark_frame
-from dampen.errors import ParameterError
+from dampen.data.sqlite import SqliteTable, open_sqlite_file
+from dampen.errors import ParameterError, did_you_mean
 
-__all__ = ["FILES", "is_engine", "open_columns", "open_table"]
+__all__ = ["FILES", "is_database", "is_engine", "open_columns", "open_database", "open_table"]
 
 FILES = (
     "the path of a file (CSV, TSV, JSON lines, Parquet, Feather, DuckDB, SQLite), '-' for "
@@ -67,8 +76,8 @@ def is_engine(data: Any) -> bool:
 
 
 def _open_path(path: str | PathLike[str], *, header: bool, table: str | None) -> Opened:
-    from dampen.data.databases import is_database, open_database
     from dampen.data.files import open_file
+    from dampen.data.open import is_database, open_database
 
     if is_database(path):
         return open_database(path, table)
@@ -147,3 +156,51 @@ def _checked_column(column: Any, role: str) -> Any:
             f"Expected {role}= to be a column: {COLUMNS}; got a {type(column).__name__}."
         )
     return column
+
+
+MOST_NAMED = 20
+"""Tables that an error lists."""
+
+
+def is_database(path: str | PathLike[str]) -> bool:
+    """Whether a path is a database file, or an address; pipes are not touched."""
+    if is_address(path):
+        return True
+    return _begins(path, 0, b"SQLite format 3\0") or _begins(path, 8, b"DUCK")
+
+
+def open_database(
+    path: str | PathLike[str], table: str | None = None
+) -> DuckTable | SqliteTable | PostgresTable:
+    """Opens one table, or view, of a database; the only one may be left unnamed.
+
+    Raises:
+        ParameterError: if it cannot be opened, or has no such table.
+    """
+    name = str(path)
+    if is_address(path):
+        return open_postgres(name, partial(_chosen, shown(name), table))
+    open_file = open_duckdb_file if _begins(path, 8, b"DUCK") else open_sqlite_file
+    return open_file(name, partial(_chosen, name, table))
+
+
+def _chosen(path: str, table: str | None, names: Sequence[str]) -> str:
+    if table is None and len(names) == 1:
+        return names[0]
+    if table is None:
+        listed = ", ".join(names[:MOST_NAMED]) or "none"
+        raise ParameterError(f"Expected table=, one of the tables of {path}: {listed}.")
+    if table not in names:
+        raise ParameterError(f"Expected a table {table!r} in {path}.{did_you_mean(table, names)}")
+    return table
+
+
+def _begins(path: str | PathLike[str], at: int, word: bytes) -> bool:
+    try:
+        if not Path(path).is_file():
+            return False
+        with Path(path).open("rb") as file:
+            file.seek(at)
+            return file.read(len(word)) == word
+    except OSError:
+        return False

@@ -28,9 +28,8 @@ from dampen.core.mechanisms import MECHANISMS, Mechanism, check_joint, check_k, 
 from dampen.core.sampling import Entropy
 from dampen.core.scores import Global, Shifted
 from dampen.core.selection import IntArray, Neighbours, Selection
-from dampen.data.cells import Keyed, LabelKey
+from dampen.data.cells import Grouping, Keyed, LabelKey
 from dampen.data.columns import Lookup, as_labels
-from dampen.data.grouping import Grouping
 from dampen.data.memory import MemoryTable, is_counts
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Kind, Opened, is_opened, reading, require_labels

@@ -10,6 +10,7 @@ from dampen.core.scores import Score
 from dampen.core.selection import Problem, Selection
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.testing.checks import (
+    Verdict,
     check_admissible,
     check_joint_sensitivity,
     check_one_sided,
@@ -18,10 +19,8 @@ from dampen.testing.checks import (
     check_unit_sensitivity,
     words,
 )
-from dampen.testing.evaluate import Remembering, instances, not_checked
 from dampen.testing.losses import privacy_loss
-from dampen.testing.universe import Universe
-from dampen.testing.verdicts import Verdict
+from dampen.testing.universe import Remembering, Universe, instances, not_checked
 
 X = TypeVar("X")
 

@@ -44,9 +44,8 @@ import numpy as np
 
 from dampen.core.sampling import Entropy, discrete_laplace, random_order
 from dampen.core.selection import FloatArray, IntArray, Neighbours
-from dampen.data.cells import Keyed
+from dampen.data.cells import Grouping, Keyed
 from dampen.data.columns import missing_numbers
-from dampen.data.grouping import Grouping
 from dampen.data.memory import MemoryTable
 from dampen.data.source import Opened
 from dampen.epsilon import Epsilon, exact

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Literal, cast
 from dampen.core.mechanisms import MECHANISMS, Mechanism, named
 from dampen.core.sampling import Entropy
 from dampen.core.selection import IntArray, Neighbours
-from dampen.data.cells import Keyed
-from dampen.data.grouping import Grouping
+from dampen.data.cells import Grouping, Keyed
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
 from dampen.epsilon import Epsilon, decimal_text
@@ -197,7 +196,7 @@ class PercentileQuestion:
 class ValuesMethod:
     """Values by rank, on the public grid; in every group if there are groups.
 
-    One ε for all groups, by parallel composition: see `dampen.data.grouping`.
+    One ε for all groups, by parallel composition: see `dampen.data.cells`.
 
     Attributes:
         question: what is asked.
