@@ -8,7 +8,6 @@ cannot show is said too: bounds that it never reaches, mechanisms that were not 
 """
 
 from dampen.testing.checks import (
-    Verdict,
     check_admissible,
     check_exact_sensitivity,
     check_joint_sensitivity,
@@ -19,7 +18,7 @@ from dampen.testing.checks import (
     local_sensitivity,
 )
 from dampen.testing.losses import law_loss, privacy_loss
-from dampen.testing.universe import Universe
+from dampen.testing.universe import Universe, Verdict
 from dampen.testing.verify import verify
 
 __all__ = [

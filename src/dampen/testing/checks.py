@@ -7,12 +7,9 @@ back as a counterexample in words.
 >>> universe = Universe.add_remove_row(["a", "b"], max_rows=3)
 >>> print(check_admissible(MostFrequent(["a", "b"]), universe))
 admissible: holds for 10 databases and 12 pairs of neighbours
-
-What a check found: it holds, it fails, or it was not checked.
 """
 
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -23,6 +20,7 @@ from dampen.errors import ParameterError
 from dampen.testing.universe import (
     ROUNDING,
     Universe,
+    Verdict,
     both_ways,
     deltas,
     fails,
@@ -33,48 +31,6 @@ from dampen.testing.universe import (
     scores,
     utilities,
 )
-
-Outcome: TypeAlias = Literal["holds", "fails", "not checked"]
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """One claim about a problem, and what became of it on a universe.  True only if it holds.
-
-    Attributes:
-        claim: in words.
-        outcome: "holds", "fails" or "not checked".
-        scope: the databases and pairs of neighbours that were looked at.
-        counterexample: in words, if it fails.
-        value: the number that the claim bounds, as large as it was found.
-        remark: why it was not checked; or, if it holds, what the universe was too weak to show.
-    """
-
-    claim: str
-    outcome: Outcome
-    scope: str
-    counterexample: str = ""
-    value: float = 0.0
-    remark: str = ""
-
-    @property
-    def holds(self) -> bool:
-        return self.outcome == "holds"
-
-    @property
-    def fails(self) -> bool:
-        return self.outcome == "fails"
-
-    def __bool__(self) -> bool:
-        return self.holds
-
-    def __str__(self) -> str:
-        if self.fails:
-            return f"{self.claim}: FAILS: {self.counterexample}"
-        if not self.holds:
-            return f"{self.claim}: NOT CHECKED: {self.remark}"
-        return f"{self.claim}: holds for {self.scope}" + (f"; {self.remark}" * bool(self.remark))
-
 
 X = TypeVar("X")
 

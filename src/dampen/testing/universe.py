@@ -1,19 +1,62 @@
 """Universes: every database of a small world, and which of them are neighbours.
 
 A problem on every database of a universe: what all checks look at.
+
+What a check found: it holds, it fails, or it was not checked.
 """
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
 from dampen.core.scores import Score
 from dampen.core.selection import FloatArray, IntArray, Neighbours, Problem, Selection
 from dampen.errors import DampenError, ParameterError
-from dampen.testing.checks import Verdict
+
+Outcome: TypeAlias = Literal["holds", "fails", "not checked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One claim about a problem, and what became of it on a universe.  True only if it holds.
+
+    Attributes:
+        claim: in words.
+        outcome: "holds", "fails" or "not checked".
+        scope: the databases and pairs of neighbours that were looked at.
+        counterexample: in words, if it fails.
+        value: the number that the claim bounds, as large as it was found.
+        remark: why it was not checked; or, if it holds, what the universe was too weak to show.
+    """
+
+    claim: str
+    outcome: Outcome
+    scope: str
+    counterexample: str = ""
+    value: float = 0.0
+    remark: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return self.outcome == "holds"
+
+    @property
+    def fails(self) -> bool:
+        return self.outcome == "fails"
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        if self.fails:
+            return f"{self.claim}: FAILS: {self.counterexample}"
+        if not self.holds:
+            return f"{self.claim}: NOT CHECKED: {self.remark}"
+        return f"{self.claim}: holds for {self.scope}" + (f"; {self.remark}" * bool(self.remark))
+
 
 X = TypeVar("X")
 Graph = tuple[IntArray, IntArray]

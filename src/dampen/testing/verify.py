@@ -10,7 +10,6 @@ from dampen.core.scores import Score
 from dampen.core.selection import Problem, Selection
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.testing.checks import (
-    Verdict,
     check_admissible,
     check_joint_sensitivity,
     check_one_sided,
@@ -20,7 +19,7 @@ from dampen.testing.checks import (
     words,
 )
 from dampen.testing.losses import privacy_loss
-from dampen.testing.universe import Remembering, Universe, instances, not_checked
+from dampen.testing.universe import Remembering, Universe, Verdict, instances, not_checked
 
 X = TypeVar("X")
 
