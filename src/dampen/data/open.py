@@ -10,7 +10,7 @@ One table of a database: files of DuckDB and SQLite, and databases of PostgreSQL
 They are told apart by how the file, or the address, begins.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -31,6 +31,11 @@ FILES = (
     "standard input, or the address of a database of PostgreSQL"
 )
 ENGINES = "a relation of DuckDB, a DataFrame of Spark"
+ENGINE_KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Opened]], ...] = (
+    (is_relation, open_relation),
+    (is_spark_frame, open_spark_frame),
+)
+"""How the tables of an engine are recognised and opened: one line each."""
 RELATION = "of a connection pass a relation, such as connection.table('name')"
 
 
@@ -56,10 +61,9 @@ def open_table(data: Any, *, header: bool = False, table: str | None = None) -> 
     opened = open_memory(data)
     if opened is not None:
         return opened
-    if is_relation(data):
-        return open_relation(data)
-    if is_spark_frame(data):
-        return open_spark_frame(data)
+    for is_kind, open_kind in ENGINE_KINDS:
+        if is_kind(data):
+            return open_kind(data)
     if is_opened(data):
         return data
     raise ParameterError(
@@ -72,7 +76,7 @@ def is_engine(data: Any) -> bool:
 
     Other questions look for attributes, which might make an engine run a query.
     """
-    return is_relation(data) or is_spark_frame(data)
+    return any(is_kind(data) for is_kind, _ in ENGINE_KINDS)
 
 
 def _open_path(path: str | PathLike[str], *, header: bool, table: str | None) -> Opened:
