@@ -153,7 +153,7 @@ CHANGES = [
     Change(
         "a sensitivity function",
         "import dampen\n"
-        "delta = dampen.sensitivity.function(lambda t: [1 + t, 2 + t], bound=5, horizon=9)\n"
+        "delta = dampen.sensitivity.function(lambda t: [min(1 + t, 5), min(2 + t, 5)], horizon=9)\n"
         "own = dampen.Selection([9, 1], delta, bound=5)\n"
         "print(dampen.select(own, epsilon=99, mechanism='ld'))",
         r"^0$",

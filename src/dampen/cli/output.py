@@ -93,7 +93,7 @@ def complain(
 
 def show_warnings(*, as_json: bool = False) -> None:
     """Shows dampen's own warnings, one line each; those of other libraries may quote data."""
-    from dampen.cli.question_options import in_options
+    from dampen.cli.option_names import in_options
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         if category.__module__ == errors.__name__:

@@ -10,7 +10,7 @@ number, so that rows of one group are equal to every encoder.  And the SQL of a 
 comparisons, conversions of numbers of 64 bits and +, -, *, / and roots of floats, each of which
 IEEE 754 rounds in one way.  Columns of other types are streamed.
 
-Rows split by public groups: counts by group and cell, one pass over the data.
+**Groups.**  Rows are split by public groups: counts by group and cell, one pass over the data.
 
 **Parallel composition.**  A row belongs to one group at most, so adding or removing one changes the
 counts of one group.  If every group's counts go through an ε-DP release of their own, all of them

@@ -26,9 +26,9 @@
     target = "to"
 
 For `dampen serve` a data set may have `questions`, `analysts`, `sample` and `table`, and the file a
-table `[service]`.  The grammars of 0.2 are read with a warning (`old_grammars`).
+table `[service]`.
 
-The grammars of 0.2, rewritten as today's before they are read.
+**The grammars of 0.2** are read with a warning, rewritten as today's before they are read.
 
 `[data.public]` of `dampen.toml`: its keys stand under `[[data]]` itself now, and a column of public
 names says `names` in place of `label`.  `schema.toml` of models: `rows`, `[columns.X]` with
