@@ -5,8 +5,8 @@ A column argument is either the *name* of a column of `data`, or a *column* itse
     percentile(frame, "salary", ...)         percentile(frame["salary"], ...)
     top_groups(frame, "days", by="ward")     top_groups(days, by=wards)
 
-A database holds several tables, of which one is opened: files of DuckDB and SQLite, and databases of
-PostgreSQL.  They are told apart by how the file, or the address, begins.
+A database holds several tables, of which one is opened: files of DuckDB and SQLite, and databases
+of PostgreSQL.  They are told apart by how the file, or the address, begins.
 """
 
 from collections.abc import Callable, Sequence
