@@ -26,7 +26,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     config = write_service(tmp_path_factory.mktemp("service"))
     config.write_text(config.read_text() + "\n[service]\nstep = 0.05\npatience = 600\n")
     server = started(config)
-    server.desk.check()
+    server.workflow.check()
     yield server
     server.stop()
 

@@ -11,7 +11,7 @@ from dampen.errors import ParameterError
 from dampen.ledger import Ledger, check_policy
 from dampen.service.configuration import load_configuration
 from dampen.service.facts import Categories, Labels, Numbers
-from dampen.service.tokens import Store
+from dampen.service.tokens import Tokens
 
 BASE = """
 [[data]]
@@ -126,7 +126,7 @@ def test_tokens_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixt
     file = str(config(tmp_path, BASE + COLUMN))
     assert run(["token", "create", "ana", "--config", file]) == 0
     token = capsys.readouterr().out.strip()
-    store = Store(tmp_path.resolve() / "service.sqlite3")
+    store = Tokens(tmp_path.resolve() / "service.sqlite3")
     found = store.find(token)
     assert found is not None and (found.analyst, found.role) == ("ana", "analyst")
     assert store.find(token + "x") is None

@@ -11,7 +11,7 @@ import pytest
 
 from dampen import percentile, top_groups
 from dampen.questions.frequency import most_frequent
-from dampen.service.cache import Memory
+from dampen.service.cache import Cache
 from dampen.service.configuration import Served, load_configuration
 from dampen.service.examples import example
 from dampen.service.expect import UNTOLD, expected
@@ -225,9 +225,9 @@ def test_a_public_sample_shows_what_to_expect(serving) -> None:
 
 def test_the_promised_error_of_a_percentile_is_kept(running) -> None:
     """At most 10 % may be further away; of 200 draws 40 are with probability below 1e-5."""
-    served: Served = running.desk.configuration.sets["salaries"]
+    served: Served = running.configuration.sets["salaries"]
     asked = question(served, "percentile", {"column": "salary", "p": 50, "epsilon": "0.3"})
-    sentence = expected(asked, running.desk.quote(asked))["sentence"]
+    sentence = expected(asked, running.workflow.quote(asked))["sentence"]
     told = re.search(r"at most (\d+) ranks farther from the percentile than the best", sentence)
     assert told is not None
     text = running.config.with_name("salaries.csv").read_text().splitlines()[1:]
@@ -257,7 +257,7 @@ def remembered_and_read(served: Served, kind: str, options: dict, ask: Callable)
 
 
 def test_histograms_are_kept_and_are_those_of_the_rows(running) -> None:
-    sets = running.desk.configuration.sets
+    sets = running.configuration.sets
     stays = sets["stays"].source.path
     groups = ["H1", "H2", "H3"]
     remembered_and_read(

@@ -23,7 +23,7 @@ from dampen import BudgetError, DataError, ParameterError
 from dampen.cli.serve_demo import RELATIONS
 from dampen.client import ServiceError
 from dampen.ledger import Ledger, verify
-from dampen.service.tokens import Store
+from dampen.service.tokens import Tokens
 from engines.holders import postgres_server
 
 
@@ -60,7 +60,7 @@ def command(config: Path) -> Iterator[Process]:
 
 
 def token(config: Path, analyst: str = "ana") -> str:
-    return Store(config.resolve().parent / "service.sqlite3").create(analyst)
+    return Tokens(config.resolve().parent / "service.sqlite3").create(analyst)
 
 
 def test_the_client_in_three_lines(running) -> None:
@@ -233,14 +233,14 @@ def test_two_servers_on_one_postgresql_never_overspend(
 
 def test_a_long_answer_is_fetched_later(serving, monkeypatch: pytest.MonkeyPatch) -> None:
     running = serving(settings="\n[service]\nstep = 0.01\npatience = 0.2\n")
-    slow = running.desk._memories["visits"]
-    original, gate = slow.remembered, threading.Event()
+    slow = running.workflow._caches["visits"]
+    original, gate = slow.table, threading.Event()
 
-    def held(key: object) -> object:
+    def held() -> object:
         gate.wait()
-        return original(key)
+        return original()
 
-    monkeypatch.setattr(slow, "remembered", held)
+    monkeypatch.setattr(slow, "table", held)
     who = running.token()
     late = running.ask("visits/most-frequent", who, column="diagnosis", epsilon=1)
     assert (late.status_code, late.json()["exit_code"]) == (504, 1)
@@ -254,8 +254,8 @@ def test_a_long_answer_is_fetched_later(serving, monkeypatch: pytest.MonkeyPatch
 def test_too_many_questions_are_turned_away(serving, monkeypatch: pytest.MonkeyPatch) -> None:
     running = serving(settings="\n[service]\nwaiting = 2\npatience = 0.1\n")
     gate = threading.Event()
-    drawn = running.desk.drawn
-    monkeypatch.setattr(running.desk, "drawn", lambda group: drawn(group) if gate.wait() else [])
+    draw = running.workflow.draw
+    monkeypatch.setattr(running.workflow, "draw", lambda group: draw(group) if gate.wait() else [])
     who = running.token()
     codes = [
         running.ask("visits/most-frequent", who, column="diagnosis", epsilon=i).status_code

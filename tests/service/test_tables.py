@@ -19,7 +19,7 @@ from dampen.cli.main import run
 from dampen.errors import ParameterError
 from dampen.ledger import Ledger, worker
 from dampen.service.configuration import load_configuration
-from dampen.service.workflow import Desk
+from dampen.service.workflow import Workflow
 from engines import sparks
 from engines.holders import postgres_server
 
@@ -185,7 +185,7 @@ def test_every_question_of_spark(serving_tables, tmp_path: Path) -> None:
         wrong.mkdir()
         file = configured(wrong, address="local[2]", stays="gone", follows="follows")
         with pytest.raises(ParameterError, match="Cannot open the table 'gone' of Spark"):
-            Desk.of(load_configuration(file)).check()
+            Workflow.of(load_configuration(file)).check()
     finally:
         session.stop()
 

@@ -84,10 +84,13 @@ class Keyed:
     Attributes:
         keys: of the columns by their names.
         cells: of a batch of keys; it may overwrite what it is given.
+        of: the public parameters that the cells are a function of.  Two with equal `of` give every
+            row the same cell, so that their counts can be kept.  None where that is not promised.
     """
 
     keys: Mapping[str, Key]
     cells: Callable[[Mapping[str, Any]], IntArray]
+    of: Hashable = None
 
     def __call__(self, batch: Batch) -> IntArray:
         return self.cells({name: key.of(batch[name]) for name, key in self.keys.items()})

@@ -100,7 +100,8 @@ class Grouping:
             return place
 
         needed: dict[str, Kind] = {**wanted, by: lookup.kind}
-        keyed = Keyed({**cell_of.keys, by: LabelKey(self.groups)}, place_of)
+        of = None if cell_of.of is None else (cell_of.of, by, self.groups, cells)
+        keyed = Keyed({**cell_of.keys, by: LabelKey(self.groups)}, place_of, of)
         total = rows.counts(needed, keyed, len(self.groups) * width)
         return np.asarray(total[:-1].reshape(len(self.groups), width))
 

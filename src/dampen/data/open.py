@@ -7,11 +7,11 @@ A column argument is either the *name* of a column of `data`, or a *column* itse
 """
 
 from os import PathLike
-from typing import Any
+from typing import Any, cast
 
 from dampen.data.duckdb import is_relation, open_relation
 from dampen.data.memory import COLUMNS, TABLES, MemoryTable, is_column, open_memory
-from dampen.data.source import Opened, is_opened, require
+from dampen.data.source import Opened, is_opened, is_opened_type, require
 from dampen.data.spark import is_spark_frame, open_spark_frame
 from dampen.errors import ParameterError
 
@@ -42,6 +42,8 @@ def open_table(data: Any, *, header: bool = False, table: str | None = None) -> 
     """
     if isinstance(data, str | PathLike):
         return _open_path(data, header=header, table=table)
+    if is_opened_type(type(data)) and table is None:
+        return cast("Opened", data)
     if table is not None:
         raise ParameterError(f"Expected table= with a database file or address alone; {RELATION}.")
     if is_engine(data):

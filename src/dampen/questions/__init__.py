@@ -5,6 +5,7 @@ follow from its declaration (`dampen.releases.question`).
 """
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 
 from dampen.releases.question import Question
@@ -17,6 +18,7 @@ QUESTIONS: Mapping[str, str] = {
 """The name of every question and the class that declares it, loaded when it is first used."""
 
 
+@cache
 def question_type(name: str) -> type[Question]:
     """The class that declares a question.
 

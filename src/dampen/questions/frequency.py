@@ -119,7 +119,9 @@ class MostFrequent:
     def _cell_of(self, column: str) -> Keyed:
         lookup = Lookup(self.categories)
         return Keyed(
-            {column: LabelKey(self.categories)}, lambda keys: lookup.positions(keys[column])
+            {column: LabelKey(self.categories)},
+            lambda keys: lookup.positions(keys[column]),
+            ("categories", column, tuple(self.categories)),
         )
 
     def _given_counts(self, counts: Mapping[Any, Any]) -> IntArray:
@@ -167,7 +169,7 @@ class FrequencyQuestion:
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Any:
         """A table; or counts, as a mapping from categories, which need no column."""
-        if is_counts(data) and not self.column:
+        if not self.column and is_counts(data):
             return data
         opened = open_table(data, header=header, table=table)
         require_labels(opened, self.column)

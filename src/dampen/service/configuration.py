@@ -11,15 +11,16 @@ workers = 16                   # questions that are worked on at a time
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from dampen.errors import ParameterError, did_you_mean
-from dampen.ledger import DataSet, Ledger, default_place, load_policy
+from dampen.ledger import Ledger, default_place, load_policy
 from dampen.ledger.names import folded
 from dampen.ledger.policy import read_policy
 from dampen.service.facts import Facts, parse_facts
+from dampen.service.questions import possible_questions
 from dampen.service.sources import Source, source_of
 
 __all__ = ["Configuration", "Served", "Settings", "load_configuration"]
@@ -44,14 +45,11 @@ class Settings:
 class Served:
     """A data set that can be asked; `digest` is that of its facts."""
 
-    registered: DataSet
+    name: str
+    budgets: tuple[str, ...]
     facts: Facts
     digest: str
     source: Source
-
-    @property
-    def name(self) -> str:
-        return self.registered.name
 
     def allows(self, analyst: str) -> bool:
         """Whether an analyst may ask it."""
@@ -67,12 +65,7 @@ class Configuration:
     source: Path
     settings: Settings
     sets: Mapping[str, Served]
-
-    @property
-    def ledger(self) -> Ledger:
-        """The ledger of all data sets."""
-        places = {served.registered.ledger for served in self.sets.values()}
-        return Ledger(next(iter(places)) or default_place())
+    ledger: Ledger
 
 
 def load_configuration(path: str | Path) -> Configuration:
@@ -86,6 +79,7 @@ def load_configuration(path: str | Path) -> Configuration:
     content = read_policy(source)
     base = source.resolve().parent
     served: dict[str, Served] = {}
+    ledgers: set[str | None] = set()
     for registered, entry in zip(policy.sets, content.get("data", []), strict=True):
         if "public" not in entry:
             continue
@@ -94,12 +88,28 @@ def load_configuration(path: str | Path) -> Configuration:
             raise ParameterError(f"Expected a name without '/' beside {where}.")
         if registered.name in served:
             raise ParameterError(f"Expected another name than {registered.name!r} in {source}.")
-        facts = parse_facts(entry["public"], base, where)
+        facts = _with_questions(parse_facts(entry["public"], base, where), where)
         source_ = source_of(registered.files, registered.tables, facts.table, where)
-        served[registered.name] = Served(registered, facts, facts.digest(), source_)
+        served[registered.name] = Served(
+            registered.name, registered.budgets, facts, facts.digest(), source_
+        )
+        ledgers.add(registered.ledger)
     if not served:
         raise ParameterError(f"Expected a data set with [data.public] in {source}.")
-    return Configuration(source, _settings(content.get("service", {}), base, source), served)
+    settings = _settings(content.get("service", {}), base, source)
+    return Configuration(source, settings, served, Ledger(ledgers.pop() or default_place()))
+
+
+def _with_questions(facts: Facts, where: str) -> Facts:
+    """The facts with the questions that may be asked: those that are listed, or all possible."""
+    possible = possible_questions(facts)
+    for name in facts.questions:
+        if name not in possible:
+            raise ParameterError(
+                f"Expected questions that the facts are enough for, {', '.join(possible)}, in "
+                f"{where}, got {name!r}.{did_you_mean(name, possible)}"
+            )
+    return replace(facts, questions=facts.questions or possible)
 
 
 def _settings(content: object, base: Path, source: Path) -> Settings:

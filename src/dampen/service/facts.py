@@ -23,7 +23,7 @@ Write them from what is known without looking at the data: whatever stands here 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from math import isfinite
 from pathlib import Path
@@ -32,7 +32,6 @@ from typing import Any, TypeAlias
 from dampen.errors import ParameterError, did_you_mean
 
 __all__ = [
-    "QUESTIONS",
     "Categories",
     "Column",
     "Facts",
@@ -42,7 +41,6 @@ __all__ = [
     "parse_facts",
 ]
 
-QUESTIONS = ("percentile", "most-frequent", "top-groups", "top-k", "tree")
 DEFAULT_BINS = 10
 
 
@@ -109,7 +107,7 @@ class Facts:
     rows: int | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
     graph: Graph | None = None
-    questions: tuple[str, ...] = QUESTIONS
+    questions: tuple[str, ...] = ()
     analysts: tuple[str, ...] | None = None
     sample: Path | None = None
     table: str | None = None
@@ -159,7 +157,7 @@ def parse_facts(content: object, base: Path, where: str) -> Facts:
     if not columns and graph is None:
         raise ParameterError(f"Expected columns or a graph in {where}.")
     sample = _text(table, "sample", where)
-    facts = Facts(
+    return Facts(
         title=_text(table, "title", where),
         version=_text(table, "version", where),
         rows=_whole(table, "rows", where),
@@ -168,37 +166,10 @@ def parse_facts(content: object, base: Path, where: str) -> Facts:
         analysts=None if "analysts" not in table else _texts(table["analysts"], "analysts", where),
         sample=base / sample if sample else None,
         table=_text(table, "table", where) or None,
+        questions=()
+        if "questions" not in table
+        else _texts(table["questions"], "questions", where),
     )
-    return _with_questions(facts, table.get("questions"), where)
-
-
-def possible_questions(facts: Facts) -> tuple[str, ...]:
-    """The questions that the facts are enough for."""
-    numbers = facts.of_kind(Numbers)
-    categories = facts.of_kind(Categories)
-    gridded = [n for n in numbers if getattr(facts.columns[n], "step", None) is not None]
-    possible = {
-        "percentile": bool(gridded) or bool(numbers and facts.of_kind(Labels)),
-        "most-frequent": bool(categories),
-        "top-groups": bool(gridded and categories),
-        "top-k": facts.graph is not None,
-        "tree": facts.rows is not None and bool(categories) and len(numbers + categories) > 1,
-    }
-    return tuple(name for name in QUESTIONS if possible[name])
-
-
-def _with_questions(facts: Facts, asked: object, where: str) -> Facts:
-    possible = possible_questions(facts)
-    if asked is None:
-        return replace(facts, questions=possible)
-    wanted = _texts(asked, "questions", where)
-    for name in wanted:
-        if name not in possible:
-            raise ParameterError(
-                f"Expected questions that the facts are enough for, {', '.join(possible)}, in "
-                f"{where}, got {name!r}.{did_you_mean(name, possible)}"
-            )
-    return replace(facts, questions=wanted)
 
 
 def _column(content: object, where: str) -> Column:

@@ -1,105 +1,182 @@
-"""What may be asked: each question is a call of the library whose public parameters are facts.
+"""From what an analyst asks to a question, by the question's declaration.
 
-An analyst names columns and says p, k, ε; bounds, grids, categories, groups and nodes are those of
-the curator's public facts.  A column that is not among them does not exist for an analyst, whatever
-the file holds, so that no name of a column ever reaches a file or a database unchecked.
+An analyst names columns and says p, k, ε; bounds, grids, categories, groups and nodes are facts of
+the data set.  A column that is not among them does not exist for an analyst, whatever the file
+holds, so that no name of a column ever reaches a file or a database unchecked.
 """
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dampen.core.sampling import Entropy
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError, did_you_mean
-from dampen.releases.cost import Budget
-from dampen.releases.release import Release
-from dampen.service.cache import Memory
-from dampen.service.configuration import Served
+from dampen.questions import QUESTIONS, question_type
+from dampen.releases.answer import Planned, planned
+from dampen.releases.cost import Price
+from dampen.releases.question import Fact, Parameter, Question, parameters
 from dampen.service.facts import Categories, Column, Facts, Labels, Numbers
 
-__all__ = ["Question", "question"]
+if TYPE_CHECKING:
+    from dampen.service.cache import Cache
+    from dampen.service.configuration import Served
 
-Ask = Callable[..., Release]
+__all__ = [
+    "LISTS",
+    "Asked",
+    "asked_parameters",
+    "declarations",
+    "example",
+    "fact_of",
+    "possible_questions",
+    "question_of",
+]
 
-DRAWN = frozenset({"epsilon", "rho", "mechanism", "k", "ordered"})
-"""What changes only the draw, not the public cells that rows are counted in."""
-
-
-DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "percentile": {"release": "value", "neighbours": "replace-one"},
-    "most-frequent": {},
-    "top-groups": {"smallest": False, "ordered": False, "neighbours": "add-remove-row"},
-    "top-k": {"metric": "betweenness"},
-    "tree": {},
+LISTS = ("quartiles", "deciles")
+"""Lists of percentiles that have a name."""
+HOLDS: Mapping[str, type[Column]] = {"numbers": Numbers, "categories": Categories, "names": Labels}
+NOT_HELD = {
+    "numbers": "is not numeric: it has no public lower and upper",
+    "categories": "has no public values",
+    "names": "does not hold the public names of the rows",
 }
-"""What a question means that says nothing about it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Asked:
     """One question about one data set, checked against its public facts.
 
     Attributes:
         served: the data set.
-        kind: such as "percentile".
-        options: what was asked for, without what was left out; ε and ρ as exact text.
-        text: a few words for the ledger.
-        ask: the release, of a memory of the data, a budget and entropy.
-        candidates: how many answers are possible, in each group and to each percentile.
-        cells: names the one histogram that it looks at, for a question that is answered from it in
-            no time; empty for others.
+        question: what is asked, with the facts filled in.
+        price: what is offered.
+        options: what the analyst stated, in canonical form; ε and ρ as exact text.
         mark: the same for the same question about the same facts, and for no other.
     """
 
-    served: Served
-    kind: str
+    served: "Served"
+    question: Question
+    price: Price
     options: Mapping[str, Any]
-    text: str
-    ask: Callable[[Memory, Budget | None, Entropy | None], Release]
-    candidates: int
-    cells: str = ""
-    mark: str = field(init=False)
+    mark: str
 
-    def __post_init__(self) -> None:
-        asked = [self.served.name, self.kind, dict(self.options), self.served.digest]
-        mark = sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:32]
-        object.__setattr__(self, "mark", mark)
+    def plan(self, cache: "Cache") -> Planned:
+        """Method, price and accuracy; no row is read.
+
+        Raises:
+            ParameterError: if it cannot be asked.
+        """
+        data, table = (
+            cache.source.data() if self.question.data == "edges" else (cache.table(), None)
+        )
+        source = self.question.open(data, table=table)
+        plan = planned(self.question, source, self.price, rows=self.served.facts.rows)
+        for leak in plan.method.leaks():
+            raise ParameterError(
+                f"The public facts of {self.served.name!r} do not state {leak.what}. Ask the "
+                "curator to add them. Nothing was charged."
+            )
+        return plan
+
+    def columns(self) -> tuple[str, ...]:
+        """The columns that were asked for."""
+        named = [
+            each.name for each in asked_parameters(self.question.name) if each.kind == "column"
+        ]
+        return tuple(self.options[name] for name in named if name in self.options)
 
     def shown(self) -> dict[str, Any]:
         """As JSON: what to send to ask it again."""
-        return {"dataset": self.served.name, "kind": self.kind, "options": dict(self.options)}
+        options = dict(self.options)
+        return {"dataset": self.served.name, "kind": self.question.name, "options": options}
 
 
-def question(served: Served, kind: str, options: Mapping[str, Any]) -> Question:
+def question_of(served: "Served", name: str, options: Mapping[str, Any]) -> Asked:
     """The question that an analyst put together.
 
     Raises:
         ParameterError: if the data set does not answer it, or a column is not public.
     """
-    if kind not in served.facts.questions:
+    if name not in served.facts.questions:
         known = served.facts.questions
         raise ParameterError(
-            f"Expected one of {', '.join(known)} of {served.name!r}, got {kind!r}."
-            f"{did_you_mean(kind, known)}"
+            f"Data set {served.name!r} does not answer {name!r}. Ask one of {', '.join(known)}."
+            f"{did_you_mean(name, known)}"
         )
-    return _MAKERS[kind](served, _canonical(kind, options))
+    given = _canonical(name, options)
+    asked = {key: value for key, value in given.items() if key not in ("epsilon", "rho")}
+    _check_columns(served.facts, name, asked)
+    question = question_type(name)(**asked, **_facts(served.facts, name, asked))
+    price = Price(given.get("epsilon"), given.get("rho"))
+    return Asked(served, question, price, given, _mark(served, name, given))
 
 
-def _canonical(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def fact_of(facts: Facts, fact: Fact, asked: Mapping[str, Any]) -> Any:
+    """The value of a fact: of the column that was asked for, or of the data set; None if unknown.
+
+    Args:
+        facts: what is public about the data set.
+        fact: which fact.
+        asked: the parameters that an analyst stated.
+    """
+    if fact.of:
+        column = facts.columns.get(asked.get(fact.of, ""))
+        return getattr(column, fact.name, None)
+    if fact.name in ("nodes", "source", "target"):
+        return getattr(facts.graph, fact.name, None)
+    return getattr(facts, fact.name, None)
+
+
+def _facts(facts: Facts, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that are facts, where they are known."""
+    found = {each: fact_of(facts, fact, asked) for each, fact in _declared_facts(name)}
+    return {each: value for each, value in found.items() if value is not None}
+
+
+def _check_columns(facts: Facts, name: str, asked: Mapping[str, Any]) -> None:
+    for each in asked_parameters(name):
+        if each.kind == "column" and each.name in asked:
+            _check_column(facts, asked[each.name], each.holds)
+        if each.kind == "columns":
+            for column in asked.get(each.name, ()):
+                _check_column(facts, column, each.holds)
+
+
+def _check_column(facts: Facts, name: str, holds: str) -> None:
+    if name not in facts.columns:
+        known = ", ".join(facts.columns)
+        raise ParameterError(
+            f"There is no public column {name!r}. Choose one of {known or 'none'}."
+            f"{did_you_mean(name, facts.columns)}"
+        )
+    if holds and not isinstance(facts.columns[name], HOLDS[holds]):
+        fitting = ", ".join(facts.of_kind(HOLDS[holds]))
+        raise ParameterError(
+            f"Column {name!r} {NOT_HELD[holds]}. Choose one of {fitting or 'none'}."
+        )
+
+
+def _mark(served: "Served", name: str, given: Mapping[str, Any]) -> str:
+    asked = [served.name, name, dict(given), served.digest]
+    return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _canonical(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The same for the same question, however it is spelled: it must not be paid for twice."""
-    given = {
-        key: _number_as_is(value) if key in ("p", "caution") else value
-        for key, value in options.items()
-        if value is not None and DEFAULTS[kind].get(key) != value
-    }
-    if kind == "top-groups" and given.get("statistic") == "median" and "p" not in given:
-        del given["statistic"]
-    for key in given.keys() & {"epsilon", "rho"}:
-        given[key] = decimal_text(exact(given[key], key))
+    given: dict[str, Any] = {}
+    for key in ("epsilon", "rho"):
+        if options.get(key) is not None:
+            given[key] = decimal_text(exact(options[key], key))
+    for each in asked_parameters(name):
+        value = options.get(each.name)
+        if each.kind in ("exact", "percentiles"):
+            value = _number_as_is(value)
+        if value is not None and value != each.default:
+            given[each.name] = value
     return given
 
 
@@ -114,192 +191,94 @@ def _number_as_is(value: Any) -> Any:
     return int(number) if number.denominator == 1 else decimal_text(number)
 
 
-def _percentile(served: Served, given: Mapping[str, Any]) -> Question:
-    from dampen.questions.percentile.release import percentile
-
-    facts = served.facts
-    name = str(given["column"])
-    column = _numbers(facts, name)
-    options: dict[str, Any] = {"lower": column.lower, "upper": column.upper}
-    by = _groups(facts, given)
-    if given.get("release", "value") == "label":
-        options["labels"] = _only_label(facts)
-        candidates = facts.rows or 1
-    else:
-        options["step"] = _step(column, name)
-        candidates = _grid(column)
-    asked = {key: value for key, value in given.items() if key != "column"}
-    cells = _cells("percentile", given, "p")
-
-    def ask(memory: Memory, budget: Budget | None, entropy: Entropy | None) -> Release:
-        data = memory.remembered(cells)
-        return percentile(
-            data, name, **{"release": "value", **asked, **options, **by},
-            budget=budget, entropy=entropy,
-        )  # fmt: skip
-
-    shown = ",".join(map(str, given["p"])) if isinstance(given["p"], list) else given["p"]
-    one = isinstance(given["p"], int) and "step" in options and not by
-    several = f"k={given['k']} at " if "k" in given else ""
-    text = f"{several}p={shown} of {name}"
-    return Question(served, "percentile", given, text, ask, candidates, cells if one else "")
+@lru_cache
+def asked_parameters(name: str) -> tuple[Parameter, ...]:
+    """What an analyst states of a question."""
+    return tuple(each for each in parameters(question_type(name)) if each.asked)
 
 
-def _most_frequent(served: Served, given: Mapping[str, Any]) -> Question:
-    from dampen.questions.frequency import most_frequent
-
-    facts = served.facts
-    name = str(given["column"])
-    values = _categories(facts, name).values
-    by = _groups(facts, given)
-    asked = {key: value for key, value in given.items() if key != "column"}
-    cells = _cells("most-frequent", given)
-
-    def ask(memory: Memory, budget: Budget | None, entropy: Entropy | None) -> Release:
-        data = memory.remembered(cells)
-        return most_frequent(
-            data, name, **{**asked, **by}, categories=values, budget=budget, entropy=entropy
-        )
-
-    text = f"k={given.get('k', 1)} of {name}"
-    return Question(served, "most-frequent", given, text, ask, len(values), "" if by else cells)
+@lru_cache
+def _declared_facts(name: str) -> tuple[tuple[str, Fact], ...]:
+    declared = parameters(question_type(name))
+    return tuple((each.name, each.fact) for each in declared if each.fact is not None)
 
 
-def _top_groups(served: Served, given: Mapping[str, Any]) -> Question:
-    from dampen.questions.groups.release import top_groups
-
-    facts = served.facts
-    name = str(given["value"])
-    column = _numbers(facts, name)
-    by = _groups(facts, given)
-    bounds = {"lower": column.lower, "upper": column.upper, "step": _step(column, name)}
-    asked = {key: value for key, value in given.items() if key != "value"}
-
-    def ask(memory: Memory, budget: Budget | None, entropy: Entropy | None) -> Release:
-        data = memory.remembered(_cells("top-groups", given))
-        return top_groups(data, name, **{**asked, **by, **bounds}, budget=budget, entropy=entropy)
-
-    statistic = given.get("statistic") or ("quantile" if "p" in given else "median")
-    text = f"{statistic} of {name} by {given['by']}"
-    return Question(served, "top-groups", given, text, ask, len(by["groups"]))
+def declarations() -> list[dict[str, Any]]:
+    """All questions as JSON: what they are called, and what to state."""
+    return [_declaration(name) for name in QUESTIONS]
 
 
-def _top_k(served: Served, given: Mapping[str, Any]) -> Question:
-    from dampen.questions.nodes.release import top_k
-
-    graph = served.facts.graph
-    assert graph is not None
-    nodes: dict[str, Any] = (
-        {"n": graph.nodes} if isinstance(graph.nodes, int) else {"nodes": list(graph.nodes)}
-    )
-
-    def ask(memory: Memory, budget: Budget | None, entropy: Entropy | None) -> Release:
-        data, table = memory.source.data()
-        return top_k(
-            data, source=graph.source, target=graph.target, table=table, **given,
-            **nodes, budget=budget, entropy=entropy,
-        )  # fmt: skip
-
-    text = f"k={given.get('k', 1)} by {given.get('metric', 'betweenness')}"
-    return Question(served, "top-k", given, text, ask, graph.size)
+def _declaration(name: str) -> dict[str, Any]:
+    declared = question_type(name)
+    return {
+        "name": name,
+        "title": declared.title,
+        "help": (declared.__doc__ or "").strip().partition("\n")[0],
+        "data": declared.data,
+        "parameters": [_shown(name, each) for each in asked_parameters(name)],
+    }
 
 
-def _tree(served: Served, given: Mapping[str, Any]) -> Question:
-    facts = served.facts
-    target = str(given["target"])
-    classes = _categories(facts, target).values
-    possible = [n for n in facts.columns if n != target and not _is_label(facts, n)]
-    names = given.get("columns", possible)
-    domains = {name: _domain(_known(facts, name), name) for name in names}
-    if target in domains or not domains:
-        raise ParameterError(f"Expected columns other than the target {target!r}, at least one.")
-
-    def ask(memory: Memory, budget: Budget | None, entropy: Entropy | None) -> Release:
-        from dampen.questions.classify import TreeClassifier
-
-        tree = TreeClassifier(
-            given.get("epsilon"), rho=given.get("rho"), max_depth=given.get("depth"),
-            mechanism=given.get("mechanism", "pf"), domains=domains, classes=classes,
-            max_rows=facts.rows, budget=budget, entropy=entropy,
-        )  # fmt: skip
-        release: Release = tree.fit_table(memory.opened(), target=target).release_
-        return release
-
-    splits = sum(getattr(facts.columns[n], "bins", 0) or 2 for n in domains)
-    return Question(served, "tree", given, f"for {target}", ask, splits)
+def _shown(name: str, each: Parameter) -> dict[str, Any]:
+    return {
+        "name": each.name,
+        "label": each.label,
+        "help": each.help,
+        "kind": each.kind,
+        "choices": list(LISTS if each.kind == "percentiles" else each.choices),
+        "holds": each.holds,
+        "facts": _facts_of_column(name, each),
+        "required": each.required,
+        "default": None if each.required else each.default,
+    }
 
 
-_MAKERS: Mapping[str, Callable[[Served, Mapping[str, Any]], Question]] = {
-    "percentile": _percentile,
-    "most-frequent": _most_frequent,
-    "top-groups": _top_groups,
-    "top-k": _top_k,
-    "tree": _tree,
-}
+def _facts_of_column(name: str, each: Parameter) -> list[str]:
+    """The facts that a column must have to be asked for."""
+    return [fact.name for _, fact in _declared_facts(name) if fact.of == each.name]
 
 
-def _cells(kind: str, given: Mapping[str, Any], *drawn: str) -> str:
-    """Names the public cells of a question: all that was asked, but for what changes the draw."""
-    kept = {key: value for key, value in given.items() if key not in DRAWN.union(drawn)}
-    return json.dumps([kind, kept], sort_keys=True)
+def possible_questions(facts: Facts) -> tuple[str, ...]:
+    """The questions that the facts are enough for."""
+    return tuple(name for name in QUESTIONS if example(facts, name) is not None)
 
 
-def _known(facts: Facts, name: str) -> Column:
-    if name not in facts.columns:
-        raise ParameterError(
-            f"Expected a public column, one of {', '.join(facts.columns) or 'none'}, got "
-            f"{name!r}.{did_you_mean(name, facts.columns)}"
-        )
-    return facts.columns[name]
+def example(facts: Facts, name: str) -> dict[str, Any] | None:
+    """The options of a question that can be asked; None if the facts are not enough for one."""
+    declared = question_type(name)
+    if (declared.data == "edges") != (facts.graph is not None):
+        return None
+    if any(not fact.of and fact_of(facts, fact, {}) is None for _, fact in _declared_facts(name)):
+        return None
+    asked: dict[str, Any] = {"epsilon": "1"}
+    for each in asked_parameters(name):
+        if each.required:
+            value = _first(_possible_values(facts, name, each), without=asked.values())
+            if value is None:
+                return None
+            asked[each.name] = value
+    return asked
 
 
-def _numbers(facts: Facts, name: str) -> Numbers:
-    column = _known(facts, name)
-    if not isinstance(column, Numbers):
-        raise ParameterError(f"Expected a column of numbers, {name!r} is none.")
-    return column
+def _possible_values(facts: Facts, name: str, each: Parameter) -> Iterable[Any]:
+    match each.kind:
+        case "column":
+            needed = _facts_of_column(name, each)
+            return [
+                column
+                for column, known in facts.columns.items()
+                if (not each.holds or isinstance(known, HOLDS[each.holds]))
+                and all(getattr(known, fact, None) is not None for fact in needed)
+            ]
+        case "percentiles":
+            return [50]
+        case "word":
+            return each.choices
+        case "count":
+            return [each.least]
+    raise AssertionError(f"no example of {each.kind}")
 
 
-def _categories(facts: Facts, name: str) -> Categories:
-    column = _known(facts, name)
-    if not isinstance(column, Categories):
-        raise ParameterError(f"Expected a column with public values, {name!r} has none.")
-    return column
-
-
-def _groups(facts: Facts, given: Mapping[str, Any]) -> dict[str, Any]:
-    if "by" not in given:
-        return {}
-    return {"by": given["by"], "groups": list(_categories(facts, given["by"]).values)}
-
-
-def _step(column: Numbers, name: str) -> float:
-    if column.step is None:
-        raise ParameterError(f"Expected a column with a public step, {name!r} has none.")
-    return column.step
-
-
-def _grid(column: Numbers) -> int:
-    return int((column.upper - column.lower) / column.step) + 1 if column.step else 1
-
-
-def _only_label(facts: Facts) -> str:
-    labels = facts.of_kind(Labels)
-    if len(labels) != 1:
-        raise ParameterError("Expected release 'value': the rows have no public names.")
-    return labels[0]
-
-
-def _is_label(facts: Facts, name: str) -> bool:
-    return isinstance(facts.columns[name], Labels)
-
-
-def _domain(column: Column, name: str) -> Any:
-    from dampen.questions.classify import bins
-
-    match column:
-        case Numbers():
-            return bins(column.lower, column.upper, column.bins)
-        case Categories():
-            return list(column.values)
-    raise ParameterError(f"Expected numbers or public values in column {name!r}.")
+def _first(values: Iterable[Any], without: Iterable[Any]) -> Any:
+    taken = list(without)
+    return next((value for value in values if value not in taken), None)
