@@ -8,13 +8,12 @@ from threading import Thread
 
 import numpy as np
 import pytest
+from dampen.service.examples import example
+from dampen.service.expect import UNTOLD, expected
 
 from dampen import percentile, top_groups
 from dampen.questions.frequency import most_frequent
-from dampen.service.cache import Cache
 from dampen.service.configuration import Served, load_configuration
-from dampen.service.examples import example
-from dampen.service.expect import UNTOLD, expected
 from dampen.service.questions import question
 
 ASKS = {
@@ -78,7 +77,7 @@ def test_another_spelling_is_the_same_question(running, path: str, one: dict, ot
 def test_a_new_version_of_the_facts_makes_a_new_question(serving) -> None:
     body = ASKS["salaries/percentile"]
     same = serving()
-    served = same.desk.configuration.sets["salaries"]
+    served = same.configuration.sets["salaries"]
     newer = 'title = "Salaries of a company"\nversion = "June"'
     changed = load_configuration(same.config).sets["salaries"]
     assert question(served, "percentile", body).mark == question(changed, "percentile", body).mark

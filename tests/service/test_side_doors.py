@@ -16,8 +16,8 @@ from service_running import Running
 from test_running import command, token
 
 import dampen
-from dampen.service.app import WRONG_TOKENS_PER_MINUTE
 from dampen.data.cells import Keyed, LabelKey
+from dampen.service.app import WRONG_TOKENS_PER_MINUTE
 from dampen.service.cache import Cache
 from dampen.service.pacing import Pace
 

@@ -203,21 +203,21 @@ def _add_question(app: FastAPI, service: Service, question: str, shape: type[Bod
         answer = await workflow.ask(who, name, question, dict(body), body.budget, reuse=body.reuse)
         return Response(answer.shown(), media_type="application/json")
 
-    async def expect(name: str, body: Any, request: Request) -> dict[str, Any]:
+    async def expect(name: str, request: Request) -> dict[str, Any]:
         who = service.caller(request.scope)
+        body = _checked(shape, await request.body())
         task = partial(workflow.expect, who, name, question, dict(body), body.budget)
         return await workflow.work(task)
 
-    expect.__annotations__["body"] = shape
     ask.__doc__ = f"{said} Costs epsilon, unless it was asked before."
     expect.__doc__ = f"What to expect of the same question, before paying. Free. {said}"
-    described = {"schema": {"$ref": f"#/components/schemas/{shape.__name__}"}}
+    described = {"application/json": {"schema": shape.model_json_schema()}}
     path = f"/v1/datasets/{{name}}/{question}"
-    app.post(
-        path, tags=["questions"], operation_id=question, response_model=dict[str, Any],
-        openapi_extra={"requestBody": {"content": {"application/json": described}}},
-    )(ask)  # fmt: skip
-    app.post(f"{path}/expect", tags=["questions"], operation_id=f"{question}-expect")(expect)
+    for end, name, handler in (("", question, ask), ("/expect", f"{question}-expect", expect)):
+        app.post(
+            path + end, tags=["questions"], operation_id=name, response_model=dict[str, Any],
+            openapi_extra={"requestBody": {"content": described, "required": True}},
+        )(handler)  # fmt: skip
 
 
 def _checked(shape: type[Body], content: bytes) -> Body:
