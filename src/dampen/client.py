@@ -4,10 +4,10 @@
     service = dampen.connect("https://dampen.example.org", token="dampen_...")
     service.percentile("salaries", "salary", p=95, epsilon="0.5").answer
 
-The methods are the questions of the library, by their names: `percentile`, `most_frequent` and so on.
-In the place of the data stands the name of a data set; its bounds, categories, groups and nodes are
-public facts that the service knows.  Errors are the library's: `ParameterError`, `BudgetError` (nothing was charged), `DataError` (the
-charge stands).
+The methods are the questions of the library, by their names: `percentile`, `most_frequent` and so
+on.  In the place of the data stands the name of a data set; its bounds, categories, groups and
+nodes are public facts that the service knows.  Errors are the library's: `ParameterError`,
+`BudgetError` (nothing was charged), `DataError` (the charge stands).
 """
 
 import json

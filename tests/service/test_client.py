@@ -50,7 +50,7 @@ def test_the_signature_of_a_method_is_the_declaration(name: str) -> None:
         each.name for each in found
     }
     positional = [each for each in found if each.kind is each.POSITIONAL_OR_KEYWORD]
-    assert [each.name for each in positional][0] == "dataset"
+    assert positional[0].name == "dataset"
     assert len(positional) <= 2
     assert set(bodies()[name].model_fields) == {each.name for each in found} - {"dataset"}
     assert all(each.help in (method.__doc__ or "") for each in asked)

@@ -70,21 +70,24 @@ def test_the_client_in_three_lines(running) -> None:
     assert made.epsilon == Fraction(1, 3)
     assert 10_000 < made.answer < 200_000
     assert made.charge == running.ledger.history("salaries")[0].id
-    assert service.most_frequent("visits", "diagnosis", epsilon=5).answer == "flu"
+    frequent = service.most_frequent("visits", "diagnosis", epsilon=5)
+    assert frequent.answer == "flu"
+    assert (frequent.accuracy.unit, frequent.accuracy.chance) == ("rows", False)
+    assert frequent.accuracy.error == 1
     assert service.top_groups("stays", "days", by="hospital", epsilon=5).answer == "H2"
     assert service.top_k("follows", k=1, epsilon=5).answer == [0]
-    tree = service.tree("census", target="income", epsilon=5, depth=2)
+    tree = service.tree("census", target="income", epsilon=5, max_depth=2)
     person = {"age": [30], "workclass": ["?"]}
     assert dampen.TreeClassifier.from_json(tree.to_json()).predict_table(person)[0] == "<=50K"
     assert len(service.releases()) == 5
     assert service.expect("visits", "most-frequent", column="diagnosis", epsilon=5)["recorded"]
     assert {each["name"] for each in service.budget()} == {s["name"] for s in service.datasets()}
-    with pytest.raises(ParameterError, match="a public column"):
+    with pytest.raises(ParameterError, match="no public column"):
         service.most_frequent("visits", "x", epsilon=1)
     with pytest.raises(BudgetError, match="at most epsilon 5"):
         service.most_frequent("visits", "diagnosis", epsilon=6)
     running.config.with_name("visits.csv").write_text("diagnosis,day\nx,1\n")
-    with pytest.raises(DataError, match="The curator can look up"):
+    with pytest.raises(DataError, match="Ask the curator to look up"):
         service.most_frequent("visits", "diagnosis", epsilon="0.1")
     assert "dampen_" not in repr(service)
 

@@ -103,7 +103,7 @@ def asked_of_everything(running: Running) -> dict[str, object]:
         "stays/top-groups": {"value": "days", "by": "hospital", "epsilon": 20},
         "stays/percentile": {"column": "days", "p": 99, "epsilon": 20},
         "stays/most-frequent": {"column": "hospital", "k": 2, "epsilon": 20},
-        "stays/tree": {"target": "hospital", "depth": 1, "epsilon": 20},
+        "stays/tree": {"target": "hospital", "max_depth": 1, "epsilon": 20},
         "follows/top-k": {"k": 1, "epsilon": 20, "metric": "degree"},
     }
     answers = {path: running.ask(path, who, **body) for path, body in asked.items()}
@@ -253,7 +253,7 @@ def test_every_question_of_a_live_server_of_spark_connect(tmp_path: Path) -> Non
                 "stays/top-groups": service.top_groups("stays", "days", by="hospital", epsilon=20),
                 "stays/percentile": service.percentile("stays", "days", p=99, epsilon=20),
                 "stays/most-frequent": service.most_frequent("stays", "hospital", k=2, epsilon=20),
-                "stays/tree": service.tree("stays", target="hospital", depth=1, epsilon=20),
+                "stays/tree": service.tree("stays", target="hospital", max_depth=1, epsilon=20),
                 "follows/top-k": service.top_k("follows", k=1, metric="degree", epsilon=20),
             }
             assert_right({path: release.answer for path, release in made.items()})
@@ -261,7 +261,7 @@ def test_every_question_of_a_live_server_of_spark_connect(tmp_path: Path) -> Non
             spark.kill()
             spark.wait()
             for ask in (
-                lambda: service.tree("stays", target="hospital", depth=1, epsilon=1),
+                lambda: service.tree("stays", target="hospital", max_depth=1, epsilon=1),
                 lambda: service.most_frequent("stays", "hospital", epsilon=1),
                 lambda: service.top_k("follows", k=1, metric="degree", epsilon=1),
             ):

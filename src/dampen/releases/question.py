@@ -26,6 +26,7 @@ __all__ = [
     "checked_choice",
     "parameter",
     "parameters",
+    "plain_label",
 ]
 
 Kind: TypeAlias = Literal[
@@ -125,9 +126,14 @@ def parameters(question: "type[Question] | Question") -> tuple[Parameter, ...]:
     return tuple(_declared(each) for each in fields(question))  # type: ignore[arg-type]
 
 
+def plain_label(name: str) -> str:
+    """The label of a parameter that has none of its own; a form may fold such a parameter."""
+    return name.replace("_", " ").capitalize()
+
+
 def _declared(declared: "Field[Any]") -> Parameter:
     told = dict(declared.metadata["dampen"])
-    label = told.pop("label") or declared.name.replace("_", " ").capitalize()
+    label = told.pop("label") or plain_label(declared.name)
     return Parameter(declared.name, default=declared.default, label=label, **told)
 
 

@@ -18,7 +18,7 @@ from dampen.errors import ParameterError, did_you_mean
 from dampen.questions import QUESTIONS, question_type
 from dampen.releases.answer import Planned, planned
 from dampen.releases.cost import Price
-from dampen.releases.question import Fact, Parameter, Question, parameters
+from dampen.releases.question import Fact, Parameter, Question, parameters, plain_label
 from dampen.service.facts import Categories, Column, Facts, Labels, Numbers
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ __all__ = [
     "question_of",
 ]
 
+SHOWN_FACTS = {"lower", "upper", "step", "values"}
+"""Facts of a column that analysts are shown."""
 LISTS = ("quartiles", "deciles")
 """Lists of percentiles that have a name."""
 HOLDS: Mapping[str, type[Column]] = {"numbers": Numbers, "categories": Categories, "names": Labels}
@@ -90,9 +92,13 @@ class Asked:
         return tuple(self.options[name] for name in named if name in self.options)
 
     def shown(self) -> dict[str, Any]:
-        """As JSON: what to send to ask it again."""
-        options = dict(self.options)
-        return {"dataset": self.served.name, "kind": self.question.name, "options": options}
+        """As JSON: what to send to ask it again, and how to read the answer."""
+        return {
+            "dataset": self.served.name,
+            "kind": self.question.name,
+            "options": dict(self.options),
+            "shape": self.question.shape(),
+        }
 
 
 def question_of(served: "Served", name: str, options: Mapping[str, Any]) -> Asked:
@@ -227,15 +233,16 @@ def _shown(name: str, each: Parameter) -> dict[str, Any]:
         "kind": each.kind,
         "choices": list(LISTS if each.kind == "percentiles" else each.choices),
         "holds": each.holds,
-        "facts": _facts_of_column(name, each),
+        "facts": [fact.name for fact in _facts_of_column(name, each) if fact.name in SHOWN_FACTS],
         "required": each.required,
         "default": None if each.required else each.default,
+        "rare": not each.required and each.label == plain_label(each.name),
     }
 
 
-def _facts_of_column(name: str, each: Parameter) -> list[str]:
+def _facts_of_column(name: str, each: Parameter) -> list[Fact]:
     """The facts that a column must have to be asked for."""
-    return [fact.name for _, fact in _declared_facts(name) if fact.of == each.name]
+    return [fact for _, fact in _declared_facts(name) if fact.of == each.name]
 
 
 def possible_questions(facts: Facts) -> tuple[str, ...]:
@@ -246,9 +253,12 @@ def possible_questions(facts: Facts) -> tuple[str, ...]:
 def example(facts: Facts, name: str) -> dict[str, Any] | None:
     """The options of a question that can be asked; None if the facts are not enough for one."""
     declared = question_type(name)
-    if (declared.data == "edges") != (facts.graph is not None):
-        return None
-    if any(not fact.of and fact_of(facts, fact, {}) is None for _, fact in _declared_facts(name)):
+    if declared.data == "edges":
+        enough = facts.graph is not None
+    else:
+        needed = [fact for _, fact in _declared_facts(name) if not fact.of]
+        enough = all(fact_of(facts, fact, {}) is not None for fact in needed)
+    if not enough:
         return None
     asked: dict[str, Any] = {"epsilon": "1"}
     for each in asked_parameters(name):
@@ -263,12 +273,12 @@ def example(facts: Facts, name: str) -> dict[str, Any] | None:
 def _possible_values(facts: Facts, name: str, each: Parameter) -> Iterable[Any]:
     match each.kind:
         case "column":
+            held = facts.of_kind(HOLDS[each.holds]) if each.holds else list(facts.columns)
             needed = _facts_of_column(name, each)
             return [
                 column
-                for column, known in facts.columns.items()
-                if (not each.holds or isinstance(known, HOLDS[each.holds]))
-                and all(getattr(known, fact, None) is not None for fact in needed)
+                for column in held
+                if all(fact_of(facts, fact, {each.name: column}) is not None for fact in needed)
             ]
         case "percentiles":
             return [50]

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, create_mod
 
 from dampen.questions import QUESTIONS, question_type
 from dampen.releases.question import Parameter
-from dampen.service.questions import LISTS, asked_parameters
+from dampen.service.questions import asked_parameters
 
 __all__ = ["Body", "Login", "Why", "bodies"]
 
@@ -19,7 +19,11 @@ Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Number = Annotated[str, StringConstraints(min_length=1, max_length=100)] | int | float
 Short = Annotated[str, StringConstraints(pattern=r"^[0-9]{1,20}([./][0-9]{1,20})?$")] | int | float
 """A number without an exponent, for one such as 1e9999999 takes seconds to be read exactly."""
-Percentiles = Short | Literal[LISTS] | Annotated[list[Short], Field(min_length=1, max_length=100)]
+Percentiles = (
+    Short
+    | Literal["quartiles", "deciles"]
+    | Annotated[list[Short], Field(min_length=1, max_length=100)]
+)
 LARGEST_COUNT = 10**12
 
 

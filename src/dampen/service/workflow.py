@@ -452,13 +452,11 @@ class Workflow:
 def _with_relation(
     name: str, options: Mapping[str, Any], accounts: Sequence[tuple[Account, Neighbours]]
 ) -> Mapping[str, Any]:
-    """A question that can be asked for several relations speaks of one that a budget is for."""
-    for each in asked_parameters(name):
-        if each.name == "neighbours" and options.get("neighbours") is None:
-            paid_for = [str(relation) for _, relation in accounts]
-            for relation in (each.default, *each.choices):
-                if relation in paid_for:
-                    return {**options, "neighbours": relation}
+    """Without a budget for replaced values, questions are asked for added and removed rows."""
+    declared = [each for each in asked_parameters(name) if each.name == "neighbours"]
+    relations = [relation for _, relation in accounts]
+    if declared and options.get("neighbours") is None and Neighbours.REPLACE_ONE not in relations:
+        return {**options, "neighbours": str(Neighbours.ADD_REMOVE_ROW)}
     return options
 
 
