@@ -107,16 +107,16 @@ def test_a_stop_finishes_what_was_begun(config: Path) -> None:
         answers: list[object] = []
 
         def ask() -> None:
-            answers.append(service.percentile("salaries", "salary", p=50, epsilon=1).charge)
+            answers.append(service.most_frequent("visits", "diagnosis", epsilon=1).charge)
 
         thread = threading.Thread(target=ask)
         thread.start()
         ledger = Ledger(config.parent / "ledger.sqlite3")
-        while not ledger.history("salaries"):
+        while not ledger.history("visits"):
             time.sleep(0.01)
         assert server.kill(signal.SIGTERM) == 0
         thread.join()
-        assert answers == [ledger.history("salaries")[0].id]
+        assert answers == [ledger.history("visits")[0].id]
 
 
 def ask_for_ever(url: str, secret: str, who: int, answered: list[str]) -> None:

@@ -81,7 +81,7 @@ function fill(form, options) {
 const declared = (name) => session.questions.find((each) => each.name === name);
 
 export async function askView(wanted, kindWanted, options) {
-  const set = session.sets.find((each) => each.name === wanted) || session.sets[0];
+  const set = session.sets.find((each) => each.name === wanted) || session.sets.find((each) => each.questions.length);
   if (!set?.questions.length) return make("section", { class: "card" }, make("h2", {}, "Nothing to ask"), make("p", { class: "soft" }, "There is no data set that you may ask. The curator can add you to one."));
   const kind = set.questions.includes(kindWanted) ? kindWanted : set.questions[0];
   const kinds = make("fieldset", {}, make("legend", {}, "Question"), make("div", { class: "kinds" },
