@@ -14,6 +14,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from http.client import HTTPException
 from inspect import Parameter as SignatureParameter
 from inspect import Signature
 from typing import Any, NoReturn
@@ -133,7 +134,7 @@ class Service:
         except HTTPError as error:
             with error:
                 _fail(error.code, error.read())
-        except (URLError, TimeoutError, OSError, ValueError) as error:
+        except (URLError, HTTPException, OSError, ValueError) as error:
             why = getattr(error, "reason", None) or type(error).__name__
             raise ServiceError(f"The service at {self.url} did not answer: {why}.") from None
 

@@ -2,12 +2,14 @@
 
 import inspect
 import json
+import socket
+import threading
 
 import pytest
 
 import dampen
 from dampen import InsecureEntropy, ParameterError, Release
-from dampen.client import Service, _release
+from dampen.client import Service, ServiceError, _release
 from dampen.questions import QUESTIONS, question_type
 from dampen.releases.question import parameters
 from dampen.service.requests import bodies
@@ -72,6 +74,22 @@ def test_a_method_sends_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         service.most_frequent("visits", "diagnosis", kk=2)
     with pytest.raises(ParameterError, match="missing a required argument: 'column'"):
         service.most_frequent("visits")
+
+
+def test_an_answer_that_breaks_off_is_an_error_of_the_service() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer_half() -> None:
+            with server.accept()[0] as wire:
+                wire.recv(65536)
+                wire.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{")
+
+        thread = threading.Thread(target=answer_half)
+        thread.start()
+        service = Service(f"http://127.0.0.1:{server.getsockname()[1]}", "token")
+        with pytest.raises(ServiceError, match="did not answer"):
+            service.budget()
+        thread.join()
 
 
 def test_an_unknown_question_is_no_attribute() -> None:

@@ -42,7 +42,7 @@ def open_table(data: Any, *, header: bool = False, table: str | None = None) -> 
     """
     if isinstance(data, str | PathLike):
         return _open_path(data, header=header, table=table)
-    if is_opened_type(type(data)) and table is None:
+    if is_opened_type(data.__class__) and table is None:
         return cast("Opened", data)
     if table is not None:
         raise ParameterError(f"Expected table= with a database file or address alone; {RELATION}.")

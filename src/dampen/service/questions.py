@@ -286,6 +286,8 @@ def _possible_values(facts: Facts, name: str, each: Parameter) -> Iterable[Any]:
             return each.choices
         case "count":
             return [each.least]
+        case "exact":
+            return [1]
     raise AssertionError(f"no example of {each.kind}")
 
 

@@ -34,14 +34,14 @@ from typing import Any, TypeVar
 from dampen.core.sampling import SystemEntropy
 from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
-from dampen.errors import DampenError, DataError, ParameterError
+from dampen.errors import BudgetError, DampenError, DataError, ParameterError
 from dampen.ledger import Account
 from dampen.ledger.rules import steps_between
 from dampen.releases.answer import Paid, Planned
 from dampen.releases.cost import Cost
 from dampen.service.cache import Cache
 from dampen.service.catalogue import Catalogue, payer, shown_balance
-from dampen.service.configuration import Configuration
+from dampen.service.configuration import Configuration, Served
 from dampen.service.history import History, marked
 from dampen.service.middleware import Refusal
 from dampen.service.pacing import Pace
@@ -402,20 +402,34 @@ class Workflow:
         return told if sample is None else told | {"sample": sample}
 
     def check(self) -> list[str]:
-        """Opens every data set, budget and sample, and plans a question of each kind; no rows."""
-        curator = Token("", "check", Role.CURATOR, "")
-        said = []
-        for served in self.catalogue.sets:
-            relations = []
-            for name in served.facts.questions:
-                options = example(served.facts, name) or {}
-                prepared = self.prepare(curator, served.name, name, options)
-                cost = self.plan(prepared.asked).cost
-                payer(prepared.accounts, cost.neighbours)
-                relations.append(f"{name} ({cost.neighbours})")
-            said.append(f"{served.name}: {', '.join(relations)}")
+        """Opens every data set, budget and sample, and plans a question of each kind; no rows.
+
+        Raises:
+            BudgetError: if no budget of a data set pays for any question about it.
+        """
         self.samples.check()
-        return said
+        return [
+            f"{served.name}: {', '.join(self._checked(served))}" for served in self.catalogue.sets
+        ]
+
+    def _checked(self, served: Served) -> list[str]:
+        """The questions about a data set, each with the relation that it protects."""
+        curator = Token("", "check", Role.CURATOR, "")
+        told: list[str] = []
+        refusals: list[BudgetError] = []
+        for name in served.facts.questions:
+            options = example(served.facts, name) or {}
+            prepared = self.prepare(curator, served.name, name, options)
+            relation = self.plan(prepared.asked).cost.neighbours
+            try:
+                payer(prepared.accounts, relation)
+                told.append(f"{name} ({relation})")
+            except BudgetError as refusal:
+                refusals.append(refusal)
+                told.append(f"{name} (no budget for {relation})")
+        if told and len(refusals) == len(told):
+            raise refusals[0]
+        return told
 
     async def work(self, task: Callable[[], T]) -> T:
         """Does something that may take a while beside the event loop."""

@@ -24,6 +24,7 @@ function fieldOf(parameter, set, taken) {
   if (kind === "flag") return tick(name, label);
   if (kind === "word") return choice(name, label, required || initial ? [initial, ...choices.filter((each) => each !== initial)].filter(Boolean) : ["", ...choices], "chosen for you");
   if (kind === "percentiles") return text(name, label, "50", "0 to 100; several with commas", [...USUAL.percentiles, ...choices], kind);
+  if (kind === "exact" && required) return text(name, label, "50", "0 to 100", USUAL.percentiles, kind);
   return text(name, label, String(initial), required ? "" : hint(parameter), [], kind);
 }
 
