@@ -25,9 +25,9 @@ import numpy as np
 import dampen
 from dampen.core.sampling import SystemEntropy
 from dampen.core.scores import Dampened, Global, Shifted
-from dampen.questions.percentile.record import NEAR, PercentileLabel
+from dampen.paper.percentile_selection import NEAR, PercentileLabel
+from dampen.questions.percentile.record import label_mechanism
 from dampen.questions.percentile.record_two_stages import Shares, TwoStages
-from dampen.questions.percentile.release import label_mechanism
 from dampen.questions.percentile.values import PercentileValue
 from timing import compare
 
@@ -64,7 +64,10 @@ def lists() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         compare("nine percentiles of 10^5 values, 1000 points", tasks, "together", rounds=5)
-    given = {"epsilon": "0.5", "upper": 1000, "release": "value"}
+    given = {
+        "epsilon": "0.5",
+        "upper": 1000,
+    }
     compare(
         "one draw, 10^5 values",
         {

@@ -48,11 +48,11 @@ def nodes(edges: int) -> int:
 
 
 def percentile_value(data: Any, _: int) -> Any:
-    return dampen.percentile(data, "pay", p=95, release="value", **GRID, epsilon="1")
+    return dampen.percentile(data, "pay", p=95, **GRID, epsilon="1")
 
 
 def percentile_label(data: Any, _: int) -> Any:
-    return dampen.percentile(data, "pay", p=95, labels="id", upper=600_000, epsilon="1")
+    return dampen.percentile_record(data, "pay", p=95, labels="id", upper=600_000, epsilon="1")
 
 
 def most_frequent(data: Any, _: int) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 import dampen
 from asking import Ask, armed_table, cost, several
 from dampen import Release
+from dampen.paper.id3 import GlobalDiffPID3
 from leaks import NUMBER, WORD
 
 
@@ -14,24 +15,31 @@ def _fitted(data: Any, **options: Any) -> Release:
     return tree.release_
 
 
-def _fitted_table(data: Any, **options: Any) -> Release:
-    return dampen.TreeClassifier(**options).fit_table(data, target="c").release_
+def _fitted_table(data: Any, columns: Any = None, **options: Any) -> Release:
+    tree = dampen.TreeClassifier(**options)
+    return tree.fit_table(data, target="c", columns=columns).release_
+
+
+def _id3(data: Any, **options: Any) -> Release:
+    return GlobalDiffPID3(**options).fit(*data).release_
 
 
 def _bayes(data: Any, **options: Any) -> Release:
     return dampen.NaiveBayesClassifier(**options).fit(*data).release_
 
 
-def _bayes_table(data: Any, **options: Any) -> Release:
-    return dampen.NaiveBayesClassifier(**options).fit_table(data, target="c").release_
+def _bayes_table(data: Any, columns: Any = None, **options: Any) -> Release:
+    model = dampen.NaiveBayesClassifier(**options)
+    return model.fit_table(data, target="c", columns=columns).release_
 
 
 def _chosen(data: Any, **options: Any) -> Release:
     return dampen.Classifier(**options).fit(*data).release_
 
 
-def _chosen_table(data: Any, **options: Any) -> Release:
-    return dampen.Classifier(**options).fit_table(data, target="c").release_
+def _chosen_table(data: Any, columns: Any = None, **options: Any) -> Release:
+    model = dampen.Classifier(**options)
+    return model.fit_table(data, target="c", columns=columns).release_
 
 
 TABLE = {"x": ["p", "q", "p"], "z": [1.0, 5.0, 9.0], "c": ["no", "yes", "no"]}
@@ -45,21 +53,18 @@ WRONG_MODEL = several(
     {
         "classes": [["no"], ["no", "no"], "no", 5, [["no"], ["yes"]]],
         "domains": [{"x": ["p"], "nope": 3}, {"x": 1.5, "z": 3}, 5, {"x": "pq"}],
+        "max_rows": [0, "9", 2**40],
     }
 )
-PUBLIC_CHOICE = {name: PUBLIC_TREE[name] for name in ("domains", "classes", "max_rows")}
+WRONG_TABLE = several({"columns": [["x", "nope"], ["x", "c"], ["x", "x"], [], "x"]})
 PUBLIC_BAYES = {name: PUBLIC_TREE[name] for name in ("domains", "classes")}
-WRONG_TREE = WRONG_MODEL + several(
-    {
-        "mechanism": ["no such", "joint", None],
-        "max_depth": [-1, 99, 1.5],
-        "criterion": ["entropy", 7],
-        "branching": ["ternary"],
-        "leaves": ["none"],
-        "shares": [["0.5", "0.4"], 3, "11"],
-        "max_rows": [0, "9"],
-    }
+WRONG_TREE = WRONG_MODEL + several({"max_depth": [-1, 99, 1.5], "stages": [(7,), (2, 2), (), "2"]})
+WRONG_ID3 = WRONG_MODEL + several(
+    {"mechanism": ["no such", "joint", None], "max_depth": [-1, 99, 1.5, None]}
 )
+PUBLIC_DEFAULT = {name: PUBLIC_TREE[name] for name in ("domains", "classes", "max_rows")}
+STAGED = "joint-subtrees"
+"""At ε = 0.6 and nine rows, the default decides all levels and the classes at once."""
 
 
 def split(table: Mapping[str, Any]) -> Any:
@@ -96,10 +101,44 @@ MODELS = [
         lambda hook: armed_table(TABLE, hook),
         PUBLIC_TREE,
         cost("tree", "pf", "add-remove-row"),
-        (*WRONG_TREE, {"domains": {"x": ["p"], "c": ["no"]}}),
+        WRONG_TREE + WRONG_TABLE,
         BAD_TABLES,
         {"max_rows": None, "classes": None},
         ("classes", "max_rows"),
+    ),
+    Ask(
+        "TreeClassifier.fit, default",
+        _fitted,
+        split(TABLE),
+        lambda hook: split(armed_table(TABLE, hook)),
+        PUBLIC_DEFAULT,
+        cost("tree", STAGED, "add-remove-row"),
+        WRONG_TREE,
+        tuple(map(split, BAD_TABLES)),
+        {"domains": {"x": ["p", "q"]}, "max_rows": None, "classes": None},
+        ("domains", "classes", "max_rows"),
+    ),
+    Ask(
+        "TreeClassifier.fit, levels and stages",
+        _fitted,
+        split(TABLE),
+        lambda hook: split(armed_table(TABLE, hook)),
+        {**PUBLIC_DEFAULT, "stages": (1, 2)},
+        cost("tree", "pf + joint-subtrees", "add-remove-row"),
+        WRONG_MODEL,
+        tuple(map(split, BAD_TABLES)),
+    ),
+    Ask(
+        "GlobalDiffPID3.fit",
+        _id3,
+        split(TABLE),
+        lambda hook: split(armed_table(TABLE, hook)),
+        {**PUBLIC_TREE, "max_rows": 400},
+        cost("id3", "em + noisy-counts", "add-remove-row"),
+        WRONG_ID3,
+        tuple(map(split, BAD_TABLES[:-1])),
+        {"domains": {"x": ["p", "q"]}, "max_rows": None, "classes": None},
+        ("domains", "classes", "max_rows"),
     ),
     Ask(
         "NaiveBayesClassifier.fit",
@@ -120,7 +159,7 @@ MODELS = [
         lambda hook: armed_table(TABLE, hook),
         PUBLIC_BAYES,
         cost("naive-bayes", "discrete-laplace", "add-remove-row"),
-        (*WRONG_MODEL, {"domains": {"x": ["p"], "c": ["no"]}}),
+        WRONG_MODEL + WRONG_TABLE,
         BAD_TABLES[:-1],
         {"classes": None},
         ("classes",),
@@ -130,9 +169,9 @@ MODELS = [
         _chosen,
         split(TABLE),
         lambda hook: split(armed_table(TABLE, hook)),
-        PUBLIC_CHOICE,
-        cost("tree", "pf", "add-remove-row"),
-        (*WRONG_MODEL, {"max_rows": 0}),
+        PUBLIC_DEFAULT,
+        cost("classifier", STAGED, "add-remove-row"),
+        WRONG_MODEL,
         tuple(map(split, BAD_TABLES)),
         {"domains": {"x": ["p", "q"]}, "max_rows": None, "classes": None},
         ("domains", "classes", "max_rows"),
@@ -142,9 +181,9 @@ MODELS = [
         _chosen_table,
         TABLE,
         lambda hook: armed_table(TABLE, hook),
-        PUBLIC_CHOICE,
-        cost("tree", "pf", "add-remove-row"),
-        (*WRONG_MODEL, {"domains": {"x": ["p"], "c": ["no"]}}),
+        PUBLIC_DEFAULT,
+        cost("classifier", STAGED, "add-remove-row"),
+        WRONG_MODEL + WRONG_TABLE,
         BAD_TABLES,
         {"max_rows": None, "classes": None},
         ("classes", "max_rows"),

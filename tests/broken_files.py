@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 from leaks import NUMBER, WORD
 
 COUNT = "most-frequent FILE --column diagnosis --categories flu,cold"
-VALUE = "percentile FILE --column salary --release value --step 1000 -p 10 --upper 1000000"
-WHO = "percentile FILE --column salary --label badge -p 90 --upper 1000000"
+VALUE = "percentile FILE --column salary --step 1000 -p 10 --upper 1000000"
+WHO = "percentile-record FILE --column salary --labels badge -p 90 --upper 1000000"
 TREE = "tree FILE --target income --schema good.toml"
 GRAPH = "top-k FILE --n 40 -k 2"
 TABLES = (COUNT, VALUE, WHO, TREE)
@@ -69,13 +69,13 @@ def columns() -> dict[str, list[Any]]:
     }
 
 
-SCHEMA = """rows = 1000
-[columns.salary]
-bins = [0, 60000, 6]
-[columns.diagnosis]
-values = ["flu", "cold"]
-[target]
-classes = ["low", "high"]
+SCHEMA = """[[data]]
+name = "visits"
+rows = 1000
+[data.columns]
+salary = { lower = 0, upper = 60000, bins = 6 }
+diagnosis = ["flu", "cold"]
+income = ["low", "high"]
 """
 
 
@@ -318,10 +318,12 @@ def _public_files() -> Iterator[Broken]:
         "other": "x = 1",
         "unknown": SCHEMA.replace("bins", "bnis"),
         "one class": SCHEMA.replace('"low", ', ""),
-        "no such column": SCHEMA.replace("columns.salary", "columns.slry"),
+        "no such column": SCHEMA.replace("salary", "slry"),
         "escape": SCHEMA.replace('"flu"', '"\\u001b[31m"').replace("bins", "\x1b[31m"),
-        "edges": SCHEMA.replace("bins = [0, 60000, 6]", "edges = [3, 2, 1]"),
-        "long edges": SCHEMA.replace("[0, 60000, 6]", str(list(range(40_000)))),
+        "edges": SCHEMA.replace("lower = 0, upper = 60000, bins = 6", "edges = [3, 2, 1]"),
+        "long edges": SCHEMA.replace(
+            "lower = 0, upper = 60000, bins = 6", f"edges = {list(range(40_000))}"
+        ),
     }
     for kind, text in schemas.items():
         asked = "tree good.csv --target income --schema FILE"

@@ -18,9 +18,9 @@ EXPORTED = [
     "NaiveBayesClassifier", "Neighbours", "Noise", "ParameterError", "PrivacyLeakWarning",
     "Problem", "Release", "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "connect",
     "data",
-    "egocentric_betweenness", "errors", "mechanisms", "most_frequent", "noise", "percentile",
-    "probabilities", "problems", "release", "sampling", "select", "sensitivity", "show_versions",
-    "testing", "top_groups", "top_k", "tune",
+    "egocentric_betweenness", "errors", "mechanisms", "most_frequent", "noise", "paper",
+    "percentile", "percentile_record", "probabilities", "problems", "release", "sampling", "select",
+    "sensitivity", "show_versions", "testing", "top_groups", "top_k", "tune",
 ]  # fmt: skip
 
 
@@ -36,9 +36,11 @@ def test_every_exported_name_exists(name: str) -> None:
 PUBLIC_MODULES = [
     "client", "core.error_analysis", "core.mechanisms", "core.noise", "core.sampling",
     "core.scores", "core.selection", "core.sensitivity", "data", "epsilon", "errors", "ledger",
-    "problems", "problems.frequency", "problems.groups", "problems.influence",
-    "problems.percentile", "problems.splits", "questions.classify", "questions.frequency",
-    "questions.groups", "questions.nodes", "questions.percentile", "releases.release", "testing",
+    "paper.id3", "paper.influential_nodes", "paper.percentile_selection",
+    "problems", "problems.frequency", "problems.groups",
+    "problems.influence", "problems.percentile", "problems.splits", "questions.classify",
+    "questions.frequency", "questions.groups", "questions.nodes", "questions.percentile",
+    "releases.release", "testing",
 ]  # fmt: skip
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from dampen import TreeClassifier, most_frequent, percentile, top_k
 rows, classes = np.arange(40).reshape(-1, 1) % 2, np.arange(40) % 2
 print(top_k((np.zeros(9, int), np.arange(1, 10)), k=1, epsilon=1000, n=10).answer)
-print(percentile(np.arange(100), p=50, epsilon=1000, upper=100, release="value", step=1).answer)
+print(percentile(np.arange(100), p=50, epsilon=1000, upper=100, step=1).answer)
 print(most_frequent(["a"] * 50, categories=["a", "b"], epsilon=1000).answer)
 print(TreeClassifier(
     epsilon=1000, max_depth=1, domains=[2], classes=[0, 1], max_rows=50
@@ -60,8 +60,7 @@ def test_every_application_runs_without_them():
     "arguments",
     [
         "top-k follows.csv.gz -k 2 --epsilon 1 --n 40",
-        "percentile salaries.csv --column salary -p 50 --upper 500000 --step 500 --epsilon 1 "
-        "--release value",
+        "percentile salaries.csv --column salary -p 50 --upper 500000 --step 500 --epsilon 1",
         "most-frequent visits.csv --column diagnosis --categories flu,cold --epsilon 1",
         "tree census.csv --target income --schema census.toml --epsilon 1 -o tree.json",
         "schema init census.csv --public --target income",

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dampen import data, errors, problems, testing
+    from dampen import data, errors, paper, problems, testing
     from dampen.client import connect
     from dampen.core import error_analysis as accuracy
     from dampen.core import mechanisms, noise, sampling, sensitivity
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dampen.questions.frequency import most_frequent
     from dampen.questions.groups import top_groups
     from dampen.questions.nodes import egocentric_betweenness, top_k
-    from dampen.questions.percentile import percentile
+    from dampen.questions.percentile import percentile, percentile_record
     from dampen.releases.own_problem import release
     from dampen.releases.release import Release
     from dampen.releases.tuning import tune
@@ -61,6 +61,7 @@ _HOME = {
     "egocentric_betweenness": "dampen.questions.nodes",
     "most_frequent": "dampen.questions.frequency",
     "percentile": "dampen.questions.percentile",
+    "percentile_record": "dampen.questions.percentile",
     "probabilities": "dampen.core.mechanisms",
     "release": "dampen.releases.own_problem",
     "select": "dampen.core.mechanisms",
@@ -75,6 +76,7 @@ _MODULES = {
     "errors": "dampen.errors",
     "mechanisms": "dampen.core.mechanisms",
     "noise": "dampen.core.noise",
+    "paper": "dampen.paper",
     "problems": "dampen.problems",
     "sampling": "dampen.core.sampling",
     "sensitivity": "dampen.core.sensitivity",
@@ -108,7 +110,9 @@ __all__ = [
     "mechanisms",
     "most_frequent",
     "noise",
+    "paper",
     "percentile",
+    "percentile_record",
     "probabilities",
     "problems",
     "release",

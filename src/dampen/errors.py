@@ -6,6 +6,7 @@ charge stands).  A `DataError` is for the curator and never quotes a value, a co
 """
 
 import difflib
+import sys
 import warnings
 from collections.abc import Iterable
 from typing import NoReturn
@@ -16,10 +17,13 @@ __all__ = [
     "DampenError",
     "DataError",
     "ExposedLedgerWarning",
+    "OldGrammarWarning",
     "ParameterError",
+    "ParameterWarning",
     "PrivacyLeakWarning",
     "did_you_mean",
     "raise_alone",
+    "warn_caller",
     "warn_leak",
 ]
 
@@ -48,8 +52,35 @@ class AccuracyWarning(UserWarning):
     """An answer will hardly be better than chance, as public facts show; nothing is charged yet."""
 
 
+class OldGrammarWarning(FutureWarning):
+    """A file is written as an older version wrote it; the text says what to write."""
+
+
+class ParameterWarning(UserWarning):
+    """A public parameter is allowed, but probably not what was meant; nothing is charged yet."""
+
+
 class PrivacyLeakWarning(UserWarning):
     """A public parameter was taken from the private data; the guarantee does not cover it."""
+
+
+def warn_caller(text: str, category: type[Warning]) -> None:
+    """A warning at the caller's own line, above all frames of the library.
+
+    Args:
+        text: what is wrong and what to do.
+        category: of the warning.
+    """
+    frame = sys._getframe(1)
+    depth = 2
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__")):
+        frame = frame.f_back
+        depth += 1
+    warnings.warn(text, category, stacklevel=depth)
+
+
+def _is_ours(module: object) -> bool:
+    return str(module).startswith("dampen.")
 
 
 def warn_leak(parameter: str, remedy: str, *, stacklevel: int = 3) -> None:

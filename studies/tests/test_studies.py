@@ -10,7 +10,7 @@ import pytest
 import dampen
 from dampen.core.sampling import InsecureEntropy
 from dampen.epsilon import exact
-from dampen.errors import ParameterError
+from dampen.questions.classify import Categories
 from dampen_studies import studies
 from dampen_studies.claims.percentiles import largest_reduction
 from dampen_studies.datasets import Edges, small
@@ -83,7 +83,7 @@ def test_dampen_is_what_the_library_does_by_default(k, epsilon):
 
 
 def test_the_default_for_labels_is_the_library_s():
-    made = dampen.percentile([1, 2, 3], p=50, epsilon=1, upper=9)
+    made = dampen.percentile_record([1, 2, 3], p=50, epsilon=1, upper=9)
     counts = np.array([1, 2, 9])
     *_, (name, _, mechanism) = percentiles.label_selections(counts, 50, ("em",))
     assert (name, mechanism.name) == ("dampen", made.mechanism)
@@ -150,19 +150,14 @@ def test_folds_partition_the_rows():
     assert again != [test.tolist() for _, test in trees.folds(103, 10, 1, "x")]
 
 
-@pytest.mark.parametrize("algorithm", tree_methods.ALGORITHMS)
-def test_the_algorithms_of_the_paper(algorithm):
+@pytest.mark.parametrize("method", tree_methods.makers())
+def test_every_tree_finds_the_attribute_that_decides(method):
     X = np.column_stack([np.arange(60) % 3, np.arange(60) % 5])
-    Y = np.where(X[:, 0] == 1, "b", "a")
-    public = {"domains": [3, 5], "classes": ["a", "b"], "max_rows": 100}
-    tree = tree_methods.paper_tree(algorithm, epsilon="1000", max_depth=2, **public).fit(X, Y)
+    Y = (X[:, 0] == 1).astype(np.int64)
+    domains = [Categories(range(3)), Categories(range(5))]
+    public = {"domains": domains, "classes": [0, 1], "max_rows": 100}
+    tree = tree_methods.makers()[method]("1000", 2, **public).fit(X, Y)
     assert tree.score(X, Y) == 1.0
-    assert {c.epsilon for c in tree.plan_.charges()} == {exact("1000") / 6}
-
-
-def test_an_unknown_algorithm_is_refused():
-    with pytest.raises(ParameterError, match="Expected one of GlobalDiffPID3"):
-        tree_methods.paper_tree("LocalDiffPID", epsilon="1", max_depth=2)
 
 
 def test_bundled_graphs_are_simple():
@@ -188,7 +183,7 @@ def test_percentile_reductions_match_the_theory(name, p, expected):
 
 def _errors(name, p, epsilon):
     from dampen.core import error_analysis
-    from dampen.questions.percentile.record import PercentileLabel
+    from dampen.paper.percentile_selection import PercentileLabel
 
     values = percentiles.load(name)
     s = PercentileLabel(n=len(values), p=p, upper=float(values.max())).selection(values)

@@ -10,7 +10,7 @@ import pytest
 from dampen.core.sampling import InsecureEntropy
 from dampen.errors import DataError, ParameterError
 from dampen.questions.classify import NaiveBayesClassifier, TreeClassifier, bins
-from dampen.questions.classify.bayes_problem import NoisyTables
+from dampen.questions.classify.noisy_tables import NoisyTables
 
 FIRST = np.array([0, 2, 5])
 COUNTS = np.array([[8, -3], [2, 4], [5, 0], [5, 1], [0, 0]])
@@ -92,16 +92,17 @@ def test_json_keeps_all():
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": "naive-bayes 2"}, {"counts": [[1, 2, 3]]}, {"counts": [[0.5] * 3] * 11},
+        {"format": "naive-bayes 1"}, {"counts": [[1, 2, 3]]}, {"counts": [[0.5] * 3] * 11},
         {"counts": []}, {"classes": [0]}, {"domains": []}, {"epsilon": "0"}, {"epsilon": 1},
         {"features": ["age"]}, {"counts": None},
     ],
 )  # fmt: skip
 def test_json_that_is_no_model_is_refused(change):
     X, y = people(30)
-    content = json.loads(NaiveBayesClassifier("1", **PUBLIC).fit(X, y).to_json())
+    release = json.loads(NaiveBayesClassifier("1", **PUBLIC).fit(X, y).to_json())
+    changed = release | {"answer": release["answer"] | change}
     with pytest.raises(ParameterError):
-        NaiveBayesClassifier.from_json(json.dumps(content | change))
+        NaiveBayesClassifier.from_json(json.dumps(changed))
 
 
 def test_a_tree_is_no_naive_bayes():

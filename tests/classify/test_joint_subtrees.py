@@ -11,16 +11,14 @@ import pytest
 from flint import arb, ctx
 
 from dampen import InsecureEntropy, TreeClassifier
-from dampen.core.mechanisms import PF
 from dampen.core.sampling import SystemEntropy
 from dampen.data.open import open_table
-from dampen.questions.classify import grow_staged
+from dampen.questions.classify import growing
 from dampen.questions.classify.candidates import candidates_of
 from dampen.questions.classify.encoding import Categories
-from dampen.questions.classify.grow_levels import Rows
 from dampen.questions.classify.joint_subtrees import LEAF, STAY, Choices, Weights, draw_menu
-from dampen.questions.classify.plan import Plan, checked_shares
-from dampen.questions.classify.streaming import Coding, StreamedRows
+from dampen.questions.classify.plan import TreePlan, split_shares
+from dampen.questions.classify.rows import Coding, Rows, StreamedRows
 from dampen.testing.universe import Universe
 from goodness import assert_draws_follow
 
@@ -29,26 +27,24 @@ WIDE = [*DOMAINS, Categories(range(3), ordered=True)]
 
 
 def plan_of(epsilon, stages=(2,), widths=(2,), domains=DOMAINS, classes=2):
-    shares = checked_shares(None, stages, stopping=False)
-    candidates = len(candidates_of(domains, "binary"))
-    return Plan(
-        Fraction(epsilon), 1000, stages, shares, PF, "tsallis", "binary", False, "pf", True,
-        candidates=candidates, classes=classes, widths=widths,
-    )  # fmt: skip
+    candidates = len(candidates_of(domains))
+    return TreePlan(
+        Fraction(epsilon), 1000, stages, split_shares(stages), candidates, classes, widths
+    )
 
 
 def menu_of(domains, widths, seed, leaves=1):
-    candidates = candidates_of(domains, "binary")
+    candidates = candidates_of(domains)
     allowed = [np.ones(int(candidates.first[-1]), dtype=np.bool_)] * leaves
     return draw_menu(candidates, widths, allowed, InsecureEntropy(seed))
 
 
 def root_of(domains):
-    return grow_staged._Growth(candidates_of(domains, "binary"))
+    return growing._Nodes(candidates_of(domains))
 
 
 def table_of(rows, domains, classes=2):
-    first = candidates_of(domains, "binary").first
+    first = candidates_of(domains).first
     table = np.zeros((int(first[-1]), classes), dtype=np.int64)
     for *codes, c in rows:
         for a, code in enumerate(codes):
@@ -71,7 +67,7 @@ class Law:
 
     def __init__(self, rows, menu, epsilon, domains=DOMAINS):
         self.menu, self.domains, self.rows = menu, domains, rows
-        self.weights = Weights(candidates_of(domains, "binary"), epsilon)
+        self.weights = Weights(candidates_of(domains), epsilon)
         tables = rows_of(rows, domains).ends(
             root_of(domains).tree(), menu, range(menu.trees), self.weights.candidates.first
         )
@@ -117,7 +113,7 @@ def split_rows(rows, split):
 
 def by_definition(rows, menu, epsilon, domains=DOMAINS):
     """π(T) times exp(e · rows that are classified rightly), over all labelled trees."""
-    candidates = candidates_of(domains, "binary")
+    candidates = candidates_of(domains)
     able, counts = np.unique(candidates.attribute, return_counts=True)
     single = dict(zip(able.tolist(), 1 / (len(able) * counts), strict=True))
 
@@ -225,16 +221,16 @@ def test_fits_follow_the_law(monkeypatch):
     rows = [tuple(map(int, r)) for r in rows]
     picked = []
 
-    def draw(*arguments, draw=grow_staged._draw):
+    def draw(*arguments, draw=growing._draw):
         picked[-1].append(draw(*arguments))
         return picked[-1][-1]
 
-    monkeypatch.setattr(grow_staged, "draw_menu", lambda *_: menu)
-    monkeypatch.setattr(grow_staged, "_draw", draw)
+    monkeypatch.setattr(growing, "draw_menu", lambda *_: menu)
+    monkeypatch.setattr(growing, "_draw", draw)
     plan = plan_of("0.5")
     for _ in range(1500):
         picked.append([])
-        grow_staged.grow_in_stages(plan, DOMAINS, 2, rows_of(rows), entropy=SystemEntropy())
+        growing.grow_in_stages(plan, candidates_of(DOMAINS), rows_of(rows), entropy=SystemEntropy())
     keys = [(0,), *itertools.product((1, 2), range(3), range(3))]
     counts = dict.fromkeys(keys, 0)
     for picks in picked:
@@ -259,7 +255,7 @@ def splits_law(law, keys):
 @pytest.mark.parametrize("epsilon", [1e-6, 3e-4, 0.01, 0.7, 5.0, 1e6])
 def test_logarithms_of_weights_are_right_to_what_is_paid_for_rounding(epsilon, scale):
     rng = np.random.default_rng(scale)
-    weights = Weights(candidates_of(WIDE, "binary"), epsilon)
+    weights = Weights(candidates_of(WIDE), epsilon)
     table = rng.integers(0, scale + 1, (7, 5)) * rng.integers(0, 2, (7, 5))
     table[2:4], table[4:] = 0, 0  # the same rows in every attribute
     table[2], table[5] = table[0], table[:2].sum(axis=0)
@@ -298,7 +294,7 @@ def ends_by_hand(menu, codes, tree):
 def test_counts_at_the_ends_in_memory_and_in_a_stream():
     rng = np.random.default_rng(2)
     codes, classes = rng.integers(0, [2, 2, 3], (50, 3)), rng.integers(0, 4, 50)
-    menu, first = menu_of(WIDE, (2, 3), 3), candidates_of(WIDE, "binary").first
+    menu, first = menu_of(WIDE, (2, 3), 3), candidates_of(WIDE).first
     root = root_of(WIDE).tree()
     found = Rows(codes, classes, 4).ends(root, menu, range(1, 6), first)
     expected = np.zeros((1, 5, 4, 7, 4), dtype=np.int64)

@@ -14,8 +14,9 @@ from dampen.core.selection import Selection
 from dampen.core.sensitivity import constant
 from dampen.questions.classify.candidates import candidates_of
 from dampen.questions.classify.encoding import Categories
-from dampen.questions.classify.grow_levels import Rows, grow
-from dampen.questions.classify.plan import Plan, checked_shares
+from dampen.questions.classify.growing import Selections, grow
+from dampen.questions.classify.plan import split_shares
+from dampen.questions.classify.rows import Rows
 from dampen.questions.classify.splits import split_selection
 from dampen.testing.universe import Universe
 from goodness import assert_draws_follow
@@ -23,21 +24,8 @@ from goodness import assert_draws_follow
 DOMAINS = [Categories((0, 1)), Categories("abc")]
 
 
-def plan_of(epsilon, mechanism, criterion):
-    return Plan(
-        Fraction(epsilon),
-        max_rows=1000,
-        stages=(1,),
-        shares=checked_shares(None, (1,), stopping=False),
-        mechanism=named(mechanism),
-        criterion=criterion,
-        branching="binary",
-        stopping=False,
-        leaves="pf",
-        one_sided=True,
-        candidates=4,
-        classes=2,
-    )
+def rule_of(epsilon, mechanism, criterion):
+    return Selections(Fraction(epsilon), 1000, split_shares((1,)), (criterion,), named(mechanism))
 
 
 @cache
@@ -46,17 +34,17 @@ def leaf_probabilities(counts, epsilon):
     return probabilities(leaf, epsilon=epsilon, mechanism=PF)
 
 
-def tree_probabilities(rows, plan, candidates):
+def tree_probabilities(rows, rule, candidates):
     """The distribution of all trees of depth 1, from the probabilities of each selection."""
     codes = np.array([r[:-1] for r in rows], dtype=np.int64).reshape(-1, 2)
     classes = np.array([r[-1] for r in rows], dtype=np.int64)
     table = candidates.tables(Rows(codes, classes, 2).tables([0], candidates.first))[0]
     starts = np.arange(0, 2 * len(candidates) + 1, 2)
-    node = split_selection(table.reshape(-1, 2), starts, plan.max_rows, plan.criterion_at(0))
-    split = probabilities(node, epsilon=plan.query_epsilon(0), mechanism=plan.mechanism)
+    node = split_selection(table.reshape(-1, 2), starts, rule.max_rows, rule.criteria[0])
+    split = probabilities(node, epsilon=rule.split_epsilon(0), mechanism=rule.mechanism)
     result = []
     for r in range(len(candidates)):
-        leaf = [leaf_probabilities(tuple(c.tolist()), plan.leaf_epsilon(1)) for c in table[r]]
+        leaf = [leaf_probabilities(tuple(c.tolist()), rule.leaf_epsilon(1)) for c in table[r]]
         result += [split[r] * p * q for p in leaf[0] for q in leaf[1]]
     return result
 
@@ -74,8 +62,8 @@ def test_privacy_loss_of_a_whole_tree(mechanism, criterion):
     every = Universe.add_remove_row(
         list(itertools.product(range(2), range(3), range(2))), max_rows=3
     )
-    plan = plan_of("2", mechanism, criterion)
-    log_p = np.log([tree_probabilities(x, plan, candidates) for x in every.databases])
+    rule = rule_of("2", mechanism, criterion)
+    log_p = np.log([tree_probabilities(x, rule, candidates) for x in every.databases])
     np.testing.assert_allclose(np.exp(log_p).sum(axis=1), 1)
     left, right = every.neighbours.T
     loss = np.abs(log_p[left] - log_p[right]).max()
@@ -93,15 +81,15 @@ def test_fits_follow_the_law(mechanism, criterion):
     rng = np.random.default_rng(4)
     rows = [(a, b, int(a == 1 or b == 2)) for a, b in rng.integers(0, [2, 3], (9, 2)).tolist()]
     candidates = candidates_of(DOMAINS, "binary")
-    plan = plan_of("6", mechanism, criterion)
+    rule = rule_of("6", mechanism, criterion)
     codes, classes = np.array(rows)[:, :2], np.array(rows)[:, 2]
     index = {(*candidates.branches(r)[0], a): r for r, a in enumerate(candidates.attribute)}
     counts = np.zeros(4 * len(candidates), dtype=np.int64)
     for _ in range(2000):
-        tree = grow(plan, DOMAINS, 2, Rows(codes, classes, 2), entropy=SystemEntropy())
+        tree = grow(rule, candidates, Rows(codes, classes, 2), entropy=SystemEntropy())
         left = np.flatnonzero(tree.routes == 1).tolist()
         r = index[(*left, int(tree.attribute[0]))]
         counts[4 * r + 2 * tree.label[1] + tree.label[2]] += 1
-    right = tree_probabilities(rows, plan, candidates)
-    wrong = tree_probabilities(rows, plan_of("7.8", mechanism, criterion), candidates)
+    right = tree_probabilities(rows, rule, candidates)
+    wrong = tree_probabilities(rows, rule_of("7.8", mechanism, criterion), candidates)
     assert_draws_follow(counts, right, wrong)

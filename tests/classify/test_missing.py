@@ -14,7 +14,8 @@ import pytest
 
 from dampen.errors import DataError, ParameterError
 from dampen.questions.classify import Bins, Categories, TreeClassifier, bins
-from dampen.questions.classify.schema import format_schema, parse_schema
+from dampen.questions.classify.encoding import given_domains
+from dampen.schema import parse_schema
 
 ROWS = 40
 AGES: list[Any] = [20, 70, None, 70] * (ROWS // 4)
@@ -101,20 +102,19 @@ def test_missing_cells_of_files(kind: str, tmp_path: Path) -> None:
     WRITERS[kind](path)
     schema = parse_schema(
         f"""
+        [[data]]
+        name = "people"
         rows = {ROWS}
-        [columns.age]
-        bins = [0, 100, 4]
-        missing = "own"
-        [columns.job]
-        values = ["farm", "office"]
-        missing = "own"
-        [target]
-        classes = ["young", "lost", "hidden"]
+        [data.columns]
+        age = {{ lower = 0, upper = 100, bins = 4, missing = "own" }}
+        job = {{ values = ["farm", "office"], missing = "own" }}
+        class = ["young", "lost", "hidden"]
         """
     )
-    assert schema.columns == OWN | {"job": Categories(("farm", "office", None))}
-    assert parse_schema(format_schema(schema)) == schema
-    tree = asked(schema.columns).fit_table(path, target="class")
+    facts = {name: each for name, each in schema.fact("domains").items() if name != "class"}
+    domains = OWN | {"job": Categories(("farm", "office", None))}
+    assert given_domains(facts, list(facts)) == list(domains.values())
+    tree = asked(facts).fit_table(path, target="class")
     assert tree.predict_table(path).tolist() == CLASSES
     with pytest.raises(DataError, match="missing ones"):
         asked(OWN | {"age": bins(0, 100, 4)}).fit_table(path, target="class")

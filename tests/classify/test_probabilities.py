@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from dampen import InsecureEntropy, NaiveBayesClassifier, TreeClassifier
-from dampen.questions.classify.probabilities import chances, expected_counts
+from dampen import InsecureEntropy, NaiveBayesClassifier
+from dampen.paper.id3 import DiffPID3
+from dampen.questions.classify.released_tree import chances, expected_counts
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.7, 4.0])
@@ -32,12 +33,13 @@ def test_a_tree_with_noisy_counts_is_calibrated_and_beats_zeros_and_ones():
     said, losses = [], []
     for seed in range(40):
         rows, classes = table(1500, 100 + seed)
-        tree = TreeClassifier(
-            "0.6", max_depth=3, leaves="noisy-counts", domains=[4, 4, 4], classes=[0, 1],
+        tree = DiffPID3(
+            "0.6", mechanism="sld", max_depth=1, domains=[4, 4, 4], classes=[0, 1],
             max_rows=1500, entropy=InsecureEntropy(seed, allow_release=True),
         ).fit(rows, classes)  # fmt: skip
         p = tree.predict_proba(X)
-        counts = np.maximum(tree.tree_.counts[tree._leaf_of(X)], 0)
+        released = tree.model_.tree
+        counts = np.maximum(released.counts[released.apply(X)], 0)
         plain = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
         said.append(p[:, 1])
         losses.append([log_loss(q, y) for q in (p, plain, np.eye(2)[p.argmax(axis=1)])])

@@ -46,7 +46,7 @@ def test_a_converted_charge_is_said(dampen) -> None:
     dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "replace-one")
     paid = dampen(*COUNT, "--epsilon", "0.25", "--budget", "b")
     assert "b, 0.5 of 1 left" in paid.out
-    assert "epsilon 0.5, for the neighbours of this budget" in paid.out
+    assert "epsilon 0.25, charged as 0.5 for what this budget protects" in paid.out
 
 
 def test_an_answer_paid_by_rho(dampen) -> None:
@@ -58,7 +58,7 @@ def test_an_answer_paid_by_rho(dampen) -> None:
     both = dampen(*COUNT, "--rho", "0.005", "--epsilon", "1")
     assert both.code == 2
     assert "Expected --epsilon or --rho, one of them" in both.err
-    assert dampen(*COUNT, "--rho", "-1").err == "dampen: Expected --rho > 0, got --rho -1.\n"
+    assert dampen(*COUNT, "--rho", "-1").err == "dampen: Expected rho > 0, got rho=-1.\n"
 
 
 def test_a_ledger_that_others_may_write_is_warned_of(dampen, place: Path) -> None:
@@ -85,7 +85,7 @@ def test_bad_data_costs_the_charge_and_says_so(dampen, place: Path) -> None:
         (["budget", "create", "b"], "Missing option '--epsilon'"),
         (
             ["budget", "create", "b", "--epsilon", "x", "--neighbours", "replace-one"],
-            "got --epsilon",
+            "got epsilon='x'",
         ),
         (["budget", "create", "b", "--epsilon", "1", "--neighbours", "rows"], "one of replace-one"),
         (["budget", "create", "", "--epsilon", "1", "--neighbours", "replace-one"], "a name"),
@@ -94,7 +94,7 @@ def test_bad_data_costs_the_charge_and_says_so(dampen, place: Path) -> None:
         (["budget", "show", "--ledger", "none"], "There is no ledger"),
         (["budget", "show", "--ledger", "visits.csv"], "not a ledger"),
         (["budget", "answer", "7"], "Expected a head or an id"),
-        (["budget", "raise", "a", "--epsilon", "0.5"], "Expected --epsilon >= 1"),
+        (["budget", "raise", "a", "--epsilon", "0.5"], "Expected epsilon >= 1"),
         (["budget", "thaw", "a", "--spent", "1"], "Expected no spent"),
         (["budget", "restore", "visits.csv"], "is whole"),
         (["budget", "backup", "visits.csv"], "There is a file"),

@@ -10,8 +10,9 @@ import pytest
 from dampen.ledger import Ledger
 
 TOP_K = ("top-k", "follows.csv.gz", "-k", "3", "--epsilon", "1", "--n", "40")
-PERCENTILE = ("percentile", "salaries.csv", "--column", "salary", "-p", "95", "--upper", "500000",
-              "--epsilon", "2")  # fmt: skip
+RECORD = ("percentile-record", "salaries.csv", "--column", "salary", "-p", "95", "--upper",
+          "500000", "--epsilon", "2")  # fmt: skip
+PERCENTILE = ("percentile", *RECORD[1:], "--step", "1000")
 FREQUENT = ("most-frequent", "visits.csv", "--column", "diagnosis", "--categories", "flu,cold",
             "--epsilon", "1")  # fmt: skip
 GROUPS = ("top-groups", "stays.csv", "--value", "days", "--by", "hospital", "--groups", "H1,H2,H3",
@@ -27,6 +28,7 @@ SCHEMA = ("schema", "init", "census.csv", "--public")
 RELEASES = {
     "top-k": (TOP_K, "add-remove-edge"),
     "percentile": (PERCENTILE, "replace-one"),
+    "percentile-record": (RECORD, "replace-one"),
     "most-frequent": (FREQUENT, "add-remove-row"),
     "top-groups": (GROUPS, "add-remove-row"),
     "tree": (TREE, "add-remove-row"),
@@ -34,15 +36,16 @@ RELEASES = {
 }
 RECORDED = {
     "top-k": "top-k k=3 by betweenness",
-    "percentile": "percentile-label p=95 of salary",
+    "percentile": "percentile p=95 of salary",
+    "percentile-record": "percentile-record p=95, k=1 of salary",
     "most-frequent": "most-frequent k=1 of diagnosis",
-    "top-groups": "top-groups groups of days by hospital",
+    "top-groups": "top-groups median of days by hospital",
     "tree": "tree for income",
     "naive-bayes": "naive-bayes for income",
 }
 EVERY = [
-    TOP_K, PERCENTILE, FREQUENT, GROUPS, TREE, BAYES, COMPARE, COMPARE_TABLE, COMPARE_GROUPS,
-    SCHEMA,
+    TOP_K, PERCENTILE, RECORD, FREQUENT, GROUPS, TREE, BAYES, COMPARE, COMPARE_TABLE,
+    COMPARE_GROUPS, SCHEMA,
 ]  # fmt: skip
 
 
@@ -110,7 +113,7 @@ def test_bad_files_besides_the_data(dampen, place: Path, content: bytes | None) 
     refused(dampen(*replaced(TREE, "--schema", "broken")), "broken")
     refused(dampen("verify", "broken"), "broken")
     if content != b"":  # an empty list of nodes or categories is refused for its own reason
-        refused(dampen(*TOP_K[:-2], "--nodes", "broken"), "broken")
+        refused(dampen(*TOP_K[:-2], "--nodes-file", "broken"), "broken")
         refused(dampen(*FREQUENT[:4], "--categories-file", "broken", "--epsilon", "1"), "broken")
 
 
@@ -132,41 +135,37 @@ def test_unknown_mechanism_and_budget(dampen, place: Path, name: str) -> None:
 WRONG_WORDS = [
     ([*replaced(PERCENTILE, "--column", "salry"), "--header"], "Did you mean 'salary'"),
     (replaced(PERCENTILE, "--column", "salry"), "Say that its first line is a header (--header)"),
-    ([*PERCENTILE, "--label", "name"], "Expected a column 'name'"),
+    ([*RECORD, "--labels", "name"], "Expected a column 'name'"),
     (replaced(PERCENTILE, "-p", "101"), "from 0 to 100"),
-    (
-        replaced(PERCENTILE, "-p", "50,90"),
-        "Expected one -p and no --step for a label. Pass --release value",
-    ),
-    ([*PERCENTILE, "--mechanism", "joint"], "'joint'"),
-    ([*PERCENTILE, "--release", "value"], "Expected --step"),
+    (replaced(RECORD, "-p", "50,90"), "from 0 to 100"),
+    ([*RECORD, "--mechanism", "joint"], "'joint'"),
+    (PERCENTILE[:-2], "Expected --step or --schema FILE"),
     (replaced(PERCENTILE, "-p", "x"), "from 0 to 100"),
-    (replaced(PERCENTILE, "--upper", "x"), "not a valid float"),
-    (replaced(PERCENTILE, "--upper", "-5"), "--lower < --upper"),
+    (replaced(PERCENTILE, "--upper", "x"), "upper"),
+    (replaced(PERCENTILE, "--upper", "-5"), "lower < upper"),
     (replaced(PERCENTILE, "--upper", "inf"), "finite"),
-    ([*PERCENTILE, "--label", "employee", "--release", "value", "--step", "1"], "no --label"),
     ([*replaced(FREQUENT, "--column", "diagnose"), "--header"], "Did you mean 'diagnosis'"),
     (replaced(FREQUENT, "--categories", "flu,flu"), "some occur twice"),
     ([*FREQUENT, "--categories-file", "x"], "either --categories or"),
-    ([*FREQUENT, "-k", "3"], "-k <= 2, the number of candidates, got -k 3"),
-    (replaced(TOP_K, "-k", "0"), "-k to be an integer >= 1"),
-    (replaced(TOP_K, "-k", "41"), "-k <= 40"),
+    ([*FREQUENT, "-k", "3"], "k <= 2, the number of candidates, got k=3"),
+    (replaced(TOP_K, "-k", "0"), "k to be an integer >= 1"),
+    (replaced(TOP_K, "-k", "41"), "k <= 40"),
     (replaced(TOP_K, "--n", "-1"), "at least one node"),
     ([*TOP_K, "--metric", "closeness"], "one of betweenness, degree"),
     ([*TOP_K, "--source", "source"], "both --source and --target"),
     ([*TOP_K, "--source", "sorce", "--target", "target"], "Expected a column 'sorce'"),
-    ([*TOP_K, "--nodes", "none.txt"], "none.txt"),
+    ([*TOP_K, "--nodes-file", "none.txt"], "none.txt"),
     ([*replaced(TREE, "--target", "incme"), "--header"], "Did you mean 'income'"),
-    (replaced(TREE, "--target", "age"), "it is the target"),
+    (replaced(TREE, "--target", "age"), "has no public list of values"),
     (replaced(TREE, "--schema", "none.toml"), "Cannot read none.toml"),
     (replaced(TREE, "--schema", "census.csv"), "not valid TOML"),
-    ([*TREE, "--depth", "-1"], "Expected --depth"),
+    ([*TREE, "--max-depth", "-1"], "Expected max_depth"),
     ([*TREE, "-o", "nowhere/tree.json"], "Cannot write"),
     (["predict", "none.json", "new.csv"], "Cannot read none.json"),
-    (["predict", "census.csv", "new.csv"], "Expected a tree"),
+    (["predict", "census.csv", "new.csv"], "Expected a model"),
     (COMPARE[:-1], "Expected --public"),
-    (replaced(COMPARE, "--epsilon", "1,x"), "got --epsilon x"),
-    (replaced(COMPARE, "-k", "99"), "-k <= 40"),
+    (replaced(COMPARE, "--epsilon", "1,x"), "got epsilon='x'"),
+    (replaced(COMPARE, "-k", "99"), "k <= 40"),
     ([*replaced(COMPARE_TABLE, "--column", "salry"), "--header"], "Did you mean 'salary'"),
     (SCHEMA[:-1], "Expected --public"),
     ([*SCHEMA, "--target", "incme", "--header"], "Did you mean 'income'"),
@@ -201,7 +200,7 @@ def spoil(path: Path, line: str) -> None:
         (PERCENTILE, "E9999,SECRET\n"),
         (PERCENTILE, "E9999,\n"),
         (PERCENTILE, "SECRET\n"),
-        ((*PERCENTILE, "--label", "employee"), "E1,5\n"),
+        ((*RECORD, "--labels", "employee"), "E1,5\n"),
         (FREQUENT, "SECRET,1\n"),
         (TREE, "SECRET,Private,>50K\n"),
         (TREE, ",Private,>50K\n"),
@@ -217,20 +216,20 @@ def test_bad_rows_cost_the_charge(dampen, place: Path, command: tuple[str, ...],
     bad = dampen(*command, "--budget", "b")
     assert (bad.code, bad.out) == (3, "")
     (charge,) = Ledger(place / "ledger.sqlite3").history("b")
-    cost = 2 if command[0] == "percentile" else 1
+    cost = 2 if command[0].startswith("percentile") else 1
     assert bad.err.rstrip().endswith(f"The charge of epsilon {cost} ({charge.id}) stands.")
     assert "SECRET" not in bad.err
     assert "SECRET" not in str(charge)
 
 
-@pytest.mark.parametrize("command", [PERCENTILE, TREE, FREQUENT], ids=lambda c: c[0])
+@pytest.mark.parametrize("command", [PERCENTILE, RECORD, TREE, FREQUENT], ids=lambda c: c[0])
 def test_files_without_rows(dampen, place: Path, command: tuple[str, ...]) -> None:
     path = place / command[1]
     path.write_text(path.read_text().splitlines()[0] + "\n")
     done = dampen(*command)
     # The number of values is public in percentiles; elsewhere no rows are a legal neighbour.
-    assert done.code == (3 if command is PERCENTILE else 0)
-    assert done.err.count("\n") == (1 if command is PERCENTILE else 0)
+    assert done.code == (3 if command in (PERCENTILE, RECORD) else 0)
+    assert done.err.count("\n") == (1 if command in (PERCENTILE, RECORD) else 0)
 
 
 def test_a_missing_node_set_is_warned_of(dampen) -> None:
@@ -242,12 +241,12 @@ def test_a_missing_node_set_is_warned_of(dampen) -> None:
 
 def test_nodes_from_a_file(dampen, place: Path) -> None:
     (place / "nodes.txt").write_text("\n".join(map(str, range(60))))
-    done = dampen(*TOP_K[:-2], "--nodes", "nodes.txt", "--json")
+    done = dampen(*TOP_K[:-2], "--nodes-file", "nodes.txt", "--json")
     assert json.loads(done.out)["parameters"]["nodes"] == 60
     assert done.err == ""
 
 
-VALUES = (*PERCENTILE[:4], "--release", "value", "--step", "1000", *PERCENTILE[6:], "--json", "-p")
+VALUES = (*PERCENTILE[:4], *PERCENTILE[6:], "--json", "-p")
 
 
 def test_percentiles_with_an_ellipsis(dampen) -> None:
@@ -278,19 +277,21 @@ def test_an_ellipsis_in_unequal_steps_is_refused(dampen, given) -> None:
 
 
 def test_percentile_answers(dampen) -> None:
-    named = json.loads(dampen(*PERCENTILE, "--label", "employee", "--json").out)
+    named = json.loads(dampen(*RECORD, "--labels", "employee", "--json").out)
     assert named["answer"].startswith("E")
-    value = json.loads(dampen(*PERCENTILE, "--release", "value", "--step", "1000", "--json").out)
+    value = json.loads(dampen(*PERCENTILE, "--json").out)
     assert value["answer"] % 1000 == 0
-    several = [*replaced(PERCENTILE, "-p", "50, 90"), "--release", "value", "--step", "1000"]
+    several = replaced(PERCENTILE, "-p", "50, 90")
     low, high = json.loads(dampen(*several, "--json").out)["answer"]
     assert low <= high
     assert "90" in dampen(*several).out
-    nearest = [*PERCENTILE, "--label", "employee", "-k", "3"]
+    deciles = dampen(*replaced(PERCENTILE, "-p", "deciles")).out.splitlines()
+    assert [line.split()[0] for line in deciles[2:5]] == ["10", "20", "30"]
+    nearest = [*RECORD, "--labels", "employee", "-k", "3"]
     found = json.loads(dampen(*nearest, "--json").out)
     assert len(set(found["answer"])) == found["parameters"]["k"] == 3
     assert "rank" not in dampen(*nearest).out
-    numbered = json.loads(dampen(*PERCENTILE, "--json").out)
+    numbered = json.loads(dampen(*RECORD, "--json").out)
     assert 0 <= numbered["answer"] < 300
 
 
@@ -302,7 +303,7 @@ def test_categories_from_a_file(dampen, place: Path) -> None:
 
 def test_a_tree_from_file_to_predictions(dampen, place: Path) -> None:
     tree = replaced(TREE, "--epsilon", "100")
-    assert "age" in dampen(*tree, "--depth", "2", "-o", "tree.json").out
+    assert "age" in dampen(*tree, "--max-depth", "2", "-o", "tree.json").out
     predicted = dampen("predict", "tree.json", "new.csv")
     assert (predicted.code, predicted.err) == (0, "")
     assert predicted.out == "prediction\n<=50K\n>50K\n>50K\n"
@@ -332,15 +333,16 @@ def test_a_tree_that_cannot_be_written_is_not_lost(dampen, place: Path) -> None:
     (place / "full").symlink_to("/dev/full")
     done = dampen(*TREE, "-o", "full")
     assert done.code == 1
-    assert json.loads(done.out)["features"] == ["age", "workclass"]
-    assert "The tree is on standard output." in done.err
+    assert json.loads(done.out)["answer"]["features"] == ["age", "workclass"]
+    assert "The answer is on standard output." in done.err
 
 
 def test_a_drafted_schema_grows_a_tree(dampen, place: Path) -> None:
     drafted = dampen(*SCHEMA, "--target", "income", "-o", "drafted.toml")
     assert (drafted.code, drafted.err) == (0, "")
     text = (place / "drafted.toml").read_text()
-    assert "[columns.age]\nbins = [17, 89, 10]" in text
+    assert "[data.columns]\nage = { lower = 17, upper = 89 }" in text
+    assert 'files = ["census.csv"]' in text
     assert text == dampen(*SCHEMA).out  # the last column is the target
     assert dampen(*replaced(TREE, "--schema", "drafted.toml")).code == 0
 
@@ -383,7 +385,7 @@ def test_a_renamed_parquet(dampen, place: Path) -> None:
     pq.write_table(pyarrow.csv.read_csv(place / "salaries.csv"), place / "s.parquet")
     command = list(PERCENTILE)
     command[1] = "s.parquet"
-    assert dampen(*command, "--label", "employee").code == 0
+    assert dampen(*command).code == 0
     refused(dampen(*replaced(tuple(command), "--column", "employee")), "Expected numbers in column")
     shutil.move(place / "s.parquet", place / "salaries.csv")
     assert dampen(*PERCENTILE).code == 0

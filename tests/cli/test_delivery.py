@@ -20,7 +20,7 @@ from dampen.ledger import Account, Ledger
 COUNT = "dampen most-frequent visits.csv --column diagnosis --categories flu,cold --epsilon 0.5"
 TOP_K = "dampen top-k follows.csv.gz -k 3 --n 40 --epsilon 0.5"
 VALUE = (
-    "dampen percentile salaries.csv --column salary --release value --step 1000 -p 50,90 "
+    "dampen percentile salaries.csv --column salary --step 1000 -p 50,90 "
     "--upper 500000 --epsilon 0.5"
 )
 TREE = "dampen tree census.csv --target income --schema census.toml --epsilon 0.5"
@@ -150,7 +150,7 @@ def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("forgetful")
 def test_an_answer_that_cannot_be_kept_is_printed(dampen, ledger) -> None:
-    done = dampen(*COUNT.split()[1:], "--budget", "add-remove-row")
+    done = dampen(*COUNT.split()[1:], "--verbose", "--budget", "add-remove-row")
     assert (done.code, done.err) == (0, "")
     assert ledger.history("add-remove-row")[0].id in done.out
 
@@ -190,7 +190,7 @@ def test_a_disk_that_is_full(dampen, ledger, size: int) -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size << 10, hard))
     try:
-        done = dampen(*COUNT.split()[1:], "--budget", "add-remove-row")
+        done = dampen(*COUNT.split()[1:], "--verbose", "--budget", "add-remove-row")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
     charges = ledger.history("add-remove-row")
@@ -207,8 +207,8 @@ def test_a_tree_that_cannot_be_written_is_not_lost(
     (place / "full").symlink_to("/dev/full")
     lost = dampen(*TREE.split()[1:], "--budget", "tree", "-o", "full")
     assert lost.code == 1
-    assert json.loads(lost.out)["features"] == ["age", "workclass"]
-    assert "The tree is on standard output." in lost.err
+    assert json.loads(lost.out)["answer"]["features"] == ["age", "workclass"]
+    assert "The answer is on standard output." in lost.err
     assert f"({ledger.history('tree')[0].id}) stands." in lost.err
     with monkeypatch.context() as patch:
         patch.setattr(sys, "stdout", None)

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from dampen.cli.main import COMMANDS, group
+from dampen.cli.main import group
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
@@ -71,7 +71,7 @@ def test_links_lead_somewhere(page: str) -> None:
 def helped() -> Iterator[tuple[str, str]]:
     """Every command with its examples, one line each."""
     root = group()
-    for name in COMMANDS:
+    for name in root.summaries:
         command = root.get_command(click.Context(root), name)
         inner = getattr(command, "commands", {})
         for path, each in [(name, command), *((f"{name} {k}", v) for k, v in inner.items())]:
@@ -103,7 +103,7 @@ ledger = "ledger.sqlite3"
 name = "salaries"
 budgets = ["payroll"]
 files = ["salaries.csv"]
-[data.public.columns]
+[data.columns]
 salary = { lower = 0, upper = 500000, step = 1000 }
 """
 

@@ -6,7 +6,7 @@ import pytest
 
 STAYS = ("stays.csv", "--by", "hospital", "--groups", "H3,H2,H1", "--upper", "100", "--step", "1")
 TOP = ("top-groups", *STAYS, "--value", "days", "--lower", "0", "--epsilon", "9")
-VALUES = ("percentile", *STAYS, "--column", "days", "--release", "value", "--epsilon", "90")
+VALUES = ("percentile", *STAYS, "--column", "days", "--epsilon", "90")
 
 
 def test_the_best_group(dampen):
@@ -36,12 +36,12 @@ def test_groups_may_be_listed_in_a_file(dampen, place):
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        (["--statistic", "max"], "--statistic quantile, -p 99"),
+        (["--statistic", "max"], "--statistic quantile, p=99"),
         (["--statistic", "medan"], "Did you mean 'median'?"),
-        (["-k", "4"], "Expected -k <= 3"),
+        (["-k", "4"], "Expected k <= 3"),
         (["--step", "7"], "divides"),
-        (["--caution", "-1"], "Expected --caution >= 0"),
-        (["--min-rows", "0"], "--min-rows"),
+        (["--caution", "-1"], "Expected caution >= 0"),
+        (["--min-rows", "0"], "Expected min_rows"),
         (["--groups", "H1,H1"], "different groups"),
         (["--groups-file", "none.txt"], "either --groups or --groups-file"),
         (["--by", "clinic"], "Expected a column 'clinic'"),

@@ -70,8 +70,8 @@ def harmless(text: str) -> bool:
 def test_escapes_in_a_tree(dampen, place: Path) -> None:
     """In names of columns, values and classes; all come from files."""
     quoted = json.dumps(ESCAPE)
-    schema = f"rows = 99\n[columns.{quoted}]\nvalues = [{quoted}, 'b']\n"
-    (place / "s.toml").write_text(schema + f"[target]\nclasses = [{quoted}, 'no']\n")
+    schema = f"[[data]]\nname = {quoted}\nrows = 99\n[data.columns]\n{quoted} = [{quoted}, 'b']\n"
+    (place / "s.toml").write_text(schema + f"y = [{quoted}, 'no']\n")
     (place / "t.csv").write_text(f"{ESCAPE},y\n".replace("\x07", "\x07") + f"{ESCAPE},no\nb,no\n")
     (place / "t.jsonl").write_text(
         "".join(json.dumps({ESCAPE: v, "y": c}) + "\n" for v, c in ((ESCAPE, "no"), ("b", ESCAPE)))

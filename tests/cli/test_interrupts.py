@@ -16,7 +16,7 @@ import pytest
 from dampen.ledger import Ledger
 
 COUNT = ["most-frequent", "visits.csv", "--column", "diagnosis", "--categories", "flu,cold"]
-PAID = [*COUNT, "--epsilon", "0.5", "--budget", "b"]
+PAID = [*COUNT, "--epsilon", "0.5", "--budget", "b", "--verbose"]
 HOOKED = """
 import importlib, os, signal, sys
 
@@ -81,7 +81,7 @@ def interrupted(where: str, when: str, times: int = 1) -> subprocess.CompletedPr
     [
         "dampen.cli.main:group",
         "dampen.cli.receipt:open_ledger",
-        "dampen.questions.frequency:open_columns",
+        "dampen.questions.frequency:open_table",
         "dampen.ledger.accounts:Account.charge",
     ],
 )
@@ -92,7 +92,7 @@ def test_before_the_charge(ledger: Ledger, where: str) -> None:
     assert len(ledger.history("b")) == charging
     assert done.stdout == ""
     assert ("stands" in done.stderr) == charging
-    if where.endswith("open_columns"):  # earlier no budget was known
+    if where.endswith("open_table"):  # earlier no budget was known
         assert done.stderr == "dampen: Interrupted. Nothing was charged.\n"
 
 
@@ -103,7 +103,7 @@ def test_before_the_charge(ledger: Ledger, where: str) -> None:
         ("dampen.questions.frequency:MostFrequent.opened_counts", "before", False),
         ("dampen.questions.frequency:MostFrequent.opened_counts", "after", False),
         ("dampen.ledger.accounts:Account.keep", "after", True),
-        ("dampen.releases.release:Paid.release", "after", True),
+        ("dampen.releases.answer:Paid.release", "after", True),
     ],
 )
 def test_after_the_charge(ledger: Ledger, where: str, when: str, kept: bool) -> None:
@@ -139,7 +139,7 @@ def test_errors_that_an_interrupt_causes_are_interrupts(ledger: Ledger) -> None:
         "        os.kill(os.getpid(), signal.SIGINT)\n"
         "    except KeyboardInterrupt:\n"
         "        raise ImportError('numpy.core.multiarray failed to import')\n"
-        "release.open_columns = broken\n"
+        "release.open_table = broken\n"
         "from dampen.cli.main import main; main()\n"
     )
     done = subprocess.run(
@@ -164,7 +164,7 @@ def edges(place: Path, count: int) -> list[str]:
     """A random graph, large enough to be interrupted at work."""
     ends = np.random.default_rng(5).integers(0, 100_000, (2, count))
     np.savez(place / "graph.npz", src=ends[0], dst=ends[1], n=100_000)
-    return ["top-k", "graph.npz", "-k", "5", "--epsilon", "1", "--budget", "g"]
+    return ["top-k", "graph.npz", "-k", "5", "--epsilon", "1", "--budget", "g", "--verbose"]
 
 
 def interrupt_often(ledger: Ledger, asked: list[str], tries: int, longest: float) -> set[int]:

@@ -12,7 +12,7 @@ import pytest
 
 import dampen as library
 from dampen.cli import main as running
-from dampen.cli.main import COMMANDS, EXIT_CODES, group, run
+from dampen.cli.main import EXIT_CODES, group, run
 
 ROOT = Path(__file__).parents[2]
 CALL = [sys.executable, "-m", "dampen"]
@@ -36,7 +36,7 @@ def test_the_installed_command_is_this_one() -> None:
 
 def every_command() -> list[tuple[str, ...]]:
     root, paths = group(), list[tuple[str, ...]]()
-    for name in COMMANDS:
+    for name in root.summaries:
         command = root.get_command(click.Context(root), name)
         paths += [(name,), *[(name, each) for each in getattr(command, "commands", [])]]
     return paths
@@ -53,7 +53,9 @@ def test_every_command_has_help(dampen, path: tuple[str, ...]) -> None:
 
 def test_the_help_of_the_whole(dampen) -> None:
     shown = dampen("--help")
-    assert all(summary in shown.out for summary in COMMANDS.values())
+    words = " ".join(shown.out.split())
+    assert all(f" {name} {told}" in words for name, told in group().summaries.items())
+    assert shown.out.index("Questions:") < shown.out.index("Other commands:")
     assert all(f"{code:<5}{meaning}" in shown.out for code, meaning in EXIT_CODES.items())
     assert dampen().out == dampen("-h").out == shown.out
 
@@ -169,7 +171,7 @@ def completed(line: str) -> list[str]:
 
 
 def test_completion_of_commands(place: Path) -> None:
-    assert completed("dampen per") == ["percentile"]
+    assert completed("dampen per") == ["percentile", "percentile-record"]
 
 
 def test_completion_of_values(dampen) -> None:
@@ -189,7 +191,10 @@ def test_completion_of_columns_quotes_only_declared_names(place: Path) -> None:
 
     pq.write_table(pyarrow.csv.read_csv(place / "salaries.csv"), place / "s.parquet")
     assert completed("dampen percentile s.parquet --column sa") == ["salary"]
-    assert completed("dampen percentile --header salaries.csv --label ") == ["employee", "salary"]
+    assert completed("dampen percentile-record --header salaries.csv --labels ") == [
+        "employee",
+        "salary",
+    ]
     assert completed("dampen percentile salaries.csv --column sa") == []
     if hasattr(os, "mkfifo"):
         os.mkfifo(place / "pipe")  # a completion that opened it would wait for ever

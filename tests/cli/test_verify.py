@@ -78,7 +78,7 @@ def test_a_file_that_is_no_problem(dampen, place: Path, content: str, message: s
 
 def test_missing_file_and_wrong_epsilon(dampen) -> None:
     assert "No such file" in dampen("verify", "none.py").err
-    assert "got --epsilon abc" in dampen("verify", "my_problem.py", "--epsilon", "abc").err
+    assert "got epsilon='abc'" in dampen("verify", "my_problem.py", "--epsilon", "abc").err
 
 
 def test_the_running_example(dampen) -> None:

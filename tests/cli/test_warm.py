@@ -27,9 +27,9 @@ def test_after_it_nothing_is_compiled(shell, place: Path) -> None:
     assert "All kernels are compiled" in shell("dampen warm", **cache).out
     for line in (
         "top-k follows.csv.gz -k 3 --n 40 --epsilon 1",
-        "percentile salaries.csv --column salary -p 50 --upper 500000 --epsilon 20",
+        "percentile-record salaries.csv --column salary -p 50 --upper 500000 --epsilon 20",
         "percentile salaries.csv --column salary -p 10,20,...,90 --upper 500000 --epsilon 1 "
-        "--release value --step 1000",
+        "--step 1000",
         "tree census.csv --target income --schema census.toml --epsilon 1 -o tree.json",
         "top-groups stays.csv --value days --by hospital --groups H1,H2,H3 --lower 0 --upper 100 "
         "--step 1 --epsilon 1",

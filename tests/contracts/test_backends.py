@@ -193,18 +193,20 @@ def test_hardly_any_rows(backend: str, hold: Hold, rows: int) -> None:
     assert counts.tolist() == [rows, 0, 0]
 
 
+@pytest.mark.filterwarnings("ignore::dampen.errors.AccuracyWarning")  # of two rows
 def test_a_column_that_is_not_there_or_no_numbers(hold: Hold) -> None:
     """By a declared type it is wrong before the charge, else after it."""
     data, where = hold(pa.table({"word": ["a", "b"], "x": [1, 2]}))
-    public = {"p": 50, "upper": 9, "release": "value", "step": 1, "epsilon": 1, **where}
+    public = {"p": 50, "upper": 9, "step": 1, "epsilon": 1, **where}
     with pytest.raises(ParameterError, match="Expected a column 'wrod'"):
         dampen.percentile(data, "wrod", **public)
     with pytest.raises((ParameterError, DataError), match=r"Expected (a column of )?numbers"):
         dampen.percentile(data, "word", **public)
 
 
+@pytest.mark.filterwarnings("ignore::dampen.errors.AccuracyWarning")
 @pytest.mark.parametrize("missing", [None, math.nan])
 def test_missing_numbers_are_refused_alike(hold: Hold, missing: float | None) -> None:
     data, where = hold(pa.table({"other": [1, 2, 3], "x": [1.0, missing, 3.0]}))
     with pytest.raises(DataError, match="some are missing"):
-        dampen.percentile(data, "x", p=50, upper=9, release="value", step=1, epsilon=1, **where)
+        dampen.percentile(data, "x", p=50, upper=9, step=1, epsilon=1, **where)

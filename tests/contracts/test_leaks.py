@@ -72,13 +72,13 @@ ASKED: dict[str, Callable[..., Any]] = {
         data, "diagnosis", categories=["flu", "cold"], **given
     ),
     "percentile, value": lambda data, **given: dampen.percentile(
-        data, "salary", p=50, upper=1000, release="value", step=10, **given
+        data, "salary", p=50, upper=1000, step=10, **given
     ),
-    "percentile, label": lambda data, **given: dampen.percentile(
+    "percentile record": lambda data, **given: dampen.percentile_record(
         data, "salary", p=50, upper=1000, labels="badge", **given
     ),
     "percentile by group": lambda data, **given: dampen.percentile(
-        data, "salary", p=50, upper=1000, release="value", step=10, by="diagnosis",
+        data, "salary", p=50, upper=1000, step=10, by="diagnosis",
         groups=["flu", "cold"], **given,
     ),
     "top_groups": lambda data, **given: dampen.top_groups(
@@ -106,7 +106,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 def relation_of(name: str) -> str:
     if name == "top_k":
         return "add-remove-edge"
-    return "replace-one" if name in ("percentile, value", "percentile, label") else "add-remove-row"
+    return "replace-one" if name in ("percentile, value", "percentile record") else "add-remove-row"
 
 
 @pytest.mark.parametrize("planted", PLANTED)

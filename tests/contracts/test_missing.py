@@ -21,6 +21,8 @@ from asks import ASKS
 from dampen.core.sampling import InsecureEntropy
 from dampen.errors import DataError, ParameterError
 
+pytestmark = pytest.mark.filterwarnings("ignore::dampen.errors.AccuracyWarning")  # of few rows
+
 GROUPS = {"most_frequent by group", "percentile by group", "top_groups"}
 SEEDS = range(3)
 

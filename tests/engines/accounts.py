@@ -6,7 +6,7 @@ from typing import Any
 import dampen
 from dampen.errors import BudgetError
 
-VALUE = {"p": 50, "release": "value", "lower": 0, "upper": 9, "step": 1, "epsilon": "1"}
+VALUE = {"p": 50, "lower": 0, "upper": 9, "step": 1, "epsilon": "1"}
 TREE = {"domains": {"pay": dampen.bins(0, 9, 3)}, "classes": [0, 1], "max_rows": 9}
 
 
@@ -26,7 +26,7 @@ class Account:
 def ask_all(data: Any, budget: Account) -> Iterator[Callable[[], Any]]:
     """Every application on the columns `pay` and `x`."""
     yield lambda: dampen.percentile(data, "pay", **VALUE, budget=budget)
-    yield lambda: dampen.percentile(
+    yield lambda: dampen.percentile_record(
         data, "pay", p=50, labels="x", upper=9, epsilon="1", budget=budget
     )
     yield lambda: dampen.most_frequent(data, "pay", categories=[1], epsilon="1", budget=budget)

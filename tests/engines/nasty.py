@@ -10,7 +10,7 @@ import pyarrow as pa
 from dampen.data import open_table
 from dampen.data.cells import Keyed
 from dampen.data.grouping import Grouping
-from dampen.questions.groups.grid import Grid
+from dampen.questions.groups.histograms import Grid
 from dampen.questions.percentile.values import ValueGrid
 
 GRIDS = [

@@ -17,6 +17,7 @@ import dampen
 from dampen.core.sampling import InsecureEntropy
 from dampen.data import open_edges, open_table
 from dampen.data.cells import Keyed
+from dampen.paper.id3 import DiffPID3, GlobalDiffPID3
 from dampen.questions.frequency import MostFrequent
 from dampen.questions.groups.problem import BestGroup
 from dampen.questions.nodes.graphs import load_degrees, load_graph
@@ -96,7 +97,7 @@ def most_frequent(data: Any, where: dict[str, Any]) -> Any:
 
 
 def percentile_value(data: Any, where: dict[str, Any]) -> Any:
-    public = {"release": "value", "epsilon": "0.2", **GRID, **where}
+    public = {"epsilon": "0.5", **GRID, **where}
     one = drawn(dampen.percentile, data, "proline", p=90, **public)
     several = drawn(dampen.percentile, data, "proline", p=[10, "99.5"], **public)
     groups = drawn(dampen.percentile, data, "proline", p=50, by="region", groups=REGIONS, **public)
@@ -105,20 +106,20 @@ def percentile_value(data: Any, where: dict[str, Any]) -> Any:
 
 def percentile_label(data: Any, where: dict[str, Any]) -> Any:
     public = {"labels": "bottle", "epsilon": "5", "upper": 20, **where}
-    one = drawn(dampen.percentile, data, "alcohol", p=75, **public)
-    return one, drawn(dampen.percentile, data, "alcohol", p=75, k=3, **public)
+    one = drawn(dampen.percentile_record, data, "alcohol", p=75, **public)
+    return one, drawn(dampen.percentile_record, data, "alcohol", p=75, k=3, **public)
 
 
 def percentile_of_many(data: Any, where: dict[str, Any]) -> Any:
     """Of so many labels that they are drawn in two stages."""
     public = {"labels": "bottle", "epsilon": "12", **where}
-    one = drawn(dampen.percentile, data, "alcohol", p=75, upper=20, **public)
-    return one, drawn(dampen.percentile, data, "alcohol", p=75, k=7, upper=20, **public)
+    one = drawn(dampen.percentile_record, data, "alcohol", p=75, upper=20, **public)
+    return one, drawn(dampen.percentile_record, data, "alcohol", p=75, k=7, upper=20, **public)
 
 
 def percentile_of_many_whole_numbers(data: Any, where: dict[str, Any]) -> Any:
     public = {"labels": "bottle", "epsilon": "12", **where}
-    return drawn(dampen.percentile, data, "magnesium", p=10, lower=80, upper=150, **public)
+    return drawn(dampen.percentile_record, data, "magnesium", p=10, lower=80, upper=150, **public)
 
 
 def top_groups(data: Any, where: dict[str, Any]) -> Any:
@@ -128,16 +129,15 @@ def top_groups(data: Any, where: dict[str, Any]) -> Any:
     )  # fmt: skip
 
 
-TREES: list[dict[str, Any]] = [
-    {}, {"max_depth": 0}, {"mechanism": "sld", "max_depth": 2}, {"branching": "multiway"},
-    {"stopping": True, "leaves": "noisy-counts"},
+TREES: list[tuple[Any, int]] = [
+    (dampen.TreeClassifier, 3), (dampen.TreeClassifier, 0), (DiffPID3, 2), (GlobalDiffPID3, 3),
 ]  # fmt: skip
 
 
 def tree(data: Any, where: dict[str, Any]) -> Any:
     made = []
-    for seed, keywords in enumerate(TREES):
-        classifier = dampen.TreeClassifier(
+    for seed, (make, depth) in enumerate(TREES):
+        classifier = make(
             "2",
             domains={
                 "proline": dampen.bins(250, 1700, 7),
@@ -147,7 +147,7 @@ def tree(data: Any, where: dict[str, Any]) -> Any:
             classes=[0, 1, 2],
             max_rows=300,
             entropy=seeded(seed),
-            **({"max_depth": 3} | keywords),
+            max_depth=depth,
         )
         made.append(classifier.fit_table(data, target="cultivar", **where).to_json())
     return made

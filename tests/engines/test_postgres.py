@@ -22,7 +22,7 @@ from engines.holders import postgres_server
 
 psycopg = pytest.importorskip("psycopg")
 
-VALUE = {"p": 50, "release": "value", "lower": 0, "upper": 9, "step": 1, "epsilon": "5"}
+VALUE = {"p": 50, "lower": 0, "upper": 9, "step": 1, "epsilon": "5"}
 TABLES = """
 create type mood as enum ('glad', 'sad');
 create domain pay as integer check (value >= 0);
@@ -173,7 +173,7 @@ def test_from_the_command_line(
     ledger.create("staff", epsilon=9, neighbours="replace-one")
     secret = address.replace("dampen@", "dampen:hush@")
     asked = ["percentile", secret, "--table", "people", "--column", "pay", "-p", "50",
-             "--release", "value", "--lower", "0", "--upper", "9", "--step", "1", "--epsilon", "5",
+             "--lower", "0", "--upper", "9", "--step", "1", "--epsilon", "5",
              "--budget", "staff", "--ledger", str(ledger.place)]  # fmt: skip
     assert run(asked) == 0
     (charge,) = ledger.history("staff")

@@ -82,7 +82,7 @@ def test_nothing_runs_before_the_charge_and_nothing_is_quoted_after_it(spark: An
 def test_what_encoders_find_wrong_comes_back_in_their_words(spark: Any) -> None:
     rows = pa.table({"pay": [1.0, None, 3.0], "y": [0, 1, 1], "who": ["a", "secret", "b"]})
     frame = spark.createDataFrame(rows)
-    value = {"p": 50, "release": "value", "upper": 9, "step": 1, "epsilon": "1"}
+    value = {"p": 50, "upper": 9, "step": 1, "epsilon": "1"}
     with pytest.raises(DataError, match="some are missing"):
         dampen.percentile(frame, "pay", **value)
     with pytest.raises(DataError, match="only values from the given categories") as caught:
@@ -122,7 +122,7 @@ def test_types_streams_and_names(spark: Any) -> None:
     odd = "odd.name `quoted"
     assert dampen.most_frequent(frame, odd, categories=[0, 1], epsilon="1").answer in (0, 1)
     with pytest.raises(ParameterError, match="labels=, a column of public names"):
-        dampen.percentile(frame, "id", p=50, upper=9, epsilon="1")
+        dampen.percentile_record(frame, "id", p=50, upper=9, epsilon="1")
     with pytest.raises(ParameterError, match="got a stream of Spark"):
         open_table(spark.readStream.format("rate").load())
 

@@ -11,7 +11,7 @@ from dampen.data import open_table
 from dampen.errors import DataError, ParameterError
 from dampen.questions.frequency import MostFrequent
 
-VALUE = {"p": 50, "release": "value", "lower": 0, "upper": 9, "step": 1, "epsilon": "1"}
+VALUE = {"p": 50, "lower": 0, "upper": 9, "step": 1, "epsilon": "1"}
 
 
 @pytest.fixture

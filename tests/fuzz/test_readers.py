@@ -17,17 +17,10 @@ import pytest
 import dampen
 from broken_files import columns, csv_of, edges, feather_of, json_of, npz_of, parquet_of
 from dampen.errors import DataError, ParameterError
-from dampen.questions.classify.schema import parse_schema
+from dampen.questions.classify import bins
 from engines.holders import sqlite_file
 from fuzz.damage import damaged, examples, fuzz
 from leaks import listening, secrets_in
-
-SCHEMA = """rows = 1000
-[columns.salary]
-bins = [0, 60000, 6]
-[target]
-classes = ["low", "high"]
-"""
 
 
 class Recorder:
@@ -47,20 +40,19 @@ def count(path: Any, budget: Recorder) -> None:
 
 
 def value(path: Any, budget: Recorder) -> None:
-    public = {"p": 10, "release": "value", "step": 1000, "upper": 10**6}
+    public = {"p": 10, "step": 1000, "upper": 10**6}
     dampen.percentile(path, "salary", epsilon=1, budget=budget, **public)
 
 
 def who(path: Any, budget: Recorder) -> None:
     public = {"p": 10, "upper": 10**6, "labels": "badge"}
-    dampen.percentile(path, "salary", epsilon=1, budget=budget, **public)
+    dampen.percentile_record(path, "salary", epsilon=1, budget=budget, **public)
 
 
 def tree(path: Any, budget: Recorder) -> None:
-    schema = parse_schema(SCHEMA)
     dampen.TreeClassifier(
-        epsilon=1, domains=schema.columns, classes=schema.classes, max_rows=1000, max_depth=1,
-        budget=budget,
+        epsilon=1, domains={"salary": bins(0, 60000, 6)}, classes=["low", "high"], max_rows=1000,
+        max_depth=1, budget=budget,
     ).fit_table(path, target="income")  # fmt: skip
 
 
@@ -167,7 +159,7 @@ def test_databases(tmp_path: Path, holder: Callable[[Path], bytes], examples: in
     path = tmp_path / "broken.db"
 
     def ask(path: Any, budget: Recorder) -> None:
-        public = {"p": 10, "release": "value", "step": 1000, "upper": 10**6, "table": "rows"}
+        public = {"p": 10, "step": 1000, "upper": 10**6, "table": "rows"}
         dampen.percentile(path, "salary", epsilon=1, budget=budget, **public)
 
     def check(content: bytes) -> None:

@@ -1,16 +1,24 @@
 """What is said of an answer about groups before it is paid for."""
 
-import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import dampen
-from dampen.questions.groups.accuracy import accuracy, likely_noise
-from dampen.questions.groups.problem import BestGroup
+from dampen.errors import AccuracyWarning
+from dampen.questions.groups import BestGroup, GroupsQuestion
+from dampen.releases.accuracy import likely_noise
+from dampen.releases.answer import expect
 
 GRID = {"lower": 0, "upper": 9, "step": 1}
+EMPTY = {"v": [], "g": []}
+
+
+def told(rows=None, epsilon="0.25", **options):
+    given = {"groups": list("abcd"), **GRID} | options
+    question = GroupsQuestion(value="v", by="g", **given)
+    return expect(question, EMPTY, epsilon=epsilon, rows=rows).accuracy
 
 
 @pytest.mark.parametrize("epsilon", ["0.01", "0.3", "1", "5"])
@@ -30,36 +38,82 @@ def test_the_sentence_does_not_depend_on_the_data():
     asks = {"by": ["a", "b"], "groups": ["a", "b", "c"], "epsilon": "0.3", **GRID}
     one, other = (dampen.top_groups(values, **asks).accuracy for values in ([1, 2], [9, 0]))
     assert one == other
-    assert one.startswith("With 3 groups and ε = 0.3, the answer is, with probability 0.9")
+    assert (one.error, one.unit, one.chance) == (14, "rows per group", False)
+    assert one.sentence == (
+        "In at least 9 of 10 runs the answer is the true winner, or a group so close that 14 rows "
+        "per group decide."
+    )
+
+
+def test_the_sentence_speaks_of_as_many_groups_as_are_asked_for():
+    assert "the true top 2, or groups so close" in told(k=2).sentence
+    assert "the true top 2, in order, or groups so close" in told(k=2, ordered=True).sentence
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "ends"),
+    [("9", "is the true winner."), ("4", "so close that 1 row per group decides.")],
+)
+def test_the_sentence_of_few_rows(epsilon, ends):
+    assert told(epsilon=epsilon, caution=0).sentence.endswith(ends)
 
 
 def test_caution_and_order_cost_rows():
-    told = {}
-    for name, options, ordered in [
-        ("plain", {}, False), ("bold", {"caution": 0}, False), ("ordered", {}, True),
-    ]:  # fmt: skip
-        problem = BestGroup(groups=list("abcd"), **GRID, **options)
-        sentence = accuracy(problem, 2, Fraction(1, 4), ordered=ordered)
-        told[name] = int(re.search(r"most (\d+) rows", sentence)[1])
-    assert told["bold"] < told["plain"] < told["ordered"]
-    assert told["plain"] - told["bold"] == 4  # caution / ε
+    plain, bold, ordered = told(k=2), told(k=2, caution=0), told(k=2, ordered=True)
+    assert bold.error < plain.error < ordered.error
+    assert plain.error - bold.error == 4  # caution / ε
+
+
+def test_more_rows_than_there_are_is_chance():
+    needed = told().error
+    assert told(rows=needed + 1) == told()
+    for rows in (int(needed), 3):
+        found = told(rows=rows)
+        assert found.chance
+        assert found.error == rows
+        assert "ε = 0.25 is too small" in found.sentence
+        assert f"at most {rows} rows" in found.sentence
+    [word] = [word for word in told(rows=3).sentence.split() if word.strip(".").isdecimal()][-1:]
+    assert not told(rows=3, epsilon=word.strip(".")).chance
+
+
+@pytest.mark.parametrize("epsilon", ["0.25", "9"])
+def test_no_rows_at_all_have_an_accuracy_too(epsilon):
+    assert told(rows=0, epsilon=epsilon, caution=0).error == 0
+
+
+def test_chance_is_warned_of():
+    """The bound comes from a schema; here it is put in by hand."""
+    question = GroupsQuestion(value="v", by="g", groups=list("abcd"), **GRID)
+    with pytest.warns(AccuracyWarning, match="too small"):
+        expect(question, EMPTY, epsilon="0.25", rows=3).warn()
 
 
 @pytest.mark.parametrize("neighbours", ["add-remove-row", "replace-one"])
 def test_a_sum_that_leads_by_as_much_wins(neighbours):
     """The law of the answer, where all other sums are tied at the lead that is told."""
-    problem = BestGroup(
-        groups=list("abcd"), statistic="sum", lower=-3, upper=9, step=3, neighbours=neighbours
-    )
-    sentence = accuracy(problem, 1, Fraction(1, 10), ordered=False)
-    leading = int(re.search(r"by ([\d,]+) is", sentence)[1].replace(",", ""))
-    rows = -(-leading // 9)
+    given = {"statistic": "sum", "lower": -3, "upper": 9, "step": 3, "neighbours": neighbours}
+    problem = BestGroup(groups=list("abcd"), **given)
+    found = told(epsilon="0.1", **given)
+    assert f"leads every other group by {found.error:,.0f} units in its sum." in found.sentence
+    rows = -(-int(found.error) // 9)
     values, by = [9] * rows, ["a"] * rows
     assert problem.probabilities(values, by, epsilon="0.1")[0] >= 0.9
     fewer = rows // 2
     assert problem.probabilities([9] * fewer, ["a"] * fewer, epsilon="0.1")[0] < 0.9
 
 
-def test_nothing_is_said_where_every_group_is_the_answer():
-    problem = BestGroup(groups=["a", "b"], **GRID)
-    assert accuracy(problem, 2, Fraction(1), ordered=False) == ""
+def test_a_sum_that_cannot_lead_by_as_much_is_chance():
+    needed = told(statistic="sum").error
+    assert told(statistic="sum", rows=2 * needed / 9) == told(statistic="sum")
+    few = told(statistic="sum", rows=needed // 18)
+    assert few.chance
+    assert few.error == 9 * (needed // 18)
+
+
+@pytest.mark.parametrize("statistic", ["median", "sum"])
+def test_all_groups_are_always_right(statistic):
+    found = told(k=4, statistic=statistic)
+    assert (found.error, found.chance) == (0, False)
+    assert found.sentence == "The answer names all groups, so it is always right."
+    assert "order" in told(k=4, statistic=statistic, ordered=True).sentence

@@ -9,8 +9,7 @@ import pytest
 from dampen.errors import DataError, ParameterError
 from dampen.problems.groups import BestGroup
 from dampen.questions.groups.fractions import Fractions
-from dampen.questions.groups.grid import Grid
-from dampen.questions.groups.histograms import Histograms
+from dampen.questions.groups.histograms import Grid, Histograms
 from dampen.questions.groups.reach import Reach, Rows
 from dampen.questions.groups.statistics import Mean, Quantile, TrimmedMean
 

@@ -16,6 +16,7 @@ from numba.core.dispatcher import Dispatcher
 
 import dampen
 from asks import ASKS
+from dampen.paper.id3 import DiffPID3
 
 LABELS = 1 << 19
 """Enough labels for percentiles to use a compiled kernel."""
@@ -36,7 +37,9 @@ def questions() -> dict[str, Callable[[Any], Any]]:
     numbers = np.arange(LABELS) % 977.0
     for size, choice in ((5, {}), (5, {"mechanism": "sld"}), (LABELS, {})):
         asked[f"{size} labels with {choice}"] = lambda budget, size=size, choice=choice: (
-            dampen.percentile(numbers[:size], p=90, upper=1000, epsilon=1, budget=budget, **choice)
+            dampen.percentile_record(
+                numbers[:size], p=90, upper=1000, epsilon=40, budget=budget, **choice
+            )
         )
     graph = nx.barbell_graph(20, 3)
     ends = np.array(graph.edges()).T
@@ -55,13 +58,16 @@ def questions() -> dict[str, Callable[[Any], Any]]:
             (ends[0], ends[1]), **{"n": 43, "k": 2, "epsilon": 1, "budget": budget, **choice}
         )
     frame = pd.DataFrame({"x": [0, 1, 2] * 20, "z": [1.5, 7.0, 9.9] * 20})
-    for choice in (
-        {"mechanism": "sld"}, {"criterion": "gini"}, {"criterion": "max"}, {"stopping": True},
-        {"leaves": "noisy-counts"}, {"branching": "multiway"}, {"mechanism": "sulq"},
-        {"one_sided": True}, {"classes": None, "max_rows": None}, {"domains": None},
+    for make, choice in (
+        (dampen.TreeClassifier, {}), (dampen.TreeClassifier, {"max_depth": None}),
+        (dampen.TreeClassifier, {"classes": None, "max_rows": None}),
+        (dampen.TreeClassifier, {"domains": None}),
+        (DiffPID3, {"mechanism": "sld"}), (DiffPID3, {"mechanism": "em", "one_sided": False}),
+        (DiffPID3, {"mechanism": "ld-pf"}), (DiffPID3, {"mechanism": "sulq"}),
+        (DiffPID3, {"classes": None, "max_rows": None}),
     ):  # fmt: skip
-        asked[f"tree with {choice}"] = lambda budget, choice=choice: dampen.TreeClassifier(
-            **{**TREE, "budget": budget, **choice}
+        asked[f"{make.__name__} with {choice}"] = lambda budget, make=make, choice=choice: make(
+            **{**TREE, "epsilon": 100, "budget": budget, **choice}
         ).fit(frame, ["a", "b", "b"] * 20)
     return asked
 

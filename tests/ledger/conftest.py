@@ -15,7 +15,7 @@ STORAGES = ["sqlite", "postgresql"]
 
 
 @pytest.fixture(autouse=True)
-def _books_are_closed() -> Iterator[None]:
+def _workers_are_closed() -> Iterator[None]:
     yield
     worker.close_all()
 

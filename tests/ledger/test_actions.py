@@ -75,6 +75,17 @@ def test_caps_and_a_largest_question_from_the_start(ledger: Ledger) -> None:
         ledger.charge("b", epsilon=1, neighbours=ONE, analyst="a")
 
 
+def test_the_largest_question_is_compared_after_conversion(ledger: Ledger) -> None:
+    account = ledger.create("b", epsilon=3, neighbours=ONE, largest=1)
+    with pytest.raises(BudgetError, match="at most epsilon 1 a question, not epsilon 2"):
+        ledger.charge("b", epsilon=1, neighbours="add-remove-row")
+    with pytest.raises(BudgetError, match="at most epsilon 1 a question, not rho 2"):
+        ledger.charge("b", rho="1/2", neighbours="add-remove-row")
+    assert account.spent == 0
+    ledger.charge("b", epsilon="1/2", neighbours="add-remove-row")
+    assert account.spent == 1
+
+
 def test_a_budget_of_a_data_set_pays_for_no_other(ledger: Ledger) -> None:
     ledger.create("b", epsilon=3, neighbours=ONE, dataset="salaries", location="/data/salaries.csv")
 

@@ -102,19 +102,19 @@ def test_the_ledger_of_a_data_set_is_not_chosen_by_who_asks(place: Path) -> None
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("ledger = ", "a policy in TOML"),
-        (b"\xff\xfe", "a policy in TOML"),
+        ("ledger = ", "not valid TOML"),
+        (b"\xff\xfe", "not valid TOML"),
         ("ledgr = 'x'", "Unknown key 'ledgr'.*Did you mean 'ledger'"),
-        ("ledger = 1", "ledger to be a path"),
+        ("ledger = 1", "ledger to be text"),
         ("registered-only = 'yes'", "true or false"),
-        ("data = 1", r"\[\[data\]\] tables"),
-        ("[[data]]\nbudgets = ['a']\nfiles = ['a']", "a name for every"),
+        ("data = 1", "data to be an array of tables"),
+        ("[[data]]\nbudgets = ['a']\nfiles = ['a']", "Expected name, text"),
         ("[[data]]\nname = 'a'\nbudgets = ['a']", "files or tables"),
         ("[[data]]\nname = 'a'\nfiles = ['a']", "Expected budgets"),
         ("[[data]]\nname = 'a'\nfiles = 'a'\nbudgets = ['a']", "a list of texts"),
         ("[[data]]\nname = 'a'\nfiles = [1]\nbudgets = ['a']", "a list of texts"),
         ("[[data]]\nname = 'a'\nbudget = 'a'", "Did you mean 'budgets'"),
-        ("#" * 2**21, "at most 1 MB"),
+        ("#" * (2**24 + 1), "at most 16 MB"),
     ],
 )
 def test_what_no_policy_says(tmp_path: Path, content: str | bytes, message: str) -> None:

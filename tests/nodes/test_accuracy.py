@@ -1,6 +1,6 @@
 """What is said of an answer about nodes before it is paid for."""
 
-import re
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -8,31 +8,38 @@ import pytest
 
 import dampen
 from dampen.core.sampling import InsecureEntropy
-from dampen.questions.nodes.accuracy import DISCRETE
+from dampen.errors import AccuracyWarning
+from dampen.questions.nodes import NodesQuestion
+from dampen.questions.nodes.accuracy import largest_lead
 from dampen.questions.nodes.gradual_noise import nested_laplace
 from dampen.questions.nodes.problem import InfluentialNode
 from dampen.questions.nodes.shortlist_betweenness import largest
-from dampen.questions.nodes.two_rounds import FIRST_SHARE, HELD, Shares
-from dampen.releases.accuracy import UNKNOWN
+from dampen.questions.nodes.two_rounds import FIRST_SHARE
+from dampen.releases.accuracy import UNKNOWN, Accuracy
+from dampen.releases.answer import expect
+from small_graphs import all_graphs
+
+NOBODY = ([0], [1])
 
 
-def neighbours_in(sentence: str) -> int:
-    return int(re.search(r"by ([\d,]+) neighbours", sentence)[1].replace(",", ""))
+def expected(n: int, k: int, epsilon: str, **asked) -> Accuracy:
+    question = NodesQuestion(n=n, k=k, **asked)
+    return expect(question, NOBODY, epsilon=epsilon).accuracy
 
 
 @pytest.mark.parametrize("k", [1, 2])
-def test_the_sentence_does_not_depend_on_the_graph(k):
-    asks = {"n": 30, "k": k, "epsilon": "0.5", "metric": "degree"}
-    one, other = (dampen.top_k(edges, **asks).accuracy for edges in (([0], [1]), ([5, 5], [6, 7])))
-    assert one == other
-    assert one.startswith("With 30 nodes and ε = 0.5, ")
+def test_the_accuracy_does_not_depend_on_the_graph(k):
+    asks = {"n": 300, "k": k, "epsilon": "0.5", "metric": "degree"}
+    one, other = (dampen.top_k(edges, **asks).accuracy for edges in (NOBODY, ([5, 5], [6, 7])))
+    assert one == other == expected(**asks)
+    assert one.unit == "neighbours"
+    assert f"lead{'s' if k == 1 else ''} every other node by {one.error:.0f} neighbours" in str(one)
 
 
 def test_a_star_with_the_lead_that_is_told_is_found():
     """Its centre leads all others by as many neighbours; at half the lead it may be missed."""
     n = 200
-    made = dampen.top_k(([0], [1]), n=n, k=1, epsilon="0.5", metric="degree")
-    lead = neighbours_in(made.accuracy)
+    lead = int(expected(n, 1, "0.5", metric="degree").error)
     for leaves, enough in [(lead + 1, True), (lead // 2, False)]:
         graph = np.zeros(leaves, dtype=int), np.arange(1, leaves + 1)
         selection = InfluentialNode(n=n, metric="degree").selection(graph)
@@ -40,30 +47,77 @@ def test_a_star_with_the_lead_that_is_told_is_found():
         assert (law[0] >= 0.9) == enough
 
 
-TOLD = re.compile(r"every other by ([\d,]+) neighbours.*?(?:differ by ([\d,]+) neighbours|$)")
+def test_the_largest_lead_is_the_largest_of_all_small_graphs():
+    for n in (2, 3, 4, 5, 6):
+        d = np.sort(all_graphs(n).d, axis=1)[:, ::-1]
+        for k in range(1, n):
+            for D in range(1, n):
+                allowed = d[d[:, 0] <= D]
+                found = (allowed[:, k - 1] - allowed[:, k]).max()
+                assert found <= largest_lead(n, k, D)
+                if D == n - 1:
+                    assert found == largest_lead(n, k, D)
 
 
-def told(n: int, k: int, epsilon: str) -> tuple[int, int | None]:
-    """The two numbers of the sentence about two rounds."""
-    made = dampen.top_k(([0], [1]), n=n, k=k, epsilon=epsilon, mechanism="two-rounds")
-    first, second = TOLD.search(made.accuracy).groups()
-    return int(first.replace(",", "")), int(second.replace(",", "")) if second else None
+def test_a_graph_that_is_too_small_is_said_and_warned_of_before_the_charge():
+    told = expected(40, 5, "0.5")
+    assert (told.chance, told.error) == (True, 34)
+    assert told.sentence == (
+        "This graph is too small for ε = 0.5: expect most of the top 5 to be wrong. Use ε ≥ 1.6."
+    )
+
+    class Account:
+        def charge(self, cost):
+            raise AssertionError("charged")
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(AccuracyWarning, match=r"too small for ε = 0.5"):
+            dampen.top_k(NOBODY, n=40, k=5, epsilon="0.5", budget=Account())
+    one = expected(40, 1, "0.05", metric="degree")
+    assert one.sentence.startswith("This graph is too small for ε = 0.05: expect the answer to be")
 
 
-def test_two_rounds_say_the_same_of_every_graph_and_less_where_betweenness_may_be_asked_for():
+def test_one_node_is_suggested_where_it_can_be_found():
+    told = expected(100, 30, "0.3", metric="degree", mechanism="pf")
+    assert told.sentence.endswith(" or ask for one node.")
+    assert not expected(100, 1, "0.3", metric="degree", mechanism="pf").chance
+
+
+def test_the_epsilon_that_is_suggested_is_enough():
+    for k, asked in [(1, {"metric": "degree"}), (5, {}), (5, {"metric": "brokerage"})]:
+        told = expected(40, k, "0.01", **asked)
+        assert told.chance
+        enough = told.sentence.split("ε ≥ ")[1].split(" or")[0].rstrip(".")
+        assert not expected(40, k, enough, **asked).chance
+
+
+@pytest.mark.parametrize("metric", ["degree", "brokerage", "betweenness"])
+def test_no_lead_is_above_what_is_possible(metric):
+    for n in (2, 3, 9, 40, 3000):
+        for k in {1, 2, n // 2, n - 1} & set(range(1, n)):
+            for epsilon in ("0.01", "1", "100"):
+                told = expected(n, k, epsilon, metric=metric)
+                assert told.error <= n - 1
+
+
+def test_two_rounds_say_one_number_of_every_graph():
     asks = {"n": 3000, "k": 20, "epsilon": "0.5"}
-    one, other = (dampen.top_k(edges, **asks).accuracy for edges in (([0], [1]), ([5, 5], [6, 7])))
+    one, other = (dampen.top_k(edges, **asks).accuracy for edges in (NOBODY, ([5, 5], [6, 7])))
     assert one == other
-    assert told(3000, 20, "0.5")[1] == 23
-    assert told(3000, 20, "6")[1] is None
-    assert dampen.top_k(([0], [1]), n=20, k=20, epsilon="1").accuracy == UNKNOWN
+    assert one.sentence == (
+        "In at least 9 of 10 runs 20 nodes that lead every other node by 180 neighbours are in the "
+        "final comparison."
+    )
+    assert (one.error, one.unit, one.chance) == (180, "neighbours", False)
+    assert dampen.top_k(NOBODY, n=20, k=20, epsilon="1").accuracy == UNKNOWN
 
 
 @pytest.mark.parametrize(("k", "epsilon"), [(5, "0.3"), (20, "1"), (20, "4")])
 def test_nodes_with_the_lead_that_is_told_reach_the_second_round(k, epsilon):
     """False alarms: below 1 in 10^6, five standard errors."""
     n, runs = 3000, 600
-    lead = told(n, k, epsilon)[0]
+    lead = int(expected(n, k, epsilon, mechanism="two-rounds").error)
     d = np.zeros(n, dtype=np.int64)
     found = dict.fromkeys((lead, lead // 2), 0)
     for each in found:
@@ -75,25 +129,6 @@ def test_nodes_with_the_lead_that_is_told_reach_the_second_round(k, epsilon):
     assert found[lead // 2] / runs < 0.8
 
 
-@pytest.mark.parametrize("epsilon", ["0.3", "1", "4"])
-def test_two_nodes_that_differ_as_told_are_told_apart_by_every_question(epsilon):
-    """False alarms: below 1 in 10^6 for each, five standard errors of 20,000 pairs."""
-    g, shares, size = told(3000, 20, epsilon)[1], Shares.of(Fraction(epsilon)), 20_000
-    rng = np.random.default_rng(1)
-    N, other = rng.laplace(0, 1 / float(shares.second), (2, size))
-    M = rng.laplace(0, shares.noise, size)
-    apart = {
-        "shortlist": other - N,
-        "whole": 3 * (other - N),
-        "refined": 2 * (other - N) * float(shares.second) / float(Fraction(epsilon)),
-        "oriented": other - N + HELD * np.maximum(N - M, 0),
-    }
-    share = {name: (noise < g - DISCRETE).mean() for name, noise in apart.items()}
-    assert min(share.values()) >= 0.9 - 5 * (0.09 / size) ** 0.5
-    assert share["whole"] == min(share.values())
-    assert (apart["whole"] < (g - DISCRETE) / 2).mean() < 0.85
-
-
 def test_nothing_is_said_of_other_rankings():
-    made = dampen.top_k(([0], [1]), n=5, k=1, epsilon="1", mechanism="sld")
+    made = dampen.top_k(NOBODY, n=5, k=1, epsilon="1", mechanism="sld")
     assert made.accuracy == UNKNOWN

@@ -10,10 +10,10 @@ from dampen.core.mechanisms import named, select
 from dampen.core.noise import GUMBEL, LAPLACE, Noise
 from dampen.core.sampling import InsecureEntropy, noisy_top
 from dampen.core.selection import FloatArray, IntArray
-from dampen.questions.nodes import lazy_betweenness
+from dampen.questions.nodes import betweenness as module
+from dampen.questions.nodes.betweenness import Betweenness, draw_nodes
 from dampen.questions.nodes.graphs import Graph, betweenness, graph_of
-from dampen.questions.nodes.lazy_betweenness import draw_nodes, lazy_top
-from dampen.questions.nodes.problem import Betweenness
+from dampen.questions.nodes.lazy_betweenness import lazy_top
 
 GRAPHS = {
     "skewed": nx.powerlaw_cluster_graph(400, 4, 0.6, seed=6),
@@ -52,7 +52,7 @@ def test_few_nodes_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(len(nodes))
         return betweenness(of, nodes)
 
-    monkeypatch.setattr(lazy_betweenness, "betweenness", counted)
+    monkeypatch.setattr(module, "betweenness", counted)
     for seed in range(10):
         for mechanism in ("joint", "sld"):
             draw_nodes(

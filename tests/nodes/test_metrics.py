@@ -1,15 +1,24 @@
 """Triangles and brokerage: admissible, with their 1-norms, on all small graphs."""
 
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import ClassVar
+
 import networkx as nx
 import numpy as np
 import pytest
 
-from dampen import ParameterError, top_k
+from dampen import ParameterError, Selection, sensitivity, top_k
 from dampen.core.sampling import InsecureEntropy
+from dampen.errors import AccuracyWarning
+from dampen.questions.nodes import NodesQuestion, metrics
 from dampen.questions.nodes.graphs import graph_of
-from dampen.questions.nodes.metrics import Brokerage, DegreeSensitivity, Triangles, triangles
+from dampen.questions.nodes.metric import Usual
+from dampen.questions.nodes.metrics import METRICS, NAMES
 from dampen.questions.nodes.problem import InfluentialNode
-from dampen.questions.nodes.round_two import UNIT, TriangleList
+from dampen.questions.nodes.round_two import TriangleList
+from dampen.questions.nodes.triangles import Brokerage, DegreeSensitivity, Triangles, triangles
+from dampen.releases.question import parameters
 from dampen.testing import Universe, check_admissible
 from small_graphs import all_graphs
 
@@ -65,9 +74,9 @@ def check_list(n: int) -> None:
     for m in range(1, n):
         for length in range(m, n + 1):
             question = TriangleList(world.tiled(np.arange(m)), length)
-            assert world.norm(question.vector) <= UNIT
+            assert world.norm(question.vector) <= question.norm
     broken = TriangleList(world.tiled(np.arange(3)), 1)
-    assert world.norm(broken.vector) > UNIT
+    assert world.norm(broken.vector) > broken.norm
 
 
 def test_triangles_of_a_shortlist_change_by_at_most_one() -> None:
@@ -77,6 +86,19 @@ def test_triangles_of_a_shortlist_change_by_at_most_one() -> None:
 @pytest.mark.slow
 def test_triangles_of_a_shortlist_of_six_nodes_change_by_at_most_one() -> None:
     check_list(6)
+
+
+def test_triangles_of_the_largest_hubs_still_count() -> None:
+    """Lists of 98,305 and more: each triangle was worth 98,304 // length, which is nothing."""
+    graph = nx.disjoint_union(nx.complete_graph(5), nx.star_graph(9))
+    question = TriangleList(np.array([0, 5]), 200_000)
+    assert question.vector(graph_of(graph)).tolist() == [6, 0]
+    noisy = np.zeros(1000, dtype=np.int64)
+    noisy[:3] = 500_000
+    made = TriangleList.of(noisy, 3, 1.0, longest=1 << 40)
+    assert made is not None
+    assert made.length == made.norm == 250_000
+    assert TriangleList.of(noisy, 3, 1.0, longest=200_000) is None
 
 
 def test_triangles_equal_those_of_networkx() -> None:
@@ -93,10 +115,29 @@ def test_sums_of_the_sensitivity_are_sums() -> None:
 
 def test_the_joint_bounds_are_in_units_of_the_global_sensitivity() -> None:
     graph = graph_of(nx.complete_graph(5))
-    for metric, norm in ((Triangles(), 9), (Brokerage(4), 18), (Brokerage(2), 6)):
-        made = metric.selection(graph, 4 if norm > 6 else 2)
+    for metric, D, norm in ((Triangles(), 4, 9), (Brokerage(), 4, 18), (Brokerage(), 2, 12)):
+        made = metric.selection(graph, D)
         (found,) = set(made.joint.values())
         assert found * made.bound == norm
+
+
+@pytest.mark.parametrize("D", [1, 2, 3])
+def test_brokerage_of_small_degrees_keeps_its_norm(D: int) -> None:
+    """Over all graphs of five nodes whose degrees are at most D; a bound of 1 divided by 0."""
+    world = all_graphs(5)
+    selection = Brokerage().selection(world.union, D)
+    rows = selection.utility.reshape(-1, 5)
+    allowed = (world.d <= D).all(axis=1)
+    kept = allowed[world.left] & allowed[world.right]
+    change = np.abs(rows[world.left] - rows[world.right])[kept]
+    assert change.max() == selection.bound
+    assert change.sum(axis=1).max() == 2 * selection.bound
+
+
+@pytest.mark.parametrize("public", [{"n": 1}, {"n": 2}, {"n": 9, "max_degree": 1}])
+def test_brokerage_is_defined_for_every_public_bound(public: dict[str, int]) -> None:
+    with pytest.warns(AccuracyWarning) if public["n"] > 1 else nullcontext():
+        assert top_k(([], []), k=1, epsilon="1", metric="brokerage", **public).answer
 
 
 def test_the_defaults_find_hubs_with_and_without_triangles() -> None:
@@ -108,6 +149,43 @@ def test_the_defaults_find_hubs_with_and_without_triangles() -> None:
     true = max(nx.triangles(busy).items(), key=lambda item: item[1])[0]
     found = top_k(busy, metric="triangles", entropy=InsecureEntropy(1, allow_release=True), **ask)
     assert (found.answer, found.mechanism) == ([true], "two-rounds")
+
+
+def test_every_metric_is_a_choice_with_help_and_has_an_answer() -> None:
+    (declared,) = [each for each in parameters(NodesQuestion) if each.name == "metric"]
+    assert declared.choices == NAMES
+    for metric in METRICS:
+        assert f"{metric.name} ({metric.help})" in declared.help
+        made = top_k(([0], [1]), n=400, k=2, epsilon="2", metric=metric.name)
+        assert len(made.answer) == 2
+        asked_twice = made.mechanism == "two-rounds"
+        assert asked_twice <= (metric.rounds is not None)
+
+
+def test_a_metric_is_one_object_that_can_be_added_to_the_list(monkeypatch) -> None:
+    """What a new file and a new line would do."""
+
+    @dataclass(frozen=True)
+    class Solitude:
+        name: ClassVar[str] = "solitude"
+        help: ClassVar[str] = "few neighbours"
+        rounds: ClassVar[None] = None
+
+        def usual(self, n, k, epsilon, /):
+            return Usual(self, "pf")
+
+        def selection(self, graph, max_degree, /):
+            return Selection(-graph.degrees, sensitivity.constant(1), exact=True)
+
+    monkeypatch.setattr(metrics, "METRICS", (*METRICS, Solitude()))
+    monkeypatch.setattr(metrics, "NAMES", (*NAMES, "solitude"))
+    made = top_k(nx.star_graph(9), nodes="graph", k=1, epsilon="90", metric="solitude")
+    assert made.answer != [0]
+    assert (made.mechanism, made.parameters["metric"]) == ("pf", "solitude")
+    with pytest.raises(ParameterError, match="betweenness, triangles"):
+        top_k(([0], [1]), n=9, k=1, epsilon="1", metric="solitude", mechanism="two-rounds")
+    with pytest.raises(ParameterError, match="Did you mean 'solitude'"):
+        top_k(([0], [1]), n=9, k=1, epsilon="1", metric="solitud")
 
 
 def test_an_unknown_metric_is_refused_by_name() -> None:

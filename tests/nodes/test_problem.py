@@ -15,8 +15,10 @@ from dampen.core.scores import Dampened, Global, Score, Shifted
 from dampen.core.selection import FloatArray, IntArray, Neighbours, Selection
 from dampen.core.sensitivity import constant
 from dampen.errors import DataError, ParameterError
+from dampen.questions.nodes.betweenness import Betweenness
+from dampen.questions.nodes.ego_sensitivity import EgoSensitivity, q
 from dampen.questions.nodes.graphs import Graph
-from dampen.questions.nodes.problem import Betweenness, EgoSensitivity, InfluentialNode, q
+from dampen.questions.nodes.problem import InfluentialNode
 from dampen.testing import check_admissible, privacy_loss, verify
 from dampen.testing.universe import Universe
 from small_graphs import all_graphs
@@ -287,6 +289,8 @@ def test_public_parameters_are_checked() -> None:
         {"n": 5, "max_degree": 1.5},
         {"n": 5, "cap_degree": 3},
         {"n": 5, "delta": "codegre"},
+        {"n": 5, "delta": "codegree", "metric": "degree"},
+        {"n": 5, "metric": 7},
         {"n": 5, "metric": "betweeness"},
     ):
         with pytest.raises(ParameterError, match="Expected"):

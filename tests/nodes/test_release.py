@@ -3,6 +3,7 @@
 import json
 import os
 import warnings
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,13 @@ from dampen.core.mechanisms import MECHANISMS, Mechanism
 from dampen.core.noise import GUMBEL
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.scores import Dampened
-from dampen.core.selection import Neighbours
+from dampen.core.selection import Neighbours, Selection
 from dampen.errors import BudgetError, DataError, ParameterError, PrivacyLeakWarning
-from dampen.questions.nodes.graphs import betweenness, graph_of
-from dampen.questions.nodes.problem import Degree
-from dampen.questions.nodes.release import top_k
+from dampen.questions.nodes import top_k
+from dampen.questions.nodes.degree import Degree
+from dampen.questions.nodes.graphs import Graph, betweenness, graph_of
+
+pytestmark = pytest.mark.filterwarnings("ignore::dampen.errors.AccuracyWarning")
 
 
 class Recorder:
@@ -93,17 +96,35 @@ def test_two_rounds_cost_epsilon_and_half_its_square_in_rho() -> None:
     assert by_rho.epsilon == 1
 
 
+@dataclass(frozen=True)
+class Own:
+    """A metric without a name."""
+
+    def selection(self, graph: Graph, max_degree: int, /) -> Selection:
+        return Degree().selection(graph, max_degree)
+
+
 def test_a_metric_of_your_own_is_dampened_by_default() -> None:
-    assert ask(k=2, epsilon="5000", metric=Degree()).answer == ["0", "other"]
-    assert ask(k=2, epsilon="1", metric=Degree()).parameters["metric"] == "Degree"
+    assert ask(k=2, epsilon="5000", metric=Own()).answer == ["0", "other"]
+    made = ask(k=2, epsilon="1", metric=Own())
+    assert made.parameters["metric"] == "Own"
+    assert made.mechanism == "ld-pf"
 
 
-@pytest.mark.parametrize("delta", ["degree", "codegree"])
-@pytest.mark.parametrize("metric", ["betweenness", "degree"])
+@pytest.mark.parametrize(
+    ("metric", "delta"),
+    [("betweenness", "degree"), ("betweenness", "codegree"), ("degree", "degree")],
+)
 def test_metrics_and_sensitivities(metric: str, delta: Any) -> None:
     release = ask(k=1, epsilon="900", metric=metric, delta=delta, mechanism="ld")
     assert release.answer == ["0"]
     assert release.parameters["metric"] == metric
+
+
+def test_only_betweenness_has_codegrees() -> None:
+    for metric in ("degree", "triangles", "core", Degree()):
+        with pytest.raises(ParameterError, match="delta='degree'"):
+            ask(k=1, epsilon="9", metric=metric, delta="codegree")
 
 
 def test_codegrees_with_a_public_shift() -> None:
@@ -147,7 +168,7 @@ def test_nodes_taken_from_edges_are_warned_of(tmp_path: Path) -> None:
         assert caught[0].filename == __file__
         assert made.leaks == ("nodes",)
     with warnings.catch_warnings():
-        warnings.simplefilter("error")
+        warnings.simplefilter("error", PrivacyLeakWarning)
         assert top_k(tmp_path / "edges.csv", k=1, epsilon=5000, nodes=["a", "b", "c"]).answer
         top_k(([0, 1], [1, 2]), k=3, epsilon=1, n=3)
         top_k(graph_of(spider()), k=1, epsilon=1)

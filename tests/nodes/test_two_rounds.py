@@ -13,10 +13,17 @@ from dampen.core.selection import IntArray
 from dampen.questions.nodes import two_rounds as module
 from dampen.questions.nodes.graphs import Graph, betweenness, graph_of
 from dampen.questions.nodes.round_two import UNIT, Oriented, Question, Shortlist
-from dampen.questions.nodes.two_rounds import Shares, question_after, two_rounds, worth_it
+from dampen.questions.nodes.two_rounds import (
+    BetweennessRounds,
+    Shares,
+    question_after,
+    two_rounds,
+    worth_it,
+)
 from dampen.testing import Universe
 
 FIRST, SECOND = Fraction(3, 10), Fraction(7, 10)
+ROUNDS = BetweennessRounds()
 
 
 def loss(question: Question | None, left: Graph, right: Graph, shares: Shares) -> Fraction:
@@ -109,6 +116,24 @@ def test_the_whole_loss_is_epsilon_on_larger_graphs_with_questions_as_they_come(
     assert worst["Oriented"] == worst["NoneType"] == 1
 
 
+def test_the_loss_is_epsilon_where_the_largest_noisy_degrees_are_not_positive() -> None:
+    """Slopes in parts of a negative degree were negative; edges changed more than the norm."""
+    rng = np.random.default_rng(0)
+    graph = nx.powerlaw_cluster_graph(120, 8, 0.9, seed=1)
+    full = graph_of(graph)
+    for _ in range(60):
+        noisy = rng.integers(-300, -100, 120)
+        k = int(rng.integers(1, 8))
+        noisy[rng.permutation(120)[: k + 3]] = rng.integers(-40, 2, k + 3)
+        question = question_after(noisy, k, Shares.of(Fraction(int(rng.choice([1, 20, 100])), 10)))
+        for a, b in rng.permutation(list(graph.edges))[:3].tolist():
+            less = graph.copy()
+            less.remove_edge(a, b)
+            assert loss(question, full, graph_of(less), Shares.of(Fraction(1))) <= 1
+        if isinstance(question, Shortlist):
+            assert (question.slopes >= 0).all()
+
+
 def test_each_round_adds_the_noise_that_it_pays_for(monkeypatch: pytest.MonkeyPatch) -> None:
     scales: list[tuple[Fraction, int]] = []
 
@@ -128,7 +153,7 @@ def test_each_round_adds_the_noise_that_it_pays_for(monkeypatch: pytest.MonkeyPa
     kinds = []
     for epsilon in (Fraction(1, 4), Fraction(20)):
         scales.clear()
-        two_rounds(graph, k=5, epsilon=epsilon, entropy=InsecureEntropy(0))
+        two_rounds(graph, ROUNDS, k=5, epsilon=epsilon, entropy=InsecureEntropy(0))
         assert scales[0] == (2 / (epsilon * FIRST), 300)
         question = question_after(graph.degrees, 5, Shares.of(epsilon))
         kinds.append(kind(question))
@@ -146,7 +171,7 @@ def test_where_nothing_is_better_the_answer_is_that_of_one_round(
     blurred, fine = np.random.default_rng(0).permuted(np.arange(120).reshape(2, 60), axis=1) * 99
     monkeypatch.setattr(module, "nested_laplace", lambda *_: (fine, blurred))
     monkeypatch.setattr(module, "question_after", lambda *_: None)
-    found = two_rounds(graph, k=9, epsilon=Fraction(1), entropy=InsecureEntropy(0))
+    found = two_rounds(graph, ROUNDS, k=9, epsilon=Fraction(1), entropy=InsecureEntropy(0))
     assert found == np.argsort(-(graph.degrees + fine), kind="stable")[:9].tolist()
 
 
@@ -156,7 +181,7 @@ def test_equals_come_in_random_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "nested_laplace", lambda *_: np.zeros((2, 6), dtype=np.int64))
     graph = graph_of(nx.Graph([(0, v) for v in range(1, 6)]))
     found = [
-        tuple(two_rounds(graph, k=2, epsilon=Fraction(1, 2), entropy=InsecureEntropy(seed)))
+        tuple(two_rounds(graph, ROUNDS, k=2, epsilon=Fraction(1, 2), entropy=InsecureEntropy(seed)))
         for seed in range(200)
     ]
     assert set(found) == {(0, v) for v in range(1, 6)}
@@ -166,7 +191,9 @@ def test_the_best_come_first_and_none_twice() -> None:
     graph = graph_of(nx.barabasi_albert_graph(400, 4, seed=3))
     for epsilon in ("0.01", "1", "40", "1e7"):
         for k in (1, 7, 150, 400):
-            top = two_rounds(graph, k=k, epsilon=Fraction(epsilon), entropy=InsecureEntropy(k))
+            top = two_rounds(
+                graph, ROUNDS, k=k, epsilon=Fraction(epsilon), entropy=InsecureEntropy(k)
+            )
             assert len(set(top)) == len(top) == k
 
 
@@ -177,7 +204,7 @@ def test_at_a_very_large_epsilon_the_true_best_are_found() -> None:
     made = graph_of(graph)
     for k in (1, 3, 10):
         true = np.argsort(-betweenness(made), kind="stable")[:k]
-        found = two_rounds(made, k=k, epsilon=Fraction(10**9), entropy=InsecureEntropy(k))
+        found = two_rounds(made, ROUNDS, k=k, epsilon=Fraction(10**9), entropy=InsecureEntropy(k))
         assert found == true.tolist()
 
 

@@ -15,7 +15,7 @@ from dampen.errors import DataError, ParameterError
 from dampen.questions.percentile.values import PercentileValueOfRows
 
 UNIVERSE = testing.Universe.add_remove_row(range(4), max_rows=4)
-GIVEN = {"p": 50, "epsilon": "50", "upper": 100, "release": "value", "step": 1}
+GIVEN = {"p": 50, "epsilon": "50", "upper": 100, "step": 1}
 PAY = {
     "salary": [40, 41, 42, 43, 44] * 30 + [70, 71, 72] * 50 + [99, 99],
     "team": ["sales"] * 150 + ["law"] * 150 + ["unlisted"] * 2,
@@ -147,7 +147,6 @@ def test_the_number_of_rows_may_be_private():
         ({"by": "team", "groups": ["a", "a"]}, "different groups"),
         ({"by": "tem", "groups": TEAMS}, "Did you mean 'team'"),
         ({"by": "salary", "groups": TEAMS}, "beside"),
-        ({"by": "team", "groups": TEAMS, "release": "label", "step": None}, "for a label"),
         ({"neighbours": "add-remove-edge"}, "one of replace-one, add-remove-row"),
         ({"neighbours": "add-remove-row", "p": "33.33333"}, "four decimals"),
         ({"by": "team", "groups": range(1000), "step": "0.001"}, "larger step"),
@@ -175,7 +174,7 @@ def test_values_between_points_count_as_what_they_are():
     generator = np.random.default_rng(1)
     table = {"v": generator.uniform(-1, 11, size=300), "g": generator.integers(0, 3, size=300)}
     entropies = (dampen.InsecureEntropy(7, allow_release=True) for _ in range(2))
-    options = {"p": 30, "epsilon": "0.2", "upper": 10, "release": "value", "step": 0.5}
+    options = {"p": 30, "epsilon": "0.2", "upper": 10, "step": 0.5}
     grouped = dampen.percentile(
         table, "v", by="g", groups=[1], entropy=next(entropies), **options
     ).answer[1]

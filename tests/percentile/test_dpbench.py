@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from dampen.core.error_analysis import expected_error
-from dampen.questions.percentile.record import NEAR, PercentileLabel
-from dampen.questions.percentile.release import label_mechanism
+from dampen.paper.percentile_selection import NEAR, PercentileLabel
+from dampen.questions.percentile.record import label_mechanism
 
 EPSILONS = np.logspace(-1, 2, 30)
 REDUCTION = {"PATENT": (45, 53, 60), "HEPTH": (12, 53, 74), "INCOME": (4, 3, 4)}

@@ -13,8 +13,8 @@ from dampen.core.mechanisms import probabilities
 from dampen.core.selection import Neighbours, Selection
 from dampen.core.sensitivity import constant
 from dampen.errors import ParameterError
+from dampen.paper.percentile_selection import rank
 from dampen.questions.percentile.halving import Cut, Halving, Ranks, levels_of, within, worth_it
-from dampen.questions.percentile.record import rank
 from dampen.questions.percentile.values import ValueGrid
 from dampen.testing import Universe
 
@@ -22,7 +22,7 @@ POINTS = 3
 ROWS = Universe.add_remove_row(range(POINTS), max_rows=4)
 FIXED = Universe.replace_one(range(POINTS), 3)
 LISTS = [("1/2", "3/4"), ("1/10", "1/2", "9/10")]
-GIVEN = {"epsilon": "500", "upper": 100, "release": "value", "step": 1}
+GIVEN = {"epsilon": "500", "upper": 100, "step": 1}
 
 
 def halving(shares, neighbours, kind=Halving, at_once=True):
@@ -122,6 +122,40 @@ def test_a_broken_twin_is_found(twin):
     assert loss(halving(LISTS[1], Neighbours.ADD_REMOVE_ROW, twin), ROWS) > 1.3
 
 
+def level_costs(asked, ranks, other, cuts, level):
+    """What a level costs of its ε at most, exactly, if earlier levels drew these cuts."""
+    first, last = Cut(0, 0), Cut(len(ranks.less) - 1, asked.parts)
+    total = Fraction(0)
+    for node in (n for n in asked.plan() if n.level == level):
+        a = first if node.first == 0 else cuts[node.first - 1]
+        b = last if node.last == len(asked.shares) else cuts[node.last]
+        ask = asked.cut if node.asks_again else asked.point
+        one, two = ask(ranks, node, a, b), ask(other, node, a, b)
+        assert one.bound == two.bound
+        total += Fraction(int(np.abs(one.utility - two.utility).max())) / Fraction(one.bound)
+    return total
+
+
+@pytest.mark.parametrize("neighbours", [Neighbours.ADD_REMOVE_ROW, Neighbours.REPLACE_ONE])
+def test_a_record_inside_a_tie_pays_for_rounding_in_every_question(neighbours):
+    """All percentiles lie in one tie, so a record has a weight in every question of a level.
+
+    Paid once, rounding made a level cost 1.6 / 2^20 more than its ε here.
+    """
+    m, parts, n = 127, 1024, 1001
+    shares = tuple(Fraction(i * 7812 - i % 7, 10**6) for i in range(1, m + 1))
+    asked = Halving(shares, neighbours, parts, at_once=True)
+    tie = Ranks(np.array([0, 0, n]), np.array([0, n, n]))
+    if neighbours is Neighbours.ADD_REMOVE_ROW:
+        other = Ranks(np.array([0, 0, n + 1]), np.array([0, n + 1, n + 1]))
+    else:
+        other = Ranks(np.array([0, 1, n]), np.array([1, n, n]))
+    cuts = {i: Cut(1, round(q * parts)) for i, q in enumerate(shares)}
+    found = [level_costs(asked, tie, other, cuts, level) for level in range(asked.levels)]
+    assert max(found) <= 1
+    assert any(node.rounding for node in asked.plan())
+
+
 def test_utilities_follow_their_definition():
     """In fractions, for every pair of cuts."""
     asked = halving(LISTS[1], Neighbours.ADD_REMOVE_ROW)
@@ -177,7 +211,7 @@ def test_halving_beats_splitting(neighbours):
     asked = Halving.on(501, tuple(p / 100 for p in points), neighbours)
     halved = [asked.draw(ranks, Fraction(1, 2), dampen.InsecureEntropy(seed)) for seed in range(3)]
     split = dampen.percentile(
-        x, p=points, mechanism="pf", epsilon="0.5", upper=500, release="value", step=1,
+        x, p=points, mechanism="pf", epsilon="0.5", upper=500, step=1,
         neighbours=neighbours, entropy=dampen.InsecureEntropy(1, allow_release=True),
     ).answer  # fmt: skip
     errors = np.mean([rank_errors(x, points, answers).mean() for answers in halved])
@@ -219,8 +253,8 @@ def test_names_of_lists():
     assert dampen.percentile(x, p=[25, 25], **GIVEN).mechanism == "pf"
     with pytest.raises(ParameterError, match="0 to 100"):
         dampen.percentile(x, p="decile", **GIVEN)
-    with pytest.raises(ParameterError, match="one p"):
-        dampen.percentile(x, p="deciles", epsilon=1, upper=100)
+    with pytest.raises(ParameterError, match="0 to 100"):
+        dampen.percentile_record(x, p="deciles", epsilon=1, upper=100)
 
 
 def test_all_groups_have_their_lists():
@@ -244,7 +278,7 @@ def test_the_cost_in_zcdp_is_that_of_the_levels():
 
 def test_a_fine_grid_and_an_empty_column():
     x = np.random.default_rng(0).uniform(0, 1, 5000)
-    given = {"epsilon": 50, "upper": 1, "release": "value", "step": "0.00001"}
+    given = {"epsilon": 50, "upper": 1, "step": "0.00001"}
     made = dampen.percentile(x, p=[5, 20, 60, 70, "99.99"], **(given | {"step": "0.0000005"}))
     assert made.mechanism == "halving"
     assert (

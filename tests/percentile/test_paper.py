@@ -7,13 +7,21 @@ from itertools import product
 import numpy as np
 import pytest
 
+import dampen
 from dampen import testing
 from dampen.core.mechanisms import Mechanism, probabilities
 from dampen.core.noise import GUMBEL
+from dampen.core.sampling import InsecureEntropy
 from dampen.core.scores import Shifted
 from dampen.core.selection import Neighbours, Selection
 from dampen.core.sensitivity import table
-from dampen.questions.percentile.record import PercentileLabel, rank
+from dampen.paper.percentile_selection import (
+    MECHANISMS,
+    SLD_DOWN,
+    PercentileLabel,
+    percentile_selection,
+    rank,
+)
 
 
 @cache
@@ -122,3 +130,48 @@ def test_ours_at_distance_zero_is_what_brute_force_finds(p):
     problem = PercentileLabel(n=4, p=p, upper=4)
     verdict = testing.check_exact_sensitivity(problem, testing.Universe.replace_one(range(5), 4), 1)
     assert verdict, verdict
+
+
+SHOPS = ["north", "east", "south", "west"]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda mechanism: mechanism.name)
+@pytest.mark.parametrize("delta", ["exact", "simple"])
+def test_the_algorithm_of_the_paper_with_every_mechanism_and_either_sensitivity(mechanism, delta):
+    """It has the law of its selection, is charged once, and finds the label at a large ε."""
+    charged = []
+
+    class Account:
+        def charge(self, cost, /):
+            charged.append((cost.query, cost.mechanism, cost.epsilon, str(cost.neighbours)))
+
+    sales = [12, 30, 31, 95]
+    asked = {"p": 100, "upper": 100, "mechanism": mechanism, "delta": delta}
+    made = percentile_selection(sales, labels=SHOPS, epsilon=1000, budget=Account(), **asked)
+    assert charged == [("percentile-selection", mechanism.name, 1000, "replace-one")]
+    assert made.parameters == {"n": 4, "p": 100, "lower": 0.0, "upper": 100, "delta": delta}
+    if mechanism != SLD_DOWN:
+        assert made.answer == "west"
+    seeds = range(300)
+    drawn = [
+        percentile_selection(
+            sales, epsilon=2, entropy=InsecureEntropy(seed, allow_release=True), **asked
+        ).answer
+        for seed in seeds
+    ]
+    problem = PercentileLabel(n=4, p=100, upper=100, delta=delta)
+    law = probabilities(problem.selection(sales), epsilon=2, mechanism=mechanism)
+    found = np.bincount(drawn, minlength=4) / len(seeds)
+    assert np.abs(found - law).max() < 4.5 * np.sqrt(0.25 / len(seeds))
+
+
+def test_the_record_question_draws_as_the_paper_does():
+    """A mechanism asked for by name is the paper's algorithm, bit for bit."""
+    values = np.arange(40.0) ** 2
+    given = {"p": 60, "upper": 1600, "epsilon": 9, "mechanism": "sld"}
+    for seed in range(5):
+        paper, ours = (
+            ask(values, entropy=InsecureEntropy(seed, allow_release=True), **given).answer
+            for ask in (percentile_selection, dampen.percentile_record)
+        )
+        assert paper == ours

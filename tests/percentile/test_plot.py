@@ -6,7 +6,7 @@ import dampen
 from dampen.errors import ParameterError
 from dampen.questions.percentile import plot
 
-GIVEN = {"epsilon": 500, "upper": 100, "release": "value", "step": 1}
+GIVEN = {"epsilon": 500, "upper": 100, "step": 1}
 
 
 @pytest.fixture

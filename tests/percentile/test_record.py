@@ -11,9 +11,9 @@ from dampen.core.mechanisms import Mechanism
 from dampen.core.noise import GUMBEL
 from dampen.core.scores import Dampened, Shifted
 from dampen.errors import DataError, ParameterError
-from dampen.questions.percentile import record
-from dampen.questions.percentile.record import NEAR, PercentileLabel, rank
-from dampen.questions.percentile.release import label_mechanism
+from dampen.paper import percentile_selection as record
+from dampen.paper.percentile_selection import NEAR, PercentileLabel, rank
+from dampen.questions.percentile.record import label_mechanism
 
 SLD_DOWN = Mechanism("sld-down", Shifted(towards=-1), GUMBEL)
 SIZES = [(1, 3), (2, 3), (3, 3), (4, 3), (5, 2)]

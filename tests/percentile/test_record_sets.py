@@ -9,13 +9,13 @@ import pytest
 
 import dampen
 from dampen.core.sampling import InsecureEntropy, noisy_top
-from dampen.errors import AccuracyWarning, DataError, ParameterError
-from dampen.questions.percentile.accuracy import most_likely_label
-from dampen.questions.percentile.record_set_law import share_inside
+from dampen.errors import AccuracyWarning, ParameterError
+from dampen.questions.percentile.accuracy import likeliest_in_two_stages
 from dampen.questions.percentile.record_two_stages import Shares, TwoStages
-from dampen.questions.percentile.record_two_stages_law import expected_error, stage_one
 from dampen.questions.percentile.set_noise import Staircase
 from dampen.testing import Universe
+from dampen_studies.rivals.record_law import expected_error, stage_one
+from dampen_studies.rivals.record_set_law import share_inside
 from staircases import exponential_tail, of_sets, staircase_tail
 
 SETTINGS = [(4, 3, 50, 5, "3", 2), (4, 3, 90, 4, "1", 3), (3, 4, 0, 6, "6", 2)]
@@ -143,19 +143,19 @@ def test_no_label_is_more_likely_than_is_told():
             inside = [1] * m + [0] * (6 - m)
             law = of_sets(inside, k, share, staircase_tail(share))
             told = max(told, *(sum(p for s, p in law.items() if i in s) for i in range(6)))
-        bound = most_likely_label(6, Fraction(epsilon), k)
+        bound = likeliest_in_two_stages(6, Fraction(epsilon), k)
         assert 0.8 * bound < told <= bound + 1e-6
 
 
 def test_labels_come_in_the_order_of_the_records():
     x = np.random.default_rng(5).permutation(3000).astype(float)
     names = [f"r{i:04}" for i in range(3000)]
-    made = dampen.percentile(x, p=50, epsilon=60, upper=3000, labels=names, k=5)
+    made = dampen.percentile_record(x, p=50, epsilon=60, upper=3000, labels=names, k=5)
     assert made.mechanism == "two-stages"
     assert made.answer == sorted(made.answer)
     assert len(set(made.answer)) == 5
     assert made.parameters["k"] == 5
-    assert made.accuracy.startswith("Among 3,000 labels and at ε = 60, no label is among the 5")
+    assert str(made.accuracy).startswith("Among 3,000 records at ε = 60 no record is among the 5")
     low, high = made.parameters["interval"]
     values = [x[int(name[1:])] for name in made.answer]
     assert all(low - 1e-9 <= value <= high + 1e-9 for value in values)
@@ -163,14 +163,14 @@ def test_labels_come_in_the_order_of_the_records():
 
 def test_all_labels_may_be_asked_for():
     for n in (7, 1200):
-        made = dampen.percentile(np.arange(float(n)), p=50, epsilon=1, upper=n, k=n)
+        made = dampen.percentile_record(np.arange(float(n)), p=50, epsilon=1, upper=n, k=n)
         assert made.answer == list(range(n))
 
 
 @pytest.mark.parametrize("mechanism", [None, "em", "ld", "pf"])
 def test_few_labels_are_drawn_one_after_the_other(mechanism):
     x = np.r_[np.zeros(20), np.full(3, 50.0), np.full(20, 100.0)]
-    made = dampen.percentile(x, p=50, epsilon=10_000, upper=100, k=3, mechanism=mechanism)
+    made = dampen.percentile_record(x, p=50, epsilon=10_000, upper=100, k=3, mechanism=mechanism)
     assert made.answer == [20, 21, 22]
     assert made.mechanism == (mechanism or "ld-pf-range")
     assert made.rho == Fraction(10_000**2, 3 * (8 if mechanism in ("em", "ld") else 2))
@@ -179,7 +179,7 @@ def test_few_labels_are_drawn_one_after_the_other(mechanism):
 def test_one_in_a_list_is_the_one():
     x = np.arange(2000.0)
     one, listed = (
-        dampen.percentile(
+        dampen.percentile_record(
             x, p=50, epsilon=30, upper=2000, k=k, entropy=InsecureEntropy(2, allow_release=True)
         ).answer
         for k in (None, 1)
@@ -194,32 +194,33 @@ def test_a_wrong_number_of_labels_costs_nothing(k):
             raise AssertionError("charged")
 
     with pytest.raises(ParameterError, match="Expected k"):
-        dampen.percentile(np.arange(2000.0), p=50, epsilon=9, upper=9, k=k, budget=Refusing())
+        dampen.percentile_record(
+            np.arange(2000.0), p=50, epsilon=9, upper=9, k=k, budget=Refusing()
+        )
 
 
 def test_a_tiny_epsilon_for_several_costs_nothing():
     with pytest.raises(ParameterError, match="Raise epsilon"):
-        dampen.percentile(np.arange(2000.0), p=50, epsilon="1e-20", upper=9, k=2)
+        dampen.percentile_record(np.arange(2000.0), p=50, epsilon="1e-20", upper=9, k=2)
 
 
-def test_a_file_with_fewer_rows_is_an_error(tmp_path):
+@pytest.mark.parametrize("mechanism", [None, "em", "ld", "sld-pf"])
+def test_of_a_file_with_fewer_rows_all_are_named(tmp_path, mechanism):
     path = tmp_path / "few.csv"
     path.write_text("who,v\na,1\nb,2\n")
-    with pytest.raises(DataError, match="k to be at most the number of records"):
-        dampen.percentile(path, "v", labels="who", p=50, epsilon=5, upper=9, k=3)
-
-
-def test_values_are_not_counted():
-    with pytest.raises(ParameterError, match="no k="):
-        dampen.percentile([1, 2], p=50, epsilon=5, upper=9, release="value", step=1, k=2)
+    made = dampen.percentile_record(
+        path, "v", labels="who", p=50, epsilon=5, upper=9, k=3, mechanism=mechanism
+    )
+    assert made.answer == ["a", "b"]
+    assert made.parameters["n"] == 2
 
 
 def test_labels_by_chance_are_warned_of():
     x = np.arange(2000.0)
-    with pytest.warns(AccuracyWarning, match=r"no label is among the 3 with a probability above"):
-        dampen.percentile(x, p=50, epsilon=2, upper=2000, k=3)
-    with pytest.warns(AccuracyWarning, match="nearly chance"):
-        dampen.percentile(x, p=50, epsilon="0.05", upper=2000, k=1000)
+    with pytest.warns(AccuracyWarning, match=r"no record is among the 3 with a probability above"):
+        dampen.percentile_record(x, p=50, epsilon=2, upper=2000, k=3)
+    with pytest.warns(AccuracyWarning, match="hardly better than a guess"):
+        dampen.percentile_record(x, p=50, epsilon="0.05", upper=2000, k=1000)
 
 
 def test_sets_are_counted_once():

@@ -41,7 +41,7 @@ def made(batches: int, wanted: Mapping[str, Kind]) -> Iterator[Batch]:
 
 def asked(data: Any, seed: int, **keywords: Any) -> Any:
     entropy = InsecureEntropy(seed, allow_release=True)
-    got = dampen.percentile(
+    got = dampen.percentile_record(
         data, "x", p=40, upper=10_007, epsilon="14", entropy=entropy, **keywords
     )
     return got.answer, got.parameters["interval"], got.parameters["n"]
@@ -78,9 +78,10 @@ def test_the_answer_is_that_of_memory() -> None:
             assert streamed == asked(named, seed, labels="who", k=k)
 
 
-def test_fewer_rows_than_were_asked_for_are_an_error() -> None:
-    with pytest.raises(DataError, match="k to be at most the number of records"):
-        asked(Rows(1), 1, k=SIZE + 1)
+def test_all_rows_are_named_where_more_were_asked_for() -> None:
+    answer, _, n = asked(Rows(1), 1, k=SIZE + 1)
+    assert answer == list(range(SIZE))
+    assert n == SIZE
 
 
 @pytest.mark.parametrize("late", [-1, 1])

@@ -12,12 +12,12 @@ from dampen.core import sensitivity
 from dampen.core.mechanisms import probabilities
 from dampen.core.selection import Selection
 from dampen.errors import DataError, ParameterError
+from dampen.paper.percentile_selection import NEAR, PercentileLabel, rank
 from dampen.questions.percentile import record_two_stages
-from dampen.questions.percentile.record import NEAR, PercentileLabel, rank
+from dampen.questions.percentile.record import label_mechanism
 from dampen.questions.percentile.record_two_stages import SHELLS, UNIT, Shares, TwoStages, worth_it
-from dampen.questions.percentile.record_two_stages_law import best_error, expected_error, law
-from dampen.questions.percentile.release import label_mechanism
 from dampen.testing import Universe
+from dampen_studies.rivals.record_law import best_error, expected_error, law
 
 SETTINGS = [(3, 4, 50, 5, "2"), (4, 3, 50, 6, "4"), (4, 3, 90, 4, "1"), (3, 3, 0, 9, "9")]
 
@@ -183,16 +183,16 @@ def test_two_stages_beat_dampening(name):
 
 def test_the_default_takes_two_stages_for_many_records():
     values = np.random.default_rng(4).permutation(2000).astype(float)
-    made = dampen.percentile(values, p=75, epsilon=60, upper=2000)
+    made = dampen.percentile_record(values, p=75, epsilon=60, upper=2000)
     assert made.mechanism == "two-stages"
     low, high = made.parameters["interval"]
     assert low - 1e-9 <= values[made.answer] <= high + 1e-9
     assert abs(values[made.answer] - 1500) < 60
     assert json.loads(made.to_json())["parameters"]["interval"] == [low, high]
-    few = dampen.percentile(values[:999], p=75, epsilon=60, upper=2000)
+    few = dampen.percentile_record(values[:999], p=75, epsilon=60, upper=2000)
     assert few.mechanism == "ld-pf-range"
     assert "interval" not in few.parameters
-    asked = dampen.percentile(values, p=75, epsilon=60, upper=2000, delta="exact")
+    asked = dampen.percentile_record(values, p=75, epsilon=60, upper=2000, delta="exact")
     assert asked.mechanism == "ld-pf-range"
     assert worth_it(1000)
     assert not worth_it(999)
@@ -202,7 +202,7 @@ def test_a_file_says_two_stages_whatever_its_length(tmp_path):
     for rows in (5, 1500):
         path = tmp_path / f"{rows}.csv"
         path.write_text("who,v\n" + "".join(f"w{i},{i}\n" for i in range(rows)))
-        made = dampen.percentile(path, "v", labels="who", p=50, epsilon=500, upper=1500)
+        made = dampen.percentile_record(path, "v", labels="who", p=50, epsilon=500, upper=1500)
         assert made.mechanism == "two-stages"
         assert ("interval" in made.parameters) == (rows == 1500)
         assert abs(int(made.answer[1:]) - rows / 2) <= 20
@@ -212,7 +212,7 @@ def test_labels_of_a_large_file_must_differ(tmp_path):
     path = tmp_path / "twice.csv"
     path.write_text("who,v\n" + "".join(f"w{i % 1400},{i}\n" for i in range(1500)))
     with pytest.raises(DataError, match="occur twice"):
-        dampen.percentile(path, "v", labels="who", p=50, epsilon=5, upper=1500)
+        dampen.percentile_record(path, "v", labels="who", p=50, epsilon=5, upper=1500)
 
 
 def test_wrong_parameters_cost_nothing():
@@ -225,6 +225,6 @@ def test_wrong_parameters_cost_nothing():
 @pytest.mark.filterwarnings("ignore::dampen.errors.AccuracyWarning")
 def test_extreme_epsilons_and_constant_columns_work():
     for epsilon in ("1e-6", "1e6"):
-        made = dampen.percentile(np.full(1200, 7.0), p=50, epsilon=epsilon, upper=9)
+        made = dampen.percentile_record(np.full(1200, 7.0), p=50, epsilon=epsilon, upper=9)
         assert 0 <= made.answer < 1200
     assert record_two_stages.MOST_CELLS == 2**20

@@ -1,8 +1,9 @@
-"""`dampen.percentile`: what goes in, what comes out, in which order things happen."""
+"""`percentile` and `percentile_record`: what goes in, what comes out, and in which order."""
 
 import json
 import os
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,10 @@ import pyarrow as pa
 import pytest
 
 from dampen.core.sampling import InsecureEntropy
-from dampen.errors import BudgetError, DataError, ParameterError
-from dampen.questions.percentile.release import percentile
+from dampen.errors import BudgetError, DataError, ParameterError, ParameterWarning
+from dampen.questions.percentile.question import PercentileQuestion, percentile
+from dampen.questions.percentile.record import RecordQuestion, percentile_record
+from dampen.releases.answer import expect
 
 WAGES = [1.0, 2.0, 3.0, 3.0, 4.0, 50.0]
 NAMES = ["ann", "bob", "cid", "dan", "eve", "fay"]
@@ -62,12 +65,12 @@ COLUMNS = [
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda c: type(c).__module__ + type(c).__name__)
 def test_every_kind_of_column_gives_the_same_release(column):
-    for options in ({}, {"release": "value", "step": 1}):
-        one = percentile(column, p=50, epsilon="1", upper=60, entropy=seeded(), **options)
-        assert (
-            one.answer
-            == percentile(WAGES, p=50, epsilon="1", upper=60, entropy=seeded(), **options).answer
+    for ask, options in ((percentile_record, {}), (percentile, {"step": 1})):
+        one, same = (
+            ask(data, p=50, epsilon="10", upper=60, entropy=seeded(), **options).answer
+            for data in (column, WAGES)
         )
+        assert one == same
 
 
 @pytest.mark.parametrize(
@@ -76,7 +79,7 @@ def test_every_kind_of_column_gives_the_same_release(column):
     ids=lambda c: type(c).__module__,
 )
 def test_labels_come_from_any_column_and_come_back_as_given(labels):
-    answer = percentile(
+    answer = percentile_record(
         WAGES, p=100, epsilon=10_000, upper=60, labels=labels, entropy=seeded()
     ).answer
     assert answer == "fay"
@@ -84,29 +87,29 @@ def test_labels_come_from_any_column_and_come_back_as_given(labels):
 
 
 def test_without_labels_the_answer_is_a_position():
-    assert percentile(WAGES, p=100, epsilon=10_000, upper=60).answer == 5
+    assert percentile_record(WAGES, p=100, epsilon=10_000, upper=60).answer == 5
 
 
 def test_a_large_epsilon_finds_the_value():
     values = [*range(100)]
     for p, expected in ((0, 0), (50, 50), (98, 98), (100, 99)):
-        release = percentile(values, p=p, epsilon=10_000, upper=200, release="value", step=1)
+        release = percentile(values, p=p, epsilon=10_000, upper=200, step=1)
         assert release.answer == expected
         assert type(release.answer) is int
 
 
 def test_a_shifted_range_finds_the_label_and_the_value():
     values = np.arange(-50.0, 50.0)
-    assert percentile(values, p=50, epsilon=10_000, upper=60, lower=-60).answer == 50
-    options = {"release": "value", "step": 0.5}
-    assert percentile(values, p=50, epsilon=10_000, upper=60, lower=-60, **options).answer == 0.0
+    public = {"p": 50, "epsilon": 10_000, "upper": 60, "lower": -60}
+    assert percentile_record(values, **public).answer == 50
+    assert percentile(values, **public, step=0.5).answer == 0.0
 
 
 @pytest.mark.parametrize("mechanism", ["em", "pf", "ld", "sld", "ld-pf", "sld-pf"])
 @pytest.mark.parametrize("delta", ["exact", "simple"])
 def test_every_mechanism_may_be_asked_for(mechanism, delta):
-    release = percentile(
-        WAGES, p=50, epsilon=1, upper=60, mechanism=mechanism, delta=delta, labels=NAMES
+    release = percentile_record(
+        WAGES, p=50, epsilon=5, upper=60, mechanism=mechanism, delta=delta, labels=NAMES
     )
     assert release.answer in NAMES
     assert release.mechanism == mechanism
@@ -114,10 +117,8 @@ def test_every_mechanism_may_be_asked_for(mechanism, delta):
 
 @pytest.mark.parametrize("delta", ["exact", "simple"])
 def test_the_default_mechanism_takes_either_sensitivity(delta):
-    assert (
-        percentile(WAGES, p=100, epsilon=10_000, upper=60, delta=delta, labels=NAMES).answer
-        == "fay"
-    )
+    public = {"p": 100, "epsilon": 10_000, "upper": 60}
+    assert percentile_record(WAGES, **public, delta=delta, labels=NAMES).answer == "fay"
 
 
 def test_several_percentiles_share_epsilon_and_never_decrease():
@@ -127,73 +128,116 @@ def test_several_percentiles_share_epsilon_and_never_decrease():
         release = percentile(
             values,
             p=p,
-            epsilon="0.1",
+            epsilon="0.7",
             upper=100,
-            release="value",
             step=1,
             budget=account,
             entropy=seeded(seed),
         )
         by_p = [answer for _, answer in sorted(zip(map(float, p), release.answer, strict=True))]
         assert by_p == sorted(by_p)
-        paid = (Fraction(1, 10), "percentile-value", "joint-percentiles", "replace-one")
+        paid = (Fraction(7, 10), "percentile", "joint-percentiles", "replace-one")
         assert account.charges == [paid]
-        assert release.epsilon == Fraction(1, 10)
+        assert release.epsilon == Fraction(7, 10)
 
 
 def test_a_list_gives_a_list():
     for p in ([50], [50, 50], [50, 50, 50]):
-        release = percentile(range(101), p=p, epsilon="3000", upper=100, release="value", step=1)
+        release = percentile(range(101), p=p, epsilon="3000", upper=100, step=1)
         assert release.answer == [50] * len(p)
 
 
 def test_the_release_says_what_is_public_and_is_json():
-    release = percentile(
-        WAGES, p="50", epsilon="0.5", upper=60, lower=0, release="value", step="0.5"
-    )
+    release = percentile(WAGES, p="50", epsilon=10, upper=60, lower=0, step="0.5")
     shown = json.loads(release.to_json())
-    assert shown["epsilon"] == "0.5"
+    assert shown["epsilon"] == "10"
     assert shown["neighbours"] == "replace-one"
-    public = {"n": 6, "p": "50", "lower": 0, "upper": 60, "release": "value", "step": "0.5"}
+    public = {"n": 6, "p": "50", "lower": 0, "upper": 60, "step": "0.5"}
     assert shown["parameters"] == public
     assert release.secure
+
+
+ALWAYS_WRONG = [
+    ({"p": 101}, "0 to 100"),
+    ({"upper": 0}, "lower < upper"),
+    ({"epsilon": 0}, "epsilon > 0"),
+    ({"mechanism": "lld"}, "Did you mean 'ld'"),
+    ({"mechanism": "joint"}, "for one selection"),
+    ({"data": []}, "at least one value"),
+    ({"data": "123"}, "column="),
+    ({"data": np.ones((2, 2))}, "a column"),
+    ({"data": iter([1, 2])}, "a column"),
+    ({"entropy": InsecureEntropy(1)}, "secure entropy"),
+]
+
+
+def refuses(ask, says, **arguments):
+    """Refused before anything is charged or read."""
+    account = Account()
+    given = {"data": Unread(WAGES), "p": 50, "epsilon": 10, "upper": 60, "budget": account}
+    with pytest.raises(ParameterError, match=says):
+        ask(**(given | arguments))
+    assert account.charges == []
 
 
 @pytest.mark.parametrize(
     ("wrong", "says"),
     [
-        ({"p": 101}, "0 to 100"),
-        ({"p": [50, 60]}, "release='value'"),
-        ({"upper": 0}, "lower < upper"),
-        ({"epsilon": 0}, "epsilon > 0"),
-        ({"step": 1}, "release='value'"),
-        ({"release": "vlue"}, "Did you mean 'value'"),
-        ({"release": "value"}, "step="),
-        ({"release": "value", "step": 0}, "step > 0"),
-        ({"release": "value", "step": 1, "p": []}, "at least one percentile"),
-        ({"release": "value", "step": 1, "labels": NAMES}, "no labels="),
+        *ALWAYS_WRONG,
+        ({"step": 0}, "step > 0"),
+        ({"p": []}, "at least one percentile"),
+        ({"neighbours": "replace-on"}, "Did you mean 'replace-one'"),
+    ],
+)
+def test_wrong_parameters_of_a_value_cost_nothing(wrong, says):
+    refuses(percentile, says, **({"step": 1} | wrong))
+
+
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        *ALWAYS_WRONG,
+        ({"p": [50, 60]}, "0 to 100"),
+        ({"p": "deciles"}, "0 to 100"),
         ({"labels": NAMES[:5]}, "equal length"),
         ({"labels": [*NAMES[:5], "ann"]}, "occur twice"),
         ({"labels": pd.Series([*NAMES[:5], None])}, "missing"),
         ({"labels": pd.array([*NAMES[:5], pd.NA])}, "missing"),
-        ({"mechanism": "lld"}, "Did you mean 'ld'"),
         ({"delta": "exat"}, "delta='exact'"),
-        ({"data": []}, "at least one value"),
-        ({"data": "123"}, "column="),
-        ({"data": np.ones((2, 2))}, "a column"),
-        ({"data": iter([1, 2])}, "a column"),
-        ({"entropy": InsecureEntropy(1)}, "secure entropy"),
+        ({"k": 7}, "k <= 6"),
     ],
 )
-def test_parameters_are_checked_before_anything_is_charged_or_read(wrong, says):
-    account = Account()
-    arguments = {"data": Unread(WAGES), "p": 50, "epsilon": 1, "upper": 60, "budget": account}
-    with pytest.raises(ParameterError, match=says):
-        percentile(**(arguments | wrong))
-    assert account.charges == []
+def test_wrong_parameters_of_a_record_cost_nothing(wrong, says):
+    refuses(percentile_record, says, **wrong)
 
 
-@pytest.mark.parametrize("options", [{}, {"release": "value", "step": 1}])
+@pytest.mark.parametrize("old", [{"release": "value"}, {"labels": NAMES}, {"k": 2}])
+def test_what_named_records_in_0_2_is_no_argument_of_a_value(old):
+    with pytest.raises(TypeError, match="unexpected keyword argument"):
+        percentile(WAGES, p=50, epsilon=10, upper=60, step=1, **old)
+
+
+@pytest.mark.parametrize(
+    ("p", "meant"),
+    [(0.5, "50"), ("0.25", "25"), (Fraction(1, 3), "100/3"), ([0, 0.5, 1], "0, 50, 100")],
+)
+def test_a_share_in_place_of_a_percentile_is_warned_of(p, meant):
+    with pytest.warns(ParameterWarning, match=f"did you mean {meant}") as caught:
+        percentile(WAGES, p=p, epsilon=10_000, upper=60, step=1)
+    assert [warning.filename for warning in caught] == [__file__]
+
+
+def test_a_share_is_warned_of_for_records_too():
+    with pytest.warns(ParameterWarning, match="did you mean 50"):
+        percentile_record(WAGES, p=0.5, epsilon=10_000, upper=60)
+
+
+@pytest.mark.parametrize("p", [0, 1, 100, ["0.1", 50, "99.9"]])
+def test_percentiles_are_not_warned_of(p):
+    percentile(WAGES, p=p, epsilon=10_000, upper=60, step=1)
+
+
+@pytest.mark.parametrize("ask", [percentile_record, partial(percentile, step=1)])
 @pytest.mark.parametrize(
     "column",
     [
@@ -209,12 +253,12 @@ def test_parameters_are_checked_before_anything_is_charged_or_read(wrong, says):
     ],
     ids=str,
 )
-def test_bad_data_costs_the_charge_and_quotes_nothing(column, options):
-    account = Account()
+def test_bad_data_costs_the_charge_and_quotes_nothing(column, ask):
+    account = Account("100")
     with pytest.raises(DataError, match="stands") as error:
-        percentile(column, p=50, epsilon=1, upper=60, budget=account, **options)
+        ask(column, p=50, epsilon=20, upper=60, budget=account)
     assert len(account.charges) == 1
-    told = str(error.value).replace("The charge of epsilon 1 stands.", "")
+    told = str(error.value).replace("The charge of epsilon 20 stands.", "")
     assert not any(character.isdigit() for character in told)
 
 
@@ -238,7 +282,7 @@ def test_bad_data_costs_the_charge_and_quotes_nothing(column, options):
 def test_a_declared_type_that_holds_no_numbers_costs_nothing(column):
     account = Account()
     with pytest.raises(ParameterError, match="Expected numbers"):
-        percentile(column, p=50, epsilon=1, upper=60, budget=account)
+        percentile(column, p=50, epsilon=1, upper=60, step=1, budget=account)
     assert account.charges == []
 
 
@@ -247,4 +291,39 @@ def test_heavy_ties_survive():
         pytest.skip("DAMPEN_DATA does not say where the paper's data is")
     table = Path(os.environ["DAMPEN_DATA"]) / "tables" / "adult.csv.gz"
     hours = pd.read_csv(table)["hours-per-week"]
-    assert percentile(hours, p=50, epsilon=1, upper=100, release="value", step=1).answer == 40
+    assert percentile(hours, p=50, epsilon=1, upper=100, step=1).answer == 40
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "shape"),
+    [
+        (PercentileQuestion(column="v", p=50, upper=9, step=1), "p=50 of v", "value"),
+        (PercentileQuestion(column="v", p="deciles", upper=9, step=1), "p=deciles of v", "points"),
+        (PercentileQuestion(column="v", p=[25, "75"], upper=9, step=1), "p=25, 75 of v", "points"),
+        (
+            PercentileQuestion(column="v", p=range(1, 100), upper=9, step=1),
+            "99 percentiles of v",
+            "points",
+        ),
+        (RecordQuestion(column="v", p=50, upper=9), "p=50, k=1 of v", "value"),
+        (RecordQuestion(column="v", p=50, upper=9, k=3), "p=50, k=3 of v", "set"),
+    ],
+)
+def test_questions_in_a_few_words(question, text, shape):
+    assert question.text() == text
+    assert question.shape() == shape
+
+
+@pytest.mark.parametrize("ask", [percentile_record, partial(percentile, step=1)])
+def test_what_it_would_cost_reads_no_row(ask):
+    question = (
+        RecordQuestion(column="values", p=50, upper=60)
+        if ask is percentile_record
+        else PercentileQuestion(column="values", p=50, upper=60, step=1)
+    )
+    account = Account()
+    plan = expect(question, {"values": Unread(WAGES)}, epsilon=9)
+    made = ask(WAGES, p=50, epsilon=9, upper=60, budget=account)
+    cost = plan.cost
+    assert account.charges == [(cost.epsilon, cost.query, cost.mechanism, str(cost.neighbours))]
+    assert plan.accuracy == made.accuracy

@@ -9,7 +9,7 @@ from dampen import testing
 from dampen.core.mechanisms import probabilities, select
 from dampen.core.scores import Global
 from dampen.errors import DataError, ParameterError
-from dampen.questions.percentile.record import rank
+from dampen.paper.percentile_selection import rank
 from dampen.questions.percentile.values import PercentileValue
 
 UNIVERSE = testing.Universe.replace_one(range(4), 4)

@@ -1,5 +1,6 @@
 """`tune`: the law of the number of runs, the loss by enumeration, and what must be found."""
 
+import copy
 import itertools
 import math
 from collections import Counter
@@ -12,9 +13,19 @@ import pytest
 from scipy import stats
 
 from dampen.core.sampling import InsecureEntropy
+from dampen.core.selection import Neighbours
 from dampen.errors import BudgetError, DataError, ParameterError
 from dampen.ledger import Ledger
-from dampen.releases.tuning import expected_runs, noisy_hits, number_of_runs, scale_for, tune
+from dampen.releases.answer import pay
+from dampen.releases.cost import Price, composed_cost
+from dampen.releases.tuning import (
+    Share,
+    expected_runs,
+    noisy_hits,
+    number_of_runs,
+    scale_for,
+    tune,
+)
 from dampen.testing import Universe
 
 ROW = "add-remove-row"
@@ -144,8 +155,48 @@ def test_a_number_of_runs_that_is_told_is_found() -> None:
     assert loss(telling) > 3 * EPSILON
 
 
-def answers(score: float) -> Callable[[str, Fraction], tuple[float, str]]:
-    return lambda setting, epsilon: (score, f"{setting} at {epsilon}")
+def answers(score: float) -> Callable[[str, Share], tuple[float, str]]:
+    return lambda setting, share: (score, f"{setting} at {share.epsilon}")
+
+
+def asks(*epsilons: str, neighbours: str = ROW) -> Callable[[str, Share], tuple[float, Share]]:
+    """A run with a step for each ε, all charged to its share."""
+
+    def run(setting: str, share: Share) -> tuple[float, Share]:
+        for epsilon in epsilons:
+            relation = Neighbours(neighbours)
+            pay(composed_cost(relation, Price(epsilon), query="", mechanism=""), budget=share)
+        return 1.0, share
+
+    return run
+
+
+@pytest.mark.parametrize("epsilons", [(), ("0.5",), ("0.2", "0.3"), ("0.1",)])
+def test_a_run_may_spend_its_share_or_less(tmp_path: Path, epsilons: tuple[str, ...]) -> None:
+    account = Ledger(tmp_path / "ledger").create("b", epsilon=1, neighbours=ROW)
+    best = tune(["a"], asks(*epsilons), neighbours=ROW, epsilon=1, budget=account)
+    assert [charge.epsilon for charge in account.history] == [1]
+    with pytest.raises(BudgetError, match="run has ended"):
+        asks("0.1")("a", best.result)
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        (asks("0.500001"), "more than its share of epsilon 0.5"),
+        (asks("0.5", "0.000001"), "more than its share"),
+        (asks("0.1", neighbours="replace-one"), "share is for add-remove-row"),
+        (lambda a, share: asks("0.3")(a, copy.deepcopy(asks("0.3")(a, share)[1])), "its share"),
+        (lambda a, share: (noisy_hits([1], [1], epsilon=1, budget=share), None), "its share"),
+    ],
+)
+def test_a_run_that_spends_more_than_its_share_is_refused(
+    tmp_path: Path, run: Callable, message: str
+) -> None:
+    account = Ledger(tmp_path / "ledger").create("b", epsilon=9, neighbours=ROW)
+    with pytest.raises(DataError, match=message):
+        tune(["a"], run, neighbours=ROW, epsilon=1, budget=account)
+    assert [charge.epsilon for charge in account.history] == [1]
 
 
 def test_the_best_is_kept_and_charged_once(tmp_path: Path) -> None:
@@ -153,8 +204,8 @@ def test_the_best_is_kept_and_charged_once(tmp_path: Path) -> None:
     scores = {"poor": 1.0, "good": 2.0, "broken": math.nan}
     asked: list[Fraction] = []
 
-    def run(setting: str, epsilon: Fraction) -> tuple[float, str]:
-        asked.append(epsilon)
+    def run(setting: str, share: Share) -> tuple[float, str]:
+        asked.append(share.epsilon)
         assert account.spent == 1
         return scores[setting], setting.upper()
 
@@ -203,7 +254,7 @@ def test_bad_parameters_charge_nothing(tmp_path: Path, change: dict, message: st
 def test_a_run_that_fails_tells_nothing_of_the_data(tmp_path: Path) -> None:
     account = Ledger(tmp_path / "ledger").create("b", epsilon=1, neighbours=ROW)
 
-    def run(setting: str, epsilon: Fraction) -> tuple[float, str]:
+    def run(setting: str, share: Share) -> tuple[float, str]:
         raise ValueError("SECRET")
 
     with pytest.raises(DataError, match="stands") as caught:

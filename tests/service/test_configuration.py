@@ -9,8 +9,8 @@ import pytest
 from dampen.cli.main import run
 from dampen.errors import ParameterError
 from dampen.ledger import Ledger, check_policy
+from dampen.schema import Categories, Names, Numbers
 from dampen.service.configuration import load_configuration
-from dampen.service.facts import Categories, Labels, Numbers
 from dampen.service.tokens import Tokens
 
 BASE = """
@@ -20,7 +20,7 @@ budgets = ["pay"]
 files = ["pay.csv"]
 """
 TABLE = BASE.replace('files = ["pay.csv"]', 'tables = ["{}"]')
-COLUMN = "[data.public.columns]\npay = { lower = 0, upper = 9, step = 1 }\n"
+COLUMN = "[data.columns]\npay = { lower = 0, upper = 9, step = 1 }\n"
 
 
 def config(place: Path, text: str) -> Path:
@@ -30,15 +30,15 @@ def config(place: Path, text: str) -> Path:
 
 
 def test_facts_and_settings(tmp_path: Path) -> None:
-    text = BASE + "[data.public]\nrows = 9\n" + COLUMN + (
-        'sex = { values = ["f", "m"] }\nname = { label = true }\n'
+    text = BASE + "rows = 9\n" + COLUMN + (
+        'sex = ["f", "m"]\nname = { names = true }\n'
         '[service]\nstep = 0.5\nhosts = ["h"]\nrequests-per-minute = 7\n'
     )  # fmt: skip
     found = load_configuration(config(tmp_path, text))
-    assert found.sets["pay"].facts.columns == {
-        "pay": Numbers(0, 9, 1), "sex": Categories(("f", "m")), "name": Labels()
+    assert found.sets["pay"].schema.columns == {
+        "pay": Numbers(0, 9, 1), "sex": Categories(("f", "m")), "name": Names()
     }  # fmt: skip
-    assert found.sets["pay"].facts.questions == (
+    assert found.sets["pay"].questions == (
         "percentile",
         "most-frequent",
         "top-groups",
@@ -51,19 +51,20 @@ def test_facts_and_settings(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "Expected a data set with [data.public]"),
-        (BASE, "Expected a data set with [data.public]"),
-        (BASE + "public = 3", "Expected a table"),
-        (BASE + "[data.public]\nrows = 3", "Expected columns or a graph"),
-        (BASE + "[data.public]\nrow = 3\n" + COLUMN, "Unknown key 'row'"),
-        (BASE + "[data.public]\nrows = 0\n" + COLUMN, "a whole number above 0"),
-        (BASE + "[data.public]\nquestions = ['tree']\n" + COLUMN, "that the facts are enough for"),
+        ("", "Expected a data set with [data.columns] or [data.graph]"),
+        (BASE + "rows = 3", "Expected a data set with [data.columns]"),
+        (BASE + "row = 3\n" + COLUMN, "Unknown key 'row'"),
+        (BASE + "rows = 0\n" + COLUMN, "a whole number above 0"),
+        (BASE + "questions = ['tree']\n" + COLUMN, "that the facts are enough for"),
         (BASE + COLUMN.replace("lower = 0", "lower = 'a'"), "Expected lower to be a number"),
-        (BASE + COLUMN.replace("lower = 0, ", ""), "Expected lower and upper, values, or label"),
+        (
+            BASE + COLUMN.replace("lower = 0, ", ""),
+            "Expected lower and upper, edges",
+        ),
         (BASE + COLUMN + "x = { values = [] }", "at least one"),
         (BASE + COLUMN + "x = { values = ['a', 'a'] }", "different"),
-        (BASE + COLUMN + "x = { label = false }", "label = true"),
-        (BASE + "[data.public.graph]\nnodes = -1", "a number, a list or a file"),
+        (BASE + COLUMN + "x = { names = false }", "names = true"),
+        (BASE + "[data.graph]\nnodes = -1", "a number, a list or a file"),
         (BASE + COLUMN + "[service]\nsteps = 1", "Unknown key 'steps'"),
         (BASE + COLUMN + "[service]\nstep = 0", "above 0"),
         (BASE + COLUMN + "[service]\nworkers = 1.5", "a whole number"),

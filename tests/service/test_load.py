@@ -35,11 +35,9 @@ CONFIGURATION = """ledger = "ledger.sqlite3"
 name = "big"
 budgets = ["values", "rows"]
 files = ["big.parquet"]
-
-[data.public]
 questions = ["percentile", "most-frequent"]
 
-[data.public.columns]
+[data.columns]
 pay = { lower = 0, upper = 10000, step = 10 }
 ward = { values = ["A", "B", "C", "D", "E"] }
 

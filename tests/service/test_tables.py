@@ -29,12 +29,10 @@ CONFIGURATION = """ledger = "ledger.sqlite3"
 name = "stays"
 budgets = ["stays"]
 tables = ["{address}"]
-
-[data.public]
 table = "{stays}"
 rows = 1000
 
-[data.public.columns]
+[data.columns]
 hospital = {{ values = ["H1", "H2"] }}
 days = {{ lower = 0, upper = 100, step = 1 }}
 
@@ -42,11 +40,9 @@ days = {{ lower = 0, upper = 100, step = 1 }}
 name = "follows"
 budgets = ["follows"]
 tables = ["{address}"]
-
-[data.public]
 table = "{follows}"
 
-[data.public.graph]
+[data.graph]
 source = "a"
 target = "b"
 nodes = 5

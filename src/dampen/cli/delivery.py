@@ -1,22 +1,29 @@
 """Showing a release, and seeing to it that an answer that was paid for is not lost.
 
 An answer is printed; if that fails it is in the ledger, and the message says how to fetch it; if it
-is not there either, it goes to standard error.
+is not there either, it goes to standard error.  The answer comes first, then its accuracy, what it
+cost and what is left; mechanism and relation only on request, and in JSON.
 """
 
 import json
-from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from dampen.cli.interrupts import held
 from dampen.cli.output import Unprinted, facts_text, json_text, table_text, write
+from dampen.cli.reading import write_text
 from dampen.cli.receipt import Receipt
-from dampen.epsilon import decimal_text
+from dampen.epsilon import decimal_text, short_text
 
 if TYPE_CHECKING:
+    from dampen.releases.answer import Planned
+    from dampen.releases.cost import Cost
+    from dampen.releases.question import Shape
     from dampen.releases.release import Release
 
-__all__ = ["Undelivered", "deliver", "release_facts", "show_release"]
+__all__ = ["Undelivered", "deliver", "release_facts", "show_plan", "show_release"]
 
 
 class Undelivered(Exception):
@@ -30,49 +37,61 @@ class Undelivered(Exception):
 def show_release(
     release: "Release",
     receipt: Receipt,
+    shape: "Shape",
     *,
     as_json: bool,
-    names: tuple[str, Sequence[Any]] | None = None,
-    ranked: bool = True,
+    verbose: bool = False,
+    points: str = "p",
+    output: Path | None = None,
 ) -> None:
-    """Prints an answer and the public facts about it.
+    """Prints an answer as its question has it read (`shape`), and the public facts about it.
 
-    Several answers are ranked, or carry the `names`: a heading and one name each; those of groups
-    carry the groups.  A set is not ranked.
+    Several values carry the `points` that they are for: the name of a parameter of the release.
+
+    Raises:
+        Undelivered: if it could not be printed.
     """
     with held():
-        facts = release_facts(release, receipt)
-        if as_json:
-            text = json_text(json.loads(release.to_json()) | receipt.balance())
-        elif isinstance(release.answer, dict):
-            table = table_text(["group", "answer"], release.answer.items())
-            text = f"{table}\n{facts_text(facts)}"
-        elif isinstance(release.answer, list) and ranked:
-            heading, each = names or ("rank", range(1, len(release.answer) + 1))
-            table = table_text([heading, "answer"], zip(each, release.answer, strict=True))
-            text = f"{table}\n{facts_text(facts)}"
+        kept = release.to_json()
+        facts = release_facts(release, receipt, verbose=verbose)
+        failed = _failure(output, kept)
+        if output is not None and not failed:
+            facts["written to"] = str(output)
+        if as_json or failed:
+            text = json_text(json.loads(kept) | receipt.balance())
         else:
-            text = facts_text({"answer": release.answer} | facts)
-        deliver(text, receipt, release.to_json())
+            text = _shown(release, shape, points, facts)
+        deliver(text, receipt, kept)
+        if failed:
+            raise click.ClickException(f"{failed} {receipt.told}".strip())
 
 
-def release_facts(release: "Release", receipt: Receipt) -> dict[str, Any]:
+def show_plan(plan: "Planned", receipt: Receipt, *, as_json: bool, verbose: bool) -> None:
+    """Prints what an answer would cost and how good it would be; nothing was charged."""
+    cost = plan.cost
+    balance = receipt.balance(cost)
+    if as_json:
+        told = {
+            "accuracy": plan.accuracy.to_dict(),
+            "epsilon": decimal_text(cost.epsilon),
+            "rho": short_text(cost.rho, up=True),
+            "mechanism": cost.mechanism,
+            "neighbours": str(cost.neighbours),
+            "leaks": list(cost.leaks),
+        }
+        write(json_text(told | balance))
+        return
+    facts = {"accuracy": plan.accuracy.sentence} | _cost_facts(cost, balance)
+    write(facts_text(facts | (_method_facts(cost) if verbose else {})))
+
+
+def release_facts(release: "Release", receipt: Receipt, *, verbose: bool) -> dict[str, Any]:
     """What stands below an answer."""
-    facts: dict[str, Any] = {
-        "epsilon": decimal_text(release.epsilon),
-        "mechanism": release.mechanism,
-        "neighbours": release.neighbours,
-    }
-    if release.accuracy:
-        facts["accuracy"] = release.accuracy
-    if release.leaks:
-        facts["NOT COVERED BY EPSILON"] = release.leaks
-    if release.charge is not None:
-        facts["charge"] = release.charge
-    if budget := receipt.balance().get("budget"):
-        facts["budget"] = f"{budget['name']}, {budget['left']} of {budget['total']} left"
-        if budget["charged"] != facts["epsilon"]:
-            facts["charged"] = f"epsilon {budget['charged']}, for the neighbours of this budget"
+    facts: dict[str, Any] = {"accuracy": release.accuracy.sentence}
+    facts |= _cost_facts(release, receipt.balance())
+    if verbose:
+        facts |= _method_facts(release)
+        facts |= {} if release.charge is None else {"charge": release.charge}
     return facts
 
 
@@ -89,3 +108,52 @@ def deliver(text: str, receipt: Receipt, answer: str) -> None:
             lost = f"The answer could not be printed: {error.reason}. {receipt.told}".strip()
             where = "" if receipt.kept else " The answer follows."
             raise Undelivered(lost + where, None if receipt.kept else answer) from None
+
+
+def _shown(release: "Release", shape: "Shape", points: str, facts: dict[str, Any]) -> str:
+    """The answer, then the facts."""
+    answer = release.answer
+    if shape == "model":
+        from dampen.questions.classify.model import model_of
+        from dampen.questions.classify.rendering import report
+
+        return f"{report(model_of(answer), release)}\n\n{facts_text(facts)}"
+    if isinstance(answer, dict):
+        table = table_text(["group", "answer"], answer.items())
+    elif isinstance(answer, list) and shape in ("ranking", "points"):
+        named = release.parameters.get(points) if shape == "points" else None
+        if isinstance(named, list | tuple) and len(named) == len(answer):
+            table = table_text([points, "answer"], zip(named, answer, strict=True))
+        else:
+            table = table_text(["rank", "answer"], enumerate(answer, 1))
+    else:
+        return facts_text({"answer": answer} | facts)
+    return f"{table}\n{facts_text(facts)}"
+
+
+def _cost_facts(cost: "Cost | Release", balance: dict[str, Any]) -> dict[str, Any]:
+    """What an answer costs, what is left, and what the cost does not cover."""
+    epsilon = decimal_text(cost.epsilon)
+    facts: dict[str, Any] = {"cost": f"epsilon {epsilon}"}
+    if budget := balance.get("budget"):
+        if budget["charged"] != epsilon:
+            facts["cost"] += f", charged as {budget['charged']} for what this budget protects"
+        facts["budget"] = f"{budget['name']}, {budget['left']} of {budget['total']} left"
+    if cost.leaks:
+        facts["NOT COVERED BY EPSILON"] = cost.leaks
+    return facts
+
+
+def _method_facts(cost: "Cost | Release") -> dict[str, Any]:
+    return {"mechanism": cost.mechanism, "neighbours": cost.neighbours}
+
+
+def _failure(output: Path | None, text: str) -> str:
+    """Writes a file, if one is named; what to say if that failed."""
+    if output is None:
+        return ""
+    try:
+        write_text(output, text + "\n")
+    except OSError as error:
+        return f"Cannot write {output}: {error.strerror}. The answer is on standard output."
+    return ""

@@ -6,6 +6,7 @@ from importlib import import_module
 import click
 
 from dampen.errors import did_you_mean
+from dampen.questions import QUESTIONS
 
 __all__ = ["LazyGroup"]
 
@@ -13,11 +14,17 @@ __all__ = ["LazyGroup"]
 class LazyGroup(click.Group):
     """Shows its help from summaries alone; importing a command is left to its use.
 
-    The command `top-k` is the function `top_k` of the module `top_k` of `package`.
+    The command of a question is made from its declaration; any other command `top-k` is the
+    function `top_k` of the module `top_k` of `package`.
     """
 
     def __init__(
-        self, name: str, package: str, summaries: Mapping[str, str], help: str, epilog: str
+        self,
+        name: str,
+        package: str,
+        sections: Mapping[str, Mapping[str, str]],
+        help: str,
+        epilog: str,
     ) -> None:
         super().__init__(
             name,
@@ -26,7 +33,8 @@ class LazyGroup(click.Group):
             context_settings={"help_option_names": ["-h", "--help"]},
         )
         self.package = package
-        self.summaries = summaries
+        self.sections = sections
+        self.summaries = {name: text for each in sections.values() for name, text in each.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(self.summaries)
@@ -34,6 +42,10 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in self.summaries:
             return None
+        if cmd_name in QUESTIONS:
+            from dampen.cli.question_command import question_command
+
+            return question_command(cmd_name)
         name = cmd_name.replace("-", "_")
         command: click.Command = getattr(import_module(f"{self.package}.{name}"), name)
         return command
@@ -47,5 +59,6 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        with formatter.section("Commands"):
-            formatter.write_dl(list(self.summaries.items()))
+        for heading, summaries in self.sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(list(summaries.items()))

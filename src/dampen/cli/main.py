@@ -36,12 +36,6 @@ EXIT_CODES = {
 }
 
 COMMANDS = {
-    "top-k": "The most influential nodes of a graph.",
-    "percentile": "Who, or what value, is at the p-th percentile.",
-    "most-frequent": "The most frequent categories.",
-    "top-groups": "The groups with the largest median, mean, quantile or sum.",
-    "tree": "Grow a private decision tree.",
-    "naive-bayes": "Fit a private naive Bayes.",
     "predict": "Predict the rows of a file with a model.",
     "schema": "Describe the public columns of a table.",
     "budget": "Create budgets, show what was spent.",
@@ -54,17 +48,17 @@ COMMANDS = {
     "warm": "Compile all kernels now, not at the first answer.",
     "completion": "For bash, zsh and fish.",
 }
-"""Each is a module of `dampen.cli` with a function of the same name."""
+"""Each is a module of `dampen.cli` with a function of the same name; questions have none."""
 
 HELP = """Differentially private selection by local dampening.
 
-Which node, which percentile, which category, which tree: each answer costs ε, the privacy
-parameter (smaller is more private), and can be charged to a budget that lasts.
+Each answer costs epsilon, the privacy parameter (smaller is more private), and can be charged to a
+budget that lasts.
 
 \b
-  dampen demo
-  dampen top-k follows.csv.gz -k 10 --epsilon 0.5
-  dampen COMMAND --help     for an example of each
+  dampen demo               answers on small public data
+  dampen QUESTION --help    the options of a question, with examples
+  dampen QUESTION --expect  the price and the accuracy of an answer, free
 """
 
 
@@ -106,9 +100,12 @@ def group() -> "LazyGroup":
 
     from dampen import __version__
     from dampen.cli.lazy import LazyGroup
+    from dampen.questions import QUESTIONS
 
+    questions = {name: listed.summary for name, listed in QUESTIONS.items()}
+    sections = {"Questions": questions, "Other commands": COMMANDS}
     codes = "".join(f"  {code:<5}{meaning}\n" for code, meaning in EXIT_CODES.items())
-    root = LazyGroup("dampen", "dampen.cli", COMMANDS, HELP, f"\b\nExit codes:\n{codes}")
+    root = LazyGroup("dampen", "dampen.cli", sections, HELP, f"\b\nExit codes:\n{codes}")
     return click.version_option(__version__, prog_name="dampen")(root)
 
 
@@ -129,14 +126,22 @@ def _secure_streams() -> None:
 def _invoke(arguments: list[str], receipt: "Receipt", *, as_json: bool) -> int:
     import click
 
+    from dampen.cli.option_names import in_options
     from dampen.cli.output import show_warnings, write
+    from dampen.errors import DampenError
 
     if "_DAMPEN_COMPLETE" in os.environ:
         return _complete(arguments)
     show_warnings(as_json=as_json)
     try:
-        with group().make_context("dampen", arguments, obj=receipt) as context:
-            context.command.invoke(context)
+        root = group()
+        with root.make_context("dampen", arguments, obj=receipt) as context:
+            try:
+                root.invoke(context)
+            except DampenError as error:
+                command = root.get_command(context, context.invoked_subcommand or "")
+                error.args = (in_options(str(error), command or root),)
+                raise
     except click.exceptions.NoArgsIsHelpError as asked:
         write(asked.format_message())
     except click.exceptions.Exit as done:
@@ -171,7 +176,6 @@ def _told(error: BaseException, receipt: "Receipt") -> tuple[int, str]:
     import click
 
     from dampen.cli.delivery import Undelivered
-    from dampen.cli.voice import in_options
     from dampen.errors import DampenError, DataError
 
     if interrupts.heard() or isinstance(error, KeyboardInterrupt | click.Abort):
@@ -181,7 +185,7 @@ def _told(error: BaseException, receipt: "Receipt") -> tuple[int, str]:
             return error.exit_code, _usage(error)
         case DampenError():
             bad = isinstance(error, DataError) or receipt.charged is not None
-            return (BAD_DATA if bad else REFUSED), in_options(str(error))
+            return (BAD_DATA if bad else REFUSED), str(error)
         case Undelivered():
             return FAILED, str(error)
     return _told_of_others(error, receipt)

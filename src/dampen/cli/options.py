@@ -15,37 +15,23 @@ __all__ = [
     "budget_options",
     "column_option",
     "epsilon_option",
+    "expect_option",
     "file_argument",
     "group_options",
     "header_option",
     "json_option",
     "known_budgets",
+    "known_columns",
     "known_relations",
     "ledger_option",
     "output_option",
     "public_option",
-    "release_options",
+    "starting",
     "table_option",
+    "verbose_option",
 ]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-def release_options(command: F) -> F:
-    """Adds --epsilon, --rho, --mechanism, --json and the options of a budget."""
-    for option in (
-        json_option,
-        budget_options,
-        click.option(
-            "--mechanism",
-            metavar="NAME",
-            shell_complete=_known_mechanisms,
-            help="[default: the best known here]",
-        ),
-        epsilon_option,
-    ):
-        command = option(command)
-    return command
 
 
 def epsilon_option(command: F) -> F:
@@ -142,6 +128,22 @@ def json_option(command: F) -> F:
     )(command)
 
 
+def expect_option(command: F) -> F:
+    """Adds --expect."""
+    return click.option(
+        "--expect",
+        is_flag=True,
+        help="Print the price and the accuracy only: costs nothing, reads no row.",
+    )(command)
+
+
+def verbose_option(command: F) -> F:
+    """Adds --verbose."""
+    return click.option(
+        "--verbose", is_flag=True, help="Print also the mechanism and what epsilon protects."
+    )(command)
+
+
 def header_option(command: F) -> F:
     """Adds --header."""
     return click.option(
@@ -178,14 +180,14 @@ def file_argument(command: F) -> F:
 def column_option(name: str, *, help: str, required: bool = False) -> Callable[[F], F]:
     """Adds an option that names a column of FILE."""
     return click.option(
-        name, required=required, metavar="COLUMN", shell_complete=_known_columns, help=help
+        name, required=required, metavar="COLUMN", shell_complete=known_columns, help=help
     )
 
 
 def known_budgets(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """The budgets that a shell may complete to."""
     try:
-        return _starting(incomplete, open_ledger(ctx.params.get("ledger")))
+        return starting(incomplete, open_ledger(ctx.params.get("ledger")))
     except DampenError:
         return []
 
@@ -194,16 +196,10 @@ def known_relations(_: click.Context, __: click.Parameter, incomplete: str) -> l
     """The neighbour relations."""
     from dampen.core.selection import Neighbours
 
-    return _starting(incomplete, [relation.value for relation in Neighbours])
+    return starting(incomplete, [relation.value for relation in Neighbours])
 
 
-def _known_mechanisms(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    from dampen.core.mechanisms import MECHANISMS
-
-    return _starting(incomplete, [mechanism.name for mechanism in MECHANISMS])
-
-
-def _known_columns(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+def known_columns(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """The names of columns, only where they surely are names, and never from a pipe."""
     from dampen.data.open import open_table
 
@@ -217,8 +213,9 @@ def _known_columns(ctx: click.Context, _: click.Parameter, incomplete: str) -> l
         )
     except DampenError:
         return []
-    return _starting(incomplete, [field.name for field in table.fields]) if table.declared else []
+    return starting(incomplete, [field.name for field in table.fields]) if table.declared else []
 
 
-def _starting(incomplete: str, words: Iterable[str]) -> list[str]:
+def starting(incomplete: str, words: Iterable[str]) -> list[str]:
+    """The words that a shell may complete to."""
     return [word for word in words if word.startswith(incomplete) and word.isprintable()]

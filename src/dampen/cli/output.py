@@ -17,7 +17,7 @@ from typing import Any, Self
 
 import click
 
-from dampen.errors import ExposedLedgerWarning, PrivacyLeakWarning
+from dampen import errors
 from dampen.printing import printable
 
 __all__ = [
@@ -93,11 +93,13 @@ def complain(
 
 def show_warnings(*, as_json: bool = False) -> None:
     """Shows dampen's own warnings, one line each; those of other libraries may quote data."""
-    from dampen.cli.voice import in_options
+    from dampen.cli.option_names import in_options
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        if issubclass(category, PrivacyLeakWarning | ExposedLedgerWarning):
-            text = " ".join(in_options(str(message)).split())
+        if category.__module__ == errors.__name__:
+            context = click.get_current_context(silent=True)
+            told = str(message) if context is None else in_options(str(message), context.command)
+            text = " ".join(told.split())
             line = f"{_styled('warning:', 'yellow')} {printable(text)}"
             _to_stderr(json_text({"warning": text}) if as_json else line)
 

@@ -26,7 +26,7 @@ def predict(model_file: Path, file: str, header: bool, table: str | None, as_jso
     """Predicts the class of every row of FILE with the model in MODEL, as CSV.
 
     Costs nothing: the model is released already, and the rows stay with you. MODEL is what `dampen
-    tree -o`, `dampen naive-bayes -o` or `dampen budget answer` wrote.
+    tree -o`, `dampen naive-bayes -o`, `dampen classifier -o` or `dampen budget answer` wrote.
     """
     model = _model(model_file)
     with looking_at(file):
@@ -38,14 +38,14 @@ def predict(model_file: Path, file: str, header: bool, table: str | None, as_jso
 
 
 def _model(path: Path) -> Any:
-    from dampen.questions.classify.model import read_model
+    from dampen.questions.classify import Classifier
 
     text = read_text(path, "a model")
     with suppress(ParameterError):
-        return read_model(text)
+        return Classifier.from_json(text)
     raise ParameterError(
-        f"Expected a tree or a model written by `dampen tree -o` or `dampen naive-bayes -o`, not "
-        f"{path}."
+        f"Expected a model written by `dampen tree -o`, `dampen naive-bayes -o` or `dampen "
+        f"classifier -o`, not {path}."
     )
 
 

@@ -99,13 +99,17 @@ class Receipt:
         assert self.place is not None
         return str(self.account.ledger) if self.account and is_address(self.place) else self.place
 
-    def balance(self) -> dict[str, Any]:
-        """What was charged and what is left of the budget; nothing if the ledger cannot say."""
+    def balance(self, price: "Cost | None" = None) -> dict[str, Any]:
+        """What was charged and what is left of the budget; nothing if the ledger cannot say.
+
+        Given a price that was not paid yet, it stands in place of what was charged.
+        """
         from dampen.epsilon import decimal_text, short_text
         from dampen.errors import DampenError
         from dampen.ledger.rules import steps_between
 
-        if self.account is None or self.cost is None:
+        cost = price or self.cost
+        if self.account is None or cost is None:
             return {}
         try:
             left = self.account.remaining
@@ -113,11 +117,11 @@ class Receipt:
             own = self.account.neighbours
         except DampenError:
             return {}
-        steps = steps_between(self.cost.neighbours, own)
+        steps = steps_between(cost.neighbours, own)
         return {
             "budget": {
                 "name": self.account.name,
-                "charged": decimal_text(steps * self.cost.epsilon),
+                "charged": decimal_text(steps * cost.epsilon),
                 "left": short_text(left, up=False),
                 "total": decimal_text(total),
             }

@@ -1,5 +1,6 @@
 """`dampen schema`: draft the public description of a table, from data that is public."""
 
+import os
 from pathlib import Path
 
 import click
@@ -20,7 +21,7 @@ __all__ = ["schema"]
 
 @click.group(epilog=examples("dampen schema init census.csv --target income --public"))
 def schema() -> None:
-    """The public description of a table: bins, values, classes, number of rows."""
+    """The public facts of a table: ranges, listed values, number of rows."""
 
 
 @schema.command(
@@ -37,8 +38,8 @@ def init(file: str, target: str | None, public: bool, output: Path | None, heade
     For private data write the schema from what is known without it, or draft it from public data
     of the same form, and widen it.
     """
-    from dampen.questions.classify.draft import draft_schema
-    from dampen.questions.classify.schema import format_schema
+    from dampen.schema import format_schema
+    from dampen.schema.draft import draft_schema
 
     if not public:
         raise ParameterError(
@@ -47,7 +48,10 @@ def init(file: str, target: str | None, public: bool, output: Path | None, heade
         )
     check_output(output, file)
     with looking_at(file):
-        text = format_schema(draft_schema(file, target=target, header=header))
+        drafted = draft_schema(file, target=target, header=header)
+    name = "table" if file == "-" else Path(file).name.partition(".")[0] or "table"
+    files = [] if file == "-" else [_relative(file, output)]
+    text = format_schema(drafted, name=name, files=files, budgets=[name])
     if output is None:
         write("\n".join(map(_escaped, text.rstrip("\n").split("\n"))))
         return
@@ -55,6 +59,15 @@ def init(file: str, target: str | None, public: bool, output: Path | None, heade
         write_text(output, text)
     except OSError as error:
         raise ParameterError(f"Cannot write {output}: {error.strerror}.") from None
+
+
+def _relative(file: str, output: Path | None) -> str:
+    """The path of the table, seen from the schema."""
+    start = Path() if output is None else output.parent
+    try:
+        return os.path.relpath(file, start)
+    except ValueError:  # another drive
+        return file
 
 
 def _escaped(line: str) -> str:

@@ -13,65 +13,55 @@ CONFIGURATION = """ledger = "ledger.sqlite3"
 name = "salaries"
 budgets = ["salaries"]
 files = ["salaries.csv"]
-
-[data.public]
 title = "Salaries of a company"
 rows = 300
 
-[data.public.columns]
+[data.columns]
 salary = { lower = 0, upper = 500000, step = 1000 }
-employee = { label = true }
+employee = { names = true }
 
 [[data]]
 name = "visits"
 budgets = ["visits"]
 files = ["visits.csv"]
-
-[data.public]
 title = "Diagnoses in a practice"
 rows = 200
 
-[data.public.columns]
-diagnosis = { values = ["flu", "cold"] }
+[data.columns]
+diagnosis = ["flu", "cold"]
 day = { lower = 1, upper = 31, step = 1 }
 
 [[data]]
 name = "stays"
 budgets = ["stays"]
 files = ["stays.csv"]
-
-[data.public]
 title = "Days in three hospitals"
 rows = 1000
 sample = "stays-sample.csv"
 
-[data.public.columns]
-hospital = { values = ["H1", "H2", "H3"] }
+[data.columns]
+hospital = ["H1", "H2", "H3"]
 days = { lower = 0, upper = 100, step = 1 }
 
 [[data]]
 name = "census"
 budgets = ["census"]
 files = ["census.csv"]
-
-[data.public]
 title = "Who earns more than 50,000"
 rows = 500
 
-[data.public.columns]
+[data.columns]
 age = { lower = 17, upper = 90, bins = 8 }
-workclass = { values = ["Private", "Government", "?"] }
-income = { values = ["<=50K", ">50K"] }
+workclass = ["Private", "Government", "?"]
+income = ["<=50K", ">50K"]
 
 [[data]]
 name = "follows"
 budgets = ["follows"]
 files = ["follows.csv.gz"]
-
-[data.public]
 title = "Who follows whom, forty people"
 
-[data.public.graph]
+[data.graph]
 nodes = 40
 """
 

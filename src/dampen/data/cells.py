@@ -97,7 +97,7 @@ class Keyed:
 
 
 def nearest_cell(lower: float, upper: float, step: float, top: int) -> GridSql:
-    """The cell nearest to a number: the very operations of `dampen.questions.groups.grid`."""
+    """The cell nearest to a number: the very operations of `dampen.questions.groups.histograms`."""
     place = f"floor(({{x}} - {_double(lower)}) / {_double(step)} + {_double(0.5)})"
     cell = f"case when {place} > {_double(top)} then {_double(top)} else {place} end"
     return GridSql(_clipped(lower, upper), cell)

@@ -96,7 +96,12 @@ class StreamTable:
 
 
 def open_memory(data: Any) -> MemoryTable | StreamTable | None:
-    """The table that lies in memory, or None if `data` is none of the known kinds."""
+    """The table that lies in memory, or None if `data` is none of the known kinds.
+
+    Looks at the class alone: attributes of an object might make an engine run a query.
+    """
+    if isinstance(data, MemoryTable | StreamTable):
+        return data
     for is_kind, opened in _KINDS:
         if is_kind(data):
             return opened(data)

@@ -46,16 +46,18 @@ def open_table(data: Any, *, header: bool = False, table: str | None = None) -> 
         return cast("Opened", data)
     if table is not None:
         raise ParameterError(f"Expected table= with a database file or address alone; {RELATION}.")
-    if is_engine(data):
-        return open_relation(data) if is_relation(data) else open_spark_frame(data)
+    opened = open_memory(data)
+    if opened is not None:
+        return opened
+    if is_relation(data):
+        return open_relation(data)
+    if is_spark_frame(data):
+        return open_spark_frame(data)
     if is_opened(data):
         return data
-    opened = open_memory(data)
-    if opened is None:
-        raise ParameterError(
-            f"Expected a table: {TABLES}, {ENGINES}, or {FILES}; got a {type(data).__name__}."
-        )
-    return opened
+    raise ParameterError(
+        f"Expected a table: {TABLES}, {ENGINES}, or {FILES}; got a {type(data).__name__}."
+    )
 
 
 def is_engine(data: Any) -> bool:
@@ -127,7 +129,7 @@ def open_columns(
 def _open_bare_columns(
     data: Any, first: str, others: dict[str, Any]
 ) -> tuple[Opened, dict[str, str]]:
-    if is_engine(data) or not is_column(data):
+    if not is_column(data):
         what = f"{first}=, the name of a column," if _is_table(data) else f"a column: {COLUMNS};"
         raise ParameterError(f"Expected {what} got a {type(data).__name__}.")
     columns = {f"{role}=": _checked_column(c, role) for role, c in others.items() if c is not None}

@@ -8,8 +8,8 @@ Guarantees, each with its test in `tests/ledger/`:
   and the entry are one transaction that no other writer overlaps, so any number of processes and
   threads may share a ledger.
 - A refused charge takes nothing; the refusal is recorded.
-- A ledger that is not provably whole pays nothing: a broken chain, a missing entry, a missing or
-  later head (`chain`, `storage.heads`).
+- A ledger that is not provably whole pays nothing: a broken log, a missing entry, a missing or
+  later head (`log`, `storage.head_file`).
 - One budget, one neighbour relation.  A release under another relation is converted where group
   privacy gives a number, and refused where it does not (`rules`).
 - Entries are never changed nor removed.
@@ -34,10 +34,10 @@ from dampen.ledger.charges import Charge
 from dampen.ledger.log import START, Draft, Entry, Head, Kind
 from dampen.ledger.names import bounded, budget_name, key_of
 from dampen.ledger.rendering import balances_html
-from dampen.ledger.rules import Order, balance_of, grant
+from dampen.ledger.rules import ChargeRequest, balance_of, grant
 from dampen.ledger.state import EVERYONE, Balance, State, Status
 from dampen.ledger.storage import is_address
-from dampen.ledger.worker import Book, Change, book_at
+from dampen.ledger.worker import Change, Worker, worker_at
 from dampen.releases.cost import Cost
 
 __all__ = ["Account", "Ledger", "default_place"]
@@ -78,7 +78,7 @@ class Ledger:
 
     def __str__(self) -> str:
         """The place, without passwords."""
-        return self._book().storage.place
+        return self._worker().storage.place
 
     def __repr__(self) -> str:
         return f"Ledger({str(self)!r})"
@@ -133,7 +133,7 @@ class Ledger:
                 raise BudgetError(f"The ledger already has a budget {found.name!r}.")
             return Draft(Kind.CREATE, key_of(proper), details)
 
-        self._book().write(make, create=True)
+        self._worker().write(make, create=True)
         return Account(self, proper)
 
     def charge(
@@ -171,7 +171,7 @@ class Ledger:
             ParameterError: if ε, ρ, a text or the relation is not valid.
             BudgetError: if there is no such budget, it refuses, or the ledger cannot be written.
         """
-        order = requests.order(
+        request = requests.charge_request(
             epsilon,
             rho,
             requests.relation(neighbours),
@@ -182,7 +182,7 @@ class Ledger:
             leaks=leaks,
             location=location,
         )
-        return self._charge(name, order)
+        return self._charge(name, request)
 
     def keep(self, charge: str, answer: str) -> None:
         """Keeps the JSON of a release beside its charge, so that it can be fetched if it got lost.
@@ -192,7 +192,7 @@ class Ledger:
             BudgetError: if the ledger has no such charge, the answer is too long, or the ledger
                 cannot be written.
         """
-        self._book().write(answers.keep(charge, answer))
+        self._worker().write(answers.keep(charge, answer))
 
     def answer(self, charge: str) -> str:
         """The JSON of the release that a charge paid for.
@@ -201,7 +201,7 @@ class Ledger:
             ParameterError: if that is no id.
             BudgetError: if there is no such charge, or its answer was not kept.
         """
-        return answers.fetch(self._book(), charge)
+        return answers.fetch(self._worker(), charge)
 
     def charge_all(self, charges: Sequence[tuple["Account", Cost]]) -> list[str | BaseException]:
         """`Account.charge` of several of its accounts, in one transaction where they fit.
@@ -210,18 +210,18 @@ class Ledger:
             For each, in this order, the id of its entry or the error that a charge alone raises.
         """
 
-        def of(account: Account, order: Order) -> Change:
-            return lambda state: grant(state, account.name, order)
+        def of(account: Account, request: ChargeRequest) -> Change:
+            return lambda state: grant(state, account.name, request)
 
-        return self._book().write_all([of(each, each._order(cost)) for each, cost in charges])
+        return self._worker().write_all([of(each, each._request(cost)) for each, cost in charges])
 
     def keep_all(self, kept: Sequence[tuple[str, str]]) -> list[str | BaseException]:
         """`keep` for several charges and their answers, in one transaction where they fit."""
-        return self._book().write_all([answers.keep(*each) for each in kept])
+        return self._worker().write_all([answers.keep(*each) for each in kept])
 
     def balance(self, name: str) -> Balance:
         """A budget as it stands: its limits, its status, what was spent and by whom."""
-        return self._book().read(lambda state: requests.copied(balance_of(state, name)))
+        return self._worker().read(lambda state: requests.copied(balance_of(state, name)))
 
     def total(self, name: str) -> Fraction:
         """The ε that a budget may spend in all."""
@@ -245,20 +245,20 @@ class Ledger:
         return [Charge.of(entry) for entry in self.entries(name) if entry.kind is Kind.CHARGE]
 
     def entries(self, name: str | None = None) -> list[Entry]:
-        """The entries of one budget, or of all, oldest first; the whole chain is checked again."""
+        """The entries of one budget, or of all, oldest first; the whole log is checked again."""
         if name is None:
-            return self._book().entries(lambda row: row.kind != Kind.ANSWER)
+            return self._worker().entries(lambda row: row.kind != Kind.ANSWER)
         self.balance(name)
         key = key_of(name)
-        return self._book().entries(lambda row: row.budget == key)
+        return self._worker().entries(lambda row: row.budget == key)
 
     def entries_after(self, last: Head = START) -> tuple[list[Entry], Head]:
         """The entries, kept answers too, behind a head that was seen before, and the head now."""
-        return self._book().entries_after(last)
+        return self._worker().entries_after(last)
 
     def __iter__(self) -> Iterator[str]:
         """The names of the budgets, in the order of their creation."""
-        return iter(self._book().read(lambda s: [each.name for each in s.budgets.values()]))
+        return iter(self._worker().read(lambda s: [each.name for each in s.budgets.values()]))
 
     def __getitem__(self, name: str) -> "Account":
         """The budget of that name, to pass to a release as `budget=`."""
@@ -267,11 +267,11 @@ class Ledger:
     def _repr_html_(self) -> str:
         return balances_html([self.balance(name) for name in self])
 
-    def _charge(self, name: str, order: Order) -> str:
-        return self._book().write(lambda state: grant(state, name, order)).id
+    def _charge(self, name: str, request: ChargeRequest) -> str:
+        return self._worker().write(lambda state: grant(state, name, request)).id
 
-    def _book(self) -> Book:
-        return book_at(self.place)
+    def _worker(self) -> Worker:
+        return worker_at(self.place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,7 +295,7 @@ class Account:
 
     def charge(self, cost: Cost, /) -> str:
         """`Ledger.charge` on this budget, for a release; the id of the entry."""
-        return self.ledger._charge(self.name, self._order(cost))
+        return self.ledger._charge(self.name, self._request(cost))
 
     def keep(self, charge: str, answer: str, /) -> None:
         """`Ledger.keep`."""
@@ -311,7 +311,7 @@ class Account:
 
     def freeze(self, *, why: str = "", who: str = "") -> None:
         """Pays nothing until `thaw`."""
-        self._write(actions.turn(self.name, Kind.FREEZE, why, who))
+        self._write(actions.change_status(self.name, Kind.FREEZE, why, who))
 
     def thaw(self, *, spent: Epsilon | None = None, why: str = "", who: str = "") -> None:
         """Pays again.
@@ -326,10 +326,10 @@ class Account:
 
     def close(self, *, why: str = "", who: str = "") -> None:
         """Pays nothing, for ever."""
-        self._write(actions.turn(self.name, Kind.CLOSE, why, who))
+        self._write(actions.change_status(self.name, Kind.CLOSE, why, who))
 
-    def _order(self, cost: Cost) -> Order:
-        return requests.order(
+    def _request(self, cost: Cost) -> ChargeRequest:
+        return requests.charge_request(
             cost.epsilon,
             cost.rho,
             cost.neighbours,
@@ -342,7 +342,7 @@ class Account:
         )
 
     def _write(self, change: Change) -> None:
-        self.ledger._book().write(change)
+        self.ledger._worker().write(change)
 
     def _repr_html_(self) -> str:
         return balances_html([self.balance])

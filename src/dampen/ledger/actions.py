@@ -1,4 +1,4 @@
-"""What a curator does to a budget: each act is an entry, with who and when."""
+"""What a curator does to a budget: each action is an entry, with who and when."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from dampen.ledger.rules import balance_of
 from dampen.ledger.state import Balance, State, Status
 from dampen.ledger.worker import Change
 
-__all__ = ["cap", "raise_to", "thaw", "turn"]
+__all__ = ["cap", "change_status", "raise_to", "thaw"]
 
 
 def raise_to(name: str, epsilon: Epsilon, who: str) -> Change:
@@ -41,7 +41,7 @@ def cap(name: str, epsilon: Epsilon, analyst: str, who: str) -> Change:
     return change
 
 
-def turn(name: str, kind: Kind, why: str, who: str) -> Change:
+def change_status(name: str, kind: Kind, why: str, who: str) -> Change:
     """Freezes or closes."""
     signed = {"why": bounded(why, "why"), **requests.signature(who)}
 

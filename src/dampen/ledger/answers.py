@@ -4,7 +4,7 @@ from dampen.errors import BudgetError
 from dampen.ledger.log import Draft, Head, Kind
 from dampen.ledger.names import storable
 from dampen.ledger.state import State
-from dampen.ledger.worker import Book, Change
+from dampen.ledger.worker import Change, Worker
 
 __all__ = ["fetch", "keep"]
 
@@ -33,7 +33,7 @@ def keep(charge: str, answer: str) -> Change:
     return change
 
 
-def fetch(book: Book, charge: str) -> str:
+def fetch(worker: Worker, charge: str) -> str:
     """The JSON of the release that a charge paid for.
 
     Raises:
@@ -41,7 +41,7 @@ def fetch(book: Book, charge: str) -> str:
         BudgetError: if there is no such charge, or its answer was not kept.
     """
     wanted = Head.parse(charge)
-    found = book.entries(
+    found = worker.entries(
         lambda row: wanted.names(row) or (row.kind == Kind.ANSWER and wanted.id in row.content)
     )
     for entry in found:

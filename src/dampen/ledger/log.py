@@ -1,10 +1,10 @@
-"""The log of a ledger: entries that are only ever appended, each sealed with the one before it.
+"""The log of a ledger: a hash chain of entries that are only ever appended.
 
 Entry n has the digest SHA-256(digest of entry n-1, n, kind, budget, content).  So whoever knows the
 head of a ledger, its last number and digest, knows every entry before it: an entry that was edited,
-removed, inserted or put back from an older copy gives another head.  The chain guards against
+removed, inserted or put back from an older copy gives another head.  The log guards against
 accidents and shows tampering to those who keep a head elsewhere; whoever may write the file can
-forge a whole new chain, so its permissions are part of the trust in the curator.
+forge a whole new log, so its permissions are part of the trust in the curator.
 """
 
 import json
@@ -49,7 +49,7 @@ class Row(NamedTuple):
 
 
 class Head(NamedTuple):
-    """The last entry of a chain: all that has to be kept elsewhere to find a ledger changed."""
+    """The last entry of a log: all that has to be kept elsewhere to find a ledger changed."""
 
     seq: int
     digest: str
@@ -85,12 +85,12 @@ class Head(NamedTuple):
 
 
 START = Head(0, "0" * 64)
-"""The head of an empty chain."""
+"""The head of an empty log."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """An entry before it has a place in the chain."""
+    """An entry before it has a place in the log."""
 
     kind: Kind
     budget: str
@@ -108,7 +108,7 @@ class Entry:
 
     @classmethod
     def of(cls, row: Row) -> Self:
-        """The entry in a row whose place in the chain was checked."""
+        """The entry in a row whose place in the log was checked."""
         return cls(
             Head(row.seq, row.digest).id, Kind(row.kind), row.budget, json.loads(row.content)
         )

@@ -9,7 +9,8 @@
     files = ["salaries.csv", "exports"]              # files, and all that lies in directories
     tables = ["postgresql://hr/staff/salaries"]      # compared as text
 
-What else the file may hold, `[service]` and `[data.public]`, is for `dampen serve`.
+What else the file may hold, public facts and settings of `dampen serve`, is described in
+`dampen.schema.grammar`, which reads it.
 
 Whoever asks a registered file, by whatever link leads to it, must name one of its budgets; nothing
 is read before that is checked.  The policy is the one given by `--config`, else by
@@ -19,19 +20,16 @@ with other software.
 """
 
 import os
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeGuard
 
-from dampen.errors import BudgetError, ParameterError, did_you_mean
+from dampen.errors import BudgetError, ParameterError
 from dampen.ledger.names import folded
+from dampen.schema.grammar import Data, File, load_file
 
-__all__ = ["DataSet", "Policy", "check_policy", "load_policy", "read_policy"]
+__all__ = ["DataSet", "Policy", "check_policy", "load_policy", "policy_of"]
 
 FILE = "dampen.toml"
-LARGEST_FILE = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,70 +142,34 @@ def load_policy(path: str | os.PathLike[str]) -> Policy:
         ParameterError: if it cannot be read, or says what no policy can say.
     """
     source = Path(path)
-    content = read_policy(source)
-    _check_keys(content, {"ledger", "registered-only", "data", "service"}, str(source))
-    only = content.get("registered-only", False)
-    if not isinstance(only, bool):
-        raise ParameterError(f"Expected registered-only to be true or false in {source}.")
-    base = source.resolve().parent
-    ledger = _ledger(content.get("ledger"), base, str(source))
-    listed = content.get("data", [])
-    if not isinstance(listed, list) or not all(isinstance(each, dict) for each in listed):
-        raise ParameterError(f"Expected [[data]] tables in {source}.")
-    return Policy(str(source), tuple(_data_set(d, base, ledger, str(source)) for d in listed), only)
+    return policy_of(load_file(source), source)
 
 
-def read_policy(source: Path) -> dict[str, Any]:
-    """All that a `dampen.toml` holds, unchecked.
+def policy_of(file: File, source: Path) -> Policy:
+    """The policy in a `dampen.toml` that was read from `source`.
 
     Raises:
-        ParameterError: if it cannot be read.
+        ParameterError: if a data set has no budgets, or neither files nor tables.
     """
-    try:
-        if source.stat().st_size > LARGEST_FILE:
-            raise ParameterError(f"Expected {source} to be a policy of at most 1 MB.")
-        return tomllib.loads(source.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ParameterError(f"Cannot read {source}: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError):
-        raise ParameterError(f"Expected {source} to be a policy in TOML.") from None
+    base = source.resolve().parent
+    ledger = _ledger(file.ledger, base)
+    sets = tuple(_data_set(data, base, ledger, str(source)) for data in file.data)
+    return Policy(str(source), sets, file.registered_only)
 
 
-def _data_set(entry: Mapping[str, Any], base: Path, ledger: str | None, source: str) -> DataSet:
-    _check_keys(entry, {"name", "budgets", "files", "tables", "public"}, source)
-    name = entry.get("name")
-    if not isinstance(name, str) or not name.strip():
-        raise ParameterError(f"Expected a name for every [[data]] in {source}.")
-    budgets, files, tables = (_texts(entry, key, source) for key in ("budgets", "files", "tables"))
-    if not budgets or not (files or tables):
-        raise ParameterError(f"Expected budgets, and files or tables, of {name!r} in {source}.")
-    return DataSet(name, budgets, tuple(base / file for file in files), tables, ledger)
+def _data_set(data: Data, base: Path, ledger: str | None, source: str) -> DataSet:
+    if not data.budgets or not (data.files or data.tables):
+        raise ParameterError(
+            f"Expected budgets, and files or tables, of {data.name!r} in {source}."
+        )
+    files = tuple(base / file for file in data.files)
+    return DataSet(data.name, data.budgets, files, data.tables, ledger)
 
 
-def _texts(entry: Mapping[str, Any], key: str, source: str) -> tuple[str, ...]:
-    value = entry.get(key, [])
-    if not isinstance(value, list) or not all(map(_is_text, value)):
-        raise ParameterError(f"Expected {key} to be a list of texts in {source}.")
-    return tuple(value)
-
-
-def _ledger(value: object, base: Path, source: str) -> str | None:
-    if value is None:
-        return None
-    if not _is_text(value):
-        raise ParameterError(f"Expected ledger to be a path or an address in {source}.")
-    return value if "://" in value else str(base / value)
-
-
-def _is_text(value: object) -> TypeGuard[str]:
-    """Something that may be the name of a file."""
-    return isinstance(value, str) and value != "" and "\0" not in value
-
-
-def _check_keys(table: Mapping[str, Any], known: set[str], source: str) -> None:
-    for key in table:
-        if key not in known:
-            raise ParameterError(f"Unknown key {key!r} in {source}.{did_you_mean(key, known)}")
+def _ledger(value: str | None, base: Path) -> str | None:
+    if value is None or "://" in value:
+        return value
+    return str(base / value)
 
 
 def _policies(location: str, config: str | os.PathLike[str] | None) -> list[Policy]:

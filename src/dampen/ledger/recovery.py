@@ -17,17 +17,17 @@ from dampen.ledger.accounts import Ledger
 from dampen.ledger.log import Draft, Head, Kind, Row, sealed
 from dampen.ledger.state import State
 from dampen.ledger.storage.copies import read_copy, write_copy
-from dampen.ledger.worker import book_at, forget
+from dampen.ledger.worker import forget, worker_at
 
 __all__ = ["backup", "restore", "verify"]
 
 
 def verify(ledger: Ledger, head: str | None = None) -> Head:
-    """Reads the whole chain again, and says its head: keep it elsewhere.
+    """Reads the whole log again, and says its head: keep it elsewhere.
 
     Args:
         ledger: to verify.
-        head: one that was kept elsewhere, or the id of an entry: it must be in the chain.
+        head: one that was kept elsewhere, or the id of an entry: it must be in the log.
 
     Raises:
         BudgetError: if an entry was edited or is missing, or an older copy was put back.
@@ -44,7 +44,7 @@ def verify(ledger: Ledger, head: str | None = None) -> Head:
             )
         return state.head
 
-    return book_at(ledger.place).scan(check)
+    return worker_at(ledger.place).scan(check)
 
 
 def backup(ledger: Ledger, file: str | os.PathLike[str]) -> Head:
@@ -54,7 +54,7 @@ def backup(ledger: Ledger, file: str | os.PathLike[str]) -> Head:
         BudgetError: if the ledger is not whole, or the file exists or cannot be written.
     """
     target = Path(file).absolute()
-    return book_at(ledger.place).scan(lambda _, rows: write_copy(target, rows))
+    return worker_at(ledger.place).scan(lambda _, rows: write_copy(target, rows))
 
 
 def restore(
@@ -75,7 +75,7 @@ def restore(
         BudgetError: if the ledger at the place is whole, or the backup is not.
     """
     _check_needed(ledger)
-    storage = book_at(ledger.place).storage
+    storage = worker_at(ledger.place).storage
     source = Path(file).absolute()
     known = Head.parse(head) if head is not None else storage.known()
     state = State()
@@ -94,7 +94,7 @@ def _check_needed(ledger: Ledger) -> None:
     try:
         verify(ledger)
     except BudgetError:
-        book_at(ledger.place).close()
+        worker_at(ledger.place).close()
         return
     raise BudgetError(f"The ledger {ledger} is whole: there is nothing to restore.")
 

@@ -11,15 +11,24 @@ from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import ParameterError, did_you_mean
 from dampen.ledger.names import bounded
-from dampen.ledger.rules import Order
+from dampen.ledger.rules import ChargeRequest
 from dampen.ledger.state import Balance
 from dampen.ledger.zcdp import epsilon_at, rho_within
 from dampen.versions import library_version
 
-__all__ = ["amount", "copied", "fingerprint", "limit", "order", "relation", "signature", "spent"]
+__all__ = [
+    "amount",
+    "charge_request",
+    "copied",
+    "fingerprint",
+    "limit",
+    "relation",
+    "signature",
+    "spent",
+]
 
 
-def order(
+def charge_request(
     epsilon: Epsilon | None,
     rho: Epsilon | None,
     neighbours: Neighbours,
@@ -30,7 +39,7 @@ def order(
     dataset: str,
     leaks: tuple[str, ...],
     location: str,
-) -> Order:
+) -> ChargeRequest:
     """A charge to ask for.
 
     Raises:
@@ -48,7 +57,7 @@ def order(
         "leaks": [bounded(each, "a leak") for each in leaks],
         **stamp(),
     }
-    return Order(e, r, neighbours, note, fingerprint(location))
+    return ChargeRequest(e, r, neighbours, note, fingerprint(location))
 
 
 RHO_DIGITS = 130

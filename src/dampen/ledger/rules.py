@@ -1,7 +1,7 @@
 """When a budget pays: the one place that grants or refuses a charge.
 
-`grant` is a function of the state and the order alone.  It runs inside the transaction that appends
-its entry, so no other charge can come between the check and the entry.
+`grant` is a function of the state and the request alone.  It runs inside the transaction that
+appends its entry, so no other charge can come between the check and the entry.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from dampen.ledger.log import Draft, Kind
 from dampen.ledger.names import key_of
 from dampen.ledger.state import Balance, Limit, State, Status
 
-__all__ = ["Order", "Refused", "balance_of", "grant", "steps_between"]
+__all__ = ["ChargeRequest", "Refused", "balance_of", "grant", "steps_between"]
 
 STEPS: dict[tuple[Neighbours, Neighbours], int] = {
     (Neighbours.ADD_REMOVE_ROW, Neighbours.REPLACE_ONE): 2,
@@ -35,7 +35,7 @@ class Refused(BudgetError):
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class ChargeRequest:
     """A charge that is asked for.
 
     Attributes:
@@ -73,7 +73,7 @@ def balance_of(state: State, name: str) -> Balance:
     return found
 
 
-def grant(state: State, name: str, order: Order) -> Draft:
+def grant(state: State, name: str, request: ChargeRequest) -> Draft:
     """The entry of a charge.
 
     Raises:
@@ -81,18 +81,18 @@ def grant(state: State, name: str, order: Order) -> Draft:
         BudgetError: if there is no such budget.
     """
     balance = balance_of(state, name)
-    steps = steps_between(order.neighbours, balance.neighbours)
-    charged = _in_steps(order, steps)
-    why = _objection(balance, order, charged)
+    steps = steps_between(request.neighbours, balance.neighbours)
+    charged = _in_steps(request, steps)
+    why = _objection(balance, request, charged)
     if why:
-        details = _details(order) | {"why": why}
+        details = _details(request) | {"why": why}
         draft = Draft(Kind.REFUSAL, key_of(name), details)
         raise Refused(f"Budget {balance.name!r} {why} Nothing was charged.", draft)
     details = _details(charged)
     if steps > 1:
         details["converted"] = (
-            f"{order.price} for {order.neighbours} is charged {steps} times, rho {steps**2} times: "
-            f"{steps} of its steps make one for {balance.neighbours}"
+            f"{request.price} for {request.neighbours} is charged {steps} times, "
+            f"rho {steps**2} times: {steps} of its steps make one for {balance.neighbours}"
         )
     return Draft(Kind.CHARGE, key_of(name), details)
 
@@ -102,27 +102,29 @@ def steps_between(asked: Neighbours, own: Neighbours) -> int:
     return STEPS.get((asked, own), 1)
 
 
-def _in_steps(order: Order, steps: int) -> Order:
-    epsilon = None if order.epsilon is None else order.epsilon * steps
-    return Order(epsilon, order.rho * steps**2, order.neighbours, order.note, order.location)
+def _in_steps(request: ChargeRequest, steps: int) -> ChargeRequest:
+    epsilon = None if request.epsilon is None else request.epsilon * steps
+    return ChargeRequest(
+        epsilon, request.rho * steps**2, request.neighbours, request.note, request.location
+    )
 
 
-def _details(order: Order) -> dict[str, Any]:
+def _details(request: ChargeRequest) -> dict[str, Any]:
     return {
-        "epsilon": "" if order.epsilon is None else decimal_text(order.epsilon),
-        "rho": decimal_text(order.rho),
-        "neighbours": order.neighbours.value,
-        **order.note,
+        "epsilon": "" if request.epsilon is None else decimal_text(request.epsilon),
+        "rho": decimal_text(request.rho),
+        "neighbours": request.neighbours.value,
+        **request.note,
     }
 
 
-def _objection(balance: Balance, order: Order, charged: Order) -> str:
+def _objection(balance: Balance, request: ChargeRequest, charged: ChargeRequest) -> str:
     """Why a budget does not pay; empty if it does."""
     return (
         _status_objection(balance)
-        or _dataset_objection(balance, order)
-        or _relation_objection(balance, order)
-        or _size_objection(balance, order)
+        or _dataset_objection(balance, request)
+        or _relation_objection(balance, request)
+        or _size_objection(balance, charged)
         or _funds_objection(balance, charged)
     )
 
@@ -140,18 +142,18 @@ def _status_objection(balance: Balance) -> str:
             return f"is {status}."
 
 
-def _dataset_objection(balance: Balance, order: Order) -> str:
-    asked = order.note.get("dataset", "")
+def _dataset_objection(balance: Balance, request: ChargeRequest) -> str:
+    asked = request.note.get("dataset", "")
     if balance.dataset and asked != balance.dataset:
         return f"is for the data set {balance.dataset!r}, not for {asked!r}."
-    if balance.location and order.location != balance.location:
+    if balance.location and request.location != balance.location:
         return "is for a data set at another place."
     return ""
 
 
-def _relation_objection(balance: Balance, order: Order) -> str:
+def _relation_objection(balance: Balance, request: ChargeRequest) -> str:
     own = balance.neighbours
-    asked = order.neighbours
+    asked = request.neighbours
     if asked is own or (asked, own) in STEPS:
         return ""
     return (
@@ -160,20 +162,21 @@ def _relation_objection(balance: Balance, order: Order) -> str:
     )
 
 
-def _size_objection(balance: Balance, order: Order) -> str:
+def _size_objection(balance: Balance, charged: ChargeRequest) -> str:
+    """Compares what would be charged, after conversion to the relation of the budget."""
     if balance.largest is None:
         return ""
     small = (
-        order.rho <= balance.largest**2 / 2
-        if order.epsilon is None
-        else order.epsilon <= balance.largest
+        charged.rho <= balance.largest**2 / 2
+        if charged.epsilon is None
+        else charged.epsilon <= balance.largest
     )
     if small:
         return ""
-    return f"pays at most epsilon {decimal_text(balance.largest)} a question, not {order.price}."
+    return f"pays at most epsilon {decimal_text(balance.largest)} a question, not {charged.price}."
 
 
-def _funds_objection(balance: Balance, charged: Order) -> str:
+def _funds_objection(balance: Balance, charged: ChargeRequest) -> str:
     who = charged.note.get("analyst", "")
     cap = balance.cap(who)
     if cap is not None and not cap.covers(balance.by(who).plus(charged.epsilon, charged.rho)):

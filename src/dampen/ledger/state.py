@@ -1,6 +1,6 @@
 """What the entries of a ledger add up to: every budget with its limits and what was spent of it.
 
-The state is a fold over the chain: no total is stored anywhere that could differ from the entries.
+The state is a fold over the log: no total is stored anywhere that could differ from the entries.
 A process adds up all entries once, when it opens the ledger, checking every digest on the way, and
 from then on only those that are new.
 """
@@ -88,7 +88,7 @@ class Balance:
 
 @dataclass(slots=True)
 class State:
-    """All budgets, as of one head of the chain."""
+    """All budgets, as of one head of the log."""
 
     head: Head = START
     budgets: dict[str, Balance] = field(default_factory=dict)
@@ -110,7 +110,7 @@ class State:
         self.head = Head(row.seq, row.digest)
 
     def append(self, draft: Draft) -> Row:
-        """Adds an entry that was just made, and gives it its place in the chain."""
+        """Adds an entry that was just made, and gives it its place in the log."""
         row = sealed(draft, self.head)
         if draft.kind is not Kind.ANSWER:  # which is long, and changes no balance
             self._add(draft.kind, draft.budget, json.loads(row.content))

@@ -4,7 +4,7 @@ Every use of the storage happens in a worker thread that lives while there is wo
 (Ctrl-C) ends the waiting and never a transaction, and charges that threads ask for while the disk
 is busy share the next synchronisation.  A charge returns when it is on disk.
 
-Books are kept per process, so that making a `Ledger` again costs nothing.  Before a fork they are
+Workers are kept per process, so that making a `Ledger` again costs nothing.  Before a fork they are
 closed, and both processes open theirs again; a connection never crosses a fork.
 """
 
@@ -23,12 +23,12 @@ from dampen.ledger.rules import Refused
 from dampen.ledger.state import State
 from dampen.ledger.storage import Storage, Transaction, open_storage
 
-__all__ = ["Book", "Change", "book_at", "close_all", "forget"]
+__all__ = ["Change", "Worker", "close_all", "forget", "worker_at"]
 
 T = TypeVar("T")
 Change = Callable[[State], Draft]
 
-OPEN_BOOKS = 8
+OPEN_WORKERS = 8
 """Files that a process keeps open; the one that was not used for longest is closed first."""
 
 LARGEST_GROUP = 512
@@ -52,7 +52,7 @@ class _Job:
         self.done.set()
 
 
-class Book:
+class Worker:
     """One storage, with all that its entries add up to."""
 
     def __init__(self, storage: Storage) -> None:
@@ -60,7 +60,7 @@ class Book:
         self._state: State | None = None
         self._reached: Head = START
         self._jobs: list[_Job] = []
-        self._worker: threading.Thread | None = None
+        self._thread: threading.Thread | None = None
         self._paused = False
         self._mutex = threading.Condition()
 
@@ -98,7 +98,7 @@ class Book:
         """The entries behind a head that was seen before, and the head now.
 
         Raises:
-            BudgetError: if the chain does not go on from there.
+            BudgetError: if the log does not go on from there.
         """
 
         def look(state: State, transaction: Transaction) -> tuple[list[Entry], Head]:
@@ -108,23 +108,23 @@ class Book:
         return self._do(_Job(question=look))
 
     def entries(self, wanted: Callable[[Row], bool]) -> list[Entry]:
-        """The entries that are wanted, oldest first, after the whole chain was read again."""
+        """The entries that are wanted, oldest first, after the whole log was read again."""
         return self.scan(lambda _, rows: [Entry.of(row) for row in rows if wanted(row)])
 
     def close(self) -> None:
         """Waits for the transaction in progress and gives back all handles."""
         self.pause()
-        self.go_on()
+        self.resume()
 
     def pause(self) -> None:
-        """Closes, and begins no work before `go_on`."""
+        """Closes, and begins no work before `resume`."""
         with self._mutex:
             self._paused = True
             self._mutex.wait_for(lambda: not self._is_working())
             self.storage.close()
             self._state = None
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Does what was asked for in the meantime."""
         with self._mutex:
             self._paused = False
@@ -153,11 +153,11 @@ class Book:
 
     def _is_working(self) -> bool:
         # An interrupt may hit between the two lines of `_start`: hence not only `is not None`.
-        return self._worker is not None and self._worker.is_alive()
+        return self._thread is not None and self._thread.is_alive()
 
     def _start(self) -> None:
-        self._worker = threading.Thread(target=self._work, name="dampen-ledger")
-        self._worker.start()
+        self._thread = threading.Thread(target=self._work, name="dampen-ledger")
+        self._thread.start()
 
     def _withdraw(self, job: _Job, interrupt: BaseException) -> None:
         """Takes a job back if it was not begun; otherwise waits, and says what became of it."""
@@ -174,14 +174,14 @@ class Book:
         while True:
             with self._mutex:
                 if self._paused or not self._jobs:
-                    self._worker = None
+                    self._thread = None
                     self._mutex.notify_all()
                     return
                 jobs = self._jobs[:LARGEST_GROUP]
                 self._jobs = self._jobs[LARGEST_GROUP:]
-            self._settle(jobs)
+            self._process(jobs)
 
-    def _settle(self, jobs: list[_Job]) -> None:
+    def _process(self, jobs: list[_Job]) -> None:
         try:
             changes = [job for job in jobs if job.change is not None]
             if any(job.create for job in changes):
@@ -234,7 +234,7 @@ class Book:
         """The state as of this transaction, every new entry checked.
 
         Raises:
-            BudgetError: if the chain is broken, ends too early, or went backwards.
+            BudgetError: if the log is broken, ends too early, or went backwards.
         """
         if transaction.fresh or self._state is None:
             self._state = State()
@@ -305,56 +305,56 @@ def _following(rows: Iterator[Row], last: Head, head: Head) -> Iterator[Row]:
         raise damaged(f"entry {last.seq + 1} is missing or was changed")
 
 
-_books: "OrderedDict[str, Book]" = OrderedDict()
-_books_mutex = threading.Lock()
+_workers: "OrderedDict[str, Worker]" = OrderedDict()
+_workers_mutex = threading.Lock()
 
 
-def book_at(place: str) -> Book:
-    """The book of this process for a place."""
-    with _books_mutex:
-        book = _books.pop(place, None) or Book(open_storage(place))
-        _books[place] = book
-        idle = [_books.popitem(last=False)[1] for _ in range(len(_books) - OPEN_BOOKS)]
+def worker_at(place: str) -> Worker:
+    """The worker of this process for a place."""
+    with _workers_mutex:
+        worker = _workers.pop(place, None) or Worker(open_storage(place))
+        _workers[place] = worker
+        idle = [_workers.popitem(last=False)[1] for _ in range(len(_workers) - OPEN_WORKERS)]
     for each in idle:
         each.close()
-    return book
+    return worker
 
 
 def forget(place: str) -> None:
-    """Closes a book and all that it remembers: for a place where another ledger was put."""
-    with _books_mutex:
-        book = _books.pop(place, None)
-    if book is not None:
-        book.close()
+    """Closes a worker and all that it remembers: for a place where another ledger was put."""
+    with _workers_mutex:
+        worker = _workers.pop(place, None)
+    if worker is not None:
+        worker.close()
 
 
 def close_all() -> None:
-    """Closes the books of this process; the next use opens them again."""
-    with _books_mutex:
-        books = list(_books.values())
-        _books.clear()
-    for book in books:
+    """Closes the workers of this process; the next use opens them again."""
+    with _workers_mutex:
+        workers = list(_workers.values())
+        _workers.clear()
+    for worker in workers:
         with suppress(Exception):
-            book.close()
+            worker.close()
 
 
 def _before_fork() -> None:
-    _books_mutex.acquire()
-    for book in _books.values():
-        book.pause()
+    _workers_mutex.acquire()
+    for worker in _workers.values():
+        worker.pause()
 
 
 def _after_fork_in_parent() -> None:
-    for book in _books.values():
-        book.go_on()
-    _books_mutex.release()
+    for worker in _workers.values():
+        worker.resume()
+    _workers_mutex.release()
 
 
 def _after_fork_in_child() -> None:
-    """Begins with no books: their locks may be held by threads that only the parent has."""
-    global _books_mutex  # noqa: PLW0603
-    _books.clear()
-    _books_mutex = threading.Lock()
+    """Begins with no workers: their locks may be held by threads that only the parent has."""
+    global _workers_mutex  # noqa: PLW0603
+    _workers.clear()
+    _workers_mutex = threading.Lock()
 
 
 atexit.register(close_all)

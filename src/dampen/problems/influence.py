@@ -1,6 +1,9 @@
-"""See `dampen.questions.nodes.problem`."""
+"""See `dampen.questions.nodes.problem` and `dampen.questions.nodes.metrics`."""
 
-from dampen.questions.nodes.metrics import Brokerage, Triangles
-from dampen.questions.nodes.problem import Betweenness, Degree, InfluentialNode, Metric
+from dampen.questions.nodes.betweenness import Betweenness
+from dampen.questions.nodes.degree import Degree
+from dampen.questions.nodes.metric import Metric
+from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.nodes.triangles import Brokerage, Triangles
 
 __all__ = ["Betweenness", "Brokerage", "Degree", "InfluentialNode", "Metric", "Triangles"]

@@ -1,6 +1,6 @@
-"""See `dampen.questions.percentile.record` and `dampen.questions.percentile.values`."""
+"""See `dampen.paper.percentile_selection` and `dampen.questions.percentile.values`."""
 
-from dampen.questions.percentile.record import PercentileLabel
+from dampen.paper.percentile_selection import PercentileLabel
 from dampen.questions.percentile.values import PercentileValue, PercentileValueOfRows
 
 __all__ = ["PercentileLabel", "PercentileValue", "PercentileValueOfRows"]

@@ -7,24 +7,58 @@ follow from its declaration (`dampen.releases.question`).
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
 
-from dampen.releases.question import Question
+if TYPE_CHECKING:
+    from dampen.releases.question import Question
 
-__all__ = ["QUESTIONS", "question_type"]
+__all__ = ["QUESTIONS", "Listed", "question_type"]
 
-QUESTIONS: Mapping[str, str] = {
-    "most-frequent": "frequency.FrequencyQuestion",
+
+class Listed(NamedTuple):
+    """Where a question is declared, and the first line of its docstring.
+
+    The summary stands here too so that the questions can be listed before numpy is imported.
+    """
+
+    location: str
+    summary: str
+
+
+QUESTIONS: Mapping[str, Listed] = {
+    "most-frequent": Listed("frequency.FrequencyQuestion", "Which category occurs most often?"),
+    "top-groups": Listed(
+        "groups.question.GroupsQuestion", "Which group has the largest statistic?"
+    ),
+    "percentile": Listed(
+        "percentile.PercentileQuestion", "What is the value at a percentile, or at several?"
+    ),
+    "percentile-record": Listed(
+        "percentile.RecordQuestion",
+        "Which record is at a percentile, or which k are nearest to it?",
+    ),
+    "top-k": Listed("nodes.NodesQuestion", "Which nodes of a graph are the most influential?"),
+    "tree": Listed(
+        "classify.question.TreeQuestion", "Which decision tree predicts the class of a row?"
+    ),
+    "naive-bayes": Listed(
+        "classify.question.BayesQuestion", "Which naive Bayes predicts the class of a row?"
+    ),
+    "classifier": Listed(
+        "classify.question.ClassifierQuestion",
+        "Which tree or naive Bayes predicts the class of a row?",
+    ),
 }
-"""The name of every question and the class that declares it, loaded when it is first used."""
+"""The name of every question; the class that declares it is loaded when it is first used."""
 
 
 @cache
-def question_type(name: str) -> type[Question]:
+def question_type(name: str) -> "type[Question]":
     """The class that declares a question.
 
     Raises:
         KeyError: if there is no question of that name.
     """
-    module, _, declared = QUESTIONS[name].rpartition(".")
+    module, _, declared = QUESTIONS[name].location.rpartition(".")
     found: type[Question] = getattr(import_module(f"{__name__}.{module}"), declared)
     return found

@@ -166,6 +166,14 @@ class FrequencyQuestion:
     name: ClassVar[str] = "most-frequent"
     title: ClassVar[str] = "Most frequent category"
     data: ClassVar[Literal["table", "edges"]] = "table"
+    examples: ClassVar[tuple[str, ...]] = (
+        "dampen most-frequent visits.csv --column diagnosis --categories flu,cold,covid "
+        "--epsilon 0.5",
+        "dampen most-frequent visits.csv --column diagnosis --categories flu,cold,covid -k 2 "
+        "--epsilon 0.5 --expect",
+        "dampen most-frequent visits.csv --column diagnosis --categories flu,cold,covid "
+        "--by day --groups 1,2 --epsilon 0.5",
+    )
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Any:
         """A table; or counts, as a mapping from categories, which need no column."""
@@ -200,7 +208,7 @@ class FrequencyQuestion:
         return f"k={self.k or 1} of {self.column}".rstrip()
 
     def shape(self) -> Shape:
-        return "value" if self.k is None else "ranking"
+        return "name" if self.k is None else "ranking"
 
     @cached_property
     def problem(self) -> MostFrequent | None:

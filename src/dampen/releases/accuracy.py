@@ -41,9 +41,13 @@ __all__ = [
     "Accuracy",
     "by_distance",
     "by_lead",
+    "by_likeliest",
+    "by_neighbours",
+    "by_rows",
     "lead",
     "least_probability",
     "likely_noise",
+    "of_all",
     "rounded_up",
 ]
 
@@ -113,6 +117,7 @@ def by_lead(
     epsilon: Fraction,
     most: float | None = None,
     of: str = "",
+    subject: str = "the answer",
 ) -> Accuracy:
     """The accuracy of k candidates that must lead all others to be named.
 
@@ -124,6 +129,7 @@ def by_lead(
         epsilon: of all of them.
         most: the largest lead that is possible, where it is public.
         of: what leads, such as "its sum", where it is not the candidate itself.
+        subject: what names the candidates, such as "the class of a leaf".
 
     >>> who = ("category", "categories")
     >>> print(by_lead(4.2, "rows", who=who, k=1, epsilon=Fraction(1, 2)))
@@ -141,13 +147,69 @@ def by_lead(
         sentence = (
             f"ε = {decimal_text(epsilon)} is too small for this question: a lead of {lead:,} "
             f"{unit} is needed and at most {most:,.0f} are possible. Do not expect {named}. "
-            f"Use ε ≥ {enough}, or ask for fewer."
+            f"Use ε ≥ {enough}{', or ask for fewer' if k > 1 else ''}."
         )
         return Accuracy(float(most), unit, sentence, chance=True)
     winner = "the true winner if it leads" if k == 1 else f"the true top {k} if they lead"
+    lead = lead if most is None else min(lead, int(most))
     lead_of = f" in {of}" if of else ""
-    sentence = f"{RUNS} the answer is {winner} every other {one} by {lead:,} {unit}{lead_of}."
+    by = counted(lead, unit)
+    sentence = f"{RUNS} {subject} is {winner} every other {one} by {by}{lead_of}."
     return Accuracy(float(lead), unit, sentence)
+
+
+def by_neighbours(
+    needed: float | None,
+    *,
+    k: int,
+    epsilon: Fraction,
+    most: int,
+    enough: float,
+    one_is_enough: bool,
+    decides: bool = True,
+    of: str = "",
+) -> Accuracy:
+    """The accuracy of k nodes of a graph that must lead all others to be named.
+
+    Args:
+        needed: the lead, in neighbours; None where it is not known.
+        k: how many are released.
+        epsilon: of all of them.
+        most: the largest lead that is possible.
+        enough: an ε at which no more than that is needed.
+        one_is_enough: whether one node alone could be named.
+        decides: whether nodes with that lead are the answer; else they are among those that are
+            compared at last.
+        of: what leads, where it is not the number of neighbours itself.
+
+    >>> print(by_neighbours(95, k=3, epsilon=Fraction(1, 2), most=36, enough=1.32,
+    ...     one_is_enough=True))
+    This graph is too small for ε = 0.5: expect most of the top 3 to be wrong. Use ε ≥ 1.4 or ask
+    for one node.
+    """
+    if needed is None:
+        return UNKNOWN
+    if most < 1:
+        sentence = "This graph is too small: no node can have more neighbours than all others."
+        return Accuracy(0.0, "neighbours", sentence, chance=True)
+    if needed > most:
+        wrong = "the answer to be wrong" if k == 1 else f"most of the top {k} to be wrong"
+        fewer = " or ask for one node" if k > 1 and one_is_enough else ""
+        sentence = (
+            f"This graph is too small for ε = {decimal_text(epsilon)}: expect {wrong}. "
+            f"Use ε ≥ {_two_digits(enough)}{fewer}."
+        )
+        return Accuracy(float(most), "neighbours", sentence, chance=True)
+    if decides:
+        who = ("node", "nodes")
+        return by_lead(needed, "neighbours", who=who, k=k, epsilon=epsilon, most=most, of=of)
+    lead = min(rounded_up(needed), most)
+    who_leads = "a node that leads" if k == 1 else f"{k} nodes that lead"
+    sentence = (
+        f"{RUNS} {who_leads} every other node by {counted(lead, 'neighbours')} "
+        f"{'is' if k == 1 else 'are'} in the final comparison."
+    )
+    return Accuracy(float(lead), "neighbours", sentence)
 
 
 def by_distance(
@@ -158,6 +220,7 @@ def by_distance(
     target: str,
     epsilon: Fraction,
     most: float | None = None,
+    than: str = "",
 ) -> Accuracy:
     """The accuracy of a value that lies near its target.
 
@@ -168,6 +231,7 @@ def by_distance(
         target: what it is near to, such as "the percentile".
         epsilon: of the release.
         most: the largest distance that is possible, where it is public.
+        than: what the distance is in excess of, such as "the best point"; empty for the target.
 
     >>> print(by_distance(11.2, "ranks", subject="the value", target="the percentile",
     ...     epsilon=Fraction(1)))
@@ -181,13 +245,138 @@ def by_distance(
             f"Use ε ≥ {_larger_epsilon(epsilon, error, most / 10)}."
         )
         return Accuracy(float(most), unit, sentence, chance=True)
-    sentence = f"{RUNS} {subject} is at most {whole:,} {unit} from {target}."
-    return Accuracy(float(whole), unit, sentence)
+    away = f"farther from {target} than {than}" if than else f"from {target}"
+    sentence = f"{RUNS} {subject} is at most {whole:,} {unit} {away}."
+    error = float(whole) if most is None else min(float(whole), most)
+    return Accuracy(error, unit, sentence)
+
+
+def by_likeliest(
+    probability: float,
+    *,
+    who: tuple[str, str],
+    n: int,
+    k: int,
+    epsilon: Fraction,
+    instead: str = "",
+) -> Accuracy:
+    """The accuracy of k of n candidates of which none can be named with a high probability.
+
+    The error is a lower bound: a candidate that should be named is missed with that probability or
+    more, whatever the data is.  Nothing is said of how near the named ones are.
+
+    Args:
+        probability: the largest with which any candidate can be named.
+        who: what candidates are, one and several.
+        n: how many there are.
+        k: how many are released.
+        epsilon: of all of them.
+        instead: a sentence on what to ask in place of an answer that would be chance.
+
+    >>> told = by_likeliest(0.274, who=("record", "records"), n=90, k=1, epsilon=Fraction(2))
+    >>> print(told)
+    Among 90 records at ε = 2 no record is named with a probability above 0.28, whatever the data...
+    >>> told.error, told.unit, told.chance
+    (0.72, 'probability of missing the right record', False)
+    """
+    one, several = who
+    shown = _probability_up(probability)
+    named = "named" if k == 1 else f"among the {k:,}"
+    sentence = (
+        f"Among {n:,} {several} at ε = {decimal_text(epsilon)} no {one} is {named} with a "
+        f"probability above {shown}, whatever the data is."
+    )
+    guess = min(k / n, 1.0)
+    chance = probability < guess + (1 - NEAR) * (1 - guess)
+    if chance:
+        sentence = " ".join(f"{sentence} That is hardly better than a guess. {instead}".split())
+    error = float(1 - Fraction(shown))
+    return Accuracy(error, f"probability of missing the right {one}", sentence, chance)
+
+
+def _probability_up(probability: float) -> str:
+    """To two digits, never less than it is.
+
+    >>> _probability_up(0.274), _probability_up(0.00101), _probability_up(0.999), _probability_up(1)
+    ('0.28', '0.0011', '1', '1')
+    """
+    if not 0 < probability < 1:
+        return str(round(probability))
+    step = Fraction(10) ** (math.floor(math.log10(probability)) - 1)
+    return decimal_text(min(math.ceil(Fraction(probability) / step) * step, Fraction(1)))
+
+
+def by_rows(
+    rows: float,
+    *,
+    who: tuple[str, str],
+    k: int,
+    epsilon: Fraction,
+    most: float | None = None,
+    ordered: bool = False,
+) -> Accuracy:
+    """The accuracy of an answer that is right for data of which a few rows were changed.
+
+    Args:
+        rows: how many rows of every candidate were changed at most.
+        who: what candidates are, one and several.
+        k: how many are released.
+        epsilon: of all of them.
+        most: the largest number of rows that a candidate can have, where it is public.
+        ordered: whether they are released best first.
+
+    >>> print(by_rows(14, who=("group", "groups"), k=1, epsilon=Fraction(3, 10)))
+    In at least 9 of 10 runs the answer is the true winner, or a group so close that 14 rows per ...
+    >>> by_rows(14, who=("group", "groups"), k=1, epsilon=Fraction(3, 10), most=10).chance
+    True
+    """
+    one, several = who
+    unit = f"rows per {one}"
+    whole = rounded_up(rows)
+    if most is not None and rows >= max(most, 1):
+        named = f"the right {one}" if k == 1 else f"most of the right {several}"
+        sentence = (
+            f"ε = {decimal_text(epsilon)} is too small for this question: the noise is worth "
+            f"{whole:,} {unit}, and there are at most {most:,.0f} rows. Do not expect {named}. "
+            f"Use ε ≥ {_larger_epsilon(epsilon, rows, most / 10)}."
+        )
+        return Accuracy(float(most), unit, sentence, chance=True)
+    whole = whole if most is None else min(whole, math.floor(most))
+    order = ", in order" if ordered and k > 1 else ""
+    right = "the true winner" if k == 1 else f"the true top {k}{order}"
+    near = f"a {one}" if k == 1 else several
+    decide = f"1 row per {one} decides" if whole == 1 else f"{whole:,} {unit} decide"
+    close = f", or {near} so close that {decide}" if whole else ""
+    return Accuracy(float(whole), unit, f"{RUNS} the answer is {right}{close}.")
+
+
+def of_all(unit: str, *, who: tuple[str, str], ordered: bool) -> Accuracy:
+    """The accuracy of an answer that names all candidates.
+
+    >>> print(of_all("rows per group", who=("group", "groups"), ordered=False))
+    The answer names all groups, so it is always right.
+    """
+    _, several = who
+    right = "only their order can be wrong" if ordered else "so it is always right"
+    return Accuracy(0.0, unit, f"The answer names all {several}, {right}.")
+
+
+def counted(number: int, unit: str) -> str:
+    """A number with its unit, which is given in the plural.
+
+    >>> counted(1, "rows"), counted(1200, "rows")
+    ('1 row', '1,200 rows')
+    """
+    return f"{number:,} {unit.removesuffix('s') if number == 1 else unit}"
 
 
 def _larger_epsilon(epsilon: Fraction, needed: float, most: float) -> str:
     """An ε at which the error is about `most`, to two digits: errors fall as 1/ε."""
-    wanted = float(epsilon) * needed / max(most, 1e-9)
+    return _two_digits(float(epsilon) * needed / max(most, 1e-9))
+
+
+def _two_digits(wanted: float) -> str:
+    """The next number above with two digits."""
     places = 1 - math.floor(math.log10(wanted))
     step = Fraction(10) ** -places
     return decimal_text(math.ceil(Fraction(wanted) / step) * step)
@@ -221,14 +410,6 @@ def least_probability(mechanism: Mechanism, *, m: int, k: int, g: float) -> floa
     """The least probability that k candidates that lead by g are the answer; noise of scale 1."""
     law = _law(mechanism, m, k)
     return None if law is None else law.probability(g)
-
-
-def told_lead(
-    needed: float | None, unit: str, *, m: int, of: str, k: int, epsilon: Fraction, whose: str = ""
-) -> str:
-    """Only until groups and nodes are methods."""
-    del m, of, whose
-    return by_lead(needed, unit, who=("one", "ones"), k=k, epsilon=epsilon).sentence
 
 
 def likely_noise(epsilon: Fraction, draws: int) -> int:

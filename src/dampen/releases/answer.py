@@ -14,8 +14,6 @@ of them.  `planned` stops before step 2: price and accuracy cost nothing.
 
 import os
 import re
-import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -31,6 +29,7 @@ from dampen.errors import (
     ParameterError,
     PrivacyLeakWarning,
     raise_alone,
+    warn_caller,
 )
 from dampen.releases.accuracy import Accuracy
 from dampen.releases.cost import Budget, Cost, Keeper, Price
@@ -49,6 +48,7 @@ def answer(
     rho: Epsilon | None = None,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
+    rows: int | None = None,
     header: bool = False,
     table: str | None = None,
 ) -> Release:
@@ -64,6 +64,7 @@ def answer(
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         budget: where to charge ε; None charges nothing.
         entropy: of random bits; the operating system's by default.
+        rows: a public bound on the number of rows, if there is one.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database, which table.
 
@@ -76,7 +77,7 @@ def answer(
         DataError: if the data is not as promised; the charge stands.
     """
     source = question.open(data, header=header, table=table)
-    plan = planned(question, source, Price(epsilon, rho))
+    plan = planned(question, source, Price(epsilon, rho), rows=rows)
     plan.warn()
     paid = pay(plan.cost, budget=budget, entropy=entropy)
     return plan.release(paid)
@@ -137,13 +138,13 @@ class Planned:
     def warn(self) -> None:
         """Warns, before the charge, of leaks and of an answer that would be chance."""
         for leak in self.method.leaks():
-            _warn(
+            warn_caller(
                 f"{leak.what} was taken from the private data, so the release is not covered by "
                 f"epsilon alone. {leak.remedy}",
                 PrivacyLeakWarning,
             )
         if self.accuracy.chance:
-            _warn(self.accuracy.sentence, AccuracyWarning)
+            warn_caller(self.accuracy.sentence, AccuracyWarning)
 
     def release(self, paid: "Paid") -> Release:
         """Looks at the data and draws the answer that was paid for."""
@@ -278,13 +279,3 @@ def _safe_text(error: Exception) -> str:
         f"Expected data that can be read and used; it gave a {type(error).__name__}. Set "
         "DAMPEN_TRACEBACK=1 to see it in full; it may then show private data."
     )
-
-
-def _warn(text: str, category: type[Warning]) -> None:
-    """A warning at the caller's own line, above all frames of the library."""
-    frame = sys._getframe(1)
-    depth = 2
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("dampen."):
-        frame = frame.f_back
-        depth += 1
-    warnings.warn(text, category, stacklevel=depth)

@@ -34,6 +34,7 @@ class OwnQuestion(Generic[X]):
     name: ClassVar[str] = "release"
     title: ClassVar[str] = "Your own problem"
     data: ClassVar[Literal["table", "edges"]] = "table"
+    examples: ClassVar[tuple[str, ...]] = ()
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Any:
         del header, table
@@ -59,7 +60,7 @@ class OwnQuestion(Generic[X]):
         return self.query
 
     def shape(self) -> Shape:
-        return "value" if self.k is None else "ranking"
+        return "name" if self.k is None else "ranking"
 
 
 @dataclass(frozen=True)

@@ -42,9 +42,9 @@ Kind: TypeAlias = Literal[
 ]
 """How a parameter is written in the command line, in JSON and on the page."""
 
-Shape: TypeAlias = Literal["value", "ranking", "set", "points", "model"]
-"""How an answer is read: a value, or one for every group; candidates best first; candidates in
-public order; one value for each of several points; a model that predicts.
+Shape: TypeAlias = Literal["value", "points", "name", "ranking", "set", "model"]
+"""How an answer is read: an amount; one amount for each of several points; a candidate; candidates
+best first; candidates in public order; a model that predicts.  With groups, one for every group.
 """
 
 
@@ -144,11 +144,14 @@ class Question(Protocol):
         name: as the command line and the service write it, such as "most-frequent".
         title: for people, such as "Most frequent category".
         data: what it is asked of, "table" or "edges".
+        examples: commands to copy, for the help of the command line; each runs as it is on the
+            files of `dampen demo`.
     """
 
     name: ClassVar[str]
     title: ClassVar[str]
     data: ClassVar[Literal["table", "edges"]]
+    examples: ClassVar[tuple[str, ...]]
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Any:
         """Opens the data by its public facts and checks the columns; reads no row.

@@ -30,10 +30,11 @@ K ε holds.  Time tells it, so do not let others measure how long a tuning took.
 """
 
 import math
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,19 +42,84 @@ from numpy.typing import ArrayLike
 from dampen.core.sampling import Entropy, discrete_laplace, random_order
 from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon, decimal_text, exact
-from dampen.errors import DataError, ParameterError
+from dampen.errors import BudgetError, DataError, ParameterError
 from dampen.releases.accuracy import UNKNOWN
-from dampen.releases.answer import open_entropy, pay
-from dampen.releases.cost import Budget, Price, composed_cost
+from dampen.releases.answer import pay
+from dampen.releases.cost import Budget, Cost, Price, composed_cost
 from dampen.releases.release import Release
 
-__all__ = ["Tuned", "noisy_hits", "number_of_runs", "tune"]
+__all__ = ["Share", "Tuned", "noisy_hits", "number_of_runs", "tune"]
 
 C = TypeVar("C")
 T = TypeVar("T")
 
 MOST_RUNS = 1000
 BLOCK = 64
+
+
+class Share:
+    """What one run of `tune` may spend: a budget of exactly that size, for that run alone.
+
+    Guarantee: the charges that it grants add up to at most `epsilon`, all under one relation, and
+    it grants none after the run has ended.  Nothing is charged elsewhere: `tune` has paid.
+
+    Attributes:
+        epsilon: the size, exact; pass it, or a part of it, as `epsilon=`.
+        neighbours: the relation that it speaks of.
+    """
+
+    def __init__(self, epsilon: Fraction, neighbours: Neighbours) -> None:
+        self.epsilon = epsilon
+        self.neighbours = neighbours
+        self._spent = Fraction(0)
+        self._ended = False
+        self._mutex = threading.Lock()
+
+    def __repr__(self) -> str:
+        return (
+            f"Share(epsilon={decimal_text(self.epsilon)!r}, neighbours={self.neighbours.value!r})"
+        )
+
+    def __copy__(self) -> Self:
+        """Itself: a copy would be a second share."""
+        return self
+
+    def __deepcopy__(self, _: object) -> Self:
+        """Itself: scikit-learn copies the parameters of estimators."""
+        return self
+
+    def charge(self, cost: Cost, /) -> None:
+        """Takes a cost from the share.
+
+        Raises:
+            BudgetError: if the run has ended, the relation is another one, or too little is left.
+        """
+        with self._mutex:
+            why = self._objection(cost)
+            if why:
+                raise BudgetError(f"{why} Nothing was charged.")
+            self._spent += cost.epsilon
+
+    def end(self) -> None:
+        """Grants nothing from now on."""
+        with self._mutex:
+            self._ended = True
+
+    def _objection(self, cost: Cost) -> str:
+        if self._ended:
+            return "This share was for one run of tune, and that run has ended."
+        if cost.neighbours is not self.neighbours:
+            return (
+                f"This share is for {self.neighbours} neighbours, and a step of the run is for "
+                f"{cost.neighbours}. Pass neighbours={cost.neighbours.value!r} to tune."
+            )
+        if self._spent + cost.epsilon > self.epsilon:
+            return (
+                "A run of tune asked for more than its share of epsilon "
+                f"{decimal_text(self.epsilon)}. Give each step of the run a part of "
+                "share.epsilon, such as share.epsilon / 2."
+            )
+        return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +141,7 @@ class Tuned(Generic[C, T]):
 
 def tune(
     candidates: Sequence[C],
-    run: Callable[[C, Fraction], tuple[float, T]],
+    run: Callable[[C, Share], tuple[float, T]],
     *,
     neighbours: Neighbours | str,
     epsilon: Epsilon,
@@ -86,14 +152,15 @@ def tune(
 ) -> Tuned[C, T]:
     """The best of several private analyses, at ε in all, however many there are.
 
-    Guarantee: ε-DP under `neighbours`, if `run(candidate, e)` is e-DP under them in all that it
-    returns, the score included.  It gets e = ε / (2 + shape), and must charge no budget of its own:
-    `tune` has charged ε before the first run.
+    Guarantee: ε-DP under `neighbours`, if all that `run(candidate, share)` returns, the score
+    included, is private at `share.epsilon` = ε / (2 + shape) under them.  Pass the share as
+    `budget=` to every step of the run: it refuses what goes beyond it.  `tune` has charged ε before
+    the first run; the runs charge nothing else.
 
     Args:
         candidates: public settings.
-        run: one analysis: takes a setting and its ε, returns a score (larger is better; NaN is
-            worst) and any result, both private.
+        run: one analysis: takes a setting and its `Share` of ε, returns a score (larger is better;
+            NaN is worst) and any result, both private.
         neighbours: the relation that ε speaks of.
         epsilon: the total.
         runs: how many runs to expect; the actual number is random and secret.
@@ -107,14 +174,16 @@ def tune(
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
         BudgetError: if the budget refuses; nothing was charged.
+        DataError: if a run fails, or asks for more than its share; the charge stands.
 
     >>> from dampen.core.sampling import InsecureEntropy
     >>> seed = InsecureEntropy(1, allow_release=True)
     >>> votes = [True] * 700 + [False] * 300
-    >>> def share(flip, epsilon):
-    ...     hits = noisy_hits([vote != flip for vote in votes], [True] * 1000, epsilon=epsilon)
+    >>> def run(flip, share):
+    ...     right = [vote != flip for vote in votes]
+    ...     hits = noisy_hits(right, [True] * 1000, epsilon=share.epsilon, budget=share)
     ...     return hits, None
-    >>> best = tune([True, False], share, neighbours="add-remove-row", epsilon=1, entropy=seed)
+    >>> best = tune([True, False], run, neighbours="add-remove-row", epsilon=1, entropy=seed)
     >>> best.release.parameters["each"]
     '0.5'
     """
@@ -126,8 +195,9 @@ def tune(
         raise ParameterError("Expected candidates, got none.")
     scale = scale_for(runs, eta)
     each = total / (2 + eta)
+    relation = checked_relation(neighbours)
     cost = composed_cost(
-        checked_relation(neighbours),
+        relation,
         Price(total),
         query="tune",
         mechanism="best of random runs",
@@ -135,7 +205,8 @@ def tune(
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
         count = number_of_runs(scale, eta, paid.entropy)
-        best = _best(candidates, run, each, count, paid.entropy)
+        shares = (Share(each, relation) for _ in range(count))
+        best = _best(candidates, run, shares, paid.entropy)
     public = {"runs": runs, "shape": decimal_text(eta), "each": decimal_text(each)}
     candidate, score, result = best
     release = paid.release({"candidate": candidate, "score": score}, public, UNKNOWN)
@@ -144,16 +215,18 @@ def tune(
 
 def _best(
     candidates: Sequence[C],
-    run: Callable[[C, Fraction], tuple[float, T]],
-    epsilon: Fraction,
-    count: int,
+    run: Callable[[C, Share], tuple[float, T]],
+    shares: Iterable[Share],
     entropy: Entropy,
 ) -> tuple[C, float, T]:
-    """The first of the largest scores of `count` runs."""
+    """The first of the largest scores of one run per share."""
     best: tuple[C, float, T] | None = None
-    for _ in range(count):
+    for share in shares:
         candidate = candidates[uniform(len(candidates), entropy)]
-        given, result = run(candidate, epsilon)
+        try:
+            given, result = run(candidate, share)
+        finally:
+            share.end()
         score = -math.inf if math.isnan(given) else given
         if best is None or score > best[1]:
             best = candidate, score, result
@@ -238,18 +311,32 @@ def noisy_hits(
     truth: ArrayLike,
     *,
     epsilon: Epsilon,
+    budget: Budget | None = None,
     entropy: Entropy | None = None,
 ) -> int:
     """How many predictions are right, with discrete Laplace noise: a private score for `tune`.
 
     Guarantee: ε-DP under adding or removing one row, for predictions that were made without looking
     at these rows, or by a private model: one row changes the number by at most 1.
+
+    Args:
+        predicted: one prediction per row.
+        truth: what is right, one per row.
+        epsilon: the privacy parameter.
+        budget: where to charge ε, such as the share of a run.
+        entropy: of random bits; the operating system's by default.
     """
-    e = exact(epsilon)
-    bits = open_entropy(entropy)
-    one = np.asarray(predicted)
-    other = np.asarray(truth)
-    if one.shape != other.shape or one.ndim != 1:
-        raise DataError("Expected one prediction per row.")
-    hits = int(np.count_nonzero(one == other))
-    return hits + int(discrete_laplace(1 / e, 1, bits)[0])
+    cost = composed_cost(
+        Neighbours.ADD_REMOVE_ROW,
+        Price(epsilon),
+        query="noisy hits",
+        mechanism="discrete Laplace",
+    )
+    paid = pay(cost, budget=budget, entropy=entropy)
+    with paid.looking():
+        one = np.asarray(predicted)
+        other = np.asarray(truth)
+        if one.shape != other.shape or one.ndim != 1:
+            raise DataError("Expected one prediction per row.")
+        hits = int(np.count_nonzero(one == other))
+        return hits + int(discrete_laplace(1 / paid.epsilon, 1, paid.entropy)[0])

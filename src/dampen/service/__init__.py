@@ -2,7 +2,6 @@
 
     configuration   what `dampen.toml` says: data sets, their public facts, settings
     sources         where rows are: files, PostgreSQL, Spark
-    facts           public facts about columns and graphs
     questions       from what an analyst asks to a question, by its declaration
     requests        the bodies of requests, from the same declarations
     workflow        one question from a caller to an answer

@@ -83,7 +83,7 @@ class Catalogue:
     def datasets(self, caller: Token) -> list[dict[str, Any]]:
         """The public facts of what a caller may ask."""
         return [
-            {"name": served.name, **served.facts.shown(), "budgets": self._budgets(served, caller)}
+            {"name": served.name, **served.shown(), "budgets": self._budgets(served, caller)}
             for served in self._allowed(caller)
         ]
 

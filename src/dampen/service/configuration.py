@@ -1,4 +1,4 @@
-"""What `dampen serve` is told: the policy of `dampen.toml`, public facts, and settings.
+"""What `dampen serve` is told: data sets and their public facts (`dampen.schema`), and settings.
 
 [service]
 state = "service.sqlite3"      # tokens and incidents, relative to this file
@@ -13,19 +13,21 @@ workers = 16                   # questions that are worked on at a time
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
 
 from dampen.errors import ParameterError, did_you_mean
-from dampen.ledger import Ledger, default_place, load_policy
+from dampen.ledger import DataSet, Ledger, default_place
 from dampen.ledger.names import folded
-from dampen.ledger.policy import read_policy
-from dampen.service.facts import Facts, parse_facts
+from dampen.ledger.policy import policy_of
+from dampen.schema import Schema
+from dampen.schema.grammar import Data, load_file, with_nodes
+from dampen.schema.toml import Place, read_table
 from dampen.service.questions import possible_questions
 from dampen.service.sources import Source, source_of
 
 __all__ = ["Configuration", "Served", "Settings", "load_configuration"]
 
 STATE = "service.sqlite3"
+LARGEST = 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,22 +42,37 @@ class Settings:
     waiting: int = 1000
     workers: int = 16
 
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if isinstance(value, int | float) and not 0 < value < LARGEST:
+                key = each.name.replace("_", "-")
+                raise ParameterError(f"Expected {key} to be a number above 0 and below 10^6.")
+
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A data set that can be asked; `digest` is that of its facts."""
+    """A data set that can be asked; `digest` is that of its schema."""
 
     name: str
     budgets: tuple[str, ...]
-    facts: Facts
+    schema: Schema
     digest: str
     source: Source
+    questions: tuple[str, ...]
+    analysts: tuple[str, ...] | None = None
+    sample: Path | None = None
 
     def allows(self, analyst: str) -> bool:
         """Whether an analyst may ask it."""
-        if self.facts.analysts is None:
+        if self.analysts is None:
             return True
-        return folded(analyst) in map(folded, self.facts.analysts)
+        return folded(analyst) in map(folded, self.analysts)
+
+    def shown(self) -> dict[str, object]:
+        """The public facts as JSON, for analysts."""
+        asked = {"questions": list(self.questions), "sample": self.sample is not None}
+        return self.schema.shown() | asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,71 +92,50 @@ def load_configuration(path: str | Path) -> Configuration:
         ParameterError: if it cannot be read, or says what no configuration can say.
     """
     source = Path(path)
-    policy = load_policy(source)
-    content = read_policy(source)
-    base = source.resolve().parent
+    file = load_file(source)
     served: dict[str, Served] = {}
     ledgers: set[str | None] = set()
-    for registered, entry in zip(policy.sets, content.get("data", []), strict=True):
-        if "public" not in entry:
+    for registered, data in zip(policy_of(file, source).sets, file.data, strict=True):
+        if not data.schema.columns and data.schema.graph is None:
             continue
-        where = f"[data.public] of {registered.name!r} in {source}"
-        if "/" in registered.name or not registered.name.isprintable():
-            raise ParameterError(f"Expected a name without '/' beside {where}.")
-        if registered.name in served:
-            raise ParameterError(f"Expected another name than {registered.name!r} in {source}.")
-        facts = _with_questions(parse_facts(entry["public"], base, where), where)
-        source_ = source_of(registered.files, registered.tables, facts.table, where)
-        served[registered.name] = Served(
-            registered.name, registered.budgets, facts, facts.digest(), source_
-        )
+        if data.name in served:
+            raise ParameterError(f"Expected another name than {data.name!r} in {source}.")
+        served[data.name] = _served(registered, data, source)
         ledgers.add(registered.ledger)
     if not served:
-        raise ParameterError(f"Expected a data set with [data.public] in {source}.")
-    settings = _settings(content.get("service", {}), base, source)
-    return Configuration(source, settings, served, Ledger(ledgers.pop() or default_place()))
+        raise ParameterError(
+            f"Expected a data set with [data.columns] or [data.graph] in {source}."
+        )
+    settings = read_table(Settings, file.service, Place(str(source), "service"))
+    state = source.resolve().parent / settings.state
+    ledger = Ledger(ledgers.pop() or default_place())
+    return Configuration(source, replace(settings, state=state), served, ledger)
 
 
-def _with_questions(facts: Facts, where: str) -> Facts:
-    """The facts with the questions that may be asked: those that are listed, or all possible."""
-    possible = possible_questions(facts)
-    for name in facts.questions:
+def _served(registered: DataSet, data: Data, source: Path) -> Served:
+    where = f"[[data]] of {data.name!r} in {source}"
+    base = source.resolve().parent
+    if "/" in data.name or not data.name.isprintable():
+        raise ParameterError(f"Expected a name without '/' in {where}.")
+    schema = with_nodes(data.schema, base)
+    return Served(
+        data.name,
+        registered.budgets,
+        schema,
+        schema.digest(),
+        source_of(registered.files, registered.tables, data.table, where),
+        _questions(schema, data.questions, where),
+        data.analysts,
+        None if data.sample is None else base / data.sample,
+    )
+
+
+def _questions(schema: Schema, wanted: tuple[str, ...] | None, where: str) -> tuple[str, ...]:
+    possible = possible_questions(schema)
+    for name in wanted or ():
         if name not in possible:
             raise ParameterError(
                 f"Expected questions that the facts are enough for, {', '.join(possible)}, in "
                 f"{where}, got {name!r}.{did_you_mean(name, possible)}"
             )
-    return replace(facts, questions=facts.questions or possible)
-
-
-def _settings(content: object, base: Path, source: Path) -> Settings:
-    where = f"[service] of {source}"
-    if not isinstance(content, dict):
-        raise ParameterError(f"Expected a table {where}.")
-    known = {field.name.replace("_", "-"): field for field in fields(Settings)}
-    given: dict[str, Any] = {"state": base / str(content.get("state", STATE))}
-    for key, value in content.items():
-        if key not in known:
-            raise ParameterError(f"Unknown key {key!r} in {where}.{did_you_mean(key, known)}")
-        if key == "state":
-            continue
-        given[known[key].name] = (
-            _hosts(value, where)
-            if key == "hosts"
-            else _above_zero(value, key, whole=known[key].type is int, where=where)
-        )
-    return Settings(**given)
-
-
-def _hosts(value: object, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise ParameterError(f"Expected hosts to be a list of texts in {where}.")
-    return tuple(value)
-
-
-def _above_zero(value: Any, key: str, *, whole: bool, where: str) -> Any:
-    kinds = int if whole else int | float
-    if isinstance(value, bool) or not isinstance(value, kinds) or not 0 < value < 10**6:
-        what = "whole number" if whole else "number"
-        raise ParameterError(f"Expected {key} to be a {what} above 0 in {where}.")
-    return value
+    return possible if wanted is None else wanted

@@ -19,7 +19,7 @@ from dampen.questions import QUESTIONS, question_type
 from dampen.releases.answer import Planned, planned
 from dampen.releases.cost import Price
 from dampen.releases.question import Fact, Parameter, Question, parameters, plain_label
-from dampen.service.facts import Categories, Column, Facts, Labels, Numbers
+from dampen.schema import Categories, Column, Names, Numbers, Schema
 
 if TYPE_CHECKING:
     from dampen.service.cache import Cache
@@ -40,7 +40,7 @@ SHOWN_FACTS = {"lower", "upper", "step", "values"}
 """Facts of a column that analysts are shown."""
 LISTS = ("quartiles", "deciles")
 """Lists of percentiles that have a name."""
-HOLDS: Mapping[str, type[Column]] = {"numbers": Numbers, "categories": Categories, "names": Labels}
+HOLDS: Mapping[str, type[Column]] = {"numbers": Numbers, "categories": Categories, "names": Names}
 NOT_HELD = {
     "numbers": "is not numeric: it has no public lower and upper",
     "categories": "has no public values",
@@ -72,17 +72,25 @@ class Asked:
         Raises:
             ParameterError: if it cannot be asked.
         """
-        data, table = (
-            cache.source.data() if self.question.data == "edges" else (cache.table(), None)
-        )
-        source = self.question.open(data, table=table)
-        plan = planned(self.question, source, self.price, rows=self.served.facts.rows)
+        source = self.opened(cache)
+        plan = planned(self.question, source, self.price, rows=self.served.schema.rows)
         for leak in plan.method.leaks():
             raise ParameterError(
                 f"The public facts of {self.served.name!r} do not state {leak.what}. Ask the "
                 "curator to add them. Nothing was charged."
             )
         return plan
+
+    def opened(self, cache: "Cache") -> Any:
+        """The data, opened for the question; no row is read.
+
+        Raises:
+            ParameterError: if it cannot be asked of this data.
+        """
+        if self.question.data == "edges":
+            data, table = cache.source.data()
+            return self.question.open(data, table=table)
+        return self.question.open(cache.table())
 
     def columns(self) -> tuple[str, ...]:
         """The columns that were asked for."""
@@ -107,60 +115,55 @@ def question_of(served: "Served", name: str, options: Mapping[str, Any]) -> Aske
     Raises:
         ParameterError: if the data set does not answer it, or a column is not public.
     """
-    if name not in served.facts.questions:
-        known = served.facts.questions
+    if name not in served.questions:
+        known = served.questions
         raise ParameterError(
             f"Data set {served.name!r} does not answer {name!r}. Ask one of {', '.join(known)}."
             f"{did_you_mean(name, known)}"
         )
     given = _canonical(name, options)
     asked = {key: value for key, value in given.items() if key not in ("epsilon", "rho")}
-    _check_columns(served.facts, name, asked)
-    question = question_type(name)(**asked, **_facts(served.facts, name, asked))
+    _check_columns(served.schema, name, asked)
+    question = question_type(name)(**asked, **_facts(served.schema, name, asked))
     price = Price(given.get("epsilon"), given.get("rho"))
     return Asked(served, question, price, given, _mark(served, name, given))
 
 
-def fact_of(facts: Facts, fact: Fact, asked: Mapping[str, Any]) -> Any:
+def fact_of(schema: Schema, fact: Fact, asked: Mapping[str, Any]) -> Any:
     """The value of a fact: of the column that was asked for, or of the data set; None if unknown.
 
     Args:
-        facts: what is public about the data set.
+        schema: what is public about the data set.
         fact: which fact.
         asked: the parameters that an analyst stated.
     """
-    if fact.of:
-        column = facts.columns.get(asked.get(fact.of, ""))
-        return getattr(column, fact.name, None)
-    if fact.name in ("nodes", "source", "target"):
-        return getattr(facts.graph, fact.name, None)
-    return getattr(facts, fact.name, None)
+    return schema.fact(fact.name, asked.get(fact.of) if fact.of else None)
 
 
-def _facts(facts: Facts, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(schema: Schema, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters that are facts, where they are known."""
-    found = {each: fact_of(facts, fact, asked) for each, fact in _declared_facts(name)}
+    found = {each: fact_of(schema, fact, asked) for each, fact in _declared_facts(name)}
     return {each: value for each, value in found.items() if value is not None}
 
 
-def _check_columns(facts: Facts, name: str, asked: Mapping[str, Any]) -> None:
+def _check_columns(schema: Schema, name: str, asked: Mapping[str, Any]) -> None:
     for each in asked_parameters(name):
         if each.kind == "column" and each.name in asked:
-            _check_column(facts, asked[each.name], each.holds)
+            _check_column(schema, asked[each.name], each.holds)
         if each.kind == "columns":
             for column in asked.get(each.name, ()):
-                _check_column(facts, column, each.holds)
+                _check_column(schema, column, each.holds)
 
 
-def _check_column(facts: Facts, name: str, holds: str) -> None:
-    if name not in facts.columns:
-        known = ", ".join(facts.columns)
+def _check_column(schema: Schema, name: str, holds: str) -> None:
+    if name not in schema.columns:
+        known = ", ".join(schema.columns)
         raise ParameterError(
             f"There is no public column {name!r}. Choose one of {known or 'none'}."
-            f"{did_you_mean(name, facts.columns)}"
+            f"{did_you_mean(name, schema.columns)}"
         )
-    if holds and not isinstance(facts.columns[name], HOLDS[holds]):
-        fitting = ", ".join(facts.of_kind(HOLDS[holds]))
+    if holds and not isinstance(schema.columns[name], HOLDS[holds]):
+        fitting = ", ".join(schema.of_kind(HOLDS[holds]))
         raise ParameterError(
             f"Column {name!r} {NOT_HELD[holds]}. Choose one of {fitting or 'none'}."
         )
@@ -245,40 +248,40 @@ def _facts_of_column(name: str, each: Parameter) -> list[Fact]:
     return [fact for _, fact in _declared_facts(name) if fact.of == each.name]
 
 
-def possible_questions(facts: Facts) -> tuple[str, ...]:
+def possible_questions(schema: Schema) -> tuple[str, ...]:
     """The questions that the facts are enough for."""
-    return tuple(name for name in QUESTIONS if example(facts, name) is not None)
+    return tuple(name for name in QUESTIONS if example(schema, name) is not None)
 
 
-def example(facts: Facts, name: str) -> dict[str, Any] | None:
+def example(schema: Schema, name: str) -> dict[str, Any] | None:
     """The options of a question that can be asked; None if the facts are not enough for one."""
     declared = question_type(name)
     if declared.data == "edges":
-        enough = facts.graph is not None
+        enough = schema.graph is not None
     else:
         needed = [fact for _, fact in _declared_facts(name) if not fact.of]
-        enough = all(fact_of(facts, fact, {}) is not None for fact in needed)
+        enough = all(fact_of(schema, fact, {}) is not None for fact in needed)
     if not enough:
         return None
     asked: dict[str, Any] = {"epsilon": "1"}
     for each in asked_parameters(name):
         if each.required:
-            value = _first(_possible_values(facts, name, each), without=asked.values())
+            value = _first(_possible_values(schema, name, each), without=asked.values())
             if value is None:
                 return None
             asked[each.name] = value
     return asked
 
 
-def _possible_values(facts: Facts, name: str, each: Parameter) -> Iterable[Any]:
+def _possible_values(schema: Schema, name: str, each: Parameter) -> Iterable[Any]:
     match each.kind:
         case "column":
-            held = facts.of_kind(HOLDS[each.holds]) if each.holds else list(facts.columns)
+            held = schema.of_kind(HOLDS[each.holds]) if each.holds else list(schema.columns)
             needed = _facts_of_column(name, each)
             return [
                 column
                 for column in held
-                if all(fact_of(facts, fact, {each.name: column}) is not None for fact in needed)
+                if all(fact_of(schema, fact, {each.name: column}) is not None for fact in needed)
             ]
         case "percentiles":
             return [50]

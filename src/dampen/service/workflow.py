@@ -417,8 +417,8 @@ class Workflow:
         curator = Token("", "check", Role.CURATOR, "")
         told: list[str] = []
         refusals: list[BudgetError] = []
-        for name in served.facts.questions:
-            options = example(served.facts, name) or {}
+        for name in served.questions:
+            options = example(served.schema, name) or {}
             prepared = self.prepare(curator, served.name, name, options)
             relation = self.plan(prepared.asked).cost.neighbours
             try:

@@ -1,4 +1,4 @@
-"""Where a chain of entries is kept: what the ledger asks of it, on SQLite and on PostgreSQL.
+"""Where a log of entries is kept: what the ledger asks of it, on SQLite and on PostgreSQL.
 
 A storage keeps rows and the head, and answers in transactions.  It knows nothing of budgets; all
 that is checked is checked above it, on the rows that it gives.
@@ -14,12 +14,12 @@ __all__ = ["Storage", "Transaction", "is_address", "open_storage"]
 
 
 class Transaction(Protocol):
-    """One consistent view of the chain.
+    """One consistent view of the log.
 
     Attributes:
         fresh: True if this is the first transaction since the storage was opened, so that nothing
             which was read before may be trusted.
-        floor: a head that the storage knows, from beside the chain, to have been reached; None if
+        floor: a head that the storage knows, from beside the log, to have been reached; None if
             it keeps no such thing.
     """
 
@@ -30,7 +30,7 @@ class Transaction(Protocol):
     def floor(self) -> Head | None: ...
 
     def head(self) -> Head:
-        """The head that is stored with the chain."""
+        """The head that is stored with the log."""
         ...
 
     def rows(self, after: int) -> Iterator[Row]:
@@ -43,7 +43,7 @@ class Transaction(Protocol):
 
 
 class Storage(Protocol):
-    """A place for one chain, used by one thread at a time."""
+    """A place for one log, used by one thread at a time."""
 
     @property
     def place(self) -> str:
@@ -51,7 +51,7 @@ class Storage(Protocol):
         ...
 
     def create(self) -> None:
-        """Makes the place with an empty chain, if there is none; any processes may try."""
+        """Makes the place with an empty log, if there is none; any processes may try."""
         ...
 
     def read(self) -> AbstractContextManager[Transaction]:
@@ -67,11 +67,11 @@ class Storage(Protocol):
         ...
 
     def known(self) -> Head | None:
-        """The head that is known, from beside the chain, to have been reached; None if none is."""
+        """The head that is known, from beside the log, to have been reached; None if none is."""
         ...
 
     def replace(self, rows: Iterable[Row]) -> None:
-        """Puts a chain in the place of whatever is there, which is kept under another name."""
+        """Puts a log in the place of whatever is there, which is kept under another name."""
         ...
 
     def close(self) -> None:

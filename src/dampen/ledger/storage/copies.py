@@ -1,4 +1,4 @@
-"""Copies of a chain in single files: what a backup writes and a restore reads.
+"""Copies of a log in single files: what a backup writes and a restore reads.
 
 A copy is a database like that of a ledger, but no head lies beside it, so it pays nothing until it
 is put in place by a restore.

@@ -1,9 +1,9 @@
 """The head file: a small file beside a ledger that knows how far the ledger has come.
 
 A copy of a database file without its write-ahead log, or a backup that was put back, is a valid
-database with an old state; nothing inside it can tell.  So the head of the chain is written once
+database with an old state; nothing inside it can tell.  So the head of the log is written once
 more, into a file of its own, after each commit and before the charge is acknowledged.  A ledger
-whose chain does not contain that head went backwards and pays nothing.
+whose log does not contain that head went backwards and pays nothing.
 
 Two slots are written in turn, so that a power cut while one is written leaves the other; the valid
 slot with the larger number counts.  The file is also the lock by which writers queue.

@@ -1,4 +1,4 @@
-"""A chain in PostgreSQL: one ledger for many machines.  Needs psycopg 3, `dampen[postgres]`.
+"""A log in PostgreSQL: one ledger for many machines.  Needs psycopg 3, `dampen[postgres]`.
 
 Writers queue at the row of the head, which each locks before it reads; a commit returns when the
 server has synchronised its log, whatever the role's default says.  A server that does not
@@ -89,7 +89,7 @@ class _View:
 
 
 class PostgresStorage:
-    """A chain on a server.  Used by one thread at a time; not across a fork."""
+    """A log on a server.  Used by one thread at a time; not across a fork."""
 
     def __init__(self, place: str) -> None:
         self._address = place

@@ -1,9 +1,9 @@
-"""A chain in an SQLite file: the embedded default.
+"""A log in an SQLite file: the embedded default.
 
 The file is in WAL mode with full synchronisation: a committed entry survives a power cut, at the
 price of one synchronisation.  It must lie on a local disk, because WAL needs shared memory between
 its users.  One connection is kept between transactions; `dampen.ledger.worker` closes it before a
-fork.  Beside the file lies its head (`heads.py`).
+fork.  Beside the file lies its head (`head_file.py`).
 """
 
 import os
@@ -62,7 +62,7 @@ class _View:
 
 
 class SQLiteStorage:
-    """A chain in a file.  Used by one thread at a time; not across a fork."""
+    """A log in a file.  Used by one thread at a time; not across a fork."""
 
     def __init__(self, place: str) -> None:
         self._path = Path(place)
@@ -80,14 +80,14 @@ class SQLiteStorage:
                 raise BudgetError(f"Expected a ledger file, but {path} is a directory.")
             if path.exists() and path.stat().st_size and not files.head_path(path).exists():
                 _patiently(path, lambda: files.require_no_entries(path))
-            heads = HeadFile(files.head_path(path), create=True)
+            head_file = HeadFile(files.head_path(path), create=True)
         except OSError as error:
             raise BudgetError(f"Cannot create the ledger {path}: {error.strerror}.") from None
-        with closing(heads):
-            heads.lock(sqlite_errors.PATIENCE_SECONDS)
-            if heads.read() is None:
+        with closing(head_file):
+            head_file.lock(sqlite_errors.PATIENCE_SECONDS)
+            if head_file.read() is None:
                 _patiently(path, lambda: files.initialise(path))
-                heads.reset(START)
+                head_file.reset(START)
 
     @contextmanager
     def read(self) -> Iterator[_View]:
@@ -106,7 +106,7 @@ class SQLiteStorage:
         file = self._opened()
         if not file.writable:
             raise sqlite_errors.unusable(self._path, "it is read-only")
-        file.heads.lock(sqlite_errors.PATIENCE_SECONDS)
+        file.head_file.lock(sqlite_errors.PATIENCE_SECONDS)
         try:
             with self._explained():
                 view = _patiently(self._path, lambda: file.begin("BEGIN IMMEDIATE"))
@@ -116,15 +116,15 @@ class SQLiteStorage:
             file.fresh = False
         finally:
             file.roll_back()
-            file.heads.unlock()
+            file.head_file.unlock()
 
     def known(self) -> Head | None:
         try:
-            heads = HeadFile(files.head_path(self._path), writable=False)
+            head_file = HeadFile(files.head_path(self._path), writable=False)
         except OSError:
             return None
-        with closing(heads):
-            return heads.read()
+        with closing(head_file):
+            return head_file.read()
 
     def replace(self, rows: Iterable[Row]) -> None:
         self.close()
@@ -133,8 +133,8 @@ class SQLiteStorage:
         head = write_copy(fresh, rows)
         files.put_aside(self._path)
         fresh.rename(self._path)
-        with closing(HeadFile(files.head_path(self._path), create=True)) as heads:
-            heads.reset(head)
+        with closing(HeadFile(files.head_path(self._path), create=True)) as head_file:
+            head_file.reset(head)
 
     def close(self) -> None:
         if self._open_file is not None:
@@ -167,7 +167,7 @@ class SQLiteStorage:
             )
         file.log = log
         try:
-            file.heads.write(head)
+            file.head_file.write(head)
         except OSError as error:
             raise BudgetError(
                 f"The charge is in the ledger {self._path}, but not in its head file: "
@@ -193,7 +193,7 @@ class _OpenFile:
 
     path: Path
     connection: Connection
-    heads: HeadFile
+    head_file: HeadFile
     writable: bool
     identity: tuple[int, int] | None
     log: tuple[int, int] | None = None
@@ -205,17 +205,17 @@ class _OpenFile:
         identity = files.identity(path)
         connection = _patiently(path, lambda: files.connect(path, _mode(path, writable)))
         try:
-            heads = _open_heads(path, writable)
+            head_file = _open_head_file(path, writable)
             if writable:  # a copy that was put in place has no log yet
                 _patiently(path, lambda: connection.execute("PRAGMA journal_mode = WAL").close())
         except BaseException:
             connection.close()
             raise
-        return cls(path, connection, heads, writable, identity)
+        return cls(path, connection, head_file, writable, identity)
 
     def begin(self, statement: str) -> _View:
         # First the head file, then the view: so the view has come at least as far.
-        floor = self.heads.read()
+        floor = self.head_file.read()
         if floor is None:
             raise sqlite_errors.no_head(self.path)
         self.connection.execute(statement)
@@ -227,7 +227,7 @@ class _OpenFile:
                 self.connection.execute("ROLLBACK")
 
     def close(self) -> None:
-        self.heads.close()
+        self.head_file.close()
         with suppress(*sqlite_errors.FAILURES):
             self.connection.close()
 
@@ -241,7 +241,7 @@ def _mode(path: Path, writable: bool) -> str:
     return "ro" if seen else "ro&immutable=1"
 
 
-def _open_heads(path: Path, writable: bool) -> HeadFile:
+def _open_head_file(path: Path, writable: bool) -> HeadFile:
     try:
         return HeadFile(files.head_path(path), writable=writable)
     except FileNotFoundError:

@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING, Any
 from dampen.questions.classify.encoding import Bins, Categories, bins
 
 if TYPE_CHECKING:
-    from dampen.questions.classify.bayes import NaiveBayesClassifier
-    from dampen.questions.classify.model import Classifier
-    from dampen.questions.classify.tree import TreeClassifier
+    from dampen.questions.classify.estimator import (
+        Classifier,
+        NaiveBayesClassifier,
+        TreeClassifier,
+    )
 
 __all__ = ["Bins", "Categories", "Classifier", "NaiveBayesClassifier", "TreeClassifier", "bins"]
 
-# scikit-learn takes a second to import; domains, schemas and problems do without it.
-_HOME = {"Classifier": "model", "NaiveBayesClassifier": "bayes", "TreeClassifier": "tree"}
+# scikit-learn takes a second to import; domains, questions and problems do without it.
+_ESTIMATORS = ("Classifier", "NaiveBayesClassifier", "TreeClassifier")
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _ESTIMATORS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return getattr(import_module(f"{__name__}.estimator"), name)

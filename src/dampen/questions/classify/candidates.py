@@ -8,15 +8,18 @@ row, so that `dampen.questions.classify.splits` covers both.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.selection import IntArray
 from dampen.questions.classify.encoding import Domain, first_codes
-from dampen.questions.classify.plan import Branching
+
+__all__ = ["BoolArray", "Branching", "Candidates", "candidates_of"]
 
 BoolArray = NDArray[np.bool_]
+Branching: TypeAlias = Literal["binary", "multiway"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +74,7 @@ class Candidates:
         return [left, [code for code in range(size) if not low <= code < high]]
 
 
-def candidates_of(domains: Sequence[Domain], branching: Branching) -> Candidates:
+def candidates_of(domains: Sequence[Domain], branching: Branching = "binary") -> Candidates:
     """All splits: ordered values are cut in two; of unordered ones each is set apart in turn."""
     first = first_codes(domains)
     found: list[tuple[int, int, int]] = []

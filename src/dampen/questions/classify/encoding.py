@@ -29,7 +29,8 @@ from dampen.data.columns import (
     missing_in,
 )
 from dampen.data.source import Batch, Chunk, Kind
-from dampen.errors import DataError, ParameterError, did_you_mean
+from dampen.errors import DataError, ParameterError, did_you_mean, raise_alone
+from dampen.schema import columns as facts
 
 __all__ = ["Bins", "Categories", "Domain", "bins"]
 
@@ -190,9 +191,16 @@ def bins(low: float, high: float, count: int, *, missing: Missing | None = None)
 
 
 def as_domain(given: Any, name: str) -> Domain:
-    """A domain from what a user writes: a domain, a number of codes, or a list of categories."""
+    """A domain from what a user writes: a domain, a number of codes, or a list of categories.
+
+    The facts of a column, from a schema, are a domain too.
+    """
     if isinstance(given, Bins | Categories):
         return given
+    if isinstance(given, facts.Numbers):
+        return Bins(given.bin_edges, "own" if given.missing == "own" else None)
+    if isinstance(given, facts.Categories):
+        return Categories((*given.values, *((None,) if given.missing == "own" else ())))
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         return Categories(range(int(given)))
     if isinstance(given, Iterable) and not isinstance(given, str | bytes):
@@ -344,7 +352,7 @@ def _encoded(columns: Sequence[Chunk], domains: Mapping[str, Domain]) -> Any:
         try:
             codes[:, a] = domain.encode(columns[a])
         except (TypeError, ValueError):
-            raise DataError(f"Expected {name} to hold values of its public domain.") from None
+            raise_alone(DataError(f"Expected {name} to hold values of its public domain."))
     return codes
 
 

@@ -30,9 +30,9 @@ The product of these probabilities telescopes to P(T, c).
 (`dampen.core.sampling.noisy_top`).  Let every ln of a term be within η of what it stands for: ln of
 a prior, plus ln of the exact sums of the terms that are drawn from below.  Then ln of a product of
 at most 2^h probabilities is off by 2^h η, ln of the sum of all weights is too, on either of two
-neighbours: the loss is at most e + 4 · 2^h η.  `Plan.joint_epsilon` makes e so much smaller than
-the ε that is paid.  For S splits and N rows, |ln Z| <= e N + ln(10 S) + 3, as a leaf alone has a
-tenth of the weight.  A sum of K or S exponentials, its logarithm and three additions are right to
+neighbours: the loss is at most e + 4 · 2^h η.  `TreePlan.joint_epsilon` makes e so much smaller
+than the ε that is paid.  For S splits and N rows, |ln Z| <= e N + ln(10 S) + 3, as a leaf alone has
+a tenth of the weight.  A sum of K or S exponentials, its logarithm and three additions are right to
 2^-52 (e N + ln(10 S) + K + 9) in absolute terms, and η = 2^-48 (e N + S + K + 64) is far more.
 
 **The menu** is drawn without looking at the data, so it costs nothing; how it is drawn is a matter

@@ -1,233 +1,314 @@
-"""`Classifier`: the private model that public facts recommend, a tree or naive Bayes.
+"""What is released of a classifier, in plain Python that JSON can hold, and the model made of it.
 
-The choice looks at nothing private: ε, the bound n on the rows, m attributes with V values in all,
-K classes.  Naive Bayes is taken if K >= 8, K >= m and ε n >= V K.
-
-*Why.*  A leaf of a tree has one class, so that K classes take log2 K levels of choices before each
-could have a leaf, and every level costs a share of ε.  To naive Bayes every attribute costs a share
-and classes cost nothing but rows: it releases V K counts with noise of m/ε rows each, which
-ε n >= V K makes worth having.  With many classes and few attributes it therefore pays less.  With
-fewer classes the question is whether attributes tell of the class one by one or together; that is
-not public, and a tree is safer.  `dampen-studies run models` compares them.
+All of it is public; what comes back is not trusted.  A file may be damaged or hostile, so its size
+and its structure are checked before anything is built from it: children come after their parents
+(no cycles), every number lies in its range, sizes are bounded.
 """
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
-from dampen.core.sampling import Entropy
-from dampen.core.selection import FloatArray
-from dampen.epsilon import Epsilon, asked_epsilon
-from dampen.errors import ParameterError
-from dampen.questions.classify import NaiveBayesClassifier, TreeClassifier
-from dampen.questions.classify.bayes_problem import BayesPlan
-from dampen.questions.classify.encoding import as_domain, checked_classes
-from dampen.questions.classify.estimator import clone_sharing, refuse, tag_as_private
-from dampen.questions.classify.plan import Plan
+from dampen.core.selection import FloatArray, IntArray
+from dampen.epsilon import exact
+from dampen.errors import ParameterError, raise_alone
+from dampen.questions.classify.encoding import (
+    Bins,
+    Categories,
+    Domain,
+    checked_classes,
+    class_array,
+    first_codes,
+)
+from dampen.questions.classify.noisy_tables import NoisyTables, noise_scale
+from dampen.questions.classify.plan import PURPOSES, Spending, TreeFacts, checked_depth
+from dampen.questions.classify.released_tree import Tree, chances
 from dampen.questions.classify.splits import check_max_rows
-from dampen.releases.cost import Budget
+from dampen.releases.release import Release
 
-__all__ = ["Classifier", "prefers_bayes", "read_model"]
+__all__ = [
+    "BayesModel",
+    "Columns",
+    "Model",
+    "TreeModel",
+    "bayes_content",
+    "model_of",
+    "read_release",
+    "tree_content",
+]
 
-Model = TreeClassifier | NaiveBayesClassifier
-MANY = 8
+TREE = "tree 6"
+BAYES = "naive-bayes 2"
+MOST_CHARACTERS = 1 << 28
+MOST_LINES = 64
+_TREE_ARRAYS = ("attribute", "route_start", "routes", "label", "level")
 
 
-class Classifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """The private classifier to begin with: a tree or naive Bayes, as public facts recommend.
-
-    Guarantee: `fit` is ε-differentially private for adding or removing one row, as the fit of the
-    model that it chooses; the choice is a function of the public parameters alone
-    (`dampen.questions.classify.model` has the rule).  Each of `domains`, `classes` and `max_rows`
-    that is left out is taken from the data with a `PrivacyLeakWarning`, and the model is then a
-    tree.
-
-    Args:
-        epsilon: the privacy parameter of one fit; required, unless ρ is given.
-        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
-        domains: per column the public `dampen.bins(...)`, a list of categories or a number of
-            integer codes; by column name, or in column order.
-        classes: the public classes.
-        max_rows: a public upper bound on the number of rows.
-        budget: an account to charge ε to, before the data is looked at.
-        entropy: of random bits; the operating system's by default.  An `InsecureEntropy` starts
-            anew at every fit, so that equal fits give equal models.
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The public columns of a model.
 
     Attributes:
-        model_: the fitted `TreeClassifier` or `NaiveBayesClassifier`.
-        classes_, n_features_in_, feature_names_in_: as in scikit-learn.
-
-    >>> import dampen
-    >>> X = {"hours": [12, 45, 48] * 500, "job": ["none", "farm", "office"] * 500}
-    >>> y = ["poor", "poor", "rich"] * 500
-    >>> model = dampen.Classifier(
-    ...     epsilon=1,
-    ...     domains={"hours": dampen.bins(0, 60, 6), "job": ["none", "farm", "office"]},
-    ...     classes=["poor", "rich"],
-    ...     max_rows=2000,
-    ... )
-    >>> model.fit(X, y).predict_table({"hours": [46], "job": ["office"]}).tolist()
-    ['rich']
-    >>> type(model.model_).__name__
-    'TreeClassifier'
+        classes: what is predicted.
+        features: the names of the columns, None where they have none.
+        domains: of every column.
     """
 
-    def __init__(
-        self,
-        epsilon: Epsilon | None = None,
-        *,
-        rho: Epsilon | None = None,
-        domains: Mapping[str, Any] | Sequence[Any] | None = None,
-        classes: Sequence[Hashable] | None = None,
-        max_rows: int | None = None,
-        budget: Budget | None = None,
-        entropy: Entropy | None = None,
-    ) -> None:
-        self.epsilon = epsilon
-        self.rho = rho
-        self.domains = domains
-        self.classes = classes
-        self.max_rows = max_rows
-        self.budget = budget
-        self.entropy = entropy
-
-    def fit(self, X: Any, y: Any, **refused: Any) -> "Classifier":
-        """Chooses the model, then fits it: parameters, charge, data.  No `sample_weight`."""
-        refuse(refused)
-        return self._take(self._chosen().fit(X, y))
-
-    def fit_table(
-        self, data: Any, *, target: str, header: bool = False, table: str | None = None
-    ) -> "Classifier":
-        """Fits the model to a DataFrame, lazy or not, or a file (see `dampen.data`).
-
-        Args:
-            data: the table.
-            target: the name of its column of classes.
-            header: says that the first line of a text file surely holds the names of its columns.
-            table: of a database file (DuckDB, SQLite), which table.
-        """
-        chosen = self._chosen()
-        return self._take(chosen.fit_table(data, target=target, header=header, table=table))
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of every row, by the model."""
-        check_is_fitted(self)
-        return self.model_.predict(X)
-
-    def predict_table(
-        self, data: Any, *, header: bool = False, table: str | None = None
-    ) -> NDArray[Any]:
-        """The class of every row of a table, which has columns of the names in the model."""
-        check_is_fitted(self)
-        return self.model_.predict_table(data, header=header, table=table)
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """P(class | row); of a tree, zeros and a one: its leaves release a class and no more."""
-        check_is_fitted(self)
-        return self.model_.predict_proba(X)
-
-    def plan(self) -> Plan | BayesPlan:
-        """What a fit would do, before it is paid for; print it.  No data is needed.
-
-        Raises:
-            ParameterError: unless `domains`, `classes` and `max_rows` are given.
-        """
-        return self._chosen().plan()
-
-    def report(self) -> str:
-        """What was released and what it cost, as text.  Nothing in it is private."""
-        check_is_fitted(self)
-        return self.model_.report()
-
-    def to_json(self) -> str:
-        """The fitted model as one JSON object: all that prediction and `report` need."""
-        check_is_fitted(self)
-        return self.model_.to_json()
-
-    @classmethod
-    def from_json(cls, text: str) -> "Classifier":
-        """The fitted model that `to_json` wrote; it predicts without any data or budget."""
-        return cls()._take(read_model(text))
-
-    def _repr_html_inner(self) -> str:
-        if hasattr(self, "model_"):
-            return self.model_._repr_html_inner()
-        return str(super()._repr_html_inner())
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
-
-    def __sklearn_tags__(self) -> Any:
-        return tag_as_private(super().__sklearn_tags__())
-
-    def __sklearn_clone__(self) -> "Classifier":
-        return clone_sharing(self)
+    classes: NDArray[Any]
+    features: tuple[str, ...] | None
+    domains: tuple[Domain, ...]
 
     @property
-    def release_(self) -> Any:
-        """The public facts of the release."""
-        return self.model_.release_
-
-    def _chosen(self) -> Model:
-        """The model, not fitted yet."""
-        given = {name: getattr(self, name) for name in _COMMON}
-        if self._bayes():
-            return NaiveBayesClassifier(**given)
-        return TreeClassifier(**given, max_rows=self.max_rows)
-
-    def _bayes(self) -> bool:
-        epsilon = asked_epsilon(self.epsilon, self.rho, Fraction(1, 2))
-        if self.domains is None or self.classes is None or self.max_rows is None:
-            return False
-        check_max_rows(self.max_rows)
-        classes = checked_classes(self.classes)
-        sizes = list(_sizes(self.domains))
-        return prefers_bayes(epsilon, int(self.max_rows), sizes, len(classes))
-
-    def _take(self, model: Model) -> "Classifier":
-        self.model_ = model
-        for name in ("classes_", "n_features_in_", "feature_names_in_"):
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
-        return self
+    def by_name(self) -> dict[str, Domain]:
+        """The domains by the names of their columns, x0, x1, ... where they have none."""
+        names = self.features or [f"x{i}" for i in range(len(self.domains))]
+        return dict(zip(names, self.domains, strict=True))
 
 
-_COMMON = ("epsilon", "rho", "domains", "classes", "budget", "entropy")
+@dataclass(frozen=True, eq=False)
+class TreeModel:
+    """A released tree that predicts."""
+
+    columns: Columns
+    facts: TreeFacts
+    tree: Tree
+
+    def predicted(self, codes: Any) -> IntArray:
+        """The class of every row, by its place."""
+        found: IntArray = self.tree.label[self.tree.apply(codes)]
+        return found
+
+    def chances(self, codes: Any) -> FloatArray:
+        """P(class | row) from noisy counts where they are bought; else zeros and a one."""
+        leaf = self.tree.apply(codes)
+        if self.tree.counts is None:
+            return np.eye(len(self.columns.classes))[self.tree.label[leaf]]
+        return chances(self.tree.counts[leaf], float(self.facts.charges[-1].epsilon))
 
 
-def _sizes(domains: Mapping[str, Any] | Sequence[Any]) -> Iterator[int]:
-    given = domains.values() if isinstance(domains, Mapping) else domains
-    if not isinstance(domains, Mapping | Sequence) or isinstance(domains, str):
-        raise ParameterError("Expected domains by column name, or a list in column order.")
-    for i, domain in enumerate(given):
-        yield len(as_domain(domain, f"column {i}"))
+@dataclass(frozen=True, eq=False)
+class BayesModel:
+    """A released naive Bayes that predicts."""
+
+    columns: Columns
+    epsilon: Fraction
+    tables: NoisyTables
+
+    def predicted(self, codes: Any) -> IntArray:
+        """The likeliest class of every row, by its place."""
+        found: IntArray = self.tables.log_scores(codes).argmax(axis=1)
+        return found
+
+    def chances(self, codes: Any) -> FloatArray:
+        """P(class | row), tempered: (n_c Π_a P(v_a | c)) to the power 1/√m, for m attributes."""
+        scores = self.tables.log_scores(codes) / np.sqrt(codes.shape[1])
+        odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
 
 
-def prefers_bayes(epsilon: Fraction, max_rows: int, sizes: Sequence[int], classes: int) -> bool:
-    """The public rule: many classes, no more attributes, and a row times ε for every count.
-
-    >>> prefers_bayes(Fraction(1), 14_000, [10] * 16, 26)
-    True
-    >>> prefers_bayes(Fraction(1, 10), 14_000, [10] * 16, 26)
-    False
-    """
-    return classes >= max(MANY, len(sizes)) and epsilon * max_rows >= sum(sizes) * classes
+Model: TypeAlias = TreeModel | BayesModel
 
 
-def read_model(text: str) -> Model:
-    """A tree or a naive Bayes, whichever the JSON holds.
+def tree_content(
+    domains: Mapping[str, Domain],
+    classes: Sequence[Hashable],
+    facts: TreeFacts,
+    tree: Tree,
+    *,
+    named: bool,
+) -> dict[str, Any]:
+    """A tree in plain Python, with exact parts of ε."""
+    return {
+        "format": TREE,
+        **_columns_content(domains, classes, named=named),
+        "plan": {
+            "epsilon": str(facts.epsilon),
+            "max_rows": facts.max_rows,
+            "depth": facts.depth,
+            "mechanism": facts.mechanism,
+            "charges": [[line.level, line.purpose, str(line.epsilon)] for line in facts.charges],
+        },
+        "tree": {name: getattr(tree, name).tolist() for name in _TREE_ARRAYS},
+        "counts": None if tree.counts is None else tree.counts.tolist(),
+    }
+
+
+def bayes_content(
+    domains: Mapping[str, Domain],
+    classes: Sequence[Hashable],
+    epsilon: Fraction,
+    tables: NoisyTables,
+    *,
+    named: bool,
+) -> dict[str, Any]:
+    """A naive Bayes in plain Python, with its exact ε."""
+    return {
+        "format": BAYES,
+        **_columns_content(domains, classes, named=named),
+        "epsilon": str(epsilon),
+        "counts": tables.counts.tolist(),
+    }
+
+
+def read_release(text: str) -> Release:
+    """The release of a model, from its JSON.
 
     Raises:
-        ParameterError: if it is neither.
+        ParameterError: if it is something else.
     """
-    for kind in (TreeClassifier, NaiveBayesClassifier):
-        with suppress(ParameterError):
-            model: Model = kind.from_json(text)
-            return model
-    raise ParameterError("Expected the JSON of a tree or a naive Bayes, as to_json() writes it.")
+    if len(text) > MOST_CHARACTERS:
+        raise ParameterError(f"Expected a model of at most {MOST_CHARACTERS:,} characters.")
+    return Release.from_json(text)
+
+
+def model_of(content: Any) -> Model:
+    """The model that was released, from `Release.answer`.
+
+    Raises:
+        ParameterError: if it is not what a release of a model could hold.
+    """
+    try:
+        if content["format"] == TREE:
+            return _tree_model(content)
+        if content["format"] == BAYES:
+            return _bayes_model(content)
+    except ParameterError:
+        raise
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError, AttributeError):
+        raise_alone(ParameterError("Expected a whole tree or naive Bayes; something is damaged."))
+    raise ParameterError(
+        f"Expected a model of the format {TREE!r} or {BAYES!r}, got another format."
+    )
+
+
+def _tree_model(content: Any) -> TreeModel:
+    columns = _columns_of(content)
+    facts = _facts_of(content["plan"])
+    arrays = {name: _integers(content["tree"][name]) for name in _TREE_ARRAYS}
+    counts = content["counts"]
+    noisy = None if counts is None else _integers(counts, dimensions=2)
+    tree = Tree(**arrays, counts=noisy)
+    _check_nodes(tree, len(columns.classes), facts.depth)
+    _check_routes(tree, [len(domain) for domain in columns.domains])
+    return TreeModel(columns, facts, tree)
+
+
+def _bayes_model(content: Any) -> BayesModel:
+    columns = _columns_of(content)
+    epsilon = exact(_text(content["epsilon"]))
+    first = first_codes(columns.domains)
+    counts = _integers(content["counts"], dimensions=2)
+    if counts.shape != (first[-1], len(columns.classes)):
+        raise ValueError
+    return BayesModel(
+        columns, epsilon, NoisyTables(first, counts, noise_scale(len(first) - 1, epsilon))
+    )
+
+
+def _facts_of(plan: Any) -> TreeFacts:
+    check_max_rows(plan["max_rows"])
+    checked_depth(plan["depth"])
+    epsilon = exact(_text(plan["epsilon"]))
+    if len(plan["charges"]) > MOST_LINES:
+        raise ValueError
+    charges = tuple(_spending(*line) for line in plan["charges"])
+    if sum((line.epsilon for line in charges), Fraction(0)) != epsilon:
+        raise ValueError
+    depth = 0 if plan["depth"] is None else int(plan["depth"])
+    return TreeFacts(epsilon, int(plan["max_rows"]), depth, _text(plan["mechanism"]), charges)
+
+
+def _spending(level: Any, purpose: Any, epsilon: Any) -> Spending:
+    if purpose not in PURPOSES:
+        raise ValueError
+    checked_depth(level)
+    return Spending(int(level), purpose, exact(_text(epsilon)))
+
+
+def _columns_content(
+    domains: Mapping[str, Domain], classes: Sequence[Hashable], *, named: bool
+) -> dict[str, Any]:
+    return {
+        "classes": class_array(classes).tolist(),
+        "features": list(domains) if named else None,
+        "domains": [_domain_content(domain) for domain in domains.values()],
+    }
+
+
+def _columns_of(content: Any) -> Columns:
+    classes = checked_classes(content["classes"])
+    domains = tuple(_domain_of(domain) for domain in content["domains"])
+    names = content["features"]
+    if not domains:
+        raise ValueError
+    if names is not None and [len(names), *{type(name) for name in names}] != [len(domains), str]:
+        raise ValueError
+    features = None if names is None else tuple(names)
+    return Columns(class_array(classes.values), features, domains)
+
+
+def _domain_content(domain: Domain) -> dict[str, Any]:
+    if isinstance(domain, Bins):
+        return {"edges": list(domain.edges), "missing": domain.missing}
+    return {"values": list(domain.values), "ordered": domain.ordered}
+
+
+def _domain_of(content: Any) -> Domain:
+    if "edges" in content:
+        return Bins(content["edges"], content["missing"])
+    if not isinstance(content["values"], list) or not isinstance(content["ordered"], bool):
+        raise ValueError
+    return Categories(tuple(content["values"]), ordered=content["ordered"])
+
+
+def _integers(values: Any, dimensions: int = 1) -> IntArray:
+    """An array of integers of so many dimensions, or a `ValueError`."""
+    array = np.array(values)
+    if array.size == 0 and dimensions == 1:
+        return np.empty(0, dtype=np.int64)
+    if array.dtype.kind != "i" or array.ndim != dimensions:
+        raise ValueError
+    return array.astype(np.int64)
+
+
+def _text(value: Any) -> str:
+    """Text of a bearable length, or a `ValueError`."""
+    if not isinstance(value, str) or len(value) > 1000:
+        raise ValueError
+    return value
+
+
+def _check_nodes(tree: Tree, classes: int, depth: int) -> None:
+    nodes = len(tree.attribute)
+    leaf = tree.attribute < 0
+    sizes = {nodes, len(tree.route_start), len(tree.label), len(tree.level)}
+    label = tree.label[leaf] if nodes else tree.label
+    fits = (
+        nodes > 0
+        and sizes == {nodes}
+        and bool(((label >= 0) & (label < classes)).all())
+        and bool(((tree.level >= 0) & (tree.level <= depth)).all())
+        and (tree.counts is None or tree.counts.shape == (nodes, classes))
+    )
+    if not fits:
+        raise ValueError
+
+
+def _check_routes(tree: Tree, sizes: list[int]) -> None:
+    """Every code of a split leads to a later node, one level below; routes are dense."""
+    begin = 0
+    for node, attribute in enumerate(tree.attribute.tolist()):
+        size = sizes[attribute] if 0 <= attribute < len(sizes) else 0
+        route = tree.routes[begin : begin + size]
+        inside = len(route) == size and bool(((route > node) & (route < len(tree.level))).all())
+        if attribute >= len(sizes) or tree.route_start[node] != begin or not inside:
+            raise ValueError
+        if (tree.level[route] != tree.level[node] + 1).any():
+            raise ValueError
+        begin += size
+    if begin != len(tree.routes):
+        raise ValueError

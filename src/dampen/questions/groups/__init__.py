@@ -1,6 +1,6 @@
 """Which group has the largest median, mean, quantile or sum?"""
 
-from dampen.questions.groups.problem import BestGroup
-from dampen.questions.groups.release import top_groups
+from dampen.questions.groups.problem import STATISTICS, BestGroup
+from dampen.questions.groups.question import GroupsQuestion, top_groups
 
-__all__ = ["BestGroup", "top_groups"]
+__all__ = ["STATISTICS", "BestGroup", "GroupsQuestion", "top_groups"]

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from dampen.core.selection import IntArray
 
 DIGITS = 28
-LARGEST_DENOMINATOR = 2**35
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,30 +29,56 @@ times for one group, at ε/k.
 *down* to: with few rows that is not much, so that small groups must prove themselves.  z0 is public
 and costs no privacy.
 
-The sum needs no reach: see `dampen.questions.groups.draws`.
+The sum needs no reach: see `dampen.questions.groups.sums`.
 """
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import cached_property
+from math import floor
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
+from dampen.core.sampling import Entropy, discrete_laplace, random_order
 from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.data.cells import Keyed
+from dampen.data.columns import missing_numbers
 from dampen.data.grouping import Grouping
 from dampen.data.memory import MemoryTable
 from dampen.data.source import Opened
 from dampen.epsilon import Epsilon, exact
-from dampen.errors import DataError, ParameterError, did_you_mean
-from dampen.questions.groups.draws import ByReach, BySum, Contest, public_offset
-from dampen.questions.groups.grid import Exact, Grid
-from dampen.questions.groups.histograms import Histograms
+from dampen.errors import ParameterError, did_you_mean
+from dampen.questions.groups.histograms import Exact, Grid, Histograms
+from dampen.questions.groups.law import winning_probabilities
 from dampen.questions.groups.reach import Reach, Replacements, Rows, Steps
-from dampen.questions.groups.statistic_names import Sum, measure
+from dampen.questions.groups.statistics import (
+    MEAN,
+    MEDIAN,
+    QUANTILE,
+    SUM,
+    TRIMMED_MEAN,
+    NamedStatistic,
+    Statistic,
+    Sum,
+)
+from dampen.questions.groups.sums import BySum
+
+__all__ = ["RELATIONS", "STATISTICS", "BestGroup", "ByReach", "relation"]
+
+STATISTICS: tuple[NamedStatistic, ...] = (
+    MEDIAN,
+    QUANTILE,
+    MEAN,
+    TRIMMED_MEAN,
+    SUM,
+)
+"""What groups can be compared by: one line each."""
+
+EXTREMES = {"max": 99, "maximum": 99, "min": 1, "minimum": 1}
+"""What one row decides, and the quantile to ask for in its place."""
 
 LARGEST_FLOOR = 10**9
 SMALLEST_EPSILON = Fraction(1, 10**9)
@@ -60,6 +86,7 @@ STEPS: dict[Neighbours, Steps] = {
     Neighbours.ADD_REMOVE_ROW: Rows(),
     Neighbours.REPLACE_ONE: Replacements(),
 }
+RELATIONS = tuple(str(neighbours) for neighbours in STEPS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,10 +95,10 @@ class BestGroup:
 
     Attributes:
         groups: the public list of candidates; rows of other groups are dropped.
-        statistic: "median", "quantile" (with p), "mean", "trimmed-mean" or "sum".  The default is
-            the quantile if p is given, else the median.
-        p: for the quantile which one, for the trimmed mean how much is cut off at each end (10 by
-            default); in percent, a decimal is taken exactly.
+        statistic: one of `STATISTICS` by its name.  The default is the quantile if p is given,
+            else the median.
+        p: in percent, for statistics that have one: which quantile, how much a trimmed mean cuts
+            off at each end.  A decimal is taken exactly.
         lower: public lower end of the values; smaller ones count as this.
         upper: public upper end of the values; larger ones count as this.
         step: public distance of the grid's points; it divides the range.
@@ -95,12 +122,11 @@ class BestGroup:
 
     def __post_init__(self) -> None:
         self.grouping.check_size(self.grid.top + 1)
-        chosen = measure(self.statistic, self.p)
         _check_min_rows(self.min_rows)
-        if isinstance(chosen, Sum) and self.min_rows > 1:
+        if self.by_sum and self.min_rows > 1:
             raise ParameterError(
-                f"Expected no min_rows= for the sum, got min_rows={self.min_rows}: one row could "
-                "then bring in a whole group."
+                f"Expected no min_rows= for the {self.named.name}, got min_rows={self.min_rows}: "
+                "one row could then bring in a whole group."
             )
         _exact_caution(self.caution)
         relation(self.neighbours)
@@ -108,14 +134,23 @@ class BestGroup:
     @property
     def by_sum(self) -> bool:
         """Whether groups are compared by their sums, which needs no reach."""
-        return isinstance(measure(self.statistic, self.p), Sum)
+        return isinstance(self.compared, Sum)
+
+    @cached_property
+    def named(self) -> NamedStatistic:
+        """What groups are compared by, as people ask for it."""
+        return _named(self.statistic or (MEDIAN if self.p is None else QUANTILE).name)
+
+    @cached_property
+    def compared(self) -> Statistic | Sum:
+        """What groups are compared by."""
+        return self.named.of(self.p)
 
     @property
     def public(self) -> dict[str, Any]:
         """What a release shows of its parameters; of the groups, how many there are."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
-        name = "median" if self.p is None else "quantile"
-        return given | {"groups": len(self.candidates), "statistic": self.statistic or name}
+        return given | {"groups": len(self.candidates), "statistic": self.named.name}
 
     @property
     def candidates(self) -> Sequence[Hashable]:
@@ -143,10 +178,7 @@ class BestGroup:
         cell_of = Keyed({values: self.grid.key}, itemgetter(values))
         counts = self.grouping.counts(rows, by, {values: "numbers"}, cell_of, cells)
         if counts[:, -1].any():
-            raise DataError(
-                "Expected numbers only; some are missing (NaN or null). Fill or drop them first, "
-                "by a rule that looks at each record alone."
-            )
+            raise missing_numbers()
         return counts[:, :-1]
 
     def probabilities(self, values: Any, by: Any, *, epsilon: Epsilon) -> FloatArray:
@@ -159,9 +191,9 @@ class BestGroup:
         """
         return self.contest(self.counts(values, by)).probabilities(self.exact_epsilon(epsilon))
 
-    def contest(self, counts: IntArray) -> Contest:
+    def contest(self, counts: IntArray) -> "ByReach | BySum":
         """The private counts, one row per group, ready to be drawn from."""
-        chosen = measure(self.statistic, self.p)
+        chosen = self.compared
         x = Histograms(np.asarray(counts, dtype=np.int64))
         if isinstance(chosen, Sum):
             return BySum.of(x, self.grid, self.neighbours, smallest=self.smallest)
@@ -173,7 +205,7 @@ class BestGroup:
 
     def offset(self, epsilon: Fraction) -> int:
         """z0, in rows: what caution takes off every group."""
-        return public_offset(_exact_caution(self.caution), epsilon)
+        return _offset(_exact_caution(self.caution), epsilon)
 
     def exact_epsilon(self, epsilon: Epsilon) -> Fraction:
         """ε as a fraction; noise of a scale beyond 10^9 rows is refused."""
@@ -183,18 +215,51 @@ class BestGroup:
         return value
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class ByReach:
+    """The private reach of every group, ready to be drawn from."""
+
+    reach: Reach
+    caution: Fraction
+
+    def probabilities(self, epsilon: Fraction) -> FloatArray:
+        """The probability that a group is the one that `winners` gives for k = 1; not private."""
+        return winning_probabilities(self.reach, epsilon, _offset(self.caution, epsilon))
+
+    def winners(self, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
+        """The set of the k best groups, ascending: ε-DP."""
+        groups = len(self.reach.x.sizes)
+        w = discrete_laplace(1 / epsilon, groups, entropy) + _offset(self.caution, epsilon)
+        whole, high, low = self.reach.at(np.arange(groups), w).ordinals()
+        order = np.lexsort((random_order(groups, entropy), low, high, whole))
+        return sorted(order[groups - k :].tolist())
+
+    def ranking(self, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
+        """The k best groups, best first, one at a time at ε/k each: ε-DP."""
+        left = list(range(len(self.reach.x.sizes)))
+        best = []
+        for _ in range(k):
+            [place] = self._among(left).winners(1, epsilon / k, entropy)
+            best.append(left.pop(place))
+        return best
+
+    def _among(self, groups: list[int]) -> "ByReach":
+        reach = self.reach
+        x = Histograms(reach.x.counts[groups])
+        return ByReach(Reach(x, reach.statistic, reach.steps, reach.floor), self.caution)
+
+
 def relation(name: Neighbours | str) -> Neighbours:
     """The neighbour relation of that name, among those that groups know.
 
     Raises:
         ParameterError: if there is none.
     """
-    known = {str(neighbours): neighbours for neighbours in STEPS}
-    if str(name) in known:
-        return known[str(name)]
+    if str(name) in RELATIONS:
+        return Neighbours(str(name))
     raise ParameterError(
-        f"Expected neighbours to be one of {', '.join(known)}, got {name!r}."
-        f"{did_you_mean(str(name), known)}"
+        f"Expected neighbours to be one of {', '.join(RELATIONS)}, got {name!r}."
+        f"{did_you_mean(str(name), RELATIONS)}"
     )
 
 
@@ -212,3 +277,25 @@ def _exact_caution(caution: Exact) -> Fraction:
         return exact(caution, "caution")
     except ParameterError:
         raise ParameterError(f"Expected caution >= 0, got caution={caution!r}.") from None
+
+
+def _offset(caution: Fraction, epsilon: Fraction) -> int:
+    """z0: -caution / ε, to the nearest integer."""
+    return -floor(caution / epsilon + Fraction(1, 2))
+
+
+def _named(name: str) -> NamedStatistic:
+    for known in STATISTICS:
+        if known.name == name:
+            return known
+    if str(name) in EXTREMES:
+        raise ParameterError(
+            f"Expected another statistic than the {name}: one row decides it, so that a private "
+            "answer is little better than a guess. Ask for the quantile next to it: "
+            f"statistic='quantile', p={EXTREMES[name]}."
+        )
+    names = [known.name for known in STATISTICS]
+    raise ParameterError(
+        f"Expected a statistic, one of {', '.join(names)}, got {name!r}."
+        f"{did_you_mean(str(name), names)}"
+    )

@@ -42,8 +42,14 @@ e_{c+1}, ..., e_{n+z-c} with c = r + ⌊α (n+z-2r)⌋, which grows by 0 or 1 wi
 c+1 raises the mean if and only if e_{c+1} + e_{n+z-c} is below twice the mean; as long as neither
 changes its cell this stays true or stays false.  So **c = B_v, c = n+z-B_v and the ends of c's
 range** are enough.
+
+The **sum** needs no such closed form: see `dampen.questions.groups.sums`.
+
+A new statistic is a file beside this one with a class such as these and its `NamedStatistic`, and a
+line in the list `STATISTICS` of `dampen.questions.groups.problem`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, Self
@@ -51,14 +57,18 @@ from typing import Protocol, Self
 import numpy as np
 
 from dampen.core.selection import IntArray
+from dampen.epsilon import exact
+from dampen.errors import ParameterError
 from dampen.questions.groups.fractions import Fractions
-from dampen.questions.groups.histograms import Histograms
+from dampen.questions.groups.histograms import Exact, Histograms
 
 BLOCK = 1 << 20
+FINEST = 10**6
+"""p has at most four decimals, so that ranks times its denominator stay within 64 bits."""
 
 
 class Statistic(Protocol):
-    """A monotone statistic of a group.
+    """A monotone statistic of a group; the reach mechanism answers questions about it.
 
     Arrays have one entry per question; `who` is the group's row in the histograms.
     """
@@ -186,3 +196,86 @@ def _mean_of_ranks(x: Histograms, who: IntArray, first: IntArray, last: IntArray
     """The mean of the rows of rank first + 1 to last."""
     total = x.lowest(who, last) - x.lowest(who, first)
     return Fractions.ratio(total, np.maximum(last - first, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The sum of the values; a mechanism on the sums answers questions about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Percent:
+    """How p is read: in percent, above 0, with at most four decimals.
+
+    Attributes:
+        below: what p must be below.
+        usual: what p is if it is left out; None if it must be given.
+    """
+
+    below: int
+    usual: int | None = None
+
+    def share(self, p: Exact | None) -> Fraction:
+        """p percent as a fraction.
+
+        Raises:
+            ParameterError: if p is missing, or not such a number.
+        """
+        given = self.usual if p is None else p
+        if given is None:
+            raise ParameterError(
+                f"Expected p=, a percentage below {self.below}, such as p={self.below // 2}."
+            )
+        value = exact(given, "p")
+        if value >= self.below:
+            raise ParameterError(f"Expected p < {self.below} (percent), got p={p}.")
+        if (value / 100).denominator > FINEST:
+            raise ParameterError(f"Expected p with at most four decimals, got p={p}.")
+        return value / 100
+
+
+@dataclass(frozen=True, slots=True)
+class NamedStatistic:
+    """A statistic as people ask for it.
+
+    Attributes:
+        name: the word for it.
+        help: what it is, in a few words that go on after a colon.
+        make: gives the statistic, of the share that p is if there is a p.  A `Statistic` is
+            answered by reach, a `Sum` by a mechanism on the sums.
+        percent: how p is read; None if there is no p.
+    """
+
+    name: str
+    help: str
+    make: Callable[..., Statistic | Sum]
+    percent: Percent | None = None
+
+    def of(self, p: Exact | None) -> Statistic | Sum:
+        """The statistic with that p.
+
+        Raises:
+            ParameterError: if p is wrong or does not belong to it.
+        """
+        if self.percent is not None:
+            return self.make(self.percent.share(p))
+        if p is not None:
+            raise ParameterError(
+                f"Expected no p= for the {self.name}, got p={p}. For a quantile pass "
+                "statistic='quantile'."
+            )
+        return self.make()
+
+
+MEDIAN = NamedStatistic("median", "the value in the middle", lambda: Quantile(Fraction(1, 2)))
+QUANTILE = NamedStatistic(
+    "quantile", "the value that p percent of the rows are below", Quantile, Percent(below=100)
+)
+MEAN = NamedStatistic("mean", "the mean of the values", Mean)
+TRIMMED_MEAN = NamedStatistic(
+    "trimmed-mean",
+    "the mean without p percent of the rows at each end",
+    TrimmedMean,
+    Percent(below=50, usual=10),
+)
+SUM = NamedStatistic("sum", "the sum of the values", Sum)

@@ -1,92 +1,122 @@
 """What an answer about nodes will be worth, from public facts alone.
 
-Permute-and-flip, and one joint release, on the degree name nodes that lead by enough
-(`dampen.releases.accuracy`).  Nothing is said of other rankings.
+A mechanism on the degree, or on brokerage, names nodes that lead by enough
+(`dampen.releases.accuracy`).  Nothing is said of other rankings in one round.
 
-**Two rounds.**  What the second one asks depends on the first answer, so two things are said that
-hold whatever it is.
+**Two rounds.**  What the second one asks depends on the first answer, so only that is said which
+holds whatever it is: k nodes that lead all others by g degrees have the k largest noisy degrees
+with probability 0.9, by the theorem of `dampen.releases.accuracy` for noise of scale 2/ε1; every
+second question is about those at least.  Discrete noise of a scale is less than 1 away from
+continuous noise of that scale (the floors of two exponential numbers, subtracted): two degrees more
+are enough.  So is 2B + 1, if all noises are at most B with probability 0.9: that is less where ε is
+large.
 
-(1) k nodes that lead all others by g1 degrees have the k largest noisy degrees with probability
-0.9, by the theorem of `dampen.releases.accuracy` for noise of scale 2/ε1; every second question is
-about those at least.
-
-(2) Of two nodes that differ by g2 in what is asked then, in units of a neighbour, the larger one is
-ranked first with probability 0.9: g2 is the lead of one node of two at the scale 3/ε2, the largest
-that a whole shortlist may have.  Others are 1/ε2 for a shortlist and 2/ε where round 1 is refined.
-Oriented degrees f have 1/ε2 too, but an answer s is held back by ρ (s - d~)_+: as f <= d, the order
-of two nodes turns only if the noises N, N' of round 2 and M of round 1 have
-N' - N + ρ (N - M)_+ > g2.  ρ M has scale 1/ε2 as well; the sum of the three has its 0.9-quantile
-below 3/ε2, and g2 is above 6/ε2.  Betweenness itself has other units, so (2) is said only of an ε
-at which it is not asked for; nor is it said of eigenvector centrality, cores and PageRank, where
-neighbours count by weights that follow from the first answer.
-
-Discrete noise of a scale is less than 1 away from continuous noise of that scale (the floors of two
-exponential numbers, subtracted): two degrees more are enough.
+**The largest lead.**  Let k of n nodes have degrees of d <= D or more, of which at most k - 1 are
+among each other.  Then at least k (d - k + 1) edges go to the n - k others, of which one has at
+least the average.  So the lead is at most d - ⌈k (d - k + 1) / (n - k)⌉, which does not fall with d
+if 2k <= n and does not rise if 2k >= n, from d = k - 1 on: the largest is at one of the ends.
 """
 
+from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
+from typing import Any
 
 from dampen.core.mechanisms import JOINT, Mechanism
-from dampen.epsilon import decimal_text
-from dampen.questions.nodes.centralities import CENTRAL
-from dampen.questions.nodes.methods import OneRound, TwoRounds, Way
-from dampen.questions.nodes.problem import InfluentialNode
-from dampen.questions.nodes.two_rounds import LARGEST_NORM, LEAST_FOR_BETWEENNESS, Shares
-from dampen.releases.accuracy import CONFIDENCE, lead, rounded_up, told_lead
+from dampen.questions.nodes.degree import Degree
+from dampen.questions.nodes.graphs import made_up_graph
+from dampen.questions.nodes.two_rounds import Shares
+from dampen.releases.accuracy import UNKNOWN, Accuracy, by_neighbours, lead, likely_noise
 
-__all__ = ["accuracy"]
+__all__ = ["largest_lead", "of_one_round", "of_two_rounds"]
 
 DISCRETE = 2
 
 
-def accuracy(way: Way, n: int, k: int, epsilon: Fraction) -> str:
-    """A sentence about k of n nodes; empty where nothing is known beforehand."""
-    if isinstance(way, OneRound) and way.degrees_only:
-        return told_lead(
-            _lead(way.mechanism, n, k, epsilon), "neighbours", m=n, of="nodes", k=k, epsilon=epsilon
-        )
-    if isinstance(way, TwoRounds) and way.asked.metric in ("betweenness", *CENTRAL) and k < n:
-        units_known = way.asked.metric == "betweenness"
-        return _of_two_rounds(n, k, epsilon, units_known=units_known)
-    return ""
+def of_one_round(
+    metric: Any, mechanism: Mechanism, *, n: int, k: int, max_degree: int, epsilon: Fraction
+) -> Accuracy:
+    """The accuracy of k of n nodes by a mechanism on a metric, where neighbours are its unit."""
+    if getattr(metric, "unit", None) != "neighbours" or k >= n:
+        return UNKNOWN
+    tiny = metric.selection(made_up_graph(), max_degree)
+    by_degree = isinstance(metric, Degree)
+
+    def needed(count: int, at: Fraction) -> float | None:
+        return lead(tiny, mechanism, m=n, k=count, epsilon=at)
+
+    def most(count: int) -> int:
+        return largest_lead(n, count, max_degree) if by_degree else max_degree
+
+    of = "" if by_degree else metric.name
+    return _by_leads(needed, most, k, epsilon, of=of)
 
 
-def _of_two_rounds(n: int, k: int, epsilon: Fraction, *, units_known: bool) -> str:
-    shares = Shares.of(epsilon)
-    reach, differ = _needed(n, k, shares)
-    who, leads = ("one", "leads") if k == 1 else (f"{k}", "lead")
-    sentence = (
-        f"With {n:,} nodes and ε = {decimal_text(epsilon)}, {who} that {leads} every other by "
-        f"{reach:,} neighbours are compared in the second round with probability "
-        f"{CONFIDENCE:g} or more"
+def of_two_rounds(*, n: int, k: int, max_degree: int, epsilon: Fraction) -> Accuracy:
+    """The accuracy of k of n nodes in two rounds."""
+    if k >= n:
+        return UNKNOWN
+    degrees = Degree().selection(made_up_graph(), max_degree)
+
+    def needed(count: int, at: Fraction) -> float:
+        first = Shares.of(at).first
+        continuous = lead(degrees, JOINT, m=n, k=count, epsilon=first)
+        assert continuous is not None
+        return min(continuous + DISCRETE, 2 * likely_noise(first / 2, n) + 1)
+
+    def most(count: int) -> int:
+        return largest_lead(n, count, max_degree)
+
+    return _by_leads(needed, most, k, epsilon, decides=False)
+
+
+def _by_leads(
+    needed: Callable[[int, Fraction], float | None],
+    most: Callable[[int], int],
+    k: int,
+    epsilon: Fraction,
+    *,
+    decides: bool = True,
+    of: str = "",
+) -> Accuracy:
+    """From the leads that some nodes need at an ε, and the largest that they can have."""
+
+    def suffices(count: int, at: Fraction) -> bool:
+        lead_at = needed(count, at)
+        return lead_at is None or lead_at <= most(count)
+
+    return by_neighbours(
+        needed(k, epsilon),
+        k=k,
+        epsilon=epsilon,
+        most=most(k),
+        enough=float(epsilon) if most(k) < 1 else _enough(lambda at: suffices(k, at), epsilon),
+        one_is_enough=suffices(1, epsilon),
+        decides=decides,
+        of=of,
     )
-    if not units_known or shares.second >= LEAST_FOR_BETWEENNESS:
-        return sentence + "."
-    return (
-        f"{sentence}; there, two that differ by {differ:,} neighbours, triangles taken off, are "
-        f"told apart with probability {CONFIDENCE:g} or more."
-    )
 
 
-def _needed(n: int, k: int, shares: Shares) -> tuple[int, int]:
-    """g1 and g2, in whole neighbours."""
-    first = _lead(JOINT, n, k, shares.first)
-    # A degree has the norm 2.
-    second = _lead(JOINT, 2, 1, shares.second * Fraction(2, LARGEST_NORM))
-    assert first is not None
-    assert second is not None
-    return rounded_up(first + DISCRETE), rounded_up(second + DISCRETE)
+def _enough(suffices: Callable[[Fraction], bool], epsilon: Fraction) -> float:
+    """The smallest ε that suffices, from above, to about one part in a thousand."""
+    low = epsilon
+    high = epsilon
+    while not suffices(high):
+        low, high = high, 2 * high
+    for _ in range(10):
+        middle = (low + high) / 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return float(high)
 
 
-def _lead(mechanism: Mechanism, n: int, k: int, epsilon: Fraction) -> float | None:
-    """How many neighbours k nodes must have more than all others, by the degree alone."""
-    at_one = _lead_at_one(mechanism, n, k)
-    return None if at_one is None else at_one / float(epsilon)
+def largest_lead(n: int, k: int, max_degree: int) -> int:
+    """How many neighbours k < n nodes can have more than each of the others.
 
+    >>> largest_lead(40, 1, 39), largest_lead(40, 5, 39), largest_lead(40, 30, 39)
+    (38, 34, 29)
+    """
 
-@cache
-def _lead_at_one(mechanism: Mechanism, n: int, k: int) -> float | None:
-    """The lead for ε = 1: degrees are exact, so noise grows as 1/ε does."""
-    tiny = InfluentialNode(n=2, metric="degree").selection(([0], [1]))
-    return lead(tiny, mechanism, m=n, k=k, epsilon=Fraction(1))
+    def with_degree(d: int) -> int:
+        outside = k * max(d - k + 1, 0)
+        return d - -(-outside // (n - k))
+
+    return max(with_degree(max_degree), with_degree(min(max_degree, k - 1)))

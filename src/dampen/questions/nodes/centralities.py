@@ -53,26 +53,29 @@ grid), which is paid for at every place.
 the degree: b, and how far f is from that, are fitted on R; then f is averaged with b e, each with
 the weight of its precision.  All of it is public by then.
 
+**Cores.**  u = the core number, the largest k for which v is in a subgraph of smallest degree k.
+Without one edge that subgraph has smallest degree k - 1, so Δ = 1; an edge more lowers none.
+One-sided; any number of core numbers may change at once, so there is no joint release.
+
 **What was chosen, and how.**  All constants were tuned on wiki-Vote, ego-Facebook, ca-HepTh, Enron,
 GitHub and DBLP; the other graphs of docs/influence.md were looked at once, afterwards.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 
-from dampen.core.sampling import Entropy, discrete_laplace
-from dampen.core.selection import FloatArray, IntArray
-from dampen.questions.nodes.gradual_noise import nested_laplace
-from dampen.questions.nodes.graphs import Graph, prepare
+from dampen.core.scores import Score
+from dampen.core.selection import FloatArray, IntArray, Selection
+from dampen.questions.nodes.graphs import Graph
+from dampen.questions.nodes.metric import TWO_ROUNDS, OnlyInRounds, Usual, counted
 from dampen.questions.nodes.shortlist_betweenness import largest
-from dampen.questions.nodes.two_rounds import FIRST_SHARE, Shares
+from dampen.questions.nodes.two_rounds import Second, Shares, WithNoise
 
-CENTRAL = ("eigenvector", "core", "pagerank")
-"""The metrics that are asked for here."""
 UNIT = 1 << 16
 """The grid of weights."""
 BROAD = 10
@@ -87,30 +90,6 @@ COARSE = 18
 """Answers about PageRank are multiples of 2^-COARSE."""
 FOLLOWED = Fraction(17, 20)
 """The usual damping of PageRank."""
-
-
-def most_central(
-    graph: Graph, metric: str, *, k: int, epsilon: Fraction, entropy: Entropy
-) -> list[int]:
-    """The k most central nodes, best first: ε-DP under adding or removing one edge."""
-    shares = Shares.of(epsilon)
-    fine, coarse = nested_laplace(2 / epsilon, FIRST_SHARE, len(graph.nodes), entropy)
-    leaders = Leaders.of(graph.degrees + coarse, k, shares.noise)
-    question = question_about(metric, leaders, shares)
-    if question is None:
-        return largest(graph.degrees + fine, k).tolist()
-    scale = question.norm / shares.second
-    answers = question.vector(graph) + discrete_laplace(scale, len(leaders.nodes), entropy)
-    return leaders.nodes[largest(leaders.settled(answers, float(scale)), k)].tolist()
-
-
-@cache
-def prepare_central() -> None:
-    """Compiles or loads the kernels, before anything is paid."""
-    graph = prepare("degree")
-    leaders = Leaders.of(graph.degrees, 1, 1.0)
-    for metric in CENTRAL:
-        asked(metric, leaders).vector(graph)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -162,35 +141,58 @@ class Leaders:
         return (answers * expected + slope * e * ours) / (expected + ours)
 
 
-class Question(Protocol):
-    """What round 2 asks; public."""
+@dataclass(frozen=True)
+class CentralRounds:
+    """A sum over neighbours.
+
+    Attributes:
+        asked: the question about the leaders.
+        needed: how many times the noise on a count of neighbours the breadth must be.
+    """
+
+    asked: "Callable[[Leaders], Weighted | Walk]"
+    needed: int = BROAD
+
+    def after(
+        self, noisy: IntArray, k: int, shares: Shares, max_degree: int | None, /
+    ) -> Second | None:
+        del max_degree
+        leaders = Leaders.of(noisy, k, shares.noise)
+        question = self.question_about(leaders, shares)
+        if question is None:
+            return None
+        return WithNoise(Settled(leaders, question, float(question.norm / shares.second)))
+
+    def prepare(self, graph: Graph, shares: Shares, /) -> None:
+        del shares
+        self.asked(Leaders.of(graph.degrees, 1, 1.0)).vector(graph)
+
+    def question_about(self, leaders: Leaders, shares: Shares) -> "Weighted | Walk | None":
+        """What to ask; None for the degrees themselves."""
+        if leaders.breadth * float(shares.second) / 2 < self.needed:
+            return None
+        question = self.asked(leaders)
+        return question if question.worth_its_norm else None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Settled:
+    """A question whose noisy answers, of this scale, are averaged with what degrees tell."""
+
+    leaders: Leaders
+    question: "Weighted | Walk"
+    scale: float
 
     @property
     def norm(self) -> int:
-        """S: how much one edge changes the vector in the 1-norm, at most."""
-        ...
+        return self.question.norm
 
     def vector(self, graph: Graph, /) -> IntArray:
-        """Private integers, one for each node of the shortlist."""
-        ...
+        return self.question.vector(graph)
 
-
-def question_about(metric: str, leaders: Leaders, shares: Shares) -> Question | None:
-    """What to ask; None for the degrees themselves."""
-    needed = BROADER if metric == "pagerank" else BROAD
-    if leaders.breadth * float(shares.second) / 2 < needed:
-        return None
-    question = asked(metric, leaders)
-    return question if question.worth_its_norm else None
-
-
-def asked(metric: str, leaders: Leaders) -> "Weighted | Walk":
-    """The question about a metric."""
-    if metric == "pagerank":
-        return Walk.of(leaders)
-    shown = leaders.estimates / leaders.breadth
-    weights = np.minimum(shown, 1.0) if metric == "eigenvector" else shown >= CORE
-    return Weighted(leaders.nodes, (UNIT * weights).astype(np.int64))
+    def best(self, answers: IntArray, k: int, /) -> IntArray:
+        leaders = self.leaders
+        return leaders.nodes[largest(leaders.settled(answers, self.scale), k)]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -287,6 +289,18 @@ class Walk:
         return over_neighbours(graph, self.nodes, twice) // self.step
 
 
+def by_estimates(leaders: Leaders) -> Weighted:
+    """Neighbours count by their estimated degrees, up to the breadth."""
+    weights = np.minimum(leaders.estimates / leaders.breadth, 1.0)
+    return Weighted(leaders.nodes, (UNIT * weights).astype(np.int64))
+
+
+def by_level(leaders: Leaders) -> Weighted:
+    """Neighbours count if their estimated degrees are a large part of the breadth."""
+    weights = leaders.estimates / leaders.breadth >= CORE
+    return Weighted(leaders.nodes, (UNIT * weights).astype(np.int64))
+
+
 def over_neighbours(graph: Graph, nodes: IntArray, weights: IntArray) -> Any:
     """For each of some nodes, the sum of these weights over its neighbours."""
     from dampen.kernels.compile import interruptible
@@ -295,3 +309,37 @@ def over_neighbours(graph: Graph, nodes: IntArray, weights: IntArray) -> Any:
     result = np.empty(len(nodes), dtype=np.int64)
     interruptible(weighted_degrees)(graph.first, graph.to, nodes, weights, result)
     return result
+
+
+def core_numbers(graph: Graph) -> IntArray:
+    """The core number of every node."""
+    from dampen.kernels.compile import interruptible
+    from dampen.kernels.neighbours import peel
+
+    core = graph.degrees.copy()
+    interruptible(peel)(graph.first, graph.to, core)
+    return core
+
+
+@dataclass(frozen=True)
+class Core:
+    """The core number of a node; two rounds find it best."""
+
+    name: ClassVar[str] = "core"
+    help: ClassVar[str] = "the core number: how dense a crowd a node belongs to"
+    rounds: ClassVar[CentralRounds] = CentralRounds(by_level)
+    joint = MappingProxyType[Score, float]({})
+
+    def usual(self, n: int, k: int, epsilon: Fraction, /) -> Usual:
+        """In two rounds."""
+        del n, k, epsilon
+        return Usual(self, TWO_ROUNDS)
+
+    def selection(self, graph: Graph, max_degree: int, /) -> Selection:
+        return counted(core_numbers(graph), self.joint, max_degree)
+
+
+EIGENVECTOR = OnlyInRounds(
+    "eigenvector", "neighbours that have many themselves", CentralRounds(by_estimates)
+)
+PAGERANK = OnlyInRounds("pagerank", "PageRank, with damping 0.85", CentralRounds(Walk.of, BROADER))

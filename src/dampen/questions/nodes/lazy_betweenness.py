@@ -20,43 +20,12 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.core.mechanisms import Mechanism, prepare
 from dampen.core.noise import Noise
 from dampen.core.sampling import Contenders, Entropy, contenders, settle
 from dampen.core.selection import FloatArray, IntArray
-from dampen.questions.nodes.graphs import Graph, betweenness
-from dampen.questions.nodes.problem import Betweenness
 
 ROUNDING = 2.0**-36
 """Relative: far above what floats lose here, far below what matters."""
-
-
-def draw_nodes(
-    graph: Graph,
-    metric: Betweenness,
-    mechanism: Mechanism,
-    *,
-    epsilon: Fraction,
-    k: int,
-    entropy: Entropy,
-) -> list[int]:
-    """The k nodes that `select` would draw from `metric.selection(graph, ...)`, for the same bits.
-
-    For a mechanism whose noise is drawn once, and whose score grows with the utility.
-    """
-    d = graph.degrees
-    C = metric.codegrees(graph)
-    least = prepare(metric.with_utility(np.zeros(len(d)), d, C), mechanism)
-    most = prepare(metric.with_utility(d * (d - 1) / 2, d, C), mechanism)
-    error = 2 * float(least.scores.eta * least.scores.unit)
-
-    def exactly(nodes: IntArray) -> FloatArray:
-        u = betweenness(graph, nodes)
-        return mechanism.score.of(metric.with_utility(u, d[nodes], C[nodes])).values
-
-    c = least.noise_scale(epsilon, k)
-    between = least.scores.values - error, most.scores.values + error
-    return lazy_top(between, exactly, c, mechanism.noise, k=k, entropy=entropy)
 
 
 def lazy_top(

@@ -1,239 +1,240 @@
-"""How a release of influential nodes is made: which way is taken, and what each way does.
-
-The choice is made from public facts alone, before the charge.  Where `mechanism=` is left out, it
-is the most accurate way we know:
-
-| asked for | way |
-|---|---|
-| betweenness | two rounds (`dampen.questions.nodes.two_rounds`), where they pay off: `worth_it` |
-| triangles | two rounds |
-| eigenvector centrality, cores, PageRank | two rounds (`dampen.questions.nodes.centralities`) |
-| brokerage | `joint` |
-| otherwise, and for the degree | on the degree: `pf` for one or two nodes, `joint` for more |
-| a metric of one's own, codegrees | `ld-pf` |
-
-Noise on the degree: exponential of scale k/ε for permute-and-flip (one-sided), Laplace of scale 2/ε
-for the joint release, which is the wider one for k <= 2.
-"""
+"""How the most influential nodes are found: in one round, or in two."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any
 
-from dampen.core.mechanisms import Mechanism, check_joint, check_k, named, select
+from dampen.core.mechanisms import Mechanism, check_joint, check_k, select
 from dampen.core.sampling import Entropy
-from dampen.core.scores import Dampened, Global, Shifted
 from dampen.core.selection import Neighbours
-from dampen.epsilon import Epsilon
-from dampen.errors import ParameterError
-from dampen.questions.nodes.centralities import CENTRAL, most_central, prepare_central
-from dampen.questions.nodes.graphs import Degrees, Graph, prepare
-from dampen.questions.nodes.lazy_betweenness import draw_nodes
-from dampen.questions.nodes.metrics import OnlyInRounds, core_numbers
-from dampen.questions.nodes.problem import Betweenness, Delta, InfluentialNode, Metric
-from dampen.questions.nodes.two_rounds import (
-    most_triangles,
-    prepare_two_rounds,
-    two_rounds,
-    worth_it,
+from dampen.data.edges import OpenedEdges
+from dampen.questions.nodes.accuracy import of_one_round, of_two_rounds
+from dampen.questions.nodes.graphs import (
+    Degrees,
+    Graph,
+    graph_of,
+    load_degrees,
+    load_graph,
+    made_up_graph,
 )
-from dampen.releases.cost import Cost, composed_cost, selection_cost
+from dampen.questions.nodes.metric import TWO_ROUNDS, DrawnMetric
+from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.nodes.two_rounds import Shares, check_epsilon, two_rounds
+from dampen.releases.accuracy import UNKNOWN, Accuracy
+from dampen.releases.cost import Cost, Price, composed_cost, selection_cost
+from dampen.releases.method import Drawn, Leak
 
-TWO_ROUNDS = "two-rounds"
-IN_ROUNDS = ("betweenness", "triangles", *CENTRAL)
-"""The metrics that two rounds are for."""
-JOINT_STRETCH = 10
-"""The joint release caps at q(10 D): the scores of the largest nodes are then not squeezed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What was asked for; all of it public."""
-
-    metric: str | Metric = "betweenness"
-    mechanism: str | Mechanism | None = None
-    delta: Delta = "degree"
-    max_degree: int | None = None
-    epsilon: Epsilon | None = None
-    rho: Epsilon | None = None
+QUERY = "top-k"
+NODES_LEAK = Leak("nodes", "nodes", "Pass nodes= or n=, the public node set.")
 
 
-class Way(Protocol):
-    """One way to answer."""
+@dataclass(frozen=True)
+class OpenedGraph:
+    """A graph that was opened but not read.
+
+    Attributes:
+        nodes: the public ones; None where they have to be taken from the edges.
+        edges: what holds them; private.
+    """
+
+    nodes: Sequence[Hashable] | None
+    edges: Graph | OpenedEdges
+
+    def __repr__(self) -> str:
+        return "<OpenedGraph>"
+
+    def loaded(self, *, degrees_only: bool = False) -> Graph | Degrees:
+        """Reads the edges, or where these are enough and an engine counts them the degrees."""
+        if isinstance(self.edges, Graph):
+            return graph_of(self.edges, self.nodes)
+        if degrees_only and self.nodes is not None:
+            return load_degrees(self.edges, self.nodes)
+        return load_graph(self.edges, self.nodes)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What every method has to know; public.
+
+    Attributes:
+        nodes: None where they have to be taken from the edges.
+        k: None for one node that is not in a list.
+        max_degree: a bound on all degrees, if there is one.
+    """
+
+    nodes: Sequence[Hashable] | None
+    k: int | None
+    max_degree: int | None
 
     @property
-    def degrees_only(self) -> bool:
-        """Whether degrees are all that it looks at."""
-        ...
+    def count(self) -> int:
+        return self.k or 1
 
-    def problem(self, nodes: Sequence[Hashable], /) -> InfluentialNode:
-        """The problem on these nodes, its public parameters checked."""
-        ...
+    def leaks(self) -> tuple[Leak, ...]:
+        return (NODES_LEAK,) if self.nodes is None else ()
 
-    def cost(self, k: int, leaks: tuple[str, ...] = ()) -> Cost: ...
+    def leaked(self) -> tuple[str, ...]:
+        return tuple(leak.parameter for leak in self.leaks())
+
+    def problem(self, metric: Any, nodes: Sequence[Hashable] | None = None) -> InfluentialNode:
+        """The problem on its nodes, or those found in the edges; as many as k until then."""
+        known = self.nodes if nodes is None else nodes
+        some = range(self.count) if known is None else known
+        return InfluentialNode(nodes=some, max_degree=self.max_degree, metric=metric)
+
+    def drawn(self, problem: InfluentialNode, places: list[int], **shown: Any) -> Drawn:
+        names = [problem.candidates[i] for i in places]
+        facts = {"nodes": problem.n, "max_degree": problem.max_degree, **shown}
+        return Drawn(names[0] if self.k is None else names, facts)
+
+
+@dataclass(frozen=True)
+class OneRound:
+    """A mechanism on the scores of all nodes.
+
+    Attributes:
+        wanted: which nodes, and how many.
+        metric: what is ranked by; it has a selection.
+        mechanism: how it is drawn.
+        stands_in: whether the metric stands in for another one that was asked for.
+    """
+
+    wanted: Wanted
+    metric: Any
+    mechanism: Mechanism
+    stands_in: bool = False
+
+    def __post_init__(self) -> None:
+        joint = self.problem().joint
+        if joint is not None:
+            check_joint(self.mechanism, joint)
+
+    def problem(self, nodes: Sequence[Hashable] | None = None) -> InfluentialNode:
+        """Raises `ParameterError` if public parameters do not fit together."""
+        made = self.wanted.problem(self.metric, nodes)
+        if not isinstance(self.metric, DrawnMetric):
+            return made
+        assert made.max_degree is not None
+        return self.wanted.problem(self.metric.suited(self.mechanism, made.max_degree), nodes)
 
     def prepare(self) -> None:
-        """Compiles or loads what it needs, before anything is paid."""
-        ...
+        """Compiles or loads the kernels, before anything is paid."""
+        graph = made_up_graph()
+        if hasattr(self.metric, "name"):
+            self.metric.selection(graph, len(graph.nodes) - 1)
 
-    def draw(
-        self,
-        problem: InfluentialNode,
-        graph: Graph | Degrees,
-        *,
-        k: int,
-        epsilon: Fraction,
-        entropy: Entropy,
-    ) -> list[int]:
-        """The places of k nodes, best first.
-
-        Raises:
-            DataError: if a degree is above the public bound.
-        """
-        ...
-
-
-def way(asked: Asked, *, n: int, k: int) -> Way:
-    """The way for k of n nodes."""
-    if asked.mechanism == TWO_ROUNDS or (asked.mechanism is None and asked.metric in CENTRAL):
-        return TwoRounds.on(asked)
-    if asked.mechanism is not None:
-        return OneRound(asked, asked.metric, named(asked.mechanism))
-    if asked.metric in ("betweenness", "triangles") and asked.delta == "degree":
-        twice = TwoRounds.on(asked)
-        if asked.metric == "triangles" or worth_it(n, k, twice.cost(k).epsilon):
-            return twice
-    if asked.metric == "brokerage":
-        return OneRound(asked, "brokerage", named("joint"))
-    if asked.metric in ("betweenness", "degree") and asked.delta == "degree":
-        return OneRound(asked, "degree", named("pf" if k <= 2 else "joint"))
-    return OneRound(asked, asked.metric, named("ld-pf"))
-
-
-@dataclass(frozen=True, slots=True)
-class OneRound:
-    """A mechanism on the scores of all nodes."""
-
-    asked: Asked
-    ranked_by: str | Metric
-    mechanism: Mechanism
-
-    @property
-    def degrees_only(self) -> bool:
-        return self.ranked_by == "degree"
-
-    def problem(self, nodes: Sequence[Hashable], /) -> InfluentialNode:
-        asked = self.asked
-        made = InfluentialNode(
-            nodes=nodes, max_degree=asked.max_degree, metric=self.ranked_by, delta=asked.delta
-        )
-        if self.mechanism.noise.joint and self.ranked_by == "betweenness":
-            made = _for_joint_release(made)
-        if isinstance(metric := made.chosen_metric, OnlyInRounds):
-            raise metric.refusal
-        if made.joint is not None:
-            check_joint(self.mechanism, made.joint)
-        return made
-
-    def cost(self, k: int, leaks: tuple[str, ...] = ()) -> Cost:
+    def cost(self, price: Price, /) -> Cost:
         return selection_cost(
             Neighbours.ADD_REMOVE_EDGE,
-            query="top-k",
-            epsilon=self.asked.epsilon,
-            rho=self.asked.rho,
+            price,
+            query=QUERY,
             mechanism=self.mechanism,
-            k=k,
-            leaks=leaks,
+            k=self.wanted.count,
+            leaks=self.wanted.leaked(),
         )
 
-    def prepare(self) -> None:
-        named = self.ranked_by if isinstance(self.ranked_by, str) else "other"
-        graph = prepare(named, self.asked.delta)
-        if named == "core":
-            core_numbers(graph)
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        del rows
+        if self.wanted.nodes is None:
+            return UNKNOWN
+        max_degree = self.problem().max_degree
+        assert max_degree is not None
+        return of_one_round(
+            self.metric,
+            self.mechanism,
+            n=len(self.wanted.nodes),
+            k=self.wanted.count,
+            max_degree=max_degree,
+            epsilon=epsilon,
+        )
 
-    def draw(
-        self,
-        problem: InfluentialNode,
-        graph: Graph | Degrees,
-        *,
-        k: int,
-        epsilon: Fraction,
-        entropy: Entropy,
-    ) -> list[int]:
-        metric = problem.chosen_metric
-        draw: dict[str, Any] = {"epsilon": epsilon, "k": k, "entropy": entropy}
-        if isinstance(metric, Betweenness) and _known_from_degrees(self.mechanism):
-            made = problem.graph(graph)
-            check_k(k, len(made.nodes))
-            return draw_nodes(made, metric, self.mechanism, **draw)
-        return select(problem.selection(graph), mechanism=self.mechanism, **draw)
+    def leaks(self) -> tuple[Leak, ...]:
+        return self.wanted.leaks()
+
+    def draw(self, source: OpenedGraph, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        """Raises `DataError` if a degree is above the public bound."""
+        problem, places = self.places(source, epsilon, entropy)
+        shown: dict[str, Any] = {}
+        if self.stands_in:
+            shown["ranked_by"] = self.metric.name
+        if hasattr(self.metric, "delta"):
+            shown["delta"] = self.metric.delta
+        return self.wanted.drawn(problem, places, **shown)
+
+    def places(
+        self, source: OpenedGraph, epsilon: Fraction, entropy: Entropy, /
+    ) -> tuple[InfluentialNode, list[int]]:
+        """The problem, and the places of its k best nodes, best first."""
+        made = source.loaded(degrees_only=getattr(self.metric, "degrees_only", False))
+        problem = self.problem(made.nodes)
+        mechanism = self.mechanism
+        k = self.wanted.count
+        metric: Any = problem.metric
+        if isinstance(metric, DrawnMetric):
+            graph = problem.graph(made)
+            best = metric.draw(graph, mechanism, k=k, epsilon=epsilon, entropy=entropy)
+        else:
+            selection = problem.selection(made)
+            best = select(selection, mechanism=mechanism, k=k, epsilon=epsilon, entropy=entropy)
+        return problem, best
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TwoRounds:
-    """Noisy degrees first, then what they make worth asking."""
+    """Noisy degrees first, then what they make worth asking.
 
-    asked: Asked
-    degrees_only = False
+    Attributes:
+        wanted: which nodes, and how many.
+        metric: what is asked for; it has rounds.
+    """
 
-    @classmethod
-    def on(cls, asked: Asked) -> "TwoRounds":
-        if asked.metric not in IN_ROUNDS or asked.delta != "degree":
-            raise ParameterError(
-                f"Expected metric {', '.join(map(repr, IN_ROUNDS[:-1]))} or {IN_ROUNDS[-1]!r} and "
-                f"delta 'degree' for {TWO_ROUNDS!r}; got others."
-            )
-        return cls(asked)
+    wanted: Wanted
+    metric: Any
 
-    def problem(self, nodes: Sequence[Hashable], /) -> InfluentialNode:
-        asked = self.asked
-        return InfluentialNode(nodes=nodes, max_degree=asked.max_degree, metric=asked.metric)
+    def prepare(self, epsilon: Fraction) -> None:
+        """Compiles or loads the kernels, before anything is paid.
 
-    def cost(self, _: int, leaks: tuple[str, ...] = ()) -> Cost:
+        Raises:
+            ParameterError: if ε is so small that the noise would not fit into 64 bits.
+        """
+        check_epsilon(epsilon)
+        self.metric.rounds.prepare(made_up_graph(), Shares.of(epsilon))
+
+    def cost(self, price: Price, /) -> Cost:
         return composed_cost(
             Neighbours.ADD_REMOVE_EDGE,
-            query="top-k",
-            epsilon=self.asked.epsilon,
-            rho=self.asked.rho,
+            price,
+            query=QUERY,
             mechanism=TWO_ROUNDS,
-            leaks=leaks,
+            leaks=self.wanted.leaked(),
         )
 
-    def prepare(self) -> None:
-        prepare_two_rounds(self.cost(1).epsilon)
-        if self.asked.metric in CENTRAL:
-            prepare_central()
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        del rows
+        if self.wanted.nodes is None:
+            return UNKNOWN
+        max_degree = self.wanted.problem(self.metric).max_degree
+        assert max_degree is not None
+        n = len(self.wanted.nodes)
+        return of_two_rounds(n=n, k=self.wanted.count, max_degree=max_degree, epsilon=epsilon)
 
-    def draw(
-        self,
-        problem: InfluentialNode,
-        graph: Graph | Degrees,
-        *,
-        k: int,
-        epsilon: Fraction,
-        entropy: Entropy,
-    ) -> list[int]:
-        made = problem.graph(graph)
-        check_k(k, len(made.nodes))
-        draw: dict[str, Any] = {"epsilon": epsilon, "k": k, "entropy": entropy}
-        if problem.metric == "triangles":
-            return most_triangles(made, **draw)
-        if problem.metric in CENTRAL:
-            return most_central(made, str(problem.metric), **draw)
-        return two_rounds(made, max_degree=problem.max_degree, **draw)
+    def leaks(self) -> tuple[Leak, ...]:
+        return self.wanted.leaks()
 
+    def draw(self, source: OpenedGraph, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        """Raises `DataError` if a degree is above the public bound."""
+        return self.wanted.drawn(*self.places(source, epsilon, entropy))
 
-def _known_from_degrees(mechanism: Mechanism) -> bool:
-    """Whether a score grows with EBC, so that bounds on EBC bound it, and its noise is one draw."""
-    return mechanism.noise.one_draw and isinstance(mechanism.score, Global | Dampened | Shifted)
-
-
-def _for_joint_release(problem: InfluentialNode) -> InfluentialNode:
-    if problem.delta != "degree":
-        raise ParameterError(
-            f"Expected delta 'degree' for a joint release, got {problem.delta!r}: with codegrees "
-            "one edge can move any number of scores."
-        )
-    return problem.with_cap_degree(JOINT_STRETCH)
+    def places(
+        self, source: OpenedGraph, epsilon: Fraction, entropy: Entropy, /
+    ) -> tuple[InfluentialNode, list[int]]:
+        """The problem, and the places of its k best nodes, best first."""
+        made = source.loaded()
+        problem = self.wanted.problem(self.metric, made.nodes)
+        graph = problem.graph(made)
+        k = check_k(self.wanted.count, len(graph.nodes))
+        rounds = self.metric.rounds
+        D = problem.max_degree
+        best = two_rounds(graph, rounds, k=k, epsilon=epsilon, entropy=entropy, max_degree=D)
+        return problem, best

@@ -37,7 +37,7 @@ class Question(Protocol):
         ...
 
     def vector(self, graph: Graph, /) -> IntArray:
-        """Private integers, in units of 1/UNIT of a neighbour."""
+        """Private integers, in units of their own: `norm` is in the same."""
         ...
 
     def best(self, answers: IntArray, k: int, /) -> IntArray:
@@ -141,24 +141,34 @@ class Shortlist:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class TriangleList:
-    """Triangles of a shortlist, each worth 1 / length; at most `length` nodes are on it."""
+    """Triangles of a shortlist, of which at most `length` nodes are on it.
+
+    The unit is 1 / length, which is the weight of a triangle: it gets finer as lists get longer,
+    and nothing is rounded.
+    """
 
     nodes: IntArray
     length: int
-    norm = UNIT
 
     @classmethod
-    def of(cls, noisy: IntArray, k: int, noise: float) -> "TriangleList | None":
-        """None where the noisy degrees do not tell who may be among the k best."""
+    def of(cls, noisy: IntArray, k: int, noise: float, longest: int) -> "TriangleList | None":
+        """None where the noisy degrees do not tell who may be among the k best.
+
+        Nor is there one where its lists would be above `longest`, for which noise is too large.
+        """
         size = 2 * k + 5
         level = outstanding(noisy, k, noise)
         if level is None or size > min(len(noisy), LONGEST):
             return None
-        return cls(largest(noisy, size), max(level // 2, size))
+        length = max(level // 2, size)
+        return cls(largest(noisy, size), length) if length <= longest else None
+
+    @property
+    def norm(self) -> int:
+        return self.length
 
     def vector(self, graph: Graph, /) -> IntArray:
-        _, found = counts_around(self.nodes, self.length, graph)
-        return UNIT // self.length * found
+        return counts_around(self.nodes, self.length, graph)[1]
 
     def best(self, answers: IntArray, k: int, /) -> IntArray:
         return self.nodes[largest(answers, k)]
@@ -195,10 +205,15 @@ def least_size(k: int) -> int:
 
 
 def outstanding(noisy: IntArray, k: int, noise: float) -> int | None:
-    """The k-th largest noisy degree, if it is far enough above the average one."""
+    """The k-th largest noisy degree, if it is far enough above the average one.
+
+    Guarantee: it is at least 1, so that the slopes that are made from it are not negative.
+    """
     n = len(noisy)
     level = int(np.partition(noisy, n - k)[n - k])
-    return level if level - noisy.mean() >= noise * standing_out(n, k) else None
+    if level < 1 or level - noisy.mean() < noise * standing_out(n, k):
+        return None
+    return level
 
 
 def standing_out(n: int, k: int) -> float:

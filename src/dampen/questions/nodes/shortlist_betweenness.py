@@ -11,8 +11,8 @@ nodes is that of EBC, and for larger ones b = max(q(d), q(L)), b' = max(q(d + 1)
 **Theorem.**  One edge changes the vector of D over R by at most S = 2 + 2m / (L - 1) in the 1-norm.
 Proof.  The two ends change by at most 1 each (Lemma 3 of the paper).  Of all others only common
 neighbours w of both change; the degree of w stays and its EBC falls by at most 1 + (d - 2)/2 = d/2
-(see `dampen.questions.nodes.problem`), hence D by at most (d/2) / max(q(d), q(L)) <= 2 / (L - 1),
-because q(d) >= d(d-1)/4.
+(see `dampen.questions.nodes.betweenness`), hence D by at most
+(d/2) / max(q(d), q(L)) <= 2 / (L - 1), because q(d) >= d(d-1)/4.
 
 D is computed with an error below 2^-48: S + 2m 2^-48 is paid for.
 """
@@ -26,9 +26,9 @@ import numpy as np
 from dampen.core.noise import LAPLACE
 from dampen.core.sampling import Entropy
 from dampen.core.selection import FloatArray, IntArray
+from dampen.questions.nodes.ego_sensitivity import q
 from dampen.questions.nodes.graphs import Graph, betweenness
 from dampen.questions.nodes.lazy_betweenness import lazy_top
-from dampen.questions.nodes.problem import q
 
 ETA = Fraction(1, 2**48)
 MARGIN = 3

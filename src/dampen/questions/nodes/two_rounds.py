@@ -8,7 +8,8 @@ first, with a part of ε: what follows may depend on the answer in any way, sinc
 degrees by 1 each and P(z) falls by exp(-ε1/2) with every step of z: ε1-DP, exactly.
 
 **Round 2** asks for one vector f of norm S, whose form and whose public parameters follow from d~,
-and adds discrete Laplace noise of scale S/ε2 to it (on a grid of 1/`UNIT`, on which f lies):
+and adds discrete Laplace noise of scale S/ε2 to it (on a grid of 1/`UNIT`, on which f lies; of 1/q
+for triangles):
 
 - *oriented degrees*, where d~ does not yet tell who the k best may be: f_i is the number of
   neighbours of i that are below it in the order of d~ (at equal d~, of names);
@@ -23,7 +24,8 @@ and adds discrete Laplace noise of scale S/ε2 to it (on a grid of 1/`UNIT`, on 
 The slopes κ_c >= 0 and the length q are public.  Let Σ be the sum of all κ_c, and let
 r = max(1, κ_c q - 1 for every c).  S = 1 for oriented degrees, max(r, Σ) for a shortlist, 1 for
 triangles and 2r + Σ for a whole shortlist.  Steeper slopes, longer lists and more nodes have their
-price in S, and what ε allows of it is spent on them: `Shortlist.whole_of`.
+price in S, and what ε allows of it is spent on them: `Shortlist.whole_of`.  Slopes are parts of
+1 / (the k-th largest d~); where that is below 1 there is no shortlist, for they would be negative.
 
 Or, where nothing of that is better, it refines round 1: d~ is made as a blurred copy of d + noise
 of scale 2 / (ε1 + ε2), which is then given out itself (`dampen.questions.nodes.gradual_noise`).
@@ -72,8 +74,8 @@ none.  What decides are ε, n, k and d~; see `question_after`.
 
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from math import isqrt, log
+from typing import Protocol
 
 import numpy as np
 
@@ -81,7 +83,7 @@ from dampen.core.sampling import LARGEST_SCALE, Entropy, discrete_laplace, rando
 from dampen.core.selection import FloatArray, IntArray
 from dampen.errors import ParameterError
 from dampen.questions.nodes.gradual_noise import nested_laplace
-from dampen.questions.nodes.graphs import Graph, prepare
+from dampen.questions.nodes.graphs import Graph, betweenness
 from dampen.questions.nodes.round_two import (
     UNIT,
     Oriented,
@@ -100,8 +102,7 @@ LEAST_EPSILON = 2 * Fraction(UNIT, LARGEST_SCALE)
 LEAST_FOR_BETWEENNESS = 4
 """The ε2 below which betweenness itself is not asked for: `for_the_best` allows at most ε2 / 2."""
 LARGEST_NORM = 3
-"""Of a question, in units of a neighbour, below that ε2: `dampen.questions.nodes.accuracy` says
-so."""
+"""Of a question, in units of a neighbour, below that ε2."""
 FEW = 50
 """k is a small part of n if n is FEW times larger."""
 STEEP = Fraction(3, 2)
@@ -156,34 +157,47 @@ def worth_it(n: int, k: int, epsilon: Fraction) -> bool:
     return k > 2 or isqrt(n) / 4 >= Shares.of(epsilon).noise * standing_out(n, k)
 
 
+class Second(Protocol):
+    """What round 2 asks and how it is drawn; public, made from the answer of round 1."""
+
+    def draw(self, graph: Graph, /, *, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
+        """The k best nodes, best first: ε-DP under adding or removing one edge."""
+        ...
+
+
+class Rounds(Protocol):
+    """What two rounds ask for a metric; public."""
+
+    def after(
+        self, noisy: IntArray, k: int, shares: Shares, max_degree: int | None, /
+    ) -> Second | None:
+        """What to ask once the noisy degrees are known; None for the degrees themselves."""
+        ...
+
+    def prepare(self, graph: Graph, shares: Shares, /) -> None:
+        """Runs on a made-up graph all kernels that an answer may need."""
+        ...
+
+
 def two_rounds(
-    graph: Graph, *, k: int, epsilon: Fraction, entropy: Entropy, max_degree: int | None = None
+    graph: Graph,
+    rounds: Rounds,
+    *,
+    k: int,
+    epsilon: Fraction,
+    entropy: Entropy,
+    max_degree: int | None = None,
 ) -> list[int]:
     """The k most influential nodes, best first: ε-DP under adding or removing one edge.
 
     `max_degree` is a public bound on all degrees, if there is one.
     """
     shares = Shares.of(epsilon)
-    n = len(graph.nodes)
-    fine, coarse = nested_laplace(2 / epsilon, FIRST_SHARE, n, entropy)
-    noisy = graph.degrees + coarse
-    itself = CappedBetweenness.for_the_best(noisy, k, shares.noise, shares.second, max_degree)
-    if itself is not None:
-        return itself.draw(graph, k=k, epsilon=shares.second, entropy=entropy)
-    question = question_after(noisy, k, shares)
-    if question is None:
-        return refined(graph.degrees + fine, k, entropy)
-    return _asked(question, graph, k, shares, entropy)
-
-
-def most_triangles(graph: Graph, *, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
-    """The k nodes with the most triangles, best first: ε-DP under adding or removing one edge."""
-    shares = Shares.of(epsilon)
     fine, coarse = nested_laplace(2 / epsilon, FIRST_SHARE, len(graph.nodes), entropy)
-    question = TriangleList.of(graph.degrees + coarse, k, shares.noise)
-    if question is None:
+    second = rounds.after(graph.degrees + coarse, k, shares, max_degree)
+    if second is None:
         return refined(graph.degrees + fine, k, entropy)
-    return _asked(question, graph, k, shares, entropy)
+    return second.draw(graph, k=k, epsilon=shares.second, entropy=entropy)
 
 
 def refined(noisy: IntArray, k: int, entropy: Entropy) -> list[int]:
@@ -194,30 +208,63 @@ def refined(noisy: IntArray, k: int, entropy: Entropy) -> list[int]:
     return shuffled[largest(noisy[shuffled], k)].tolist()
 
 
-def _asked(question: Question, graph: Graph, k: int, shares: Shares, entropy: Entropy) -> list[int]:
-    answers = question.vector(graph)
-    answers += discrete_laplace(question.norm / shares.second, len(answers), entropy)
-    return question.best(answers, k).tolist()
+@dataclass(frozen=True, slots=True)
+class WithNoise:
+    """A question whose vector is asked for with discrete Laplace noise of scale norm / ε."""
+
+    question: Question
+
+    def draw(self, graph: Graph, /, *, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
+        answers = self.question.vector(graph)
+        answers = answers + discrete_laplace(self.question.norm / epsilon, len(answers), entropy)
+        return self.question.best(answers, k).tolist()
 
 
-def prepare_two_rounds(epsilon: Fraction) -> None:
-    """Compiles or loads the kernels, before anything is paid.
+@dataclass(frozen=True, slots=True)
+class BetweennessRounds:
+    """Betweenness itself where ε is very large, else neighbours less triangles."""
+
+    def after(
+        self, noisy: IntArray, k: int, shares: Shares, max_degree: int | None, /
+    ) -> Second | None:
+        itself = CappedBetweenness.for_the_best(noisy, k, shares.noise, shares.second, max_degree)
+        if itself is not None:
+            return itself
+        question = question_after(noisy, k, shares)
+        return None if question is None else WithNoise(question)
+
+    def prepare(self, graph: Graph, shares: Shares, /) -> None:
+        Oriented(graph.degrees, HELD).vector(graph)
+        Shortlist(np.array([2]), np.array([1]), 2).vector(graph)
+        if shares.second >= LEAST_FOR_BETWEENNESS:
+            betweenness(graph)
+
+
+@dataclass(frozen=True, slots=True)
+class TriangleRounds:
+    """Triangles of a shortlist."""
+
+    def after(
+        self, noisy: IntArray, k: int, shares: Shares, max_degree: int | None, /
+    ) -> Second | None:
+        del max_degree
+        longest = int(LARGEST_SCALE * shares.second)
+        question = TriangleList.of(noisy, k, shares.noise, longest)
+        return None if question is None else WithNoise(question)
+
+    def prepare(self, graph: Graph, shares: Shares, /) -> None:
+        del shares
+        TriangleList(np.array([2]), 2).vector(graph)
+
+
+def check_epsilon(epsilon: Fraction) -> None:
+    """Two rounds draw integers of 64 bits.
 
     Raises:
-        ParameterError: if ε is so small that the noise would not fit into 64 bits.
+        ParameterError: if ε is so small that the noise would not fit into them.
     """
     if epsilon < LEAST_EPSILON:
         raise ParameterError("Expected epsilon >= 2^-22 for two rounds. Raise epsilon.")
-    _prepare_counts()
-    if Shares.of(epsilon).second >= LEAST_FOR_BETWEENNESS:
-        prepare("betweenness")
-
-
-@cache
-def _prepare_counts() -> None:
-    graph = prepare("degree")
-    Oriented(graph.degrees, HELD).vector(graph)
-    Shortlist(np.array([2]), np.array([1]), 2).vector(graph)
 
 
 def question_after(noisy: IntArray, k: int, shares: Shares) -> Question | None:

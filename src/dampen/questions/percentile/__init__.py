@@ -1,8 +1,18 @@
-"""Which record, or which value, is at a percentile?  (Application 1 of the paper.)"""
+"""What value, or which record, is at a percentile?"""
 
+from dampen.paper.percentile_selection import PercentileLabel
 from dampen.questions.percentile.plot import plot
-from dampen.questions.percentile.record import PercentileLabel
-from dampen.questions.percentile.release import percentile
+from dampen.questions.percentile.question import PercentileQuestion, percentile
+from dampen.questions.percentile.record import RecordQuestion, percentile_record
 from dampen.questions.percentile.values import PercentileValue, PercentileValueOfRows
 
-__all__ = ["PercentileLabel", "PercentileValue", "PercentileValueOfRows", "percentile", "plot"]
+__all__ = [
+    "PercentileLabel",
+    "PercentileQuestion",
+    "PercentileValue",
+    "PercentileValueOfRows",
+    "RecordQuestion",
+    "percentile",
+    "percentile_record",
+    "plot",
+]

@@ -7,11 +7,20 @@ drawn with a probability of at most 0.1, for the best one beats all of them with
 
 **Several values together.**  The bound of `Taut.farthest`, for all of them at once.
 
-**Labels in two stages.**  Whatever the interval is, the utility of a label is 0 or 1, so that no
-label is more likely than one that is alone inside: the probability of `least_probability` at a lead
-of ε3 among n labels.  Of k labels: with no label inside, each is named with probability k/n, and to
-move one inside changes that by e^ε3 at most, and 1 - k/n too.  So no label is named with a
-probability above min(e^ε3 k/n, 1 - e^-ε3 (1 - k/n)), whatever else is inside: others only lower it.
+**What is possible.**  Of n values no point is more than max(k, n + 1 - k) ranks from the rank k.
+
+**Records in two stages.**  Whatever the interval is, the utility of a record is 0 or 1, so that no
+record is more likely than one that is alone inside: the probability of `least_probability` at a
+lead of ε3 among n records.  Of k records: with no record inside, each is named with probability
+k/n, and to move one inside changes that by e^ε3 at most, and 1 - k/n too.  So no record is named
+with a probability above min(e^ε3 k/n, 1 - e^-ε3 (1 - k/n)), whatever else is inside: others only
+lower it.
+
+**Records in one draw.**  If all scores lie within s of each other, no record is more likely than
+one that is s above all others, in any of k draws at ε/k each.  s is 1 for u / Λ and for D = u / δ,
+both in [-1, 0].  For D of u - Λ it is 7/3: -D is at least 1, since δ <= Λ; and at most 10/3, since
+δ(0) >= |u|, and the remaining Λ is covered by δ(1) >= Λ/3 and δ(t) >= Λ/2 for t >= 2
+(`dampen.paper.percentile_selection`).  SLD has no such bound.
 """
 
 from collections.abc import Sequence
@@ -19,71 +28,61 @@ from fractions import Fraction
 from math import exp
 
 from dampen.core.mechanisms import PF, Mechanism
-from dampen.core.selection import Selection
-from dampen.epsilon import decimal_text
-from dampen.questions.percentile.halving import Halving
-from dampen.questions.percentile.joint_cuts import Joint
-from dampen.questions.percentile.joint_tight import Taut
+from dampen.core.scores import Dampened, Global
+from dampen.paper.percentile_selection import Percent, as_fraction, rank
 from dampen.questions.percentile.record_two_stages import Shares
-from dampen.releases.accuracy import CONFIDENCE, lead, least_probability, rounded_up
+from dampen.releases.accuracy import (
+    UNKNOWN,
+    Accuracy,
+    by_distance,
+    by_likeliest,
+    least_probability,
+)
 
 __all__ = [
-    "joint_accuracy",
-    "label_accuracy",
-    "most_likely_label",
-    "nearly_chance",
+    "likeliest_in_one_draw",
+    "likeliest_in_two_stages",
+    "most_ranks",
+    "record_accuracy",
     "value_accuracy",
 ]
 
-CHANCE = 0.1
-"""Labels that nobody can have with this much more than chance are nearly chance."""
-
 
 def value_accuracy(
-    kinds: Sequence[tuple[Selection, int]],
-    mechanism: Mechanism,
-    *,
-    points: int,
-    epsilon: Fraction,
-) -> str:
-    """A sentence about one value or several, each at its share of ε.
+    ranks: float | None, subject: str, *, epsilon: Fraction, most: float | None
+) -> Accuracy:
+    """Of one value or several that are at most so many ranks off; None where that is not known."""
+    if ranks is None:
+        return UNKNOWN
+    return by_distance(
+        ranks,
+        "ranks",
+        subject=subject,
+        target="the percentile" if subject.startswith("the value") else "its percentile",
+        than="the best point of the grid",
+        epsilon=epsilon,
+        most=most,
+    )
+
+
+def most_ranks(points: Sequence[Percent], n: int, *, public: bool) -> float:
+    """The farthest that any value can be from its percentile, of at most n values.
 
     Args:
-        kinds: of every value, any selection of its kind, and what one rank counts in its utility.
-        mechanism: how it is drawn.
-        points: of the grid.
-        epsilon: of all values together.
+        points: the percentiles.
+        n: the number of values, or a bound on it.
+        public: whether it is the number that neighbours share.
     """
-    share = epsilon / len(kinds)
-    ranks = 0.0
-    for tiny, unit in kinds:
-        needed = lead(tiny, mechanism, m=points, k=1, epsilon=share)
-        if needed is None:
-            return ""
-        ranks = max(ranks, needed / unit)
-    subject = "the value" if len(kinds) == 1 else "each value"
-    return (
-        f"With {points:,} points and ε = {decimal_text(epsilon)}, {subject} is, with probability "
-        f"{CONFIDENCE:g} or more, at most {rounded_up(ranks):,} ranks farther from the percentile "
-        "than the best point."
-    )
+    if public:
+        ranks = [rank(p, max(n, 1)) for p in points]
+        return float(max(max(k, n + 1 - k) for k in ranks))
+    shares = [as_fraction(p) / 100 for p in points]
+    return float(n * max(max(q, 1 - q) for q in shares))
 
 
-def joint_accuracy(drawn: Taut | Joint | Halving, *, points: int, epsilon: Fraction) -> str:
-    """A sentence about several values that are drawn together; empty where no bound is known."""
-    ranks = drawn.farthest(epsilon) if isinstance(drawn, Taut) else None
-    if ranks is None:
-        return ""
-    return (
-        f"With {points:,} points, {len(drawn.shares)} percentiles and ε = {decimal_text(epsilon)}, "
-        f"all values are, with probability {CONFIDENCE:g} or more, at most {rounded_up(ranks):,} "
-        "ranks farther from their percentiles than the best points, whatever the data is."
-    )
-
-
-def most_likely_label(n: int, epsilon: Fraction, k: int = 1) -> float:
-    """The largest probability with which any label can be named, whatever the data is."""
-    share = k / n
+def likeliest_in_two_stages(n: int, epsilon: Fraction, k: int = 1) -> float:
+    """The largest probability with which any record can be named, whatever the data is."""
+    share = min(k / n, 1.0)
     e = float(Shares.of(epsilon).label)
     if k > 1:
         return min(exp(min(e, 300.0)) * share, 1 - exp(-e) * (1 - share))
@@ -92,15 +91,51 @@ def most_likely_label(n: int, epsilon: Fraction, k: int = 1) -> float:
     return found
 
 
-def nearly_chance(n: int, epsilon: Fraction, k: int = 1) -> bool:
-    """Whether every label is named about as often as by chance, k times in n."""
-    return most_likely_label(n, epsilon, k) < k / n + CHANCE * (1 - k / n)
+def likeliest_in_one_draw(
+    mechanism: Mechanism, n: int, epsilon: Fraction, *, k: int = 1, width: float
+) -> float | None:
+    """The same where k records are drawn one after the other; None if no bound is known.
+
+    Args:
+        mechanism: how they are drawn.
+        n: how many records there are.
+        epsilon: of all draws together.
+        k: how many are named.
+        width: Λ.
+    """
+    span = _span(mechanism, width)
+    if span is None:
+        return None
+    total = 0.0
+    for named in range(min(k, n)):
+        one = least_probability(mechanism, m=n - named, k=1, g=span * float(epsilon) / (2 * k))
+        if one is None:
+            return None
+        total += one
+    return min(total, 1.0)
 
 
-def label_accuracy(n: int, epsilon: Fraction, k: int = 1) -> str:
-    """A sentence about one label, or k of them, in two stages."""
-    named = "named" if k == 1 else f"among the {k:,}"
-    return (
-        f"Among {n:,} labels and at ε = {decimal_text(epsilon)}, no label is {named} with a "
-        f"probability above {most_likely_label(n, epsilon, k):.2g}, whatever the data is."
+def record_accuracy(likeliest: float | None, n: int, k: int, epsilon: Fraction) -> Accuracy:
+    """Of k of n records, none of which is named with a larger probability than `likeliest`."""
+    if likeliest is None:
+        return UNKNOWN
+    return by_likeliest(
+        likeliest,
+        who=("record", "records"),
+        n=n,
+        k=k,
+        epsilon=epsilon,
+        instead="Ask for the value with dampen.percentile, or use a larger ε.",
     )
+
+
+def _span(mechanism: Mechanism, width: float) -> float | None:
+    """s."""
+    match mechanism.score:
+        case Global():
+            return 1.0
+        case Dampened(shift=shift) if shift == 0:
+            return 1.0
+        case Dampened(shift=shift) if shift == width:
+            return 7 / 3
+    return None

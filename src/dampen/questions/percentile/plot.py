@@ -5,8 +5,8 @@ from typing import Any
 
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
-from dampen.questions.percentile.record import as_fraction
-from dampen.questions.percentile.release import LISTS
+from dampen.paper.percentile_selection import as_fraction
+from dampen.questions.percentile.question import LISTS
 from dampen.releases.release import Release
 
 __all__ = ["plot"]
@@ -25,7 +25,7 @@ def plot(release: Release, ax: Any = None) -> Any:
     if isinstance(points, str) or not hasattr(points, "__len__"):
         raise ParameterError(
             "Expected a release of several values, such as percentile(..., p='deciles', "
-            "release='value', ...): one answer is no curve."
+            "step=1, ...): one answer is no curve."
         )
     ax = _axes() if ax is None else ax
     order = sorted(range(len(points)), key=lambda i: as_fraction(points[i]))

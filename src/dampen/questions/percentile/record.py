@@ -1,395 +1,424 @@
-"""Which element is the p-th percentile?  Selection among labels (Application 1 of the paper).
+"""`percentile_record`: which record is at a percentile, or which k are nearest to it, privately."""
 
-Replace one record.  The database is n values in [0, Λ], one per public label; with
-k = ceil(p (n+1) / 100), clamped to 1..n, and x_(k) the k-th smallest value,
-
-    u(x, r) = -|x_(k) - x_r|,    Δ = Λ.
-
-Candidates are labels, not sorted positions: among positions the answer is k and needs no data.
-A range [lower, upper] is shifted to [0, Λ], Λ = upper - lower, after clipping; both act on each
-record alone, so neighbours stay neighbours.
-
-**Interval form.**  Let v = x_r and z_1 <= ... <= z_{n-1} the other values, z_i = 0 for i <= 0 and
-z_i = Λ for i >= n.  Then u(x, r) = -dist(v, [z_{k-1}, z_k]).  t changes of other values move that
-interval to [z_a, z_b], for all k-1-t <= a < b <= k+t with b - a <= t+1, and to nothing that matters
-more.  Let I = [lo, hi] be such an interval and g = dist(v, I).  One more change of r itself changes
-u by at most g, or max(lo, Λ-hi) - g; one more change of another value moves I to its upper or lower
-neighbour.  If r was among the t changes, v was free: then it is lo, Λ-hi or hi-lo, over the
-intervals of t-1 changes.  Most of these are below others; what is left is, with s+ = max(s, 0):
-
-    LS(x, 0, r) = max of  g,  max(lo, Λ-hi) - g,  hi - max(lo, v) if k > 1,
-                          min(hi, v) - lo if k < n,             with I = [z_{k-1}, z_k];
-    LS(x, t, r) = max of  z_{k-2+t},  Λ - z_{k+1-t},  z_{k-1+t} - v,  v - z_{k-t},
-                          min(v, z_{k-1+t} - (v - z_{k+t})+),
-                          min(Λ-v, Λ - z_{k-t} - (z_{k-1-t} - v)+),
-             and, for t = 1, of  z_k - z_{k-1},  z_{k+1} - max(z_{k-1}, v),  min(z_k, v) - z_{k-2}.
-
-Both are exact, ties and the ends k = 1 and k = n included.  From t = min(k+1, n-k+2) on LS is Λ if
-n > 1, so this is the horizon, but for n = 1, where LS = 0 and the horizon 1: a public number.
-
-**Simple form**, admissible and a little above LS for t >= 1: max(z_{k-1+t}, Λ - z_{k-t}), Λ from
-t = min(k, n-k+1) on.  Its sums over t need one sort.
-
-**Local dampening needs t = 0 only**, since g = |u| is among the terms: D = u / δ(x, 0, r), in
-[-1, 0].  With the utility lowered by the public constant Λ, D spans more than that and tells labels
-apart better; `dampen.percentile` does so by default.
-
-Where this differs from the paper: its algorithm Candidates misses the maximum, so that SLD with it
-is not private; its LS at distance 0 is too large in the main text, in the appendix a sign is wrong.
-`tests/percentile/test_paper.py` keeps the counterexamples.
-"""
-
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
-from decimal import Decimal
+import sys
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache, cached_property, partial
-from math import ceil
-from numbers import Real
-from typing import Any, Literal, TypeAlias
+from typing import Any, ClassVar, Literal
 
-import numpy as np
+from dampen.core.mechanisms import Mechanism, check_k, select
+from dampen.core.noise import EXPONENTIAL
+from dampen.core.sampling import Entropy
+from dampen.core.scores import Dampened
+from dampen.core.selection import FloatArray, Neighbours
+from dampen.data.columns import as_labels, clipped, finite_range, joined_numbers
+from dampen.data.open import open_columns, open_table
+from dampen.data.source import Kind, Opened, require_labels, require_numbers, whole_columns
+from dampen.epsilon import Epsilon
+from dampen.errors import ParameterError
+from dampen.paper.percentile_selection import (
+    KERNEL_FROM,
+    NEAR,
+    Delta,
+    Percent,
+    PercentileLabel,
+    check_labels,
+    no_values,
+    prepare,
+)
+from dampen.questions.percentile.accuracy import (
+    likeliest_in_one_draw,
+    likeliest_in_two_stages,
+    record_accuracy,
+)
+from dampen.questions.percentile.question import SINGLE, for_one_selection, warn_of_shares
+from dampen.questions.percentile.record_streamed import StreamedLabels
+from dampen.questions.percentile.record_two_stages import Shares, TwoStages, worth_it
+from dampen.questions.percentile.set_noise import Staircase
+from dampen.releases.accuracy import UNKNOWN, Accuracy
+from dampen.releases.answer import answer
+from dampen.releases.cost import Budget, Cost, Price, composed_cost, selection_cost
+from dampen.releases.method import Drawn, Leak
+from dampen.releases.question import Fact, Shape, parameter
+from dampen.releases.release import Release
 
-from dampen.core import sensitivity
-from dampen.core.selection import FloatArray, IntArray, Neighbours, Selection, Sensitivity
-from dampen.data.columns import clipped, finite_range
-from dampen.data.memory import numbers_in
-from dampen.epsilon import check_length, shortened
-from dampen.errors import DataError, ParameterError
+__all__ = ["RecordQuestion", "label_mechanism", "percentile_record"]
 
-Percent: TypeAlias = str | int | float | Fraction | Decimal
-Delta: TypeAlias = Literal["exact", "simple"]
-
-NEAR = 6
-"""LD with a shift of at most Λ looks at distances below this: |u - shift| <= 2Λ, and LS is at least
-Λ/3 at distance 1 and Λ/2 from distance 2 on, so that b(6) >= 2Λ."""
-BLOCK = 1 << 13
-"""Passes over many labels work on pieces that stay in the processor's cache."""
-KERNEL_FROM = 1 << 19
-"""From so many labels on a compiled kernel is worth the half second of loading the compiler."""
+MANY = 1 << 62
 
 
 @dataclass(frozen=True, kw_only=True)
-class PercentileLabel:
-    """Which label has the value nearest to the p-th percentile?
+class RecordQuestion:
+    """Which record is at a percentile, or which k are nearest to it?"""
 
-    Attributes:
-        n: how many values there are; public.
-        p: which percentile, 0 to 100; a decimal is taken exactly.
-        upper: public upper end of the values; larger ones are clipped to it.
-        lower: public lower end.
-        delta: "exact" is LS itself, at O(n) time for every distance; "simple" is a little larger
-            from distance 1 on, and its sums over all distances cost one sort.  Only SLD sees it.
-        horizon: a public distance from which on δ is Λ in any case; None means where LS is certain
-            to be.  6 is enough for LD with a shift of at most Λ, and makes it fast (`NEAR`).
-        labels: one public name per value, in the order of the values; None means 0..n-1.
-    """
-
-    n: int
-    p: Percent
-    upper: float
-    lower: float = 0.0
-    delta: Delta = "exact"
-    horizon: int | None = None
-    labels: Sequence[Hashable] | None = None
-    neighbours = Neighbours.REPLACE_ONE
+    column: str = parameter("column", "Column of the numbers.", holds="numbers")
+    p: Percent = parameter("exact", "Percentile from 0 to 100.", label="Percentile", short="p")
+    upper: float = parameter(
+        "exact", "Public upper end of the numbers.", fact=Fact("upper", of="column")
+    )
+    lower: float = parameter(
+        "exact", "Public lower end of the numbers.", default=0.0, fact=Fact("lower", of="column")
+    )
+    labels: str | None = parameter(
+        "column",
+        "Column of public names of the records; their places if left out.",
+        default=None,
+        holds="names",
+        fact=Fact("names"),
+    )
+    k: int | None = parameter(
+        "count", "How many records; one if left out.", default=None, label="How many", short="k"
+    )
+    mechanism: str | Mechanism | None = parameter(
+        "word",
+        "Mechanism; the best known method if left out.",
+        default=None,
+        choices=SINGLE,
+    )
+    delta: Delta | None = parameter(
+        "word",
+        "Sensitivity function of dampening: the exact one, or a simple bound.",
+        default=None,
+        choices=("exact", "simple"),
+    )
+    name: ClassVar[str] = "percentile-record"
+    title: ClassVar[str] = "Record at a percentile"
+    data: ClassVar[Literal["table", "edges"]] = "table"
+    examples: ClassVar[tuple[str, ...]] = (
+        "dampen percentile-record salaries.csv --column salary --labels employee -p 95 "
+        "--upper 500000 --epsilon 2",
+        "dampen percentile-record salaries.csv --column salary --labels employee -p 95 -k 5 "
+        "--upper 500000 --epsilon 8",
+    )
 
     def __post_init__(self) -> None:
-        rank(self.p, self.n)
-        finite_range(self.lower, self.upper)
-        if self.delta not in ("exact", "simple"):
-            raise ParameterError(f"Expected delta='exact' or delta='simple', got {self.delta!r}.")
-        if self.horizon is not None and self.horizon < 0:
-            raise ParameterError(f"Expected horizon >= 0, got horizon={self.horizon}.")
+        warn_of_shares([self.p])
+
+    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
+        """A table; in memory the number of records and their names are at hand, and both public."""
+        opened = open_table(data, header=header, table=table)
+        require_numbers(opened, self.column)
         if self.labels is not None:
-            check_labels(self.labels, self.n)
+            require_labels(opened, self.labels)
+        elif not opened.ordered:
+            raise ParameterError(
+                f"Expected labels=, a column of public names: the rows of {opened.title} have no "
+                "places of their own, so that a position would name nobody."
+            )
+        if opened.rows is not None:
+            self.problem(opened.rows, self._names(opened))
+            check_k(self.k, opened.rows)
+        return opened
+
+    def method(self, source: Opened, price: Price, /) -> "OneDraw | InTwoStages":
+        """What is asked for by name, else two stages; few records, or a δ, ask for dampening."""
+        del price
+        n = source.rows
+        if self.mechanism is not None:
+            chosen = for_one_selection(self.mechanism)
+            return OneDraw(self, chosen, self.delta or "simple", None, n)
+        dampened = OneDraw(
+            self, label_mechanism(self.lower, self.upper), self.delta or "exact", NEAR, n
+        )
+        if self.delta is not None or (n is not None and not worth_it(n)):
+            return dampened
+        return InTwoStages(self, dampened, n)
+
+    def shown(self) -> Mapping[str, Any]:
+        facts = {"p": self.p, "lower": self.lower, "upper": self.upper}
+        return facts if self.k is None else {**facts, "k": self.k}
+
+    def text(self) -> str:
+        return f"p={self.p}, k={self.size} of {self.column}"
+
+    def shape(self) -> Shape:
+        return "name" if self.k is None else "set"
 
     @property
-    def candidates(self) -> Sequence[Hashable]:
-        return range(self.n) if self.labels is None else self.labels
+    def size(self) -> int:
+        """How many records are asked for."""
+        return check_k(self.k, sys.maxsize)
 
-    def selection(self, values: Any, /) -> Selection:
-        """Utilities and sensitivities of n values, in the order of the labels.
-
-        Utilities are rounded once, δ at most twice, relative to themselves.
-        """
-        lower, upper = finite_range(self.lower, self.upper)
-        v = clipped(numbers_in(values), lower, upper)
-        if v.shape != (self.n,):
-            raise DataError("Expected as many values as n, the public size.")
-        if lower:
-            v -= lower
-        column = Column(v, rank(self.p, self.n), upper - lower)
-        form = Exact if self.delta == "exact" else Simple
-        delta: Sensitivity = form(column, slice(0, self.n))
-        if self.horizon is not None:
-            delta = sensitivity.bounded(delta, column.bound, self.horizon)
-        return Selection(column.utility(), delta, column.bound, utility_range=1.0)
-
-
-@cache
-def prepare(delta: Delta, *, many: bool) -> None:
-    """Compiles or loads the kernels for so many labels, before anything is paid."""
-    made_up = Column(np.arange(3.0), 2, 4.0)
-    if delta == "simple":
-        _ = made_up.sums
-    if many:
-        replace(made_up, values=np.zeros(KERNEL_FROM)).at_zero(np.zeros(1))
-
-
-def rank(p: Percent, n: int) -> int:
-    """k = ceil(p (n+1) / 100) in exact arithmetic, clamped to 1..n.
-
-    >>> rank(50, 4), rank("99.9", 1000), rank(0, 7), rank(100, 7)
-    (3, 1000, 1, 7)
-    """
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ParameterError(f"Expected at least one value, got n={n!r}.")
-    return min(max(ceil(as_fraction(p) * (int(n) + 1) / 100), 1), int(n))
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Column:
-    """The private values, shifted to [0, Λ], and what is computed from all of them, each once."""
-
-    values: FloatArray
-    k: int
-    bound: float
-
-    @property
-    def n(self) -> int:
-        return len(self.values)
-
-    @cached_property
-    def around(self) -> tuple[float, float, float]:
-        """x_(k-1), x_(k) and x_(k+1); 0 and Λ past the ends.  No sort."""
-        parts = np.partition(self.values, self.k - 1)
-        below = parts[: self.k - 1].max() if self.k > 1 else 0.0
-        above = parts[self.k :].min() if self.k < self.n else self.bound
-        return float(below), float(parts[self.k - 1]), float(above)
-
-    @cached_property
-    def ordered(self) -> FloatArray:
-        """x_(0) = 0, the n values in order, x_(n+1) = Λ."""
-        return np.concatenate([[0.0], np.sort(self.values), [self.bound]])
-
-    @cached_property
-    def order(self) -> IntArray:
-        return np.argsort(self.values)
-
-    @cached_property
-    def offset(self) -> IntArray:
-        """ρ - k for every label: how many places it is above the percentile."""
-        offset = np.empty(self.n, dtype=np.int64)
-        offset[self.order] = np.arange(1 - self.k, self.n + 1 - self.k)
-        return offset
-
-    @cached_property
-    def sums(self) -> tuple[FloatArray, FloatArray]:
-        """For `Simple`: sums of B over 1..j for j < T; of the differences, for -T < ρ-k < T."""
-        from dampen.kernels import percentile as kernel
-        from dampen.kernels.compile import interruptible
-
-        k = self.k
-        T = min(self.k, self.n - self.k + 1)
-        x = self.values[self.order[k - T : k + T - 1]]
-        # Every float from Λ/2 to Λ is a multiple of this.
-        unit = float(np.ldexp(1.0, int(np.frexp(self.bound)[1]) - 54))
-        above = x[T - 1 :]
-        below = self.bound - x[T - 1 :: -1]
-        common, own = interruptible(kernel.exact_sums)(above, below, unit)
-        return common, own
-
-    @cached_property
-    def own(self) -> FloatArray:
-        """The whole sum of the differences for every label."""
-        k = self.k
-        sums = self.sums[1]
-        T = len(self.sums[0])
-        in_order = np.empty(self.n)
-        own = np.empty(self.n)
-        in_order[: k - T] = sums[0]
-        in_order[k + T - 1 :] = sums[-1]
-        in_order[k - T : k + T - 1] = sums
-        own[self.order] = in_order
-        return own
-
-    def utility(self) -> FloatArray:
-        u = self.values - self.around[1]
-        np.abs(u, out=u)
-        return np.negative(u, out=u)
-
-    def at_zero(self, v: FloatArray) -> FloatArray:
-        """LS(x, 0, r) for labels of value v: max(g, reach - g, gap), with g = |v - m|.
-
-        reach and gap depend on the side of m = x_(k) on which v lies: below, at, above.
-        """
-        (below, m, above) = self.around
-        bound = self.bound
-        # At k = 1 nothing lifts the interval off 0, at k = n nothing pulls it off Λ.
-        up = above - m if self.k > 1 else 0.0
-        down = m - below if self.k < self.n else 0.0
-        reach = np.array([max(m, bound - above), max(below, bound - above), max(below, bound - m)])
-        gap = np.array([up, max(up, down), down])
-        if self.n >= KERNEL_FROM:
-            from dampen.kernels import percentile as kernel
-
-            delta: FloatArray = kernel.at_zero(v, m, reach, gap)
-            return delta
-        side = np.add(v >= m, v > m, dtype=np.intp)
-        g = np.abs(v - m)
-        return np.maximum(np.maximum(g, reach[side] - g), gap[side])
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Exact:
-    """LS(x, t, r) for t >= 0.  O(n) time for each t, one sort before the first t >= 1."""
-
-    column: Column
-    candidates: slice
-    covers_at_zero = True
-
-    @property
-    def horizon(self) -> int:
-        n = self.column.n
-        k = self.column.k
-        return min(n, k + 1, n - k + 2)
-
-    def part(self, candidates: slice, /) -> "Exact":
-        return Exact(self.column, candidates)
-
-    def at(self, t: int, /) -> FloatArray:
-        at_t = self.column.at_zero if t == 0 else partial(self._beyond_zero, t=t)
-        return _in_blocks(at_t, self.column.values[self.candidates])
-
-    def _beyond_zero(self, v: FloatArray, t: int) -> FloatArray:
-        k = self.column.k
-        bound = self.column.bound
-        z = partial(_others, self.column.ordered, v)
-        up = z(k - 1 + t)
-        down = z(k - t)
-        terms = [
-            bound - z(k + 1 - t),
-            up - v,
-            v - down,
-            np.minimum(v, up - np.maximum(v - z(k + t), 0)),
-            np.minimum(bound - v, (bound - down) - np.maximum(z(k - 1 - t) - v, 0)),
-        ]
-        if t == 1:
-            terms += [up - down, z(k + 1) - np.maximum(down, v), np.minimum(up, v) - z(k - 2)]
-        delta: FloatArray = z(k - 2 + t)
-        for term in terms:
-            np.maximum(delta, term, out=delta)
-        return delta
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Simple:
-    """LS(x, 0, r), then max(z_{k-1+t}, Λ - z_{k-t}): a closed form.
-
-    With x_(ρ) = v, taking r out of the order leaves z_i = x_(i) for i < ρ and x_(i+1) otherwise, so
-    δ(x, t, r) is B_t = max(x_(k+t), Λ - x_(k-t)) for t > |ρ-k|, and before that
-    max(x_(k+t), Λ - x_(k-t+1)) if ρ < k, max(x_(k-1+t), Λ - x_(k-t)) if ρ > k.  Sums over t are the
-    prefix sums of B, the same for all labels, plus those of the differences, which stay below Λ.
-    All these numbers are between Λ/2 and Λ, which makes a sum right to 2^-50 of itself.
-    """
-
-    column: Column
-    candidates: slice
-    covers_at_zero = True
-
-    @property
-    def horizon(self) -> int:
-        return min(self.column.k, self.column.n - self.column.k + 1)
-
-    @property
-    def values(self) -> FloatArray:
-        return self.column.values[self.candidates]
-
-    def part(self, candidates: slice, /) -> "Simple":
-        return Simple(self.column, candidates)
-
-    def at(self, t: int, /) -> FloatArray:
-        at_t = self.column.at_zero if t == 0 else partial(self._beyond_zero, t=t)
-        return _in_blocks(at_t, self.values)
-
-    def at_each(self, t: IntArray, /) -> FloatArray:
-        beyond = self._beyond_zero(self.values, np.maximum(t, 1))
-        return np.where(t == 0, self.at(0), beyond)
-
-    def sum_to(self, t: IntArray, /) -> FloatArray:
-        last = np.maximum(t - 1, 0)
-        total: FloatArray = self.column.sums[0][last]
-        total += self._own_to(last)
-        total += self.at(0)
-        total *= t > 0
-        return total
-
-    def _own_to(self, last: IntArray) -> FloatArray:
-        """The sum of the differences over 1..last."""
-        T = self.horizon
-        if (last >= T - 1).all():
-            return self.column.own[self.candidates]
-        offset = np.clip(self.column.offset[self.candidates], -last, last)
-        return self.column.sums[1][offset + (T - 1)]
-
-    def _beyond_zero(self, v: FloatArray, t: int | IntArray) -> FloatArray:
-        z = partial(_others, self.column.ordered, v)
-        return np.maximum(z(self.column.k - 1 + t), self.column.bound - z(self.column.k - t))
-
-
-def _others(ordered: FloatArray, v: FloatArray, i: int | IntArray) -> FloatArray:
-    """z_i: the i-th smallest of the other values, for labels of value v, from the padded order."""
-    last = len(ordered) - 1
-    here = ordered[np.clip(i, 0, last)]
-    next_one = ordered[np.clip(np.add(i, 1), 0, last)]
-    # Products with 0 and 1 are exact; numpy.where would branch, which random order makes slow.
-    passed = np.asarray(here < v, dtype=np.float64)
-    return passed * here + (1 - passed) * next_one
-
-
-def _in_blocks(f: Callable[[FloatArray], FloatArray], values: FloatArray) -> FloatArray:
-    out = np.empty(len(values))
-    for start in range(0, len(values), BLOCK):
-        out[start : start + BLOCK] = f(values[start : start + BLOCK])
-    return out
-
-
-def as_fraction(p: Percent) -> Fraction:
-    """p exactly; a float means its shortest decimal."""
-    wanted = "Expected p to be a percentile from 0 to 100"
-    try:
-        exact = isinstance(p, str | int | np.integer | Fraction | Decimal)
-        if isinstance(p, bool) or not (exact or isinstance(p, Real)):
-            raise TypeError
-        check_length(str(p))
-        value = Fraction(str(p))
-    except (TypeError, ValueError, ZeroDivisionError):
-        raise ParameterError(f"{wanted}, got p={shortened(p)}.") from None
-    if not 0 <= value <= 100:
-        raise ParameterError(f"{wanted}, got p={p}.")
-    return value
-
-
-def check_labels(labels: Sequence[Hashable], n: int) -> None:
-    """Raises a `ParameterError` unless there are n different labels, none of them missing."""
-    if len(labels) != n:
-        raise ParameterError(f"Expected one label per value ({n}), got {len(labels)} labels.")
-    try:
-        missing = any(label is None or label != label for label in labels)  # noqa: PLR0124 (NaN)
-        different = len(set(labels))
-    except TypeError:
-        raise ParameterError(
-            "Expected labels such as text or whole numbers, none of them missing."
-        ) from None
-    if missing:
-        raise ParameterError("Expected a label for every value; some are missing.")
-    if different < n:
-        raise ParameterError(
-            "Expected different labels; some occur twice. Pass labels=None for 0..n-1."
+    def problem(
+        self,
+        n: int,
+        names: Sequence[Hashable] | None,
+        delta: Delta = "exact",
+        horizon: int | None = None,
+    ) -> PercentileLabel:
+        """The paper's problem, of n records."""
+        return PercentileLabel(
+            n=n,
+            p=self.p,
+            upper=self.upper,
+            lower=self.lower,
+            labels=names,
+            delta=delta,
+            horizon=horizon,
         )
 
+    def answered(self, names: list[Any]) -> Any:
+        """The names as they were asked for: without k, one without a list."""
+        return names[0] if self.k is None else names
 
-def no_values() -> DataError:
-    """Of an empty column there is no percentile."""
-    return DataError("Expected at least one value, got an empty column.")
+    def read(self, source: Opened) -> tuple[FloatArray, Sequence[Hashable] | None]:
+        """The values, and the names of their records if they have any.
+
+        Raises:
+            DataError: if there are no records.
+        """
+        wanted: dict[str, Kind] = {self.column: "numbers"}
+        if self.labels is not None:
+            wanted[self.labels] = "text" if source.rows is None else "any"
+        columns = whole_columns(source, wanted)
+        values = joined_numbers(columns[self.column])
+        if len(values) == 0:
+            raise no_values()
+        return values, None if self.labels is None else as_labels(columns[self.labels])
+
+    def _names(self, opened: Opened) -> Sequence[Hashable] | None:
+        if self.labels is None:
+            return None
+        return as_labels(whole_columns(opened, {self.labels: "any"})[self.labels])
+
+
+@dataclass(frozen=True)
+class OneDraw:
+    """A mechanism on the paper's problem: the default is local dampening, for few records.
+
+    k records are drawn at ε/k each, or with Gumbel noise at once (`dampen.select`), and named in
+    the order of the records.  Where fewer than k turn out to be there, all of them are named.
+
+    Attributes:
+        question: what is asked.
+        mechanism: how it is drawn.
+        delta: the sensitivity function.
+        horizon: of it; see `PercentileLabel`.
+        n: the number of records, where it is known.
+    """
+
+    question: RecordQuestion
+    mechanism: Mechanism
+    delta: Delta
+    horizon: int | None
+    n: int | None
+
+    def __post_init__(self) -> None:
+        self.question.problem(1, None, self.delta, self.horizon)
+        # Kernels are compiled before anything is paid.
+        prepare(self.delta, many=(self.n or 0) >= KERNEL_FROM)
+
+    def cost(self, price: Price, /) -> Cost:
+        return selection_cost(
+            Neighbours.REPLACE_ONE,
+            price,
+            query=self.question.name,
+            mechanism=self.mechanism,
+            k=self.question.size,
+        )
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        n = self.n or rows
+        if n is None:
+            return UNKNOWN
+        lower, upper = finite_range(self.question.lower, self.question.upper)
+        k = self.question.size
+        likeliest = likeliest_in_one_draw(self.mechanism, n, epsilon, k=k, width=upper - lower)
+        return record_accuracy(likeliest, n, k, epsilon)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        return self.drawn(*self.question.read(source), epsilon, entropy)
+
+    def drawn(
+        self,
+        values: FloatArray,
+        names: Sequence[Hashable] | None,
+        epsilon: Fraction,
+        entropy: Entropy,
+    ) -> Drawn:
+        n = len(values)
+        problem = self.question.problem(n, names, self.delta, self.horizon)
+        picked = select(
+            problem.selection(values),
+            epsilon=epsilon,
+            mechanism=self.mechanism,
+            k=min(self.question.size, n),
+            entropy=entropy,
+        )
+        found = self.question.answered([problem.candidates[i] for i in sorted(picked)])
+        return Drawn(found, {"n": n}, self.accuracy(epsilon, n))
+
+
+@dataclass(frozen=True)
+class InTwoStages:
+    """Two stages where there are many records, else one draw.
+
+    Where the number of records is known beforehand, the ledger says which; in a file it is public
+    too, but known only once it is read, and the ledger then says two stages.  Where fewer than k
+    turn out to be there, all of them are named.
+
+    Attributes:
+        question: what is asked.
+        few: how few records are drawn.
+        n: the number of records, where it is known.
+    """
+
+    question: RecordQuestion
+    few: OneDraw
+    n: int | None
+
+    def cost(self, price: Price, /) -> Cost:
+        cost = composed_cost(
+            Neighbours.REPLACE_ONE, price, query=self.question.name, mechanism="two-stages"
+        )
+        if self.question.size > 1:
+            Staircase(Shares.of(cost.epsilon).label)  # refuses an ε that is too small for it
+        return cost
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        n = self.n or rows
+        if n is None:
+            return UNKNOWN
+        if not worth_it(n):
+            return self.few.accuracy(epsilon, n)
+        k = self.question.size
+        return record_accuracy(likeliest_in_two_stages(n, epsilon, k), n, k, epsilon)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        if source.streams:
+            return self._streamed(source, epsilon, entropy)
+        values, names = self.question.read(source)
+        if not worth_it(len(values)):
+            return self.few.drawn(values, names, epsilon, entropy)
+        problem = self._problem(len(values), epsilon)
+        if names is not None:
+            check_labels(names, problem.n)
+        lower, upper = finite_range(problem.lower, problem.upper)
+        drawn = problem.draw(clipped(values, lower, upper), entropy)
+        found = drawn.labels if names is None else [names[i] for i in drawn.labels]
+        return self._told(found, problem.n, drawn.interval, epsilon)
+
+    def _streamed(self, source: Opened, epsilon: Fraction, entropy: Entropy) -> Drawn:
+        """The number of cells is that of many records nearly always: one count will do."""
+        rows = StreamedLabels(source, self.question.column, self.question.labels)
+        of_many = self._problem(MANY, epsilon)
+        counts = rows.counts(of_many)
+        n = int(counts.sum())
+        if not worth_it(n):
+            return self.few.draw(source, epsilon, entropy)
+        problem = self._problem(n, epsilon)
+        if len(problem.points) != len(of_many.points):
+            counts = rows.counts(problem)
+        found, interval = rows.drawn(problem, counts, entropy)
+        return self._told(found, n, interval, epsilon)
+
+    def _problem(self, n: int, epsilon: Fraction) -> TwoStages:
+        return TwoStages(
+            n=n,
+            p=self.question.p,
+            upper=self.question.upper,
+            lower=self.question.lower,
+            shares=Shares.of(epsilon),
+            count=min(self.question.size, n),
+        )
+
+    def _told(
+        self, found: list[Any], n: int, interval: tuple[float, float], epsilon: Fraction
+    ) -> Drawn:
+        shown = {"n": n, "interval": list(interval)}
+        return Drawn(self.question.answered(found), shown, self.accuracy(epsilon, n))
+
+
+def label_mechanism(lower: float, upper: float) -> Mechanism:
+    """For few records, the default: permute-and-flip on D of the utility lowered by the range.
+
+    Sound because the shift is public; `dampen-studies run labels` measures it.
+    """
+    low, high = finite_range(lower, upper)
+    return Mechanism("ld-pf-range", Dampened(shift=high - low), EXPONENTIAL)
+
+
+def percentile_record(
+    data: Any,
+    column: str | None = None,
+    *,
+    p: Percent,
+    epsilon: Epsilon | None = None,
+    upper: float,
+    lower: float = 0.0,
+    rho: Epsilon | None = None,
+    labels: Any = None,
+    k: int | None = None,
+    mechanism: str | Mechanism | None = None,
+    delta: Delta | None = None,
+    header: bool = False,
+    table: str | None = None,
+    budget: Budget | None = None,
+    entropy: Entropy | None = None,
+) -> Release:
+    """The record whose value is nearest to the p-th percentile, with ε-differential privacy.
+
+    Guarantee: ε-DP under replacing one value; the number of values, the labels, the range and p are
+    public.  Values outside the range are clipped, and how many is not shown.
+
+    No private mechanism can name a record well when others are much like it (see
+    `docs/percentile.md`); if you want a number, ask `dampen.percentile`.
+
+    Args:
+        data: a column of numbers, a table, or the path of a file (see `dampen.data`).
+        column: in a table, the name of the column of numbers.
+        p: the percentile, 0 to 100.
+        epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
+        upper: public upper end of the values.
+        lower: public lower end of the values.
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
+        labels: one public name per value, as a column or the name of one; None means 0..n-1.
+        k: how many: those nearest to the percentile, as a list in the order of the records; None
+            for one that is not in a list.  In two stages any k costs ε once.  If a file turns out
+            to hold fewer than k records, all of them are named.
+        mechanism: two stages by default (`dampen.questions.percentile.record_two_stages`), which
+            also release an interval, shown among the parameters; for fewer than 1000 records, or
+            with `delta=`, local dampening with permute-and-flip, of the utility lowered by the
+            range (`label_mechanism`).  A name asks for a mechanism of the paper.
+        delta: "exact" is the local sensitivity itself, "simple" a little more.  It concerns SLD,
+            where "simple" costs one sort and "exact" O(n²) time.  None takes "simple" for a
+            mechanism that is asked for by name.
+        header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database file (DuckDB, SQLite), which table.
+        budget: where to charge ε; None charges nothing.
+        entropy: of random bits; the operating system's by default.
+
+    Returns:
+        A `Release`: the answer and the public facts about it.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+        DataError: if the data is not as promised; the charge stands.
+
+    >>> import dampen
+    >>> shops = {"sales": [12, 30, 31, 95], "shop": ["north", "east", "south", "west"]}
+    >>> best = dampen.percentile_record(
+    ...     shops, "sales", p=100, upper=100, labels="shop", epsilon=100
+    ... )
+    >>> best.answer
+    'west'
+    """
+    opened, names = open_columns(data, column=column, labels=labels, header=header, table=table)
+    question = RecordQuestion(
+        column=names["column"],
+        p=p,
+        upper=upper,
+        lower=lower,
+        labels=names.get("labels"),
+        k=k,
+        mechanism=mechanism,
+        delta=delta,
+    )
+    return answer(question, opened, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)

@@ -75,8 +75,8 @@ from dampen.core.sampling import Entropy, noisy_top
 from dampen.core.selection import FloatArray, IntArray, Neighbours, Selection
 from dampen.data.cells import GridKey, end_cell
 from dampen.data.columns import finite_range
+from dampen.paper.percentile_selection import Percent, rank
 from dampen.questions.percentile.cell_windows import Windows
-from dampen.questions.percentile.record import Percent, rank
 from dampen.questions.percentile.set_noise import Staircase
 
 __all__ = ["Drawn", "Shares", "TwoStages", "worth_it"]

@@ -46,7 +46,7 @@ from dampen.data.columns import finite_range, missing_numbers
 from dampen.data.memory import numbers_in
 from dampen.epsilon import check_length, shortened
 from dampen.errors import DataError, ParameterError
-from dampen.questions.percentile.record import Percent, as_fraction, rank
+from dampen.paper.percentile_selection import Percent, as_fraction, rank
 
 LARGEST_GRID = 10_000_000
 BLOCK = 1 << 14

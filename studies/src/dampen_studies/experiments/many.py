@@ -22,7 +22,7 @@ import dampen
 from dampen.core.mechanisms import probabilities
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import FloatArray
-from dampen.questions.percentile.record import rank
+from dampen.paper.percentile_selection import rank
 from dampen.questions.percentile.values import PercentileValue
 from dampen_studies.datasets import small
 from dampen_studies.experiments.peers import (
@@ -76,7 +76,6 @@ def answers(
         p=points,
         epsilon=epsilon,
         upper=bins - 1,
-        release="value",
         step=1,
         mechanism="pf" if method.startswith("split") else None,
         neighbours="add-remove-row" if method.endswith("rows") else "replace-one",

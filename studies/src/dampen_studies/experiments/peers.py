@@ -17,7 +17,7 @@ import numpy as np
 from dampen.core.mechanisms import probabilities
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import FloatArray
-from dampen.questions.percentile.record import rank
+from dampen.paper.percentile_selection import rank
 from dampen.questions.percentile.values import PercentileValue
 from dampen_studies import datasets
 from dampen_studies.experiments.diffprivlib_names import diffprivlib
@@ -62,7 +62,7 @@ def lognormal(n: int) -> FloatArray:
 
 
 def expected_rank_error(asked: Question, epsilon: str) -> float:
-    """Of `dampen.percentile(..., release="value")`, computed, not sampled."""
+    """Of `dampen.percentile(...)`, computed, not sampled."""
     selection = asked.problem().selection(asked.values)
     chance = probabilities(selection, epsilon=epsilon, mechanism="pf")
     return float(-selection.utility @ chance)

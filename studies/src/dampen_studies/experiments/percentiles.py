@@ -16,8 +16,8 @@ from dampen.core import error_analysis
 from dampen.core.mechanisms import Mechanism, named, probabilities
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import IntArray, Selection
-from dampen.questions.percentile.record import NEAR, PercentileLabel, rank
-from dampen.questions.percentile.release import label_mechanism
+from dampen.paper.percentile_selection import NEAR, PercentileLabel, rank
+from dampen.questions.percentile.record import label_mechanism
 from dampen.questions.percentile.values import PercentileValue
 from dampen_studies import datasets
 from dampen_studies.datasets import small

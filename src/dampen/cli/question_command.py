@@ -1,0 +1,155 @@
+"""The command of a question, made from its declaration: `dampen most-frequent FILE ...`."""
+
+import functools
+import textwrap
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dampen.cli.delivery import show_plan, show_release
+from dampen.cli.facts import known_fact, read_schema, schema_option
+from dampen.cli.options import (
+    budget_options,
+    epsilon_option,
+    expect_option,
+    file_argument,
+    header_option,
+    json_option,
+    output_option,
+    table_option,
+    verbose_option,
+)
+from dampen.cli.output import examples
+from dampen.cli.question_options import option_name, options_of, typed_value
+from dampen.cli.reading import check_output
+from dampen.cli.receipt import Receipt
+from dampen.errors import ParameterError
+from dampen.questions import question_type
+from dampen.releases.question import parameters
+
+if TYPE_CHECKING:
+    from dampen.releases.question import Question
+    from dampen.schema import Schema
+
+__all__ = ["question_command", "stated_question"]
+
+FILES = {
+    "table": "FILE is CSV, TSV, JSON lines, Parquet or Feather, packed or not, or a DuckDB or "
+    "SQLite file; - is standard input.",
+    "edges": "FILE is an edge list: CSV, TSV, JSON lines, Parquet, npz or two columns of text, "
+    "packed or not, or a table of DuckDB or SQLite; - is standard input.",
+}
+WIDTH = 84
+COMMON: tuple[Callable[..., Any], ...] = (
+    schema_option,
+    table_option,
+    epsilon_option,
+    expect_option,
+    budget_options,
+    output_option("Write the answer to this file, as JSON."),
+    verbose_option,
+    json_option,
+)
+"""The options that every question has, after its own; of tables also --header."""
+
+
+def question_command(name: str) -> click.Command:
+    """The command that asks a question.
+
+    Raises:
+        KeyError: if there is no question of that name.
+    """
+    kind = question_type(name)
+    ask: Callable[..., Any] = functools.partial(_ask, kind)
+    for add in reversed(COMMON):
+        ask = add(ask)
+    if kind.data == "table":
+        ask = header_option(ask)
+    command = click.command(
+        name, help=f"{_description(kind)}\n\n{FILES[kind.data]}", epilog=_examples(kind)
+    )(file_argument(ask))
+    own = [option for each in parameters(kind) for option in options_of(each)]
+    file, *common = command.params
+    command.params = [file, *own, *common]
+    return command
+
+
+def _description(kind: "type[Question]") -> str:
+    """The docstring of a question, whose first line is its summary."""
+    return textwrap.dedent("    " + (kind.__doc__ or "")).strip()
+
+
+def _examples(kind: "type[Question]") -> str:
+    return examples(*(line for each in kind.examples for line in _lines(each)))
+
+
+def _lines(command: str) -> list[str]:
+    """A command in lines that fit; an option and its value stay together."""
+    parts = command.split(" -")
+    lines = [parts[0]]
+    for part in parts[1:]:
+        if len(lines[-1]) + len(part) > WIDTH:
+            lines[-1] += " \\"
+            lines.append(" ")
+        lines[-1] += f" -{part}"
+    return lines
+
+
+def _ask(
+    kind: "type[Question]",
+    *,
+    file: str,
+    schema_file: Path | None,
+    table: str | None,
+    epsilon: str | None,
+    rho: str | None,
+    expect: bool,
+    output: Path | None,
+    verbose: bool,
+    as_json: bool,
+    receipt: Receipt,
+    header: bool = False,
+    **options: Any,
+) -> None:
+    from dampen.releases import answer as releases
+
+    schema = read_schema(schema_file, options.get("target"))
+    question = stated_question(kind, options, schema)
+    check_output(output, file, schema_file, receipt.ledger)
+    asked: dict[str, Any] = {
+        "epsilon": epsilon,
+        "rho": rho,
+        "rows": None if schema is None else schema.rows,
+        "header": header,
+        "table": table,
+    }
+    shown: dict[str, Any] = {"as_json": as_json, "verbose": verbose}
+    if expect:
+        show_plan(releases.expect(question, file, **asked), receipt, **shown)
+        return
+    receipt.asked = question.text()
+    release = releases.answer(question, file, budget=receipt.budget, **asked)
+    show_release(release, receipt, question.shape(), output=output, **shown)
+
+
+def stated_question(
+    kind: "type[Question]", options: Mapping[str, Any], schema: "Schema | None"
+) -> "Question":
+    """The question, from what was typed and, for facts that were not, from the schema."""
+    stated: dict[str, Any] = {}
+    for each in parameters(kind):
+        value = typed_value(each, options, edges=kind.data == "edges")
+        if value is not None:
+            stated[each.name] = value
+    for each in parameters(kind):
+        if each.name in stated or each.fact is None:
+            continue
+        value = known_fact(schema, each.fact, stated)
+        if value is not None:
+            stated[each.name] = value
+        elif each.required:
+            named = "" if each.kind == "other" else f"{option_name(each)} or "
+            raise ParameterError(f"Expected {named}--schema FILE. {each.help}")
+    return kind(**stated)

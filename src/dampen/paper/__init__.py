@@ -1,0 +1,16 @@
+"""The paper in one room: its algorithms by its own names, on the public core.
+
+Farias, Brito, Flynn, Machado, Majumdar, Srivastava: *Local Dampening: Differential Privacy for
+Non-numeric Queries via Local Sensitivity*, PVLDB 14.  The mechanisms are in
+`dampen.core.mechanisms`: `em` (the exponential mechanism), `pf` (permute-and-flip), `ld` (local
+dampening), `sld` (shifted local dampening, in both directions).
+
+| module | application | algorithms |
+|---|---|---|
+| `dampen.paper.percentile_selection` | 1, percentile selection | LS, both δ |
+| `dampen.paper.influential_nodes` | 2, influential nodes | PrivTopk, EBC, δ^EBC, codegrees |
+| `dampen.paper.id3` | 3, ID3 | Global-, Local-, ShiftedLocalDiffPID3, SuLQ-based ID3 |
+
+Each module states where the printed text is wrong and what is done in its place.  What answers best
+is not always the paper's: the questions (`dampen.questions`) hold the methods that win.
+"""

@@ -1,0 +1,116 @@
+"""What a metric is: what influence means, and how it is found.
+
+A metric is one file and one line in `dampen.questions.nodes.metrics.METRICS`.  It says its name, a
+few words of help, and what answers it by default.  It is found in one round, by a mechanism on its
+`selection`, or in two (`dampen.questions.nodes.two_rounds`), by its `rounds`; or in both ways.
+Choices, help, errors and the choice of the method follow from the list.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, runtime_checkable
+
+from dampen.core import sensitivity
+from dampen.core.mechanisms import Mechanism
+from dampen.core.sampling import Entropy
+from dampen.core.scores import Score
+from dampen.core.selection import IntArray, Selection
+from dampen.questions.nodes.graphs import Graph
+from dampen.questions.nodes.two_rounds import Rounds
+
+TWO_ROUNDS = "two-rounds"
+"""Stands in the place of a mechanism."""
+
+
+@runtime_checkable
+class Metric(Protocol):
+    """An influence metric with its own sensitivity function: pass one of your own as `metric=`.
+
+    A frozen dataclass of public parameters with one method.  Its guarantee is the admissibility of
+    the δ in the selections that it makes, for graphs that differ by one edge and whose degrees are
+    at most `max_degree`; `dampen.testing` checks that on all small graphs.  A mapping `joint` may
+    say the 1-norm bounds of its selections.
+    """
+
+    def selection(self, graph: Graph, max_degree: int, /) -> Selection:
+        """Utilities and sensitivities, one per node, in the order of `graph.nodes`."""
+        ...
+
+
+class NamedMetric(Protocol):
+    """A metric that is asked for by its name."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def help(self) -> str:
+        """What it is, in a few words that follow its name."""
+        ...
+
+    @property
+    def rounds(self) -> Rounds | None:
+        """What two rounds ask for; None where they do not find it."""
+        ...
+
+    def usual(self, n: int, k: int, epsilon: Fraction, /) -> "Usual":
+        """What finds k of n nodes best at ε, as far as public facts can tell."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """What answers a metric where no mechanism is asked for.
+
+    Attributes:
+        metric: the metric, or what stands in for it.
+        mechanism: a mechanism or its name, or `TWO_ROUNDS`.
+    """
+
+    metric: Any
+    mechanism: str | Mechanism
+
+
+@runtime_checkable
+class DrawnMetric(Protocol):
+    """A metric that draws without a selection of all nodes where it can."""
+
+    def suited(self, mechanism: Mechanism, max_degree: int, /) -> Metric:
+        """The same metric with the public parameters that suit a mechanism.
+
+        Raises:
+            ParameterError: if the mechanism cannot be used for it.
+        """
+        ...
+
+    def draw(
+        self, graph: Graph, mechanism: Mechanism, /, *, k: int, epsilon: Fraction, entropy: Entropy
+    ) -> list[int]:
+        """The k nodes that `select` would draw from its selection, for the same bits."""
+        ...
+
+
+@dataclass(frozen=True)
+class OnlyInRounds:
+    """A metric without a useful sensitivity function."""
+
+    name: str
+    help: str
+    rounds: Rounds
+
+    def usual(self, n: int, k: int, epsilon: Fraction, /) -> Usual:
+        del n, k, epsilon
+        return Usual(self, TWO_ROUNDS)
+
+
+def counted(counts: IntArray, joint: Mapping[Score, float], max_degree: int) -> Selection:
+    """Whole numbers up to D that an edge more raises by at most 1 each: Δ = 1, one-sided, exact."""
+    return Selection(
+        counts,
+        sensitivity.constant(1),
+        one_sided=True,
+        joint=joint,
+        exact=True,
+        utility_range=float(max_degree),
+    )

@@ -1,0 +1,239 @@
+"""The most influential nodes of a graph: the question, and where its method is chosen.
+
+The choice is made from public facts alone, before the charge.  Where `mechanism=` is left out, the
+metric says what finds it best (`dampen.questions.nodes.metric`).
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+from dampen.core.mechanisms import MECHANISMS, Mechanism, check_k, named
+from dampen.core.sampling import Entropy
+from dampen.data.edges import open_edges
+from dampen.epsilon import Epsilon
+from dampen.errors import ParameterError
+from dampen.questions.nodes.graphs import LARGEST_N, Graph, check_size, node_set
+from dampen.questions.nodes.methods import OneRound, OpenedGraph, TwoRounds, Wanted
+from dampen.questions.nodes.metric import TWO_ROUNDS, Metric, Usual
+from dampen.questions.nodes.metrics import (
+    DELTAS,
+    METRICS,
+    NAMES,
+    Delta,
+    in_rounds,
+    metric_of,
+    name_of,
+    with_selection,
+)
+from dampen.releases.answer import answer
+from dampen.releases.cost import Budget, Price
+from dampen.releases.question import Fact, Shape, parameter
+from dampen.releases.release import Release
+
+__all__ = ["NodesQuestion", "top_k"]
+
+USUAL_N = 10_000
+"""Stands in for the number of nodes where it is not public, in the choice of a method alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodesQuestion:
+    """Which nodes of a graph are the most influential?"""
+
+    k: int | None = parameter(
+        "count", "How many nodes; one if left out.", default=None, label="How many", short="k"
+    )
+    metric: str | Metric = parameter(
+        "word",
+        f"What influence means: {'; '.join(f'{each.name} ({each.help})' for each in METRICS)}.",
+        default="betweenness",
+        choices=NAMES,
+        label="By",
+    )
+    mechanism: str | Mechanism | None = parameter(
+        "word",
+        "Mechanism; the best known one if left out.",
+        default=None,
+        choices=(*(each.name for each in MECHANISMS), TWO_ROUNDS),
+    )
+    delta: Delta = parameter(
+        "word",
+        "Sensitivity function of betweenness.",
+        default="degree",
+        choices=DELTAS,
+        label="Sensitivity",
+    )
+    nodes: Sequence[Hashable] | str | None = parameter(
+        "labels", "Public list of the nodes.", default=None, fact=Fact("nodes")
+    )
+    n: int | None = parameter(
+        "count", "The public nodes are 0 to n-1.", default=None, fact=Fact("n")
+    )
+    max_degree: int | None = parameter(
+        "count",
+        "Public bound on the degrees; n-1 if left out.",
+        default=None,
+        fact=Fact("max_degree"),
+    )
+    source: str | None = parameter(
+        "column",
+        "Column with one end of every edge.",
+        default=None,
+        holds="names",
+        fact=Fact("source"),
+    )
+    target: str | None = parameter(
+        "column", "Column with the other end.", default=None, holds="names", fact=Fact("target")
+    )
+    name: ClassVar[str] = "top-k"
+    title: ClassVar[str] = "Most influential nodes"
+    data: ClassVar[Literal["table", "edges"]] = "edges"
+    examples: ClassVar[tuple[str, ...]] = (
+        "dampen top-k follows.csv.gz -k 10 --epsilon 0.5 --n 40",
+        "zcat follows.csv.gz | dampen top-k - --epsilon 0.5 --n 40",
+    )
+
+    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> OpenedGraph:
+        """The public nodes, where they are known without reading edges, and what holds the edges.
+
+        Raises:
+            ParameterError: if the data is of no known kind, or the nodes are not as expected.
+        """
+        del header
+        if isinstance(data, Graph):
+            own = self.nodes is None or (isinstance(self.nodes, str) and self.nodes == "graph")
+            return OpenedGraph(node_set(data.nodes if own else self.nodes, self.n), data)
+        opened = open_edges(data, source=self.source, target=self.target, table=table)
+        if not isinstance(self.nodes, str):
+            known = node_set(self.nodes, self.n) or opened.nodes
+        elif self.nodes == "graph" and opened.carried is not None:
+            known = node_set(opened.carried(), self.n)
+        else:
+            raise ParameterError(
+                "Expected nodes= to be the list of public nodes; nodes='graph' is for networkx and "
+                "igraph graphs alone."
+            )
+        if known is not None:
+            check_size(len(known))
+        return OpenedGraph(known, opened)
+
+    def method(self, source: OpenedGraph, price: Price, /) -> OneRound | TwoRounds:
+        n = USUAL_N if source.nodes is None else len(source.nodes)
+        k = check_k(self.k, LARGEST_N if source.nodes is None else n)
+        wanted = Wanted(source.nodes, self.k, self.max_degree)
+        asked = metric_of(self.metric, self.delta)
+        chosen = self._chosen(asked, n, k, price)
+        if chosen.mechanism == TWO_ROUNDS:
+            twice = TwoRounds(wanted, in_rounds(chosen.metric, self.delta))
+            twice.prepare(twice.cost(price).epsilon)
+            return twice
+        ranked_by = with_selection(chosen.metric)
+        stands_in = chosen.metric is not asked
+        once = OneRound(wanted, ranked_by, named(chosen.mechanism), stands_in)
+        once.prepare()
+        return once
+
+    def _chosen(self, metric: Any, n: int, k: int, price: Price) -> Usual:
+        """The metric and the mechanism: as asked, or as the metric has it."""
+        if self.mechanism is not None:
+            return Usual(metric, self.mechanism)
+        if not hasattr(metric, "usual"):
+            return Usual(metric, "ld-pf")
+        return metric.usual(n, k, price.asked(Fraction(1, 2)))
+
+    def shown(self) -> Mapping[str, Any]:
+        facts: dict[str, Any] = {"metric": name_of(self.metric)}
+        if self.k is not None:
+            facts["k"] = self.k
+        return facts
+
+    def text(self) -> str:
+        return f"k={self.k or 1} by {name_of(self.metric)}"
+
+    def shape(self) -> Shape:
+        return "name" if self.k is None else "ranking"
+
+
+def top_k(
+    graph: Any,
+    *,
+    k: int | None = None,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
+    nodes: Sequence[Hashable] | str | None = None,
+    n: int | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    table: str | None = None,
+    max_degree: int | None = None,
+    metric: str | Metric = "betweenness",
+    mechanism: str | Mechanism | None = None,
+    delta: Delta = "degree",
+    budget: Budget | None = None,
+    entropy: Entropy | None = None,
+) -> Release:
+    """The k most influential nodes, best first, with ε-differential privacy.
+
+    Guarantee: ε-DP under adding or removing one edge, for all k nodes together.
+
+    The default finds most of the nodes of largest egocentric betweenness on the graphs of
+    docs/influence.md.  It asks in two rounds, for noisy degrees first and then, among those that
+    they leave in question, for degrees less triangles; with a very large ε it ends at the nodes of
+    largest betweenness.  One or two nodes are asked for once, by the degree, if ε is small; the
+    release then says `ranked_by` degree.
+
+    Args:
+        graph: a networkx or igraph graph, a sparse matrix, a tuple (src, dst) of columns, an array
+            or a table with two columns (pandas, polars, pyarrow), or the path of a file (CSV, TSV,
+            blanks, JSON lines, Parquet, Feather, npz; gzip or bz2; `-` is standard input).
+            Direction, loops, repeated edges and the attributes of edges do not matter.
+        k: how many nodes; None for one node that is not in a list.
+        epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
+        nodes: the public node set, or "graph", which says that the nodes of a networkx or igraph
+            graph are public (one that was made from an edge list has only nodes with edges: that
+            is data).  The shape of a sparse matrix and the n of an npz file count as public.  In
+            all other cases nodes are taken from the data, with a `PrivacyLeakWarning`.
+        n: short for the nodes 0, 1, ..., n-1.
+        source: in a table, the name of the column with one end of every edge.
+        target: the name of the column with the other end.
+        table: of a database file (DuckDB, SQLite), which table.
+        max_degree: a public bound on all degrees; n - 1 if left out, which is usually better.
+        metric: "betweenness" (egocentric), "degree", "triangles" (edges among the neighbours),
+            "brokerage" (the degree less triangles, for a public `max_degree`), "eigenvector",
+            "core", "pagerank" (as far as neighbours and their degrees tell them, see
+            `dampen.questions.nodes.centralities`), or a `dampen.questions.nodes.metric.Metric`.
+        mechanism: a name such as "sld" (as in the paper), "two-rounds", or a `Mechanism`; None for
+            the best one.
+        delta: the sensitivity function of betweenness: "degree" or "codegree".
+        budget: where to charge ε.
+        entropy: of random bits.
+
+    Returns:
+        A `Release`: the answer and the public facts about it.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+        DataError: if the data is not as promised; the charge stands.
+
+    >>> import networkx
+    >>> top_k(networkx.les_miserables_graph(), nodes="graph", k=1, epsilon="10").answer
+    ['Valjean']
+    """
+    question = NodesQuestion(
+        k=k,
+        metric=metric,
+        mechanism=mechanism,
+        delta=delta,
+        nodes=nodes,
+        n=n,
+        max_degree=max_degree,
+        source=source,
+        target=target,
+    )
+    return answer(
+        question, graph, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy, table=table
+    )

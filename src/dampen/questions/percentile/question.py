@@ -1,0 +1,380 @@
+"""`percentile`: the value at one percentile or several, privately; also of every group."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from operator import itemgetter
+from typing import Any, ClassVar, Literal, cast
+
+from dampen.core.mechanisms import MECHANISMS, Mechanism, named
+from dampen.core.sampling import Entropy
+from dampen.core.selection import IntArray, Neighbours
+from dampen.data.cells import Keyed
+from dampen.data.grouping import Grouping
+from dampen.data.open import open_columns, open_table
+from dampen.data.source import Opened, require_numbers
+from dampen.epsilon import Epsilon, decimal_text
+from dampen.errors import ParameterError, ParameterWarning, warn_caller
+from dampen.paper.percentile_selection import Percent, as_fraction, no_values
+from dampen.questions.percentile import joint_tight
+from dampen.questions.percentile.accuracy import most_ranks, value_accuracy
+from dampen.questions.percentile.halving import Ranks
+from dampen.questions.percentile.methods import Draws, EqualShares, Together
+from dampen.questions.percentile.values import FINEST, ValueGrid
+from dampen.releases.accuracy import Accuracy
+from dampen.releases.answer import answer
+from dampen.releases.cost import Budget, Cost, Price
+from dampen.releases.method import Drawn, Leak
+from dampen.releases.question import Fact, Shape, checked_choice, parameter
+from dampen.releases.release import Release
+
+__all__ = ["LISTS", "PercentileQuestion", "percentile"]
+
+LISTS = {"quartiles": range(25, 100, 25), "deciles": range(10, 100, 10)}
+RELATIONS = (str(Neighbours.REPLACE_ONE), str(Neighbours.ADD_REMOVE_ROW))
+FEW = 5
+"""So many percentiles are written out in a few words."""
+SINGLE = tuple(each.name for each in MECHANISMS if not each.noise.joint)
+"""Mechanisms for one selection."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PercentileQuestion:
+    """What is the value at a percentile, or at several?"""
+
+    column: str = parameter("column", "Column of the numbers.", holds="numbers")
+    p: Percent | Sequence[Percent] = parameter(
+        "percentiles",
+        "Percentile from 0 to 100, a list of them, quartiles or deciles.",
+        label="Percentile",
+        short="p",
+    )
+    upper: float = parameter(
+        "exact", "Public upper end of the numbers.", fact=Fact("upper", of="column")
+    )
+    lower: float = parameter(
+        "exact", "Public lower end of the numbers.", default=0.0, fact=Fact("lower", of="column")
+    )
+    step: float = parameter(
+        "exact", "Distance of the possible answers.", fact=Fact("step", of="column")
+    )
+    by: str | None = parameter(
+        "column",
+        "Column of groups: one answer for every group.",
+        default=None,
+        label="For every",
+        holds="categories",
+    )
+    groups: Sequence[Hashable] | None = parameter(
+        "labels", "Public list of the groups.", default=None, fact=Fact("values", of="by")
+    )
+    neighbours: Neighbours | str | None = parameter(
+        "word",
+        "What is protected: one replaced value, or one row more or less.",
+        default=None,
+        choices=RELATIONS,
+    )
+    mechanism: str | Mechanism | None = parameter(
+        "word",
+        "Mechanism, with equal shares of ε for several percentiles; the best known one if left "
+        "out.",
+        default=None,
+        choices=SINGLE,
+    )
+    name: ClassVar[str] = "percentile"
+    title: ClassVar[str] = "Percentile"
+    data: ClassVar[Literal["table", "edges"]] = "table"
+    examples: ClassVar[tuple[str, ...]] = (
+        "dampen percentile salaries.csv --column salary -p 50 --upper 500000 --step 1000 "
+        "--epsilon 0.5",
+        "dampen percentile salaries.csv --column salary -p deciles --upper 500000 --step 1000 "
+        "--epsilon 0.5",
+        "dampen percentile stays.csv --column days -p 50 --upper 100 --step 1 --by hospital "
+        "--groups H1,H2,H3 --epsilon 1",
+    )
+
+    def __post_init__(self) -> None:
+        warn_of_shares(self.points)
+
+    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
+        opened = open_table(data, header=header, table=table)
+        require_numbers(opened, self.column)
+        if self.grouping is not None:
+            self.grouping.check_column(opened, str(self.by), self.column)
+        elif opened.rows == 0 and self.size_is_public:
+            raise ParameterError("Expected at least one value, got an empty column.")
+        return opened
+
+    def method(self, source: Opened, price: Price, /) -> "ValuesMethod":
+        """Together where that is possible, unless a mechanism is named; else at equal shares."""
+        del price
+        draws: Draws
+        way = self._way() if self.mechanism is None else None
+        if way is None:
+            mechanism = for_one_selection(self.mechanism or "pf")
+            draws = EqualShares(self.points, self.grid, self.relation, mechanism)
+        else:
+            joint_tight.prepare(way)
+            draws = Together(self.points, way)
+        return ValuesMethod(self, draws, source.rows if self.size_is_public else None)
+
+    def shown(self) -> Mapping[str, Any]:
+        asked = list(self.points) if self.several else self.p
+        facts = {"p": asked, "lower": self.lower, "upper": self.upper, "step": self.step}
+        if self.groups is not None:
+            facts["groups"] = len(self.groups)
+        return facts
+
+    def text(self) -> str:
+        if isinstance(self.p, str) or not self.several:
+            return f"p={self.p} of {self.column}"
+        if len(self.points) > FEW:
+            return f"{len(self.points)} percentiles of {self.column}"
+        return f"p={', '.join(map(str, self.points))} of {self.column}"
+
+    def shape(self) -> Shape:
+        return "points" if self.several else "value"
+
+    @property
+    def several(self) -> bool:
+        """Whether the answer is a list."""
+        return not _is_one(self.p)
+
+    @cached_property
+    def points(self) -> tuple[Percent, ...]:
+        """The percentiles that are asked for."""
+        if isinstance(self.p, str) and self.p in LISTS:
+            return tuple(LISTS[self.p])
+        points = tuple(cast("Sequence[Percent]", self.p)) if self.several else (self.p,)
+        if not points:
+            raise ParameterError("Expected at least one percentile p, got none.")
+        return cast("tuple[Percent, ...]", points)
+
+    @cached_property
+    def grid(self) -> ValueGrid:
+        """The possible answers."""
+        return ValueGrid(self.lower, self.upper, self.step)
+
+    @cached_property
+    def grouping(self) -> Grouping | None:
+        """The public groups, if an answer is asked for every group."""
+        if self.by is None and self.groups is None:
+            return None
+        if self.by is None or self.groups is None:
+            raise ParameterError(
+                "Expected both by=, the column of groups, and groups=, the public list of them."
+            )
+        grouping = Grouping(self.groups)
+        grouping.check_size(self.grid.size)
+        return grouping
+
+    @property
+    def relation(self) -> Neighbours:
+        """What ε speaks of: groups are private unless said otherwise, the number of values public.
+
+        Raises:
+            ParameterError: if it is not a relation that this question knows.
+        """
+        if self.neighbours is not None:
+            return Neighbours(checked_choice("neighbours", str(self.neighbours), RELATIONS))
+        return Neighbours.REPLACE_ONE if self.by is None else Neighbours.ADD_REMOVE_ROW
+
+    @property
+    def size_is_public(self) -> bool:
+        """Whether neighbours have the same number of values."""
+        return self.relation is Neighbours.REPLACE_ONE
+
+    def _way(self) -> Any:
+        """How different percentiles are drawn together; they have up to four decimals there."""
+        shares = tuple(sorted({as_fraction(p) / 100 for p in self.points}))
+        if len(shares) == 1 or max(q.denominator for q in shares) > FINEST:
+            return None
+        return joint_tight.together(shares, self.relation, len(self.grid.points))
+
+
+@dataclass(frozen=True)
+class ValuesMethod:
+    """Values by rank, on the public grid; in every group if there are groups.
+
+    One ε for all groups, by parallel composition: see `dampen.data.grouping`.
+
+    Attributes:
+        question: what is asked.
+        draws: how points are drawn from ranks.
+        rows: the number of values, where it is public and known.
+    """
+
+    question: PercentileQuestion
+    draws: Draws
+    rows: int | None
+
+    def cost(self, price: Price, /) -> Cost:
+        return self.draws.cost(price, self.question.name)
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        n = self.rows if self.rows is not None else rows
+        points = self.question.points
+        public = self.question.size_is_public
+        most = None if n is None else most_ranks(points, n, public=public)
+        ranks = self.draws.farthest(epsilon)
+        return value_accuracy(ranks, self._subject(), epsilon=epsilon, most=most)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        if self.question.grouping is not None:
+            return Drawn(self._of_groups(source, self.question.grouping, epsilon, entropy))
+        counts = source.counts(*self._counted())
+        n = int(counts.sum())
+        if not self.question.size_is_public:
+            return Drawn(self._values(counts, epsilon, entropy))
+        if n == 0:
+            raise no_values()
+        values = self._values(counts, epsilon, entropy)
+        return Drawn(values, {"n": n}, self.accuracy(epsilon, n))
+
+    def _of_groups(
+        self, source: Opened, grouping: Grouping, epsilon: Fraction, entropy: Entropy
+    ) -> dict[Hashable, Any]:
+        """The values of every group, those without rows included."""
+        lines = grouping.counts(source, str(self.question.by), *self._counted())
+        return {
+            group: self._values(counts, epsilon, entropy)
+            for group, counts in zip(grouping.groups, lines, strict=True)
+        }
+
+    def _values(self, counts: IntArray, epsilon: Fraction, entropy: Entropy) -> Any:
+        """One value per percentile, in their order, none above that of a larger percentile."""
+        grid = self.question.grid
+        ranks = Ranks(*grid.ranks(counts))
+        picked = self.draws.draw(ranks, int(counts.sum()), epsilon, entropy)
+        values = [grid.candidates[i] for i in picked]
+        return values if self.question.several else values[0]
+
+    def _counted(self) -> tuple[dict[str, Literal["numbers", "text", "any"]], Keyed, int]:
+        """What is counted: which column, by which cells, how many."""
+        column = self.question.column
+        grid = self.question.grid
+        return {column: "numbers"}, Keyed({column: grid.key}, itemgetter(column)), grid.size
+
+    def _subject(self) -> str:
+        """Whose accuracy is stated: of each value alone, or of all of them at once."""
+        if len(self.question.points) == 1:
+            subject = "the value"
+        else:
+            subject = "every value" if isinstance(self.draws, Together) else "each value"
+        return subject if self.question.by is None else f"{subject} of a group"
+
+
+def warn_of_shares(points: Sequence[Percent]) -> None:
+    """Warns where percentiles look like shares, such as 0.5 for the median.
+
+    Raises:
+        ParameterError: if one is no percentile.
+    """
+    exact = [as_fraction(p) for p in points]
+    if max(exact) <= 1 and any(0 < p < 1 for p in exact):
+        meant = ", ".join(decimal_text(100 * p) if p else "0" for p in exact)
+        warn_caller(f"p is in percent: did you mean {meant}?", ParameterWarning)
+
+
+def for_one_selection(mechanism: str | Mechanism) -> Mechanism:
+    """The mechanism of that name.
+
+    Raises:
+        ParameterError: if there is none, or it is a joint release.
+    """
+    chosen = named(mechanism)
+    if chosen.noise.joint:
+        raise ParameterError(
+            f"Expected a mechanism for one selection, got {chosen.name!r}: a joint release is for "
+            "counts and nodes."
+        )
+    return chosen
+
+
+def _is_one(p: Percent | Sequence[Percent]) -> bool:
+    return p not in LISTS if isinstance(p, str) else not hasattr(p, "__len__")
+
+
+def percentile(
+    data: Any,
+    column: str | None = None,
+    *,
+    p: Percent | Sequence[Percent],
+    epsilon: Epsilon | None = None,
+    upper: float,
+    lower: float = 0.0,
+    step: float,
+    rho: Epsilon | None = None,
+    by: Any = None,
+    groups: Sequence[Hashable] | None = None,
+    neighbours: Neighbours | str | None = None,
+    mechanism: str | Mechanism | None = None,
+    header: bool = False,
+    table: str | None = None,
+    budget: Budget | None = None,
+    entropy: Entropy | None = None,
+) -> Release:
+    """The value of the p-th percentile, or of several, with ε-differential privacy.
+
+    Guarantee: ε-DP under replacing one value, where the number of values is public; or under adding
+    or removing one row, where it is private.  The range, the step and p are public.  Values outside
+    the range are clipped, and how many is not shown.
+
+    With `by=` and `groups=` the answer is a dict with the value of every group, for one ε: under
+    adding or removing one row, the default then; or under replacing one value, where everyone's
+    group, and so the number of rows of every group, is public and fixed.  (Where a replacement may
+    change the group too, the release under add/remove-row costs 2ε.)  Rows of groups that are not
+    listed are dropped, and groups without rows have an answer like any other.
+
+    To name the record at a percentile, ask `dampen.percentile_record`.
+
+    Args:
+        data: a column of numbers, a table, or the path of a file (see `dampen.data`).
+        column: in a table, the name of the column of numbers.
+        p: the percentile, 0 to 100; "quartiles", "deciles" or a list in any order.  The answer is
+            then a list in that order, never decreasing in p, for one ε: they are drawn together
+            (`dampen.questions.percentile.joint_tight`).
+        epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
+        upper: public upper end of the values.
+        lower: public lower end of the values.
+        step: distance of the points lower, lower + step, ..., upper, one of which is the answer.
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
+        by: the column of groups, or its name.
+        groups: the public list of groups.
+        neighbours: "replace-one" or "add-remove-row", what ε speaks of; see above.
+        mechanism: "pf" by default; a name given with a list of p asks for equal shares of ε.
+        header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database file (DuckDB, SQLite), which table.
+        budget: where to charge ε; None charges nothing.
+        entropy: of random bits; the operating system's by default.
+
+    Returns:
+        A `Release`: the answer and the public facts about it.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+        DataError: if the data is not as promised; the charge stands.
+
+    >>> import dampen
+    >>> hours = [35, 38, 40, 40, 40, 41, 45, 50, 60, 38] * 30
+    >>> dampen.percentile(hours, p=50, epsilon=2, upper=100, step=5).answer
+    40
+    """
+    opened, names = open_columns(data, column=column, by=by, header=header, table=table)
+    question = PercentileQuestion(
+        column=names["column"],
+        p=p,
+        upper=upper,
+        lower=lower,
+        step=step,
+        by=names.get("by"),
+        groups=groups,
+        neighbours=neighbours,
+        mechanism=mechanism,
+    )
+    return answer(question, opened, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)

@@ -1,0 +1,250 @@
+"""Commands that are made from the declarations of questions."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from dampen.cli.main import COMMANDS, group
+from dampen.cli.option_names import in_options
+from dampen.cli.question_options import options_of, typed_value
+from dampen.errors import ParameterError
+from dampen.ledger import Ledger
+from dampen.questions import QUESTIONS, question_type
+from dampen.releases.question import Kind, Parameter, parameters
+
+COUNT = ("most-frequent", "visits.csv", "--column", "diagnosis", "--epsilon", "0.5")
+LISTED = (*COUNT, "--categories", "flu,cold")
+COMMON = {
+    "--schema", "--table", "--epsilon", "--rho", "--expect", "--budget", "--ledger",
+    "--analyst", "--dataset", "--config", "--output", "--verbose", "--json",
+}  # fmt: skip
+FOR_PYTHON_ALONE: dict[str, set[str]] = {
+    "most-frequent": set(),
+    "top-groups": set(),
+    "percentile": set(),
+    "percentile-record": set(),
+    "top-k": set(),
+    "tree": {"stages", "domains"},
+    "naive-bayes": {"domains"},
+    "classifier": {"domains"},
+}
+"""Declared parameters that no command has."""
+
+
+def command_of(name: str) -> click.Command:
+    root = group()
+    found = root.get_command(click.Context(root), name)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_every_declared_parameter_is_an_option_and_every_option_is_declared(dampen, name) -> None:
+    kind = question_type(name)
+    declared = parameters(kind)
+    common = COMMON | ({"--header"} if kind.data == "table" else set())
+    stated = {p.name: {spelled for option in options_of(p) for spelled in option.opts}
+              for p in declared}  # fmt: skip
+    assert {name for name, options in stated.items() if not options} == FOR_PYTHON_ALONE[name]
+    own = set().union(*stated.values())
+    assert not own & common
+    options = [o for o in command_of(name).params if isinstance(o, click.Option)]
+    spelled = {each for option in options for each in option.opts}
+    assert spelled - {"-o"} == own | common
+    shown = " ".join(dampen(name, "--help").out.split())
+    assert spelled <= set(shown.replace(",", " ").split())
+    for parameter in declared:
+        assert not stated[parameter.name] or " ".join(parameter.help.split()) in shown
+        assert all(choice in shown for choice in parameter.choices)
+
+
+def test_the_exceptions_are_questions() -> None:
+    assert FOR_PYTHON_ALONE.keys() == QUESTIONS.keys()
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_questions_are_listed_by_the_first_line_of_their_docstring(name) -> None:
+    kind = question_type(name)
+    assert (kind.__doc__ or "").partition("\n")[0] == QUESTIONS[name].summary
+    assert kind.name == name
+    assert f"dampen {name} " in kind.examples[0]
+
+
+def test_a_question_is_not_a_command_of_its_own() -> None:
+    assert not QUESTIONS.keys() & COMMANDS.keys()
+    for name in QUESTIONS:
+        module = f"{name.replace('-', '_')}.py"
+        assert not (Path(__file__).parents[2] / "src/dampen/cli" / module).exists()
+
+
+def test_the_answer_comes_first_then_accuracy_cost_and_what_is_left(dampen) -> None:
+    dampen("budget", "create", "b", "--epsilon", "3", "--neighbours", "add-remove-row")
+    lines = dampen(*LISTED, "--budget", "b").out.splitlines()
+    assert [line.split()[0] for line in lines] == ["answer", "accuracy", "cost", "budget"]
+    assert lines[3].split(None, 1)[1] == "b, 2.5 of 3 left"
+    more = dampen(*LISTED, "--budget", "b", "--verbose").out.splitlines()
+    assert [line.split()[0] for line in more[4:]] == ["mechanism", "neighbours", "charge"]
+
+
+def test_expect_is_free_and_reads_no_row(dampen, place: Path) -> None:
+    dampen("budget", "create", "b", "--epsilon", "3", "--neighbours", "add-remove-row")
+    with (place / "visits.csv").open("a") as file:
+        file.write("SECRET,1\n")
+    asked = (*LISTED, "--budget", "b")
+    told = dampen(*asked, "--expect")
+    assert (told.code, told.err) == (0, "")
+    assert [line.split()[0] for line in told.out.splitlines()] == ["accuracy", "cost", "budget"]
+    assert "3 of 3 left" in told.out
+    assert "pf" in dampen(*asked, "--expect", "--verbose").out
+    plan = json.loads(dampen(*asked, "--expect", "--json").out)
+    assert plan["accuracy"]["error"] == 4
+    assert (plan["epsilon"], plan["mechanism"]) == ("0.5", "pf")
+    assert plan["budget"]["left"] == "3"
+    assert Ledger(place / "ledger.sqlite3").spent("b") == 0
+    assert dampen(*asked).code == 3  # the row is there
+
+
+def test_expect_names_what_would_be_taken_from_the_data(dampen) -> None:
+    told = dampen(*COUNT, "--expect")
+    assert told.err == ""
+    assert told.out.splitlines()[-1].split("  ") == ["NOT COVERED BY EPSILON", "categories"]
+
+
+SCHEMA = """
+[[data]]
+name = "visits"
+rows = 3
+
+[data.columns]
+diagnosis = ["flu", "cold"]
+"""
+
+
+def test_facts_come_from_a_schema(dampen, place: Path) -> None:
+    (place / "visits.toml").write_text(SCHEMA)
+    done = dampen(*COUNT[:-1], "20", "--schema", "visits.toml", "--json")
+    assert done.err == ""
+    assert json.loads(done.out)["parameters"] == {"categories": 2}
+    stated = dampen(*COUNT[:-1], "20", "--schema", "visits.toml", "--json",
+                    "--categories", "flu,cold,covid")  # fmt: skip
+    assert json.loads(stated.out)["parameters"] == {"categories": 3}
+
+
+def test_a_fact_that_nobody_states_is_named(dampen) -> None:
+    given = ("top-groups", "stays.csv", "--value", "days", "--by", "hospital", "--epsilon", "1")
+    wrong = dampen(*given)
+    assert (wrong.code, wrong.out) == (2, "")
+    assert "Expected --groups or --schema FILE." in wrong.err
+    (Path("stays.toml")).write_text(
+        "data = [{ name = 'stays', columns = { hospital = ['H1', 'H2', 'H3'], "
+        "days = { lower = 0, upper = 100, step = 1 } } }]"
+    )
+    assert dampen(*given, "--schema", "stays.toml").code == 0
+
+
+def test_chance_is_warned_of_before_the_charge(dampen, place: Path) -> None:
+    (place / "visits.toml").write_text(SCHEMA)
+    dampen("budget", "create", "b", "--epsilon", "0.1", "--neighbours", "add-remove-row")
+    refused = dampen(*COUNT, "--schema", "visits.toml", "--budget", "b")
+    warned, error = refused.err.splitlines()
+    assert warned.startswith("warning: ε = 0.5 is too small for this question")
+    assert error.startswith("dampen: ")
+    assert (refused.code, refused.out) == (2, "")
+    assert Ledger(place / "ledger.sqlite3").spent("b") == 0
+    as_json = dampen(*COUNT, "--schema", "visits.toml", "--json")
+    assert "too small" in json.loads(as_json.err)["warning"]
+
+
+def test_a_warning_names_the_option(dampen) -> None:
+    done = dampen(*COUNT)
+    assert done.code == 0
+    assert done.err.startswith("warning: categories was taken from the private data")
+    assert "Pass --categories, " in done.err
+
+
+def test_an_answer_is_written_to_a_file_that_is_not_in_use(dampen, place: Path) -> None:
+    done = dampen(*LISTED, "-o", "answer.json")
+    assert done.out.splitlines()[-1].split() == ["written", "to", "answer.json"]
+    assert json.loads((place / "answer.json").read_text())["answer"] in ("flu", "cold")
+    before = (place / "visits.csv").read_bytes()
+    assert dampen(*LISTED, "-o", "visits.csv").code == 2
+    assert (place / "visits.csv").read_bytes() == before
+
+
+def test_labels_with_commas_are_quoted(dampen, place: Path) -> None:
+    (place / "visits.csv").write_text('diagnosis\n"flu, severe"\n' + "cold\n" * 3)
+    done = dampen(*COUNT, "--categories", '"flu, severe", cold', "--json")
+    assert json.loads(done.out)["parameters"] == {"categories": 2}
+    wrong = dampen(*COUNT, "--categories", '"flu, severe')
+    assert wrong.code == 2
+    assert "--categories-file FILE" in wrong.err
+
+
+def typed(kind: Kind, *arguments: str, edges: bool = False, **told: Any) -> Any:
+    """The value that a parameter `x_y` gets from a command line."""
+    parameter = Parameter("x_y", kind, "What.", **{"default": None} | told)
+    command = click.Command("ask", params=options_of(parameter))
+    context = command.make_context("ask", list(arguments))
+    return typed_value(parameter, context.params, edges=edges)
+
+
+def test_every_kind_of_parameter(place: Path) -> None:
+    (place / "list.txt").write_text("a\nb, c\n")
+    (place / "nodes.txt").write_text("1\n2\n")
+    assert typed("column", "--x-y", "a") == "a"
+    assert typed("columns", "--x-y", 'a,"b,c"') == ["a", "b,c"]
+    assert typed("count", "--x-y", "3") == 3
+    assert typed("count", "-k", "3", short="k") == 3
+    assert typed("exact", "--x-y", "-1/3") == "-1/3"
+    assert typed("flag", "--x-y") is True
+    assert typed("flag", default=False) is None
+    assert typed("word", "--x-y", "b", choices=("a", "b")) == "b"
+    assert typed("labels", "--x-y", "1, 2") == ["1", "2"]
+    assert typed("labels", "--x-y", "1, 2", edges=True) == [1, 2]
+    assert typed("labels", "--x-y", "1,a", edges=True) == ["1", "a"]
+    assert typed("labels", "--x-y-file", "list.txt") == ["a", "b, c"]
+    assert typed("labels", "--x-y-file", "nodes.txt", edges=True) == [1, 2]
+    assert typed("percentiles", "--x-y", "deciles") == "deciles"
+    assert typed("percentiles", "--x-y", "50") == "50"
+    assert typed("percentiles", "--x-y", "1,5, 7.5,...,12.5") == ["1", "5", "7.5", "10", "12.5"]
+    assert typed("other") is None
+    for given in ("...", "10,...,90", "10,20,...", "10,20,...,95", "20,10,...,5", "a,b,...,c"):
+        with pytest.raises(ParameterError, match=r"such as 10,20,\.\.\.,90"):
+            typed("percentiles", "--x-y", given)
+
+
+def test_help_names_choices_and_defaults() -> None:
+    def shown(kind: Kind, help: str, default: Any, **told: Any) -> str:
+        (option,) = options_of(Parameter("x", kind, help, default, **told))
+        return option.help or ""
+
+    assert shown("exact", "Lower end.", 0.0) == "Lower end. [default: 0]"
+    assert shown("count", "Rows.", 1) == "Rows. [default: 1]"
+    assert shown("flag", "In order.", False) == "In order."
+    assert shown("word", "How.", None, choices=("a", "b")) == "How. One of a, b."
+    assert shown("word", "How: old or new.", "old", choices=("old", "new")) == (
+        "How: old or new. [default: old]"
+    )
+
+
+def test_a_required_parameter_is_named(dampen) -> None:
+    wrong = dampen("most-frequent", "visits.csv", "--epsilon", "1")
+    assert wrong.code == 2
+    assert "Missing option '--column'" in wrong.err
+
+
+def test_only_exact_references_to_parameters_become_options() -> None:
+    flag = Parameter("in_order", "flag", "What.", None)
+    word = Parameter("release", "word", "What.", None, choices=("value",))
+    many = Parameter("groups", "labels", "What.", None)
+    params = [option for each in (flag, word, many) for option in options_of(each)]
+    command = click.Command("ask", params=params)
+    told = "Pass in_order=True (release='value'), groups=[...], groups= or release=."
+    assert in_options(told, command) == (
+        "Pass --in-order (--release value), --groups A,B,..., --groups or --release."
+    )
+    for path in ("groups=1/a.csv", "release=x", "my-groups=", "in_order=False", "a/groups="):
+        assert in_options(path, command) == path
