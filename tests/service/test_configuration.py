@@ -39,10 +39,13 @@ def test_facts_and_settings(tmp_path: Path) -> None:
         "pay": Numbers(0, 9, 1), "sex": Categories(("f", "m")), "name": Names()
     }  # fmt: skip
     assert found.sets["pay"].questions == (
-        "percentile",
         "most-frequent",
         "top-groups",
+        "percentile",
+        "percentile-record",
         "tree",
+        "naive-bayes",
+        "classifier",
     )
     assert (found.settings.step, found.settings.requests_per_minute) == (0.5, 7)
     assert found.settings.state == tmp_path.resolve() / "service.sqlite3"

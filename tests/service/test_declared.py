@@ -19,8 +19,10 @@ import dampen.questions
 from dampen.core.selection import Neighbours
 from dampen.data.cells import Keyed, LabelKey
 from dampen.data.open import open_table
+from dampen.questions.percentile.record_streamed import StreamedLabels
+from dampen.questions.percentile.record_two_stages import Shares, TwoStages
 from dampen.releases.accuracy import Accuracy
-from dampen.releases.answer import Paid
+from dampen.releases.answer import Paid, planned
 from dampen.releases.cost import Cost, Price, composed_cost
 from dampen.releases.method import Drawn
 from dampen.releases.question import Fact, parameter
@@ -28,9 +30,10 @@ from dampen.service.app import Service, application
 from dampen.service.cache import Cache
 from dampen.service.configuration import load_configuration
 from dampen.service.questions import question_of
+from dampen.service.sources import FileSource
 from dampen.service.workflow import Workflow
 
-MOST_MODULES = 42
+MOST_MODULES = 43
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +84,8 @@ def middle(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     module = ModuleType("dampen.questions.middle")
     module.MiddleQuestion = MiddleQuestion  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(dampen.questions.QUESTIONS, "middle", "middle.MiddleQuestion")  # type: ignore[arg-type]
+    listed = dampen.questions.Listed("middle.MiddleQuestion", "What is in the middle?")
+    monkeypatch.setitem(dampen.questions.QUESTIONS, "middle", listed)  # type: ignore[attr-defined]
     yield
     dampen.questions.question_type.cache_clear()
 
@@ -144,7 +148,7 @@ FACTS = """ledger = "ledger.sqlite3"
 name = "t"
 budgets = ["t"]
 files = ["t.csv"]
-[data.public.columns]
+[data.columns]
 a = { values = ["x", "y"] }
 b = { values = ["x", "y"] }
 c = { values = ["x", "y", "z"] }
@@ -174,6 +178,53 @@ def test_questions_about_different_cells_never_share_a_histogram(tmp_path: Path)
         assert (cache._counts[new] == counts).all()
     assert len(cache._counts) == len(cells)
     assert all(one != other for one, other in combinations(cache._counts, 2))
+
+
+NUMBERS = "x,y,g\n" + "".join(f"{i % 7},{i % 5},{'ab'[i % 2]}\n" for i in range(90))
+GRID = {"lower": 0, "upper": 8, "step": 1}
+GRIDS = [GRID, {**GRID, "lower": 2}, {**GRID, "upper": 6}, {**GRID, "step": 2}]
+GROUPS = [("a", "b"), ("b", "a"), ("a", "b", "c")]
+OF_NUMBERS = [
+    *[("percentile", {"column": c, "p": 50, **grid}) for c in "xy" for grid in GRIDS],
+    *[("percentile", {"column": "x", "p": 50, "by": "g", "groups": groups, **grid})
+      for groups in GROUPS for grid in GRIDS],
+    *[("top-groups", {"value": c, "by": "g", "groups": groups, **grid})
+      for c in "xy" for groups in GROUPS for grid in GRIDS],
+]  # fmt: skip
+
+
+def test_different_grids_and_groups_never_share_a_histogram(tmp_path: Path) -> None:
+    (tmp_path / "n.csv").write_text(NUMBERS)
+    shared = Cache(FileSource(tmp_path / "n.csv"))
+    for name, asked in OF_NUMBERS:
+        question = dampen.questions.question_type(name)(**asked)
+        before = set(shared._counts)
+        _answer(question, shared)
+        _answer(question, shared)
+        (new,) = set(shared._counts) - before
+        alone = Cache(FileSource(tmp_path / "n.csv"))
+        _answer(question, alone)
+        assert (shared._counts[new] == alone._counts[new]).all()
+    assert len(shared._counts) == len(OF_NUMBERS)
+
+
+def test_the_cells_of_records_are_kept_by_their_ends(tmp_path: Path) -> None:
+    """p, k and ε change nothing of the cells; the ends do."""
+    (tmp_path / "n.csv").write_text(NUMBERS)
+    shared = Cache(FileSource(tmp_path / "n.csv"))
+    shares = Shares.of(Fraction(1))
+    for lower, upper in ((0, 8), (0, 6), (2, 8)):
+        for p in (50, 90):
+            problem = TwoStages(n=90, p=p, lower=lower, upper=upper, shares=shares, count=1)
+            kept = StreamedLabels(shared.table(), "x", "g").counts(problem)
+            anew = Cache(FileSource(tmp_path / "n.csv")).table()
+            assert (kept == StreamedLabels(anew, "x", "g").counts(problem)).all()
+    assert len(shared._counts) == 3
+
+
+def _answer(question: Any, cache: Cache) -> None:
+    plan = planned(question, question.open(cache.table()), Price("1"))
+    plan.release(Paid(plan.cost, dampen.sampling.SystemEntropy()))
 
 
 def test_cells_that_do_not_say_what_they_are_of_are_counted_anew(tmp_path: Path) -> None:

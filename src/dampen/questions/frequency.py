@@ -187,8 +187,7 @@ class FrequencyQuestion:
 
     def method(self, source: Any, price: Price, /) -> "CountMethod":
         del source, price
-        several = self.k is not None and self.k > 1
-        mechanism = named(self.mechanism or ("joint" if several else "pf"))
+        mechanism = self.chosen_mechanism
         check_joint(mechanism, MostFrequent.joint)
         problem = self.problem
         check_k(self.k, sys.maxsize if problem is None else len(problem.candidates))
@@ -209,6 +208,15 @@ class FrequencyQuestion:
 
     def shape(self) -> Shape:
         return "name" if self.k is None else "ranking"
+
+    def resolved(self) -> Mapping[str, Any]:
+        return {"mechanism": self.chosen_mechanism.name}
+
+    @property
+    def chosen_mechanism(self) -> Mechanism:
+        """The one that is named, else the best known one."""
+        several = self.k is not None and self.k > 1
+        return named(self.mechanism or ("joint" if several else "pf"))
 
     @cached_property
     def problem(self) -> MostFrequent | None:

@@ -18,7 +18,7 @@ from dampen.errors import ParameterError, did_you_mean
 from dampen.questions import QUESTIONS, question_type
 from dampen.releases.answer import Planned, planned
 from dampen.releases.cost import Price
-from dampen.releases.question import Fact, Parameter, Question, parameters, plain_label
+from dampen.releases.question import Fact, Parameter, Question, Resolved, parameters, plain_label
 from dampen.schema import Categories, Column, Names, Numbers, Schema
 
 if TYPE_CHECKING:
@@ -126,7 +126,8 @@ def question_of(served: "Served", name: str, options: Mapping[str, Any]) -> Aske
     _check_columns(served.schema, name, asked)
     question = question_type(name)(**asked, **_facts(served.schema, name, asked))
     price = Price(given.get("epsilon"), given.get("rho"))
-    return Asked(served, question, price, given, _mark(served, name, given))
+    resolved = question.resolved() if isinstance(question, Resolved) else {}
+    return Asked(served, question, price, given, _mark(served, name, {**given, **resolved}))
 
 
 def fact_of(schema: Schema, fact: Fact, asked: Mapping[str, Any]) -> Any:
@@ -169,8 +170,8 @@ def _check_column(schema: Schema, name: str, holds: str) -> None:
         )
 
 
-def _mark(served: "Served", name: str, given: Mapping[str, Any]) -> str:
-    asked = [served.name, name, dict(given), served.digest]
+def _mark(served: "Served", name: str, stated: Mapping[str, Any]) -> str:
+    asked = [served.name, name, dict(stated), served.digest]
     return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:32]
 
 

@@ -134,6 +134,9 @@ class RecordQuestion:
     def shape(self) -> Shape:
         return "name" if self.k is None else "set"
 
+    def resolved(self) -> Mapping[str, Any]:
+        return {} if self.mechanism is None else {"delta": self.delta or "simple"}
+
     @property
     def size(self) -> int:
         """How many records are asked for."""
