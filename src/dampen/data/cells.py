@@ -99,10 +99,13 @@ class Keyed:
     Attributes:
         keys: of the columns by their names.
         cells: of a batch of keys; it may overwrite what it is given.
+        of: the public parameters that the cells are a function of.  Two with equal `of` give every
+            row the same cell, so that their counts can be kept.  None where that is not promised.
     """
 
     keys: Mapping[str, Key]
     cells: Callable[[Mapping[str, Any]], IntArray]
+    of: Hashable = None
 
     def __call__(self, batch: Batch) -> IntArray:
         return self.cells({name: key.of(batch[name]) for name, key in self.keys.items()})
@@ -243,7 +246,8 @@ class Grouping:
             return place
 
         needed: dict[str, Kind] = {**wanted, by: lookup.kind}
-        keyed = Keyed({**cell_of.keys, by: LabelKey(self.groups)}, place_of)
+        of = None if cell_of.of is None else (cell_of.of, by, self.groups, cells)
+        keyed = Keyed({**cell_of.keys, by: LabelKey(self.groups)}, place_of, of)
         total = rows.counts(needed, keyed, len(self.groups) * width)
         return np.asarray(total[:-1].reshape(len(self.groups), width))
 

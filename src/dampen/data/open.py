@@ -13,12 +13,12 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from dampen.data.duckdb import DuckTable, is_relation, open_duckdb_file, open_relation
 from dampen.data.memory import COLUMNS, TABLES, MemoryTable, is_column, open_memory
 from dampen.data.postgres import PostgresTable, is_address, open_postgres, shown
-from dampen.data.source import Opened, is_opened, require
+from dampen.data.source import Opened, is_opened, is_opened_type, require
 from dampen.data.spark import is_spark_frame, open_spark_frame
 from dampen.data.sqlite import SqliteTable, open_sqlite_file
 from dampen.errors import ParameterError, did_you_mean
@@ -55,6 +55,8 @@ def open_table(data: Any, *, header: bool = False, table: str | None = None) -> 
     """
     if isinstance(data, str | PathLike):
         return _open_path(data, header=header, table=table)
+    if is_opened_type(data.__class__) and table is None:
+        return cast("Opened", data)
     if table is not None:
         raise ParameterError(f"Expected table= with a database file or address alone; {RELATION}.")
     opened = open_memory(data)

@@ -174,7 +174,8 @@ class BestGroup:
             DataError: if a row of one of the groups has no number for a value.
         """
         cells = self.grid.top + 1
-        cell_of = Keyed({values: self.grid.key}, itemgetter(values))
+        of = ("nearest", values, self.grid)
+        cell_of = Keyed({values: self.grid.key}, itemgetter(values), of)
         counts = self.grouping.counts(rows, by, {values: "numbers"}, cell_of, cells)
         if counts[:, -1].any():
             raise missing_numbers()

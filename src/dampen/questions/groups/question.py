@@ -50,6 +50,7 @@ class GroupsQuestion:
         + " ".join(f"{known.name}: {known.help}." for known in STATISTICS),
         default=None,
         choices=tuple(known.name for known in STATISTICS),
+        label="Compared by",
     )
     p: Exact | None = parameter(
         "exact",
@@ -76,7 +77,12 @@ class GroupsQuestion:
     k: int | None = parameter(
         "count", "How many groups; one if left out.", default=None, label="How many", short="k"
     )
-    smallest: bool = parameter("flag", "Ask for the smallest statistic instead.", default=False)
+    smallest: bool = parameter(
+        "flag",
+        "Ask for the smallest statistic instead.",
+        default=False,
+        label="The smallest instead",
+    )
     min_rows: int = parameter("count", "Groups with fewer rows rank last.", default=1)
     caution: Exact = parameter(
         "exact",
@@ -124,6 +130,9 @@ class GroupsQuestion:
         if self.k is None:
             return "name"
         return "ranking" if self.ordered else "set"
+
+    def resolved(self) -> Mapping[str, Any]:
+        return {"statistic": self.problem.named.name}
 
     @cached_property
     def problem(self) -> BestGroup:

@@ -63,7 +63,6 @@ class NodesQuestion:
         "Sensitivity function of betweenness.",
         default="degree",
         choices=DELTAS,
-        label="Sensitivity",
     )
     nodes: Sequence[Hashable] | str | None = parameter(
         "labels", "Public list of the nodes.", default=None, fact=Fact("nodes")

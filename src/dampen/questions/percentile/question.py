@@ -135,6 +135,14 @@ class PercentileQuestion:
     def shape(self) -> Shape:
         return "points" if self.several else "value"
 
+    def resolved(self) -> Mapping[str, Any]:
+        known: dict[str, Any] = {"neighbours": str(self.relation)}
+        if self.several:
+            known["p"] = list(self.points)
+        else:
+            known["mechanism"] = for_one_selection(self.mechanism or "pf").name
+        return known
+
     @property
     def several(self) -> bool:
         """Whether the answer is a list."""
@@ -256,7 +264,8 @@ class ValuesMethod:
         """What is counted: which column, by which cells, how many."""
         column = self.question.column
         grid = self.question.grid
-        return {column: "numbers"}, Keyed({column: grid.key}, itemgetter(column)), grid.size
+        of = ("ranks", column, grid)
+        return {column: "numbers"}, Keyed({column: grid.key}, itemgetter(column), of), grid.size
 
     def _subject(self) -> str:
         """Whose accuracy is stated: of each value alone, or of all of them at once."""

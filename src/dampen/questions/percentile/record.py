@@ -64,6 +64,7 @@ class RecordQuestion:
         "Column of public names of the records; their places if left out.",
         default=None,
         holds="names",
+        fact=Fact("names"),
     )
     k: int | None = parameter(
         "count", "How many records; one if left out.", default=None, label="How many", short="k"
@@ -132,6 +133,9 @@ class RecordQuestion:
 
     def shape(self) -> Shape:
         return "name" if self.k is None else "set"
+
+    def resolved(self) -> Mapping[str, Any]:
+        return {} if self.mechanism is None else {"delta": self.delta or "simple"}
 
     @property
     def size(self) -> int:
