@@ -67,7 +67,7 @@ paper-full: .venv/.studies
 
 .venv/.run: pyproject.toml
 	$(CREATE)
-	$(INSTALL) -e ".[demo,plot]"
+	$(INSTALL) -e .
 	@echo "Compiling the kernels, once ..."
 	@$(BIN)/dampen warm
 	touch $@

@@ -36,8 +36,9 @@ def test_every_exported_name_exists(name: str) -> None:
 PUBLIC_MODULES = [
     "client", "core.error_analysis", "core.mechanisms", "core.noise", "core.sampling",
     "core.scores", "core.selection", "core.sensitivity", "data", "epsilon", "errors", "ledger",
-    "paper.percentile_selection", "problems", "problems.frequency", "problems.groups",
-    "problems.influence", "problems.percentile", "problems.splits", "questions.classify",
+    "paper.id3", "paper.influential_nodes", "paper.percentile_selection",
+    "problems",
+    "questions.classify",
     "questions.frequency", "questions.groups", "questions.nodes", "questions.percentile",
     "releases.release", "testing",
 ]  # fmt: skip

@@ -4,28 +4,34 @@
     service = dampen.connect("https://dampen.example.org", token="dampen_...")
     service.percentile("salaries", "salary", p=95, epsilon="0.5").answer
 
-The methods have the names of the library's functions.  In the place of the data stands the name of
-a data set, and its bounds, categories, groups and nodes are public facts that the service knows.
-Errors are the library's: `ParameterError`, `BudgetError` (nothing was charged), `DataError` (the
-charge stands).
+The methods are the questions of the library, by their names: `percentile`, `most_frequent` and so
+on.  In the place of the data stands the name of a data set; its bounds, categories, groups and
+nodes are public facts that the service knows.  Errors are the library's: `ParameterError`,
+`BudgetError` (nothing was charged), `DataError` (the charge stands).
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
+from functools import cache
+from http.client import HTTPException
+from inspect import Parameter as SignatureParameter
+from inspect import Signature
 from typing import Any, NoReturn
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
-from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon
-from dampen.errors import BudgetError, DampenError, DataError, ParameterError
+from dampen.errors import BudgetError, DampenError, DataError, ParameterError, did_you_mean
+from dampen.questions import QUESTIONS, question_type
+from dampen.releases.question import Parameter, parameters
 from dampen.releases.release import Release
 
 __all__ = ["Service", "ServiceError", "connect"]
 
+KEYWORD = SignatureParameter.KEYWORD_ONLY
+POSITIONAL = SignatureParameter.POSITIONAL_OR_KEYWORD
 LOCAL = {"127.0.0.1", "localhost", "::1"}
 SECONDS = 600
 
@@ -81,50 +87,31 @@ class Service:
         """One's own releases, newest first."""
         return list(self._get(f"/v1/releases?limit={limit:d}&skip={skip:d}"))
 
+    def ask(self, dataset: str, question: str, **options: Any) -> Release:
+        """The answer to a question, such as "most-frequent", by its name.
+
+        Raises:
+            ParameterError: if a parameter is wrong; nothing was charged.
+            BudgetError: if the budget refuses; nothing was charged.
+            DataError: if the data set cannot answer; the charge stands.
+        """
+        return _release(self._post(_path(dataset, question), options))
+
     def expect(self, dataset: str, question: str, **options: Any) -> dict[str, Any]:
         """What a question, such as "percentile", would cost and how good it would be; free."""
         return self._post(f"{_path(dataset, question)}/expect", options)
 
-    def percentile(
-        self,
-        dataset: str,
-        column: str,
-        *,
-        p: Any,
-        epsilon: Epsilon | None = None,
-        release: str = "value",
-        **options: Any,
-    ) -> Release:
-        """What value, or whose record, is at a percentile: see `dampen.percentile`."""
-        asked = {"column": column, "p": p, "epsilon": epsilon, "release": release, **options}
-        return self._ask(dataset, "percentile", asked)
+    def __getattr__(self, name: str) -> Callable[..., Release]:
+        """A question as a method: `most_frequent` for "most-frequent"."""
+        question = name.replace("_", "-")
+        if question not in QUESTIONS:
+            raise AttributeError(
+                f"A service has no question {name!r}.{did_you_mean(question, QUESTIONS)}"
+            )
+        return _method(self, question)
 
-    def most_frequent(
-        self, dataset: str, column: str, *, epsilon: Epsilon | None = None, **options: Any
-    ) -> Release:
-        """The most frequent category, or k of them: see `dampen.most_frequent`."""
-        asked = {"column": column, "epsilon": epsilon, **options}
-        return self._ask(dataset, "most-frequent", asked)
-
-    def top_groups(
-        self, dataset: str, value: str, *, by: str, epsilon: Epsilon | None = None, **options: Any
-    ) -> Release:
-        """The group, or k groups, with the largest statistic: see `dampen.top_groups`."""
-        asked = {"value": value, "by": by, "epsilon": epsilon, **options}
-        return self._ask(dataset, "top-groups", asked)
-
-    def top_k(self, dataset: str, *, epsilon: Epsilon | None = None, **options: Any) -> Release:
-        """The most influential nodes: see `dampen.top_k`."""
-        return self._ask(dataset, "top-k", {"epsilon": epsilon, **options})
-
-    def tree(
-        self, dataset: str, *, target: str, epsilon: Epsilon | None = None, **options: Any
-    ) -> Release:
-        """A decision tree; `dampen.TreeClassifier.from_json(release.to_json())` predicts."""
-        return self._ask(dataset, "tree", {"target": target, "epsilon": epsilon, **options})
-
-    def _ask(self, dataset: str, question: str, options: Mapping[str, Any]) -> Release:
-        return _release(self._post(_path(dataset, question), options))
+    def __dir__(self) -> list[str]:
+        return [*object.__dir__(self), *(name.replace("-", "_") for name in QUESTIONS)]
 
     def _get(self, path: str) -> Any:
         return self._send(Request(self.url + path, headers=self._headers()))
@@ -147,7 +134,7 @@ class Service:
         except HTTPError as error:
             with error:
                 _fail(error.code, error.read())
-        except (URLError, TimeoutError, OSError, ValueError) as error:
+        except (URLError, HTTPException, OSError, ValueError) as error:
             why = getattr(error, "reason", None) or type(error).__name__
             raise ServiceError(f"The service at {self.url} did not answer: {why}.") from None
 
@@ -182,16 +169,53 @@ def _fail(status: int, body: bytes) -> NoReturn:
 
 
 def _release(told: Mapping[str, Any]) -> Release:
-    rho = told.get("rho")
-    return Release(
-        told["answer"],
-        Fraction(told["epsilon"]),
-        told["mechanism"],
-        Neighbours(told["neighbours"]),
-        told["parameters"] | {"question": told["question"], "reused": told["reused"]},
-        told["secure"],
-        tuple(told["leaks"]),
-        told["charge"],
-        told["version"],
-        None if rho is None else Fraction(rho.lstrip("<>")),
-    )
+    more = {name: told[name] for name in ("question", "reused")}
+    return Release.from_json(json.dumps({**told, "parameters": {**told["parameters"], **more}}))
+
+
+def _method(service: Service, question: str) -> Callable[..., Release]:
+    """A question as a function: the name of the data set, the column if there is one, options."""
+    signature = _signature(question)
+
+    def ask(*given: Any, **options: Any) -> Release:
+        try:
+            bound = signature.bind(*given, **options)
+        except TypeError as error:
+            raise ParameterError(f"{ask.__name__}: {error}. Expected {signature}.") from None
+        named = bound.arguments
+        return service.ask(named.pop("dataset"), question, **named)
+
+    declared = question_type(question)
+    ask.__name__ = ask.__qualname__ = question.replace("-", "_")
+    ask.__doc__ = f"{declared.__doc__}\n\n{_described(question)}"
+    ask.__signature__ = signature  # type: ignore[attr-defined]
+    return ask
+
+
+@cache
+def _signature(question: str) -> Signature:
+    asked = [each for each in parameters(question_type(question)) if each.asked]
+    first = next((each for each in asked if each.kind == "column" and each.required), None)
+    positional = [SignatureParameter("dataset", POSITIONAL, annotation=str)]
+    if first is not None:
+        positional.append(SignatureParameter(first.name, POSITIONAL, annotation=str))
+    named = [_named(each) for each in asked if each is not first]
+    price = {"epsilon": Epsilon | None, "rho": Epsilon | None, "budget": str | None}
+    paying = [
+        SignatureParameter(name, KEYWORD, default=None, annotation=kind)
+        for name, kind in price.items()
+    ]
+    reuse = SignatureParameter("reuse", KEYWORD, default=True, annotation=bool)
+    return Signature([*positional, *named, *paying, reuse], return_annotation=Release)
+
+
+def _named(each: Parameter) -> SignatureParameter:
+    default = SignatureParameter.empty if each.required else each.default
+    return SignatureParameter(each.name, KEYWORD, default=default)
+
+
+def _described(question: str) -> str:
+    """The parameters and their help, as a docstring has them."""
+    asked = [each for each in parameters(question_type(question)) if each.asked]
+    lines = [f"    {each.name}: {each.help}" for each in asked]
+    return "\n".join(["Args:", "    dataset: The name of the data set.", *lines])

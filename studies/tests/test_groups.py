@@ -4,11 +4,11 @@ from statistics import median
 
 import pytest
 
-from dampen.questions.groups.comparison import epsilon_for_best, group_methods, true_statistics
 from dampen.questions.groups.problem import BestGroup
 from dampen_studies.datasets import DatasetError
 from dampen_studies.datasets.grouped import TABLES, GroupedTable
 from dampen_studies.experiments.groups import STUDY
+from dampen_studies.rivals.groups import epsilon_for_best, group_methods, true_statistics
 
 SMALL = [table for table in TABLES if table.item in ("attrition", "flchain", "wagepan", "storms")]
 MOST_TIMES_THE_CONTROL = 1.2

@@ -40,9 +40,9 @@ def test_the_default_of_0_1_is_what_it_was():
     domains = packaged.load("digits", 10).domains()
     public = {"domains": domains, "classes": range(10), "max_rows": 30_000}
     trees = [model_methods.former(e, None, **public) for e in ("0.01", "0.1", "1")]
-    assert [tree.max_depth for tree in trees] == [1, 3, 5]
-    assert [str(share) for share in trees[1].shares] == ["4/15", "4/15", "4/15", "1/5"]
-    assert trees[0].criterion == "gini-max"
+    assert [tree.rule.depth for tree in trees] == [1, 3, 5]
+    assert [str(share) for share in trees[1].rule.shares] == ["4/15", "4/15", "4/15", "1/5"]
+    assert trees[1].rule.criteria == ("gini", "gini", "max")
 
 
 def made_up(scores):

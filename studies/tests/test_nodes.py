@@ -6,12 +6,12 @@ import pytest
 
 from dampen.core.sampling import InsecureEntropy
 from dampen.epsilon import exact
-from dampen.questions.nodes.comparison import DefaultNodes
 from dampen.questions.nodes.graphs import graph_of
 from dampen_studies.datasets.generated import HELD_OUT, generated
 from dampen_studies.experiments.centralities import core_numbers, eigenvector, pagerank
 from dampen_studies.experiments.sweep import joint_degrees, overlap
 from dampen_studies.report.node_tables import summary, sweep
+from dampen_studies.rivals.nodes import DefaultNodes
 
 GRAPHS = [nx.karate_club_graph(), nx.gnp_random_graph(60, 0.02, seed=1), nx.star_graph(7)]
 

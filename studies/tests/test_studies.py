@@ -10,7 +10,7 @@ import pytest
 import dampen
 from dampen.core.sampling import InsecureEntropy
 from dampen.epsilon import exact
-from dampen.errors import ParameterError
+from dampen.questions.classify import Categories
 from dampen_studies import studies
 from dampen_studies.claims.percentiles import largest_reduction
 from dampen_studies.datasets import Edges, small
@@ -150,19 +150,14 @@ def test_folds_partition_the_rows():
     assert again != [test.tolist() for _, test in trees.folds(103, 10, 1, "x")]
 
 
-@pytest.mark.parametrize("algorithm", tree_methods.ALGORITHMS)
-def test_the_algorithms_of_the_paper(algorithm):
+@pytest.mark.parametrize("method", tree_methods.makers())
+def test_every_tree_finds_the_attribute_that_decides(method):
     X = np.column_stack([np.arange(60) % 3, np.arange(60) % 5])
-    Y = np.where(X[:, 0] == 1, "b", "a")
-    public = {"domains": [3, 5], "classes": ["a", "b"], "max_rows": 100}
-    tree = tree_methods.paper_tree(algorithm, epsilon="1000", max_depth=2, **public).fit(X, Y)
+    Y = (X[:, 0] == 1).astype(np.int64)
+    domains = [Categories(range(3)), Categories(range(5))]
+    public = {"domains": domains, "classes": [0, 1], "max_rows": 100}
+    tree = tree_methods.makers()[method]("1000", 2, **public).fit(X, Y)
     assert tree.score(X, Y) == 1.0
-    assert {c.epsilon for c in tree.plan_.charges()} == {exact("1000") / 6}
-
-
-def test_an_unknown_algorithm_is_refused():
-    with pytest.raises(ParameterError, match="Expected one of GlobalDiffPID3"):
-        tree_methods.paper_tree("LocalDiffPID", epsilon="1", max_depth=2)
 
 
 def test_bundled_graphs_are_simple():

@@ -26,7 +26,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     config = write_service(tmp_path_factory.mktemp("service"))
     config.write_text(config.read_text() + "\n[service]\nstep = 0.05\npatience = 600\n")
     server = started(config)
-    server.desk.check()
+    server.workflow.check()
     yield server
     server.stop()
 
@@ -107,7 +107,7 @@ def test_from_the_link_to_an_answer_in_one_click(
     with Page(tmp_path, width=width, dark=dark) as page:
         page.go(f"{url(running)}/#login={running.service.open_link()}")
         page.wait("document.querySelector('[aria-label=Question]') !== null")
-        page.wait("document.body.innerText.includes('with probability')")
+        page.wait("document.body.innerText.includes('9 of 10 runs')")
         picture(page, f"{name}-before")
         said = ask(page)
         assert "Median of salary" in said

@@ -1,9 +1,8 @@
 """What a question declares is what its public function takes.
 
 Command line, service, client and page are made from the declaration; the signature of the function
-is written by hand.  A question whose public function is not called by its own name names it in a
-ClassVar `function`.  A question whose function is a class, such as `TreeClassifier`, is asked by
-its constructor and by `fit_table`.
+is written by hand.  A question that is asked through an estimator names it in a ClassVar
+`estimator`; it is asked by its constructor and by `fit_table`.
 """
 
 import inspect
@@ -16,8 +15,8 @@ import dampen
 from dampen.questions import QUESTIONS, question_type
 from dampen.releases.question import Parameter, Question, parameters
 
-NOT_ASKED = {"data", "epsilon", "rho", "header", "table", "budget", "entropy"}
-"""What every public function takes beside the parameters of its question."""
+NOT_ASKED = {"epsilon", "rho", "header", "table", "budget", "entropy"}
+"""What public functions take beside the data, which comes first, and the question's parameters."""
 
 pytestmark = pytest.mark.parametrize(
     "question", [question_type(name) for name in QUESTIONS], ids=list(QUESTIONS)
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.parametrize(
 
 
 def public_function(question: type[Question]) -> Any:
-    named: str = getattr(question, "function", question.name.replace("-", "_"))
+    named: str = getattr(question, "estimator", question.name.replace("-", "_"))
     assert named in dampen.__all__, f"dampen has no public name {named!r}"
     return getattr(dampen, named)
 
@@ -33,12 +32,15 @@ def public_function(question: type[Question]) -> Any:
 def arguments(question: type[Question]) -> dict[str, Any]:
     """The arguments that are parameters of the question, with their defaults."""
     function = public_function(question)
-    called = [function, function.fit_table] if inspect.isclass(function) else [function]
-    taken = [inspect.signature(each).parameters.values() for each in called]
+    taken = list(inspect.signature(function).parameters.values())
+    if inspect.isclass(function):
+        taken += list(inspect.signature(function.fit_table).parameters.values())[2:]
+    else:
+        taken = taken[1:]
     return {
         each.name: MISSING if each.default is each.empty else each.default
-        for each in (one for some in taken for one in some)
-        if each.name not in NOT_ASKED and each.name != "self"
+        for each in taken
+        if each.name not in NOT_ASKED
     }
 
 
@@ -51,7 +53,7 @@ def same_default(declared: Parameter, default: Any) -> bool:
 
 def test_it_is_listed_under_its_name(question: type[Question]) -> None:
     assert is_dataclass(question)
-    assert QUESTIONS[question.name].endswith(f".{question.__name__}")
+    assert QUESTIONS[question.name].location.endswith(f".{question.__name__}")
     assert question.title
     assert question.data in ("table", "edges")
 

@@ -75,6 +75,18 @@ def test_one_charge_of_the_right_cost_before_the_data(ask: Ask) -> None:
     assert (made.leaks, made.charge, made.secure) == ((), "id 7", True)
 
 
+def test_a_release_comes_back_from_its_json(ask: Ask) -> None:
+    text = ask(budget=Recorder()).to_json()
+    assert Release.from_json(text).to_json() == text
+
+
+def test_an_insecure_release_comes_back_insecure(ask: Ask) -> None:
+    text = ask(entropy=InsecureEntropy(1, allow_release=True)).to_json()
+    again = Release.from_json(text)
+    assert again.secure is False
+    assert again.to_json() == text
+
+
 def test_what_is_released_says_all_that_an_auditor_needs(ask: Ask) -> None:
     shown = json.loads(ask(budget=Recorder()).to_json())
     assert shown["version"] == version("dampen")

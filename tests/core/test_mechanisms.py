@@ -181,7 +181,9 @@ def test_a_joint_release_without_a_bound_is_refused_before_the_charge() -> None:
         with pytest.raises(ParameterError, match="1-norm bound"):
             dampen.top_k(graph, n=7, k=2, epsilon=1, mechanism=own, budget=nothing)
         with pytest.raises(ParameterError, match="1-norm bound"):
-            dampen.most_frequent(nothing, categories="ab", epsilon=1, mechanism=own, budget=nothing)
+            dampen.most_frequent(
+                ["a"], categories=["a", "b"], epsilon=1, mechanism=own, budget=nothing
+            )
         with pytest.raises(ParameterError, match="1-norm bound"):
             dampen.release(
                 InfluentialNode(n=7), lambda: nothing, query="q", epsilon=1, mechanism=own,

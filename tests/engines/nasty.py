@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from dampen.data import open_table
-from dampen.data.cells import Keyed
-from dampen.data.grouping import Grouping
+from dampen.data.cells import Grouping, Keyed
 from dampen.questions.groups.histograms import Grid
 from dampen.questions.percentile.values import ValueGrid
 

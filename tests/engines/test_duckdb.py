@@ -157,6 +157,7 @@ def test_names_are_quoted(connection: Any) -> None:
     assert dampen.most_frequent(relation, "select", categories=[1, 2], epsilon="50").answer == 1
 
 
+@pytest.mark.filterwarnings("ignore::dampen.errors.AccuracyWarning")
 def test_missing_ends_of_edges_are_found(connection: Any) -> None:
     relation = connection.sql("select * from (values (0, 1), (2, null)) t(a, b)")
     for k in (1, 3):

@@ -50,6 +50,14 @@ def test_the_sentence_speaks_of_as_many_groups_as_are_asked_for():
     assert "the true top 2, in order, or groups so close" in told(k=2, ordered=True).sentence
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "ends"),
+    [("9", "is the true winner."), ("4", "so close that 1 row per group decides.")],
+)
+def test_the_sentence_of_few_rows(epsilon, ends):
+    assert told(epsilon=epsilon, caution=0).sentence.endswith(ends)
+
+
 def test_caution_and_order_cost_rows():
     plain, bold, ordered = told(k=2), told(k=2, caution=0), told(k=2, ordered=True)
     assert bold.error < plain.error < ordered.error
@@ -67,6 +75,11 @@ def test_more_rows_than_there_are_is_chance():
         assert f"at most {rows} rows" in found.sentence
     [word] = [word for word in told(rows=3).sentence.split() if word.strip(".").isdecimal()][-1:]
     assert not told(rows=3, epsilon=word.strip(".")).chance
+
+
+@pytest.mark.parametrize("epsilon", ["0.25", "9"])
+def test_no_rows_at_all_have_an_accuracy_too(epsilon):
+    assert told(rows=0, epsilon=epsilon, caution=0).error == 0
 
 
 def test_chance_is_warned_of():

@@ -10,7 +10,7 @@ import pytest
 import group_balls as balls
 from dampen import InsecureEntropy
 from dampen.core.sampling import discrete_laplace, random_order
-from dampen.problems.groups import BestGroup
+from dampen.problems import BestGroup
 from goodness import FALSE_ALARM, assert_draws_follow, counts_of, draw_many, p_value
 
 FAR = 45

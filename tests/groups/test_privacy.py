@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import group_balls as balls
 from dampen import testing
 from dampen.core.selection import Neighbours
-from dampen.problems.groups import BestGroup
+from dampen.problems import BestGroup
 from dampen.questions.groups.histograms import Histograms
 from dampen.questions.groups.law import _levels
 from dampen.questions.groups.reach import Reach, Replacements, Rows, Steps

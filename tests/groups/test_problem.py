@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from dampen.errors import DataError, ParameterError
-from dampen.problems.groups import BestGroup
+from dampen.problems import BestGroup
 from dampen.questions.groups.fractions import Fractions
 from dampen.questions.groups.histograms import Grid, Histograms
 from dampen.questions.groups.reach import Reach, Rows

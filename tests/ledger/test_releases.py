@@ -47,7 +47,7 @@ def ask_frequent(budget: Account, data: list[int]) -> Any:
 
 
 def ask_top_k(budget: Account, data: list[int]) -> Any:
-    return top_k((data, data), n=5, k=1, epsilon="0.6", budget=budget)
+    return top_k((data, data), n=400, k=1, epsilon="0.6", budget=budget)
 
 
 def ask_tree(budget: Account, data: list[int]) -> Any:

@@ -16,9 +16,9 @@ from dampen.questions.percentile.accuracy import likeliest_in_one_draw, likelies
 from dampen.questions.percentile.question import PercentileQuestion
 from dampen.questions.percentile.record import label_mechanism
 from dampen.questions.percentile.record_two_stages import Shares, TwoStages
-from dampen.questions.percentile.record_two_stages_law import law
 from dampen.questions.percentile.values import PercentileValue, PercentileValueOfRows
 from dampen.releases.answer import expect
+from dampen_studies.rivals.record_law import law
 
 VALUE = {"upper": 100, "step": 1, "epsilon": "0.5"}
 

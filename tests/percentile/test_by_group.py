@@ -87,7 +87,7 @@ def test_the_median_is_surer_than_under_replacement():
     """Half the sensitivity: the same probabilities at half the ε, but for the rank's rounding."""
     values = list(range(1, 100))
     rows = PercentileValueOfRows(p=50, upper=100, step=1).selection(values)
-    fixed = dampen.problems.percentile.PercentileValue(n=99, p=50, upper=100, step=1)
+    fixed = dampen.problems.PercentileValue(n=99, p=50, upper=100, step=1)
     p, q = (
         probabilities(s, epsilon="0.2", mechanism="pf") for s in (rows, fixed.selection(values))
     )

@@ -122,6 +122,40 @@ def test_a_broken_twin_is_found(twin):
     assert loss(halving(LISTS[1], Neighbours.ADD_REMOVE_ROW, twin), ROWS) > 1.3
 
 
+def level_costs(asked, ranks, other, cuts, level):
+    """What a level costs of its ε at most, exactly, if earlier levels drew these cuts."""
+    first, last = Cut(0, 0), Cut(len(ranks.less) - 1, asked.parts)
+    total = Fraction(0)
+    for node in (n for n in asked.plan() if n.level == level):
+        a = first if node.first == 0 else cuts[node.first - 1]
+        b = last if node.last == len(asked.shares) else cuts[node.last]
+        ask = asked.cut if node.asks_again else asked.point
+        one, two = ask(ranks, node, a, b), ask(other, node, a, b)
+        assert one.bound == two.bound
+        total += Fraction(int(np.abs(one.utility - two.utility).max())) / Fraction(one.bound)
+    return total
+
+
+@pytest.mark.parametrize("neighbours", [Neighbours.ADD_REMOVE_ROW, Neighbours.REPLACE_ONE])
+def test_a_record_inside_a_tie_pays_for_rounding_in_every_question(neighbours):
+    """All percentiles lie in one tie, so a record has a weight in every question of a level.
+
+    Paid once, rounding made a level cost 1.6 / 2^20 more than its ε here.
+    """
+    m, parts, n = 127, 1024, 1001
+    shares = tuple(Fraction(i * 7812 - i % 7, 10**6) for i in range(1, m + 1))
+    asked = Halving(shares, neighbours, parts, at_once=True)
+    tie = Ranks(np.array([0, 0, n]), np.array([0, n, n]))
+    if neighbours is Neighbours.ADD_REMOVE_ROW:
+        other = Ranks(np.array([0, 0, n + 1]), np.array([0, n + 1, n + 1]))
+    else:
+        other = Ranks(np.array([0, 1, n]), np.array([1, n, n]))
+    cuts = {i: Cut(1, round(q * parts)) for i, q in enumerate(shares)}
+    found = [level_costs(asked, tie, other, cuts, level) for level in range(asked.levels)]
+    assert max(found) <= 1
+    assert any(node.rounding for node in asked.plan())
+
+
 def test_utilities_follow_their_definition():
     """In fractions, for every pair of cuts."""
     asked = halving(LISTS[1], Neighbours.ADD_REMOVE_ROW)

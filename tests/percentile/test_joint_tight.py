@@ -12,11 +12,10 @@ from dampen.core.selection import Neighbours
 from dampen.paper.percentile_selection import rank
 from dampen.questions.percentile import joint_tight
 from dampen.questions.percentile.halving import Halving, Ranks
-from dampen.questions.percentile.joint_cuts import Joint
-from dampen.questions.percentile.joint_tight import COUNTING, FLOOR, Paths, Targets, Taut, intervals
+from dampen.questions.percentile.joint_tight import FLOOR, Paths, Targets, Taut, intervals
+from dampen.questions.percentile.noisy_tree import COUNTING, NoisyTree
 from dampen.questions.percentile.values import PercentileValue
 from dampen.testing import Universe
-from percentile.test_joint_cuts import rank_errors, split_errors
 
 VALUES = (0, 0.5, 1, 2)
 GRID = (0, 1, 2)
@@ -36,7 +35,25 @@ def ranks_of(x, grid=GRID):
 
 def asked(shares, neighbours, points=3, kind=Taut):
     shares = tuple(map(Fraction, shares))
-    return kind(shares, neighbours, points, Joint(shares, neighbours))
+    way = joint_tight.together(shares, neighbours, points)
+    return kind(shares, neighbours, points, way.otherwise)
+
+
+def split_errors(x, points, epsilon):
+    """The expected rank error of equal shares, computed."""
+    found = []
+    for p in points:
+        one = PercentileValue(n=len(x), p=p, upper=500, step=1).selection(x)
+        law = dampen.probabilities(one, epsilon=Fraction(epsilon) / len(points), mechanism="pf")
+        found.append(-float(law @ one.utility))
+    return np.mean(found)
+
+
+def rank_errors(x, points, answers):
+    x = np.sort(x)
+    k = np.array([rank(p, len(x)) for p in points])
+    less, at_most = np.searchsorted(x, answers), np.searchsorted(x, answers, side="right")
+    return np.maximum(np.maximum(less + 1 - k, k - at_most), 0)
 
 
 def least_variation(points, targets, chosen):
@@ -77,11 +94,9 @@ def loss(problem, universe, grid, epsilon, law=law_of):
         @cache
         def logs_of(x, public=public):
             points = intervals(ranks_of(x, grid))
-            if public is None:
-                targets = problem.targets(points[1, -1], epsilon, None)
-            else:
-                targets = Targets(problem._ranks(public), float(public), problem.alpha(epsilon))
-            return np.log(list(law(points, targets).values()))
+            n = points[1, -1]
+            fixed = int(n) if problem.neighbours is REPLACE else public
+            return np.log(list(law(points, problem.targets(n, fixed, epsilon)).values()))
 
         logs = np.array([logs_of(tuple(sorted(x))) for x in universe.databases])
         found += [np.abs(logs[a] - logs[b]).max() for a, b in zip(left, right, strict=True)]
@@ -119,7 +134,7 @@ def test_a_noisy_count_is_paid_for_where_it_is_taken():
     assert not asked(LISTS[1], ADD).counts
     assert not asked(LISTS[2], REPLACE).counts
     many = asked(LISTS[2], ADD)
-    drawn = [many.targets(1000.0, Fraction(1), noise).end - 1000 for _ in range(2000)]
+    drawn = [many.size(1000, Fraction(1), noise) - 1000 for _ in range(2000)]
     scale = float(1 / COUNTING)
     assert np.mean(np.abs(drawn)) == pytest.approx(scale, rel=0.15)
     assert many.alpha(Fraction(1)) == pytest.approx(float(1 - COUNTING) / 2)
@@ -135,8 +150,8 @@ class WithoutTheHalf(Taut):
 class WholeTargets(Taut):
     """Targets rounded to whole ranks, for which nobody pays."""
 
-    def targets(self, n, epsilon, entropy):
-        exact = super().targets(n, epsilon, entropy)
+    def targets(self, n, size, epsilon):
+        exact = super().targets(n, size, epsilon)
         return Targets(tuple(round(r) for r in exact.ranks), float(n), exact.alpha)
 
 
@@ -243,7 +258,7 @@ def test_the_best_tuple_costs_nothing():
     for _ in range(20):
         x = np.sort(generator.choice(VALUES, int(generator.integers(1, 30))))
         problem, points = asked(LISTS[1], REPLACE), intervals(ranks_of(x))
-        targets = problem.targets(points[1, -1], Fraction(1), None)
+        targets = problem.targets(points[1, -1], len(x), Fraction(1))
         tuples = combinations_with_replacement(range(len(GRID)), 3)
         assert min(least_variation(points, targets, z) for z in tuples) == 0
 
@@ -255,7 +270,8 @@ def test_draws_have_the_law(x, neighbours):
 
     problem, points = asked(LISTS[1], neighbours), intervals(ranks_of(x))
     entropy = dampen.InsecureEntropy(7)
-    targets = problem.targets(points[1, -1], Fraction(3), entropy)
+    n = int(points[1, -1])
+    targets = problem.targets(n, problem.size(n, Fraction(3), entropy), Fraction(3))
     expected = law_of(points, targets)
     paths = Paths(points, targets, 1e3)
     drawn = [tuple(paths.draw(entropy)) for _ in range(3000)]
@@ -281,13 +297,44 @@ def test_the_way_is_chosen_by_public_numbers():
     hundred = tuple(Fraction(i, 100) for i in range(1, 100))
     assert isinstance(joint_tight.together(deciles, REPLACE, 10**6), Taut)
     assert isinstance(joint_tight.together(hundred, REPLACE, 4096), Taut)
-    assert isinstance(joint_tight.together(hundred, ADD, 100_000), Joint)
+    assert isinstance(joint_tight.together(hundred, ADD, 100_000), NoisyTree)
+    assert isinstance(joint_tight.together(hundred, ADD, 4096).otherwise, NoisyTree)
+    assert isinstance(joint_tight.together(deciles, ADD, 4096).otherwise, Halving)
     assert isinstance(joint_tight.together(deciles, ADD, 5 * 10**6), Halving)
     assert joint_tight.together(deciles[:2], ADD, 5 * 10**6) is None
     for neighbours in (REPLACE, ADD):
         assert asked(deciles, neighbours, 4096).fits(Fraction(1, 1000))
         assert asked(hundred, neighbours, 4096).fits(Fraction(1, 2))
         assert not asked(deciles, neighbours, 10**6).fits(Fraction(1, 10**9))
+
+
+@pytest.mark.parametrize("neighbours", [REPLACE, ADD])
+def test_where_empty_points_would_outweigh_the_data_the_tree_draws(neighbours):
+    """99 percentiles of few records in one corner: 95 here, where the tuple has 250 and 130."""
+    hundred = tuple(Fraction(i, 100) for i in range(1, 100))
+    points = [100 * q for q in hundred]
+    x = np.floor(np.minimum(200 * np.random.default_rng(5).lognormal(0, 1, 8000), 4095))
+    ranks, epsilon = ranks_of_points(x, 4096), Fraction(1, 10)
+    way = joint_tight.together(hundred, neighbours, 4096)
+    assert way.crowded(len(x), epsilon)
+    assert not way.crowded(20 * len(x), epsilon)
+    tree = NoisyTree(hundred, neighbours, 4096)
+    errors, by_tree = (
+        np.mean([
+            rank_errors(x, points, drawn.draw(ranks, epsilon, dampen.InsecureEntropy(seed))).mean()
+            for seed in range(12)
+        ])
+        for drawn in (way, tree)
+    )  # fmt: skip
+    assert errors < 1.3 * by_tree
+    size = len(x) if neighbours is REPLACE else way.size(len(x), epsilon, dampen.InsecureEntropy(0))
+    alone = Paths(intervals(ranks), way.targets(len(x), size, epsilon), way._reach(epsilon))
+    assert rank_errors(x, points, alone.draw(dampen.InsecureEntropy(1))).mean() > 1.3 * errors
+
+
+def ranks_of_points(x, points):
+    at_most = np.cumsum(np.bincount(x.astype(int), minlength=points))
+    return Ranks(np.r_[0, at_most[:-1]], at_most)
 
 
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-remove-row"])
@@ -352,7 +399,7 @@ def test_the_bound_of_the_sentence_holds_by_the_law():
         edges = np.r_[0.0, np.cumsum(sizes)]
         points = np.stack([edges[:-1], edges[1:]])
         for epsilon in (Fraction(1, 20), Fraction(1, 2)):
-            targets = problem.targets(100.0, epsilon, None)
+            targets = problem.targets(100.0, 100, epsilon)
             far = problem.farthest(epsilon)
             law = law_of(points, targets)
             bad = sum(p for z, p in law.items() if least_variation(points, targets, z) > far)
@@ -360,7 +407,7 @@ def test_the_bound_of_the_sentence_holds_by_the_law():
 
 
 def test_ranks_are_those_of_labels():
-    made = asked(LISTS[1], REPLACE).targets(1000.0, Fraction(1), None)
+    made = asked(LISTS[1], REPLACE).targets(1000.0, 1000, Fraction(1))
     assert made.ranks == tuple(rank(p, 1000) - 0.5 for p in (10, 50, 90))
     assert made.end == 1000
 

@@ -11,11 +11,11 @@ import dampen
 from dampen.core.sampling import InsecureEntropy, noisy_top
 from dampen.errors import AccuracyWarning, ParameterError
 from dampen.questions.percentile.accuracy import likeliest_in_two_stages
-from dampen.questions.percentile.record_set_law import share_inside
 from dampen.questions.percentile.record_two_stages import Shares, TwoStages
-from dampen.questions.percentile.record_two_stages_law import expected_error, stage_one
 from dampen.questions.percentile.set_noise import Staircase
 from dampen.testing import Universe
+from dampen_studies.rivals.record_law import expected_error, stage_one
+from dampen_studies.rivals.record_set_law import share_inside
 from staircases import exponential_tail, of_sets, staircase_tail
 
 SETTINGS = [(4, 3, 50, 5, "3", 2), (4, 3, 90, 4, "1", 3), (3, 4, 0, 6, "6", 2)]

@@ -16,8 +16,8 @@ from dampen.paper.percentile_selection import NEAR, PercentileLabel, rank
 from dampen.questions.percentile import record_two_stages
 from dampen.questions.percentile.record import label_mechanism
 from dampen.questions.percentile.record_two_stages import SHELLS, UNIT, Shares, TwoStages, worth_it
-from dampen.questions.percentile.record_two_stages_law import best_error, expected_error, law
 from dampen.testing import Universe
+from dampen_studies.rivals.record_law import best_error, expected_error, law
 
 SETTINGS = [(3, 4, 50, 5, "2"), (4, 3, 50, 6, "4"), (4, 3, 90, 4, "1"), (3, 3, 0, 9, "9")]
 

@@ -14,8 +14,9 @@ import pytest
 
 from dampen.core.sampling import InsecureEntropy
 from dampen.errors import BudgetError, DataError, ParameterError, ParameterWarning
-from dampen.questions.percentile.question import percentile
-from dampen.questions.percentile.record import percentile_record
+from dampen.questions.percentile.question import PercentileQuestion, percentile
+from dampen.questions.percentile.record import RecordQuestion, percentile_record
+from dampen.releases.answer import expect
 
 WAGES = [1.0, 2.0, 3.0, 3.0, 4.0, 50.0]
 NAMES = ["ann", "bob", "cid", "dan", "eve", "fay"]
@@ -291,3 +292,38 @@ def test_heavy_ties_survive():
     table = Path(os.environ["DAMPEN_DATA"]) / "tables" / "adult.csv.gz"
     hours = pd.read_csv(table)["hours-per-week"]
     assert percentile(hours, p=50, epsilon=1, upper=100, step=1).answer == 40
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "shape"),
+    [
+        (PercentileQuestion(column="v", p=50, upper=9, step=1), "p=50 of v", "value"),
+        (PercentileQuestion(column="v", p="deciles", upper=9, step=1), "p=deciles of v", "points"),
+        (PercentileQuestion(column="v", p=[25, "75"], upper=9, step=1), "p=25, 75 of v", "points"),
+        (
+            PercentileQuestion(column="v", p=range(1, 100), upper=9, step=1),
+            "99 percentiles of v",
+            "points",
+        ),
+        (RecordQuestion(column="v", p=50, upper=9), "p=50, k=1 of v", "value"),
+        (RecordQuestion(column="v", p=50, upper=9, k=3), "p=50, k=3 of v", "set"),
+    ],
+)
+def test_questions_in_a_few_words(question, text, shape):
+    assert question.text() == text
+    assert question.shape() == shape
+
+
+@pytest.mark.parametrize("ask", [percentile_record, partial(percentile, step=1)])
+def test_what_it_would_cost_reads_no_row(ask):
+    question = (
+        RecordQuestion(column="values", p=50, upper=60)
+        if ask is percentile_record
+        else PercentileQuestion(column="values", p=50, upper=60, step=1)
+    )
+    account = Account()
+    plan = expect(question, {"values": Unread(WAGES)}, epsilon=9)
+    made = ask(WAGES, p=50, epsilon=9, upper=60, budget=account)
+    cost = plan.cost
+    assert account.charges == [(cost.epsilon, cost.query, cost.mechanism, str(cost.neighbours))]
+    assert plan.accuracy == made.accuracy

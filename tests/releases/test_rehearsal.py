@@ -33,6 +33,9 @@ def test_numbers_count_by_their_distance():
     """Of a question whose answer is a number."""
 
     class Count(FrequencyQuestion):
+        def shape(self):
+            return "value"
+
         def method(self, source, price):
             method = super().method(source, price)
 

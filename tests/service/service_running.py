@@ -13,8 +13,9 @@ import uvicorn
 
 from dampen.ledger import Ledger
 from dampen.service.app import Service, application
-from dampen.service.configuration import load_configuration
-from dampen.service.workflow import Desk
+from dampen.service.configuration import Configuration, load_configuration
+from dampen.service.tokens import Tokens
+from dampen.service.workflow import Workflow
 
 
 @dataclass(frozen=True)
@@ -66,16 +67,24 @@ class Running:
     log: list[dict[str, Any]] = field(default_factory=list)
 
     @property
-    def desk(self) -> Desk:
-        return self.service.desk
+    def workflow(self) -> Workflow:
+        return self.service.workflow
+
+    @property
+    def configuration(self) -> Configuration:
+        return self.workflow.catalogue.configuration
+
+    @property
+    def tokens(self) -> Tokens:
+        return self.workflow.tokens
 
     @property
     def ledger(self) -> Ledger:
-        return self.desk.configuration.ledger
+        return self.configuration.ledger
 
     def token(self, analyst: str = "ana", role: str = "analyst") -> dict[str, str]:
         """The headers of a new token."""
-        return {"authorization": f"Bearer {self.desk.store.create(analyst, role)}"}
+        return {"authorization": f"Bearer {self.tokens.create(analyst, role)}"}
 
     def ask(self, path: str, who: dict[str, str], **body: Any) -> Response:
         return self.http.post(f"/v1/datasets/{path}", who, body)
@@ -83,13 +92,13 @@ class Running:
     def stop(self) -> None:
         self.server.should_exit = True
         self.thread.join()
-        self.service.asking.close()
+        self.workflow.close()
 
 
 def started(config: Path) -> Running:
     """A service for a configuration, in a thread."""
     log: list[dict[str, Any]] = []
-    service = Service(Desk.of(load_configuration(config)))
+    service = Service(Workflow.of(load_configuration(config)))
     app = application(service, log=lambda **facts: log.append(facts))
     server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
     thread = threading.Thread(target=server.run)

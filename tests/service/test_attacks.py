@@ -25,13 +25,13 @@ def test_nothing_without_a_token(running) -> None:
 def test_a_revoked_token_is_none(running) -> None:
     who = running.token()
     assert running.http.get("/v1/me", who).json() == {"analyst": "ana", "role": "analyst"}
-    running.desk.store.revoke("ana")
+    running.tokens.revoke("ana")
     assert running.http.get("/v1/me", who).status_code == 401
 
 
 def test_tokens_are_stored_hashed_for_their_owner_alone(running) -> None:
     token = running.token()["authorization"].removeprefix("Bearer ")
-    state = running.desk.configuration.settings.state
+    state = running.configuration.settings.state
     assert stat.S_IMODE(state.stat().st_mode) == 0o600
     held = b"".join(each.read_bytes() for each in state.parent.glob(state.name + "*"))
     assert b"ana" in held
@@ -258,7 +258,7 @@ def test_data_sets_that_differ_in_one_row_take_the_same_steps(running) -> None:
     async def no_sleep(seconds: float) -> None:
         waited.append(seconds)
 
-    running.service.asking.pace = Pace(60, no_sleep)
+    running.workflow.pace = Pace(60, no_sleep)
     who, rows = running.token(), running.config.with_name("visits.csv").read_text()
     for text in (rows, rows + "cold,3\n"):
         running.config.with_name("visits.csv").write_text(text)

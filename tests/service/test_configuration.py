@@ -11,7 +11,7 @@ from dampen.errors import ParameterError
 from dampen.ledger import Ledger, check_policy
 from dampen.schema import Categories, Names, Numbers
 from dampen.service.configuration import load_configuration
-from dampen.service.tokens import Store
+from dampen.service.tokens import Tokens
 
 BASE = """
 [[data]]
@@ -39,10 +39,13 @@ def test_facts_and_settings(tmp_path: Path) -> None:
         "pay": Numbers(0, 9, 1), "sex": Categories(("f", "m")), "name": Names()
     }  # fmt: skip
     assert found.sets["pay"].questions == (
-        "percentile",
         "most-frequent",
         "top-groups",
+        "percentile",
+        "percentile-record",
         "tree",
+        "naive-bayes",
+        "classifier",
     )
     assert (found.settings.step, found.settings.requests_per_minute) == (0.5, 7)
     assert found.settings.state == tmp_path.resolve() / "service.sqlite3"
@@ -127,7 +130,7 @@ def test_tokens_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixt
     file = str(config(tmp_path, BASE + COLUMN))
     assert run(["token", "create", "ana", "--config", file]) == 0
     token = capsys.readouterr().out.strip()
-    store = Store(tmp_path.resolve() / "service.sqlite3")
+    store = Tokens(tmp_path.resolve() / "service.sqlite3")
     found = store.find(token)
     assert found is not None and (found.analyst, found.role) == ("ana", "analyst")
     assert store.find(token + "x") is None

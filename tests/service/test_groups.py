@@ -1,9 +1,6 @@
-"""Questions that are charged together, and the short way of those that are well put."""
+"""Questions that are charged together, planned once, and drawn from what was charged."""
 
-import asyncio
-import json
 import threading
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,65 +8,79 @@ from typing import Any
 import pytest
 from service_running import Running
 
+import dampen.service.questions
 from dampen import BudgetError, DataError, ParameterError
 from dampen.ledger import verify
-from dampen.service.app import Service, application
 from dampen.service.configuration import load_configuration
-from dampen.service.door import Door
 from dampen.service.pacing import Pace
-from dampen.service.payment import Receipt
-from dampen.service.stages import Charged, Drawn, Failed, Prepared
 from dampen.service.tokens import Role, Token
-from dampen.service.workflow import Desk
+from dampen.service.workflow import Charged, Drawn, Failed, Prepared, Workflow
 
 ANA = Token("1", "ana", Role.ANALYST, "")
 
 
-def asked(desk: Desk, epsilon: object, dataset: str = "visits", **more: Any) -> Prepared:
+def asked(workflow: Workflow, epsilon: object, *, reuse: bool = True, **more: Any) -> Prepared:
     options = {"column": "diagnosis", "epsilon": epsilon} | more
-    return desk.prepared(ANA, dataset, "most-frequent", options, None)
+    return workflow.prepare(ANA, "visits", "most-frequent", options, reuse=reuse)
 
 
 @pytest.fixture
-def desk(config: Path) -> Desk:
-    return Desk.of(load_configuration(config))
+def workflow(config: Path) -> Workflow:
+    return Workflow.of(load_configuration(config))
 
 
-def test_a_group_is_charged_at_once_and_judged_one_by_one(desk: Desk) -> None:
+def visits(workflow: Workflow) -> list[Any]:
+    return workflow.catalogue.configuration.ledger.history("visits")
+
+
+def test_a_group_is_charged_at_once_and_judged_one_by_one(workflow: Workflow) -> None:
     """A wrong parameter or a refused charge concerns nobody else; nothing looks at rows."""
-    place = desk.configuration.sets["visits"].source.place
+    place = workflow.catalogue.configuration.sets["visits"].source.place
     Path(place).write_text("diagnosis,day\nbroken\n")
-    group = [asked(desk, e) for e in ("1/4", "1000", "1/8")] + [asked(desk, 1, mechanism="x")]
-    first, rich, second, wrong = desk.charged([(each, True) for each in group])
+    group = [asked(workflow, e) for e in ("1/4", "1000", "1/8")] + [asked(workflow, 1, k=3)]
+    first, rich, second, wrong = workflow.charge(group)
     assert isinstance(first, Charged) and isinstance(second, Charged)
     assert isinstance(rich, BudgetError) and isinstance(wrong, ParameterError)
-    charges = desk.configuration.ledger.history("visits")
-    assert [charge.id for charge in charges] == [c.receipt.charged for c in (first, second)]
-    verify(desk.configuration.ledger)
+    assert [charge.id for charge in visits(workflow)] == [first.charge, second.charge]
+    verify(workflow.catalogue.configuration.ledger)
 
 
-def test_a_failure_in_a_group_is_of_one_question(desk: Desk) -> None:
-    good, other = asked(desk, 1), asked(desk, 2)
-    charged = desk.charged([(good, True), (other, True)])
+def test_a_failure_in_a_group_is_of_one_question(workflow: Workflow) -> None:
+    good, other = asked(workflow, 1), asked(workflow, 2)
+    charged = workflow.charge([good, other])
     assert isinstance(charged[0], Charged) and isinstance(charged[1], Charged)
-    cheaper = replace(charged[1].receipt.cost, epsilon=charged[0].receipt.cost.epsilon)
-    forged = Charged(other, Receipt(cheaper, charged[1].receipt.charged))
-    drawn, failed = desk.drawn([charged[0], forged])
+
+    class Broken:
+        def draw(self, *_: object) -> None:
+            raise DataError("The rows are gone.")
+
+    broken = replace(charged[1], plan=replace(charged[1].plan, method=Broken()))  # type: ignore[arg-type]
+    drawn, failed = workflow.draw([charged[0], broken])
     assert isinstance(drawn, Drawn) and isinstance(failed, Failed)
-    assert failed.charge == charged[1].receipt.charged
-    (answer,) = desk.kept([drawn])
+    assert failed.charge == charged[1].charge
+    (answer,) = workflow.keep([drawn])
     assert answer.own and not answer.reused
-    reused, again = desk.charged([(good, True), (good, False)])
+    reused, again = workflow.charge([good, asked(workflow, 1, reuse=False)])
     assert reused == replace(answer, reused=True)
     assert isinstance(again, Charged)
 
 
-def test_a_receipt_pays_for_what_it_was_given_for(desk: Desk) -> None:
-    cost = desk.quote(asked(desk, 1).question)
-    receipt = Receipt(cost, "id")
-    assert receipt.charge(cost) == "id"
-    with pytest.raises(DataError, match="changed"):
-        receipt.charge(replace(cost, epsilon=2 * cost.epsilon))
+def test_a_question_is_planned_once_and_its_answer_drawn_from_that_plan(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plans: list[Any] = []
+    planned = dampen.service.questions.planned
+
+    def noted(*given: Any, **more: Any) -> Any:
+        plans.append(planned(*given, **more))
+        return plans[-1]
+
+    monkeypatch.setattr(dampen.service.questions, "planned", noted)
+    told = running.ask("visits/most-frequent", running.token(), column="diagnosis", epsilon=1)
+    assert len(plans) == 1
+    assert told.json()["accuracy"] == plans[0].accuracy.to_dict()
+    (charge,) = running.ledger.history("visits")
+    assert (charge.epsilon, charge.rho) == (plans[0].cost.epsilon, plans[0].cost.rho)
 
 
 def test_those_that_come_meanwhile_share_a_charge_and_a_step(
@@ -77,19 +88,19 @@ def test_those_that_come_meanwhile_share_a_charge_and_a_step(
 ) -> None:
     """Their clocks together tell no more than one: they leave at one step after a charge."""
     gate, waited, groups = threading.Event(), list[float](), list[int]()
-    desk, asking = running.desk, running.service.asking
-    charged = desk.charged
+    workflow = running.workflow
+    charge = workflow.charge
 
     def held(group: Any) -> Any:
         gate.wait()
         groups.append(len(group))
-        return charged(group)
+        return charge(group)
 
     async def no_sleep(seconds: float) -> None:
         waited.append(seconds)
 
-    monkeypatch.setattr(desk, "charged", held)
-    asking.pace = Pace(60, no_sleep)
+    monkeypatch.setattr(workflow, "charge", held)
+    workflow.pace = Pace(60, no_sleep)
     who, told = running.token(), list[int]()
 
     def ask(i: int) -> None:
@@ -99,7 +110,7 @@ def test_those_that_come_meanwhile_share_a_charge_and_a_step(
     threads = [threading.Thread(target=ask, args=(i,)) for i in range(6)]
     for thread in threads:
         thread.start()
-    while asking.waiting < 6:
+    while workflow.waiting < 6:
         pass
     gate.set()
     for thread in threads:
@@ -111,76 +122,39 @@ def test_those_that_come_meanwhile_share_a_charge_and_a_step(
     assert len(running.ledger.history("visits")) == 6
 
 
-BODIES: list[Any] = [
-    {"column": "diagnosis", "epsilon": "0.5"},
-    {"column": "diagnosis", "epsilon": 1, "k": 2},
-    {"column": "diagnosis", "epsilon": 0.25, "reuse": True, "budget": "visits"},
-    {"column": "diagnosis", "epsilon": 1, "budget": "none"},
-    {"column": "diagnosis", "epsilon": 1, "budget": None},
-    {"column": "diagnosis", "epsilon": "1000"},
-    {"column": "none", "epsilon": 1},
-    {"column": "\ud800", "epsilon": 1},
-    {"column": "diagnosis", "epsilon": 1, "k": 1.0},
-    {"column": "diagnosis", "epsilon": 1, "k": "1"},
-    {"column": "diagnosis", "epsilon": 1, "k": True},
-    {"column": "diagnosis", "epsilon": 10**400},
-    {"column": "diagnosis", "epsilon": float("nan")},
-    {"column": "diagnosis", "epsilon": 1, "more": 1},
-    {"column": 7, "epsilon": 1},
-    {"column": "diagnosis"},
-    [1],
-    b'{"column": "diagnosis", "epsilon": 1, "epsilon": 2}',
-    b'\xef\xbb\xbf{"column": "diagnosis", "epsilon": 1}',
-    b'{"column": "diagnosis", "epsilon": 1} x',
-    b'{"column": "\xff", "epsilon": 1}',
-    b"",
-]
-
-
-def test_the_short_way_and_the_long_way_are_one(config: Path) -> None:
-    """What the door lets through is what FastAPI lets through, and the answers are the same."""
-
-    async def both() -> None:
-        service = Service(Desk.of(load_configuration(config)))
-        door = application(service).app
-        assert isinstance(door, Door)
-        token = service.desk.store.create("ana")
-        answered = 0
-        for body in BODIES:
-            content = body if isinstance(body, bytes) else json.dumps(body).encode()
-            for name, bearer in (("visits", token), ("none", token), ("visits", "wrong")):
-                ways = [await sent(way, name, bearer, content) for way in (door, door.app)]
-                assert ways[0] == ways[1], (body, name, ways)
-                answered += ways[0][0] == 200
-        assert answered == 6
-        service.asking.close()
-
-    asyncio.run(both())
-
-
-async def sent(app: Callable[..., Any], name: str, token: str, body: bytes) -> tuple[int, Any]:
-    """The status and the content of a reply, but for who paid."""
-    got: list[dict] = []
-    scope = {
-        "type": "http", "http_version": "1.1", "method": "POST", "scheme": "http",
-        "path": f"/v1/datasets/{name}/most-frequent", "query_string": b"", "root_path": "",
-        "raw_path": b"", "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 2), "state": {},
-        "headers": [(b"authorization", f"Bearer {token}".encode()),
-                    (b"content-type", b"application/json")],
-    }  # fmt: skip
-
-    async def receive() -> dict:
-        return {"type": "http.request", "body": body, "more_body": False}
-
-    async def send(message: Any) -> None:
-        got.append(message)
-
-    from dampen.service.middleware import Refusal
-
-    try:
-        await app(scope, receive, send)
-    except Refusal as refusal:  # which the guard writes in the same form
-        return refusal.status, refusal.message
-    told = json.loads(b"".join(each.get("body", b"") for each in got))
-    told.pop("reused", None)
-    return got[0]["status"], told["message"] if got[0]["status"] in (401, 429) else told
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"column": "diagnosis", "epsilon": "0.5"}, 200),
+        ({"column": "diagnosis", "epsilon": 1, "k": 2}, 200),
+        ({"column": "diagnosis", "epsilon": 0.25, "reuse": True, "budget": "visits"}, 200),
+        ({"column": "diagnosis", "epsilon": 1, "budget": None}, 200),
+        ({"column": "diagnosis", "epsilon": 1, "budget": "none"}, 400),
+        ({"column": "diagnosis", "epsilon": "1000"}, 409),
+        ({"column": "none", "epsilon": 1}, 400),
+        ({"column": "\ud800", "epsilon": 1}, 400),
+        ({"column": "diagnosis", "epsilon": 1, "k": 1.0}, 400),
+        ({"column": "diagnosis", "epsilon": 1, "k": "1"}, 400),
+        ({"column": "diagnosis", "epsilon": 1, "k": True}, 400),
+        ({"column": "diagnosis", "epsilon": 1, "k": 10**30}, 400),
+        ({"column": "diagnosis", "epsilon": 1, "categories": ["flu"]}, 400),
+        ({"column": "diagnosis", "epsilon": 10**400}, 400),
+        ({"column": "diagnosis", "epsilon": float("nan")}, 400),
+        ({"column": "diagnosis", "epsilon": 1, "more": 1}, 400),
+        ({"column": 7, "epsilon": 1}, 400),
+        ({"column": "diagnosis"}, 400),
+        ([1], 400),
+        (b'\xef\xbb\xbf{"column": "diagnosis", "epsilon": 1}', 400),
+        (b'{"column": "diagnosis", "epsilon": 1} x', 400),
+        (b'{"column": "\xff", "epsilon": 1}', 400),
+        (b"", 400),
+    ],
+)  # fmt: skip
+def test_bodies_are_as_declared(running: Running, body: Any, status: int) -> None:
+    """Asking and expecting read the same body, and a wrong one costs nothing."""
+    who = running.token()
+    told = running.http.post("/v1/datasets/visits/most-frequent", who, body)
+    assert told.status_code == status, told.content
+    expected = running.http.post("/v1/datasets/visits/most-frequent/expect", who, body)
+    assert expected.status_code == (200 if status in (200, 409) else 400), expected.content
+    assert len(running.ledger.history("visits")) == (status == 200)

@@ -19,7 +19,7 @@ import pytest
 
 import dampen
 from dampen.ledger import Charge, Ledger, verify
-from dampen.service.tokens import Store
+from dampen.service.tokens import Tokens
 
 sys.path.insert(0, str(Path(__file__).parent))
 from test_running import Process, command
@@ -193,7 +193,7 @@ def warmed(server: Process, token: str) -> int:
 
 
 def tokens_at(place: Path) -> list[str]:
-    store = Store(place.resolve() / "service.sqlite3")
+    store = Tokens(place.resolve() / "service.sqlite3")
     return [store.create(f"analyst{i}") for i in range(ANALYSTS)]
 
 

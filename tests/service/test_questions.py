@@ -1,7 +1,6 @@
 """What analysts get: facts, answers, expectations, their own history; and what it costs."""
 
 import json
-import re
 from collections.abc import Callable
 from fractions import Fraction
 from threading import Thread
@@ -10,18 +9,18 @@ import numpy as np
 import pytest
 
 from dampen import percentile, top_groups
+from dampen.core.sampling import SystemEntropy
 from dampen.questions.frequency import most_frequent
-from dampen.service.cache import Memory
+from dampen.releases.answer import Paid
+from dampen.service.cache import Cache
 from dampen.service.configuration import Served, load_configuration
-from dampen.service.examples import example
-from dampen.service.expect import UNTOLD, expected
-from dampen.service.questions import question
+from dampen.service.questions import example, question_of
 
 ASKS = {
     "salaries/percentile": {"column": "salary", "p": 50, "epsilon": "1"},
     "visits/most-frequent": {"column": "diagnosis", "epsilon": "0.5"},
     "stays/top-groups": {"value": "days", "by": "hospital", "epsilon": "2"},
-    "census/tree": {"target": "income", "epsilon": "1", "depth": 2},
+    "census/tree": {"target": "income", "epsilon": "1", "max_depth": 2},
     "follows/top-k": {"k": 2, "epsilon": "1"},
 }
 
@@ -59,7 +58,15 @@ def test_the_same_question_again_is_free(running) -> None:
     ("path", "one", "other"),
     [
         ("salaries/percentile", {"column": "salary", "p": 50},
-         {"column": "salary", "p": "50.0", "release": "value", "neighbours": "replace-one"}),
+         {"column": "salary", "p": "50.0", "neighbours": "replace-one"}),
+        ("salaries/percentile", {"column": "salary", "p": "quartiles"},
+         {"column": "salary", "p": [25, "50", 75.0]}),
+        ("salaries/percentile", {"column": "salary", "p": 50},
+         {"column": "salary", "p": 50, "mechanism": "pf"}),
+        ("visits/most-frequent", {"column": "diagnosis"},
+         {"column": "diagnosis", "mechanism": "pf"}),
+        ("stays/top-groups", {"value": "days", "by": "hospital", "p": 90},
+         {"value": "days", "by": "hospital", "p": "90", "statistic": "quantile"}),
         ("stays/percentile", {"column": "days", "p": [25, 99.5]},
          {"column": "days", "p": ["25", "199/2"], "neighbours": "add-remove-row"}),
         ("stays/top-groups", {"value": "days", "by": "hospital"},
@@ -78,14 +85,19 @@ def test_another_spelling_is_the_same_question(running, path: str, one: dict, ot
 def test_a_new_version_of_the_facts_makes_a_new_question(serving) -> None:
     body = ASKS["salaries/percentile"]
     same = serving()
-    served = same.desk.configuration.sets["salaries"]
+    served = same.configuration.sets["salaries"]
     newer = 'title = "Salaries of a company"\nversion = "June"'
     changed = load_configuration(same.config).sets["salaries"]
-    assert question(served, "percentile", body).mark == question(changed, "percentile", body).mark
+    assert (
+        question_of(served, "percentile", body).mark
+        == question_of(changed, "percentile", body).mark
+    )
     text = same.config.read_text().replace('title = "Salaries of a company"', newer)
     same.config.write_text(text)
     june = load_configuration(same.config).sets["salaries"]
-    assert question(served, "percentile", body).mark != question(june, "percentile", body).mark
+    assert (
+        question_of(served, "percentile", body).mark != question_of(june, "percentile", body).mark
+    )
 
 
 def test_the_same_question_at_the_same_time_is_charged_once(running) -> None:
@@ -110,13 +122,13 @@ def test_a_wrong_question_costs_nothing(running) -> None:
         ("salaries/percentile", {"column": "salary", "p": 101, "epsilon": 1}, "p"),
         ("salaries/percentile", {"column": "salary", "p": 50, "epsilon": "x"}, "epsilon"),
         ("salaries/percentile", {"column": "salary", "p": 50}, "epsilon= or rho="),
-        ("salaries/percentile", {"column": "pay", "p": 50, "epsilon": 1}, "a public column"),
+        ("salaries/percentile", {"column": "pay", "p": 50, "epsilon": 1}, "no public column"),
         ("salaries/percentile", {"column": "salary", "p": 50, "epsilon": 1, "upper": 9}, "upper"),
         ("visits/most-frequent", {"column": "day", "epsilon": 1}, "public values"),
-        ("census/tree", {"target": "income", "epsilon": 1, "depth": 99}, "depth"),
-        ("salaries/tree", {"target": "salary", "epsilon": 1}, "one of percentile of 'salaries'"),
+        ("census/tree", {"target": "income", "epsilon": 1, "max_depth": 99}, "depth"),
+        ("salaries/tree", {"target": "salary", "epsilon": 1}, "'salaries' does not answer 'tree'"),
         ("salaries/percentile", {"column": "salary", "p": 50, "epsilon": 1, "budget": "visits"},
-         "one of the budgets"),
+         "has no budget"),
     ]:  # fmt: skip
         refused = running.ask(path, who, **body)
         told = refused.json()
@@ -191,7 +203,8 @@ def test_what_to_expect_is_free(running) -> None:
         assert told["epsilon"] == body["epsilon"]
         assert told["recorded"] is False
         released = running.ask(path, who, **body).json()
-        assert told["sentence"] == (released["accuracy"] or UNTOLD)
+        accuracy = {key: told[key] for key in ("error", "unit", "sentence", "chance")}
+        assert accuracy == released["accuracy"]
         assert running.ask(f"{path}/expect", who, **body).json()["recorded"] is True
     assert all(len(running.ledger.history(name)) == 1 for name in running.ledger)
 
@@ -210,14 +223,18 @@ def test_a_public_sample_shows_what_to_expect(serving) -> None:
 
     frequent = sample("census/most-frequent", column="income", epsilon=1)
     assert frequent["draws"] == sum(count for _, count in frequent["answers"]) == 20
-    tree = sample("census/tree", target="income", epsilon=4, depth=1)
-    assert all(0.5 <= share <= 1 for share in tree["correct"])
+    tree = sample("census/tree", target="income", epsilon=4, max_depth=1)
+    assert (tree["draws"], tree["answers"]) == (3, [])
+    assert 0 <= tree["error"] < 0.5
+    bayes = sample("census/naive-bayes", target="income", epsilon=4)
+    assert 0 <= bayes["error"] < 0.5
     days = {"column": "days", "p": 90}
     far, near = (sample("stays/percentile", **days, epsilon=e)["error"] for e in ("0.01", 5))
     assert far > near >= 0
     groups = sample("stays/top-groups", value="days", by="hospital", epsilon=5)
     assert (groups["error"], groups["answers"]) == (0, [["H2", 20]])
-    assert "On the public sample, which is not the data, 20 tries" in groups["sentence"]
+    assert "In 20 tries on public data" in groups["sentence"]
+    assert "The public sample is not the data." in groups["sentence"]
     by = sample("stays/percentile", **days, by="hospital", epsilon=5)
     assert by["error"] < 30 and "off by" in by["sentence"]
     assert not running.ledger.history("census") and not running.ledger.history("stays")
@@ -225,30 +242,31 @@ def test_a_public_sample_shows_what_to_expect(serving) -> None:
 
 def test_the_promised_error_of_a_percentile_is_kept(running) -> None:
     """At most 10 % may be further away; of 200 draws 40 are with probability below 1e-5."""
-    served: Served = running.desk.configuration.sets["salaries"]
-    asked = question(served, "percentile", {"column": "salary", "p": 50, "epsilon": "0.3"})
-    sentence = expected(asked, running.desk.quote(asked))["sentence"]
-    told = re.search(r"at most (\d+) ranks farther from the percentile than the best", sentence)
-    assert told is not None
+    served: Served = running.configuration.sets["salaries"]
+    asked = question_of(served, "percentile", {"column": "salary", "p": 50, "epsilon": "0.3"})
+    cache = Cache(served.source)
+    plan = asked.plan(cache)
+    assert (plan.accuracy.unit, plan.accuracy.chance) == ("ranks", False)
+    assert plan.accuracy.error is not None
     text = running.config.with_name("salaries.csv").read_text().splitlines()[1:]
     salaries = np.sort([float(line.partition(",")[2]) for line in text])
-    memory = Memory(served.source)
 
     def error(value: float) -> int:
         low, high = np.searchsorted(salaries, value), np.searchsorted(salaries, value, "right")
         return max(low + 1 - 151, 151 - high, 0)
 
     best = min(map(error, range(0, 500_001, 1000)))
-    answers = [asked.ask(memory, None, None).answer for _ in range(200)]
-    assert sum(error(answer) > best + int(told[1]) for answer in answers) < 40
+    answers = [plan.release(Paid(plan.cost, SystemEntropy())).answer for _ in range(200)]
+    assert sum(error(answer) > best + plan.accuracy.error for answer in answers) < 40
 
 
-def remembered_and_read(served: Served, kind: str, options: dict, ask: Callable) -> None:
-    memory, counted = Memory(served.source), []
-    made = question(served, kind, options)
+def counted_once_and_read(served: Served, name: str, ask: Callable) -> None:
+    cache, counted = Cache(served.source), []
+    made = question_of(served, name, example(served.schema, name) or {})
     for _ in range(2):
-        made.ask(memory, None, None)
-        counted.append(dict(memory._counts))
+        plan = made.plan(cache)
+        plan.release(Paid(plan.cost, SystemEntropy()))
+        counted.append(dict(cache._counts))
     assert counted[0].keys() == counted[1].keys()
     assert len(counted[0]) == 1
     (held,) = counted[0].values()
@@ -257,21 +275,21 @@ def remembered_and_read(served: Served, kind: str, options: dict, ask: Callable)
 
 
 def test_histograms_are_kept_and_are_those_of_the_rows(running) -> None:
-    sets = running.desk.configuration.sets
+    sets = running.configuration.sets
     stays = sets["stays"].source.path
     groups = ["H1", "H2", "H3"]
-    remembered_and_read(
-        sets["stays"], "top-groups", example(sets["stays"].schema, "top-groups"),
+    counted_once_and_read(
+        sets["stays"], "top-groups",
         lambda: top_groups(stays, "days", by="hospital", groups=groups, lower=0, upper=100,
                            step=1, epsilon=50).answer == "H2",
     )  # fmt: skip
-    remembered_and_read(
-        sets["stays"], "percentile", example(sets["stays"].schema, "percentile"),
-        lambda: percentile(stays, "days", p=50, lower=0, upper=100, step=1, epsilon=50,
-                           release="value").answer < 20,
+    counted_once_and_read(
+        sets["stays"], "percentile",
+        lambda: percentile(stays, "days", p=50, lower=0, upper=100, step=1,
+                           epsilon=50).answer < 20,
     )  # fmt: skip
-    remembered_and_read(
-        sets["visits"], "most-frequent", example(sets["visits"].schema, "most-frequent"),
+    counted_once_and_read(
+        sets["visits"], "most-frequent",
         lambda: most_frequent(sets["visits"].source.path, "diagnosis", categories=["flu", "cold"],
                               epsilon=50).answer == "flu",
     )  # fmt: skip

@@ -23,7 +23,7 @@ from dampen import BudgetError, DataError, ParameterError
 from dampen.cli.serve_demo import RELATIONS
 from dampen.client import ServiceError
 from dampen.ledger import Ledger, verify
-from dampen.service.tokens import Store
+from dampen.service.tokens import Tokens
 from engines.holders import postgres_server
 
 
@@ -60,7 +60,7 @@ def command(config: Path) -> Iterator[Process]:
 
 
 def token(config: Path, analyst: str = "ana") -> str:
-    return Store(config.resolve().parent / "service.sqlite3").create(analyst)
+    return Tokens(config.resolve().parent / "service.sqlite3").create(analyst)
 
 
 def test_the_client_in_three_lines(running) -> None:
@@ -70,21 +70,24 @@ def test_the_client_in_three_lines(running) -> None:
     assert made.epsilon == Fraction(1, 3)
     assert 10_000 < made.answer < 200_000
     assert made.charge == running.ledger.history("salaries")[0].id
-    assert service.most_frequent("visits", "diagnosis", epsilon=5).answer == "flu"
+    frequent = service.most_frequent("visits", "diagnosis", epsilon=5)
+    assert frequent.answer == "flu"
+    assert (frequent.accuracy.unit, frequent.accuracy.chance) == ("rows", False)
+    assert frequent.accuracy.error == 1
     assert service.top_groups("stays", "days", by="hospital", epsilon=5).answer == "H2"
     assert service.top_k("follows", k=1, epsilon=5).answer == [0]
-    tree = service.tree("census", target="income", epsilon=5, depth=2)
+    tree = service.tree("census", target="income", epsilon=5, max_depth=2)
     person = {"age": [30], "workclass": ["?"]}
     assert dampen.TreeClassifier.from_json(tree.to_json()).predict_table(person)[0] == "<=50K"
     assert len(service.releases()) == 5
     assert service.expect("visits", "most-frequent", column="diagnosis", epsilon=5)["recorded"]
     assert {each["name"] for each in service.budget()} == {s["name"] for s in service.datasets()}
-    with pytest.raises(ParameterError, match="a public column"):
+    with pytest.raises(ParameterError, match="no public column"):
         service.most_frequent("visits", "x", epsilon=1)
     with pytest.raises(BudgetError, match="at most epsilon 5"):
         service.most_frequent("visits", "diagnosis", epsilon=6)
     running.config.with_name("visits.csv").write_text("diagnosis,day\nx,1\n")
-    with pytest.raises(DataError, match="The curator can look up"):
+    with pytest.raises(DataError, match="Ask the curator to look up"):
         service.most_frequent("visits", "diagnosis", epsilon="0.1")
     assert "dampen_" not in repr(service)
 
@@ -104,16 +107,16 @@ def test_a_stop_finishes_what_was_begun(config: Path) -> None:
         answers: list[object] = []
 
         def ask() -> None:
-            answers.append(service.percentile("salaries", "salary", p=50, epsilon=1).charge)
+            answers.append(service.most_frequent("visits", "diagnosis", epsilon=1).charge)
 
         thread = threading.Thread(target=ask)
         thread.start()
         ledger = Ledger(config.parent / "ledger.sqlite3")
-        while not ledger.history("salaries"):
+        while not ledger.history("visits"):
             time.sleep(0.01)
         assert server.kill(signal.SIGTERM) == 0
         thread.join()
-        assert answers == [ledger.history("salaries")[0].id]
+        assert answers == [ledger.history("visits")[0].id]
 
 
 def ask_for_ever(url: str, secret: str, who: int, answered: list[str]) -> None:
@@ -233,14 +236,14 @@ def test_two_servers_on_one_postgresql_never_overspend(
 
 def test_a_long_answer_is_fetched_later(serving, monkeypatch: pytest.MonkeyPatch) -> None:
     running = serving(settings="\n[service]\nstep = 0.01\npatience = 0.2\n")
-    slow = running.desk._memories["visits"]
-    original, gate = slow.remembered, threading.Event()
+    slow = running.workflow._caches["visits"]
+    original, gate = slow.table, threading.Event()
 
-    def held(key: object) -> object:
+    def held() -> object:
         gate.wait()
-        return original(key)
+        return original()
 
-    monkeypatch.setattr(slow, "remembered", held)
+    monkeypatch.setattr(slow, "table", held)
     who = running.token()
     late = running.ask("visits/most-frequent", who, column="diagnosis", epsilon=1)
     assert (late.status_code, late.json()["exit_code"]) == (504, 1)
@@ -254,8 +257,8 @@ def test_a_long_answer_is_fetched_later(serving, monkeypatch: pytest.MonkeyPatch
 def test_too_many_questions_are_turned_away(serving, monkeypatch: pytest.MonkeyPatch) -> None:
     running = serving(settings="\n[service]\nwaiting = 2\npatience = 0.1\n")
     gate = threading.Event()
-    drawn = running.desk.drawn
-    monkeypatch.setattr(running.desk, "drawn", lambda group: drawn(group) if gate.wait() else [])
+    draw = running.workflow.draw
+    monkeypatch.setattr(running.workflow, "draw", lambda group: draw(group) if gate.wait() else [])
     who = running.token()
     codes = [
         running.ask("visits/most-frequent", who, column="diagnosis", epsilon=i).status_code

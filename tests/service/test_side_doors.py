@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import socket
 import threading
 import time
@@ -15,8 +16,9 @@ from service_running import Running
 from test_running import command, token
 
 import dampen
+from dampen.data.cells import Keyed, LabelKey
 from dampen.service.app import WRONG_TOKENS_PER_MINUTE
-from dampen.service.cache import Memory
+from dampen.service.cache import Cache
 from dampen.service.pacing import Pace
 
 FREQUENT = {"column": "diagnosis", "epsilon": "0.5"}
@@ -38,7 +40,7 @@ class Steps:
     @classmethod
     def of(cls, running: Running) -> "Steps":
         steps = cls()
-        running.service.asking.pace = Pace(0.01, steps.sleep)
+        running.workflow.pace = Pace(0.01, steps.sleep)
         return steps
 
 
@@ -69,13 +71,14 @@ def test_nobody_hears_of_an_answer_before_its_step(running) -> None:
 
 def test_a_histogram_is_ready_at_a_step(running) -> None:
     """Those that wait for it have clocks of their own."""
-    memory = Memory(running.desk.configuration.sets["visits"].source, step=0.3)
+    cache = Cache(running.configuration.sets["visits"].source, step=0.3)
 
-    def everything(batch) -> np.ndarray:
-        return np.zeros(len(batch["diagnosis"]), dtype=np.int64)
+    def everything(keys) -> np.ndarray:
+        return np.zeros(len(keys["diagnosis"]), dtype=np.int64)
 
-    held, start = memory.remembered("key"), time.monotonic()
-    assert held.counts({"diagnosis": "text"}, everything, 1).sum() > 0
+    cell_of = Keyed({"diagnosis": LabelKey(("flu",))}, everything, "everything")
+    table, start = cache.table(), time.monotonic()
+    assert table.counts({"diagnosis": "text"}, cell_of, 1).sum() > 0
     assert time.monotonic() - start >= 0.3
 
 
@@ -92,7 +95,7 @@ def test_a_question_that_failed_is_not_paid_for_twice_at_once(running) -> None:
     asking[0].start()
     steps.waiting.wait()
     asking[1].start()
-    while running.service.asking.waiting < 2:
+    while running.workflow.waiting < 2:
         time.sleep(0.005)
     steps.over.set()
     for thread in asking:
@@ -241,7 +244,7 @@ def test_lines_of_the_log_cannot_be_forged(running) -> None:
 def test_names_of_analysts_hold_no_lines(running) -> None:
     for name in ("a\nb", "a\r\nSet-Cookie: x", "a\0", "\u202eana", ""):
         with pytest.raises(dampen.ParameterError):
-            running.desk.store.create(name)
+            running.tokens.create(name)
 
 
 def test_a_slow_head_is_not_waited_for(
@@ -250,7 +253,8 @@ def test_a_slow_head_is_not_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Connections that say nothing, or one letter now and then, end; others are served."""
-    monkeypatch.setenv("PYTHONPATH", str(_impatient(tmp_path)))
+    here = os.environ.get("PYTHONPATH", "")
+    monkeypatch.setenv("PYTHONPATH", f"{_impatient(tmp_path)}{os.pathsep}{here}")
     with command(config) as server:
         port = int(server.url.rpartition(":")[2])
         silent = socket.create_connection(("127.0.0.1", port), timeout=30)

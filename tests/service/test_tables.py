@@ -19,7 +19,7 @@ from dampen.cli.main import run
 from dampen.errors import ParameterError
 from dampen.ledger import Ledger, worker
 from dampen.service.configuration import load_configuration
-from dampen.service.workflow import Desk
+from dampen.service.workflow import Workflow
 from engines import sparks
 from engines.holders import postgres_server
 
@@ -99,7 +99,7 @@ def asked_of_everything(running: Running) -> dict[str, object]:
         "stays/top-groups": {"value": "days", "by": "hospital", "epsilon": 20},
         "stays/percentile": {"column": "days", "p": 99, "epsilon": 20},
         "stays/most-frequent": {"column": "hospital", "k": 2, "epsilon": 20},
-        "stays/tree": {"target": "hospital", "depth": 1, "epsilon": 20},
+        "stays/tree": {"target": "hospital", "max_depth": 1, "epsilon": 20},
         "follows/top-k": {"k": 1, "epsilon": 20, "metric": "degree"},
     }
     answers = {path: running.ask(path, who, **body) for path, body in asked.items()}
@@ -181,7 +181,7 @@ def test_every_question_of_spark(serving_tables, tmp_path: Path) -> None:
         wrong.mkdir()
         file = configured(wrong, address="local[2]", stays="gone", follows="follows")
         with pytest.raises(ParameterError, match="Cannot open the table 'gone' of Spark"):
-            Desk.of(load_configuration(file)).check()
+            Workflow.of(load_configuration(file)).check()
     finally:
         session.stop()
 
@@ -249,7 +249,7 @@ def test_every_question_of_a_live_server_of_spark_connect(tmp_path: Path) -> Non
                 "stays/top-groups": service.top_groups("stays", "days", by="hospital", epsilon=20),
                 "stays/percentile": service.percentile("stays", "days", p=99, epsilon=20),
                 "stays/most-frequent": service.most_frequent("stays", "hospital", k=2, epsilon=20),
-                "stays/tree": service.tree("stays", target="hospital", depth=1, epsilon=20),
+                "stays/tree": service.tree("stays", target="hospital", max_depth=1, epsilon=20),
                 "follows/top-k": service.top_k("follows", k=1, metric="degree", epsilon=20),
             }
             assert_right({path: release.answer for path, release in made.items()})
@@ -257,7 +257,7 @@ def test_every_question_of_a_live_server_of_spark_connect(tmp_path: Path) -> Non
             spark.kill()
             spark.wait()
             for ask in (
-                lambda: service.tree("stays", target="hospital", depth=1, epsilon=1),
+                lambda: service.tree("stays", target="hospital", max_depth=1, epsilon=1),
                 lambda: service.most_frequent("stays", "hospital", epsilon=1),
                 lambda: service.top_k("follows", k=1, metric="degree", epsilon=1),
             ):

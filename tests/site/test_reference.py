@@ -12,7 +12,7 @@ import dampen
 from dampen.core.noise import Noise
 from dampen.core.sampling import Entropy
 from dampen.core.scores import Score
-from dampen.problems.influence import Metric
+from dampen.problems import Metric
 
 IN_FULL = ("accuracy", "data", "errors", "mechanisms", "testing")
 """Modules whose functions are documented like the exported ones."""

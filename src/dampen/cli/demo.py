@@ -1,27 +1,50 @@
-"""`dampen demo`: the README's questions, printed and drawn, and what to try next."""
+"""`dampen demo`: the README's questions on made-up data, and what to try next."""
 
 import sys
 import textwrap
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dampen.cli.output import complain, examples, write
+from dampen.cli.output import examples, write
 from dampen.errors import DampenError, ParameterError
 
 if TYPE_CHECKING:
-    from dampen.cli.demo_scenes import Scene
+    from dampen.releases.question import Question
 
 __all__ = ["demo", "next_commands"]
 
-WIDTH = 80
-BAR = 24
-COLOURS = ("#0068a8", "#8a9099")
 FOLDER = Path("dampen-demo")
-PICTURE = "accuracy.png"
+EPSILONS = ("0.1", "0.3", "1")
+TRIES = 40
+BAR = 20
+DAMPEN = "dampen"
+USUAL = "exponential mechanism"
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One question about made-up data, which is public, and the usual way to answer it.
+
+    Attributes:
+        words: the question.
+        data: what it is asked of, in words.
+        question: as it is asked.
+        source: what it is asked of.
+        epsilon: of the answer that is shown.
+        usual: the error of the exponential mechanism at an ε.
+    """
+
+    words: str
+    data: str
+    question: "Question"
+    source: Any
+    epsilon: str
+    usual: Callable[[str], float]
 
 
 @click.command(epilog=examples("dampen demo", "dampen demo -o tour", "dampen demo --files ."))
@@ -32,7 +55,7 @@ PICTURE = "accuracy.png"
     metavar="DIRECTORY",
     default=FOLDER,
     show_default=True,
-    help="Where the files of the examples and a plot are put.",
+    help="Where the files of the examples are put.",
 )
 @click.option(
     "--files",
@@ -41,11 +64,11 @@ PICTURE = "accuracy.png"
     help="Write the files of the documentation's examples there, and stop.",
 )
 def demo(output: Path, files: Path | None) -> None:
-    """Asks four questions of small public data, and shows how good the answers are.
+    """Asks four questions of made-up data and shows how good the answers are.
 
-    Private answers beside the true ones, and bars for this library and for the exponential
-    mechanism. Randomness is seeded here, so that you see the same every time; a release takes it
-    from the operating system.
+    Each private answer stands beside the true one. Bars compare dampen with the exponential
+    mechanism, the usual method. The randomness is seeded here, so that you see the same every
+    time; real answers use the randomness of the operating system.
     """
     from dampen.cli.demo_files import write_files
 
@@ -55,12 +78,10 @@ def demo(output: Path, files: Path | None) -> None:
     started = time.monotonic()
     _make(output)
     write_files(output)
-    scenes = []
     for scene in _scenes(output):
-        _show(scene)
-        scenes.append(scene)
-    drawn = _save(scenes, output / PICTURE)
-    write(f"Done in {time.monotonic() - started:.0f} s. {_told(output, drawn)}\n")
+        write("\n".join(_shown(scene)))
+    seconds = time.monotonic() - started
+    write(f"Done in {seconds:.0f} s. The files of all examples are in {output}/.\n")
     write("Next, an answer that a budget pays for, marked as a trial:\n")
     for command in next_commands(output):
         write(textwrap.indent(" \\\n    ".join(command), "  "))
@@ -113,83 +134,160 @@ def _make(folder: Path) -> None:
         raise ParameterError(f"Cannot write {folder}: {error.strerror}.") from None
 
 
-def _scenes(folder: Path) -> Iterator["Scene"]:
-    from dampen.cli import demo_scenes
+def _shown(scene: Scene) -> list[str]:
+    """The question, its private and its true answer, and bars for every ε."""
+    from dampen.releases.cost import Price
+    from dampen.releases.rehearsal import EXACTLY, rehearse
 
-    yield demo_scenes.hospitals(folder / "stays.csv")
-    yield demo_scenes.influence()
-    yield demo_scenes.tumours()
-    yield demo_scenes.diagnosis()
-
-
-def _show(scene: "Scene") -> None:
-    better = "more" if scene.larger_is_better else "less"
-    lines = [
-        click.style(scene.question, bold=True),
+    seen = rehearse(scene.question, scene.source, Price(scene.epsilon), draws=1)
+    [private] = seen.answers
+    [true] = rehearse(scene.question, scene.source, EXACTLY, draws=1).answers
+    errors = {
+        epsilon: (
+            rehearse(scene.question, scene.source, Price(epsilon), draws=TRIES).error,
+            scene.usual(epsilon),
+        )
+        for epsilon in EPSILONS
+    }
+    measure = "mean error, less is better" if seen.numeric else "share right, more is better"
+    return [
+        click.style(scene.words, bold=True),
         click.style(scene.data, dim=True),
-        "  {:<24} {}".format(*scene.beside),
-        f"  {f'private, at ε = {scene.epsilon}':<24} {scene.private}",
-        f"  {scene.measure} ({better} is better):",
-        *bars(scene),
+        f"  {'true answer':<24} {_text(true)}",
+        f"  {f'private, at ε = {scene.epsilon}':<24} {_text(private)}",
+        f"  {measure}:",
+        *_bars(errors, numeric=seen.numeric),
         "",
     ]
-    write("\n".join(lines))
 
 
-def bars(scene: "Scene") -> list[str]:
-    """One line per ε, one bar per method; all bars on one scale."""
-    names = list(scene.curves)
-    epsilons = list(scene.curves[names[0]])
-    largest = max(value for curve in scene.curves.values() for value in curve.values())
-    top = 1.0 if scene.larger_is_better else largest
-    lines = ["  ε    " + "".join(f"{name:<{BAR + 9}}" for name in names).rstrip()]
-    for epsilon in epsilons:
-        parts = [_bar(scene.curves[name][epsilon], top, scene) for name in names]
-        lines.append(f"  {epsilon:<4g} " + "".join(parts).rstrip())
-    return lines
+def _text(answer: Any) -> str:
+    parts = answer if isinstance(answer, list) else [answer]
+    return ", ".join(f"{each:,}" if isinstance(each, int | float) else str(each) for each in parts)
 
 
-def _bar(value: float, top: float, scene: "Scene") -> str:
+def _bars(errors: dict[str, tuple[float, float]], *, numeric: bool) -> Iterator[str]:
+    """One line per ε, one bar per method, all on one scale."""
+    values = {
+        epsilon: pair if numeric else (1 - pair[0], 1 - pair[1]) for epsilon, pair in errors.items()
+    }
+    top = max(max(pair) for pair in values.values()) if numeric else 1.0
+    yield f"    {'ε':<5}{DAMPEN:<{BAR + 9}}{USUAL}"
+    for epsilon, pair in values.items():
+        yield f"    {epsilon:<5}{''.join(_bar(value, top) for value in pair)}".rstrip()
+
+
+def _bar(value: float, top: float) -> str:
     eighths = round(8 * BAR * value / top) if top > 0 else 0
     full, part = divmod(eighths, 8)
     block = "█" * full + ("▏▎▍▌▋▊▉"[part - 1] if part else "")
-    number = f"{value:.2f}" if scene.larger_is_better else f"{value:.2g}"
+    number = f"{value:.2f}" if value < 10 else f"{value:,.0f}"
     return f"{block:<{BAR}} {number:<8}"
 
 
-def _told(folder: Path, drawn: bool) -> str:
-    return f"{'A plot and the' if drawn else 'The'} files of all examples are in {folder}/."
+def _scenes(folder: Path) -> Iterator[Scene]:
+    yield _hospitals(folder / "stays.csv")
+    yield _people()
+    yield _salaries(folder / "salaries.csv")
+    yield _diagnoses(folder / "visits.csv")
 
 
-def _save(scenes: Sequence["Scene"], output: Path) -> bool:
-    """Draws the plot, if there is something to draw with."""
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError:
-        complain("No plot: matplotlib is missing (pip install 'dampen[plot]').")
-        return False
-    figure = Figure(figsize=(10, 7.4), layout="constrained")
-    FigureCanvasAgg(figure)
-    for ax, scene in zip(figure.subplots(2, 2).flat, scenes, strict=True):
-        _draw(ax, scene)
-    try:
-        figure.savefig(output, dpi=150)
-    except OSError as error:
-        raise ParameterError(f"Cannot write {output}: {error.strerror}.") from None
-    return True
+def _columns(file: Path, *numbers: str) -> dict[str, list[Any]]:
+    """A small file in memory: it is asked many times."""
+    import csv
+
+    with file.open(encoding="utf-8", newline="") as lines:
+        rows = list(csv.DictReader(lines))
+    return {
+        name: [int(row[name]) if name in numbers else row[name] for row in rows] for name in rows[0]
+    }
 
 
-def _draw(ax: Any, scene: "Scene") -> None:
-    for (name, curve), colour in zip(scene.curves.items(), COLOURS, strict=True):
-        ax.plot(list(curve), list(curve.values()), "o-", color=colour, linewidth=2, label=name)
-    ticks = list(next(iter(scene.curves.values())))
-    ax.set_xscale("log")
-    ax.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    ax.minorticks_off()
-    ax.set(xlabel="ε", ylim=(0, 1.04 if scene.larger_is_better else None))
-    better = "more" if scene.larger_is_better else "less"
-    ax.set_title(f"{scene.question}\n{scene.measure} ({better} is better)", fontsize=9, loc="left")
-    ax.legend(frameon=False, fontsize=9)
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.grid(axis="y", color="#e3e5e9", linewidth=0.8)
+def _hospitals(file: Path) -> Scene:
+    from dampen.questions.groups.question import GroupsQuestion
+
+    stays = _columns(file, "days")
+    groups = ["H1", "H2", "H3"]
+    question = GroupsQuestion(
+        value="days", by="hospital", groups=groups, lower=0, upper=100, step=1
+    )
+    return Scene(
+        "Which hospital has the longest median stay?",
+        "600 made-up stays in three hospitals; each stay is protected",
+        question,
+        question.open(stays),
+        "0.3",
+        lambda epsilon: _usual_medians(stays, groups, epsilon),
+    )
+
+
+def _usual_medians(stays: dict[str, list[Any]], groups: Sequence[str], epsilon: str) -> float:
+    """A median can change by the whole range, so the noise is made for 100 days."""
+    from statistics import median
+
+    from dampen import Selection, probabilities, sensitivity
+
+    rows = list(zip(stays["hospital"], stays["days"], strict=True))
+    medians = [median(days for name, days in rows if name == group) for group in groups]
+    law = probabilities(
+        Selection(medians, sensitivity.constant(100)), epsilon=epsilon, mechanism="em"
+    )
+    return float(1 - law[medians.index(max(medians))])
+
+
+def _people() -> Scene:
+    from dampen.cli.demo_files import friends
+    from dampen.questions.nodes import NodesQuestion
+
+    source, target = friends()
+    question = NodesQuestion(n=1000, k=5)
+    return Scene(
+        "Who are the five most influential people?",
+        "A made-up network of 1,000 people; each friendship is protected",
+        question,
+        question.open((source, target)),
+        "1",
+        _usual_way(question, (source, target)),
+    )
+
+
+def _salaries(file: Path) -> Scene:
+    from dampen.questions.percentile import PercentileQuestion
+
+    salaries = _columns(file, "salary")
+    question = PercentileQuestion(column="salary", p="quartiles", lower=0, upper=500_000, step=500)
+    return Scene(
+        "What are the quartiles of the salaries?",
+        "300 made-up salaries; each salary is protected",
+        question,
+        question.open(salaries),
+        "1",
+        _usual_way(question, salaries),
+    )
+
+
+def _diagnoses(file: Path) -> Scene:
+    from dampen.questions.frequency import FrequencyQuestion
+
+    visits = _columns(file)
+    question = FrequencyQuestion(
+        column="diagnosis", categories=["flu", "cold", "asthma", "fracture", "migraine"]
+    )
+    return Scene(
+        "Which diagnosis is the most frequent?",
+        "110 made-up visits; each visit is protected",
+        question,
+        question.open(visits),
+        "0.3",
+        _usual_way(question, visits),
+    )
+
+
+def _usual_way(question: Any, data: Any) -> Callable[[str], float]:
+    """The same question answered by the exponential mechanism, as it is usually set up."""
+    from dampen.releases.cost import Price
+    from dampen.releases.rehearsal import rehearse
+
+    usual = replace(question, mechanism="em")
+    source = usual.open(data)
+    return lambda epsilon: rehearse(usual, source, Price(epsilon), draws=TRIES).error

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from dampen.core.sampling import InsecureEntropy
-from dampen.core.selection import FloatArray
+from dampen.core.selection import FloatArray, IntArray
 
 SCHEMA = """[[data]]
 name = "census"
@@ -70,6 +70,20 @@ def _edges(entropy: InsecureEntropy) -> str:
     """Forty people; number 0 knows everybody."""
     ends = (_uniform(entropy, 200, 2) * 40).astype(int).tolist() + [[0, i] for i in range(1, 40)]
     return "source,target\n" + "".join(f"{a},{b}\n" for a, b in ends if a != b)
+
+
+def friends() -> tuple[IntArray, IntArray]:
+    """A network of 1,000 people who befriend those that have many friends."""
+    entropy = InsecureEntropy(2)
+    source: list[int] = []
+    target: list[int] = []
+    ends = [0]
+    for person, draws in enumerate(_uniform(entropy, 999, 4), start=1):
+        known = {ends[int(draw * len(ends))] for draw in draws}
+        source += [person] * len(known)
+        target += sorted(known)
+        ends += [*known, person]
+    return np.array(source), np.array(target)
 
 
 def _census(entropy: InsecureEntropy) -> str:

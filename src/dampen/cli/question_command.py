@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dampen.cli.delivery import show_plan, show_release
-from dampen.cli.facts import known_fact, read_schema, schema_option
 from dampen.cli.options import (
     budget_options,
     epsilon_option,
@@ -22,7 +21,14 @@ from dampen.cli.options import (
     verbose_option,
 )
 from dampen.cli.output import examples
-from dampen.cli.question_options import option_name, options_of, typed_value
+from dampen.cli.question_options import (
+    known_fact,
+    option_name,
+    options_of,
+    read_schema,
+    schema_option,
+    typed_value,
+)
 from dampen.cli.reading import check_output
 from dampen.cli.receipt import Receipt
 from dampen.errors import ParameterError
@@ -33,7 +39,7 @@ if TYPE_CHECKING:
     from dampen.releases.question import Question
     from dampen.schema import Schema
 
-__all__ = ["question_command"]
+__all__ = ["question_command", "stated_question"]
 
 FILES = {
     "table": "FILE is CSV, TSV, JSON lines, Parquet or Feather, packed or not, or a DuckDB or "
@@ -116,7 +122,7 @@ def _ask(
     from dampen.releases import answer as releases
 
     schema = read_schema(schema_file, options.get("target"))
-    question = _stated(kind, options, schema)
+    question = stated_question(kind, options, schema)
     check_output(output, file, schema_file, receipt.ledger)
     asked: dict[str, Any] = {
         "epsilon": epsilon,
@@ -134,7 +140,7 @@ def _ask(
     show_release(release, receipt, question.shape(), output=output, **shown)
 
 
-def _stated(
+def stated_question(
     kind: "type[Question]", options: Mapping[str, Any], schema: "Schema | None"
 ) -> "Question":
     """The question, from what was typed and, for facts that were not, from the schema."""

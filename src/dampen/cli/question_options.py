@@ -1,12 +1,15 @@
-"""A declared parameter as options of the command line, and what was typed as its value."""
+"""A declared parameter as options of the command line, and what was typed as its value.
+
+Facts of a data set that are not typed come from a file: `--schema FILE`.
+"""
 
 import csv
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
@@ -17,7 +20,18 @@ from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
 from dampen.releases.question import Parameter
 
-__all__ = ["option_name", "options_of", "typed_value"]
+if TYPE_CHECKING:
+    from dampen.releases.question import Fact
+    from dampen.schema import Schema
+
+__all__ = [
+    "known_fact",
+    "option_name",
+    "options_of",
+    "read_schema",
+    "schema_option",
+    "typed_value",
+]
 
 MOST_STEPS = 10_000
 METAVARS = {
@@ -187,3 +201,44 @@ def _no_progression(text: str) -> ParameterError:
     return ParameterError(
         f"Expected percentiles in equal steps around an ellipsis, such as 10,20,...,90, got {text}."
     )
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def schema_option(command: F) -> F:
+    """Adds --schema, the path `schema_file`."""
+    return click.option(
+        "--schema",
+        "schema_file",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Public facts of FILE that need not be typed; see `dampen schema`.",
+    )(command)
+
+
+def read_schema(path: Path | None, target: str | None) -> "Schema | None":
+    """The facts of the one data set in a file; None if no file is named.
+
+    Args:
+        path: of the file.
+        target: the column that `[target]` of a schema of 0.2 is about.
+
+    Raises:
+        ParameterError: if it cannot be read or is no schema.
+    """
+    if path is None:
+        return None
+    from dampen.schema import parse_schema
+
+    return parse_schema(read_text(path, "a schema"), str(path), target=target)
+
+
+def known_fact(schema: "Schema | None", fact: "Fact", stated: Mapping[str, Any]) -> Any:
+    """A fact of the column that another parameter names, or of the data set; None if absent."""
+    if schema is None:
+        return None
+    if not fact.of:
+        return schema.fact(fact.name)
+    column = stated.get(fact.of)
+    return None if column is None else schema.fact(fact.name, column)

@@ -38,7 +38,7 @@ def token() -> None:
 @_config
 def create(analyst: str, role: str, config: Path) -> None:
     """Prints a new token for ANALYST, once; only its hash is kept."""
-    write(_store(config).create(analyst, role))
+    write(_tokens(config).create(analyst, role))
 
 
 @token.command(name="list", epilog=examples("dampen token list"))
@@ -47,7 +47,7 @@ def create(analyst: str, role: str, config: Path) -> None:
 def list_(config: Path, as_json: bool) -> None:
     """Shows who has tokens, and since when; not the tokens."""
     columns = ["id", "analyst", "role", "created", "revoked"]
-    rows = [[getattr(each, name) or "" for name in columns] for each in _store(config).tokens()]
+    rows = [[getattr(each, name) or "" for name in columns] for each in _tokens(config).tokens()]
     if as_json:
         print_json([dict(zip(columns, map(str, row), strict=True)) for row in rows])
     else:
@@ -59,12 +59,12 @@ def list_(config: Path, as_json: bool) -> None:
 @_config
 def revoke(who: str, config: Path) -> None:
     """Ends the token of an id, or all tokens of an analyst, at once."""
-    ended = _store(config).revoke(who)
+    ended = _tokens(config).revoke(who)
     write("\n".join(f"Revoked {each.id} of {each.analyst}." for each in ended))
 
 
-def _store(config: Path) -> Any:
+def _tokens(config: Path) -> Any:
     from dampen.service.configuration import load_configuration
-    from dampen.service.tokens import Store
+    from dampen.service.tokens import Tokens
 
-    return Store(load_configuration(config).settings.state)
+    return Tokens(load_configuration(config).settings.state)

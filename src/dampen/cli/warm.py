@@ -50,11 +50,9 @@ def _questions(place: Path) -> list[Callable[[], Any]]:
         nodes(ends, k=3),
         nodes(ends, k=1),
         nodes(ends, k=3, mechanism="sld"),
-        lambda: dampen.percentile(labels, p=50, upper=1000, epsilon=20),
-        lambda: dampen.percentile(labels[:9], p=50, upper=1000, epsilon=20),
-        lambda: dampen.percentile(
-            labels[:9], p="quartiles", release="value", upper=1000, step=100, epsilon=20
-        ),
+        lambda: dampen.percentile_record(labels, p=50, upper=1000, epsilon=20),
+        lambda: dampen.percentile_record(labels[:9], p=50, upper=1000, epsilon=20),
+        lambda: dampen.percentile(labels[:9], p="quartiles", upper=1000, step=100, epsilon=20),
         lambda: dampen.TreeClassifier(epsilon=1, max_rows=500, **public).fit_table(
             census, target="income"
         ),

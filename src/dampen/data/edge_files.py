@@ -22,10 +22,10 @@ from typing import IO, Any, NoReturn
 
 import numpy as np
 
-from dampen.data.databases import is_database, open_database
 from dampen.data.edges import Ends, OpenedEdges, end_columns, open_edge_table
 from dampen.data.files import COLUMNAR, is_json, is_pattern, open_file
 from dampen.data.labels import as_labels
+from dampen.data.open import is_database, open_database
 from dampen.data.streams import BROKEN, MOST_EXPANDED, MOST_EXPANSION, Bytes, open_bytes
 from dampen.errors import DataError, ParameterError, raise_alone
 

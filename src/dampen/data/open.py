@@ -4,24 +4,37 @@ A column argument is either the *name* of a column of `data`, or a *column* itse
 
     percentile(frame, "salary", ...)         percentile(frame["salary"], ...)
     top_groups(frame, "days", by="ward")     top_groups(days, by=wards)
+
+A database holds several tables, of which one is opened: files of DuckDB and SQLite, and databases
+of PostgreSQL.  They are told apart by how the file, or the address, begins.
 """
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from os import PathLike
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
-from dampen.data.duckdb import is_relation, open_relation
+from dampen.data.duckdb import DuckTable, is_relation, open_duckdb_file, open_relation
 from dampen.data.memory import COLUMNS, TABLES, MemoryTable, is_column, open_memory
-from dampen.data.source import Opened, is_opened, require
+from dampen.data.postgres import PostgresTable, is_address, open_postgres, shown
+from dampen.data.source import Opened, is_opened, is_opened_type, require
 from dampen.data.spark import is_spark_frame, open_spark_frame
-from dampen.errors import ParameterError
+from dampen.data.sqlite import SqliteTable, open_sqlite_file
+from dampen.errors import ParameterError, did_you_mean
 
-__all__ = ["FILES", "is_engine", "open_columns", "open_table"]
+__all__ = ["FILES", "is_database", "is_engine", "open_columns", "open_database", "open_table"]
 
 FILES = (
     "the path of a file (CSV, TSV, JSON lines, Parquet, Feather, DuckDB, SQLite), '-' for "
     "standard input, or the address of a database of PostgreSQL"
 )
 ENGINES = "a relation of DuckDB, a DataFrame of Spark"
+ENGINE_KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Opened]], ...] = (
+    (is_relation, open_relation),
+    (is_spark_frame, open_spark_frame),
+)
+"""How the tables of an engine are recognised and opened: one line each."""
 RELATION = "of a connection pass a relation, such as connection.table('name')"
 
 
@@ -42,15 +55,16 @@ def open_table(data: Any, *, header: bool = False, table: str | None = None) -> 
     """
     if isinstance(data, str | PathLike):
         return _open_path(data, header=header, table=table)
+    if is_opened_type(data.__class__) and table is None:
+        return cast("Opened", data)
     if table is not None:
         raise ParameterError(f"Expected table= with a database file or address alone; {RELATION}.")
     opened = open_memory(data)
     if opened is not None:
         return opened
-    if is_relation(data):
-        return open_relation(data)
-    if is_spark_frame(data):
-        return open_spark_frame(data)
+    for is_kind, open_kind in ENGINE_KINDS:
+        if is_kind(data):
+            return open_kind(data)
     if is_opened(data):
         return data
     raise ParameterError(
@@ -63,12 +77,12 @@ def is_engine(data: Any) -> bool:
 
     Other questions look for attributes, which might make an engine run a query.
     """
-    return is_relation(data) or is_spark_frame(data)
+    return any(is_kind(data) for is_kind, _ in ENGINE_KINDS)
 
 
 def _open_path(path: str | PathLike[str], *, header: bool, table: str | None) -> Opened:
-    from dampen.data.databases import is_database, open_database
     from dampen.data.files import open_file
+    from dampen.data.open import is_database, open_database
 
     if is_database(path):
         return open_database(path, table)
@@ -147,3 +161,51 @@ def _checked_column(column: Any, role: str) -> Any:
             f"Expected {role}= to be a column: {COLUMNS}; got a {type(column).__name__}."
         )
     return column
+
+
+MOST_NAMED = 20
+"""Tables that an error lists."""
+
+
+def is_database(path: str | PathLike[str]) -> bool:
+    """Whether a path is a database file, or an address; pipes are not touched."""
+    if is_address(path):
+        return True
+    return _begins(path, 0, b"SQLite format 3\0") or _begins(path, 8, b"DUCK")
+
+
+def open_database(
+    path: str | PathLike[str], table: str | None = None
+) -> DuckTable | SqliteTable | PostgresTable:
+    """Opens one table, or view, of a database; the only one may be left unnamed.
+
+    Raises:
+        ParameterError: if it cannot be opened, or has no such table.
+    """
+    name = str(path)
+    if is_address(path):
+        return open_postgres(name, partial(_chosen, shown(name), table))
+    open_file = open_duckdb_file if _begins(path, 8, b"DUCK") else open_sqlite_file
+    return open_file(name, partial(_chosen, name, table))
+
+
+def _chosen(path: str, table: str | None, names: Sequence[str]) -> str:
+    if table is None and len(names) == 1:
+        return names[0]
+    if table is None:
+        listed = ", ".join(names[:MOST_NAMED]) or "none"
+        raise ParameterError(f"Expected table=, one of the tables of {path}: {listed}.")
+    if table not in names:
+        raise ParameterError(f"Expected a table {table!r} in {path}.{did_you_mean(table, names)}")
+    return table
+
+
+def _begins(path: str | PathLike[str], at: int, word: bytes) -> bool:
+    try:
+        if not Path(path).is_file():
+            return False
+        with Path(path).open("rb") as file:
+            file.seek(at)
+            return file.read(len(word)) == word
+    except OSError:
+        return False

@@ -42,6 +42,7 @@ __all__ = [
     "Opened",
     "counted",
     "is_opened",
+    "is_opened_type",
     "reading",
     "require",
     "require_labels",
@@ -119,11 +120,12 @@ class Opened(Protocol):
 
 def is_opened(data: Any) -> TypeGuard[Opened]:
     """Whether `data` is an `Opened`; does not ask for its facts, for which it may look at files."""
-    return _has_members_of_opened(data.__class__) or isinstance(data, Opened)
+    return is_opened_type(data.__class__) or isinstance(data, Opened)
 
 
 @lru_cache(maxsize=256)
-def _has_members_of_opened(kind: type) -> bool:
+def is_opened_type(kind: type) -> bool:
+    """Whether a class has the members of `Opened`; looks at no instance."""
     facts = ("title", "fields", "declared", "rows", "ordered", "streams", "batches", "counts")
     return all(hasattr(kind, name) for name in facts)
 

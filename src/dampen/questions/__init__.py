@@ -5,6 +5,7 @@ follow from its declaration (`dampen.releases.question`).
 """
 
 from collections.abc import Mapping
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -51,6 +52,7 @@ QUESTIONS: Mapping[str, Listed] = {
 """The name of every question; the class that declares it is loaded when it is first used."""
 
 
+@cache
 def question_type(name: str) -> "type[Question]":
     """The class that declares a question.
 

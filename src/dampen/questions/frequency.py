@@ -28,9 +28,8 @@ from dampen.core.mechanisms import MECHANISMS, Mechanism, check_joint, check_k, 
 from dampen.core.sampling import Entropy
 from dampen.core.scores import Global, Shifted
 from dampen.core.selection import IntArray, Neighbours, Selection
-from dampen.data.cells import Keyed, LabelKey
+from dampen.data.cells import Grouping, Keyed, LabelKey
 from dampen.data.columns import Lookup, as_labels
-from dampen.data.grouping import Grouping
 from dampen.data.memory import MemoryTable, is_counts
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Kind, Opened, is_opened, reading, require_labels
@@ -119,7 +118,9 @@ class MostFrequent:
     def _cell_of(self, column: str) -> Keyed:
         lookup = Lookup(self.categories)
         return Keyed(
-            {column: LabelKey(self.categories)}, lambda keys: lookup.positions(keys[column])
+            {column: LabelKey(self.categories)},
+            lambda keys: lookup.positions(keys[column]),
+            ("categories", column, tuple(self.categories)),
         )
 
     def _given_counts(self, counts: Mapping[Any, Any]) -> IntArray:
@@ -175,7 +176,7 @@ class FrequencyQuestion:
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Any:
         """A table; or counts, as a mapping from categories, which need no column."""
-        if is_counts(data) and not self.column:
+        if not self.column and is_counts(data):
             return data
         opened = open_table(data, header=header, table=table)
         require_labels(opened, self.column)
@@ -185,8 +186,7 @@ class FrequencyQuestion:
 
     def method(self, source: Any, price: Price, /) -> "CountMethod":
         del source, price
-        several = self.k is not None and self.k > 1
-        mechanism = named(self.mechanism or ("joint" if several else "pf"))
+        mechanism = self.chosen_mechanism
         check_joint(mechanism, MostFrequent.joint)
         problem = self.problem
         check_k(self.k, sys.maxsize if problem is None else len(problem.candidates))
@@ -206,7 +206,16 @@ class FrequencyQuestion:
         return f"k={self.k or 1} of {self.column}".rstrip()
 
     def shape(self) -> Shape:
-        return "value" if self.k is None else "ranking"
+        return "name" if self.k is None else "ranking"
+
+    def resolved(self) -> Mapping[str, Any]:
+        return {"mechanism": self.chosen_mechanism.name}
+
+    @property
+    def chosen_mechanism(self) -> Mechanism:
+        """The one that is named, else the best known one."""
+        several = self.k is not None and self.k > 1
+        return named(self.mechanism or ("joint" if several else "pf"))
 
     @cached_property
     def problem(self) -> MostFrequent | None:

@@ -333,7 +333,7 @@ def by_rows(
     one, several = who
     unit = f"rows per {one}"
     whole = rounded_up(rows)
-    if most is not None and rows >= most:
+    if most is not None and rows >= max(most, 1):
         named = f"the right {one}" if k == 1 else f"most of the right {several}"
         sentence = (
             f"ε = {decimal_text(epsilon)} is too small for this question: the noise is worth "
@@ -343,9 +343,11 @@ def by_rows(
         return Accuracy(float(most), unit, sentence, chance=True)
     whole = whole if most is None else min(whole, math.floor(most))
     order = ", in order" if ordered and k > 1 else ""
-    close = f"the true winner, or a {one}" if k == 1 else f"the true top {k}{order}, or {several}"
-    sentence = f"{RUNS} the answer is {close} so close that {whole:,} {unit} decide."
-    return Accuracy(float(whole), unit, sentence)
+    right = "the true winner" if k == 1 else f"the true top {k}{order}"
+    near = f"a {one}" if k == 1 else several
+    decide = f"1 row per {one} decides" if whole == 1 else f"{whole:,} {unit} decide"
+    close = f", or {near} so close that {decide}" if whole else ""
+    return Accuracy(float(whole), unit, f"{RUNS} the answer is {right}{close}.")
 
 
 def of_all(unit: str, *, who: tuple[str, str], ordered: bool) -> Accuracy:

@@ -230,7 +230,7 @@ class Paid:
             accuracy=accuracy,
         )
         keeper: object = self.budget
-        if self.charge is not None and isinstance(keeper, Keeper):
+        if self.charge is not None and keeper is not None and isinstance(keeper, Keeper):
             # The caller has the answer: nothing that goes wrong with a copy may take it away.
             with self.looking(), suppress(Exception):
                 keeper.keep(self.charge, made.to_json())

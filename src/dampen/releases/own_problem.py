@@ -60,7 +60,7 @@ class OwnQuestion(Generic[X]):
         return self.query
 
     def shape(self) -> Shape:
-        return "value" if self.k is None else "ranking"
+        return "name" if self.k is None else "ranking"
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,16 @@ Parameters that are facts of the data set (`Fact`) are filled in from its schema
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, TypeAlias, get_args
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    Protocol,
+    TypeAlias,
+    get_args,
+    runtime_checkable,
+)
 
 from dampen.errors import ParameterError, did_you_mean
 from dampen.releases.cost import Price
@@ -22,10 +31,12 @@ __all__ = [
     "Kind",
     "Parameter",
     "Question",
+    "Resolved",
     "Shape",
     "checked_choice",
     "parameter",
     "parameters",
+    "plain_label",
 ]
 
 Kind: TypeAlias = Literal[
@@ -41,9 +52,9 @@ Kind: TypeAlias = Literal[
 ]
 """How a parameter is written in the command line, in JSON and on the page."""
 
-Shape: TypeAlias = Literal["value", "ranking", "set", "points", "model"]
-"""How an answer is read: a value, or one for every group; candidates best first; candidates in
-public order; one value for each of several points; a model that predicts.
+Shape: TypeAlias = Literal["value", "points", "name", "ranking", "set", "model"]
+"""How an answer is read: an amount; one amount for each of several points; a candidate; candidates
+best first; candidates in public order; a model that predicts.  With groups, one for every group.
 """
 
 
@@ -125,9 +136,14 @@ def parameters(question: "type[Question] | Question") -> tuple[Parameter, ...]:
     return tuple(_declared(each) for each in fields(question))  # type: ignore[arg-type]
 
 
+def plain_label(name: str) -> str:
+    """The label of a parameter that has none of its own; a form may fold such a parameter."""
+    return name.replace("_", " ").capitalize()
+
+
 def _declared(declared: "Field[Any]") -> Parameter:
     told = dict(declared.metadata["dampen"])
-    label = told.pop("label") or declared.name.replace("_", " ").capitalize()
+    label = told.pop("label") or plain_label(declared.name)
     return Parameter(declared.name, default=declared.default, label=label, **told)
 
 
@@ -173,6 +189,15 @@ class Question(Protocol):
 
     def shape(self) -> Shape:
         """How the answer is to be read and shown."""
+        ...
+
+
+@runtime_checkable
+class Resolved(Protocol):
+    """A question that has parameters which follow from the others where they are left out."""
+
+    def resolved(self) -> Mapping[str, Any]:
+        """Those parameters as they are taken, so that left out and spelled out are the same."""
         ...
 
 

@@ -80,7 +80,7 @@ def rehearse(question: Question, source: Any, price: Price, *, draws: int = DRAW
     if isinstance(question, Scored):
         return Rehearsal(answers, [question.wrong_share(each, source) for each in answers], False)
     best = _parts(_answer(question, source, EXACTLY, 0))
-    numeric = all(isinstance(part, int | float) for part in best)
+    numeric = question.shape() in ("value", "points")
     error = _distance if numeric else _wrong_share
     return Rehearsal(answers, [error(_parts(each), best) for each in answers], numeric)
 
@@ -92,7 +92,12 @@ def _answer(question: Question, source: Any, price: Price, seed: int) -> Any:
 
 
 def _distance(parts: Sequence[Any], best: Sequence[Any]) -> float:
-    return float(np.mean([abs(a - b) for a, b in zip(parts, best, strict=True)]))
+    pairs = zip(_amounts(parts), _amounts(best), strict=True)
+    return float(np.mean([abs(a - b) for a, b in pairs]))
+
+
+def _amounts(parts: Sequence[Any]) -> list[float]:
+    return [part[1] if isinstance(part, tuple) else part for part in parts]
 
 
 def _wrong_share(parts: Sequence[Any], best: Sequence[Any]) -> float:
@@ -100,9 +105,7 @@ def _wrong_share(parts: Sequence[Any], best: Sequence[Any]) -> float:
 
 
 def _parts(answer: Any) -> list[Any]:
-    """The numbers or names of an answer; a name in a group carries the name of the group."""
+    """The amounts or names of an answer; those of a group carry the name of the group."""
     if isinstance(answer, Mapping):
-        parts = [(str(name), part) for name, each in answer.items() for part in _parts(each)]
-        numeric = all(isinstance(part, int | float) for _, part in parts)
-        return [part for _, part in parts] if numeric else parts
+        return [(str(name), part) for name, each in answer.items() for part in _parts(each)]
     return list(answer) if isinstance(answer, list | tuple) else [answer]

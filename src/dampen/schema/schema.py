@@ -24,11 +24,13 @@ class Graph:
         nodes: how many, named 0, 1, ...; or their names; or, before it was read, a file of names.
         source: the column of one end of each edge.
         target: the column of the other end.
+        max_degree: a public bound on the number of neighbours of a node, if there is one.
     """
 
     nodes: int | str | tuple[Word, ...]
     source: str | None = None
     target: str | None = None
+    max_degree: int | None = None
 
     def __post_init__(self) -> None:
         if self.size < 1:
@@ -209,4 +211,5 @@ _OF_DATA_SETS: Mapping[str, Callable[[Schema], Any]] = {
     "n": _number_of_nodes,
     "source": lambda schema: None if schema.graph is None else schema.graph.source,
     "target": lambda schema: None if schema.graph is None else schema.graph.target,
+    "max_degree": lambda schema: None if schema.graph is None else schema.graph.max_degree,
 }

@@ -2,18 +2,17 @@
 
     configuration   what `dampen.toml` says: data sets, their public facts, settings
     sources         where rows are: files, PostgreSQL, Spark
-    questions       what may be asked, as calls of the library with public facts as parameters
-    purse           which budget pays, and what a question would cost
-    memory          histograms of public cells, kept between questions
+    questions       from what an analyst asks to a question, by its declaration
+    requests        the bodies of requests, from the same declarations
+    workflow        one question from a caller to an answer
+    cache           histograms of public cells, kept between questions
+    sample          how a question is answered on a public sample
+    catalogue       what callers are shown: data sets, budgets, releases, activity
     history         what was released, from the ledger
-    stages          a question on its way: what is known at each stage of it
-    desk            questions from callers to answers
-    asking          questions on their way: shared, charged together, paced, finished
-    expectations    what to expect of an answer, from public facts
-    store           tokens and incidents
-    guard           what every request passes: host, origin, size, rate
-    door            the short way of a question that is well put
-    api             the desk over HTTP
+    tokens          tokens and incidents
+    middleware      what every request passes: host, origin, size, depth, headers, log
+    pacing          when answers leave, and how often one may ask
+    app             all of it over HTTP
     running         starting and stopping
 
 Nothing outside this package imports FastAPI.

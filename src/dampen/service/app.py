@@ -1,8 +1,9 @@
-"""The desk over HTTP.
+"""The service over HTTP.
 
 | request | gives |
 |---|---|
 | `GET /v1/me` | whose token it is |
+| `GET /v1/questions` | what can be asked: every question with its parameters |
 | `GET /v1/datasets` | public facts of what one may ask |
 | `POST /v1/datasets/{name}/{question}` | a release, as `Release.to_json` writes it, and more |
 | `POST /v1/datasets/{name}/{question}/expect` | its cost and accuracy, before paying; free |
@@ -17,7 +18,7 @@ caller's releases when it is ready.
 
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import sha256
 from hmac import compare_digest
@@ -28,18 +29,18 @@ from typing import Annotated, Any
 from fastapi import Depends, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from dampen import __version__
 from dampen.errors import BudgetError, DampenError, ParameterError
-from dampen.service.door import Door
-from dampen.service.middleware import Guard, Refusal, Scope, error_body, log_line
-from dampen.service.pacing import Pace, Rate
-from dampen.service.queue import Asking
-from dampen.service.requests import BODIES, Body, Login, Why
-from dampen.service.stages import Answer, Failed, NotFound
+from dampen.service.catalogue import NotFound
+from dampen.service.middleware import Middleware, Refusal, Scope, error_body, log_line
+from dampen.service.pacing import Rate
+from dampen.service.questions import declarations
+from dampen.service.requests import Body, Login, Why, bodies
 from dampen.service.tokens import Role, Token, random_text
-from dampen.service.workflow import Desk
+from dampen.service.workflow import Failed, Workflow
 
 __all__ = ["Service", "application"]
 
@@ -53,18 +54,19 @@ KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
 
 @dataclass
 class Service:
-    """A desk, its workers and its limits."""
+    """A workflow and the limits of its callers.
 
-    desk: Desk
+    Attributes:
+        workflow: answers questions.
+        code: the hash of the code of the administrator's link, until it is used.
+    """
+
+    workflow: Workflow
     code: str | None = None
-    asking: Asking = field(init=False)
 
     def __post_init__(self) -> None:
-        settings = self.desk.configuration.settings
-        self.asking = Asking(
-            self.desk, settings.workers, Pace(settings.step), settings.patience, settings.waiting
-        )
-        self.rate = Rate(settings.requests_per_minute)
+        self.tokens = self.workflow.tokens
+        self.rate = Rate(self.workflow.settings.requests_per_minute)
         self._wrong = Rate(WRONG_TOKENS_PER_MINUTE)
         self._all_wrong = Rate(10 * WRONG_TOKENS_PER_MINUTE)
 
@@ -81,7 +83,7 @@ class Service:
         code = random_text(24)
         self.code = _hash(code)
         with suppress(ParameterError):  # if nobody came by such a link before
-            self.desk.store.revoke(ADMINISTRATOR)
+            self.tokens.revoke(ADMINISTRATOR)
         return code
 
     def log_in(self, code: str) -> str | None:
@@ -89,7 +91,7 @@ class Service:
         if self.code is None or not compare_digest(self.code, _hash(code)):
             return None
         self.code = None
-        return self.desk.store.create(ADMINISTRATOR, Role.CURATOR)
+        return self.tokens.create(ADMINISTRATOR, Role.CURATOR)
 
     def caller(self, scope: Scope) -> Token:
         """Whose request it is.
@@ -101,7 +103,7 @@ class Service:
         kind, _, token = request.headers.get("authorization", "").partition(" ")
         found = None
         if kind.lower() == "bearer" and token:
-            found = self.desk.store.find(token.strip())
+            found = self.tokens.find(token.strip())
         if found is None:
             if not self.hears_wrong_one(request):
                 raise Refusal(429, "Too many wrong tokens. Wait a minute.")
@@ -111,43 +113,35 @@ class Service:
             raise Refusal(429, "Too many requests. Wait a moment. Nothing was charged.")
         return found
 
-    async def ask(self, who: Token, name: str, kind: str, body: Body) -> Answer:
-        """The answer to a question."""
-        return await self.asking.ask(who, name, kind, body.options(), body.budget, reuse=body.reuse)
 
-
-def application(service: Service, *, log: Callable[..., None] = log_line) -> Guard:
+def application(service: Service, *, log: Callable[..., None] = log_line) -> Middleware:
     """The ASGI application of a service."""
     app = FastAPI(
         title="dampen", version=__version__, docs_url=None, redoc_url=None,
         description="Private answers about data that stays with its curator.",
     )  # fmt: skip
     _add_errors(app)
-    _add_page(app)
 
     async def caller(request: Request) -> Token:
         return service.caller(request.scope)
 
+    for name, shape in bodies().items():
+        _add_question(app, service, name, shape)
     _add_analysts(app, service, caller)
-    _add_questions(app, service, caller)
     _add_curators(app, service, caller)
-    hosts = {*LOCAL, *service.desk.configuration.settings.hosts}
-    return Guard(Door(app, _routes(app), service.caller, service.ask, _told), hosts, log)
-
-
-def _routes(app: FastAPI) -> dict[str, Any]:
-    """The route of each kind of question."""
-    found = {getattr(route, "operation_id", None): route for route in app.routes}
-    return {kind: found[kind] for kind in BODIES}
+    _add_page(app)
+    hosts = {*LOCAL, *service.workflow.settings.hosts}
+    return Middleware(app, hosts, log)
 
 
 def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
-    desk = service.desk
+    workflow = service.workflow
+    catalogue = workflow.catalogue
 
     @app.get("/healthz", tags=["service"])
     async def health() -> dict[str, str]:
         """Whether the service can charge."""
-        await service.asking.work(desk.history.follow)
+        await workflow.work(catalogue.history.follow)
         return {"status": "ok", "version": __version__}
 
     @app.post("/v1/login", tags=["service"])
@@ -157,7 +151,11 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
         if token is None:
             if not service.hears_wrong_one(request):
                 raise Refusal(429, "Too many wrong codes. Wait a minute.")
-            raise Refusal(401, "This link was used, or is none. Start the service for another.")
+            raise Refusal(
+                401,
+                "This login link has expired. Run `dampen token create --role curator` to get a "
+                "new one.",
+            )
         return {"token": token}
 
     @app.get("/v1/me", tags=["analysts"])
@@ -165,15 +163,20 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
         """Whose token this is."""
         return {"analyst": who.analyst, "role": str(who.role)}
 
+    @app.get("/v1/questions", tags=["analysts"])
+    async def questions(_: Annotated[Token, Depends(caller)]) -> list[dict[str, Any]]:
+        """Every question with its parameters; a data set lists those that it answers."""
+        return declarations()
+
     @app.get("/v1/datasets", tags=["analysts"])
     async def datasets(who: Annotated[Token, Depends(caller)]) -> list[dict[str, Any]]:
         """The public facts of the data sets that one may ask, and their budgets."""
-        return await service.asking.work(partial(desk.datasets, who))
+        return await workflow.work(partial(catalogue.datasets, who))
 
     @app.get("/v1/budget", tags=["analysts"])
     async def budget(who: Annotated[Token, Depends(caller)]) -> list[dict[str, Any]]:
         """What is left of every budget that one may use."""
-        return await service.asking.work(partial(desk.budgets, who))
+        return await workflow.work(partial(catalogue.budgets, who))
 
     @app.get("/v1/releases", tags=["analysts"])
     async def releases(
@@ -182,43 +185,52 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
         skip: Annotated[int, Query(ge=0)] = 0,
     ) -> list[dict[str, Any]]:
         """One's own releases, newest first."""
-        return await service.asking.work(partial(desk.releases, who, limit=limit, skip=skip))
+        return await workflow.work(partial(catalogue.releases, who, limit=limit, skip=skip))
 
     @app.get("/v1/releases/{charge}", tags=["analysts"])
     async def release(charge: str, who: Annotated[Token, Depends(caller)]) -> dict[str, Any]:
         """One of one's own releases."""
-        return await service.asking.work(partial(desk.release, who, charge))
+        return await workflow.work(partial(catalogue.release, who, charge))
 
 
-def _add_questions(app: FastAPI, service: Service, caller: Any) -> None:
-    for kind, shape in BODIES.items():
-        _add_question(app, service, caller, kind, shape)
+def _add_question(app: FastAPI, service: Service, question: str, shape: type[Body]) -> None:
+    workflow = service.workflow
+    said = (shape.__doc__ or "").strip().partition("\n")[0]
 
-
-def _add_question(app: FastAPI, service: Service, caller: Any, kind: str, shape: Any) -> None:
-    desk = service.desk
-    said = (shape.__doc__ or "").strip()
-
-    async def ask(name: str, body: Any, who: Annotated[Token, Depends(caller)]) -> Response:
-        answer = await service.ask(who, name, kind, body)
+    async def ask(name: str, request: Request) -> Response:
+        who = service.caller(request.scope)
+        body = _checked(shape, await request.body())
+        answer = await workflow.ask(who, name, question, dict(body), body.budget, reuse=body.reuse)
         return Response(answer.shown(), media_type="application/json")
 
-    async def expect(
-        name: str, body: Any, who: Annotated[Token, Depends(caller)]
-    ) -> dict[str, Any]:
-        task = partial(desk.expect, who, name, kind, body.options(), body.budget)
-        return await service.asking.work(task)
+    async def expect(name: str, request: Request) -> dict[str, Any]:
+        who = service.caller(request.scope)
+        body = _checked(shape, await request.body())
+        task = partial(workflow.expect, who, name, question, dict(body), body.budget)
+        return await workflow.work(task)
 
-    ask.__annotations__["body"] = expect.__annotations__["body"] = shape
     ask.__doc__ = f"{said} Costs epsilon, unless it was asked before."
     expect.__doc__ = f"What to expect of the same question, before paying. Free. {said}"
-    path = f"/v1/datasets/{{name}}/{kind}"
-    app.post(path, tags=["questions"], operation_id=kind, response_model=dict[str, Any])(ask)
-    app.post(f"{path}/expect", tags=["questions"], operation_id=f"{kind}-expect")(expect)
+    described = {"application/json": {"schema": shape.model_json_schema()}}
+    path = f"/v1/datasets/{{name}}/{question}"
+    for end, name, handler in (("", question, ask), ("/expect", f"{question}-expect", expect)):
+        app.post(
+            path + end, tags=["questions"], operation_id=name, response_model=dict[str, Any],
+            openapi_extra={"requestBody": {"content": described, "required": True}},
+        )(handler)  # fmt: skip
+
+
+def _checked(shape: type[Body], content: bytes) -> Body:
+    """The body of a question.  FastAPI would take longer to read it than to answer it."""
+    try:
+        return shape.model_validate_json(content)
+    except ValidationError as error:
+        raise RequestValidationError(error.errors()) from None
 
 
 def _add_curators(app: FastAPI, service: Service, caller: Any) -> None:
-    desk = service.desk
+    workflow = service.workflow
+    catalogue = workflow.catalogue
 
     async def curator(who: Annotated[Token, Depends(caller)]) -> Token:
         if who.role is not Role.CURATOR:
@@ -228,28 +240,28 @@ def _add_curators(app: FastAPI, service: Service, caller: Any) -> None:
     @app.get("/v1/activity", tags=["curators"])
     async def activity(_: Annotated[Token, Depends(curator)]) -> dict[str, Any]:
         """Every charge, without its answer, and how often each analyst was refused."""
-        return await service.asking.work(desk.activity)
+        return await workflow.work(catalogue.activity)
 
     @app.post("/v1/budgets/{name}/freeze", tags=["curators"])
     async def freeze(
         name: str, body: Why, who: Annotated[Token, Depends(curator)]
     ) -> dict[str, str]:
         """The budget pays nothing until it is thawed."""
-        account = desk.account(name)
-        await service.asking.work(partial(account.freeze, why=body.why, who=who.analyst))
+        account = catalogue.account(name)
+        await workflow.work(partial(account.freeze, why=body.why, who=who.analyst))
         return {"name": name, "status": str(account.status)}
 
     @app.post("/v1/budgets/{name}/thaw", tags=["curators"])
     async def thaw(name: str, body: Why, who: Annotated[Token, Depends(curator)]) -> dict[str, str]:
         """The budget pays again."""
-        account = desk.account(name)
-        await service.asking.work(partial(account.thaw, why=body.why, who=who.analyst))
+        account = catalogue.account(name)
+        await workflow.work(partial(account.thaw, why=body.why, who=who.analyst))
         return {"name": name, "status": str(account.status)}
 
     @app.get("/v1/incidents/{number}", tags=["curators"])
     async def incident(number: str, _: Annotated[Token, Depends(curator)]) -> dict[str, str | None]:
         """Why a question that was paid for has no answer.  Not for analysts."""
-        found = await service.asking.work(partial(desk.store.incident, number))
+        found = await workflow.work(partial(service.tokens.incident, number))
         if found is None:
             raise Refusal(404, "There is no such incident.")
         return asdict(found)

@@ -2,7 +2,8 @@
 
 A histogram is private, as the rows are; it never leaves the process.  What a question draws from it
 is what it would draw from the rows: `Opened.counts` is a function of the rows and of the public
-cells alone, and the key names both.
+cells alone.  The key names both: the state of the rows, and what the cells are a function of
+(`Keyed.of`).  Cells that do not say what they are a function of are counted anew every time.
 
 Several questions may wait for one histogram, each with a clock of its own: together they would tell
 to a hair when it was ready.  So it is given to all of them, its maker too, at a public step of time
@@ -17,18 +18,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dampen.core.selection import IntArray
+from dampen.data.cells import Keyed
 from dampen.data.open import open_table
 from dampen.data.source import Batch, CellOf, Field, Kind, Opened
 from dampen.service.pacing import Pace
 from dampen.service.sources import Source
 
-__all__ = ["Memory", "Remembered"]
+__all__ = ["Cache", "CachedTable"]
 
 MOST_BYTES = 256 * 2**20
 
 
 @dataclass
-class Memory:
+class Cache:
     """The histograms of one data set, as of one state of its rows; those not used go first.
 
     Attributes:
@@ -41,29 +43,24 @@ class Memory:
     step: float = 0.0
     most_bytes: int = MOST_BYTES
     _state: Hashable = None
-    _opened: Opened | None = None
+    _table: "CachedTable | None" = None
     _counts: "OrderedDict[Hashable, IntArray]" = field(default_factory=OrderedDict)
     _mutex: threading.RLock = field(default_factory=threading.RLock)
     _making: dict[Hashable, threading.Lock] = field(default_factory=dict)
 
-    def opened(self) -> Opened:
+    def table(self) -> "CachedTable":
         """The data set, opened; no row is read.  A file that changed is another one."""
         state = self.source.state()
         with self._mutex:
-            if self._opened is None or state != self._state:
+            if self._table is None or state != self._state:
                 data, table = self.source.data()
-                self._opened = open_table(data, table=table)
+                self._table = CachedTable(open_table(data, table=table), self, state)
                 self._state = state
                 self._counts.clear()
-            return self._opened
-
-    def remembered(self, key: Hashable) -> "Remembered":
-        """The data set for questions whose public cells are all named by one key."""
-        with self._mutex:
-            return Remembered(self.opened(), self, (self._state, key))
+            return self._table
 
     def counts(self, key: Hashable, opened: Opened, asked: tuple[Any, ...]) -> IntArray:
-        """A histogram, from memory where it is there; one thread makes it, others wait."""
+        """A histogram, from the cache where it is there; one thread makes it, others wait."""
         with self._mutex:
             making = self._making.setdefault(key, threading.Lock())
         with making:
@@ -96,12 +93,12 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Remembered:
-    """Opened data whose counts are remembered."""
+class CachedTable:
+    """Opened data whose counts are kept; `state` is that of its rows."""
 
     opened: Opened
-    memory: Memory
-    key: Hashable
+    cache: Cache
+    state: Hashable
 
     @property
     def title(self) -> str:
@@ -131,5 +128,7 @@ class Remembered:
         return self.opened.batches(wanted)
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
-        key = (self.key, tuple(wanted.items()), size)
-        return self.memory.counts(key, self.opened, (wanted, cell_of, size))
+        if not isinstance(cell_of, Keyed) or cell_of.of is None:
+            return self.opened.counts(wanted, cell_of, size)
+        key = (self.state, tuple(wanted.items()), size, cell_of.of)
+        return self.cache.counts(key, self.opened, (wanted, cell_of, size))

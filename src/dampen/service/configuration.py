@@ -18,15 +18,15 @@ from dampen.errors import ParameterError, did_you_mean
 from dampen.ledger import DataSet, Ledger, default_place
 from dampen.ledger.names import folded
 from dampen.ledger.policy import policy_of
-from dampen.schema import Categories, Names, Numbers, Schema
+from dampen.schema import Schema
 from dampen.schema.grammar import Data, load_file, with_nodes
 from dampen.schema.toml import Place, read_table
+from dampen.service.questions import possible_questions
 from dampen.service.sources import Source, source_of
 
 __all__ = ["Configuration", "Served", "Settings", "load_configuration"]
 
 STATE = "service.sqlite3"
-QUESTIONS = ("percentile", "most-frequent", "top-groups", "top-k", "tree")
 LARGEST = 10**6
 
 
@@ -54,17 +54,14 @@ class Settings:
 class Served:
     """A data set that can be asked; `digest` is that of its schema."""
 
-    registered: DataSet
+    name: str
+    budgets: tuple[str, ...]
     schema: Schema
     digest: str
     source: Source
-    questions: tuple[str, ...] = QUESTIONS
+    questions: tuple[str, ...]
     analysts: tuple[str, ...] | None = None
     sample: Path | None = None
-
-    @property
-    def name(self) -> str:
-        return self.registered.name
 
     def allows(self, analyst: str) -> bool:
         """Whether an analyst may ask it."""
@@ -85,12 +82,7 @@ class Configuration:
     source: Path
     settings: Settings
     sets: Mapping[str, Served]
-
-    @property
-    def ledger(self) -> Ledger:
-        """The ledger of all data sets."""
-        places = {served.registered.ledger for served in self.sets.values()}
-        return Ledger(next(iter(places)) or default_place())
+    ledger: Ledger
 
 
 def load_configuration(path: str | Path) -> Configuration:
@@ -102,19 +94,22 @@ def load_configuration(path: str | Path) -> Configuration:
     source = Path(path)
     file = load_file(source)
     served: dict[str, Served] = {}
+    ledgers: set[str | None] = set()
     for registered, data in zip(policy_of(file, source).sets, file.data, strict=True):
         if not data.schema.columns and data.schema.graph is None:
             continue
         if data.name in served:
             raise ParameterError(f"Expected another name than {data.name!r} in {source}.")
         served[data.name] = _served(registered, data, source)
+        ledgers.add(registered.ledger)
     if not served:
         raise ParameterError(
             f"Expected a data set with [data.columns] or [data.graph] in {source}."
         )
     settings = read_table(Settings, file.service, Place(str(source), "service"))
     state = source.resolve().parent / settings.state
-    return Configuration(source, replace(settings, state=state), served)
+    ledger = Ledger(ledgers.pop() or default_place())
+    return Configuration(source, replace(settings, state=state), served, ledger)
 
 
 def _served(registered: DataSet, data: Data, source: Path) -> Served:
@@ -124,7 +119,8 @@ def _served(registered: DataSet, data: Data, source: Path) -> Served:
         raise ParameterError(f"Expected a name without '/' in {where}.")
     schema = with_nodes(data.schema, base)
     return Served(
-        registered,
+        data.name,
+        registered.budgets,
         schema,
         schema.digest(),
         source_of(registered.files, registered.tables, data.table, where),
@@ -132,21 +128,6 @@ def _served(registered: DataSet, data: Data, source: Path) -> Served:
         data.analysts,
         None if data.sample is None else base / data.sample,
     )
-
-
-def possible_questions(schema: Schema) -> tuple[str, ...]:
-    """The questions that the facts are enough for."""
-    numbers = schema.of_kind(Numbers)
-    categories = schema.of_kind(Categories)
-    gridded = [name for name in numbers if schema.fact("step", name) is not None]
-    possible = {
-        "percentile": bool(gridded) or bool(numbers and schema.of_kind(Names)),
-        "most-frequent": bool(categories),
-        "top-groups": bool(gridded and categories),
-        "top-k": schema.graph is not None,
-        "tree": schema.rows is not None and bool(categories) and len(numbers + categories) > 1,
-    }
-    return tuple(name for name in QUESTIONS if possible[name])
 
 
 def _questions(schema: Schema, wanted: tuple[str, ...] | None, where: str) -> tuple[str, ...]:

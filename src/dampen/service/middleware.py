@@ -1,4 +1,4 @@
-"""What every request passes before it reaches the desk, and every response after it.
+"""What every request passes before it reaches the service, and every response after it.
 
 - The host must be one that the service is known by, so that no other name can be made to lead here.
 - A request that changes something, and says where it comes from, must come from this very service:
@@ -21,14 +21,13 @@ from urllib.parse import urlsplit
 
 __all__ = [
     "App",
-    "Guard",
+    "Middleware",
     "Receive",
     "Refusal",
     "Scope",
     "Send",
     "error_body",
     "log_line",
-    "replayed",
 ]
 
 Scope = MutableMapping[str, Any]
@@ -92,8 +91,8 @@ def log_line(**facts: Any) -> None:
 
 
 @dataclass
-class Guard:
-    """An application behind the guard."""
+class Middleware:
+    """An application behind these checks."""
 
     app: App
     hosts: Iterable[str]
@@ -109,7 +108,7 @@ class Guard:
             return
         status = 500
 
-        async def guarded_send(message: MutableMapping[str, Any]) -> None:
+        async def checked_send(message: MutableMapping[str, Any]) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -117,13 +116,13 @@ class Guard:
             await send(message)
 
         try:
-            await self._pass(scope, receive, guarded_send)
+            await self._pass(scope, receive, checked_send)
         except Refusal as refusal:
-            await _answer(guarded_send, refusal)
+            await _answer(checked_send, refusal)
         except Exception as error:
             self.log(event="error", kind=type(error).__name__)
-            said = "An error of dampen itself; ask the curator."
-            await _answer(guarded_send, Refusal(500, said))
+            said = "The service failed. Tell the curator."
+            await _answer(checked_send, Refusal(500, said))
         finally:
             self._tell(scope, status)
 
@@ -143,7 +142,7 @@ class Guard:
         body = await _body(receive)
         if _depth(body) > DEEPEST:
             raise Refusal(400, f"Expected JSON of at most {DEEPEST} levels.")
-        await self.app(scope, replayed(body, receive), send)
+        await self.app(scope, _replayed(body, receive), send)
 
     def _tell(self, scope: Scope, status: int) -> None:
         route = scope.get("route")
@@ -229,7 +228,7 @@ def _depth(body: bytes) -> int:
     return deepest
 
 
-def replayed(body: bytes, receive: Receive) -> Receive:
+def _replayed(body: bytes, receive: Receive) -> Receive:
     """A receiver that gives the body once, then what comes after it."""
     given = False
 

@@ -1,105 +1,192 @@
-"""What may be asked: each question is a call of the library whose public parameters are facts.
+"""From what an analyst asks to a question, by the question's declaration.
 
-An analyst names columns and says p, k, ε; bounds, grids, categories, groups and nodes are those of
-the curator's public facts.  A column that is not among them does not exist for an analyst, whatever
-the file holds, so that no name of a column ever reaches a file or a database unchecked.
+An analyst names columns and says p, k, ε; bounds, grids, categories, groups and nodes are facts of
+the data set.  A column that is not among them does not exist for an analyst, whatever the file
+holds, so that no name of a column ever reaches a file or a database unchecked.
 """
 
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from hashlib import sha256
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
-from dampen.core.sampling import Entropy
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError, did_you_mean
-from dampen.releases.cost import Budget
-from dampen.releases.release import Release
-from dampen.schema import Names, Numbers, Schema
-from dampen.service.cache import Memory
-from dampen.service.configuration import Served
+from dampen.questions import QUESTIONS, question_type
+from dampen.releases.answer import Planned, planned
+from dampen.releases.cost import Price
+from dampen.releases.question import Fact, Parameter, Question, Resolved, parameters, plain_label
+from dampen.schema import Categories, Column, Names, Numbers, Schema
 
-__all__ = ["Question", "question"]
+if TYPE_CHECKING:
+    from dampen.service.cache import Cache
+    from dampen.service.configuration import Served
 
-Ask = Callable[..., Release]
+__all__ = [
+    "LISTS",
+    "Asked",
+    "asked_parameters",
+    "declarations",
+    "example",
+    "fact_of",
+    "possible_questions",
+    "question_of",
+]
 
-DRAWN = frozenset({"epsilon", "rho", "mechanism", "k", "ordered"})
-"""What changes only the draw, not the public cells that rows are counted in."""
-
-
-DEFAULTS: Mapping[str, Mapping[str, Any]] = {
-    "percentile": {"release": "value", "neighbours": "replace-one"},
-    "most-frequent": {},
-    "top-groups": {"smallest": False, "ordered": False, "neighbours": "add-remove-row"},
-    "top-k": {"metric": "betweenness"},
-    "tree": {},
+SHOWN_FACTS = {"lower", "upper", "step", "values"}
+"""Facts of a column that analysts are shown."""
+LISTS = ("quartiles", "deciles")
+"""Lists of percentiles that have a name."""
+HOLDS: Mapping[str, type[Column]] = {"numbers": Numbers, "categories": Categories, "names": Names}
+NOT_HELD = {
+    "numbers": "is not numeric: it has no public lower and upper",
+    "categories": "has no public values",
+    "names": "does not hold the public names of the rows",
 }
-"""What a question means that says nothing about it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class Asked:
     """One question about one data set, checked against its public facts.
 
     Attributes:
         served: the data set.
-        kind: such as "percentile".
-        options: what was asked for, without what was left out; ε and ρ as exact text.
-        text: a few words for the ledger.
-        ask: the release, of a memory of the data, a budget and entropy.
-        candidates: how many answers are possible, in each group and to each percentile.
-        cells: names the one histogram that it looks at, for a question that is answered from it in
-            no time; empty for others.
+        question: what is asked, with the facts filled in.
+        price: what is offered.
+        options: what the analyst stated, in canonical form; ε and ρ as exact text.
         mark: the same for the same question about the same facts, and for no other.
     """
 
-    served: Served
-    kind: str
+    served: "Served"
+    question: Question
+    price: Price
     options: Mapping[str, Any]
-    text: str
-    ask: Callable[[Memory, Budget | None, Entropy | None], Release]
-    candidates: int
-    cells: str = ""
-    mark: str = field(init=False)
+    mark: str
 
-    def __post_init__(self) -> None:
-        asked = [self.served.name, self.kind, dict(self.options), self.served.digest]
-        mark = sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:32]
-        object.__setattr__(self, "mark", mark)
+    def plan(self, cache: "Cache") -> Planned:
+        """Method, price and accuracy; no row is read.
+
+        Raises:
+            ParameterError: if it cannot be asked.
+        """
+        source = self.opened(cache)
+        plan = planned(self.question, source, self.price, rows=self.served.schema.rows)
+        for leak in plan.method.leaks():
+            raise ParameterError(
+                f"The public facts of {self.served.name!r} do not state {leak.what}. Ask the "
+                "curator to add them. Nothing was charged."
+            )
+        return plan
+
+    def opened(self, cache: "Cache") -> Any:
+        """The data, opened for the question; no row is read.
+
+        Raises:
+            ParameterError: if it cannot be asked of this data.
+        """
+        if self.question.data == "edges":
+            data, table = cache.source.data()
+            return self.question.open(data, table=table)
+        return self.question.open(cache.table())
+
+    def columns(self) -> tuple[str, ...]:
+        """The columns that were asked for."""
+        named = [
+            each.name for each in asked_parameters(self.question.name) if each.kind == "column"
+        ]
+        return tuple(self.options[name] for name in named if name in self.options)
 
     def shown(self) -> dict[str, Any]:
-        """As JSON: what to send to ask it again."""
-        return {"dataset": self.served.name, "kind": self.kind, "options": dict(self.options)}
+        """As JSON: what to send to ask it again, and how to read the answer."""
+        return {
+            "dataset": self.served.name,
+            "kind": self.question.name,
+            "options": dict(self.options),
+            "shape": self.question.shape(),
+        }
 
 
-def question(served: Served, kind: str, options: Mapping[str, Any]) -> Question:
+def question_of(served: "Served", name: str, options: Mapping[str, Any]) -> Asked:
     """The question that an analyst put together.
 
     Raises:
         ParameterError: if the data set does not answer it, or a column is not public.
     """
-    if kind not in served.questions:
+    if name not in served.questions:
         known = served.questions
         raise ParameterError(
-            f"Expected one of {', '.join(known)} of {served.name!r}, got {kind!r}."
-            f"{did_you_mean(kind, known)}"
+            f"Data set {served.name!r} does not answer {name!r}. Ask one of {', '.join(known)}."
+            f"{did_you_mean(name, known)}"
         )
-    return _MAKERS[kind](served, _canonical(kind, options))
+    given = _canonical(name, options)
+    asked = {key: value for key, value in given.items() if key not in ("epsilon", "rho")}
+    _check_columns(served.schema, name, asked)
+    question = question_type(name)(**asked, **_facts(served.schema, name, asked))
+    price = Price(given.get("epsilon"), given.get("rho"))
+    resolved = question.resolved() if isinstance(question, Resolved) else {}
+    return Asked(served, question, price, given, _mark(served, name, {**given, **resolved}))
 
 
-def _canonical(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def fact_of(schema: Schema, fact: Fact, asked: Mapping[str, Any]) -> Any:
+    """The value of a fact: of the column that was asked for, or of the data set; None if unknown.
+
+    Args:
+        schema: what is public about the data set.
+        fact: which fact.
+        asked: the parameters that an analyst stated.
+    """
+    return schema.fact(fact.name, asked.get(fact.of) if fact.of else None)
+
+
+def _facts(schema: Schema, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters that are facts, where they are known."""
+    found = {each: fact_of(schema, fact, asked) for each, fact in _declared_facts(name)}
+    return {each: value for each, value in found.items() if value is not None}
+
+
+def _check_columns(schema: Schema, name: str, asked: Mapping[str, Any]) -> None:
+    for each in asked_parameters(name):
+        if each.kind == "column" and each.name in asked:
+            _check_column(schema, asked[each.name], each.holds)
+        if each.kind == "columns":
+            for column in asked.get(each.name, ()):
+                _check_column(schema, column, each.holds)
+
+
+def _check_column(schema: Schema, name: str, holds: str) -> None:
+    if name not in schema.columns:
+        known = ", ".join(schema.columns)
+        raise ParameterError(
+            f"There is no public column {name!r}. Choose one of {known or 'none'}."
+            f"{did_you_mean(name, schema.columns)}"
+        )
+    if holds and not isinstance(schema.columns[name], HOLDS[holds]):
+        fitting = ", ".join(schema.of_kind(HOLDS[holds]))
+        raise ParameterError(
+            f"Column {name!r} {NOT_HELD[holds]}. Choose one of {fitting or 'none'}."
+        )
+
+
+def _mark(served: "Served", name: str, stated: Mapping[str, Any]) -> str:
+    asked = [served.name, name, dict(stated), served.digest]
+    return sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def _canonical(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """The same for the same question, however it is spelled: it must not be paid for twice."""
-    given = {
-        key: _number_as_is(value) if key in ("p", "caution") else value
-        for key, value in options.items()
-        if value is not None and DEFAULTS[kind].get(key) != value
-    }
-    if kind == "top-groups" and given.get("statistic") == "median" and "p" not in given:
-        del given["statistic"]
-    for key in given.keys() & {"epsilon", "rho"}:
-        given[key] = decimal_text(exact(given[key], key))
+    given: dict[str, Any] = {}
+    for key in ("epsilon", "rho"):
+        if options.get(key) is not None:
+            given[key] = decimal_text(exact(options[key], key))
+    for each in asked_parameters(name):
+        value = options.get(each.name)
+        if each.kind in ("exact", "percentiles"):
+            value = _number_as_is(value)
+        if value is not None and value != each.default:
+            given[each.name] = value
     return given
 
 
@@ -114,158 +201,100 @@ def _number_as_is(value: Any) -> Any:
     return int(number) if number.denominator == 1 else decimal_text(number)
 
 
-def _percentile(served: Served, given: Mapping[str, Any]) -> Question:
-    from dampen.questions.percentile.release import percentile
+@lru_cache
+def asked_parameters(name: str) -> tuple[Parameter, ...]:
+    """What an analyst states of a question."""
+    return tuple(each for each in parameters(question_type(name)) if each.asked)
 
-    facts = served.schema
-    name = str(given["column"])
-    column = _numbers(facts, name)
-    options: dict[str, Any] = {"lower": column.lower, "upper": column.upper}
-    by = _groups(facts, given)
-    if given.get("release", "value") == "label":
-        options["labels"] = _only_label(facts)
-        candidates = facts.rows or 1
+
+@lru_cache
+def _declared_facts(name: str) -> tuple[tuple[str, Fact], ...]:
+    declared = parameters(question_type(name))
+    return tuple((each.name, each.fact) for each in declared if each.fact is not None)
+
+
+def declarations() -> list[dict[str, Any]]:
+    """All questions as JSON: what they are called, and what to state."""
+    return [_declaration(name) for name in QUESTIONS]
+
+
+def _declaration(name: str) -> dict[str, Any]:
+    declared = question_type(name)
+    return {
+        "name": name,
+        "title": declared.title,
+        "help": (declared.__doc__ or "").strip().partition("\n")[0],
+        "data": declared.data,
+        "parameters": [_shown(name, each) for each in asked_parameters(name)],
+    }
+
+
+def _shown(name: str, each: Parameter) -> dict[str, Any]:
+    return {
+        "name": each.name,
+        "label": each.label,
+        "help": each.help,
+        "kind": each.kind,
+        "choices": list(LISTS if each.kind == "percentiles" else each.choices),
+        "holds": each.holds,
+        "facts": [fact.name for fact in _facts_of_column(name, each) if fact.name in SHOWN_FACTS],
+        "required": each.required,
+        "default": None if each.required else each.default,
+        "rare": not each.required and each.label == plain_label(each.name),
+    }
+
+
+def _facts_of_column(name: str, each: Parameter) -> list[Fact]:
+    """The facts that a column must have to be asked for."""
+    return [fact for _, fact in _declared_facts(name) if fact.of == each.name]
+
+
+def possible_questions(schema: Schema) -> tuple[str, ...]:
+    """The questions that the facts are enough for."""
+    return tuple(name for name in QUESTIONS if example(schema, name) is not None)
+
+
+def example(schema: Schema, name: str) -> dict[str, Any] | None:
+    """The options of a question that can be asked; None if the facts are not enough for one."""
+    declared = question_type(name)
+    if declared.data == "edges":
+        enough = schema.graph is not None
     else:
-        options["step"] = _step(column, name)
-        candidates = _grid(column)
-    asked = {key: value for key, value in given.items() if key != "column"}
-    cells = _cells("percentile", given, "p")
-
-    def ask(memory: Memory, budget: Budget | None, entropy: Entropy | None) -> Release:
-        data = memory.remembered(cells)
-        return percentile(
-            data, name, **{"release": "value", **asked, **options, **by},
-            budget=budget, entropy=entropy,
-        )  # fmt: skip
-
-    shown = ",".join(map(str, given["p"])) if isinstance(given["p"], list) else given["p"]
-    one = isinstance(given["p"], int) and "step" in options and not by
-    several = f"k={given['k']} at " if "k" in given else ""
-    text = f"{several}p={shown} of {name}"
-    return Question(served, "percentile", given, text, ask, candidates, cells if one else "")
+        needed = [fact for _, fact in _declared_facts(name) if not fact.of]
+        enough = all(fact_of(schema, fact, {}) is not None for fact in needed)
+    if not enough:
+        return None
+    asked: dict[str, Any] = {"epsilon": "1"}
+    for each in asked_parameters(name):
+        if each.required:
+            value = _first(_possible_values(schema, name, each), without=asked.values())
+            if value is None:
+                return None
+            asked[each.name] = value
+    return asked
 
 
-def _most_frequent(served: Served, given: Mapping[str, Any]) -> Question:
-    from dampen.questions.frequency import most_frequent
-
-    facts = served.schema
-    name = str(given["column"])
-    values = facts.fact("values", name)
-    by = _groups(facts, given)
-    asked = {key: value for key, value in given.items() if key != "column"}
-    cells = _cells("most-frequent", given)
-
-    def ask(memory: Memory, budget: Budget | None, entropy: Entropy | None) -> Release:
-        data = memory.remembered(cells)
-        return most_frequent(
-            data, name, **{**asked, **by}, categories=values, budget=budget, entropy=entropy
-        )
-
-    text = f"k={given.get('k', 1)} of {name}"
-    return Question(served, "most-frequent", given, text, ask, len(values), "" if by else cells)
-
-
-def _top_groups(served: Served, given: Mapping[str, Any]) -> Question:
-    from dampen.questions.groups import top_groups
-
-    facts = served.schema
-    name = str(given["value"])
-    column = _numbers(facts, name)
-    by = _groups(facts, given)
-    bounds = {"lower": column.lower, "upper": column.upper, "step": _step(column, name)}
-    asked = {key: value for key, value in given.items() if key != "value"}
-
-    def ask(memory: Memory, budget: Budget | None, entropy: Entropy | None) -> Release:
-        data = memory.remembered(_cells("top-groups", given))
-        return top_groups(data, name, **{**asked, **by, **bounds}, budget=budget, entropy=entropy)
-
-    statistic = given.get("statistic") or ("quantile" if "p" in given else "median")
-    text = f"{statistic} of {name} by {given['by']}"
-    return Question(served, "top-groups", given, text, ask, len(by["groups"]))
+def _possible_values(schema: Schema, name: str, each: Parameter) -> Iterable[Any]:
+    match each.kind:
+        case "column":
+            held = schema.of_kind(HOLDS[each.holds]) if each.holds else list(schema.columns)
+            needed = _facts_of_column(name, each)
+            return [
+                column
+                for column in held
+                if all(fact_of(schema, fact, {each.name: column}) is not None for fact in needed)
+            ]
+        case "percentiles":
+            return [50]
+        case "word":
+            return each.choices
+        case "count":
+            return [each.least]
+        case "exact":
+            return [1]
+    raise AssertionError(f"no example of {each.kind}")
 
 
-def _top_k(served: Served, given: Mapping[str, Any]) -> Question:
-    from dampen.questions.nodes import top_k
-
-    graph = served.schema.graph
-    assert graph is not None
-    nodes: dict[str, Any] = (
-        {"n": graph.nodes} if isinstance(graph.nodes, int) else {"nodes": list(graph.nodes)}
-    )
-
-    def ask(memory: Memory, budget: Budget | None, entropy: Entropy | None) -> Release:
-        data, table = memory.source.data()
-        return top_k(
-            data, source=graph.source, target=graph.target, table=table, **given,
-            **nodes, budget=budget, entropy=entropy,
-        )  # fmt: skip
-
-    text = f"k={given.get('k', 1)} by {given.get('metric', 'betweenness')}"
-    return Question(served, "top-k", given, text, ask, graph.size)
-
-
-def _tree(served: Served, given: Mapping[str, Any]) -> Question:
-    facts = served.schema
-    target = str(given["target"])
-    classes = facts.fact("classes", target)
-    possible = [name for name in facts.fact("domains") if name != target]
-    domains = {name: facts.column(name) for name in given.get("columns", possible)}
-    if target in domains or not domains:
-        raise ParameterError(f"Expected columns other than the target {target!r}, at least one.")
-
-    def ask(memory: Memory, budget: Budget | None, entropy: Entropy | None) -> Release:
-        from dampen.questions.classify import TreeClassifier
-
-        tree = TreeClassifier(
-            given.get("epsilon"), rho=given.get("rho"), max_depth=given.get("depth"),
-            mechanism=given.get("mechanism", "pf"), domains=domains, classes=classes,
-            max_rows=facts.rows, budget=budget, entropy=entropy,
-        )  # fmt: skip
-        release: Release = tree.fit_table(memory.opened(), target=target).release_
-        return release
-
-    splits = sum(getattr(facts.columns[n], "bins", 0) or 2 for n in domains)
-    return Question(served, "tree", given, f"for {target}", ask, splits)
-
-
-_MAKERS: Mapping[str, Callable[[Served, Mapping[str, Any]], Question]] = {
-    "percentile": _percentile,
-    "most-frequent": _most_frequent,
-    "top-groups": _top_groups,
-    "top-k": _top_k,
-    "tree": _tree,
-}
-
-
-def _cells(kind: str, given: Mapping[str, Any], *drawn: str) -> str:
-    """Names the public cells of a question: all that was asked, but for what changes the draw."""
-    kept = {key: value for key, value in given.items() if key not in DRAWN.union(drawn)}
-    return json.dumps([kind, kept], sort_keys=True)
-
-
-def _groups(facts: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
-    if "by" not in given:
-        return {}
-    return {"by": given["by"], "groups": list(facts.fact("values", given["by"]))}
-
-
-def _numbers(facts: Schema, name: str) -> Numbers:
-    facts.fact("lower", name)
-    return cast(Numbers, facts.column(name))
-
-
-def _step(column: Numbers, name: str) -> float:
-    if column.step is None:
-        raise ParameterError(f"Expected a column with a public step, {name!r} has none.")
-    return column.step
-
-
-def _grid(column: Numbers) -> int:
-    return int((column.upper - column.lower) / column.step) + 1 if column.step else 1
-
-
-def _only_label(facts: Schema) -> str:
-    labels = facts.of_kind(Names)
-    if len(labels) != 1:
-        raise ParameterError("Expected release 'value': the rows have no public names.")
-    return labels[0]
+def _first(values: Iterable[Any], without: Iterable[Any]) -> Any:
+    taken = list(without)
+    return next((value for value in values if value not in taken), None)

@@ -16,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dampen.service.app import Service, application
 from dampen.service.configuration import load_configuration
-from dampen.service.workflow import Desk
+from dampen.service.workflow import Workflow
 
 __all__ = ["check", "run"]
 
@@ -30,28 +30,28 @@ def check(path: str | Path) -> list[str]:
     Raises:
         DampenError: if something is not as the configuration says.
     """
-    return Desk.of(load_configuration(path)).check()
+    return Workflow.of(load_configuration(path)).check()
 
 
 def run(path: str | Path, *, host: str, port: int, say: Callable[[str], None]) -> None:
     """Serves until it is told to stop."""
-    desk = Desk.of(load_configuration(path))
-    desk.check()
-    service = Service(desk)
+    workflow = Workflow.of(load_configuration(path))
+    workflow.check()
+    service = Service(workflow)
     settings = uvicorn.Config(
         application(service), host=host, port=port, http=_Punctual, ws="none", log_config=None,
         access_log=False,
         server_header=False, timeout_graceful_shutdown=SECONDS_TO_FINISH, timeout_keep_alive=30,
-        limit_concurrency=2 * desk.configuration.settings.waiting,
+        limit_concurrency=2 * workflow.settings.waiting,
         h11_max_incomplete_event_size=16384,
     )  # fmt: skip
     server = _Server(settings)
     server.started_at = lambda address: say(f"{address}/#login={service.open_link()}")
-    server.finish = service.asking.finish
+    server.finish = workflow.finish
     try:
         server.run()
     finally:
-        service.asking.close()
+        workflow.close()
 
 
 class _Punctual(H11Protocol):

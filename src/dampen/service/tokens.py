@@ -21,7 +21,7 @@ from typing import Any
 from dampen.core.sampling import SystemEntropy
 from dampen.errors import ParameterError
 
-__all__ = ["Incident", "Role", "Store", "Token", "random_text"]
+__all__ = ["Incident", "Role", "Token", "Tokens", "random_text"]
 
 PREFIX = "dampen_"
 LONGEST_NAME = 100
@@ -99,7 +99,7 @@ class _Reader:
 
 
 @dataclass(frozen=True, slots=True)
-class Store:
+class Tokens:
     """A file that its owner alone may read; any number of processes may use it."""
 
     path: Path

@@ -1,348 +1,499 @@
-"""The desk: one question from a caller to an answer, without a word about HTTP.
+"""One question from a caller to an answer, without a word about HTTP.
 
-1. `prepared`: who asks, what, of which data set: checked against public facts, nothing charged.
-2. `charged`: the same question was answered before: that release, for free.  Else one of the data
-   set's budgets is charged, in the caller's name.
-3. `drawn`: rows are looked at.  If the data is not as promised, the caller is told one public
-   sentence; why is kept for the curator.
-4. `kept`: the answer is in the ledger before it is given.
+1. `prepare`: who asks what of which data set, checked against public facts.  Nothing is charged.
+2. `charge`: if the same question was answered before, that release is given for free.  Otherwise
+   its method, price and accuracy are planned, and one of the data set's budgets is charged in the
+   caller's name.  No row is read.
+3. `draw`: rows are looked at and the answer is drawn, from the plan that was charged.  If the data
+   is not as promised, the caller is told one public sentence; why is kept for the curator.
+4. `keep`: the answer is in the ledger before it is given.
 
-All but the first take a group of questions: a group shares one look at the ledger, one charge that
-is synchronised to disk, and one record.
+Steps 2 to 4 take a group of questions: it shares one look at the ledger, one charge that is
+synchronised to disk, and one record.  `Workflow.ask` takes a question through all of them:
+
+- Questions that come while others are charged are charged together.  Then one worker draws those
+  of the same kind about the same columns of a table, and other workers the others, each alone.
+- A question that is asked again while it is being answered gets the same answer, for free.
+- What looked at data is heard of at a public step of time alone (`pacing.Pace`), counted from its
+  charge, which no data has a part in: the answer is neither sent nor in the ledger before, so that
+  nobody can watch the moment when it was ready, not by asking the same, not by looking at releases,
+  not at another server on the same ledger.  Those that are drawn by one worker one after the other
+  leave at the same step, so that their clocks together tell no more than one.
+- What was begun is finished even if nobody waits for it any more.
 """
 
+import asyncio
 import json
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+import time
+from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
 
+from dampen.core.sampling import SystemEntropy
 from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
-from dampen.errors import DampenError, ParameterError
-from dampen.ledger import Account, Balance
-from dampen.ledger.requests import spent
+from dampen.errors import BudgetError, DampenError, DataError, ParameterError
+from dampen.ledger import Account
 from dampen.ledger.rules import steps_between
-from dampen.releases.cost import Budget, Cost
-from dampen.releases.release import Release
-from dampen.service.cache import Memory
+from dampen.releases.answer import Paid, Planned
+from dampen.releases.cost import Cost
+from dampen.service.cache import Cache
+from dampen.service.catalogue import Catalogue, payer, shown_balance
 from dampen.service.configuration import Configuration, Served
-from dampen.service.expect import expected, on_sample
-from dampen.service.history import History, Record
-from dampen.service.payment import Quote, Quoted, Receipt, payer
-from dampen.service.questions import Question, question
-from dampen.service.sources import FileSource
-from dampen.service.stages import (
-    Answer,
-    Charged,
-    Drawn,
-    Failed,
-    NotFound,
-    Order,
-    Prepared,
-    with_members,
-)
-from dampen.service.tokens import Role, Store, Token
+from dampen.service.history import History, marked
+from dampen.service.middleware import Refusal
+from dampen.service.pacing import Pace
+from dampen.service.questions import Asked, asked_parameters, example, question_of
+from dampen.service.sample import Samples
+from dampen.service.tokens import Role, Token, Tokens
 
-__all__ = ["Desk"]
+__all__ = ["Answer", "Charged", "Drawn", "Failed", "Prepared", "Workflow"]
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+LARGEST_GROUP = 64
+"""Questions that are charged together."""
 
 
-QUICK = {"percentile", "most-frequent"}
-MOST_SAMPLED = 1000
-"""Questions whose answers on the public sample are kept."""
+class Failed(DataError):
+    """The data is not what the public facts promise; the charge stands.
+
+    Its text is the same whatever was wrong; `incident` is for the curator.
+    """
+
+    def __init__(self, incident: str, charge: str | None) -> None:
+        stands = "Nothing was charged." if charge is None else f"The charge {charge} stands."
+        super().__init__(
+            f"The data set could not answer this question. {stands} Ask the curator to look up "
+            f"{incident}."
+        )
+        self.incident = incident
+        self.charge = charge
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Prepared:
+    """A question that was checked, who asks it, and the budgets that may pay.
+
+    Attributes:
+        asked: the question.
+        accounts: the budgets, each with its relation.
+        caller: who asks.
+        reuse: whether the recorded answer to the same question will do.
+    """
+
+    asked: Asked
+    accounts: Sequence[tuple[Account, Neighbours]]
+    caller: Token
+    reuse: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """A question that was planned and not answered before, and who pays."""
+
+    prepared: Prepared
+    plan: Planned
+    account: Account
+
+    def recorded_cost(self) -> Cost:
+        """The cost, with what the ledger records besides."""
+        asked = self.prepared.asked
+        text = marked(asked.question.text(), asked.mark)
+        return replace(self.plan.cost, query=f"{self.plan.cost.query} {text}")
+
+
+@dataclass(frozen=True, slots=True)
+class Charged:
+    """A question that was paid for, and for which no row was looked at."""
+
+    prepared: Prepared
+    plan: Planned
+    charge: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A release that was paid for and drawn, and that nobody has heard of."""
+
+    prepared: Prepared
+    charge: str
+    release: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer on its way.
+
+    Attributes:
+        release: its JSON, with the question.
+        analyst: who paid for it.
+        own: whether that is the caller.
+        reused: whether it was free.
+    """
+
+    release: str
+    analyst: str
+    own: bool = True
+    reused: bool = False
+
+    def again_for(self, caller: Token) -> "Answer":
+        """The same, for free, for somebody who asked the same."""
+        return replace(self, own=caller.analyst == self.analyst, reused=True)
+
+    def shown(self) -> str:
+        """As JSON; of who paid for it, whether it was the caller."""
+        return _with_members(self.release, reused=self.reused, own=self.own)
 
 
 @dataclass
-class Desk:
-    """Everything a service does, for any number of threads."""
+class Workflow:
+    """Answers questions; `ask` lives in one event loop, the rest is for any number of threads.
 
-    configuration: Configuration
-    store: Store
-    history: History
-    _memories: dict[str, Memory] = field(default_factory=dict)
-    _samples: dict[str, Memory] = field(default_factory=dict)
-    _sampled: dict[str, dict[str, Any]] = field(default_factory=dict)
-    _relations: dict[str, Neighbours] = field(default_factory=dict)
+    Attributes:
+        catalogue: the data sets, and who may ask them.
+        tokens: where incidents are kept.
+        pace: when answers leave.
+        waiting: questions on their way, those that wait for the answer to the same one included.
+    """
+
+    catalogue: Catalogue
+    tokens: Tokens
+    pace: Pace
+    waiting: int = 0
+    _caches: dict[str, Cache] = field(default_factory=dict)
+    _open: "set[asyncio.Future[Answer]]" = field(default_factory=set)
+    _first: "dict[str, asyncio.Future[Answer]]" = field(default_factory=dict)
+    _queues: "dict[str, list[tuple[Prepared, asyncio.Future[Answer]]]]" = field(
+        default_factory=dict
+    )
+    _tasks: "set[asyncio.Task[None]]" = field(default_factory=set)
 
     @classmethod
-    def of(cls, configuration: Configuration) -> "Desk":
-        """A desk for a configuration; opens no data."""
-        desk = cls(
-            configuration, Store(configuration.settings.state), History(configuration.ledger)
-        )
-        for name, served in configuration.sets.items():
-            desk._memories[name] = Memory(served.source, configuration.settings.step)
-            if served.sample is not None:
-                desk._samples[name] = Memory(FileSource(served.sample))
-        return desk
+    def of(cls, configuration: Configuration) -> "Workflow":
+        """The workflow for a configuration; opens no data."""
+        settings = configuration.settings
+        catalogue = Catalogue(configuration, History(configuration.ledger))
+        return cls(catalogue, Tokens(settings.state), Pace(settings.step))
 
-    def datasets(self, caller: Token) -> list[dict[str, Any]]:
-        """The public facts of what a caller may ask."""
-        return [
-            {"name": served.name, **served.shown(), "budgets": self._budgets(served, caller)}
-            for served in self._allowed(caller)
-        ]
+    def __post_init__(self) -> None:
+        self.settings = self.catalogue.configuration.settings
+        for served in self.catalogue.sets:
+            self._caches[served.name] = Cache(served.source, self.settings.step)
+        self.samples = Samples.of(self.catalogue.sets)
+        # Charges and records never wait for those who look at data.
+        clerks = 2 * len(self.catalogue.sets)
+        self._pool = ThreadPoolExecutor(self.settings.workers, thread_name_prefix="dampen-worker")
+        self._clerks = ThreadPoolExecutor(clerks, thread_name_prefix="dampen-clerk")
 
-    def budgets(self, caller: Token) -> list[dict[str, Any]]:
-        """The budgets of what a caller may ask, each once."""
-        found = [each for served in self._allowed(caller) for each in self._budgets(served, caller)]
-        return list({each["name"]: each for each in found}.values())
+    async def ask(
+        self,
+        caller: Token,
+        dataset: str,
+        name: str,
+        options: Mapping[str, Any],
+        budget: str | None = None,
+        *,
+        reuse: bool = True,
+    ) -> Answer:
+        """The answer to a question.
 
-    def expect(
-        self, caller: Token, dataset: str, kind: str, options: dict[str, Any], budget: str | None
-    ) -> dict[str, Any]:
-        """What a question would cost and how good its answer would be; looks at no private row."""
-        prepared = self.prepared(caller, dataset, kind, options, budget)
-        asked = prepared.question
-        cost = self.quote(asked)
-        balance = payer(prepared.accounts, cost.neighbours).balance
-        told = expected(asked, cost) | {
-            "epsilon": decimal_text(cost.epsilon),
-            "rho": short_text(cost.rho, up=True),
-            "mechanism": cost.mechanism,
-            "neighbours": str(cost.neighbours),
-            "budget": _shown_balance(balance, caller),
-            "charged": decimal_text(
-                steps_between(cost.neighbours, balance.neighbours) * cost.epsilon
-            ),
-            "recorded": self.history.released(asked.mark) is not None,
-        }
-        if dataset in self._samples:
-            told["sample"] = self._on_sample(asked)
-        return told
-
-    def _on_sample(self, asked: Question) -> dict[str, Any]:
-        """The same for the same question, so that it is worked out once."""
-        if asked.mark not in self._sampled:
-            while len(self._sampled) >= MOST_SAMPLED:
-                self._sampled.pop(next(iter(self._sampled)))
-            self._sampled[asked.mark] = on_sample(asked, self._samples[asked.served.name])
-        return self._sampled[asked.mark]
-
-    def quote(self, asked: Question) -> Cost:
-        """What a question costs: its parameters are checked, nothing is charged or read."""
+        Raises:
+            Refusal: if too many wait, or the answer takes longer than the service is patient for.
+            DampenError: as the steps do.
+        """
+        if max(self.waiting, len(self._open)) >= self.settings.waiting:
+            raise Refusal(503, "Too many questions are waiting. Nothing was charged.")
+        self.waiting += 1
         try:
-            self._run(asked, Quote())
-        except Quoted as quoted:
-            return quoted.cost
-        raise AssertionError("a release without a charge")
+            async with asyncio.timeout(self.settings.patience):
+                prepare = partial(self.prepare, caller, dataset, name, options, budget, reuse=reuse)
+                known = self.catalogue.is_open(dataset)
+                prepared = prepare() if known else await self.work(prepare)
+                return await self._answer(prepared)
+        except TimeoutError:
+            raise Refusal(
+                504, "The answer takes longer. Fetch it from your releases in a while."
+            ) from None
+        finally:
+            self.waiting -= 1
 
-    def _run(self, asked: Question, budget: Budget) -> Release:
-        """The release; analysts are told of a data set by its name, not by where it lies."""
+    async def _answer(self, prepared: Prepared) -> Answer:
+        while prepared.reuse and (first := self._first.get(prepared.asked.mark)) is not None:
+            try:
+                return (await asyncio.shield(first)).again_for(prepared.caller)
+            except Failed as failed:
+                raise Failed(failed.incident, None) from None
+            except DampenError:
+                continue  # it was the first one's own, such as a cap
+        return await asyncio.shield(self._begin(prepared))
+
+    def _begin(self, prepared: Prepared) -> "asyncio.Future[Answer]":
+        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._open.add(answer)
+        if prepared.reuse:
+            self._first[prepared.asked.mark] = answer
+        dataset = prepared.asked.served.name
+        if dataset in self._queues:
+            self._queues[dataset].append((prepared, answer))
+        else:
+            self._queues[dataset] = [(prepared, answer)]
+            self._go(self._charge_queue(dataset))
+        return answer
+
+    async def _charge_queue(self, dataset: str) -> None:
+        """Charges the questions about a data set, group after group, until there are none."""
+        while queue := self._queues[dataset]:
+            group = dict(queue[:LARGEST_GROUP])
+            self._queues[dataset] = queue[LARGEST_GROUP:]
+            outcomes = await self._outcomes(self._clerks, self.charge, list(group))
+            start = time.monotonic()
+            paid = [each for each in outcomes if isinstance(each, Charged)]
+            for prepared, outcome in zip(group, outcomes, strict=True):
+                if not isinstance(outcome, Charged):
+                    self._end(prepared, group[prepared], outcome)
+            for some in _together(paid):
+                self._go(self._draw_and_keep(some, group, start))
+        del self._queues[dataset]
+
+    async def _draw_and_keep(
+        self, paid: Sequence[Charged], group: "Mapping[Prepared, asyncio.Future[Answer]]",
+        start: float,
+    ) -> None:  # fmt: skip
+        """Draws answers, and at their step lets everyone know."""
+        outcomes = await self._outcomes(self._pool, self.draw, paid)
+        await self.pace.wait(start)
+        drawn = [each for each in outcomes if isinstance(each, Drawn)]
+        for charged, outcome in zip(paid, outcomes, strict=True):
+            if not isinstance(outcome, Drawn):
+                self._end(charged.prepared, group[charged.prepared], outcome)
+        kept = await self._outcomes(self._clerks, self.keep, drawn)
+        for each, answer in zip(drawn, kept, strict=True):
+            self._end(each.prepared, group[each.prepared], answer)
+
+    def _end(
+        self, prepared: Prepared, answer: "asyncio.Future[Answer]", outcome: Answer | BaseException
+    ) -> None:
+        self._open.discard(answer)
+        if prepared.reuse:
+            del self._first[prepared.asked.mark]
+        if isinstance(outcome, Answer):
+            answer.set_result(outcome)
+        else:
+            answer.set_exception(outcome)
+            answer.exception()  # seen: nobody may be waiting for it
+
+    def prepare(
+        self,
+        caller: Token,
+        dataset: str,
+        name: str,
+        options: Mapping[str, Any],
+        budget: str | None = None,
+        *,
+        reuse: bool = True,
+    ) -> Prepared:
+        """A question, checked, and who can pay for it.
+
+        Raises:
+            NotFound: if there is no such data set for this caller.
+            ParameterError: if it cannot be asked.
+        """
+        served = self.catalogue.served(caller, dataset)
+        accounts = self.catalogue.accounts(served, caller, budget)
+        asked = question_of(served, name, _with_relation(name, options, accounts))
+        return Prepared(asked, accounts, caller, reuse)
+
+    def plan(self, asked: Asked) -> Planned:
+        """Method, price and accuracy of a question; no row is read.
+
+        Raises:
+            ParameterError: if it cannot be asked.  Analysts are told of a data set by its name, not
+                by where it lies.
+        """
         try:
-            return asked.ask(self._memories[asked.served.name], budget, None)
+            return asked.plan(self._caches[asked.served.name])
         except ParameterError as error:
             told = str(error)
             for secret in asked.served.source.secrets:
                 told = told.replace(secret, asked.served.name)
             raise ParameterError(told) from None
 
-    def prepared(
-        self, caller: Token, dataset: str, kind: str, options: dict[str, Any], budget: str | None
-    ) -> Prepared:
-        """A question, checked, and who can pay for it.
-
-        A percentile speaks of the relation that there is a budget for, unless it was said.
-
-        Raises:
-            NotFound: if there is no such data set for this caller.
-            ParameterError: if it cannot be asked.
-        """
-        served = self._served(caller, dataset)
-        accounts = self._accounts(served, caller, budget)
-        of_values = kind == "percentile" and options.get("release", "value") == "value"
-        if of_values and Neighbours.REPLACE_ONE not in accounts.values():
-            options = {"neighbours": str(Neighbours.ADD_REMOVE_ROW)} | options
-        return Prepared(question(served, kind, options), accounts, caller)
-
-    def charged(
-        self, group: Sequence[tuple[Prepared, bool]]
-    ) -> "list[Answer | Charged | BaseException]":
-        """Recorded answers, for free, of those that would take one; a charge for the others.
+    def charge(self, group: Sequence[Prepared]) -> "list[Answer | Charged | BaseException]":
+        """Recorded answers, for free, where they will do; a charge for the others.
 
         Each is told what concerns it: a wrong parameter or a refusing budget, and then nothing was
         charged, is no matter of the others.  Nothing here looks at rows.
         """
-        self.history.follow()
-        found = [self._recorded_or_ordered(asked, reuse) for asked, reuse in group]
-        orders = [each for each in found if isinstance(each, Order)]
-        charges = self.configuration.ledger.charge_all([(o.account, o.recorded) for o in orders])
-        paid = dict(zip(map(id, orders), charges, strict=True))
-        return [self._paid(each, paid[id(each)]) if isinstance(each, Order) else each
-                for each in found]  # fmt: skip
+        self.catalogue.history.follow()
+        found = [self._recorded_or_planned(each) for each in group]
+        plans = [each for each in found if isinstance(each, _Order)]
+        ledger = self.catalogue.configuration.ledger
+        charges = ledger.charge_all([(each.account, each.recorded_cost()) for each in plans])
+        paid = dict(zip(map(id, plans), charges, strict=True))
+        return [
+            _charged(each, paid[id(each)]) if isinstance(each, _Order) else each for each in found
+        ]
 
-    def _recorded_or_ordered(self, asked: Prepared, reuse: bool) -> Answer | Order | BaseException:
+    def _recorded_or_planned(self, prepared: Prepared) -> "Answer | _Order | BaseException":
         try:
-            if reuse and (found := self.history.answered(asked.mark)) is not None:
+            found = self.catalogue.history.answered(prepared.asked.mark) if prepared.reuse else None
+            if found is not None:
                 record, text = found
-                return Answer(text, record.charge.analyst, reused=True).seen_by(asked.caller)
-            cost = self.quote(asked.question)
-            return Order(asked, cost, payer(asked.accounts, cost.neighbours))
+                return Answer(text, record.charge.analyst).again_for(prepared.caller)
+            plan = self.plan(prepared.asked)
+            return _Order(prepared, plan, payer(prepared.accounts, plan.cost.neighbours))
         except Exception as error:
             return error
 
-    def _paid(self, order: Order, charge: str | BaseException) -> Charged | BaseException:
-        if isinstance(charge, BaseException):
-            return charge
-        return Charged(order.asked, Receipt(order.cost, charge))
-
-    def drawn(self, group: Sequence[Charged]) -> list[Drawn | BaseException]:
+    def draw(self, group: Sequence[Charged]) -> list[Drawn | BaseException]:
         """Looks at the data and draws the answers; where the data is not as promised, says so."""
         return [self._drawn(each) for each in group]
 
     def _drawn(self, charged: Charged) -> Drawn | BaseException:
-        asked = charged.asked
-        charge = charged.receipt.charged
-        made = asked.question
+        asked = charged.prepared.asked
         try:
-            release = self._run(made, charged.receipt)
+            paid = Paid(charged.plan.cost, SystemEntropy(), charge=charged.charge)
+            release = charged.plan.release(paid)
         except DampenError as error:
-            incident = self.store.report(
-                asked.caller.analyst, made.served.name, f"{made.kind} {made.text}", charge,
-                str(error),
+            incident = self.tokens.report(
+                charged.prepared.caller.analyst, asked.served.name,
+                f"{asked.question.name} {asked.question.text()}", charged.charge, str(error),
             )  # fmt: skip
-            return Failed(incident, charge)
+            return Failed(incident, charged.charge)
         except Exception as error:  # of dampen itself, and of this question alone
             return error
-        return Drawn(asked, charge, with_members(release.to_json(), question=made.shown()))
+        text = _with_members(release.to_json(), question=asked.shown())
+        return Drawn(charged.prepared, charged.charge, text)
 
-    def kept(self, group: Sequence[Drawn]) -> list[Answer]:
+    def keep(self, group: Sequence[Drawn]) -> list[Answer]:
         """Puts answers into the ledger; they are given even if it is full: they were paid for."""
-        self.configuration.ledger.keep_all([(each.charge, each.release) for each in group])
-        return [each.answer() for each in group]
+        ledger = self.catalogue.configuration.ledger
+        ledger.keep_all([(each.charge, each.release) for each in group])
+        return [Answer(each.release, each.prepared.caller.analyst) for each in group]
 
-    def release(self, caller: Token, charge: str) -> dict[str, Any]:
-        """A release by the id of its charge: the caller's own, and for a curator any."""
-        record = self.history.record(charge)
-        if record is None or not (_is_curator(caller) or record.charge.analyst == caller.analyst):
-            raise NotFound(f"You have no release {charge}.")
-        if not record.released:
-            raise NotFound(
-                f"The charge {charge} stands; no answer to it is kept: it is being made, or failed."
-            )
-        return _shown_record(record) | {"release": json.loads(self.history.answer(charge))}
-
-    def releases(self, caller: Token, *, limit: int, skip: int) -> list[dict[str, Any]]:
-        """The caller's own charges, newest first, each with its answer."""
-        own = self.history.records(caller.analyst)[skip : skip + limit]
-        return [_shown_record(each) | {"release": self._answer(each)} for each in own]
-
-    def _answer(self, record: Record) -> Any:
-        return json.loads(self.history.answer(record.charge.id)) if record.released else None
-
-    def activity(self) -> dict[str, Any]:
-        """What a curator sees: every charge, without its answer, and refusals per analyst."""
-        records = self.history.records()
-        return {
-            "charges": [_shown_record(each) for each in records],
-            "refusals": dict(self.history.refusals),
+    def expect(
+        self,
+        caller: Token,
+        dataset: str,
+        name: str,
+        options: Mapping[str, Any],
+        budget: str | None = None,
+    ) -> dict[str, Any]:
+        """What a question would cost and how good its answer would be; looks at no private row."""
+        prepared = self.prepare(caller, dataset, name, options, budget)
+        plan = self.plan(prepared.asked)
+        cost = plan.cost
+        balance = payer(prepared.accounts, cost.neighbours).balance
+        steps = steps_between(cost.neighbours, balance.neighbours)
+        told = plan.accuracy.to_dict() | {
+            "epsilon": decimal_text(cost.epsilon),
+            "rho": short_text(cost.rho, up=True),
+            "mechanism": cost.mechanism,
+            "neighbours": str(cost.neighbours),
+            "budget": shown_balance(balance, caller),
+            "charged": decimal_text(steps * cost.epsilon),
+            "recorded": self.catalogue.history.released(prepared.asked.mark) is not None,
         }
-
-    def account(self, name: str) -> Account:
-        """A budget, for a curator."""
-        known = {budget for served in self._sets for budget in served.registered.budgets}
-        if name not in known:
-            raise NotFound(f"No data set here has a budget {name!r}.")
-        return self.configuration.ledger[name]
+        sample = self.samples.tried(prepared.asked)
+        return told if sample is None else told | {"sample": sample}
 
     def check(self) -> list[str]:
-        """Opens every data set, budget and sample, and quotes a question of each kind; no rows."""
-        from dampen.service.examples import example
+        """Opens every data set, budget and sample, and plans a question of each kind; no rows.
 
+        Raises:
+            BudgetError: if no budget of a data set pays for any question about it.
+        """
+        self.samples.check()
+        return [
+            f"{served.name}: {', '.join(self._checked(served))}" for served in self.catalogue.sets
+        ]
+
+    def _checked(self, served: Served) -> list[str]:
+        """The questions about a data set, each with the relation that it protects."""
         curator = Token("", "check", Role.CURATOR, "")
-        said = []
-        for served in self._sets:
-            relations = []
-            for kind in served.questions:
-                options = example(served.schema, kind)
-                asked = self.prepared(curator, served.name, kind, options, None)
-                cost = self.quote(asked.question)
-                payer(asked.accounts, cost.neighbours)
-                relations.append(f"{kind} ({cost.neighbours})")
-            if served.name in self._samples:
-                self._samples[served.name].opened()
-            said.append(f"{served.name}: {', '.join(relations)}")
-        return said
+        told: list[str] = []
+        refusals: list[BudgetError] = []
+        for name in served.questions:
+            options = example(served.schema, name) or {}
+            prepared = self.prepare(curator, served.name, name, options)
+            relation = self.plan(prepared.asked).cost.neighbours
+            try:
+                payer(prepared.accounts, relation)
+                told.append(f"{name} ({relation})")
+            except BudgetError as refusal:
+                refusals.append(refusal)
+                told.append(f"{name} (no budget for {relation})")
+        if told and len(refusals) == len(told):
+            raise refusals[0]
+        return told
 
-    @property
-    def _sets(self) -> Iterable[Served]:
-        return self.configuration.sets.values()
+    async def work(self, task: Callable[[], T]) -> T:
+        """Does something that may take a while beside the event loop."""
+        return await asyncio.get_running_loop().run_in_executor(self._pool, task)
 
-    def _allowed(self, caller: Token) -> list[Served]:
-        return [s for s in self._sets if _is_curator(caller) or s.allows(caller.analyst)]
+    async def finish(self, seconds: float) -> None:
+        """Waits for what was begun."""
+        if self._open:
+            await asyncio.wait(self._open, timeout=seconds)
 
-    def _served(self, caller: Token, dataset: str) -> Served:
-        for served in self._allowed(caller):
-            if served.name == dataset:
-                return served
-        raise NotFound(f"There is no data set {dataset[:100]!r} for you. Nothing was charged.")
+    def close(self) -> None:
+        """Waits for the threads to end."""
+        self._pool.shutdown(wait=True)
+        self._clerks.shutdown(wait=True)
 
-    def _accounts(
-        self, served: Served, caller: Token, budget: str | None
-    ) -> dict[Account, Neighbours]:
-        names = served.registered.budgets
-        if budget is not None and budget not in names:
-            raise ParameterError(
-                f"Expected one of the budgets of {served.name!r}, {', '.join(names)}, got "
-                f"{budget[:100]!r}."
-            )
-        ledger = self.configuration.ledger
-        place = served.source.place
-        return {
-            Account(ledger, name, caller.analyst, served.name, place): self._relation(name)
-            for name in ([budget] if budget is not None else names)
-        }
+    async def _outcomes(
+        self,
+        pool: ThreadPoolExecutor,
+        step: "Callable[[Sequence[T]], Sequence[R]]",
+        group: Sequence[T],
+    ) -> "Sequence[R | BaseException]":
+        """What came of each of a group; an error of the whole group is one of each."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(pool, step, group)
+        except Exception as error:
+            return [error] * len(group)
 
-    def _relation(self, budget: str) -> Neighbours:
-        """The relation of a budget, which never changes."""
-        if budget not in self._relations:
-            self._relations[budget] = self.configuration.ledger.neighbours(budget)
-        return self._relations[budget]
-
-    def is_quick(self, dataset: str, kind: str) -> bool:
-        """Whether such questions are prepared in no time: the ledger need not be asked."""
-        served = self.configuration.sets.get(dataset)
-        if served is None or kind not in QUICK:
-            return False
-        return all(name in self._relations for name in served.registered.budgets)
-
-    def _budgets(self, served: Served, caller: Token) -> list[dict[str, Any]]:
-        ledger = self.configuration.ledger
-        return [_shown_balance(ledger.balance(name), caller) for name in served.registered.budgets]
+    def _go(self, work: "Coroutine[Any, Any, None]") -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
 
-def _is_curator(caller: Token) -> bool:
-    return caller.role is Role.CURATOR
+def _with_relation(
+    name: str, options: Mapping[str, Any], accounts: Sequence[tuple[Account, Neighbours]]
+) -> Mapping[str, Any]:
+    """Without a budget for replaced values, questions are asked for added and removed rows."""
+    declared = [each for each in asked_parameters(name) if each.name == "neighbours"]
+    relations = [relation for _, relation in accounts]
+    if declared and options.get("neighbours") is None and Neighbours.REPLACE_ONE not in relations:
+        return {**options, "neighbours": str(Neighbours.ADD_REMOVE_ROW)}
+    return options
 
 
-def _shown_record(record: Record) -> dict[str, Any]:
-    charge = record.charge
-    return {
-        "charge": charge.id,
-        "time": charge.time.isoformat(timespec="seconds"),
-        "budget": record.budget,
-        "dataset": charge.dataset,
-        "analyst": charge.analyst,
-        "query": record.query,
-        "mechanism": charge.mechanism,
-        "epsilon": None if charge.epsilon is None else decimal_text(charge.epsilon),
-        "released": record.released,
-    }
+def _charged(order: _Order, charge: str | BaseException) -> Charged | BaseException:
+    if isinstance(charge, BaseException):
+        return charge
+    return Charged(order.prepared, order.plan, charge)
 
 
-def _shown_balance(balance: Balance, caller: Token) -> dict[str, Any]:
-    limit = balance.limit
-    used = spent(balance)
-    cap = balance.cap(caller.analyst)
-    own = balance.by(caller.analyst)
-    return {
-        "name": balance.name,
-        "neighbours": str(balance.neighbours),
-        "epsilon": decimal_text(limit.epsilon),
-        "delta": None if limit.delta is None else decimal_text(limit.delta),
-        "spent": short_text(used, up=True),
-        "left": short_text(limit.epsilon - used, up=False),
-        "status": str(balance.status),
-        "largest": None if balance.largest is None else decimal_text(balance.largest),
-        "your_cap": None if cap is None else decimal_text(cap.epsilon),
-        "spent_by_you": None if own.epsilon is None else short_text(own.epsilon, up=True),
-    }
+def _together(paid: Iterable[Charged]) -> list[list[Charged]]:
+    """Those of one kind about the same columns together; graphs and models, which take long, alone.
+
+    The groups follow from public parameters alone.
+    """
+    groups: dict[Hashable, list[Charged]] = {}
+    for each in paid:
+        asked = each.prepared.asked
+        slow = asked.question.data == "edges" or asked.question.shape() == "model"
+        key = each.charge if slow else (asked.question.name, asked.columns())
+        groups.setdefault(key, []).append(each)
+    return list(groups.values())
+
+
+def _with_members(text: str, **more: Any) -> str:
+    """The JSON of an object that has members, and more of them."""
+    return f"{text[:-1]}, {json.dumps(more)[1:]}"

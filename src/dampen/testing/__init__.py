@@ -18,8 +18,7 @@ from dampen.testing.checks import (
     local_sensitivity,
 )
 from dampen.testing.losses import law_loss, privacy_loss
-from dampen.testing.universe import Universe
-from dampen.testing.verdicts import Verdict
+from dampen.testing.universe import Universe, Verdict
 from dampen.testing.verify import verify
 
 __all__ = [

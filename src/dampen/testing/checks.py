@@ -17,8 +17,10 @@ from dampen.core.mechanisms import Mechanism, named
 from dampen.core.scores import Dampened, Global, Score, Shifted
 from dampen.core.selection import FloatArray, Problem, Selection
 from dampen.errors import ParameterError
-from dampen.testing.evaluate import (
+from dampen.testing.universe import (
     ROUNDING,
+    Universe,
+    Verdict,
     both_ways,
     deltas,
     fails,
@@ -29,8 +31,6 @@ from dampen.testing.evaluate import (
     scores,
     utilities,
 )
-from dampen.testing.universe import Universe
-from dampen.testing.verdicts import Verdict
 
 X = TypeVar("X")
 

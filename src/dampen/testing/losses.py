@@ -19,9 +19,16 @@ from dampen.core.noise import Noise
 from dampen.core.selection import FloatArray, Problem, Selection
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import ParameterError
-from dampen.testing.evaluate import ROUNDING, fails, holds, instances, largest, scope
-from dampen.testing.universe import Universe
-from dampen.testing.verdicts import Verdict
+from dampen.testing.universe import (
+    ROUNDING,
+    Universe,
+    Verdict,
+    fails,
+    holds,
+    instances,
+    largest,
+    scope,
+)
 
 X = TypeVar("X")
 

@@ -1,13 +1,62 @@
-"""Universes: every database of a small world, and which of them are neighbours."""
+"""Universes: every database of a small world, and which of them are neighbours.
+
+A problem on every database of a universe: what all checks look at.
+
+What a check found: it holds, it fails, or it was not checked.
+"""
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from dampen.core.selection import IntArray
+from dampen.core.scores import Score
+from dampen.core.selection import FloatArray, IntArray, Neighbours, Problem, Selection
+from dampen.errors import DampenError, ParameterError
+
+Outcome: TypeAlias = Literal["holds", "fails", "not checked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """One claim about a problem, and what became of it on a universe.  True only if it holds.
+
+    Attributes:
+        claim: in words.
+        outcome: "holds", "fails" or "not checked".
+        scope: the databases and pairs of neighbours that were looked at.
+        counterexample: in words, if it fails.
+        value: the number that the claim bounds, as large as it was found.
+        remark: why it was not checked; or, if it holds, what the universe was too weak to show.
+    """
+
+    claim: str
+    outcome: Outcome
+    scope: str
+    counterexample: str = ""
+    value: float = 0.0
+    remark: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return self.outcome == "holds"
+
+    @property
+    def fails(self) -> bool:
+        return self.outcome == "fails"
+
+    def __bool__(self) -> bool:
+        return self.holds
+
+    def __str__(self) -> str:
+        if self.fails:
+            return f"{self.claim}: FAILS: {self.counterexample}"
+        if not self.holds:
+            return f"{self.claim}: NOT CHECKED: {self.remark}"
+        return f"{self.claim}: holds for {self.scope}" + (f"; {self.remark}" * bool(self.remark))
+
 
 X = TypeVar("X")
 Graph = tuple[IntArray, IntArray]
@@ -90,3 +139,127 @@ def _pairs(pairs: list[tuple[int, int]]) -> IntArray:
 
 def _describe_graph(graph: Graph) -> str:
     return "{" + ", ".join(f"{a}-{b}" for a, b in zip(*graph, strict=True)) + "}"
+
+
+ROUNDING = 1e-9
+"""What a comparison of floats forgives, relative to the bound of the problem."""
+DISTANCES = 12
+"""How far checks look at δ unless told otherwise."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Remembering(Generic[X]):
+    """A problem that makes the selection of each database once."""
+
+    problem: Problem[X]
+    _made: dict[int, Selection] = field(default_factory=dict)
+
+    @property
+    def neighbours(self) -> Neighbours:
+        return self.problem.neighbours
+
+    @property
+    def candidates(self) -> Sequence[Any]:
+        return self.problem.candidates
+
+    def selection(self, data: X, /) -> Selection:
+        if id(data) not in self._made:
+            self._made[id(data)] = self.problem.selection(data)
+        return self._made[id(data)]
+
+
+def instances(problem: Problem[X], universe: Universe[X]) -> list[Selection]:
+    """The selection of every database."""
+    if len(universe.neighbours) == 0:
+        raise ParameterError(
+            "Expected a universe with at least one pair of neighbours, got none: every claim would "
+            "hold of it."
+        )
+    made = []
+    for x in universe.databases:
+        try:
+            made.append(problem.selection(x))
+        except DampenError as error:
+            # The universe is synthetic, so its databases may be quoted.
+            raise ParameterError(
+                f"Expected a problem that accepts every database of the universe; "
+                f"{universe.describe(x)} gave: {error}"
+            ) from error
+    sizes = {len(s) for s in made}
+    if sizes != {len(problem.candidates)}:
+        raise ParameterError(
+            f"Expected one utility per candidate ({len(problem.candidates)}) for every database, "
+            f"got selections of {', '.join(map(str, sorted(sizes)))}."
+        )
+    return made
+
+
+def utilities(made: list[Selection]) -> FloatArray:
+    return np.array([s.utility for s in made])
+
+
+def deltas(made: list[Selection], t: int) -> FloatArray:
+    return np.array([s.sensitivity.at(t) for s in made])
+
+
+def scores(made: list[Selection], score: Score) -> tuple[FloatArray, float]:
+    """The scores of every database, in score units, and their η."""
+    found = [score.of(s) for s in made]
+    return np.array([s.values / float(s.unit) for s in found]), float(found[0].eta)
+
+
+def last_distance(made: list[Selection], distances: int | None) -> tuple[int, str]:
+    """The largest t to look at, and a remark if that is not all there is."""
+    horizon = made[0].sensitivity.horizon
+    last = distances if distances is not None else min(DISTANCES, 3 if horizon is None else horizon)
+    if horizon is not None and last >= horizon:
+        return last, ""
+    beyond = "no horizon" if horizon is None else f"its horizon at {horizon}"
+    return last, f"δ was looked at up to t = {last}; it has {beyond}"
+
+
+def both_ways(universe: Universe[X]) -> list[tuple[IntArray, IntArray]]:
+    """Every pair in both directions, and every database with itself (d(x, y) <= 1)."""
+    left, right = universe.neighbours.T
+    itself = np.arange(len(universe.databases))
+    return [(left, right), (right, left), (itself, itself)]
+
+
+def largest(values: FloatArray) -> tuple[int, int]:
+    row, column = np.unravel_index(int(np.argmax(values)), values.shape)
+    return int(row), int(column)
+
+
+def scope(universe: Universe[X]) -> str:
+    return f"{len(universe.databases)} databases and {len(universe.neighbours)} pairs of neighbours"
+
+
+def holds(
+    claim: str, universe: Universe[X], *, value: float = 0.0, remarks: Sequence[str] = ()
+) -> Verdict:
+    told = "; ".join(remark for remark in remarks if remark)
+    return Verdict(claim, "holds", scope(universe), value=value, remark=told)
+
+
+def not_checked(claim: str, universe: Universe[X], reason: str) -> Verdict:
+    return Verdict(claim, "not checked", scope(universe), remark=reason)
+
+
+def fails(
+    claim: str,
+    problem: Problem[X],
+    universe: Universe[X],
+    where: tuple[int, int | None],
+    text: str,
+    *,
+    y: int | None = None,
+    value: float = 0.0,
+) -> Verdict:
+    """A counterexample in words: the databases by index, and the candidate."""
+    x, r = where
+    databases = f"x = {universe.describe(universe.databases[x])}"
+    if y is not None:
+        databases += f", y = {universe.describe(universe.databases[y])}"
+    candidate = "" if r is None else f", candidate {problem.candidates[r]!r}"
+    told = f"{text}, for {databases}{candidate}"
+    return Verdict(claim, "fails", scope(universe), told, value)

@@ -18,10 +18,8 @@ from dampen.testing.checks import (
     check_unit_sensitivity,
     words,
 )
-from dampen.testing.evaluate import Remembering, instances, not_checked
 from dampen.testing.losses import privacy_loss
-from dampen.testing.universe import Universe
-from dampen.testing.verdicts import Verdict
+from dampen.testing.universe import Remembering, Universe, Verdict, instances, not_checked
 
 X = TypeVar("X")
 

@@ -16,7 +16,6 @@ from sklearn.utils.validation import check_is_fitted
 from dampen.core.sampling import Entropy, fresh
 from dampen.core.selection import FloatArray, IntArray
 from dampen.data.open import open_table
-from dampen.data.source import reading, require
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError
 from dampen.questions.classify import rendering
@@ -24,6 +23,7 @@ from dampen.questions.classify.encoding import encode_queries
 from dampen.questions.classify.model import BayesModel, Model, TreeModel, model_of, read_release
 from dampen.questions.classify.noisy_tables import BayesPlan, NoisyTables
 from dampen.questions.classify.plan import TreeFacts, TreePlan
+from dampen.questions.classify.prediction import predicted_places
 from dampen.questions.classify.question import BayesQuestion, ClassifierQuestion, TreeQuestion
 from dampen.questions.classify.released_tree import Tree
 from dampen.questions.classify.supervised import TARGET, Supervised, query_columns
@@ -99,15 +99,9 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> NDArray[Any]:
         """The class of every row of a table, which has columns of the names in the model."""
         model = self._model
-        domains = model.columns.by_name
         opened = open_table(data, header=header, table=table)
-        require(opened, *domains)
-        found = [model.columns.classes[:0]]
-        with reading(opened.batches({name: d.kind for name, d in domains.items()})) as stream:
-            for batch in stream:
-                codes = encode_queries([batch[name] for name in domains], domains)
-                found.append(model.columns.classes[model.predicted(codes)])
-        return np.concatenate(found)
+        found: NDArray[Any] = model.columns.classes[predicted_places(model, opened)]
+        return found
 
     def predict_proba(self, X: Any) -> FloatArray:
         """P(class | row).

@@ -26,6 +26,7 @@ from dampen.questions.classify.growing import prepare_counting
 from dampen.questions.classify.methods import BayesMethod, Supervision, TreeMethod
 from dampen.questions.classify.noisy_tables import BayesPlan
 from dampen.questions.classify.plan import TreePlan, tree_plan
+from dampen.questions.classify.prediction import wrong_share
 from dampen.questions.classify.splits import check_max_rows
 from dampen.releases.cost import Price
 from dampen.releases.question import Fact, Shape, parameter
@@ -132,6 +133,10 @@ class TreeQuestion:
     def shape(self) -> Shape:
         return "model"
 
+    def wrong_share(self, answer: Any, source: Opened, /) -> float:
+        """The share of the rows that a model gets wrong; for public data."""
+        return wrong_share(answer, source, self.target)
+
 
 @dataclass(frozen=True, kw_only=True)
 class BayesQuestion:
@@ -189,6 +194,10 @@ class BayesQuestion:
 
     def shape(self) -> Shape:
         return "model"
+
+    def wrong_share(self, answer: Any, source: Opened, /) -> float:
+        """The share of the rows that a model gets wrong; for public data."""
+        return wrong_share(answer, source, self.target)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -255,6 +264,10 @@ class ClassifierQuestion:
 
     def shape(self) -> Shape:
         return "model"
+
+    def wrong_share(self, answer: Any, source: Opened, /) -> float:
+        """The share of the rows that a model gets wrong; for public data."""
+        return wrong_share(answer, source, self.target)
 
     def _prefers_bayes(self, domains: Sequence[Domain], price: Price) -> bool:
         assert self.classes is not None

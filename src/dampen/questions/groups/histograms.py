@@ -1,9 +1,8 @@
-"""The public grid of values, and counts by group and cell, ready for questions about ranks.
+"""The public grid of values, lower, lower + step, ..., upper, and counts by group and cell.
 
-The grid is lower, lower + step, ..., upper.  For a group x with n rows on its cells 0, 1, ..., m,
-B_v is the number of rows below cell v (B_0 = 0, B_{m+1} = n), and A_v the sum of their cells.
-Questions come in arrays: `who` is the group's row in the counts, and all arguments have, or
-broadcast to, one shape.
+For a group x with n rows on the cells 0, 1, ..., m of a public grid, B_v is the number of rows
+below cell v (B_0 = 0, B_{m+1} = n), and A_v the sum of their cells.  Questions come in arrays:
+`who` is the group's row in the counts, and all arguments have, or broadcast to, one shape.
 """
 
 from dataclasses import dataclass

@@ -44,9 +44,8 @@ import numpy as np
 
 from dampen.core.sampling import Entropy, discrete_laplace, random_order
 from dampen.core.selection import FloatArray, IntArray, Neighbours
-from dampen.data.cells import Keyed
+from dampen.data.cells import Grouping, Keyed
 from dampen.data.columns import missing_numbers
-from dampen.data.grouping import Grouping
 from dampen.data.memory import MemoryTable
 from dampen.data.source import Opened
 from dampen.epsilon import Epsilon, exact
@@ -175,7 +174,8 @@ class BestGroup:
             DataError: if a row of one of the groups has no number for a value.
         """
         cells = self.grid.top + 1
-        cell_of = Keyed({values: self.grid.key}, itemgetter(values))
+        of = ("nearest", values, self.grid)
+        cell_of = Keyed({values: self.grid.key}, itemgetter(values), of)
         counts = self.grouping.counts(rows, by, {values: "numbers"}, cell_of, cells)
         if counts[:, -1].any():
             raise missing_numbers()

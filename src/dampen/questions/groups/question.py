@@ -50,6 +50,7 @@ class GroupsQuestion:
         + " ".join(f"{known.name}: {known.help}." for known in STATISTICS),
         default=None,
         choices=tuple(known.name for known in STATISTICS),
+        label="Compared by",
     )
     p: Exact | None = parameter(
         "exact",
@@ -76,7 +77,12 @@ class GroupsQuestion:
     k: int | None = parameter(
         "count", "How many groups; one if left out.", default=None, label="How many", short="k"
     )
-    smallest: bool = parameter("flag", "Ask for the smallest statistic instead.", default=False)
+    smallest: bool = parameter(
+        "flag",
+        "Ask for the smallest statistic instead.",
+        default=False,
+        label="The smallest instead",
+    )
     min_rows: int = parameter("count", "Groups with fewer rows rank last.", default=1)
     caution: Exact = parameter(
         "exact",
@@ -122,8 +128,11 @@ class GroupsQuestion:
 
     def shape(self) -> Shape:
         if self.k is None:
-            return "value"
+            return "name"
         return "ranking" if self.ordered else "set"
+
+    def resolved(self) -> Mapping[str, Any]:
+        return {"statistic": self.problem.named.name}
 
     @cached_property
     def problem(self) -> BestGroup:
@@ -307,8 +316,8 @@ def top_groups(
         min_rows: public; groups with fewer rows rank last.
         caution: public; a penalty for small groups, so that a group with few rows does not win by
             noise.  0 disables it.  The statistic of a group is judged as if caution / ε rows had
-            been chosen against it.  More helps where some groups are small or empty, less where
-            the best group is.
+            been chosen against it.  More helps where some groups are small or empty, less where the
+            best group is.
         ordered: the k groups best first.  It asks k times for one group, at ε/k, and the release
             says so (`epsilon_each`); for the sum the order comes at no cost.
         neighbours: what ε speaks of, see above.

@@ -1,6 +1,6 @@
 """The groups with the largest sum, by a mechanism of the core.
 
-One row more or less changes one group's sum by at most
+`BySum` draws by the sums of the groups.  One row more or less changes one group's sum by at most
 Δ = max(|lower|, |upper|), and one replaced value by at most Δ = upper - lower.  Between neighbours
 no two sums move in opposite directions, since only one moves.  That is all that permute-and-flip
 needs to draw with the exponent ε u / Δ, without a factor 1/2; and the vector of sums changes by

@@ -98,8 +98,10 @@ def _by_leads(
 
 def _enough(suffices: Callable[[Fraction], bool], epsilon: Fraction) -> float:
     """The smallest ε that suffices, from above, to about one part in a thousand."""
+    if suffices(epsilon):
+        return float(epsilon)
     low = epsilon
-    high = epsilon
+    high = 2 * epsilon
     while not suffices(high):
         low, high = high, 2 * high
     for _ in range(10):

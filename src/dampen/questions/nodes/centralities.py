@@ -331,6 +331,7 @@ class Core:
     joint = MappingProxyType[Score, float]({})
 
     def usual(self, n: int, k: int, epsilon: Fraction, /) -> Usual:
+        """In two rounds."""
         del n, k, epsilon
         return Usual(self, TWO_ROUNDS)
 

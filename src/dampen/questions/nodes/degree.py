@@ -27,6 +27,7 @@ class Degree:
     joint = MappingProxyType[Score, float]({Global(): 2.0, Shifted(): 2.0})
 
     def usual(self, n: int, k: int, epsilon: Fraction, /) -> Usual:
+        """In one round, with the narrower noise."""
         del n, epsilon
         return Usual(self, "pf" if k <= 2 else "joint")
 

@@ -63,7 +63,6 @@ class NodesQuestion:
         "Sensitivity function of betweenness.",
         default="degree",
         choices=DELTAS,
-        label="Sensitivity",
     )
     nodes: Sequence[Hashable] | str | None = parameter(
         "labels", "Public list of the nodes.", default=None, fact=Fact("nodes")
@@ -153,7 +152,7 @@ class NodesQuestion:
         return f"k={self.k or 1} by {name_of(self.metric)}"
 
     def shape(self) -> Shape:
-        return "value" if self.k is None else "ranking"
+        return "name" if self.k is None else "ranking"
 
 
 def top_k(

@@ -63,6 +63,7 @@ class Triangles:
     joint = MappingProxyType[Score, float]({Global(): 3.0})
 
     def usual(self, n: int, k: int, epsilon: Fraction, /) -> Usual:
+        """In two rounds."""
         del n, k, epsilon
         return Usual(self, TWO_ROUNDS)
 
@@ -91,6 +92,7 @@ class Brokerage:
     joint = MappingProxyType[Score, float]({Global(): 2.0, Shifted(): 2.0})
 
     def usual(self, n: int, k: int, epsilon: Fraction, /) -> Usual:
+        """All nodes at once."""
         del n, k, epsilon
         return Usual(self, "joint")
 

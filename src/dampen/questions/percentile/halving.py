@@ -41,19 +41,24 @@ it costs at most ε' since Σ π_jk = 1. ∎
 
 Cutting instead at the data's own rank q N, without a draw, is *not* private: tests show it.
 
-Everything is integers: B, and q as a fraction, are multiplied out, and if the sensitivity is above
-2^20 then utility and sensitivity are divided by one public number, utilities rounded down, which
-the sensitivity pays for by 2.
+**Rounding.**  Everything is integers: B, and q as a fraction, are multiplied out.  If a sensitivity
+is above 2^20 then it and the utility are divided by one public number, utilities rounded down.
+That costs every question that a record lies in up to 1 more, and inside a tie it may lie in all K
+questions of its level: the sensitivities of the level pay for it by 2K each.  Proof.  Let M_k be
+the sensitivities, divided, without that, all below 2^21, and d_k what one step moves the utilities
+by before they are rounded down.  Σ d_k / M_k <= 1 by the theorem.  The level costs ε' times the sum
+of d_k / (M_k + 2K), at most 1 - 2K / (2^21 + 2K), and of 1 / (M_k + 2K) where utilities are rounded
+and M_k >= 2^20, at most K / (2^20 + 2K). ∎
 
-**When.**  On grids, and for lists, that are too large for `dampen.questions.percentile.joint_tight`
-and `dampen.questions.percentile.joint_cuts`, which have less error.  For two percentiles splitting
-is
-better: a public rule (`worth_it`).
+**When.**  For the few percentiles on grids that are too large for
+`dampen.questions.percentile.joint_tight`.  For two percentiles splitting is better: a public rule
+(`worth_it`).
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil
 from typing import ClassVar
 
 import numpy as np
@@ -121,6 +126,7 @@ class Node:
         level: from 0.
         share: q.
         span: S.
+        rounding: what its sensitivity pays for rounding, 2K or 0.
     """
 
     wanted: int
@@ -129,6 +135,7 @@ class Node:
     level: int
     share: Fraction
     span: Fraction
+    rounding: int
 
     @property
     def asks_again(self) -> bool:
@@ -168,6 +175,9 @@ class Halving:
     def zcdp_shares(self) -> int:
         """ρ is ε² over twice this."""
         return self.levels
+
+    def farthest(self, _: Fraction) -> None:
+        """No bound is known."""
 
     def draw(self, ranks: Ranks, epsilon: Fraction, entropy: Entropy) -> list[int]:
         """One point of the grid per percentile, ascending: ε-DP."""
@@ -213,9 +223,15 @@ class Halving:
             share = {r: self._share(*r) for r in ranges}
             widest = sorted((max(q, 1 - q) for q in share.values()), reverse=True)
             two = max(sum(widest[:2], Fraction(0)), Fraction(1))
+            span = {
+                r: max(q, 1 - q) if self.neighbours is Neighbours.ADD_REMOVE_ROW else two
+                for r, q in share.items()
+            }
+            largest = max(self._sensitivity(q, span[r]) for r, q in share.items())
+            rounding = 2 * len(share) if largest > LARGEST_SENSITIVITY else 0
             for (first, last), q in share.items():
-                span = max(q, 1 - q) if self.neighbours is Neighbours.ADD_REMOVE_ROW else two
-                nodes.append(Node((first + last) // 2, first, last, level, q, span))
+                middle = (first + last) // 2
+                nodes.append(Node(middle, first, last, level, q, span[first, last], rounding))
             ranges = [part for r in ranges for part in _halves(*r)]
         return nodes
 
@@ -266,14 +282,15 @@ class Halving:
         wanted = self.shares[(first + last) // 2]
         return (wanted - low) / (high - low)
 
+    def _sensitivity(self, share: Fraction, span: Fraction) -> int:
+        """S times B and the denominator of q, rounded up."""
+        return ceil(span * self.parts * share.denominator)
+
     def _selection(self, distance: IntArray, node: Node) -> Selection:
-        """Minus the distance, whose sensitivity is S times B and the denominator of q."""
-        most = node.span * self.parts * node.share.denominator
-        bound = -(-most.numerator // most.denominator)
-        by = 1
-        if bound > LARGEST_SENSITIVITY:
-            by = bound // LARGEST_SENSITIVITY
-            bound = bound // by + 2
+        """Minus the distance."""
+        exact = self._sensitivity(node.share, node.span)
+        by = max(exact // LARGEST_SENSITIVITY, 1)
+        bound = -(-exact // by) + node.rounding
         return Selection(-(distance // by), sensitivity.constant(bound), exact=True)
 
 

@@ -2,9 +2,9 @@
 
 Drawn together, ordered, percentiles cost ε once (after Gillenwater, Joseph, Kulesza, 2021): one
 record lies between two of the answers, and the numbers of records between them say whether they
-fit.  Where records tie, a percentile lies *inside* the tie.
-`dampen.questions.percentile.joint_cuts` draws a place in it, and the places wander as if nothing
-tied.  Here nobody draws it: a tuple of points is as good as its best places.
+fit.  Where records tie, a percentile lies *inside* the tie.  Were a place in it drawn too, the
+places would wander as if nothing tied.  Here nobody draws it: a tuple of points is as good as its
+best places.
 
 **Intervals.**  g_1 < g_2 < ... is a public grid.  A record on a point counts there, one between two
 points counts half at each.  So the points have intervals [l_i, h_i] of ranks with l_1 = 0,
@@ -61,8 +61,15 @@ points is within twice the sum of these, and its loss within four times it.  `ro
 what the way for larger lists costs, if that is more.
 
 **When.**  A public rule: where T fits into a float, and the states into memory (`fits`).  If not,
-`dampen.questions.percentile.joint_cuts` draws, on larger grids
-`dampen.questions.percentile.halving`.
+`dampen.questions.percentile.halving` draws up to `FEW` percentiles, and
+`dampen.questions.percentile.noisy_tree` more.
+
+**Crowds.**  A tuple whose percentiles all lie on empty points of one gap costs at most 2n, some 2
+gaps of n / (J+1) a percentile, and there may be as many such tuples as the grid allows: some log G
+a percentile.  So where α N / (J+1) is small, empty points may outweigh the data; the longer the
+list, the more it has to lose.  More than FEW percentiles are drawn by the tree, for the ε that N
+has left, where α N / (J+1) is below `CROWDED` log G log J (measured: `dampen-studies run
+long-lists`).  N is public by then, and either way is ε-DP.
 """
 
 from dataclasses import dataclass
@@ -70,52 +77,50 @@ from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
 from math import floor, inf, lgamma, log, nextafter
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 
 from dampen.core.noise import GUMBEL
-from dampen.core.sampling import Entropy, discrete_laplace, noisy_top, random_order
+from dampen.core.sampling import Entropy, noisy_top, random_order
 from dampen.core.selection import FloatArray, Neighbours
-from dampen.paper.percentile_selection import rank
-from dampen.questions.percentile import joint_cuts
 from dampen.questions.percentile.halving import Halving, Ranks, worth_it
-from dampen.questions.percentile.joint_cuts import MOST_RECORDS, UNIT, Joint
+from dampen.questions.percentile.noisy_tree import COUNTING, NoisyTree, noisy_size, target_ranks
 from dampen.releases.accuracy import CONFIDENCE
 
-__all__ = ["Paths", "Targets", "Taut", "intervals", "prepare", "together"]
+__all__ = ["Paths", "Targets", "Taut", "Way", "intervals", "prepare", "together"]
 
 FLOOR = 60
 RANGE = 700
 FEW = 9
-COUNTING = Fraction(3, 20)
-"""The share of ε for a noisy number of records."""
+CROWDED = 0.19
+MOST_RECORDS = 1 << 33
+UNIT = Fraction(1, 1 << 19)
+"""Moving targets are multiples of it, and exact in a float up to MOST_RECORDS."""
 LARGEST_GRID = 1 << 20
 MOST_STATES = 1 << 25
 LARGEST_ALPHA = Fraction(1 << 20)
 """Above it all weights but those of the best tuples are 0 in a float anyway."""
 
 
-def together(
-    shares: tuple[Fraction, ...], neighbours: Neighbours, points: int
-) -> "Taut | Joint | Halving | None":
+def together(shares: tuple[Fraction, ...], neighbours: Neighbours, points: int) -> "Way | None":
     """How different percentiles are drawn at once on so many points; None if ε is split."""
-    large = points > joint_cuts.LARGEST_GRID or len(shares) > joint_cuts.MOST_PERCENTILES
-    otherwise = Halving.on(points, shares, neighbours) if large else Joint(shares, neighbours)
+    otherwise: NoisyTree | Halving
+    if len(shares) > FEW:
+        otherwise = NoisyTree(shares, neighbours, points)
+    else:
+        otherwise = Halving.on(points, shares, neighbours)
     taut = Taut(shares, neighbours, points, otherwise)
     if taut.few_enough:
         return taut
-    return otherwise if not large or worth_it(len(shares)) else None
+    return otherwise if worth_it(len(shares)) else None
 
 
-def prepare(chosen: "Taut | Joint | Halving | None") -> None:
+def prepare(chosen: "Way | None") -> None:
     """Compiles the kernels that are needed, before anything is paid."""
     if isinstance(chosen, Taut):
         points = np.array([[0.0, 1.0], [1.0, 2.0]])
         Paths(points, Targets((0.5, 1.5), 2.0, 1.0), 10.0).rows  # noqa: B018
-        chosen = chosen.otherwise
-    if isinstance(chosen, Joint):
-        joint_cuts.prepare()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +239,7 @@ class Taut:
     shares: tuple[Fraction, ...]
     neighbours: Neighbours
     points: int
-    otherwise: Joint | Halving
+    otherwise: NoisyTree | Halving
     name: ClassVar[str] = "joint-percentiles"
 
     @property
@@ -270,18 +275,28 @@ class Taut:
             return self.otherwise.draw(ranks, epsilon, entropy)
         points = intervals(ranks)
         rest = epsilon - self.rounding(epsilon)
-        targets = self.targets(float(points[1, -1]), rest, entropy)
+        size = self.size(int(points[1, -1]), rest, entropy)
+        if isinstance(self.otherwise, NoisyTree) and size is not None and self.crowded(size, rest):
+            return self.otherwise.draw_given(size, ranks, rest, entropy)
+        targets = self.targets(float(points[1, -1]), size, rest)
         return Paths(points, targets, self._reach(rest)).draw(entropy)
 
-    def targets(self, n: float, epsilon: Fraction, entropy: Entropy) -> Targets:
-        """Of n records, which are private under add/remove."""
-        alpha = self.alpha(epsilon)
+    def size(self, n: int, epsilon: Fraction, entropy: Entropy) -> int | None:
+        """A public number of records: n or a noisy one; None if nobody pays for it."""
         if self.neighbours is Neighbours.REPLACE_ONE:
-            return Targets(self._ranks(int(n)), n, alpha)
-        if self.counts:
-            noisy = int(n) + int(discrete_laplace(1 / (COUNTING * epsilon), 1, entropy)[0])
-            public = min(max(noisy, 1), 2 * MOST_RECORDS)
-            return Targets(self._ranks(public), float(public), alpha)
+            return n
+        return noisy_size(n, epsilon, entropy) if self.counts else None
+
+    def crowded(self, size: int, epsilon: Fraction) -> bool:
+        """Whether empty points may outweigh so many records: a public rule."""
+        between = self.alpha(epsilon) * size / len(self.apart)
+        return between < CROWDED * log(self.points) * log(len(self.shares))
+
+    def targets(self, n: float, size: int | None, epsilon: Fraction) -> Targets:
+        """For a public number of records; if there is none, of n, which is private."""
+        alpha = self.alpha(epsilon)
+        if size is not None:
+            return Targets(target_ranks(self.shares, size), float(size), alpha)
         steps = (floor(p * Fraction(n) / UNIT) * UNIT for p in self.apart)
         *ranks, end = (float(r) for r in accumulate(steps))
         return Targets(tuple(ranks), end, alpha)
@@ -303,17 +318,19 @@ class Taut:
         weights there are together less than p times the best.  With a = 0, a target is at most
         TV / 2 from its answer's interval.  The rank error counts records between two points whole:
         it is at most twice that, and 1 for rounding, above the best point's.  A noisy N that is off
-        by D adds D to a, D to the path's end, and D to the targets.
+        by D adds D to a, D to the path's end, and D to the targets.  Where the tree may draw
+        instead, its bound holds too.
         """
         if not self.fits(epsilon):
-            return None
+            return self.otherwise.farthest(epsilon)
+        rest = epsilon - self.rounding(epsilon)
         missed = 1 - CONFIDENCE
         off = 0.0
         if self.counts:
             missed /= 2
             off = 4 * (log(1 / missed) / float(COUNTING * epsilon) + 2)
-        rest = epsilon - self.rounding(epsilon)
-        return off + (self.log_tuples + log(1 / missed) + 1e-3) / self.alpha(rest) + 1
+        drawn = off + (self.log_tuples + log(1 / missed) + 1e-3) / self.alpha(rest) + 1
+        return max(drawn, self.otherwise.farthest(rest) or 0.0)
 
     @property
     def counts(self) -> bool:
@@ -324,9 +341,6 @@ class Taut:
     def apart(self) -> list[Fraction]:
         """π."""
         return [b - a for a, b in pairwise([Fraction(0), *self.shares, Fraction(1)])]
-
-    def _ranks(self, n: int) -> tuple[float, ...]:
-        return tuple(rank(100 * q, max(n, 1)) - 0.5 for q in self.shares)
 
     def _reach(self, epsilon: Fraction) -> float:
         alpha = self.alpha(epsilon)
@@ -344,3 +358,7 @@ class Taut:
             2 * self.points + int(min(2 * self.points * j, lattice * (1 if of_one else j)))
             for j in range(1, len(self.shares) + 1)
         ]
+
+
+Way: TypeAlias = Taut | NoisyTree | Halving
+"""Ways to draw several percentiles at once."""

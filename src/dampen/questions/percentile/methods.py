@@ -11,9 +11,8 @@ from dampen.core.mechanisms import Mechanism, select
 from dampen.core.sampling import Entropy
 from dampen.core.selection import IntArray, Neighbours, Selection
 from dampen.paper.percentile_selection import Percent, as_fraction
-from dampen.questions.percentile.halving import Halving, Ranks
-from dampen.questions.percentile.joint_cuts import Joint
-from dampen.questions.percentile.joint_tight import Taut
+from dampen.questions.percentile.halving import Ranks
+from dampen.questions.percentile.joint_tight import Way
 from dampen.questions.percentile.values import PercentileValue, PercentileValueOfRows, ValueGrid
 from dampen.releases.accuracy import lead
 from dampen.releases.cost import Cost, Price, composed_cost, selection_cost
@@ -120,7 +119,7 @@ class Together:
     """
 
     points: tuple[Percent, ...]
-    way: Taut | Joint | Halving
+    way: Way
 
     def cost(self, price: Price, query: str, /) -> Cost:
         return composed_cost(
@@ -132,7 +131,7 @@ class Together:
         )
 
     def farthest(self, epsilon: Fraction, /) -> float | None:
-        return self.way.farthest(epsilon) if isinstance(self.way, Taut) else None
+        return self.way.farthest(epsilon)
 
     def draw(self, ranks: Ranks, n: int, epsilon: Fraction, entropy: Entropy, /) -> list[int]:
         del n

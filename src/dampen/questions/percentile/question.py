@@ -10,8 +10,7 @@ from typing import Any, ClassVar, Literal, cast
 from dampen.core.mechanisms import MECHANISMS, Mechanism, named
 from dampen.core.sampling import Entropy
 from dampen.core.selection import IntArray, Neighbours
-from dampen.data.cells import Keyed
-from dampen.data.grouping import Grouping
+from dampen.data.cells import Grouping, Keyed
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
 from dampen.epsilon import Epsilon, decimal_text
@@ -33,6 +32,8 @@ __all__ = ["LISTS", "PercentileQuestion", "percentile"]
 
 LISTS = {"quartiles": range(25, 100, 25), "deciles": range(10, 100, 10)}
 RELATIONS = (str(Neighbours.REPLACE_ONE), str(Neighbours.ADD_REMOVE_ROW))
+FEW = 5
+"""So many percentiles are written out in a few words."""
 SINGLE = tuple(each.name for each in MECHANISMS if not each.noise.joint)
 """Mechanisms for one selection."""
 
@@ -125,11 +126,22 @@ class PercentileQuestion:
         return facts
 
     def text(self) -> str:
-        asked = ", ".join(map(str, self.points)) if self.several else self.p
-        return f"p={asked} of {self.column}"
+        if isinstance(self.p, str) or not self.several:
+            return f"p={self.p} of {self.column}"
+        if len(self.points) > FEW:
+            return f"{len(self.points)} percentiles of {self.column}"
+        return f"p={', '.join(map(str, self.points))} of {self.column}"
 
     def shape(self) -> Shape:
         return "points" if self.several else "value"
+
+    def resolved(self) -> Mapping[str, Any]:
+        known: dict[str, Any] = {"neighbours": str(self.relation)}
+        if self.several:
+            known["p"] = list(self.points)
+        else:
+            known["mechanism"] = for_one_selection(self.mechanism or "pf").name
+        return known
 
     @property
     def several(self) -> bool:
@@ -192,7 +204,7 @@ class PercentileQuestion:
 class ValuesMethod:
     """Values by rank, on the public grid; in every group if there are groups.
 
-    One ε for all groups, by parallel composition: see `dampen.data.grouping`.
+    One ε for all groups, by parallel composition: see `dampen.data.cells`.
 
     Attributes:
         question: what is asked.
@@ -252,7 +264,8 @@ class ValuesMethod:
         """What is counted: which column, by which cells, how many."""
         column = self.question.column
         grid = self.question.grid
-        return {column: "numbers"}, Keyed({column: grid.key}, itemgetter(column)), grid.size
+        of = ("ranks", column, grid)
+        return {column: "numbers"}, Keyed({column: grid.key}, itemgetter(column), of), grid.size
 
     def _subject(self) -> str:
         """Whose accuracy is stated: of each value alone, or of all of them at once."""

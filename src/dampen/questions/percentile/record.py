@@ -64,6 +64,7 @@ class RecordQuestion:
         "Column of public names of the records; their places if left out.",
         default=None,
         holds="names",
+        fact=Fact("names"),
     )
     k: int | None = parameter(
         "count", "How many records; one if left out.", default=None, label="How many", short="k"
@@ -131,7 +132,10 @@ class RecordQuestion:
         return f"p={self.p}, k={self.size} of {self.column}"
 
     def shape(self) -> Shape:
-        return "value" if self.k is None else "set"
+        return "name" if self.k is None else "set"
+
+    def resolved(self) -> Mapping[str, Any]:
+        return {} if self.mechanism is None else {"delta": self.delta or "simple"}
 
     @property
     def size(self) -> int:

@@ -51,7 +51,8 @@ class StreamedLabels:
         Raises:
             DataError: if a number is missing.
         """
-        cell_of = Keyed({self.column: problem.key}, itemgetter(self.column))
+        of = ("ends", self.column, problem.lower, problem.upper, len(problem.points))
+        cell_of = Keyed({self.column: problem.key}, itemgetter(self.column), of)
         counts = self.opened.counts({self.column: "numbers"}, cell_of, len(problem.points))
         if counts[-1]:
             raise missing_numbers()

@@ -1,9 +1,8 @@
 // Questions and answers in words, tables and pictures; and what to copy.
 
-import { make, table } from "/elements.js";
+import { make, session, table } from "/elements.js";
 import { chosenGroups, dots, drawnTree, plain, ranking, shortened } from "/pictures.js";
 
-export const TITLES = { percentile: "Percentile", "most-frequent": "Most frequent", "top-groups": "Top groups", "top-k": "Top nodes", tree: "Decision tree" };
 const PROTECTS = { "replace-one": "what one record says", "add-remove-row": "whether a record is there, and what it says", "add-remove-edge": "whether an edge is there" };
 const SEVERAL = { quartiles: [25, 50, 75], deciles: [10, 20, 30, 40, 50, 60, 70, 80, 90] };
 
@@ -18,22 +17,24 @@ function ordinal(p) {
   return /^\d+$/.test(String(p)) ? `${p}${Math.floor(p / 10) % 10 === 1 ? "th" : end[p % 10] || "th"} percentile` : `Percentile ${p}`;
 }
 
+const titleOf = (kind) => session.questions.find((each) => each.name === kind)?.title || kind;
+
 /** What was asked, in a line. */
 export function inWords({ kind, options }) {
-  const by = options.by && kind !== "top-groups" ? `, for every ${options.by}` : "";
+  const by = options.by && kind !== "top-groups" ? `, for every ${options.by}` : "", many = options.k > 1;
   if (kind === "percentile") {
-    const many = percentiles(options.p), whose = options.release === "label" ? "Whose " : "";
-    const name = many.length > 1 ? `Percentiles ${many.join(", ")}` : ordinal(many[0]);
-    if (options.k > 1) return `The ${options.k} nearest to the ${name.toLowerCase()} of ${options.column}`;
-    return `${whose}${whose ? name.toLowerCase() : name} of ${options.column}${by}`;
+    const points = percentiles(options.p), name = points.length > 1 ? `Percentiles ${points.join(", ")}` : ordinal(points[0]);
+    return `${name} of ${options.column}${by}`;
   }
-  if (kind === "most-frequent") return `${options.k > 1 ? `The ${options.k} most frequent` : "Most frequent"} ${options.column}${by}`;
+  if (kind === "percentile-record") return `${many ? `The ${options.k} records nearest to the` : "Record at the"} ${ordinal(options.p).toLowerCase()} of ${options.column}`;
+  if (kind === "most-frequent") return `${many ? `The ${options.k} most frequent` : "Most frequent"} ${options.column}${by}`;
   if (kind === "top-groups") {
     const statistic = options.statistic || (options.p === undefined ? "median" : "quantile");
-    return `${options.k > 1 ? `The ${options.k} of ${options.by}` : `The ${options.by}`} with the ${options.smallest ? "smallest" : "largest"} ${statistic}${options.p === undefined ? "" : ` (${options.p} %)`} of ${options.value}`;
+    return `${many ? `The ${options.k} of ${options.by}` : `The ${options.by}`} with the ${options.smallest ? "smallest" : "largest"} ${statistic}${options.p === undefined ? "" : ` (${options.p} %)`} of ${options.value}`;
   }
-  if (kind === "top-k") return `The ${options.k > 1 ? `${options.k} nodes` : "node"} of largest ${options.metric || "betweenness"}`;
-  return `Decision tree for ${options.target}`;
+  if (kind === "top-k") return `The ${many ? `${options.k} nodes` : "node"} of largest ${options.metric || "betweenness"}`;
+  const about = options.target ? ` for ${options.target}` : options.column ? ` of ${options.column}` : "";
+  return `${titleOf(kind)}${about}${by}`;
 }
 
 /** The address of a question, to be shared: it says what to ask, not who did or what came of it. */
@@ -46,39 +47,42 @@ export function answerCard(told, set) {
   const card = make("section", { class: "card", "aria-label": "Answer" }, make("p", { class: "asked-for" }, inWords(told.question)));
   const facts = { "ε": told.epsilon, protects: protects(told.neighbours), mechanism: told.mechanism };
   const link = told.own === false || !told.charge ? make("a", { href: questionLink(told.question) }, "Link to the question") : make("a", { href: `#/releases/${encodeURIComponent(told.charge)}` }, "Permalink");
-  card.append(...answerParts(told, set).filter(Boolean), told.accuracy ? make("p", { class: "soft" }, told.accuracy) : "",
+  card.append(...answerParts(told, set).filter(Boolean), told.accuracy ? make("p", { class: told.accuracy.chance ? "bad" : "soft" }, told.accuracy.sentence ?? told.accuracy) : "",
     make("dl", { class: "facts" }, ...Object.entries(facts).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))),
       make("div", {}, make("dt", {}, "charge"), make("dd", {}, told.reused ? make("span", { class: "badge good" }, "recorded, free") : told.charge || "none"))),
     copies(told, link));
   return card;
 }
 
+const numbers = (value) => [value].flat().every((each) => typeof each === "number");
+
+/** An answer by its shape: a model, a table of groups, points, a ranking, a set or a value. */
 function answerParts(told, set) {
-  const { answer } = told, { kind, options } = told.question, column = set?.columns[options.column];
-  if (kind === "tree") return [make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Picture of the tree" }, drawnTree(answer))];
-  const numbers = (value) => (Array.isArray(value) ? value : [value]).every((each) => typeof each === "number");
+  const { answer } = told, { kind, options, shape } = told.question, column = set?.columns[options.column];
+  const drawable = (value) => column?.lower !== undefined && numbers(value);
+  if (shape === "model" || kind === "tree") return [kind === "tree" ? make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Picture of the tree" }, drawnTree(answer)) : make("pre", { tabindex: "0" }, JSON.stringify(answer, null, 2))];
   if (isTable(answer)) {
     const rows = Object.entries(answer);
-    if (kind === "percentile" && column && rows.every(([, value]) => numbers(value))) return [dots(rows.map(([name, value]) => [name, [value].flat()]), column)];
+    if (rows.every(([, value]) => drawable(value))) return [dots(rows.map(([name, value]) => [name, [value].flat()]), column)];
     return [table([options.by || "group", "answer"], rows.map(([name, value]) => [name, shownValue(value)]))];
   }
-  if (kind === "percentile" && options.release === "label") return [make("p", { class: "answer" }, [answer].flat().map(shownValue).join(", "))];
-  if (kind === "percentile") {
-    if (!Array.isArray(answer)) return [make("p", { class: "answer" }, shownValue(answer)), column && numbers(answer) ? dots([["", [answer]]], column) : null];
+  const several = [answer].flat();
+  if (Array.isArray(answer) && options.p !== undefined && kind === "percentile") {
     const names = percentiles(options.p).map((p) => (Number(p) === 50 ? "median" : `${p} %`));
-    if (column && numbers(answer)) return [dots(answer.map((value, i) => [names[i], [value]]), column)];
+    if (drawable(answer)) return [dots(answer.map((value, i) => [names[i], [value]]), column)];
     return [table(["percentile", "answer"], answer.map((value, i) => [names[i], shownValue(value)]))];
   }
-  const several = Array.isArray(answer) ? answer : [answer];
   const large = make("p", { class: "answer" }, several.map(shownValue).join(", "));
-  if (kind === "top-groups" && set && !options.ordered) return [large, chosenGroups(set.columns[options.by].values, several.map(String))];
-  return several.length > 1 ? [ranking(several)] : [large];
+  if (drawable(answer)) return [large, dots([["", [answer].flat()]], column)];
+  const groups = set?.columns[options.by]?.values;
+  if (groups && !options.ordered) return [large, chosenGroups(groups, several.map(String))];
+  return several.length > 1 && shape !== "set" ? [ranking(several)] : [large];
 }
 
 function copies(told, link) {
   const { dataset, kind, options } = told.question;
   const python = (value) => (value === true ? "True" : value === false ? "False" : JSON.stringify(value));
-  const positional = { percentile: "column", "most-frequent": "column", "top-groups": "value" }[kind];
+  const positional = session.questions.find((each) => each.name === kind)?.parameters.find((each) => each.kind === "column" && each.required)?.name;
   const rest = Object.entries(options).filter(([name]) => name !== positional).map(([name, value]) => `${name}=${python(value)}`);
   const given = [dataset, ...(positional ? [options[positional]] : [])].map(python);
   const texts = {
@@ -101,7 +105,7 @@ function copies(told, link) {
 
 /** An answer in a few words. */
 export function brief(release) {
-  if (release.question?.kind === "tree") return "a decision tree";
+  if (release.question?.shape === "model" || release.question?.kind === "tree") return "a model";
   const { answer } = release;
   return shortened(isTable(answer) ? Object.entries(answer).map(([name, value]) => `${name}: ${shownValue(value)}`).join("; ") : shownValue(answer), 80);
 }

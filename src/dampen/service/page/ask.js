@@ -1,44 +1,49 @@
 // Asking: a form, what to expect before paying, the answer.
 
-import { answerCard, brief, protects, questionLink, TITLES } from "/answers.js";
+import { answerCard, brief, protects, questionLink } from "/answers.js";
 import { api, loading, make, session, table, trouble } from "/elements.js";
 import { amount, plain, shortened } from "/pictures.js";
 
-const WHOLE = new Set(["k", "depth"]);
-const FIELDS = {
-  percentile: (facts) => [
-    choice("column", "Column", gridded(facts)), text("p", "Percentile", "50", "0 to 100; several with commas", ["25", "50", "75", "95", "quartiles", "deciles"]),
-    ...everyGroup(facts, 1), ...whose(facts),
-  ],
-  "most-frequent": (facts) => [
-    choice("column", "Column", named(facts, "categories")), text("k", "How many", "", "one if empty"), ...everyGroup(facts, 2),
-  ],
-  "top-groups": (facts) => [
-    choice("value", "Values", gridded(facts)), choice("by", "Groups", named(facts, "categories")),
-    choice("statistic", "Statistic", ["median", "mean", "quantile", "trimmed-mean", "sum"]),
-    text("p", "Percent", "", "for quantile and trimmed mean"), text("k", "How many", "", "one if empty"), tick("smallest", "The smallest instead"),
-  ],
-  "top-k": () => [text("k", "How many", "3"), choice("metric", "Influence is", ["betweenness", "degree", "triangles", "eigenvector", "core", "pagerank"])],
-  tree: (facts) => [choice("target", "Class to predict", named(facts, "categories").reverse()), text("depth", "Levels", "", "chosen for you if empty")],
-};
+const USUAL = { percentiles: ["25", "50", "75", "95"], epsilon: ["0.1", "0.5", "1", "2"] };
 
-const named = (facts, kind) => Object.entries(facts.columns).filter(([, column]) => column.kind === kind).map(([name]) => name);
-const gridded = (facts) => named(facts, "numbers").filter((name) => facts.columns[name].step !== undefined);
+/** The columns that can be chosen: of the right kind, with all facts that the question needs. */
+const fitting = (set, { holds, facts }) => Object.entries(set.columns)
+  .filter(([, column]) => (!holds || column.kind === holds) && facts.every((fact) => column[fact] !== undefined)).map(([name]) => name);
+/** What happens if a field is left empty: the end of its help. */
+const hint = ({ help }) => help.split("; ").at(-1).replace(/\.$/, "");
 
-function everyGroup(facts, least) {
-  const groups = named(facts, "categories");
-  return groups.length < least ? [] : [choice("by", "For every", ["", ...groups], "nothing: all together")];
+/** The field of a parameter, by its kind; nothing if there is nothing to choose. */
+function fieldOf(parameter, set, taken) {
+  const { name, label, kind, required, choices } = parameter, initial = parameter.default ?? "";
+  if (kind === "column") {
+    const columns = fitting(set, parameter).filter((each) => required || !(taken.length && taken.includes(each) && fitting(set, parameter).length === 1));
+    if (!columns.length) return null;
+    taken.push(columns[0]);
+    return choice(name, label, required ? columns : ["", ...columns], "nothing: all together");
+  }
+  if (kind === "flag") return tick(name, label);
+  if (kind === "word") return choice(name, label, required || initial ? [initial, ...choices.filter((each) => each !== initial)].filter(Boolean) : ["", ...choices], "chosen for you");
+  if (kind === "percentiles") return text(name, label, "50", "0 to 100; several with commas", [...USUAL.percentiles, ...choices], kind);
+  if (kind === "exact" && required) return text(name, label, "50", "0 to 100", USUAL.percentiles, kind);
+  return text(name, label, String(initial), required ? "" : hint(parameter), [], kind);
 }
 
-const whose = (facts) => (named(facts, "names").length === 1 ? [choice("release", "Answer with", ["", "label"], "the value", { label: `the ${named(facts, "names")[0]}` }), text("k", "How many", "", `of ${named(facts, "names")[0]}; one if empty`)] : []);
+/** The fields of a question; what is rarely changed is folded. */
+function fieldsOf(question, set) {
+  const taken = [], made = question.parameters.map((each) => [each, fieldOf(each, set, taken)]).filter(([, field]) => field);
+  const rare = made.filter(([each]) => each.rare).map(([, field]) => field);
+  return [...made.filter(([each]) => !each.rare).map(([, field]) => field), epsilonField(), rare.length ? make("details", { class: "more" }, make("summary", {}, "More options"), ...rare) : null].filter(Boolean);
+}
+
+const epsilonField = () => text("epsilon", "ε", "0.5", "smaller is more private, and costs less", USUAL.epsilon);
 
 function choice(name, label, options, none = "", shown = {}) {
   const list = make("select", { id: `f-${name}`, name }, ...options.map((each) => make("option", { value: each }, shown[each] || each || none)));
   return make("div", {}, make("label", { for: `f-${name}` }, label), list);
 }
 
-function text(name, label, value, hint = "", presets = []) {
-  const input = make("input", { id: `f-${name}`, name, value, autocomplete: "off", spellcheck: "false", inputmode: WHOLE.has(name) ? "numeric" : "text" });
+function text(name, label, value, hint = "", presets = [], kind = "") {
+  const input = make("input", { id: `f-${name}`, name, value, "data-kind": kind, autocomplete: "off", spellcheck: "false", inputmode: kind === "count" ? "numeric" : "text" });
   const mark = () => buttons.forEach((each) => each.setAttribute("aria-pressed", String(each.textContent === input.value)));
   const buttons = presets.map((each) => make("button", { type: "button", onclick: () => {
     input.value = each;
@@ -55,11 +60,11 @@ const tick = (name, label) => make("label", { class: "tick" }, make("input", { t
 function questionOf(form) {
   const body = {};
   for (const field of form.querySelectorAll("[name]")) {
-    const { name, value } = field;
+    const { name, value } = field, { kind } = field.dataset;
     if (name === "dataset" || name === "kind") continue;
     if (field.type === "checkbox") { if (field.checked) body[name] = true; }
-    else if (WHOLE.has(name) && /^\d+$/.test(value.trim())) body[name] = Number(value);
-    else if (name === "p" && value.includes(",")) body[name] = value.split(",").map((each) => each.trim());
+    else if (kind === "count" && /^\d+$/.test(value.trim())) body[name] = Number(value);
+    else if (value.trim() && (kind === "columns" || kind === "labels" || (kind === "percentiles" && value.includes(",")))) body[name] = value.split(",").map((each) => each.trim());
     else if (value.trim()) body[name] = value.trim();
   }
   return body;
@@ -74,12 +79,14 @@ function fill(form, options) {
   }
 }
 
+const declared = (name) => session.questions.find((each) => each.name === name);
+
 export async function askView(wanted, kindWanted, options) {
-  const set = session.sets.find((each) => each.name === wanted) || session.sets[0];
-  if (!set) return make("section", { class: "card" }, make("h2", {}, "Nothing to ask"), make("p", { class: "soft" }, "There is no data set that you may ask. The curator can add you to one."));
+  const set = session.sets.find((each) => each.name === wanted) || session.sets.find((each) => each.questions.length);
+  if (!set?.questions.length) return make("section", { class: "card" }, make("h2", {}, "Nothing to ask"), make("p", { class: "soft" }, "There is no data set that you may ask. The curator can add you to one."));
   const kind = set.questions.includes(kindWanted) ? kindWanted : set.questions[0];
   const kinds = make("fieldset", {}, make("legend", {}, "Question"), make("div", { class: "kinds" },
-    ...set.questions.map((each) => make("label", {}, make("input", { type: "radio", name: "kind", value: each, checked: each === kind }), TITLES[each]))));
+    ...set.questions.map((each) => make("label", {}, make("input", { type: "radio", name: "kind", value: each, checked: each === kind }), declared(each).title))));
   const fields = make("div", {}), form = make("form", { class: "card", "aria-label": "Question" });
   const expectation = make("div", { class: "before", "aria-live": "polite" }), answer = make("div", { "aria-live": "polite", id: "answer" });
   const button = make("button", { class: "main", disabled: true }, "Ask");
@@ -96,7 +103,7 @@ export async function askView(wanted, kindWanted, options) {
       const told = await api(`${path()}/expect`, asked);
       if (mine !== latest) return;
       expectation.replaceChildren(...expectationOf(told));
-      button.textContent = told.recorded ? "Show the recorded answer (free)" : `Ask for ε = ${told.charged}`;
+      button.textContent = told.recorded ? "Show the recorded answer (free)" : told.chance ? `Ask anyway for ε = ${told.charged}: the answer would be chance` : `Ask for ε = ${told.charged}`;
       button.disabled = false;
       history.replaceState(null, "", questionLink({ dataset: set.name, kind: kindNow(), options: asked }));
     } catch (error) {
@@ -109,7 +116,7 @@ export async function askView(wanted, kindWanted, options) {
   };
   const soon = () => { button.disabled = true; clearTimeout(waiting); waiting = setTimeout(expect, 250); };
   const renew = () => {
-    fields.replaceChildren(...FIELDS[kindNow()](set), text("epsilon", "ε", "0.5", "smaller is more private, and costs less", ["0.1", "0.5", "1", "2"]));
+    fields.replaceChildren(...fieldsOf(declared(kindNow()), set));
     if (set.budgets.length > 1) fields.append(choice("budget", "Budget", ["", ...set.budgets.map((each) => each.name)], "the one of the question"));
     soon();
   };
@@ -138,10 +145,10 @@ export async function askView(wanted, kindWanted, options) {
 }
 
 function expectationOf(told) {
-  const lines = [make("h3", {}, "Before you ask"), make("p", {}, told.sentence)];
+  const lines = [make("h3", {}, "Before you ask"), make("p", { class: told.chance && !told.recorded ? "bad" : "" }, told.sentence)];
   if (told.sample) lines.push(...sampleOf(told.sample));
   if (told.recorded) return [...lines, make("p", {}, make("span", { class: "badge good" }, "free"), " This was asked before: the recorded answer costs nothing, and repeating the draw would tell nothing new.")];
-  return [...lines, meter(told.budget, told.charged), make("p", { class: "soft small" }, `ε = ${told.charged} of ${told.budget.left} left in “${told.budget.name}”; ${plain(told.candidates)} candidates. Protects ${protects(told.neighbours)}.`)];
+  return [...lines, meter(told.budget, told.charged), make("p", { class: "soft small" }, `ε = ${told.charged} of ${told.budget.left} left in “${told.budget.name}”. Protects ${protects(told.neighbours)}.`)];
 }
 
 function sampleOf(sample) {
@@ -165,7 +172,7 @@ function factsCard(set) {
 
 function describe(column) {
   if (column.kind === "categories") return shortened(column.values.join(", "), 200);
-  if (column.kind === "names") return "public names of the rows";
+  if (column.kind === "labels") return "public names of the rows";
   return `${plain(column.lower)} to ${plain(column.upper)}${column.step ? `, steps of ${plain(column.step)}` : ""}`;
 }
 

@@ -23,9 +23,9 @@ function typeOf(schema, all) {
 
 function parameters(operation, all) {
   const rows = (operation.parameters || []).map((each) => [each.name, typeOf(each.schema, all), each.in, each.required]);
-  const reference = operation.requestBody?.content?.["application/json"]?.schema?.$ref;
-  if (reference) {
-    const body = all[reference.split("/").pop()];
+  const schema = operation.requestBody?.content?.["application/json"]?.schema;
+  if (schema) {
+    const body = schema.$ref ? all[schema.$ref.split("/").pop()] : schema;
     for (const [name, schema] of Object.entries(body.properties)) {
       const kind = typeOf(schema, all);
       if (kind) rows.push([name, kind, schema.description || "body", (body.required || []).includes(name)]);

@@ -1,7 +1,7 @@
 // Elements of the page, and the way to the API: what it tells is all that the page knows.
 
 export const find = (id) => document.getElementById(id);
-export const session = { token: sessionStorage.getItem("dampen"), me: null, sets: [], leave: () => {} };
+export const session = { token: sessionStorage.getItem("dampen"), me: null, sets: [], questions: [], leave: () => {} };
 
 export function make(name, properties = {}, ...children) {
   const element = document.createElement(name);

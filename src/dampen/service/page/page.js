@@ -32,7 +32,7 @@ async function enter(token) {
   find("name").textContent = session.me.role === "curator" ? `${session.me.analyst}, curator` : session.me.analyst;
   find("nav-curator").hidden = session.me.role !== "curator";
   for (const id of ["nav", "who"]) find(id).hidden = false;
-  session.sets = await api("/v1/datasets");
+  [session.sets, session.questions] = await Promise.all([api("/v1/datasets"), api("/v1/questions")]);
   await show();
 }
 

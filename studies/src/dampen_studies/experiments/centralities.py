@@ -17,12 +17,12 @@ from dampen.core.mechanisms import JOINT, PF
 from dampen.core.sampling import Entropy, InsecureEntropy
 from dampen.core.selection import FloatArray, IntArray
 from dampen.epsilon import exact
-from dampen.questions.nodes.comparison import DefaultNodes
 from dampen.questions.nodes.graphs import Graph, graph_of
 from dampen.questions.nodes.problem import InfluentialNode
 from dampen_studies.datasets import small
 from dampen_studies.experiments.graph_methods import Top, load, ready
 from dampen_studies.experiments.nodes import DEVELOPMENT, OTHERS
+from dampen_studies.rivals.nodes import DefaultNodes
 from dampen_studies.rows import listed
 from dampen_studies.study import Parameters, Row, Rows, Study
 

@@ -15,11 +15,11 @@ import numpy as np
 from dampen.core.mechanisms import EM, JOINT, LD, PF, SLD, SLD_PF, Mechanism, prepare
 from dampen.core.sampling import Entropy
 from dampen.core.selection import FloatArray, Selection
-from dampen.questions.nodes.comparison import DefaultNodes
 from dampen.questions.nodes.graphs import Graph, graph_of
 from dampen.questions.nodes.problem import InfluentialNode
 from dampen_studies import datasets
 from dampen_studies.datasets import Edges, small
+from dampen_studies.rivals.nodes import DefaultNodes
 
 GRAPHS = ("enron", "dblp", "github")
 

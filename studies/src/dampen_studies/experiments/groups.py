@@ -3,16 +3,16 @@
 Which group has the largest median, 90th percentile, mean?  The probability of naming it is computed
 from each method's law, not sampled; `needed` is the smallest ε from which on it is at least 0.9.
 All methods are ε-DP under adding or removing one row and get the best form known for them
-(`dampen.questions.groups.comparison`); the control is a private quantile of every group, at the
+(`dampen_studies.rivals.groups`); the control is a private quantile of every group, at the
 full ε each.
 """
 
 from collections.abc import Sequence
 
 from dampen.core.sampling import InsecureEntropy
-from dampen.questions.groups.comparison import epsilon_for_best, group_methods, true_statistics
 from dampen.questions.groups.problem import BestGroup
 from dampen_studies.datasets.grouped import GROUPED, made_up
+from dampen_studies.rivals.groups import epsilon_for_best, group_methods, true_statistics
 from dampen_studies.study import Parameters, Row, Rows, Study
 
 QUICK = "wards"

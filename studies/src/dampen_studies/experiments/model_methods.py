@@ -17,24 +17,23 @@ from dampen.core.sampling import InsecureEntropy
 from dampen.questions.classify.candidates import candidates_of
 from dampen_studies.datasets.packaged import Packaged
 from dampen_studies.experiments.diffprivlib_names import diffprivlib
+from dampen_studies.experiments.level_trees import by_gini, by_max, by_tsallis, level_tree
 
 Maker = Callable[[Packaged, str, int, int], Any]
 """From a table, ε, the rows to fit and a seed to an estimator that is not fitted."""
 
 
 def former(epsilon: str, depth: int | None, **public: Any) -> Any:
-    """The default of 0.1: `gini-max`, 1 / (depth + 2) of ε for the leaves, its own depth rule."""
-    from dampen.questions.classify import TreeClassifier
-
+    """The default of 0.1: `gini`, at last `max`; 1 / (depth + 2) of ε for the leaves; its own depth
+    rule.
+    """
     if depth is None:
-        size = len(candidates_of(public["domains"], "binary"))
+        size = len(candidates_of(public["domains"]))
         signal = float(epsilon) * public["max_rows"] / math.log(1 + max(size, 2))
         depth = min(max(0, round(0.6 * (math.log2(max(signal, 1.0)) - 4.6))), 16)
     leaf = Fraction(1, depth + 2) if depth else Fraction(1)
     shares = [*[(1 - leaf) / max(depth, 1)] * depth, leaf]
-    return TreeClassifier(
-        epsilon=epsilon, max_depth=depth, criterion="gini-max", shares=shares, **public
-    )
+    return level_tree(epsilon, depth, criterion=by_gini, shares=shares, **public)
 
 
 def _public(table: Packaged, rows: int, seed: int) -> dict[str, Any]:
@@ -46,17 +45,21 @@ def _public(table: Packaged, rows: int, seed: int) -> dict[str, Any]:
     }
 
 
-def _tree(**options: Any) -> Maker:
-    def make(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
-        from dampen.questions.classify import TreeClassifier
+def _tree(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
+    from dampen.questions.classify import TreeClassifier
 
-        return TreeClassifier(epsilon=epsilon, **options, **_public(table, rows, seed))
+    return TreeClassifier(epsilon=epsilon, **_public(table, rows, seed))
+
+
+def _levels(**options: Any) -> Maker:
+    def make(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
+        return level_tree(epsilon, **options, **_public(table, rows, seed))
 
     return make
 
 
 def _default(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
-    from dampen.questions.classify.model import Classifier
+    from dampen.questions.classify import Classifier
 
     return Classifier(epsilon, **_public(table, rows, seed))
 
@@ -68,9 +71,7 @@ def _former(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
 def _bayes(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
     from dampen.questions.classify import NaiveBayesClassifier
 
-    public = _public(table, rows, seed)
-    del public["max_rows"]
-    return NaiveBayesClassifier(epsilon=epsilon, **public)
+    return NaiveBayesClassifier(epsilon=epsilon, **_public(table, rows, seed))
 
 
 def _peer(name: str, **options: Any) -> Maker:
@@ -87,7 +88,7 @@ def _peer(name: str, **options: Any) -> Maker:
 
 OURS: dict[str, Maker] = {
     "dampen": _default,
-    "tree": _tree(),
+    "tree": _tree,
     "former": _former,
     "bayes": _bayes,
 }
@@ -97,15 +98,15 @@ PEERS: dict[str, Maker] = {
     "dpl-forest": _peer("RandomForestClassifier", max_depth=5, n_estimators=10),
 }
 CRITERIA: dict[str, Maker] = {
-    "em": _tree(mechanism="em", criterion="information-gain", one_sided=False),
-    "em-fair": _tree(mechanism="em", criterion="information-gain"),
-    "pf": _tree(mechanism="pf", criterion="information-gain"),
-    "ld": _tree(mechanism="ld"),
-    "sld": _tree(mechanism="sld"),
-    "ld-pf": _tree(mechanism="ld-pf"),
-    "max": _tree(criterion="max"),
-    "tsallis": _tree(criterion="tsallis-max"),
-    "dampen": _tree(),
+    "em": _levels(mechanism="em", one_sided=False),
+    "em-fair": _levels(mechanism="em"),
+    "pf": _levels(),
+    "ld": _levels(mechanism="ld"),
+    "sld": _levels(mechanism="sld"),
+    "ld-pf": _levels(mechanism="ld-pf"),
+    "max": _levels(criterion=by_max),
+    "tsallis": _levels(criterion=by_tsallis),
+    "dampen": _tree,
 }
 """Trees of the same depth, shares and leaves, which differ in the selection of a split alone; and
 the default, which selects several levels at once at small ε."""

@@ -18,10 +18,10 @@ from dampen.core.selection import FloatArray
 from dampen.paper.percentile_selection import NEAR, PercentileLabel, rank
 from dampen.questions.percentile.record import label_mechanism
 from dampen.questions.percentile.record_two_stages import Shares, TwoStages
-from dampen.questions.percentile.record_two_stages_law import expected_error
 from dampen_studies.datasets import small
 from dampen_studies.experiments.labels import HISTOGRAMS
 from dampen_studies.experiments.percentiles import PERCENTILES, load
+from dampen_studies.rivals.record_law import expected_error
 from dampen_studies.rows import values
 from dampen_studies.study import Parameters, Row, Rows, Study
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dampen.core.comparison import Drawing, Method
 from dampen.core.mechanisms import named
 from dampen.core.sampling import Entropy
 from dampen.epsilon import Epsilon, exact
@@ -12,6 +11,7 @@ from dampen.questions.nodes.graphs import Graph
 from dampen.questions.nodes.problem import InfluentialNode
 from dampen.questions.nodes.question import NodesQuestion
 from dampen.releases.cost import Price
+from dampen_studies.rivals.drawings import Drawing, Method
 
 __all__ = ["DefaultNodes", "node_methods"]
 

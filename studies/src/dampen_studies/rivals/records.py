@@ -4,15 +4,15 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from dampen.core import error_analysis
-from dampen.core.comparison import Method
 from dampen.core.mechanisms import named
 from dampen.core.selection import FloatArray
 from dampen.data.columns import clipped, finite_range
 from dampen.epsilon import Epsilon, asked_epsilon
 from dampen.paper.percentile_selection import NEAR, Percent, PercentileLabel
-from dampen.questions.percentile import record_two_stages_law
 from dampen.questions.percentile.record import label_mechanism
 from dampen.questions.percentile.record_two_stages import Shares, TwoStages, worth_it
+from dampen_studies.rivals import record_law
+from dampen_studies.rivals.drawings import Method
 
 __all__ = ["expected_errors", "label_methods"]
 
@@ -57,5 +57,5 @@ def expected_errors(
         staged = [TwoStages(n=n, p=p, upper=upper, lower=lower, shares=s) for s in shares]
         yield (
             "two-stages (default)",
-            [record_two_stages_law.expected_error(s, inside) for s in staged],
+            [record_law.expected_error(s, inside) for s in staged],
         )

@@ -6,7 +6,7 @@ With P1 the law of the place, P2 that of the reach and m the number of labels in
 
 where π(m) is the probability that permute-and-flip draws one of m labels of utility 1 among n.  Of
 several labels, π(m) is the expected share of those inside
-(`dampen.questions.percentile.record_set_law`), for they are a random choice of the labels inside,
+(`dampen_studies.rivals.record_set_law`), for they are a random choice of the labels inside,
 and the error is the mean of theirs.
 """
 
@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from dampen.core.mechanisms import probabilities
 from dampen.core.selection import FloatArray, IntArray
 from dampen.paper.percentile_selection import rank
-from dampen.questions.percentile.record_set_law import share_inside
 from dampen.questions.percentile.record_two_stages import UNIT, TwoStages
+from dampen_studies.rivals.record_set_law import share_inside
 
 __all__ = ["best_error", "expected_error", "law", "stage_one"]
 

@@ -8,17 +8,17 @@ import pytest
 
 import group_balls as balls
 from dampen import testing
-from dampen.problems.groups import BestGroup
-from dampen.questions.groups.comparison import (
+from dampen.problems import BestGroup
+from dampen.questions.groups.histograms import Histograms
+from dampen.questions.groups.reach import Reach, Rows
+from dampen.questions.groups.statistics import Mean, Quantile
+from dampen_studies.rivals.groups import (
     GroupMethod,
     _Rivals,
     epsilon_for_best,
     group_methods,
     true_statistics,
 )
-from dampen.questions.groups.histograms import Histograms
-from dampen.questions.groups.reach import Reach, Rows
-from dampen.questions.groups.statistics import Mean, Quantile
 
 ROWS = [(g, v) for g in "abc" for v in (0, 2)]
 UNIVERSE = testing.Universe.add_remove_row(ROWS, 3)

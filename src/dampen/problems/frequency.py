@@ -1,5 +1,0 @@
-"""See `dampen.questions.frequency`."""
-
-from dampen.questions.frequency import MostFrequent
-
-__all__ = ["MostFrequent"]

@@ -1,0 +1,1 @@
+"""Methods beside each other on public data, and their exact laws: for study, not private."""
