@@ -8,7 +8,8 @@ import click
 import pytest
 
 from dampen.cli.main import COMMANDS, group
-from dampen.cli.question_options import in_options, options_of, typed_value
+from dampen.cli.option_names import in_options
+from dampen.cli.question_options import options_of, typed_value
 from dampen.errors import ParameterError
 from dampen.ledger import Ledger
 from dampen.questions import QUESTIONS, question_type
