@@ -215,6 +215,30 @@ def test_an_answer_is_kept_beside_its_charge(ledger: Ledger) -> None:
             ledger.answer(wrong)
 
 
+def test_a_charge_takes_one_answer(ledger: Ledger) -> None:
+    account = ledger["payroll"]
+    charge = account.charge(cost(Fraction(1)))
+    account.keep(charge, '"first"')
+    with pytest.raises(BudgetError, match="already has an answer"):
+        account.keep(charge, '"second"')
+    other = account.charge(cost(Fraction(1)))
+    kept = ledger.keep_all([(other, '"a"'), (other, '"b"'), (charge, '"c"')])
+    assert [isinstance(each, str) for each in kept] == [True, False, False]
+    assert [ledger.answer(charge), ledger.answer(other)] == ['"first"', '"a"']
+    kinds = [entry.kind for entry in ledger.entries_after()[0]]
+    assert kinds.count(Kind.ANSWER) == 2
+
+
+def test_only_charges_take_answers(ledger: Ledger) -> None:
+    charge = ledger["payroll"].charge(cost(Fraction(1)))
+    created = ledger.entries()[0].id
+    number, _, digest = charge.partition("-")
+    forged = f"{number}-{'0' * len(digest)}"
+    for wrong in (created, forged):
+        with pytest.raises(BudgetError, match="has no charge"):
+            ledger.keep(wrong, "{}")
+
+
 def test_an_answer_that_is_too_long_is_not_kept(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -166,11 +166,11 @@ def test_failed_charges_leak_no_descriptors(ledger: Ledger, tmp_path: Path) -> N
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="counts descriptors in /proc")
 def test_few_ledgers_are_open_at_a_time(tmp_path: Path) -> None:
     before = descriptors()
-    for i in range(3 * worker.OPEN_BOOKS):
+    for i in range(3 * worker.OPEN_WORKERS):
         ledger = Ledger(tmp_path / f"ledger{i}")
         ledger.create("payroll", epsilon=1, neighbours=ONE)
         charge(ledger)
-    assert descriptors() - before <= 4 * worker.OPEN_BOOKS
+    assert descriptors() - before <= 4 * worker.OPEN_WORKERS
 
 
 def test_a_held_ledger_ends_in_one_line(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ from dampen.ledger.names import bounded, budget_name, key_of
 from dampen.ledger.rendering import balances_html
 from dampen.ledger.rules import ChargeRequest, balance_of, grant
 from dampen.ledger.state import EVERYONE, Balance, State, Status
-from dampen.ledger.storage import is_address
+from dampen.ledger.storage import Log, is_address
 from dampen.ledger.worker import Change, Worker, worker_at
 from dampen.releases.cost import Cost
 
@@ -128,7 +128,7 @@ class Ledger:
             **requests.signature(who),
         }
 
-        def make(state: State) -> Draft:
+        def make(state: State, _: Log) -> Draft:
             if found := state.budgets.get(key_of(proper)):
                 raise BudgetError(f"The ledger already has a budget {found.name!r}.")
             return Draft(Kind.CREATE, key_of(proper), details)
@@ -189,8 +189,8 @@ class Ledger:
 
         Raises:
             ParameterError: if that is no id.
-            BudgetError: if the ledger has no such charge, the answer is too long, or the ledger
-                cannot be written.
+            BudgetError: if the ledger has no such charge, the charge has an answer already, the
+                answer is too long, or the ledger cannot be written.
         """
         self._worker().write(answers.keep(charge, answer))
 
@@ -211,7 +211,7 @@ class Ledger:
         """
 
         def of(account: Account, request: ChargeRequest) -> Change:
-            return lambda state: grant(state, account.name, request)
+            return lambda state, _: grant(state, account.name, request)
 
         return self._worker().write_all([of(each, each._request(cost)) for each, cost in charges])
 
@@ -268,7 +268,7 @@ class Ledger:
         return balances_html([self.balance(name) for name in self])
 
     def _charge(self, name: str, request: ChargeRequest) -> str:
-        return self._worker().write(lambda state: grant(state, name, request)).id
+        return self._worker().write(lambda state, _: grant(state, name, request)).id
 
     def _worker(self) -> Worker:
         return worker_at(self.place)

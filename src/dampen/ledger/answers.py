@@ -4,6 +4,7 @@ from dampen.errors import BudgetError
 from dampen.ledger.log import Draft, Head, Kind
 from dampen.ledger.names import storable
 from dampen.ledger.state import State
+from dampen.ledger.storage import Log
 from dampen.ledger.worker import Change, Worker
 
 __all__ = ["fetch", "keep"]
@@ -13,7 +14,7 @@ LONGEST_ANSWER = 16 * 2**20
 
 
 def keep(charge: str, answer: str) -> Change:
-    """Keeps the JSON of a release.
+    """Keeps the JSON of a release.  A charge takes one answer.
 
     Raises:
         ParameterError: if that is no id of a charge.
@@ -21,14 +22,20 @@ def keep(charge: str, answer: str) -> Change:
     wanted = Head.parse(charge)
     text = storable(answer)
 
-    def change(state: State) -> Draft:
+    def change(_: State, log: Log) -> Draft:
         if len(text) > LONGEST_ANSWER:
             raise BudgetError(
                 f"The ledger keeps answers no longer than {LONGEST_ANSWER:,} characters."
             )
-        if wanted.seq > state.head.seq:
+        found = log.row(wanted.seq)
+        if found is None or found.kind != Kind.CHARGE or not wanted.names(found):
             raise BudgetError(f"The ledger has no charge {charge}.")
-        return Draft(Kind.ANSWER, "", {"charge": wanted.id, "answer": text})
+        if any(True for _ in log.answers(wanted.seq)):
+            raise BudgetError(
+                f"The charge {charge} already has an answer. A charge takes one; the first stays."
+            )
+        id = Head(found.seq, found.digest).id
+        return Draft(Kind.ANSWER, "", {"charge": id, "answer": text})
 
     return change
 

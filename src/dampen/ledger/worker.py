@@ -21,12 +21,12 @@ from dampen.errors import BudgetError
 from dampen.ledger.log import START, Draft, Entry, Head, Row, damaged, digest_of
 from dampen.ledger.rules import Refused
 from dampen.ledger.state import State
-from dampen.ledger.storage import Storage, Transaction, open_storage
+from dampen.ledger.storage import Log, Storage, Transaction, open_storage
 
 __all__ = ["Change", "Worker", "close_all", "forget", "worker_at"]
 
 T = TypeVar("T")
-Change = Callable[[State], Draft]
+Change = Callable[[State, Log], Draft]
 
 OPEN_WORKERS = 8
 """Files that a process keeps open; the one that was not used for longest is closed first."""
@@ -50,6 +50,22 @@ class _Job:
         # Each waiting thread gets an error of its own: a traceback belongs to one of them.
         self.error = BudgetError(str(error)) if isinstance(error, BudgetError) else error
         self.done.set()
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A log with the rows that will be appended to it when the transaction ends."""
+
+    transaction: Transaction
+    rows: list[Row]
+
+    def row(self, seq: int) -> Row | None:
+        return next((each for each in self.rows if each.seq == seq), self.transaction.row(seq))
+
+    def answers(self, charge: int) -> Iterator[Row]:
+        yield from self.transaction.answers(charge)
+        start = f'{{"charge":"{charge}-'
+        yield from (row for row in self.rows if row.content.startswith(start))
 
 
 class Worker:
@@ -206,7 +222,7 @@ class Worker:
             for job in jobs:
                 assert job.change is not None
                 try:
-                    draft = job.change(state)
+                    draft = job.change(state, _Pending(transaction, rows))
                 except Refused as refusal:
                     refusals[job] = refusal
                     draft = refusal.draft

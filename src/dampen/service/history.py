@@ -114,7 +114,7 @@ class History:
 
     def _keep(self, charge: str, answer: str) -> None:
         record = self._records.get(charge)
-        if record is None:
+        if record is None or record.released:  # the first answer counts, as in the ledger
             return
         self._records[charge] = replace(record, released=True)
         if record.mark is not None:

@@ -47,6 +47,13 @@ class _View:
     def rows(self, after: int) -> Iterator[Row]:
         return map(Row._make, self.connection.execute(files.ROWS, (after,)))
 
+    def row(self, seq: int) -> Row | None:
+        found = self.connection.execute(files.ROW, (seq,)).fetchone()
+        return None if found is None else Row._make(found)
+
+    def answers(self, charge: int) -> Iterator[Row]:
+        return map(Row._make, self.connection.execute(files.ANSWERS, (charge,)))
+
     def append(self, rows: Sequence[Row]) -> None:
         # One statement for many rows: each statement hands the interpreter to other threads, and
         # with many chargers waiting takes long to get it back.
@@ -208,6 +215,7 @@ class _OpenFile:
             head_file = _open_head_file(path, writable)
             if writable:  # a copy that was put in place has no log yet
                 _patiently(path, lambda: connection.execute("PRAGMA journal_mode = WAL").close())
+                _patiently(path, lambda: files.migrate(connection))
         except BaseException:
             connection.close()
             raise
