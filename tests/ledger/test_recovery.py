@@ -98,6 +98,28 @@ def test_a_backup_that_misses_charges_freezes_every_budget(ledger: Ledger, tmp_p
     assert (entry.details["who"], entry.details["lost"]) == ("ana", True)
 
 
+def test_caps_survive_a_restore(ledger: Ledger, tmp_path: Path) -> None:
+    """What was lost counts against every analyst: any of them may have spent it."""
+    account = ledger["payroll"]
+    account.cap(1)
+    account.cap(2, analyst="ben")
+    backup(ledger, tmp_path / "copy")
+    ledger.charge("payroll", epsilon=1, neighbours=ONE, analyst="ana")
+    break_it(ledger)
+    assert restore(tmp_path / "copy", ledger) is True
+    account.thaw(spent=1)
+    with pytest.raises(BudgetError, match=r"for 'ana': 0 of 1 is left for this analyst"):
+        ledger.charge("payroll", epsilon="0.1", neighbours=ONE, analyst="ana")
+    account.freeze()
+    account.thaw()
+    with pytest.raises(BudgetError, match="0 of 1 is left for this analyst"):
+        ledger.charge("payroll", epsilon="0.1", neighbours=ONE, analyst="ana")
+    ledger.charge("payroll", epsilon="0.5", neighbours=ONE, analyst="ben")
+    account.cap("1.5", analyst="ana")
+    ledger.charge("payroll", epsilon="0.5", neighbours=ONE, analyst="ana")
+    assert ledger.remaining("payroll") == 0
+
+
 def test_more_can_be_lost_than_there_was(ledger: Ledger, tmp_path: Path) -> None:
     backup(ledger, tmp_path / "copy")
     ledger.path.unlink()

@@ -318,7 +318,8 @@ class Account:
 
         Args:
             spent: for a budget that was restored from a backup: the ε that was spent after the
-                backup was made, 0 if none; it is taken first, whatever is left.
+                backup was made, 0 if none; it is taken first, whatever is left.  It counts against
+                the cap of every analyst, because the backup does not show who spent it.
             why: for the record.
             who: for the record; the user of the operating system by default.
         """

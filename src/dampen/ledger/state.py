@@ -62,6 +62,7 @@ class Balance:
         status: whether it pays.
         spent: by all.
         spent_by: by each analyst.
+        lost: what was spent after a backup that was restored; nobody knows by whom.
         caps: what single analysts may spend of it, and under `EVERYONE` each of the others.
     """
 
@@ -75,11 +76,12 @@ class Balance:
     status: Status = Status.OPEN
     spent: Spent = field(default_factory=Spent)
     spent_by: dict[str, Spent] = field(default_factory=dict)
+    lost: Spent = field(default_factory=Spent)
     caps: dict[str, Limit] = field(default_factory=dict)
 
     def by(self, analyst: str) -> Spent:
-        """What one analyst has spent."""
-        return self.spent_by.get(folded(analyst), Spent())
+        """What one analyst has spent at most: what was lost in a restore may all be theirs."""
+        return self.spent_by.get(folded(analyst), Spent()).joined(self.lost)
 
     def cap(self, analyst: str) -> Limit | None:
         """What one analyst may spend, if not all of it."""
@@ -134,6 +136,7 @@ class State:
                 balance.status = _STATUS[kind]
                 if kind is Kind.THAW and details["rho"]:
                     balance.spent.add(*_costs(details))
+                    balance.lost.add(*_costs(details))
             case Kind.RESTORE if details["lost"]:
                 for balance in self.budgets.values():
                     if balance.status is not Status.CLOSED:

@@ -81,6 +81,15 @@ class Spent:
         self._rho.add(rho)
         self.charges += 1
 
+    def joined(self, other: "Spent") -> "Spent":
+        """What was charged here and there."""
+        both = replace(self, _epsilon=replace(self._epsilon), _rho=replace(self._rho))
+        both.pure = self.pure and other.pure
+        both.charges += other.charges
+        both._epsilon.add(other._epsilon.value)
+        both._rho.add(other._rho.value)
+        return both
+
     def plus(self, epsilon: Fraction | None, rho: Fraction) -> "Spent":
         """What will have been charged after one more charge."""
         after = Spent(self.pure, self.charges, replace(self._epsilon), replace(self._rho))
