@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -149,6 +150,37 @@ def test_a_copy_on_another_machine_counts_if_its_head_is_known(
         assert restore(tmp_path / "copy", moved, head=known) is lost
         assert moved["payroll"].status is (Status.RESTORED if lost else Status.OPEN)
         assert moved.remaining("payroll") == 2
+
+
+def test_an_older_head_does_not_override_the_head_file(ledger: Ledger, tmp_path: Path) -> None:
+    old = backup(ledger, tmp_path / "copy")
+    charge(ledger, 2)
+    break_it(ledger)
+    assert restore(tmp_path / "copy", ledger, head=str(old)) is True
+    with pytest.raises(BudgetError, match="restored from a backup that misses charges"):
+        charge(ledger, 2)
+
+
+def test_a_later_head_counts_beside_an_older_head_file(ledger: Ledger, tmp_path: Path) -> None:
+    older = ledger.path.with_name("ledger-head").read_bytes()
+    backup(ledger, tmp_path / "copy")
+    charge(ledger, 2)
+    newest = verify(ledger)
+    break_it(ledger)
+    ledger.path.with_name("ledger-head").write_bytes(older)
+    assert restore(tmp_path / "copy", ledger, head=str(newest)) is True
+
+
+def test_a_process_stops_charging_when_its_head_file_is_gone(ledger: Ledger) -> None:
+    head = ledger.path.with_name("ledger-head")
+    charge(ledger, "0.1")
+    head.rename(head.with_name("elsewhere"))
+    for _ in range(2):
+        with pytest.raises(BudgetError, match="no valid head file"):
+            charge(ledger, "0.1")
+    head.with_name("elsewhere").rename(head)
+    charge(ledger, "0.1")
+    assert ledger.remaining("payroll") == Fraction(9, 5)
 
 
 def test_the_file_at_the_place_can_be_adopted(ledger: Ledger) -> None:
