@@ -195,7 +195,7 @@ class Ledger:
         self._worker().write(answers.keep(charge, answer))
 
     def answer(self, charge: str) -> str:
-        """The JSON of the release that a charge paid for.
+        """The JSON of the release that a charge paid for, found without reading other entries.
 
         Raises:
             ParameterError: if that is no id.

@@ -1,7 +1,7 @@
 """Releases that are kept beside their charges, so that an answer that got lost can be fetched."""
 
 from dampen.errors import BudgetError
-from dampen.ledger.log import Draft, Head, Kind
+from dampen.ledger.log import Draft, Entry, Head, Kind, damaged
 from dampen.ledger.names import storable
 from dampen.ledger.state import State
 from dampen.ledger.storage import Log
@@ -45,18 +45,18 @@ def fetch(worker: Worker, charge: str) -> str:
 
     Raises:
         ParameterError: if that is no id.
-        BudgetError: if there is no such charge, or its answer was not kept.
+        BudgetError: if there is no such charge, its answer was not kept, or was changed.
     """
     wanted = Head.parse(charge)
-    found = worker.entries(
-        lambda row: wanted.names(row) or (row.kind == Kind.ANSWER and wanted.id in row.content)
-    )
-    for entry in found:
-        if entry.kind is Kind.ANSWER and entry.details["charge"] == wanted.id:
-            return str(entry.details["answer"])
-    if any(entry.kind is Kind.CHARGE for entry in found):
+    paid, kept = worker.find(lambda log: (log.row(wanted.seq), next(log.answers(wanted.seq), None)))
+    if paid is None or paid.kind != Kind.CHARGE or not wanted.names(paid):
+        raise BudgetError(f"The ledger has no charge {wanted.id}.")
+    if kept is None:
         raise BudgetError(
             f"The charge {wanted.id} stands, but no answer to it was kept: the release was not "
             "made, or was interrupted."
         )
-    raise BudgetError(f"The ledger has no charge {wanted.id}.")
+    entry = Entry.of(kept)
+    if not Head.parse(entry.details["charge"]).names(paid):
+        raise damaged(f"entry {kept.seq} was changed")
+    return str(entry.details["answer"])

@@ -1,10 +1,10 @@
 """Checking, copying and restoring a ledger.
 
 The restore rule: charges that were made after a backup are not in it, and whoever restores it must
-not get them back.  If a head is known, from the head file at the place or from the caller, and every
-head that is known is in the backup, nothing that was acknowledged is lost.  Otherwise every budget is frozen
-until the curator says what was spent since (`Account.thaw(spent=...)`).  The files that were at the
-place are kept, under another name.
+not get them back. If a head is known, from the head file at the place or from the caller, and every
+head that is known is in the backup, nothing that was acknowledged is lost. Otherwise every budget
+is frozen until the curator says what was spent since (`Account.thaw(spent=...)`). The files that
+were at the place are kept, under another name.
 """
 
 import os

@@ -110,6 +110,23 @@ class Worker:
         """What `look` makes of all rows, which are read and checked again."""
         return self._do(_Job(question=lambda state, t: look(state, _verified(t, state.head))))
 
+    def find(self, look: Callable[[Log], tuple[Row | None, ...]]) -> tuple[Row | None, ...]:
+        """Single rows, each checked against its neighbours in the chain.
+
+        Raises:
+            BudgetError: if a row that is found does not follow the one before it, or is not
+                followed by the next one.
+        """
+
+        def found(state: State, transaction: Transaction) -> tuple[Row | None, ...]:
+            rows = look(transaction)
+            for row in rows:
+                if row is not None:
+                    _check_links(row, transaction, state.head)
+            return rows
+
+        return self._do(_Job(question=found))  # type: ignore[no-any-return]
+
     def entries_after(self, last: Head) -> tuple[list[Entry], Head]:
         """The entries behind a head that was seen before, and the head now.
 
@@ -308,6 +325,20 @@ def _verified(transaction: Transaction, head: Head) -> Iterator[Row]:
         yield row
     if state.head != head:
         raise damaged(f"entry {state.head.seq + 1} is missing or was changed")
+
+
+def _check_links(row: Row, log: Log, head: Head) -> None:
+    """An edit of one row alone, or of its digest, breaks one of its two links."""
+    before = log.row(row.seq - 1)
+    after = log.row(row.seq + 1)
+    start = START.digest if before is None else before.digest
+    intact = row.digest == digest_of(start, *row[:4])
+    if after is None:
+        intact = intact and Head(row.seq, row.digest) == head
+    else:
+        intact = intact and after.digest == digest_of(row.digest, *after[:4])
+    if not intact:
+        raise damaged(f"entry {row.seq} was changed")
 
 
 def _following(rows: Iterator[Row], last: Head, head: Head) -> Iterator[Row]:
