@@ -7,7 +7,7 @@ Guarantees, each with its test in `tests/ledger/`:
 - The sum of all charges of a budget never exceeds its ε.  Sums are exact (`Fraction`); the check
   and the entry are one transaction that no other writer overlaps, so any number of processes and
   threads may share a ledger.
-- A refused charge takes nothing; the refusal is recorded.
+- A refused charge takes nothing.  The refusal is recorded; repeats are counted (`refusals`).
 - A ledger that is not provably whole pays nothing: a broken log, a missing entry, a missing or
   later head (`log`, `storage.head_file`).
 - One budget, one neighbour relation.  A release under another relation is converted where group

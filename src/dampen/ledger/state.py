@@ -15,6 +15,7 @@ from typing import Any
 from dampen.core.selection import Neighbours
 from dampen.ledger.log import START, Draft, Head, Kind, Row, damaged, digest_of, sealed
 from dampen.ledger.names import folded, key_of
+from dampen.ledger.refusals import Refusals
 from dampen.ledger.totals import Spent
 
 __all__ = ["EVERYONE", "Balance", "Limit", "State", "Status"]
@@ -94,6 +95,7 @@ class State:
 
     head: Head = START
     budgets: dict[str, Balance] = field(default_factory=dict)
+    refusals: Refusals = field(default_factory=Refusals)
 
     def apply(self, row: Row) -> None:
         """Adds one entry.
@@ -137,6 +139,8 @@ class State:
                 if kind is Kind.THAW and details["rho"]:
                     balance.spent.add(*_costs(details))
                     balance.lost.add(*_costs(details))
+            case Kind.REFUSAL:
+                self.refusals.add(budget, details)
             case Kind.RESTORE if details["lost"]:
                 for balance in self.budgets.values():
                     if balance.status is not Status.CLOSED:

@@ -83,8 +83,8 @@ class Worker:
     def write(self, change: Change, *, create: bool = False) -> Entry:
         """Appends the entry that `change` makes of the state, durably.
 
-        An error of `change` appends nothing, but for `Refused`, whose own entry is appended.  With
-        `create` the storage is made first where there is none.
+        An error of `change` appends nothing, but for `Refused`, whose own entry is appended
+        (`refusals`).  With `create` the storage is made first where there is none.
         """
         row: Row = self._do(_Job(change=change, create=create))
         return Entry.of(row)
@@ -242,7 +242,10 @@ class Worker:
                     draft = job.change(state, _Pending(transaction, rows))
                 except Refused as refusal:
                     refusals[job] = refusal
-                    draft = refusal.draft
+                    recorded = state.refusals.entry(refusal.draft)
+                    if recorded is None:
+                        continue
+                    draft = recorded
                 except Exception as error:
                     refusals[job] = error
                     continue

@@ -110,7 +110,7 @@ class History:
                 self._keep(str(entry.details["charge"]), str(entry.details["answer"]))
             case Kind.REFUSAL:
                 who = str(entry.details.get("analyst", ""))
-                self.refusals[who] = self.refusals.get(who, 0) + 1
+                self.refusals[who] = self.refusals.get(who, 0) + 1 + entry.details.get("repeats", 0)
 
     def _keep(self, charge: str, answer: str) -> None:
         record = self._records.get(charge)
