@@ -43,6 +43,10 @@ from dampen.releases.cost import Cost
 __all__ = ["Account", "Ledger", "default_place"]
 
 
+_UNLISTED = (Kind.ANSWER, Kind.CHECKPOINT)
+"""Kinds of entries that say nothing that the others do not."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ledger:
     """Budgets in a file, or on a server.  Share it freely between threads and processes.
@@ -247,7 +251,7 @@ class Ledger:
     def entries(self, name: str | None = None) -> list[Entry]:
         """The entries of one budget, or of all, oldest first; the whole log is checked again."""
         if name is None:
-            return self._worker().entries(lambda row: row.kind != Kind.ANSWER)
+            return self._worker().entries(lambda row: row.kind not in _UNLISTED)
         self.balance(name)
         key = key_of(name)
         return self._worker().entries(lambda row: row.budget == key)

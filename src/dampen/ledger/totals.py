@@ -72,6 +72,15 @@ class Spent:
         """The sum of all ρ."""
         return self._rho.value
 
+    def sums(self) -> tuple[int, int, int, int]:
+        """Numerators and denominators of both sums, as they are kept: later sums depend on them."""
+        return (
+            self._epsilon.numerator,
+            self._epsilon.denominator,
+            self._rho.numerator,
+            self._rho.denominator,
+        )
+
     def add(self, epsilon: Fraction | None, rho: Fraction) -> None:
         """Adds a charge."""
         if epsilon is None:

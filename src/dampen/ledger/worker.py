@@ -18,8 +18,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from dampen.errors import BudgetError
-from dampen.ledger.log import START, Draft, Entry, Head, Row, damaged, digest_of
+from dampen.ledger import checkpoints
+from dampen.ledger.log import START, Draft, Entry, Head, Kind, Row, damaged, digest_of
 from dampen.ledger.rules import Refused
+from dampen.ledger.stamps import stamp
 from dampen.ledger.state import State
 from dampen.ledger.storage import Log, Storage, Transaction, open_storage
 
@@ -75,6 +77,7 @@ class Worker:
         self.storage = storage
         self._state: State | None = None
         self._reached: Head = START
+        self._distrust: BudgetError | None = None
         self._jobs: list[_Job] = []
         self._thread: threading.Thread | None = None
         self._paused = False
@@ -143,6 +146,10 @@ class Worker:
     def entries(self, wanted: Callable[[Row], bool]) -> list[Entry]:
         """The entries that are wanted, oldest first, after the whole log was read again."""
         return self.scan(lambda _, rows: [Entry.of(row) for row in rows if wanted(row)])
+
+    def distrust(self, error: BudgetError) -> None:
+        """Pays and shows nothing from now on: the log was found damaged."""
+        self._distrust = error
 
     def close(self) -> None:
         """Waits for the transaction in progress and gives back all handles."""
@@ -251,6 +258,8 @@ class Worker:
                     continue
                 job.result = state.append(draft)
                 rows.append(job.result)
+            if rows and state.head.seq - state.checkpoint >= checkpoints.EVERY:
+                rows.append(state.append(_checkpoint(state)))
             if rows:
                 transaction.append(rows)
         for job in jobs:
@@ -272,11 +281,13 @@ class Worker:
         Raises:
             BudgetError: if the log is broken, ends too early, or went backwards.
         """
-        if transaction.fresh or self._state is None:
-            self._state = State()
-        state = self._state
+        if self._distrust is not None:
+            raise self._distrust
         stored = transaction.head()
         reached = {self._reached, transaction.floor or START}
+        if transaction.fresh or self._state is None:
+            self._state = _resumed(transaction, stored, reached)
+        state = self._state
         _check_reached(state.head, reached)
         if stored.seq < self._reached.seq:
             raise _backwards(self._reached)
@@ -291,6 +302,24 @@ class Worker:
             raise _backwards(last)
         self._reached = state.head
         return state
+
+
+def _resumed(transaction: Transaction, stored: Head, reached: set[Head]) -> State:
+    """The state at the last checkpoint before every head that must be in the log.
+
+    The entries behind it lead to those heads, so what is read proves that they are in it.
+    """
+    last = min((head.seq for head in {stored, *reached} - {START}), default=START.seq)
+    found = transaction.checkpoint(last)
+    if found is None:
+        return State()
+    before = transaction.row(found.seq - 1)
+    return State.resumed(found, START.digest if before is None else before.digest)
+
+
+def _checkpoint(state: State) -> Draft:
+    details = {"budgets": checkpoints.content(state.budgets), **stamp()}
+    return Draft(Kind.CHECKPOINT, "", details)
 
 
 def _check_reached(head: Head, reached: set[Head]) -> None:

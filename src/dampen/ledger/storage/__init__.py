@@ -49,6 +49,10 @@ class Transaction(Log, Protocol):
         """The rows behind number `after`, in order."""
         ...
 
+    def checkpoint(self, at_most: int) -> Row | None:
+        """The last row of a checkpoint up to a number; None if there is none."""
+        ...
+
     def append(self, rows: Sequence[Row]) -> None:
         """Appends rows and moves the head; in a transaction of `write` only."""
         ...

@@ -37,6 +37,7 @@ written."""
 _CHARGE = "CAST(substr(content, 12, 19) AS INTEGER)"
 _INDEXES = f"""
 CREATE INDEX IF NOT EXISTS entry_answer ON entry ({_CHARGE}) WHERE kind = 'answer';
+CREATE INDEX IF NOT EXISTS entry_checkpoint ON entry (kind) WHERE kind = 'checkpoint';
 """
 
 # INSERT OR REPLACE removes rows without firing the delete trigger, hence the third one.
@@ -64,6 +65,10 @@ ROW = "SELECT seq, kind, budget, content, digest FROM entry WHERE seq = ?"
 ANSWERS = (
     "SELECT seq, kind, budget, content, digest FROM entry "
     f"WHERE kind = 'answer' AND {_CHARGE} = ? ORDER BY seq"
+)
+CHECKPOINT = (
+    "SELECT seq, kind, budget, content, digest FROM entry "
+    "WHERE kind = 'checkpoint' AND seq <= ? ORDER BY seq DESC LIMIT 1"
 )
 HEAD = "SELECT seq, digest FROM head"
 

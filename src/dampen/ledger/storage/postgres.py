@@ -60,12 +60,19 @@ CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON dampen_head
 _INDEXES = """
 CREATE INDEX IF NOT EXISTS dampen_entry_answer
   ON dampen_entry (split_part(substr(content, 12, 20), '-', 1)) WHERE kind = 'answer';
+CREATE INDEX IF NOT EXISTS dampen_entry_checkpoint
+  ON dampen_entry (seq) WHERE kind = 'checkpoint';
 """
 
 # The content of an answer begins with {"charge":"42-0f...", so its number begins at character 12.
 _ANSWERS = """
 SELECT seq, kind, budget, content, digest FROM dampen_entry
   WHERE kind = 'answer' AND split_part(substr(content, 12, 20), '-', 1) = %s ORDER BY seq
+"""
+
+_CHECKPOINT = """
+SELECT seq, kind, budget, content, digest FROM dampen_entry
+  WHERE kind = 'checkpoint' AND seq <= %s ORDER BY seq DESC LIMIT 1
 """
 
 
@@ -103,6 +110,10 @@ class _View:
     def answers(self, charge: int) -> Iterator[Row]:
         found = self.connection.execute(_ANSWERS, (str(charge),))
         return map(Row._make, found)
+
+    def checkpoint(self, at_most: int) -> Row | None:
+        found = self.connection.execute(_CHECKPOINT, (at_most,)).fetchone()
+        return None if found is None else Row._make(found)
 
     def append(self, rows: Sequence[Row]) -> None:
         _insert(self.connection, rows)
@@ -247,7 +258,7 @@ def _exists(connection: "Connection[tuple[Any, ...]]") -> bool:
 
 
 def _is_indexed(connection: "Connection[tuple[Any, ...]]") -> bool:
-    found = connection.execute("SELECT to_regclass('dampen_entry_answer')").fetchone()
+    found = connection.execute("SELECT to_regclass('dampen_entry_checkpoint')").fetchone()
     return found is not None and found[0] is not None
 
 
@@ -275,6 +286,7 @@ def _put_aside(connection: "Connection[tuple[Any, ...]]") -> None:
         ("INDEX", "dampen_entry_pkey"),
         ("INDEX", "dampen_head_pkey"),
         ("INDEX", "dampen_entry_answer"),
+        ("INDEX", "dampen_entry_checkpoint"),
     ):
         rename = sql.SQL(f"ALTER {kind} IF EXISTS {{}} RENAME TO {{}}")
         connection.execute(rename.format(sql.Identifier(name), sql.Identifier(f"{name}_{mark}")))

@@ -55,6 +55,10 @@ class _View:
     def answers(self, charge: int) -> Iterator[Row]:
         return map(Row._make, self.connection.execute(files.ANSWERS, (charge,)))
 
+    def checkpoint(self, at_most: int) -> Row | None:
+        found = self.connection.execute(files.CHECKPOINT, (at_most,)).fetchone()
+        return None if found is None else Row._make(found)
+
     def append(self, rows: Sequence[Row]) -> None:
         # One statement for many rows: each statement hands the interpreter to other threads, and
         # with many chargers waiting takes long to get it back.
