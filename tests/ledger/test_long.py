@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -45,6 +45,7 @@ def test_one_old_answer_does_not_read_the_whole_ledger(
     rows = sqlite._View.rows
     monkeypatch.setattr(sqlite._View, "rows", counted)
     assert [ledger.answer(charge) for charge in charges] == [f'"{each}"' for each in charges]
+    assert ledger.answers(charges) == [f'"{each}"' for each in charges]
     assert read == 0
 
 
@@ -210,9 +211,10 @@ def test_a_watch_finds_an_old_edit_and_stops_the_process(long: Ledger) -> None:
     long.charge("payroll", epsilon="0.001", neighbours=ONE)
     watching = watch(long, pause=0.01)
     watching._thread.join(30)
-    for use in (
+    uses: list[Callable[[], object]] = [
         lambda: long.charge("payroll", epsilon="0.001", neighbours=ONE),
         lambda: long.spent("payroll"),
-    ):
+    ]
+    for use in uses:
         with pytest.raises(BudgetError, match="entry 8 is missing or was changed"):
             use()

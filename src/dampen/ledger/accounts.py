@@ -205,7 +205,11 @@ class Ledger:
             ParameterError: if that is no id.
             BudgetError: if there is no such charge, or its answer was not kept.
         """
-        return answers.fetch(self._worker(), charge)
+        return answers.fetch(self._worker(), [charge])[0]
+
+    def answers(self, charges: Sequence[str]) -> list[str]:
+        """`answer` of several charges, in one transaction: for a page of old releases."""
+        return answers.fetch(self._worker(), charges)
 
     def charge_all(self, charges: Sequence[tuple["Account", Cost]]) -> list[str | BaseException]:
         """`Account.charge` of several of its accounts, in one transaction where they fit.

@@ -1,7 +1,9 @@
 """Releases that are kept beside their charges, so that an answer that got lost can be fetched."""
 
+from collections.abc import Sequence
+
 from dampen.errors import BudgetError
-from dampen.ledger.log import Draft, Entry, Head, Kind, damaged
+from dampen.ledger.log import Draft, Entry, Head, Kind, Row, damaged
 from dampen.ledger.names import storable
 from dampen.ledger.state import State
 from dampen.ledger.storage import Log
@@ -40,15 +42,21 @@ def keep(charge: str, answer: str) -> Change:
     return change
 
 
-def fetch(worker: Worker, charge: str) -> str:
-    """The JSON of the release that a charge paid for.
+def fetch(worker: Worker, charges: Sequence[str]) -> list[str]:
+    """The JSON of the releases that charges paid for, in one transaction.
 
     Raises:
-        ParameterError: if that is no id.
+        ParameterError: if one is no id.
         BudgetError: if there is no such charge, its answer was not kept, or was changed.
     """
-    wanted = Head.parse(charge)
-    paid, kept = worker.find(lambda log: (log.row(wanted.seq), next(log.answers(wanted.seq), None)))
+    wanted = [Head.parse(charge) for charge in charges]
+    found = worker.find(
+        lambda log: [(log.row(each.seq), next(log.answers(each.seq), None)) for each in wanted]
+    )
+    return [_answer(each, *rows) for each, rows in zip(wanted, found, strict=True)]
+
+
+def _answer(wanted: Head, paid: Row | None, kept: Row | None) -> str:
     if paid is None or paid.kind != Kind.CHARGE or not wanted.names(paid):
         raise BudgetError(f"The ledger has no charge {wanted.id}.")
     if kept is None:

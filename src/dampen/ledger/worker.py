@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, TypeVar
 
 from dampen.errors import BudgetError
@@ -113,7 +114,9 @@ class Worker:
         """What `look` makes of all rows, which are read and checked again."""
         return self._do(_Job(question=lambda state, t: look(state, _verified(t, state.head))))
 
-    def find(self, look: Callable[[Log], tuple[Row | None, ...]]) -> tuple[Row | None, ...]:
+    def find(
+        self, look: Callable[[Log], list[tuple[Row | None, ...]]]
+    ) -> list[tuple[Row | None, ...]]:
         """Single rows, each checked against its neighbours in the chain.
 
         Raises:
@@ -121,12 +124,12 @@ class Worker:
                 followed by the next one.
         """
 
-        def found(state: State, transaction: Transaction) -> tuple[Row | None, ...]:
-            rows = look(transaction)
-            for row in rows:
+        def found(state: State, transaction: Transaction) -> list[tuple[Row | None, ...]]:
+            groups = look(transaction)
+            for row in chain.from_iterable(groups):
                 if row is not None:
                     _check_links(row, transaction, state.head)
-            return rows
+            return groups
 
         return self._do(_Job(question=found))  # type: ignore[no-any-return]
 

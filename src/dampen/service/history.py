@@ -7,6 +7,7 @@ answers are held in memory, the others, and the oldest, are read from the ledger
 import re
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from dampen.ledger import Charge, Entry, Head, Kind, Ledger
@@ -98,6 +99,13 @@ class History:
                 self._answers.move_to_end(charge)
                 return self._answers[charge]
         return self.ledger.answer(charge)
+
+    def answers(self, charges: Sequence[str]) -> dict[str, str]:
+        """The JSON of several releases; those that are not held are read in one transaction."""
+        with self._mutex:
+            held = {each: self._answers[each] for each in charges if each in self._answers}
+        old = [each for each in charges if each not in held]
+        return held | dict(zip(old, self.ledger.answers(old) if old else [], strict=True))
 
     def _add(self, entry: Entry) -> None:
         match entry.kind:

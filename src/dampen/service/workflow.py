@@ -224,10 +224,9 @@ class Desk:
     def releases(self, caller: Token, *, limit: int, skip: int) -> list[dict[str, Any]]:
         """The caller's own charges, newest first, each with its answer."""
         own = self.history.records(caller.analyst)[skip : skip + limit]
-        return [_shown_record(each) | {"release": self._answer(each)} for each in own]
-
-    def _answer(self, record: Record) -> Any:
-        return json.loads(self.history.answer(record.charge.id)) if record.released else None
+        kept = self.history.answers([each.charge.id for each in own if each.released])
+        releases = {charge: json.loads(answer) for charge, answer in kept.items()}
+        return [_shown_record(each) | {"release": releases.get(each.charge.id)} for each in own]
 
     def activity(self) -> dict[str, Any]:
         """What a curator sees: every charge, without its answer, and refusals per analyst."""
