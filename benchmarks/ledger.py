@@ -1,11 +1,13 @@
 """Claims of speed of the ledger, each beside its yardstick in the same run.
 
     python benchmarks/ledger.py            everything
-    python benchmarks/ledger.py charges    one of: charges, rows, accounting
+    python benchmarks/ledger.py charges    one of: charges, rows, long, accounting
 
 - charges: charges per second of 1, 16 and 64 threads and of 4 processes, synchronised to disk,
   against bare INSERTs of one connection, each its own transaction with full synchronisation.
-- rows: seconds to open a ledger (every entry is verified) and to charge, by its number of entries.
+- rows: seconds to open a ledger (from its last checkpoint) and to charge, by its number of entries.
+- long: a generated ledger of 10^6 entries: opening it, and 200 old answers, against the same 200 by
+  a bare SQLite query on their number.
 - accounting: the (ε, δ) of sequences of answers, here, by Google's zCDP accountant (RDP orders) and
   by its numerical composition, which knows each mechanism exactly.  Needs dp-accounting.
 """
@@ -17,11 +19,19 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
-from dampen.ledger import Ledger, worker
+from dampen.ledger import Ledger, checkpoints, worker
+from dampen.ledger.log import Draft, Kind, Row
+from dampen.ledger.requests import limit
+from dampen.ledger.stamps import stamp
+from dampen.ledger.state import State
+from dampen.ledger.storage import files
+from dampen.ledger.storage.copies import write_copy
+from dampen.ledger.storage.head_file import HeadFile
 from dampen.ledger.zcdp import epsilon_at
 
 ROW = {"neighbours": "add-remove-row"}
@@ -111,6 +121,69 @@ def rows() -> None:
             print(f"{entries} entries: open {opened:.2f} s, then {one * 1000:.1f} ms per charge")
 
 
+def generated(place: str, entries: int) -> tuple[Ledger, list[tuple[str, int]]]:
+    """A ledger of charges and answers in turn; the ids of the charges and numbers of answers."""
+    state = State()
+    made = []
+
+    def rows() -> Iterator[Row]:
+        created = {"name": "b", **limit(10**9, None), "neighbours": "add-remove-row"}
+        yield state.append(
+            Draft(
+                Kind.CREATE,
+                "b",
+                {**created, "dataset": "", "location": "", "largest": "", "each": None},
+            )
+        )
+        cost = {"epsilon": "0.001", "rho": "0.0000005", "neighbours": "add-remove-row"}
+        note = {"query": "q", "mechanism": "em", "analyst": "ana", "dataset": "", "leaks": []}
+        while state.head.seq < entries:
+            yield state.append(Draft(Kind.CHARGE, "b", {**cost, **note, **stamp()}))
+            charge = state.head.id
+            yield state.append(Draft(Kind.ANSWER, "", {"charge": charge, "answer": "x" * 400}))
+            made.append((charge, state.head.seq))
+            due = state.head.seq - state.checkpoint >= checkpoints.EVERY
+            if (
+                due and state.head.seq < entries - checkpoints.EVERY
+            ):  # more than ever lies behind one
+                yield state.append(worker._checkpoint(state))
+
+    path = Path(place) / "ledger"
+    head = write_copy(path, rows())
+    with closing(HeadFile(files.head_path(path), create=True)) as head_file:
+        head_file.reset(head)
+    return Ledger(path), made
+
+
+def long(entries: int = 10**6) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        ledger, made = generated(place, entries)
+        page = made[:: len(made) // 200][:200]
+        opened = []
+        for _ in range(5):
+            worker.close_all()
+            start = time.perf_counter()
+            ledger.spent("b")
+            opened.append(time.perf_counter() - start)
+        worker.close_all()
+        ledger.spent("b")
+        charges = [charge for charge, _ in page]
+        found = 1 / rate(lambda: len(ledger.answers(charges)) // 200)
+        singly = 1 / rate(lambda: len([ledger.answer(charge) for charge in charges]) // 200)
+        with closing(sqlite3.connect(ledger.path)) as connection:
+            query = "SELECT content FROM entry WHERE seq = ?"
+
+            def bare() -> int:
+                return sum(1 for _, n in page if connection.execute(query, (n,)).fetchone()) // 200
+
+            yardstick = 1 / rate(bare)
+        print(
+            f"{entries} entries: open {statistics.median(opened) * 1000:.0f} ms "
+            f"(worst {max(opened) * 1000:.0f}); 200 old answers {found * 1000:.1f} ms, "
+            f"one by one {singly * 1000:.1f} ms, bare SQLite {yardstick * 1000:.1f} ms"
+        )
+
+
 def accounting() -> None:
     import dp_accounting
     from dp_accounting.pld import privacy_loss_distribution as pld
@@ -134,7 +207,7 @@ def accounting() -> None:
         )
 
 
-BENCHMARKS = {"charges": charges, "rows": rows, "accounting": accounting}
+BENCHMARKS = {"charges": charges, "rows": rows, "long": long, "accounting": accounting}
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or BENCHMARKS:

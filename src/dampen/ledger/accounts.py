@@ -7,7 +7,7 @@ Guarantees, each with its test in `tests/ledger/`:
 - The sum of all charges of a budget never exceeds its ε.  Sums are exact (`Fraction`); the check
   and the entry are one transaction that no other writer overlaps, so any number of processes and
   threads may share a ledger.
-- A refused charge takes nothing; the refusal is recorded.
+- A refused charge takes nothing.  The refusal is recorded; repeats are counted (`refusals`).
 - A ledger that is not provably whole pays nothing: a broken log, a missing entry, a missing or
   later head (`log`, `storage.head_file`).
 - One budget, one neighbour relation.  A release under another relation is converted where group
@@ -36,11 +36,15 @@ from dampen.ledger.names import bounded, budget_name, key_of
 from dampen.ledger.rendering import balances_html
 from dampen.ledger.rules import ChargeRequest, balance_of, grant
 from dampen.ledger.state import EVERYONE, Balance, State, Status
-from dampen.ledger.storage import is_address
+from dampen.ledger.storage import Log, is_address
 from dampen.ledger.worker import Change, Worker, worker_at
 from dampen.releases.cost import Cost
 
 __all__ = ["Account", "Ledger", "default_place"]
+
+
+_UNLISTED = (Kind.ANSWER, Kind.CHECKPOINT)
+"""Kinds of entries that say nothing that the others do not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +132,7 @@ class Ledger:
             **requests.signature(who),
         }
 
-        def make(state: State) -> Draft:
+        def make(state: State, _: Log) -> Draft:
             if found := state.budgets.get(key_of(proper)):
                 raise BudgetError(f"The ledger already has a budget {found.name!r}.")
             return Draft(Kind.CREATE, key_of(proper), details)
@@ -189,19 +193,23 @@ class Ledger:
 
         Raises:
             ParameterError: if that is no id.
-            BudgetError: if the ledger has no such charge, the answer is too long, or the ledger
-                cannot be written.
+            BudgetError: if the ledger has no such charge, the charge has an answer already, the
+                answer is too long, or the ledger cannot be written.
         """
         self._worker().write(answers.keep(charge, answer))
 
     def answer(self, charge: str) -> str:
-        """The JSON of the release that a charge paid for.
+        """The JSON of the release that a charge paid for, found without reading other entries.
 
         Raises:
             ParameterError: if that is no id.
             BudgetError: if there is no such charge, or its answer was not kept.
         """
-        return answers.fetch(self._worker(), charge)
+        return answers.fetch(self._worker(), [charge])[0]
+
+    def answers(self, charges: Sequence[str]) -> list[str]:
+        """`answer` of several charges, in one transaction: for a page of old releases."""
+        return answers.fetch(self._worker(), charges)
 
     def charge_all(self, charges: Sequence[tuple["Account", Cost]]) -> list[str | BaseException]:
         """`Account.charge` of several of its accounts, in one transaction where they fit.
@@ -211,7 +219,7 @@ class Ledger:
         """
 
         def of(account: Account, request: ChargeRequest) -> Change:
-            return lambda state: grant(state, account.name, request)
+            return lambda state, _: grant(state, account.name, request)
 
         return self._worker().write_all([of(each, each._request(cost)) for each, cost in charges])
 
@@ -247,7 +255,7 @@ class Ledger:
     def entries(self, name: str | None = None) -> list[Entry]:
         """The entries of one budget, or of all, oldest first; the whole log is checked again."""
         if name is None:
-            return self._worker().entries(lambda row: row.kind != Kind.ANSWER)
+            return self._worker().entries(lambda row: row.kind not in _UNLISTED)
         self.balance(name)
         key = key_of(name)
         return self._worker().entries(lambda row: row.budget == key)
@@ -268,7 +276,7 @@ class Ledger:
         return balances_html([self.balance(name) for name in self])
 
     def _charge(self, name: str, request: ChargeRequest) -> str:
-        return self._worker().write(lambda state: grant(state, name, request)).id
+        return self._worker().write(lambda state, _: grant(state, name, request)).id
 
     def _worker(self) -> Worker:
         return worker_at(self.place)
@@ -318,7 +326,8 @@ class Account:
 
         Args:
             spent: for a budget that was restored from a backup: the ε that was spent after the
-                backup was made, 0 if none; it is taken first, whatever is left.
+                backup was made, 0 if none; it is taken first, whatever is left.  It counts against
+                the cap of every analyst, because the backup does not show who spent it.
             why: for the record.
             who: for the record; the user of the operating system by default.
         """

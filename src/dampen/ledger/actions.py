@@ -9,6 +9,7 @@ from dampen.ledger.log import Draft, Kind
 from dampen.ledger.names import bounded, key_of
 from dampen.ledger.rules import balance_of
 from dampen.ledger.state import Balance, State, Status
+from dampen.ledger.storage import Log
 from dampen.ledger.worker import Change
 
 __all__ = ["cap", "change_status", "raise_to", "thaw"]
@@ -19,7 +20,7 @@ def raise_to(name: str, epsilon: Epsilon, who: str) -> Change:
     total = exact(epsilon)
     signed = requests.signature(who)
 
-    def change(state: State) -> Draft:
+    def change(state: State, _: Log) -> Draft:
         balance = _changeable(state, name)
         if total < balance.limit.epsilon:
             has = decimal_text(balance.limit.epsilon)
@@ -34,7 +35,7 @@ def cap(name: str, epsilon: Epsilon, analyst: str, who: str) -> Change:
     most = exact(epsilon)
     signed = {"analyst": bounded(analyst, "analyst"), **requests.signature(who)}
 
-    def change(state: State) -> Draft:
+    def change(state: State, _: Log) -> Draft:
         delta = _changeable(state, name).limit.delta
         return Draft(Kind.CAP, key_of(name), requests.limit(most, delta) | signed)
 
@@ -45,7 +46,7 @@ def change_status(name: str, kind: Kind, why: str, who: str) -> Change:
     """Freezes or closes."""
     signed = {"why": bounded(why, "why"), **requests.signature(who)}
 
-    def change(state: State) -> Draft:
+    def change(state: State, _: Log) -> Draft:
         _changeable(state, name)
         return Draft(kind, key_of(name), signed)
 
@@ -60,7 +61,7 @@ def thaw(name: str, spent: Epsilon | None, why: str, who: str) -> Change:
         lost = {"epsilon": decimal_text(e), "rho": decimal_text(e**2 / 2)}
     signed = {"why": bounded(why, "why"), **requests.signature(who)}
 
-    def change(state: State) -> Draft:
+    def change(state: State, _: Log) -> Draft:
         restored = _changeable(state, name).status is Status.RESTORED
         if restored and spent is None:
             raise ParameterError(

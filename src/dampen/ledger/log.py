@@ -36,6 +36,7 @@ class Kind(StrEnum):
     THAW = "thaw"
     CLOSE = "close"
     RESTORE = "restore"
+    CHECKPOINT = "checkpoint"
 
 
 class Row(NamedTuple):

@@ -1,10 +1,10 @@
 """Checking, copying and restoring a ledger.
 
 The restore rule: charges that were made after a backup are not in it, and whoever restores it must
-not get them back.  If the newest head that is known, from the head file at the place or from the
-caller, is in the backup, nothing that was acknowledged is lost.  Otherwise every budget is frozen
-until the curator says what was spent since (`Account.thaw(spent=...)`).  The files that were at the
-place are kept, under another name.
+not get them back. If a head is known, from the head file at the place or from the caller, and every
+head that is known is in the backup, nothing that was acknowledged is lost. Otherwise every budget
+is frozen until the curator says what was spent since (`Account.thaw(spent=...)`). The files that
+were at the place are kept, under another name.
 """
 
 import os
@@ -65,7 +65,8 @@ def restore(
     Args:
         file: the backup; it may be the file at the place itself.
         ledger: the place.
-        head: the newest head that is known; that of the head file at the place by default.
+        head: the newest head that is known.  It counts beside that of the head file at the place:
+            an older one takes nothing from a later one.
         who: restores it; the user of the operating system by default.
 
     Returns:
@@ -77,14 +78,16 @@ def restore(
     _check_needed(ledger)
     storage = worker_at(ledger.place).storage
     source = Path(file).absolute()
-    known = Head.parse(head) if head is not None else storage.known()
+    given = [] if head is None else [Head.parse(head)]
+    beside = storage.known()
+    known = given + ([] if beside is None else [beside])
     state = State()
-    found = False
+    missing = set(known)
     for row in read_copy(source):
         state.apply(row)
-        found = found or (known is not None and known.names(row))
-    lost = not found
-    draft = _restore_draft(state.head, known, lost, who)
+        missing = {each for each in missing if not each.names(row)}
+    lost = bool(missing) or not known
+    draft = _restore_draft(state.head, max(known, default=None), lost, who)
     storage.replace(_followed(read_copy(source), sealed(draft, state.head)))
     forget(ledger.place)
     return lost

@@ -2,7 +2,6 @@
 
 import getpass
 from copy import deepcopy
-from datetime import UTC, datetime
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any
@@ -12,9 +11,9 @@ from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import ParameterError, did_you_mean
 from dampen.ledger.names import bounded
 from dampen.ledger.rules import ChargeRequest
+from dampen.ledger.stamps import stamp
 from dampen.ledger.state import Balance
 from dampen.ledger.zcdp import epsilon_at, rho_within
-from dampen.versions import library_version
 
 __all__ = [
     "amount",
@@ -108,14 +107,6 @@ def fingerprint(location: str) -> str:
 def signature(who: str) -> dict[str, str]:
     """Who changes a budget, and when."""
     return {"who": bounded(who or _user(), "who"), **stamp()}
-
-
-def stamp() -> dict[str, str]:
-    """When, and by which version of dampen."""
-    return {
-        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
-        "version": library_version(),
-    }
 
 
 def spent(balance: Balance) -> Fraction:

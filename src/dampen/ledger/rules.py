@@ -83,9 +83,9 @@ def grant(state: State, name: str, request: ChargeRequest) -> Draft:
     balance = balance_of(state, name)
     steps = steps_between(request.neighbours, balance.neighbours)
     charged = _in_steps(request, steps)
-    why = _objection(balance, request, charged)
+    rule, why = _objection(balance, request, charged)
     if why:
-        details = _details(request) | {"why": why}
+        details = _details(request) | {"why": why, "rule": rule}
         draft = Draft(Kind.REFUSAL, key_of(name), details)
         raise Refused(f"Budget {balance.name!r} {why} Nothing was charged.", draft)
     details = _details(charged)
@@ -118,15 +118,19 @@ def _details(request: ChargeRequest) -> dict[str, Any]:
     }
 
 
-def _objection(balance: Balance, request: ChargeRequest, charged: ChargeRequest) -> str:
-    """Why a budget does not pay; empty if it does."""
-    return (
-        _status_objection(balance)
-        or _dataset_objection(balance, request)
-        or _relation_objection(balance, request)
-        or _size_objection(balance, charged)
-        or _funds_objection(balance, charged)
-    )
+def _objection(balance: Balance, request: ChargeRequest, charged: ChargeRequest) -> tuple[str, str]:
+    """The rule by which a budget does not pay, and why; empty if it does."""
+    rules = {
+        "status": lambda: _status_objection(balance),
+        "dataset": lambda: _dataset_objection(balance, request),
+        "neighbours": lambda: _relation_objection(balance, request),
+        "largest": lambda: _size_objection(balance, charged),
+        "funds": lambda: _funds_objection(balance, charged),
+    }
+    for rule, objection in rules.items():
+        if why := objection():
+            return rule, why
+    return "", ""
 
 
 def _status_objection(balance: Balance) -> str:

@@ -1,89 +1,30 @@
 """What the entries of a ledger add up to: every budget with its limits and what was spent of it.
 
-The state is a fold over the log: no total is stored anywhere that could differ from the entries.
-A process adds up all entries once, when it opens the ledger, checking every digest on the way, and
-from then on only those that are new.
+The state is a fold over the log: every total is what the entries add up to.  A process that opens a
+ledger begins with its last checkpoint, adds up the entries behind it, checking every digest on the
+way, and from then on only those that are new.
 """
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 from dampen.core.selection import Neighbours
+from dampen.ledger import checkpoints
+from dampen.ledger.balances import EVERYONE, Balance, Limit, Status
 from dampen.ledger.log import START, Draft, Head, Kind, Row, damaged, digest_of, sealed
 from dampen.ledger.names import folded, key_of
+from dampen.ledger.refusals import Refusals
 from dampen.ledger.totals import Spent
 
 __all__ = ["EVERYONE", "Balance", "Limit", "State", "Status"]
 
 
-EVERYONE = "*"
-"""Who a cap is for that holds for each analyst without an own one."""
-
-
-class Status(StrEnum):
-    """Whether a budget pays."""
-
-    OPEN = "open"
-    FROZEN = "frozen"
-    RESTORED = "restored"
-    CLOSED = "closed"
-
-
-@dataclass(frozen=True, slots=True)
-class Limit:
-    """How much may be spent: ε in all or, with δ, as much as ρ-zCDP allows; see `zcdp`."""
-
-    epsilon: Fraction
-    delta: Fraction | None = None
-    rho: Fraction | None = None
-
-    def covers(self, spent: Spent) -> bool:
-        """Whether so much may be spent."""
-        pure = spent.epsilon is not None and spent.epsilon <= self.epsilon
-        return pure or (self.rho is not None and spent.rho <= self.rho)
-
-
-@dataclass(slots=True)
-class Balance:
-    """One budget.
-
-    Attributes:
-        name: as it was created.
-        neighbours: the relation that its ε speaks of.
-        limit: what may be spent in all.
-        dataset: the data set that it belongs to; empty if to none.
-        location: a fingerprint of where that data set lies, never of what is in it.
-        largest: the largest ε of one question, if there is such a bound.
-        trial: whether it was opened to try things out.
-        status: whether it pays.
-        spent: by all.
-        spent_by: by each analyst.
-        caps: what single analysts may spend of it, and under `EVERYONE` each of the others.
-    """
-
-    name: str
-    neighbours: Neighbours
-    limit: Limit
-    dataset: str = ""
-    location: str = ""
-    largest: Fraction | None = None
-    trial: bool = False
-    status: Status = Status.OPEN
-    spent: Spent = field(default_factory=Spent)
-    spent_by: dict[str, Spent] = field(default_factory=dict)
-    caps: dict[str, Limit] = field(default_factory=dict)
-
-    def by(self, analyst: str) -> Spent:
-        """What one analyst has spent."""
-        return self.spent_by.get(folded(analyst), Spent())
-
-    def cap(self, analyst: str) -> Limit | None:
-        """What one analyst may spend, if not all of it."""
-        return self.caps.get(folded(analyst), self.caps.get(EVERYONE))
+UNREADABLE = (ValueError, KeyError, TypeError, ZeroDivisionError, AttributeError)
+"""What reading an entry raises that says what no entry can say."""
 
 
 @dataclass(slots=True)
@@ -92,6 +33,23 @@ class State:
 
     head: Head = START
     budgets: dict[str, Balance] = field(default_factory=dict)
+    refusals: Refusals = field(default_factory=Refusals)
+    checkpoint: int = 0
+
+    @classmethod
+    def resumed(cls, row: Row, before: str) -> Self:
+        """The state in a checkpoint that follows an entry of the digest `before`.
+
+        Raises:
+            BudgetError: if it does not follow, or cannot be read.
+        """
+        if row.digest != digest_of(before, *row[:4]):
+            raise damaged(f"entry {row.seq} is missing or was changed")
+        try:
+            budgets = checkpoints.budgets_of(json.loads(row.content))
+        except UNREADABLE:
+            raise damaged(f"entry {row.seq} cannot be read") from None
+        return cls(Head(row.seq, row.digest), budgets, checkpoint=row.seq)
 
     def apply(self, row: Row) -> None:
         """Adds one entry.
@@ -105,7 +63,7 @@ class State:
         try:
             details = json.loads(row.content)
             self._add(Kind(row.kind), row.budget, details)
-        except (ValueError, KeyError, TypeError, ZeroDivisionError, AttributeError):
+        except UNREADABLE:
             raise damaged(f"entry {row.seq} cannot be read") from None
         self.head = Head(row.seq, row.digest)
 
@@ -134,13 +92,23 @@ class State:
                 balance.status = _STATUS[kind]
                 if kind is Kind.THAW and details["rho"]:
                     balance.spent.add(*_costs(details))
+                    balance.lost.add(*_costs(details))
+            case Kind.CHECKPOINT:
+                checkpoints.check(details, self.budgets)
+                self.checkpoint = self.head.seq + 1
+            case Kind.REFUSAL:
+                self.refusals.add(budget, details)
             case Kind.RESTORE if details["lost"]:
-                for balance in self.budgets.values():
-                    if balance.status is not Status.CLOSED:
-                        balance.status = Status.RESTORED
+                _freeze(self.budgets.values())
 
 
 _STATUS = {Kind.FREEZE: Status.FROZEN, Kind.THAW: Status.OPEN, Kind.CLOSE: Status.CLOSED}
+
+
+def _freeze(balances: Iterable[Balance]) -> None:
+    for balance in balances:
+        if balance.status is not Status.CLOSED:
+            balance.status = Status.RESTORED
 
 
 def _charge(balance: Balance, details: dict[str, Any]) -> None:

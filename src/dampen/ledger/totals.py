@@ -72,6 +72,15 @@ class Spent:
         """The sum of all ρ."""
         return self._rho.value
 
+    def sums(self) -> tuple[int, int, int, int]:
+        """Numerators and denominators of both sums, as they are kept: later sums depend on them."""
+        return (
+            self._epsilon.numerator,
+            self._epsilon.denominator,
+            self._rho.numerator,
+            self._rho.denominator,
+        )
+
     def add(self, epsilon: Fraction | None, rho: Fraction) -> None:
         """Adds a charge."""
         if epsilon is None:
@@ -80,6 +89,15 @@ class Spent:
             self._epsilon.add(epsilon)
         self._rho.add(rho)
         self.charges += 1
+
+    def joined(self, other: "Spent") -> "Spent":
+        """What was charged here and there."""
+        both = replace(self, _epsilon=replace(self._epsilon), _rho=replace(self._rho))
+        both.pure = self.pure and other.pure
+        both.charges += other.charges
+        both._epsilon.add(other._epsilon.value)
+        both._rho.add(other._rho.value)
+        return both
 
     def plus(self, epsilon: Fraction | None, rho: Fraction) -> "Spent":
         """What will have been charged after one more charge."""

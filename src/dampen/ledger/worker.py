@@ -15,18 +15,21 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, TypeVar
 
 from dampen.errors import BudgetError
-from dampen.ledger.log import START, Draft, Entry, Head, Row, damaged, digest_of
+from dampen.ledger import checkpoints
+from dampen.ledger.log import START, Draft, Entry, Head, Kind, Row, damaged, digest_of
 from dampen.ledger.rules import Refused
+from dampen.ledger.stamps import stamp
 from dampen.ledger.state import State
-from dampen.ledger.storage import Storage, Transaction, open_storage
+from dampen.ledger.storage import Log, Storage, Transaction, open_storage
 
 __all__ = ["Change", "Worker", "close_all", "forget", "worker_at"]
 
 T = TypeVar("T")
-Change = Callable[[State], Draft]
+Change = Callable[[State, Log], Draft]
 
 OPEN_WORKERS = 8
 """Files that a process keeps open; the one that was not used for longest is closed first."""
@@ -52,6 +55,22 @@ class _Job:
         self.done.set()
 
 
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A log with the rows that will be appended to it when the transaction ends."""
+
+    transaction: Transaction
+    rows: list[Row]
+
+    def row(self, seq: int) -> Row | None:
+        return next((each for each in self.rows if each.seq == seq), self.transaction.row(seq))
+
+    def answers(self, charge: int) -> Iterator[Row]:
+        yield from self.transaction.answers(charge)
+        start = f'{{"charge":"{charge}-'
+        yield from (row for row in self.rows if row.content.startswith(start))
+
+
 class Worker:
     """One storage, with all that its entries add up to."""
 
@@ -59,6 +78,7 @@ class Worker:
         self.storage = storage
         self._state: State | None = None
         self._reached: Head = START
+        self._distrust: BudgetError | None = None
         self._jobs: list[_Job] = []
         self._thread: threading.Thread | None = None
         self._paused = False
@@ -67,8 +87,8 @@ class Worker:
     def write(self, change: Change, *, create: bool = False) -> Entry:
         """Appends the entry that `change` makes of the state, durably.
 
-        An error of `change` appends nothing, but for `Refused`, whose own entry is appended.  With
-        `create` the storage is made first where there is none.
+        An error of `change` appends nothing, but for `Refused`, whose own entry is appended
+        (`refusals`).  With `create` the storage is made first where there is none.
         """
         row: Row = self._do(_Job(change=change, create=create))
         return Entry.of(row)
@@ -94,6 +114,25 @@ class Worker:
         """What `look` makes of all rows, which are read and checked again."""
         return self._do(_Job(question=lambda state, t: look(state, _verified(t, state.head))))
 
+    def find(
+        self, look: Callable[[Log], list[tuple[Row | None, ...]]]
+    ) -> list[tuple[Row | None, ...]]:
+        """Single rows, each checked against its neighbours in the chain.
+
+        Raises:
+            BudgetError: if a row that is found does not follow the one before it, or is not
+                followed by the next one.
+        """
+
+        def found(state: State, transaction: Transaction) -> list[tuple[Row | None, ...]]:
+            groups = look(transaction)
+            for row in chain.from_iterable(groups):
+                if row is not None:
+                    _check_links(row, transaction, state.head)
+            return groups
+
+        return self._do(_Job(question=found))  # type: ignore[no-any-return]
+
     def entries_after(self, last: Head) -> tuple[list[Entry], Head]:
         """The entries behind a head that was seen before, and the head now.
 
@@ -110,6 +149,10 @@ class Worker:
     def entries(self, wanted: Callable[[Row], bool]) -> list[Entry]:
         """The entries that are wanted, oldest first, after the whole log was read again."""
         return self.scan(lambda _, rows: [Entry.of(row) for row in rows if wanted(row)])
+
+    def distrust(self, error: BudgetError) -> None:
+        """Pays and shows nothing from now on: the log was found damaged."""
+        self._distrust = error
 
     def close(self) -> None:
         """Waits for the transaction in progress and gives back all handles."""
@@ -206,15 +249,20 @@ class Worker:
             for job in jobs:
                 assert job.change is not None
                 try:
-                    draft = job.change(state)
+                    draft = job.change(state, _Pending(transaction, rows))
                 except Refused as refusal:
                     refusals[job] = refusal
-                    draft = refusal.draft
+                    recorded = state.refusals.entry(refusal.draft)
+                    if recorded is None:
+                        continue
+                    draft = recorded
                 except Exception as error:
                     refusals[job] = error
                     continue
                 job.result = state.append(draft)
                 rows.append(job.result)
+            if rows and state.head.seq - state.checkpoint >= checkpoints.EVERY:
+                rows.append(state.append(_checkpoint(state)))
             if rows:
                 transaction.append(rows)
         for job in jobs:
@@ -236,11 +284,13 @@ class Worker:
         Raises:
             BudgetError: if the log is broken, ends too early, or went backwards.
         """
-        if transaction.fresh or self._state is None:
-            self._state = State()
-        state = self._state
+        if self._distrust is not None:
+            raise self._distrust
         stored = transaction.head()
         reached = {self._reached, transaction.floor or START}
+        if transaction.fresh or self._state is None:
+            self._state = _resumed(transaction, stored, reached)
+        state = self._state
         _check_reached(state.head, reached)
         if stored.seq < self._reached.seq:
             raise _backwards(self._reached)
@@ -255,6 +305,24 @@ class Worker:
             raise _backwards(last)
         self._reached = state.head
         return state
+
+
+def _resumed(transaction: Transaction, stored: Head, reached: set[Head]) -> State:
+    """The state at the last checkpoint before every head that must be in the log.
+
+    The entries behind it lead to those heads, so what is read proves that they are in it.
+    """
+    last = min((head.seq for head in {stored, *reached} - {START}), default=START.seq)
+    found = transaction.checkpoint(last)
+    if found is None:
+        return State()
+    before = transaction.row(found.seq - 1)
+    return State.resumed(found, START.digest if before is None else before.digest)
+
+
+def _checkpoint(state: State) -> Draft:
+    details = {"budgets": checkpoints.content(state.budgets), **stamp()}
+    return Draft(Kind.CHECKPOINT, "", details)
 
 
 def _check_reached(head: Head, reached: set[Head]) -> None:
@@ -292,6 +360,20 @@ def _verified(transaction: Transaction, head: Head) -> Iterator[Row]:
         yield row
     if state.head != head:
         raise damaged(f"entry {state.head.seq + 1} is missing or was changed")
+
+
+def _check_links(row: Row, log: Log, head: Head) -> None:
+    """An edit of one row alone, or of its digest, breaks one of its two links."""
+    before = log.row(row.seq - 1)
+    after = log.row(row.seq + 1)
+    start = START.digest if before is None else before.digest
+    intact = row.digest == digest_of(start, *row[:4])
+    if after is None:
+        intact = intact and Head(row.seq, row.digest) == head
+    else:
+        intact = intact and after.digest == digest_of(row.digest, *after[:4])
+    if not intact:
+        raise damaged(f"entry {row.seq} was changed")
 
 
 def _following(rows: Iterator[Row], last: Head, head: Head) -> Iterator[Row]:

@@ -107,7 +107,9 @@ class Catalogue:
     def releases(self, caller: Token, *, limit: int, skip: int) -> list[dict[str, Any]]:
         """The caller's own charges, newest first, each with its answer."""
         own = self.history.records(caller.analyst)[skip : skip + limit]
-        return [_shown_record(each) | {"release": self._answer(each)} for each in own]
+        kept = self.history.answers([each.charge.id for each in own if each.released])
+        releases = {charge: json.loads(answer) for charge, answer in kept.items()}
+        return [_shown_record(each) | {"release": releases.get(each.charge.id)} for each in own]
 
     def activity(self) -> dict[str, Any]:
         """What a curator sees: every charge, without its answer, and refusals per analyst."""
@@ -122,9 +124,6 @@ class Catalogue:
         if not any(name in served.budgets for served in self.sets):
             raise NotFound(f"No data set here has a budget {name!r}.")
         return self.configuration.ledger[name]
-
-    def _answer(self, record: Record) -> Any:
-        return json.loads(self.history.answer(record.charge.id)) if record.released else None
 
     def _allowed(self, caller: Token) -> list[Served]:
         return [served for served in self.sets if _allows(served, caller)]

@@ -7,6 +7,7 @@ answers are held in memory, the others, and the oldest, are read from the ledger
 import re
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from dampen.ledger import Charge, Entry, Head, Kind, Ledger
@@ -99,6 +100,13 @@ class History:
                 return self._answers[charge]
         return self.ledger.answer(charge)
 
+    def answers(self, charges: Sequence[str]) -> dict[str, str]:
+        """The JSON of several releases; those that are not held are read in one transaction."""
+        with self._mutex:
+            held = {each: self._answers[each] for each in charges if each in self._answers}
+        old = [each for each in charges if each not in held]
+        return held | dict(zip(old, self.ledger.answers(old) if old else [], strict=True))
+
     def _add(self, entry: Entry) -> None:
         match entry.kind:
             case Kind.CHARGE:
@@ -110,11 +118,11 @@ class History:
                 self._keep(str(entry.details["charge"]), str(entry.details["answer"]))
             case Kind.REFUSAL:
                 who = str(entry.details.get("analyst", ""))
-                self.refusals[who] = self.refusals.get(who, 0) + 1
+                self.refusals[who] = self.refusals.get(who, 0) + 1 + entry.details.get("repeats", 0)
 
     def _keep(self, charge: str, answer: str) -> None:
         record = self._records.get(charge)
-        if record is None:
+        if record is None or record.released:  # the first answer counts, as in the ledger
             return
         self._records[charge] = replace(record, released=True)
         if record.mark is not None:

@@ -10,10 +10,22 @@ from typing import Protocol
 
 from dampen.ledger.log import Head, Row
 
-__all__ = ["Storage", "Transaction", "is_address", "open_storage"]
+__all__ = ["Log", "Storage", "Transaction", "is_address", "open_storage"]
 
 
-class Transaction(Protocol):
+class Log(Protocol):
+    """Single entries of a log, found without reading the others."""
+
+    def row(self, seq: int) -> Row | None:
+        """The row of a number; None if there is none."""
+        ...
+
+    def answers(self, charge: int) -> Iterator[Row]:
+        """The rows of the answers to the charge of a number, oldest first."""
+        ...
+
+
+class Transaction(Log, Protocol):
     """One consistent view of the log.
 
     Attributes:
@@ -35,6 +47,10 @@ class Transaction(Protocol):
 
     def rows(self, after: int) -> Iterator[Row]:
         """The rows behind number `after`, in order."""
+        ...
+
+    def checkpoint(self, at_most: int) -> Row | None:
+        """The last row of a checkpoint up to a number; None if there is none."""
         ...
 
     def append(self, rows: Sequence[Row]) -> None:

@@ -19,6 +19,7 @@ __all__ = [
     "identity",
     "initialise",
     "log_path",
+    "migrate",
     "put_aside",
     "require",
     "require_no_entries",
@@ -27,7 +28,17 @@ __all__ = [
 ]
 
 APPLICATION_ID = 0x64616D70  # "damp" in the header of the file
-FORMAT = 2
+FORMAT = 3
+READABLE = (2, FORMAT)
+"""A file of format 2, of dampen 0.2, has no indexes; they are made when it is first opened to be
+written."""
+
+# The content of an answer begins with {"charge":"42-0f...", so its number begins at character 12.
+_CHARGE = "CAST(substr(content, 12, 19) AS INTEGER)"
+_INDEXES = f"""
+CREATE INDEX IF NOT EXISTS entry_answer ON entry ({_CHARGE}) WHERE kind = 'answer';
+CREATE INDEX IF NOT EXISTS entry_checkpoint ON entry (kind) WHERE kind = 'checkpoint';
+"""
 
 # INSERT OR REPLACE removes rows without firing the delete trigger, hence the third one.
 _TABLES = """
@@ -50,6 +61,15 @@ CREATE TRIGGER entry_keeps_keys BEFORE INSERT ON entry
 
 
 ROWS = "SELECT seq, kind, budget, content, digest FROM entry WHERE seq > ? ORDER BY seq"
+ROW = "SELECT seq, kind, budget, content, digest FROM entry WHERE seq = ?"
+ANSWERS = (
+    "SELECT seq, kind, budget, content, digest FROM entry "
+    f"WHERE kind = 'answer' AND {_CHARGE} = ? ORDER BY seq"
+)
+CHECKPOINT = (
+    "SELECT seq, kind, budget, content, digest FROM entry "
+    "WHERE kind = 'checkpoint' AND seq <= ? ORDER BY seq DESC LIMIT 1"
+)
 HEAD = "SELECT seq, digest FROM head"
 
 
@@ -77,7 +97,7 @@ def initialise(path: Path) -> None:
     with closing(connect(path, "rw", check=False)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            for statement in _split(_TABLES):
+            for statement in _split(_TABLES + _INDEXES):
                 connection.execute(statement)
             connection.execute("INSERT INTO head VALUES (1, ?, ?)", (START.seq, START.digest))
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -86,6 +106,17 @@ def initialise(path: Path) -> None:
         _check_no_entries(connection, path)
         connection.execute("COMMIT")
         connection.execute("PRAGMA journal_mode = WAL")
+
+
+def migrate(connection: Connection) -> None:
+    """Brings a file of an older format up to date; every entry stays as it is."""
+    if connection.execute("PRAGMA user_version").fetchone()[0] == FORMAT:
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in _split(_INDEXES):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    connection.execute("COMMIT")
 
 
 def require_no_entries(path: Path) -> None:
@@ -125,7 +156,7 @@ def check_format(connection: Connection, path: Path) -> None:
     written = connection.execute("PRAGMA user_version").fetchone()[0]
     if application != APPLICATION_ID:
         raise BudgetError(f"{path} is not a ledger of dampen.")
-    if written != FORMAT:
+    if written not in READABLE:
         raise BudgetError(f"{path} was written by another version of dampen (format {written}).")
 
 

@@ -36,6 +36,13 @@ class HeadFile:
         self.path = path
         self._file = os.open(path, flags | (os.O_CREAT if create else 0) | _CLOSE_ON_EXEC, 0o600)
 
+    def in_place(self) -> bool:
+        """Whether this file still lies at its path."""
+        try:
+            return os.path.samestat(os.stat(self.path), os.fstat(self._file))
+        except OSError:
+            return False
+
     def close(self) -> None:
         """Closes the file, and with it gives back its lock."""
         if self._file >= 0:

@@ -57,6 +57,24 @@ CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON dampen_head
   FOR EACH STATEMENT EXECUTE FUNCTION dampen_append_only();
 """
 
+_INDEXES = """
+CREATE INDEX IF NOT EXISTS dampen_entry_answer
+  ON dampen_entry (split_part(substr(content, 12, 20), '-', 1)) WHERE kind = 'answer';
+CREATE INDEX IF NOT EXISTS dampen_entry_checkpoint
+  ON dampen_entry (seq) WHERE kind = 'checkpoint';
+"""
+
+# The content of an answer begins with {"charge":"42-0f...", so its number begins at character 12.
+_ANSWERS = """
+SELECT seq, kind, budget, content, digest FROM dampen_entry
+  WHERE kind = 'answer' AND split_part(substr(content, 12, 20), '-', 1) = %s ORDER BY seq
+"""
+
+_CHECKPOINT = """
+SELECT seq, kind, budget, content, digest FROM dampen_entry
+  WHERE kind = 'checkpoint' AND seq <= %s ORDER BY seq DESC LIMIT 1
+"""
+
 
 @dataclass(slots=True)
 class _View:
@@ -83,6 +101,20 @@ class _View:
             )
             yield from map(Row._make, cursor)
 
+    def row(self, seq: int) -> Row | None:
+        found = self.connection.execute(
+            "SELECT seq, kind, budget, content, digest FROM dampen_entry WHERE seq = %s", (seq,)
+        ).fetchone()
+        return None if found is None else Row._make(found)
+
+    def answers(self, charge: int) -> Iterator[Row]:
+        found = self.connection.execute(_ANSWERS, (str(charge),))
+        return map(Row._make, found)
+
+    def checkpoint(self, at_most: int) -> Row | None:
+        found = self.connection.execute(_CHECKPOINT, (at_most,)).fetchone()
+        return None if found is None else Row._make(found)
+
     def append(self, rows: Sequence[Row]) -> None:
         _insert(self.connection, rows)
         self.appended = True
@@ -104,10 +136,10 @@ class PostgresStorage:
         with self._explained():
             connection = self._connected()
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (CREATING,))
-            if _exists(connection):
-                connection.rollback()
-                return
-            _create(connection, START)
+            if not _exists(connection):
+                _create(connection, START)
+            elif not _is_indexed(connection):  # it was made by dampen 0.2
+                connection.execute(_INDEXES)
             connection.commit()
 
     @contextmanager
@@ -225,8 +257,13 @@ def _exists(connection: "Connection[tuple[Any, ...]]") -> bool:
     return found is not None and found[0] is not None
 
 
+def _is_indexed(connection: "Connection[tuple[Any, ...]]") -> bool:
+    found = connection.execute("SELECT to_regclass('dampen_entry_checkpoint')").fetchone()
+    return found is not None and found[0] is not None
+
+
 def _create(connection: "Connection[tuple[Any, ...]]", head: Head) -> None:
-    connection.execute(_TABLES)
+    connection.execute(_TABLES + _INDEXES)
     connection.execute("INSERT INTO dampen_head VALUES (1, %s, %s)", (head.seq, head.digest))
 
 
@@ -248,6 +285,8 @@ def _put_aside(connection: "Connection[tuple[Any, ...]]") -> None:
         ("TABLE", "dampen_head"),
         ("INDEX", "dampen_entry_pkey"),
         ("INDEX", "dampen_head_pkey"),
+        ("INDEX", "dampen_entry_answer"),
+        ("INDEX", "dampen_entry_checkpoint"),
     ):
         rename = sql.SQL(f"ALTER {kind} IF EXISTS {{}} RENAME TO {{}}")
         connection.execute(rename.format(sql.Identifier(name), sql.Identifier(f"{name}_{mark}")))

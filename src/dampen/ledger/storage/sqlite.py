@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from errno import ENOENT
 from pathlib import Path
 from sqlite3 import Connection
 from typing import TypeVar
@@ -46,6 +47,17 @@ class _View:
 
     def rows(self, after: int) -> Iterator[Row]:
         return map(Row._make, self.connection.execute(files.ROWS, (after,)))
+
+    def row(self, seq: int) -> Row | None:
+        found = self.connection.execute(files.ROW, (seq,)).fetchone()
+        return None if found is None else Row._make(found)
+
+    def answers(self, charge: int) -> Iterator[Row]:
+        return map(Row._make, self.connection.execute(files.ANSWERS, (charge,)))
+
+    def checkpoint(self, at_most: int) -> Row | None:
+        found = self.connection.execute(files.CHECKPOINT, (at_most,)).fetchone()
+        return None if found is None else Row._make(found)
 
     def append(self, rows: Sequence[Row]) -> None:
         # One statement for many rows: each statement hands the interpreter to other threads, and
@@ -109,6 +121,8 @@ class SQLiteStorage:
         file.head_file.lock(sqlite_errors.PATIENCE_SECONDS)
         try:
             with self._explained():
+                if not file.head_file.in_place():  # it went while this writer waited for its turn
+                    raise sqlite_errors.no_head(self._path)
                 view = _patiently(self._path, lambda: file.begin("BEGIN IMMEDIATE"))
                 yield view
             if view.appended is not None:
@@ -144,7 +158,8 @@ class SQLiteStorage:
     def _opened(self) -> "_OpenFile":
         """The file that lies at the path, opened if it is not the one that is open."""
         found = files.identity(self._path)
-        if self._open_file is None or self._open_file.identity != found:
+        file = self._open_file
+        if file is None or file.identity != found or not file.head_file.in_place():
             self.close()
             files.require(self._path)
             self._open_file = _OpenFile.open(self._path)
@@ -168,6 +183,8 @@ class SQLiteStorage:
         file.log = log
         try:
             file.head_file.write(head)
+            if not file.head_file.in_place():
+                raise FileNotFoundError(ENOENT, "it is gone")
         except OSError as error:
             raise BudgetError(
                 f"The charge is in the ledger {self._path}, but not in its head file: "
@@ -208,6 +225,7 @@ class _OpenFile:
             head_file = _open_head_file(path, writable)
             if writable:  # a copy that was put in place has no log yet
                 _patiently(path, lambda: connection.execute("PRAGMA journal_mode = WAL").close())
+                _patiently(path, lambda: files.migrate(connection))
         except BaseException:
             connection.close()
             raise
