@@ -19,11 +19,13 @@ GROUPS = ("top-groups", "stays.csv", "--value", "days", "--by", "hospital", "--g
           "--lower", "0", "--upper", "100", "--step", "1", "--epsilon", "1")  # fmt: skip
 TREE = ("tree", "census.csv", "--target", "income", "--schema", "census.toml", "--epsilon", "1")
 BAYES = ("naive-bayes", *TREE[1:])
-COMPARE = ("compare", "follows.csv.gz", "-k", "2", "--epsilon", "1", "--runs", "2", "--public")
-COMPARE_TABLE = ("compare", "salaries.csv", "--column", "salary", "--upper", "9e5", "--epsilon",
-                 "1,2", "--public")  # fmt: skip
-COMPARE_GROUPS = ("compare", "stays.csv", "--column", "days", "--by", "hospital", "--groups", "H1",
-                  "--upper", "100", "--step", "5", "--epsilon", "1", "--public")  # fmt: skip
+COMPARE = ("compare", "top-k", "follows.csv.gz", "--n", "40", "-k", "2", "--epsilon", "1",
+           "--tries", "2", "--public")  # fmt: skip
+COMPARE_TABLE = ("compare", "percentile", "salaries.csv", "--column", "salary", "-p", "50",
+                 "--upper", "9e5", "--step", "1000", "--epsilon", "1,9", "--public")  # fmt: skip
+COMPARE_GROUPS = ("compare", "top-groups", "stays.csv", "--value", "days", "--by", "hospital",
+                  "--groups", "H1,H2", "--lower", "0", "--upper", "100", "--step", "5", "--epsilon",
+                  "1", "--public")  # fmt: skip
 SCHEMA = ("schema", "init", "census.csv", "--public")
 RELEASES = {
     "top-k": (TOP_K, "add-remove-edge"),
@@ -349,11 +351,12 @@ def test_a_drafted_schema_grows_a_tree(dampen, place: Path) -> None:
 
 def test_compare(dampen) -> None:
     lines = json.loads(dampen(*COMPARE, "--json").out)
-    assert {line["share of the top 2"] for line in lines} >= {"betweenness sld", "degree joint"}
+    assert {line["share right"] for line in lines} >= {"default", "em", "sld", "joint"}
     assert all(0 <= line["ε = 1"] <= 1 for line in lines)
-    assert "betweenness joint" in dampen(*COMPARE).out
+    assert "joint" in dampen(*COMPARE).out
     lines = json.loads(dampen(*COMPARE_TABLE, "--json").out)
-    assert lines[0]["ε = 2"] < lines[0]["ε = 1"]
+    assert lines[0]["ε = 9"] < lines[0]["ε = 1"]
+    assert {line["mean error"] for line in lines} >= {"default", "em", "pf"}
 
 
 def test_compare_at_one_rho(dampen) -> None:
