@@ -89,7 +89,9 @@ def test_a_value_for_every_group_needs_both_options(dampen):
     assert "Expected both --by" in done.err
 
 
-COMPARE = ("compare", "top-groups", *STAYS, "--value", "days", "--public", "--json")
+COMPARE = (
+    "compare", "top-groups", *STAYS, "--value", "days", "--lower", "0", "--public", "--json",
+)  # fmt: skip
 
 
 def test_methods_are_compared_by_any_statistic(dampen):
