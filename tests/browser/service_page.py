@@ -117,21 +117,26 @@ def test_from_the_link_to_an_answer_in_one_click(
         assert_clean(page, running)
 
 
-KINDS = {
-    "salaries": ("percentile", "The answer between the public bounds"),
-    "visits": ("most-frequent", ""),
-    "stays": ("top-groups", "Chosen: H2"),
-    "census": ("tree", "The decision tree"),
-    "follows": ("top-k", "The answers, best first"),
-}
+KINDS = [
+    ("salaries", "percentile", {}, "The answer between the public bounds"),
+    ("salaries", "percentile-record", {}, ""),
+    ("visits", "most-frequent", {}, ""),
+    ("stays", "top-groups", {}, "Chosen: H2"),
+    ("census", "tree", {}, "The decision tree"),
+    ("census", "classifier", {}, "The decision tree"),
+    ("census", "naive-bayes", {}, ""),
+    ("follows", "top-k", {}, ""),
+    ("follows", "top-k", {"k": "3"}, "The answers, best first"),
+]
 
 
 def test_every_question_has_an_answer_and_a_picture(running: Running, tmp_path: Path) -> None:
     with Page(tmp_path) as page:
         entered(page, running)
-        for dataset, (kind, label) in KINDS.items():
+        for dataset, kind, asked, label in KINDS:
             choose(page, dataset, kind)
-            fill(page, "epsilon", "2")
+            for name, value in {**asked, "epsilon": "2"}.items():
+                fill(page, name, value)
             page.wait(f"/ε = 2|free/.test({MAIN}.textContent)")
             ask(page)
             drawn = page.run(

@@ -130,7 +130,10 @@ def test_check_reads_the_catalogue_alone(
     with psycopg.connect(database) as locked:
         locked.execute("lock table stays, follows in access exclusive mode")
         assert run(["serve", str(file), "--check"]) == 0
-    assert "stays: percentile (add-remove-row)" in capsys.readouterr().out
+    assert (
+        "stays: most-frequent (add-remove-row), top-groups (add-remove-row)"
+        in capsys.readouterr().out
+    )
 
 
 def test_a_table_that_is_gone_is_told_by_its_name(serving_tables, database: str) -> None:

@@ -54,20 +54,22 @@ export function answerCard(told, set) {
   return card;
 }
 
+const isModel = ({ question }) => question?.shape === "model" || question?.kind === "tree";
 const numbers = (value) => [value].flat().every((each) => typeof each === "number");
 
 /** An answer by its shape: a model, a table of groups, points, a ranking, a set or a value. */
 function answerParts(told, set) {
   const { answer } = told, { kind, options, shape } = told.question, column = set?.columns[options.column];
-  const drawable = (value) => column?.lower !== undefined && numbers(value);
-  if (shape === "model" || kind === "tree") return [kind === "tree" ? make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Picture of the tree" }, drawnTree(answer)) : make("pre", { tabindex: "0" }, JSON.stringify(answer, null, 2))];
+  // A name can be a number, and is no point between bounds; releases of 0.2 have no shape.
+  const drawable = (value) => column?.lower !== undefined && (!shape || shape === "value" || shape === "points") && numbers(value);
+  if (isModel(told)) return [answer.tree ? make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Picture of the tree" }, drawnTree(answer)) : make("pre", { tabindex: "0" }, JSON.stringify(answer, null, 2))];
   if (isTable(answer)) {
     const rows = Object.entries(answer);
     if (rows.every(([, value]) => drawable(value))) return [dots(rows.map(([name, value]) => [name, [value].flat()]), column)];
     return [table([options.by || "group", "answer"], rows.map(([name, value]) => [name, shownValue(value)]))];
   }
   const several = [answer].flat();
-  if (Array.isArray(answer) && options.p !== undefined && kind === "percentile") {
+  if (Array.isArray(answer) && (shape === "points" || (!shape && kind === "percentile"))) {
     const names = percentiles(options.p).map((p) => (Number(p) === 50 ? "median" : `${p} %`));
     if (drawable(answer)) return [dots(answer.map((value, i) => [names[i], [value]]), column)];
     return [table(["percentile", "answer"], answer.map((value, i) => [names[i], shownValue(value)]))];
@@ -105,7 +107,7 @@ function copies(told, link) {
 
 /** An answer in a few words. */
 export function brief(release) {
-  if (release.question?.shape === "model" || release.question?.kind === "tree") return "a model";
+  if (isModel(release)) return "a model";
   const { answer } = release;
   return shortened(isTable(answer) ? Object.entries(answer).map(([name, value]) => `${name}: ${shownValue(value)}`).join("; ") : shownValue(answer), 80);
 }
