@@ -139,14 +139,24 @@ def _invoke(arguments: list[str], receipt: "Receipt", *, as_json: bool) -> int:
             try:
                 root.invoke(context)
             except DampenError as error:
-                command = root.get_command(context, context.invoked_subcommand or "")
-                error.args = (in_options(str(error), command or root),)
+                error.args = (in_options(str(error), _command(root, context, arguments)),)
                 raise
     except click.exceptions.NoArgsIsHelpError as asked:
         write(asked.format_message())
     except click.exceptions.Exit as done:
         return done.exit_code
     return DONE
+
+
+def _command(root: "LazyGroup", context: "click.Context", arguments: list[str]) -> "click.Command":
+    """The command that was called; in a group, such as `compare`, the one below it."""
+    import click
+
+    command: click.Command = root.get_command(context, context.invoked_subcommand or "") or root
+    for word in arguments:
+        if isinstance(command, click.Group) and command is not root:
+            command = command.get_command(context, word) or command
+    return command
 
 
 def _complete(arguments: list[str]) -> int:
