@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any
+from typing import Any, LiteralString
 
 from dampen.errors import BudgetError, ParameterError
 from dampen.ledger.log import START, Head, Row, damaged
@@ -30,7 +30,7 @@ except ImportError:
         "Expected psycopg for a ledger on PostgreSQL: pip install 'dampen[postgres]'."
     ) from None
 
-__all__ = ["PostgresStorage"]
+__all__ = ["PostgresStorage", "PostgresWitness", "holds_password"]
 
 CREATING = 0x64616D70
 """The number of the lock under which tables are made."""
@@ -55,6 +55,10 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON dampen_entry
   FOR EACH STATEMENT EXECUTE FUNCTION dampen_append_only();
 CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON dampen_head
   FOR EACH STATEMENT EXECUTE FUNCTION dampen_append_only();
+"""
+
+_WITNESS = """
+CREATE TABLE dampen_witness (ledger text PRIMARY KEY, seq bigint NOT NULL, digest text NOT NULL)
 """
 
 _INDEXES = """
@@ -136,9 +140,9 @@ class PostgresStorage:
         with self._explained():
             connection = self._connected()
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (CREATING,))
-            if not _exists(connection):
+            if not _has(connection, "dampen_head"):
                 _create(connection, START)
-            elif not _is_indexed(connection):  # it was made by dampen 0.2
+            elif not _has(connection, "dampen_entry_checkpoint"):  # it was made by dampen 0.2
                 connection.execute(_INDEXES)
             connection.commit()
 
@@ -176,7 +180,7 @@ class PostgresStorage:
             connection = self._connected()
             connection.execute("SET LOCAL synchronous_commit = on")
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (CREATING,))
-            if _exists(connection):
+            if _has(connection, "dampen_head"):
                 _put_aside(connection)
             _create(connection, START)
             several = iter(rows)
@@ -239,6 +243,69 @@ class PostgresStorage:
             raise
 
 
+class PostgresWitness:
+    """The head of a ledger in a row of the table `dampen_witness`; see `witness`."""
+
+    def __init__(self, place: str, ledger: str) -> None:
+        self._address = place
+        self._ledger = ledger
+
+    def read(self) -> Head | None:
+        with self._connected() as connection:
+            if not _has(connection, "dampen_witness"):
+                return None
+            query = "SELECT seq, digest FROM dampen_witness WHERE ledger = %s"
+            found = connection.execute(query, (self._ledger,)).fetchone()
+        return None if found is None else Head(*found)
+
+    def advance(self, seen: Head | None, head: Head) -> bool:
+        if seen is None:
+            return self._insert(head, "NOTHING")
+        with self._connected() as connection:
+            done = connection.execute(
+                "UPDATE dampen_witness SET seq = %s, digest = %s "
+                "WHERE ledger = %s AND seq = %s AND digest = %s",
+                (*head, self._ledger, *seen),
+            )
+            return done.rowcount == 1
+
+    def reset(self, head: Head) -> None:
+        self._insert(head, "UPDATE SET seq = excluded.seq, digest = excluded.digest")
+
+    def __str__(self) -> str:
+        return shown(self._address)
+
+    def _insert(self, head: Head, otherwise: LiteralString) -> bool:
+        with self._connected() as connection:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (CREATING,))
+            if not _has(connection, "dampen_witness"):
+                connection.execute(_WITNESS)
+            insert = "INSERT INTO dampen_witness VALUES (%s, %s, %s) ON CONFLICT (ledger) DO "
+            done = connection.execute(insert + otherwise, (self._ledger, *head))
+            return done.rowcount == 1
+
+    @contextmanager
+    def _connected(self) -> "Iterator[Connection[tuple[Any, ...]]]":
+        """A connection whose transaction is committed, synchronised, at the end."""
+        seconds = int(sqlite_errors.PATIENCE_SECONDS)
+        try:
+            with psycopg.connect(self._address, connect_timeout=seconds) as connection:
+                _check_server(connection)
+                connection.execute("SET LOCAL synchronous_commit = on")
+                yield connection
+        except psycopg.Error as error:
+            why = f"the server reports {type(error).__name__}"
+            raise BudgetError(
+                f"The witness {shown(self._address)} cannot be used: {why}. No data was read."
+            ) from None
+
+
+def holds_password(address: str) -> bool:
+    """Whether an address tells a password."""
+    shown(address)
+    return bool(conninfo_to_dict(address).get("password"))
+
+
 def shown(address: str) -> str:
     """An address without passwords and other options."""
     try:
@@ -252,13 +319,9 @@ def shown(address: str) -> str:
     return f"postgresql://{host}/{name}"
 
 
-def _exists(connection: "Connection[tuple[Any, ...]]") -> bool:
-    found = connection.execute("SELECT to_regclass('dampen_head')").fetchone()
-    return found is not None and found[0] is not None
-
-
-def _is_indexed(connection: "Connection[tuple[Any, ...]]") -> bool:
-    found = connection.execute("SELECT to_regclass('dampen_entry_checkpoint')").fetchone()
+def _has(connection: "Connection[tuple[Any, ...]]", name: str) -> bool:
+    """Whether there is a table, or an index, of that name."""
+    found = connection.execute("SELECT to_regclass(%s)", (name,)).fetchone()
     return found is not None and found[0] is not None
 
 

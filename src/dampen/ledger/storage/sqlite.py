@@ -162,9 +162,9 @@ class SQLiteStorage:
         if file is None or file.identity != found or not file.head_file.in_place():
             self.close()
             files.require(self._path)
-            self._open_file = _OpenFile.open(self._path)
+            file = self._open_file = _OpenFile.open(self._path)
             files.warn_if_exposed(self._path)
-        return self._open_file
+        return file
 
     def _commit(self, file: "_OpenFile", head: Head) -> None:
         try:
