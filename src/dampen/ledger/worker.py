@@ -263,7 +263,8 @@ class Worker:
                     continue
                 job.result = state.append(draft)
                 rows.append(job.result)
-            if rows and state.head.seq - state.checkpoint >= checkpoints.EVERY:
+            due = state.head.seq - state.checkpoint >= checkpoints.EVERY
+            if rows and due and transaction.curator:
                 rows.append(state.append(_checkpoint(state)))
             if rows:
                 transaction.append(rows)

@@ -5,9 +5,9 @@ server has synchronised its log, whatever the role's default says.  A server tha
 synchronise at all (`fsync = off`) is refused.
 
 Two tables, `dampen_entry` and `dampen_head`, in the first schema of the search path.  Triggers
-refuse every change of an entry.  Analysts need SELECT and INSERT on the first and SELECT and UPDATE
-on the second, and nothing else.  Keep a head elsewhere: a server that was restored to an earlier
-time is found by `dampen budget verify --head` alone.
+refuse every change of an entry.  Analysts need SELECT on both and EXECUTE on two functions
+(`postgres_powers`), and nothing else.  Keep a head elsewhere, or set a witness: a server that was
+restored to an earlier time is found by these alone.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +20,7 @@ from typing import Any, LiteralString
 from dampen.errors import BudgetError, ParameterError
 from dampen.ledger.log import START, Head, Row, damaged
 from dampen.ledger.storage import sqlite_errors
+from dampen.ledger.storage.postgres_powers import FUNCTIONS
 
 try:
     import psycopg
@@ -57,6 +58,8 @@ CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON dampen_head
   FOR EACH STATEMENT EXECUTE FUNCTION dampen_append_only();
 """
 
+_LOCK = "SELECT dampen_lock()"
+
 _WITNESS = """
 CREATE TABLE dampen_witness (ledger text PRIMARY KEY, seq bigint NOT NULL, digest text NOT NULL)
 """
@@ -88,6 +91,7 @@ class _View:
     fresh: bool
     floor: Head | None = None
     appended: bool = False
+    curator: bool = True
 
     def head(self) -> Head:
         found = self.connection.execute("SELECT seq, digest FROM dampen_head").fetchall()
@@ -120,7 +124,11 @@ class _View:
         return None if found is None else Row._make(found)
 
     def append(self, rows: Sequence[Row]) -> None:
-        _insert(self.connection, rows)
+        if self.curator:
+            _insert(self.connection, rows)
+        else:
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            self.connection.execute("SELECT dampen_append(%s::bigint[], %s, %s, %s, %s)", columns)
         self.appended = True
 
 
@@ -144,6 +152,7 @@ class PostgresStorage:
                 _create(connection, START)
             elif not _has(connection, "dampen_entry_checkpoint"):  # it was made by dampen 0.2
                 connection.execute(_INDEXES)
+                _create_functions(connection)
             connection.commit()
 
     @contextmanager
@@ -163,8 +172,10 @@ class PostgresStorage:
             try:
                 patience = f"{sqlite_errors.PATIENCE_SECONDS * 1000:.0f}"
                 connection.execute("SELECT set_config('lock_timeout', %s, true)", (patience,))
-                connection.execute("SELECT seq FROM dampen_head FOR UPDATE")
-                view = _View(connection, self._fresh)
+                curator = _may_write(connection)
+                lock = "SELECT seq FROM dampen_head FOR UPDATE" if curator else _LOCK
+                connection.execute(lock)
+                view = _View(connection, self._fresh, curator=curator)
                 yield view
                 if view.appended:
                     self._commit(connection)
@@ -325,8 +336,22 @@ def _has(connection: "Connection[tuple[Any, ...]]", name: str) -> bool:
     return found is not None and found[0] is not None
 
 
+def _may_write(connection: "Connection[tuple[Any, ...]]") -> bool:
+    """Whether this role writes the tables itself; others charge through functions."""
+    query = "SELECT has_table_privilege('dampen_entry', 'INSERT')"
+    found = connection.execute(query).fetchone()
+    return found is not None and bool(found[0])
+
+
+def _create_functions(connection: "Connection[tuple[Any, ...]]") -> None:
+    found = connection.execute("SELECT current_schema()").fetchone()
+    assert found is not None
+    connection.execute(sql.SQL(FUNCTIONS).format(schema=sql.Identifier(found[0])))
+
+
 def _create(connection: "Connection[tuple[Any, ...]]", head: Head) -> None:
     connection.execute(_TABLES + _INDEXES)
+    _create_functions(connection)
     connection.execute("INSERT INTO dampen_head VALUES (1, %s, %s)", (head.seq, head.digest))
 
 
@@ -381,6 +406,8 @@ def _explanation(error: psycopg.Error, place: str) -> BudgetError:
             why = f"another process has held it for {sqlite_errors.PATIENCE_SECONDS:.0f} seconds"
         case errors.DiskFull():
             why = "the disk is full"
+        case errors.InsufficientPrivilege() if "may only charge" in str(error):
+            why = "this role may only charge; this is an act of the curator"
         case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():
             why = "it is read-only"
         case psycopg.OperationalError():

@@ -38,6 +38,7 @@ class _View:
     fresh: bool
     floor: Head | None
     appended: Head | None = None
+    curator: bool = True
 
     def head(self) -> Head:
         found = self.connection.execute(files.HEAD).fetchall()
