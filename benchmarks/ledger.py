@@ -143,9 +143,7 @@ def generated(place: str, entries: int) -> tuple[Ledger, list[tuple[str, int]]]:
             yield state.append(Draft(Kind.ANSWER, "", {"charge": charge, "answer": "x" * 400}))
             made.append((charge, state.head.seq))
             due = state.head.seq - state.checkpoint >= checkpoints.EVERY
-            if (
-                due and state.head.seq < entries - checkpoints.EVERY
-            ):  # more than ever lies behind one
+            if due and state.head.seq < entries - checkpoints.EVERY:
                 yield state.append(worker._checkpoint(state))
 
     path = Path(place) / "ledger"

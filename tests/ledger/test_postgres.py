@@ -15,6 +15,7 @@ import pytest
 
 from dampen.errors import BudgetError, ParameterError
 from dampen.ledger import Ledger, Status, backup, restore, verify, worker
+from dampen.ledger.log import Draft, Kind, Row, sealed
 from dampen.ledger.storage import sqlite_errors
 
 psycopg = pytest.importorskip("psycopg")
@@ -221,6 +222,121 @@ def test_a_role_that_may_only_read(ledger: Ledger) -> None:
     assert ledger.spent("b") == Fraction(2, 1000)
     with connected(ledger) as connection:
         connection.execute("DROP OWNED BY reader")
+
+
+@pytest.fixture
+def analyst(ledger: Ledger) -> Iterator[Ledger]:
+    """The ledger as the documented role of analysts has it."""
+    schema = ledger.place.rpartition("%3D")[2]
+    with connected(ledger) as connection:
+        connection.execute("DROP ROLE IF EXISTS analyst")
+        connection.execute("CREATE ROLE analyst LOGIN")
+        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO analyst")
+        connection.execute("GRANT SELECT ON dampen_entry, dampen_head TO analyst")
+        connection.execute("GRANT EXECUTE ON FUNCTION dampen_lock, dampen_append TO analyst")
+    yield Ledger(ledger.place.replace("dampen@", "analyst@"))
+    worker.close_all()
+    with connected(ledger) as connection:
+        connection.execute("DROP OWNED BY analyst")
+
+
+def test_an_analyst_charges_keeps_and_is_refused(analyst: Ledger, ledger: Ledger) -> None:
+    paid = charge(analyst, 1)
+    analyst.keep(paid, '{"answer": "é"}')
+    assert ledger.answer(paid) == '{"answer": "é"}'
+    with pytest.raises(BudgetError, match="2 of 3 is left"):
+        charge(analyst, "2.5")
+    assert ledger.entries()[-1].kind == "refusal"
+    charge(ledger, 1)
+    charge(analyst, 1)
+    assert ledger.remaining("b") == 0
+    verify(ledger)
+
+
+CURATOR_ACTS: dict[str, Any] = {
+    "raise": lambda ledger: ledger["b"].raise_to(1000),
+    "cap": lambda ledger: ledger["b"].cap(1000, analyst="eve"),
+    "freeze": lambda ledger: ledger["b"].freeze(),
+    "thaw": lambda ledger: ledger["b"].thaw(),
+    "close": lambda ledger: ledger["b"].close(),
+    "create": lambda ledger: ledger.create("own", epsilon=1, neighbours=ONE),
+}
+
+STATEMENTS = [
+    "INSERT INTO dampen_entry VALUES (99, 'raise', 'b', '{}', 'x')",
+    "UPDATE dampen_entry SET content = ''",
+    "DELETE FROM dampen_entry",
+    "TRUNCATE dampen_entry",
+    "DROP TABLE dampen_entry",
+    "ALTER TABLE dampen_entry DISABLE TRIGGER ALL",
+    "CREATE TRIGGER t BEFORE INSERT ON dampen_entry EXECUTE FUNCTION dampen_append_only()",
+    "DROP INDEX dampen_entry_answer",
+    "UPDATE dampen_head SET seq = 0",
+    "DELETE FROM dampen_head",
+    "INSERT INTO dampen_head VALUES (2, 1, 'x')",
+    "SELECT * FROM dampen_head FOR UPDATE",
+    "SELECT * FROM dampen_entry FOR UPDATE",
+    "LOCK TABLE dampen_head IN EXCLUSIVE MODE",
+    "LOCK TABLE dampen_entry IN SHARE MODE",
+    "DROP FUNCTION dampen_lock",
+    "CREATE OR REPLACE FUNCTION dampen_lock() RETURNS void LANGUAGE sql AS ''",
+    "ALTER FUNCTION dampen_lock() SECURITY INVOKER",
+    "GRANT INSERT ON dampen_entry TO analyst",
+    "SET ROLE dampen",
+]
+
+CHARGE = {
+    "epsilon": "1", "rho": "0.5", "neighbours": ONE, "query": "", "mechanism": "", "analyst": "",
+    "dataset": "", "leaks": [], "time": "2026-11-18T00:00:00+00:00", "version": "0.3.0",
+}  # fmt: skip
+
+FORGED: dict[str, tuple[str, str, Any]] = {
+    "raised": ("raise", "b", {"epsilon": "1000", "delta": "", "rho": ""}),
+    "checkpoint": ("checkpoint", "", {"budgets": {}, "witness": "", "origin": ""}),
+    "given back": ("charge", "b", CHARGE | {"epsilon": "-1"}),
+    "rho given back": ("charge", "b", CHARGE | {"rho": "-1"}),
+    "nothing": ("charge", "b", CHARGE | {"epsilon": "0"}),
+    "by zero": ("charge", "b", CHARGE | {"epsilon": "1/0"}),
+    "no text": ("charge", "b", CHARGE | {"analyst": 7}),
+    "no budget": ("charge", "none", CHARGE),
+    "no fields": ("refusal", "b", {}),
+    "answer to nothing": ("answer", "", {"charge": "1-" + "0" * 16, "answer": "{}"}),
+}
+
+
+def test_the_documented_analyst_can_do_nothing_but_charge(analyst: Ledger, ledger: Ledger) -> None:
+    charge(ledger, 1)
+    before = verify(ledger)
+    for act in CURATOR_ACTS.values():
+        with pytest.raises(BudgetError, match="may only charge"):
+            act(analyst)
+    for statement in STATEMENTS:
+        if statement.startswith("GRANT"):  # the server warns, and grants nothing
+            with connected(analyst) as connection:
+                connection.execute(statement)
+            continue
+        with connected(analyst) as connection:
+            try:
+                connection.execute(statement)
+            except psycopg.Error:
+                continue
+        pytest.fail(f"an analyst could: {statement}")
+    for kind, budget, details in FORGED.values():
+        row = sealed(Draft(Kind(kind), budget, details), before)
+        append(analyst, row)
+    good = sealed(Draft(Kind.CHARGE, "b", CHARGE), before)
+    append(analyst, good._replace(digest="0" * 64))
+    append(analyst, good._replace(seq=good.seq + 1))
+    assert verify(ledger) == before
+    assert len(CURATOR_ACTS) + len(STATEMENTS) + len(FORGED) + 2 >= 30
+    charge(analyst, 1)
+    assert ledger.remaining("b") == 1
+
+
+def append(ledger: Ledger, row: Row) -> None:
+    columns = [[value] for value in row]
+    with connected(ledger) as connection, pytest.raises(psycopg.Error):
+        connection.execute("SELECT dampen_append(%s::bigint[], %s, %s, %s, %s)", columns)
 
 
 def test_a_held_ledger_ends_in_one_line(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -197,6 +197,27 @@ def answer(charge: str, ledger: str | None) -> None:
     write(json_line(open_ledger(ledger).answer(charge)))
 
 
+@budget.command(
+    epilog=examples(
+        "dampen budget witness /mnt/other/ledger-witness",
+        "dampen budget witness append:/mnt/other/ledger-witness",
+        "dampen budget witness postgresql://host/name",
+    )
+)
+@click.argument("place")
+@_who
+@ledger_option
+def witness(place: str, who: str, ledger: str | None) -> None:
+    """Keeps the head of the ledger in a second PLACE, so that only one of several copies pays.
+
+    PLACE is a new file, best on other storage; append:FILE for a file that is only ever appended
+    to; or the address of a PostgreSQL database.
+    """
+    book = open_ledger(ledger)
+    book.set_witness(place, who=who)
+    print_facts({"ledger": str(book), "witness": _witness(book)})
+
+
 @budget.command(name="verify", epilog=examples("dampen budget verify --head $(cat head.txt)"))
 @click.option("--head", metavar="H", help="A head that was kept elsewhere.")
 @ledger_option
@@ -288,14 +309,16 @@ def _show_all(book: Ledger, as_json: bool) -> None:
     columns = ["budget", "neighbours", "epsilon", "delta", "spent", "left", "status"]
     columns += ["trial"] if any("trial" in line for line in lines) else []
     print_table(columns, [[line.get(column, "") for column in columns] for line in lines])
+    print_facts({"witness": _witness(book)})
 
 
 def _show_one(account: Account, as_json: bool) -> None:
     charges = account.history
     if as_json:
-        print_json(_facts(account.balance) | {"charges": [_charge(each) for each in charges]})
+        facts = _facts(account.balance) | {"witness": account.ledger.witness}
+        print_json(facts | {"charges": [_charge(each) for each in charges]})
         return
-    print_facts(_facts(account.balance))
+    print_facts(_facts(account.balance) | {"witness": _witness(account.ledger)})
     if charges:
         columns = ["time", "epsilon", "query", "mechanism", "analyst", "dataset", "id"]
         lines = [_charge(each) | {"time": f"{each.time:%Y-%m-%d %H:%M:%S}"} for each in charges]
@@ -332,6 +355,10 @@ def _facts(balance: Balance) -> dict[str, str]:
     for who, most in balance.caps.items():
         facts[f"cap of {who}"] = decimal_text(most.epsilon)
     return facts
+
+
+def _witness(book: Ledger) -> str:
+    return book.witness or "none: copies of this ledger are not detected (dampen budget witness)"
 
 
 def _charge(charge: Charge) -> dict[str, Any]:

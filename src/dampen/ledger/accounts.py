@@ -10,6 +10,7 @@ Guarantees, each with its test in `tests/ledger/`:
 - A refused charge takes nothing.  The refusal is recorded; repeats are counted (`refusals`).
 - A ledger that is not provably whole pays nothing: a broken log, a missing entry, a missing or
   later head (`log`, `storage.head_file`).
+- Of several copies of a ledger with a witness only one pays (`storage.witness`).
 - One budget, one neighbour relation.  A release under another relation is converted where group
   privacy gives a number, and refused where it does not (`rules`).
 - Entries are never changed nor removed.
@@ -226,6 +227,25 @@ class Ledger:
     def keep_all(self, kept: Sequence[tuple[str, str]]) -> list[str | BaseException]:
         """`keep` for several charges and their answers, in one transaction where they fit."""
         return self._worker().write_all([answers.keep(*each) for each in kept])
+
+    def set_witness(self, place: str | os.PathLike[str], *, who: str = "") -> None:
+        """Keeps the newest head in a second place, which each copy of the ledger must ask.
+
+        Args:
+            place: a new file in another directory, best on other storage; `append:` and a path for
+                a file that is only ever appended to; or an address such as postgresql://host/name.
+            who: for the record; the user of the operating system by default.
+
+        Raises:
+            ParameterError: if an address has a password, which the ledger would record.
+            BudgetError: if the place cannot be written, or holds the head of another ledger.
+        """
+        self._worker().write(actions.set_witness(os.fspath(place), who))
+
+    @property
+    def witness(self) -> str:
+        """Where the newest head is kept besides; empty if nowhere: copies are not detected then."""
+        return self._worker().read(lambda state: state.witness)
 
     def balance(self, name: str) -> Balance:
         """A budget as it stands: its limits, its status, what was spent and by whom."""

@@ -10,9 +10,10 @@ from dampen.ledger.names import bounded, key_of
 from dampen.ledger.rules import balance_of
 from dampen.ledger.state import Balance, State, Status
 from dampen.ledger.storage import Log
+from dampen.ledger.storage.witness import open_witness, witness_place
 from dampen.ledger.worker import Change
 
-__all__ = ["cap", "change_status", "raise_to", "thaw"]
+__all__ = ["cap", "change_status", "raise_to", "set_witness", "thaw"]
 
 
 def raise_to(name: str, epsilon: Epsilon, who: str) -> Change:
@@ -71,6 +72,25 @@ def thaw(name: str, spent: Epsilon | None, why: str, who: str) -> Change:
         if not restored and spent is not None:
             raise ParameterError("Expected no spent: this budget was not restored from a backup.")
         return Draft(Kind.THAW, key_of(name), lost | signed)
+
+    return change
+
+
+def set_witness(place: str, who: str) -> Change:
+    """Keeps the newest head in a second place from now on."""
+    absolute = witness_place(place)
+    details = {"place": absolute, **requests.signature(who)}
+
+    def change(state: State, _: Log) -> Draft:
+        witness = open_witness(absolute, state.origin)
+        seen = witness.read()
+        if seen is None:
+            witness.advance(None, state.head)
+        elif seen != state.head:
+            raise BudgetError(
+                f"The place {place} already holds another head. Choose a place of its own."
+            )
+        return Draft(Kind.WITNESS, "", details)
 
     return change
 

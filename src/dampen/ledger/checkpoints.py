@@ -15,7 +15,7 @@ from dampen.epsilon import decimal_text
 from dampen.ledger.balances import Balance, Limit, Status
 from dampen.ledger.totals import Spent, Total
 
-__all__ = ["EVERY", "budgets_of", "check", "content"]
+__all__ = ["EVERY", "budgets_of", "content"]
 
 EVERY = 4096
 """Entries from one checkpoint to the next."""
@@ -24,12 +24,6 @@ EVERY = 4096
 def content(budgets: Mapping[str, Balance]) -> dict[str, Any]:
     """All budgets, as JSON."""
     return {key: _balance_content(balance) for key, balance in budgets.items()}
-
-
-def check(details: Mapping[str, Any], budgets: Mapping[str, Balance]) -> None:
-    """Raises ValueError if a checkpoint is not what the entries before it add up to."""
-    if details["budgets"] != content(budgets):
-        raise ValueError
 
 
 def budgets_of(details: Mapping[str, Any]) -> dict[str, Balance]:

@@ -37,6 +37,7 @@ class Kind(StrEnum):
     CLOSE = "close"
     RESTORE = "restore"
     CHECKPOINT = "checkpoint"
+    WITNESS = "witness"
 
 
 class Row(NamedTuple):

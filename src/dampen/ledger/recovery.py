@@ -17,6 +17,7 @@ from dampen.ledger.accounts import Ledger
 from dampen.ledger.log import Draft, Head, Kind, Row, sealed
 from dampen.ledger.state import State
 from dampen.ledger.storage.copies import read_copy, write_copy
+from dampen.ledger.storage.witness import Witness, open_witness
 from dampen.ledger.worker import forget, worker_at
 
 __all__ = ["backup", "restore", "verify"]
@@ -80,17 +81,35 @@ def restore(
     source = Path(file).absolute()
     given = [] if head is None else [Head.parse(head)]
     beside = storage.known()
-    known = given + ([] if beside is None else [beside])
-    state = State()
+    state = _added_up(source)
+    witness = open_witness(state.witness, state.origin) if state.witness else None
+    seen = _seen(witness)
+    known = [*given, *(each for each in (beside, seen) if each is not None)]
     missing = set(known)
     for row in read_copy(source):
-        state.apply(row)
         missing = {each for each in missing if not each.names(row)}
-    lost = bool(missing) or not known
+    lost = bool(missing) or not known or (witness is not None and seen is None)
     draft = _restore_draft(state.head, max(known, default=None), lost, who)
-    storage.replace(_followed(read_copy(source), sealed(draft, state.head)))
+    last = sealed(draft, state.head)
+    storage.replace(_followed(read_copy(source), last))
+    if witness is not None:
+        witness.reset(Head(last.seq, last.digest))
     forget(ledger.place)
     return lost
+
+
+def _added_up(source: Path) -> State:
+    state = State()
+    for row in read_copy(source):
+        state.apply(row)
+    return state
+
+
+def _seen(witness: Witness | None) -> Head | None:
+    try:
+        return None if witness is None else witness.read()
+    except BudgetError:
+        return None
 
 
 def _check_needed(ledger: Ledger) -> None:

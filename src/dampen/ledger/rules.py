@@ -120,17 +120,14 @@ def _details(request: ChargeRequest) -> dict[str, Any]:
 
 def _objection(balance: Balance, request: ChargeRequest, charged: ChargeRequest) -> tuple[str, str]:
     """The rule by which a budget does not pay, and why; empty if it does."""
-    rules = {
-        "status": lambda: _status_objection(balance),
-        "dataset": lambda: _dataset_objection(balance, request),
-        "neighbours": lambda: _relation_objection(balance, request),
-        "largest": lambda: _size_objection(balance, charged),
-        "funds": lambda: _funds_objection(balance, charged),
+    objections = {
+        "status": _status_objection(balance),
+        "dataset": _dataset_objection(balance, request),
+        "neighbours": _relation_objection(balance, request),
+        "largest": _size_objection(balance, charged),
+        "funds": _funds_objection(balance, charged),
     }
-    for rule, objection in rules.items():
-        if why := objection():
-            return rule, why
-    return "", ""
+    return next(((rule, why) for rule, why in objections.items() if why), ("", ""))
 
 
 def _status_objection(balance: Balance) -> str:

@@ -29,12 +29,23 @@ UNREADABLE = (ValueError, KeyError, TypeError, ZeroDivisionError, AttributeError
 
 @dataclass(slots=True)
 class State:
-    """All budgets, as of one head of the log."""
+    """All budgets, as of one head of the log.
+
+    Attributes:
+        head: the last entry.
+        budgets: by the keys of their names.
+        refusals: of this day.
+        checkpoint: the number of the last checkpoint.
+        witness: where the newest head is kept besides; empty if nowhere.
+        origin: the digest of the first entry.
+    """
 
     head: Head = START
     budgets: dict[str, Balance] = field(default_factory=dict)
     refusals: Refusals = field(default_factory=Refusals)
     checkpoint: int = 0
+    witness: str = ""
+    origin: str = ""
 
     @classmethod
     def resumed(cls, row: Row, before: str) -> Self:
@@ -46,10 +57,19 @@ class State:
         if row.digest != digest_of(before, *row[:4]):
             raise damaged(f"entry {row.seq} is missing or was changed")
         try:
-            budgets = checkpoints.budgets_of(json.loads(row.content))
+            details = json.loads(row.content)
+            budgets = checkpoints.budgets_of(details)
+            witness = str(details["witness"])
+            origin = str(details["origin"])
         except UNREADABLE:
             raise damaged(f"entry {row.seq} cannot be read") from None
-        return cls(Head(row.seq, row.digest), budgets, checkpoint=row.seq)
+        head = Head(row.seq, row.digest)
+        return cls(head, budgets, checkpoint=row.seq, witness=witness, origin=origin)
+
+    def summary(self) -> dict[str, Any]:
+        """What a checkpoint holds."""
+        budgets = checkpoints.content(self.budgets)
+        return {"budgets": budgets, "witness": self.witness, "origin": self.origin}
 
     def apply(self, row: Row) -> None:
         """Adds one entry.
@@ -65,15 +85,19 @@ class State:
             self._add(Kind(row.kind), row.budget, details)
         except UNREADABLE:
             raise damaged(f"entry {row.seq} cannot be read") from None
-        self.head = Head(row.seq, row.digest)
+        self._move_to(row)
 
     def append(self, draft: Draft) -> Row:
         """Adds an entry that was just made, and gives it its place in the log."""
         row = sealed(draft, self.head)
         if draft.kind is not Kind.ANSWER:  # which is long, and changes no balance
             self._add(draft.kind, draft.budget, json.loads(row.content))
-        self.head = Head(row.seq, row.digest)
+        self._move_to(row)
         return row
+
+    def _move_to(self, row: Row) -> None:
+        self.head = Head(row.seq, row.digest)
+        self.origin = self.origin or row.digest
 
     def _add(self, kind: Kind, budget: str, details: dict[str, Any]) -> None:
         match kind:
@@ -94,8 +118,10 @@ class State:
                     balance.spent.add(*_costs(details))
                     balance.lost.add(*_costs(details))
             case Kind.CHECKPOINT:
-                checkpoints.check(details, self.budgets)
+                _check_summary(details, self.summary())
                 self.checkpoint = self.head.seq + 1
+            case Kind.WITNESS:
+                self.witness = details["place"]
             case Kind.REFUSAL:
                 self.refusals.add(budget, details)
             case Kind.RESTORE if details["lost"]:
@@ -103,6 +129,11 @@ class State:
 
 
 _STATUS = {Kind.FREEZE: Status.FROZEN, Kind.THAW: Status.OPEN, Kind.CLOSE: Status.CLOSED}
+
+
+def _check_summary(details: dict[str, Any], summary: dict[str, Any]) -> None:
+    if {key: details[key] for key in summary} != summary:
+        raise ValueError
 
 
 def _freeze(balances: Iterable[Balance]) -> None:

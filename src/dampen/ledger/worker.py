@@ -25,6 +25,7 @@ from dampen.ledger.rules import Refused
 from dampen.ledger.stamps import stamp
 from dampen.ledger.state import State
 from dampen.ledger.storage import Log, Storage, Transaction, open_storage
+from dampen.ledger.storage.witness import Witness, open_witness, overtaken
 
 __all__ = ["Change", "Worker", "close_all", "forget", "worker_at"]
 
@@ -131,7 +132,7 @@ class Worker:
                     _check_links(row, transaction, state.head)
             return groups
 
-        return self._do(_Job(question=found))  # type: ignore[no-any-return]
+        return self._do(_Job(question=found))
 
     def entries_after(self, last: Head) -> tuple[list[Entry], Head]:
         """The entries behind a head that was seen before, and the head now.
@@ -245,6 +246,7 @@ class Worker:
         refusals: dict[_Job, BaseException] = {}
         with self.storage.write() as transaction:
             state = self._current(transaction)
+            _check_witness(_seen(state.witness, state.origin), state, transaction)
             rows: list[Row] = []
             for job in jobs:
                 assert job.change is not None
@@ -261,10 +263,13 @@ class Worker:
                     continue
                 job.result = state.append(draft)
                 rows.append(job.result)
-            if rows and state.head.seq - state.checkpoint >= checkpoints.EVERY:
+            due = state.head.seq - state.checkpoint >= checkpoints.EVERY
+            if rows and due and transaction.curator:
                 rows.append(state.append(_checkpoint(state)))
             if rows:
                 transaction.append(rows)
+        if rows and state.witness:
+            self._move_witness(open_witness(state.witness, state.origin), state.head)
         for job in jobs:
             if job in refusals:
                 job.fail(refusals[job])
@@ -273,10 +278,37 @@ class Worker:
 
     def _answer(self, job: _Job) -> None:
         assert job.question is not None
-        with self.storage.read() as transaction:
-            state = self._current(transaction)
-            job.result = job.question(state, transaction)
-        job.done.set()
+        known = State() if self._state is None else self._state
+        place = known.witness
+        origin = known.origin
+        while not job.done.is_set():
+            # First the witness, then the view: so the view has come at least as far.
+            seen = _seen(place, origin)
+            with self.storage.read() as transaction:
+                state = self._current(transaction)
+                asked = state.witness == place
+                if asked:
+                    _check_witness(seen, state, transaction)
+                    job.result = job.question(state, transaction)
+            if asked:
+                job.done.set()
+            place = state.witness
+            origin = state.origin
+
+    def _move_witness(self, witness: Witness, head: Head) -> None:
+        """Moves the witness to a head that was committed, unless it is further already.
+
+        Raises:
+            BudgetError: if it knows a head that is not in this log, or cannot be written.
+        """
+        while True:
+            seen = witness.read()
+            with self.storage.read() as transaction:
+                found = None if seen is None else transaction.row(seen.seq)
+            if seen is None or found is None or found.digest != seen.digest:
+                raise overtaken(witness)
+            if seen.seq >= head.seq or witness.advance(seen, head):
+                return
 
     def _current(self, transaction: Transaction) -> State:
         """The state as of this transaction, every new entry checked.
@@ -321,8 +353,36 @@ def _resumed(transaction: Transaction, stored: Head, reached: set[Head]) -> Stat
 
 
 def _checkpoint(state: State) -> Draft:
-    details = {"budgets": checkpoints.content(state.budgets), **stamp()}
-    return Draft(Kind.CHECKPOINT, "", details)
+    return Draft(Kind.CHECKPOINT, "", state.summary() | stamp())
+
+
+def _seen(place: str, origin: str) -> Head | None:
+    """The head that a witness knows; None if there is no witness, or it knows none."""
+    return open_witness(place, origin).read() if place else None
+
+
+def _check_witness(seen: Head | None, state: State, transaction: Transaction) -> None:
+    """Checks that the log leads from the head that its witness knows to its own.
+
+    Raises:
+        BudgetError: if the witness knows no head, or one that is not in the log.
+    """
+    if not state.witness:
+        return
+    if seen is None:
+        raise BudgetError(
+            f"The witness {state.witness} of the ledger has no head, or is gone. Nothing was "
+            "charged. Put it back, or restore the ledger: dampen budget restore FILE."
+        )
+    try:
+        for _ in _following(transaction.rows(seen.seq), seen, state.head):
+            pass
+    except BudgetError:
+        raise BudgetError(
+            f"The witness {state.witness} knows entry {seen.id}, which is not in the ledger: this "
+            "is an older state of it, or a copy, and another one was charged. Nothing was charged. "
+            "Use the other one, or restore this one: dampen budget restore FILE."
+        ) from None
 
 
 def _check_reached(head: Head, reached: set[Head]) -> None:

@@ -33,6 +33,7 @@ class Transaction(Log, Protocol):
             which was read before may be trusted.
         floor: a head that the storage knows, from beside the log, to have been reached; None if
             it keeps no such thing.
+        curator: whether this process may write entries of every kind, and not only charges.
     """
 
     @property
@@ -40,6 +41,9 @@ class Transaction(Log, Protocol):
 
     @property
     def floor(self) -> Head | None: ...
+
+    @property
+    def curator(self) -> bool: ...
 
     def head(self) -> Head:
         """The head that is stored with the log."""

@@ -40,8 +40,9 @@ CREATE INDEX IF NOT EXISTS entry_answer ON entry ({_CHARGE}) WHERE kind = 'answe
 CREATE INDEX IF NOT EXISTS entry_checkpoint ON entry (kind) WHERE kind = 'checkpoint';
 """
 
+# The head comes after the indexes, which are empty at first: a file without its end has no head.
 # INSERT OR REPLACE removes rows without firing the delete trigger, hence the third one.
-_TABLES = """
+_TABLES = f"""
 CREATE TABLE entry (
   seq INTEGER PRIMARY KEY,
   kind TEXT NOT NULL,
@@ -49,6 +50,7 @@ CREATE TABLE entry (
   content TEXT NOT NULL,
   digest TEXT NOT NULL
 );
+{_INDEXES}
 CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER, digest TEXT);
 CREATE TRIGGER entry_keeps_values BEFORE UPDATE ON entry
   BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
@@ -97,7 +99,7 @@ def initialise(path: Path) -> None:
     with closing(connect(path, "rw", check=False)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
-            for statement in _split(_TABLES + _INDEXES):
+            for statement in _split(_TABLES):
                 connection.execute(statement)
             connection.execute("INSERT INTO head VALUES (1, ?, ?)", (START.seq, START.digest))
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

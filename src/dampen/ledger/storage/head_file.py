@@ -11,7 +11,8 @@ slot with the larger number counts.  The file is also the lock by which writers 
 
 import os
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 
@@ -23,7 +24,7 @@ try:
 except ImportError:  # not on Windows: writers then queue at SQLite's own lock
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["HeadFile"]
+__all__ = ["HeadFile", "locked"]
 
 SLOT = 128
 
@@ -70,22 +71,7 @@ class HeadFile:
         Raises:
             BudgetError: if it does not come within `patience` seconds.
         """
-        start = time.monotonic()
-        pause = 0.0001
-        while fcntl is not None:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return
-            except BlockingIOError:
-                waited = time.monotonic() - start
-                if waited > patience:
-                    raise BudgetError(
-                        f"The ledger of {self.path} cannot be used: another process has held it "
-                        f"for {patience:.0f} seconds. Nothing was charged."
-                    ) from None
-                # Whoever has waited long on a busy machine stops sleeping, and so gets its turn.
-                time.sleep(pause if waited < 5 else 0)
-                pause = min(2 * pause, 0.002)
+        _lock(self._file, self.path, patience)
 
     def unlock(self) -> None:
         """Lets the next writer have its turn."""
@@ -106,6 +92,36 @@ class HeadFile:
 
 _CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
 _synchronise = getattr(os, "fdatasync", os.fsync)
+
+
+@contextmanager
+def locked(path: Path, flags: int, patience: float = 60.0) -> Iterator[int]:
+    """A file that is open, and locked against other writers."""
+    file = os.open(path, flags | _CLOSE_ON_EXEC, 0o600)
+    try:
+        _lock(file, path, patience)
+        yield file
+    finally:
+        os.close(file)
+
+
+def _lock(file: int, path: Path, patience: float) -> None:
+    start = time.monotonic()
+    pause = 0.0001
+    while fcntl is not None:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            waited = time.monotonic() - start
+            if waited > patience:
+                raise BudgetError(
+                    f"The ledger of {path} cannot be used: another process has held it "
+                    f"for {patience:.0f} seconds. Nothing was charged."
+                ) from None
+            # Whoever has waited long on a busy machine stops sleeping, and so gets its turn.
+            time.sleep(pause if waited < 5 else 0)
+            pause = min(2 * pause, 0.002)
 
 
 def _packed(head: Head) -> bytes:

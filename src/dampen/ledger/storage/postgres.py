@@ -5,9 +5,9 @@ server has synchronised its log, whatever the role's default says.  A server tha
 synchronise at all (`fsync = off`) is refused.
 
 Two tables, `dampen_entry` and `dampen_head`, in the first schema of the search path.  Triggers
-refuse every change of an entry.  Analysts need SELECT and INSERT on the first and SELECT and UPDATE
-on the second, and nothing else.  Keep a head elsewhere: a server that was restored to an earlier
-time is found by `dampen budget verify --head` alone.
+refuse every change of an entry.  Analysts need SELECT on both and EXECUTE on two functions
+(`postgres_powers`), and nothing else.  Keep a head elsewhere, or set a witness: a server that was
+restored to an earlier time is found by these alone.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,11 +15,12 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any
+from typing import Any, LiteralString
 
 from dampen.errors import BudgetError, ParameterError
 from dampen.ledger.log import START, Head, Row, damaged
 from dampen.ledger.storage import sqlite_errors
+from dampen.ledger.storage.postgres_powers import FUNCTIONS
 
 try:
     import psycopg
@@ -30,7 +31,7 @@ except ImportError:
         "Expected psycopg for a ledger on PostgreSQL: pip install 'dampen[postgres]'."
     ) from None
 
-__all__ = ["PostgresStorage"]
+__all__ = ["PostgresStorage", "PostgresWitness", "holds_password"]
 
 CREATING = 0x64616D70
 """The number of the lock under which tables are made."""
@@ -55,6 +56,12 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON dampen_entry
   FOR EACH STATEMENT EXECUTE FUNCTION dampen_append_only();
 CREATE TRIGGER append_only BEFORE DELETE OR TRUNCATE ON dampen_head
   FOR EACH STATEMENT EXECUTE FUNCTION dampen_append_only();
+"""
+
+_LOCK = "SELECT dampen_lock()"
+
+_WITNESS = """
+CREATE TABLE dampen_witness (ledger text PRIMARY KEY, seq bigint NOT NULL, digest text NOT NULL)
 """
 
 _INDEXES = """
@@ -84,6 +91,7 @@ class _View:
     fresh: bool
     floor: Head | None = None
     appended: bool = False
+    curator: bool = True
 
     def head(self) -> Head:
         found = self.connection.execute("SELECT seq, digest FROM dampen_head").fetchall()
@@ -116,7 +124,11 @@ class _View:
         return None if found is None else Row._make(found)
 
     def append(self, rows: Sequence[Row]) -> None:
-        _insert(self.connection, rows)
+        if self.curator:
+            _insert(self.connection, rows)
+        else:
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            self.connection.execute("SELECT dampen_append(%s::bigint[], %s, %s, %s, %s)", columns)
         self.appended = True
 
 
@@ -136,10 +148,11 @@ class PostgresStorage:
         with self._explained():
             connection = self._connected()
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (CREATING,))
-            if not _exists(connection):
+            if not _has(connection, "dampen_head"):
                 _create(connection, START)
-            elif not _is_indexed(connection):  # it was made by dampen 0.2
+            elif not _has(connection, "dampen_entry_checkpoint"):  # it was made by dampen 0.2
                 connection.execute(_INDEXES)
+                _create_functions(connection)
             connection.commit()
 
     @contextmanager
@@ -159,8 +172,10 @@ class PostgresStorage:
             try:
                 patience = f"{sqlite_errors.PATIENCE_SECONDS * 1000:.0f}"
                 connection.execute("SELECT set_config('lock_timeout', %s, true)", (patience,))
-                connection.execute("SELECT seq FROM dampen_head FOR UPDATE")
-                view = _View(connection, self._fresh)
+                curator = _may_write(connection)
+                lock = "SELECT seq FROM dampen_head FOR UPDATE" if curator else _LOCK
+                connection.execute(lock)
+                view = _View(connection, self._fresh, curator=curator)
                 yield view
                 if view.appended:
                     self._commit(connection)
@@ -176,7 +191,7 @@ class PostgresStorage:
             connection = self._connected()
             connection.execute("SET LOCAL synchronous_commit = on")
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (CREATING,))
-            if _exists(connection):
+            if _has(connection, "dampen_head"):
                 _put_aside(connection)
             _create(connection, START)
             several = iter(rows)
@@ -239,6 +254,69 @@ class PostgresStorage:
             raise
 
 
+class PostgresWitness:
+    """The head of a ledger in a row of the table `dampen_witness`; see `witness`."""
+
+    def __init__(self, place: str, ledger: str) -> None:
+        self._address = place
+        self._ledger = ledger
+
+    def read(self) -> Head | None:
+        with self._connected() as connection:
+            if not _has(connection, "dampen_witness"):
+                return None
+            query = "SELECT seq, digest FROM dampen_witness WHERE ledger = %s"
+            found = connection.execute(query, (self._ledger,)).fetchone()
+        return None if found is None else Head(*found)
+
+    def advance(self, seen: Head | None, head: Head) -> bool:
+        if seen is None:
+            return self._insert(head, "NOTHING")
+        with self._connected() as connection:
+            done = connection.execute(
+                "UPDATE dampen_witness SET seq = %s, digest = %s "
+                "WHERE ledger = %s AND seq = %s AND digest = %s",
+                (*head, self._ledger, *seen),
+            )
+            return done.rowcount == 1
+
+    def reset(self, head: Head) -> None:
+        self._insert(head, "UPDATE SET seq = excluded.seq, digest = excluded.digest")
+
+    def __str__(self) -> str:
+        return shown(self._address)
+
+    def _insert(self, head: Head, otherwise: LiteralString) -> bool:
+        with self._connected() as connection:
+            connection.execute("SELECT pg_advisory_xact_lock(%s)", (CREATING,))
+            if not _has(connection, "dampen_witness"):
+                connection.execute(_WITNESS)
+            insert = "INSERT INTO dampen_witness VALUES (%s, %s, %s) ON CONFLICT (ledger) DO "
+            done = connection.execute(insert + otherwise, (self._ledger, *head))
+            return done.rowcount == 1
+
+    @contextmanager
+    def _connected(self) -> "Iterator[Connection[tuple[Any, ...]]]":
+        """A connection whose transaction is committed, synchronised, at the end."""
+        seconds = int(sqlite_errors.PATIENCE_SECONDS)
+        try:
+            with psycopg.connect(self._address, connect_timeout=seconds) as connection:
+                _check_server(connection)
+                connection.execute("SET LOCAL synchronous_commit = on")
+                yield connection
+        except psycopg.Error as error:
+            why = f"the server reports {type(error).__name__}"
+            raise BudgetError(
+                f"The witness {shown(self._address)} cannot be used: {why}. No data was read."
+            ) from None
+
+
+def holds_password(address: str) -> bool:
+    """Whether an address tells a password."""
+    shown(address)
+    return bool(conninfo_to_dict(address).get("password"))
+
+
 def shown(address: str) -> str:
     """An address without passwords and other options."""
     try:
@@ -252,18 +330,28 @@ def shown(address: str) -> str:
     return f"postgresql://{host}/{name}"
 
 
-def _exists(connection: "Connection[tuple[Any, ...]]") -> bool:
-    found = connection.execute("SELECT to_regclass('dampen_head')").fetchone()
+def _has(connection: "Connection[tuple[Any, ...]]", name: str) -> bool:
+    """Whether there is a table, or an index, of that name."""
+    found = connection.execute("SELECT to_regclass(%s)", (name,)).fetchone()
     return found is not None and found[0] is not None
 
 
-def _is_indexed(connection: "Connection[tuple[Any, ...]]") -> bool:
-    found = connection.execute("SELECT to_regclass('dampen_entry_checkpoint')").fetchone()
-    return found is not None and found[0] is not None
+def _may_write(connection: "Connection[tuple[Any, ...]]") -> bool:
+    """Whether this role writes the tables itself; others charge through functions."""
+    query = "SELECT has_table_privilege('dampen_entry', 'INSERT')"
+    found = connection.execute(query).fetchone()
+    return found is not None and bool(found[0])
+
+
+def _create_functions(connection: "Connection[tuple[Any, ...]]") -> None:
+    found = connection.execute("SELECT current_schema()").fetchone()
+    assert found is not None
+    connection.execute(sql.SQL(FUNCTIONS).format(schema=sql.Identifier(found[0])))
 
 
 def _create(connection: "Connection[tuple[Any, ...]]", head: Head) -> None:
     connection.execute(_TABLES + _INDEXES)
+    _create_functions(connection)
     connection.execute("INSERT INTO dampen_head VALUES (1, %s, %s)", (head.seq, head.digest))
 
 
@@ -318,6 +406,8 @@ def _explanation(error: psycopg.Error, place: str) -> BudgetError:
             why = f"another process has held it for {sqlite_errors.PATIENCE_SECONDS:.0f} seconds"
         case errors.DiskFull():
             why = "the disk is full"
+        case errors.InsufficientPrivilege() if "may only charge" in str(error):
+            why = "this role may only charge; this is an act of the curator"
         case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():
             why = "it is read-only"
         case psycopg.OperationalError():

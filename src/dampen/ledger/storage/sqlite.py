@@ -38,6 +38,7 @@ class _View:
     fresh: bool
     floor: Head | None
     appended: Head | None = None
+    curator: bool = True
 
     def head(self) -> Head:
         found = self.connection.execute(files.HEAD).fetchall()
@@ -162,9 +163,9 @@ class SQLiteStorage:
         if file is None or file.identity != found or not file.head_file.in_place():
             self.close()
             files.require(self._path)
-            self._open_file = _OpenFile.open(self._path)
+            file = self._open_file = _OpenFile.open(self._path)
             files.warn_if_exposed(self._path)
-        return self._open_file
+        return file
 
     def _commit(self, file: "_OpenFile", head: Head) -> None:
         try:
