@@ -75,7 +75,7 @@ from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.paper.percentile_selection import rank
 from dampen.questions.percentile.halving import Halving, Ranks, levels_of
 
-__all__ = ["Chain", "Cuts", "Group", "Joint", "prepare"]
+__all__ = ["Chain", "Cuts", "Group", "Joint"]
 
 Number = TypeVar("Number", float, Fraction)
 
@@ -99,11 +99,6 @@ COUNTING = Fraction(1, 20)
 COARSEST = 2
 """Parts are at most so many 1/α apart if all records tie; by noisy counts four times as many."""
 LARGEST_NOISE = 1 << 36
-
-
-def prepare() -> None:
-    """Compiles the kernel, before anything is paid."""
-    Chain(np.arange(3.0), np.ones(3), 1.0, (0.0, 1.0, 2.0), (0.0, 3.0)).messages  # noqa: B018
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +166,6 @@ class Chain:
     @cached_property
     def messages(self) -> FloatArray:
         """Row j: the weight of all z_1 <= ... <= z_j that end in a cut, but for its own 1 / B."""
-        from dampen.kernels.compile import interruptible
         from dampen.kernels.level_sums import forward
 
         messages = np.empty((len(self.steps) - 1, len(self.place)))
@@ -179,7 +173,7 @@ class Chain:
         decay = np.exp(-self.alpha * np.diff(self.place, prepend=self.place[0]))
         cells = np.stack([self.place, self.base, decay])
         inner = np.array(self.steps[1:-1])
-        interruptible(forward)(cells, self.alpha, FLOOR, inner, messages)
+        forward(cells, self.alpha, FLOOR, inner, messages)
         return messages
 
     def scores(self, j: int, after: int | None) -> FloatArray:
