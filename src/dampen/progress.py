@@ -1,7 +1,7 @@
 """Progress that keeps quiet: on a terminal or in a notebook, where somebody looks.
 
-A bar appears after two seconds and vanishes at the end.  `total` must be a public number (nodes, runs, queries), never a count of the private data: a bar is
-seen by whoever looks.
+A bar appears after two seconds and vanishes at the end.  `total` must be a public number (nodes,
+runs, queries), never a count of the private data: a bar is seen by whoever looks.
 """
 
 import sys
