@@ -23,7 +23,7 @@ UNCHECKED = {
 
 
 class Build(build_ext):
-    """Says so where kernels stay plain Python."""
+    """Goes on where a kernel cannot be compiled, and says what that costs."""
 
     def run(self) -> None:
         super().run()
@@ -35,16 +35,12 @@ class Build(build_ext):
             )
 
 
-kernels = [
-    Extension(
-        f"dampen.kernels.{path.stem}", [path.as_posix()], extra_compile_args=FLAGS, optional=True
-    )
+sources = [
+    Extension(f"dampen.kernels.{path.stem}", [path.as_posix()], extra_compile_args=FLAGS)
     for path in sorted(Path("src/dampen/kernels").glob("*.py"))
     if path.stem not in PLAIN
 ]
-setup(
-    cmdclass={"build_ext": Build},
-    ext_modules=cythonize(
-        kernels, build_dir="build", compiler_directives=UNCHECKED, include_path=["src"]
-    ),
-)
+kernels = cythonize(sources, build_dir="build", compiler_directives=UNCHECKED, include_path=["src"])
+for made in kernels:
+    made.optional = True
+setup(cmdclass={"build_ext": Build}, ext_modules=kernels)

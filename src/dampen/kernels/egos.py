@@ -20,6 +20,8 @@ Three ways to count, chosen per ego by an estimate of their cost:
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dampen.kernels.uncompiled import kernel
@@ -70,7 +72,7 @@ class Workspace:
     wedges: cython.longlong  # that are left to walk
     h: cython.longlong  # hubs
 
-    def __init__(self, n, edges, largest_degree, stop):
+    def __init__(self, n: Any, edges: Any, largest_degree: Any, stop: Any) -> None:
         d = largest_degree + 1
         self.place = memoryview(np.zeros(n, np.int32))
         self.start = memoryview(np.empty(d + 1, np.int64))

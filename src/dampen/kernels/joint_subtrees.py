@@ -305,7 +305,7 @@ class Sides:
     leads: cython.longlong[::1]  # per split: the sum of the largest counts of both sides
     means: cython.double[::1]  # per split: the product of the mean powers of both sides
 
-    def __init__(self, values, classes, splits):
+    def __init__(self, values: Any, classes: Any, splits: Any) -> None:
         self.below = memoryview(np.zeros((values + 1, classes), dtype=np.int64))
         self.side = memoryview(np.zeros((2, classes), dtype=np.int64))
         self.leads = memoryview(np.empty(splits, dtype=np.int64))
