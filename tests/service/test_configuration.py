@@ -51,6 +51,12 @@ def test_facts_and_settings(tmp_path: Path) -> None:
     assert found.settings.state == tmp_path.resolve() / "service.sqlite3"
 
 
+def test_a_column_alone_predicts_nothing(tmp_path: Path) -> None:
+    text = BASE + 'rows = 9\n[data.columns]\n"1" = ["f", "m"]\nname = { names = true }\n'
+    found = load_configuration(config(tmp_path, text))
+    assert found.sets["pay"].questions == ("most-frequent",)
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -72,6 +72,8 @@ def test_the_same_question_again_is_free(running) -> None:
         ("stays/top-groups", {"value": "days", "by": "hospital"},
          {"value": "days", "by": "hospital", "statistic": "median", "smallest": False}),
         ("follows/top-k", {"k": 1}, {"k": 1, "metric": "betweenness"}),
+        ("follows/top-k", {"k": 3, "metric": "degree"},
+         {"k": 3, "metric": "degree", "mechanism": "joint"}),
     ],
 )  # fmt: skip
 def test_another_spelling_is_the_same_question(running, path: str, one: dict, other: dict) -> None:
@@ -80,6 +82,17 @@ def test_another_spelling_is_the_same_question(running, path: str, one: dict, ot
     first = running.ask(path, who, **one, epsilon="0.5").json()
     again = running.ask(path, who, **other, epsilon=0.5).json()
     assert (again["reused"], again["charge"]) == (True, first["charge"]), again
+
+
+def test_a_metric_that_stands_in_is_no_spelling_of_the_other(running) -> None:
+    """A small ε asks for the degree in place of betweenness; who names a mechanism does not."""
+    served = running.configuration.sets["follows"]
+    left_out, spelled_out = (
+        question_of(served, "top-k", {"k": 1, "epsilon": "0.1", **more})
+        for more in ({}, {"mechanism": "pf"})
+    )
+    assert left_out.plan(Cache(served.source)).cost.mechanism == "pf"
+    assert left_out.mark != spelled_out.mark
 
 
 def test_a_new_version_of_the_facts_makes_a_new_question(serving) -> None:

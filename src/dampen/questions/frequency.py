@@ -208,7 +208,8 @@ class FrequencyQuestion:
     def shape(self) -> Shape:
         return "name" if self.k is None else "ranking"
 
-    def resolved(self) -> Mapping[str, Any]:
+    def resolved(self, price: Price, /) -> Mapping[str, Any]:
+        del price
         return {"mechanism": self.chosen_mechanism.name}
 
     @property

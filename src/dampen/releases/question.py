@@ -196,8 +196,12 @@ class Question(Protocol):
 class Resolved(Protocol):
     """A question that has parameters which follow from the others where they are left out."""
 
-    def resolved(self) -> Mapping[str, Any]:
-        """Those parameters as they are taken, so that left out and spelled out are the same."""
+    def resolved(self, price: Price, /) -> Mapping[str, Any]:
+        """Those parameters as they are taken, so that left out and spelled out are the same.
+
+        Raises:
+            ParameterError: if a public parameter is wrong.
+        """
         ...
 
 

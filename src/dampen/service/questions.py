@@ -6,7 +6,7 @@ holds, so that no name of a column ever reaches a file or a database unchecked.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -126,7 +126,7 @@ def question_of(served: "Served", name: str, options: Mapping[str, Any]) -> Aske
     _check_columns(served.schema, name, asked)
     question = question_type(name)(**asked, **_facts(served.schema, name, asked))
     price = Price(given.get("epsilon"), given.get("rho"))
-    resolved = question.resolved() if isinstance(question, Resolved) else {}
+    resolved = question.resolved(price) if isinstance(question, Resolved) else {}
     return Asked(served, question, price, given, _mark(served, name, {**given, **resolved}))
 
 
@@ -264,14 +264,24 @@ def example(schema: Schema, name: str) -> dict[str, Any] | None:
         enough = all(fact_of(schema, fact, {}) is not None for fact in needed)
     if not enough:
         return None
-    asked: dict[str, Any] = {"epsilon": "1"}
+    asked: dict[str, Any] = {}
     for each in asked_parameters(name):
         if each.required:
-            value = _first(_possible_values(schema, name, each), without=asked.values())
+            taken = list(asked.values()) if each.kind == "column" else []
+            value = _first(_possible_values(schema, name, each), without=taken)
             if value is None:
                 return None
             asked[each.name] = value
-    return asked
+    if not _has_more_columns(schema, name, asked):
+        return None
+    return {**asked, "epsilon": "1"}
+
+
+def _has_more_columns(schema: Schema, name: str, asked: Mapping[str, Any]) -> bool:
+    """Whether a question for a model has columns to predict from, besides those asked for."""
+    if all(fact.name != "domains" for _, fact in _declared_facts(name)):
+        return True
+    return any(column not in asked.values() for column in schema.fact("domains"))
 
 
 def _possible_values(schema: Schema, name: str, each: Parameter) -> Iterable[Any]:
@@ -295,6 +305,5 @@ def _possible_values(schema: Schema, name: str, each: Parameter) -> Iterable[Any
     raise AssertionError(f"no example of {each.kind}")
 
 
-def _first(values: Iterable[Any], without: Iterable[Any]) -> Any:
-    taken = list(without)
-    return next((value for value in values if value not in taken), None)
+def _first(values: Iterable[Any], without: Sequence[Any]) -> Any:
+    return next((value for value in values if value not in without), None)

@@ -131,7 +131,8 @@ class GroupsQuestion:
             return "name"
         return "ranking" if self.ordered else "set"
 
-    def resolved(self) -> Mapping[str, Any]:
+    def resolved(self, price: Price, /) -> Mapping[str, Any]:
+        del price
         return {"statistic": self.problem.named.name}
 
     @cached_property

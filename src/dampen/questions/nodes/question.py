@@ -133,6 +133,16 @@ class NodesQuestion:
         stands_in = chosen.metric is not asked
         return OneRound(wanted, ranked_by, named(chosen.mechanism), stands_in)
 
+    def resolved(self, price: Price, /) -> Mapping[str, Any]:
+        """The mechanism, unless another metric stands in for the one that is asked for."""
+        listed = None if self.nodes is None else len(self.nodes)
+        n = self.n or listed or USUAL_N
+        asked = metric_of(self.metric, self.delta)
+        chosen = self._chosen(asked, n, check_k(self.k, n), price)
+        if chosen.metric is not asked:
+            return {}
+        return {"mechanism": getattr(chosen.mechanism, "name", chosen.mechanism)}
+
     def _chosen(self, metric: Any, n: int, k: int, price: Price) -> Usual:
         """The metric and the mechanism: as asked, or as the metric has it."""
         if self.mechanism is not None:

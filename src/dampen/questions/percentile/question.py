@@ -134,7 +134,8 @@ class PercentileQuestion:
     def shape(self) -> Shape:
         return "points" if self.several else "value"
 
-    def resolved(self) -> Mapping[str, Any]:
+    def resolved(self, price: Price, /) -> Mapping[str, Any]:
+        del price
         known: dict[str, Any] = {"neighbours": str(self.relation)}
         if self.several:
             known["p"] = list(self.points)

@@ -132,7 +132,8 @@ class RecordQuestion:
     def shape(self) -> Shape:
         return "name" if self.k is None else "set"
 
-    def resolved(self) -> Mapping[str, Any]:
+    def resolved(self, price: Price, /) -> Mapping[str, Any]:
+        del price
         return {} if self.mechanism is None else {"delta": self.delta or "simple"}
 
     @property
