@@ -53,7 +53,7 @@ notebooks: .venv/.test
 # Wheel and sdist, and a question of every kind to the wheel in an empty environment.
 dist: .venv/.test
 	rm -rf dist
-	$(BIN)/python -m hatchling build
+	$(BIN)/python -m build
 	$(BIN)/python packaging/check_dist.py dist
 
 paper: .venv/.studies
@@ -65,11 +65,10 @@ paper-full: .venv/.studies
 	$(BIN)/dampen-studies run
 	$(BIN)/dampen-studies report -o report/full.html
 
-.venv/.run: pyproject.toml
+# Kernels are compiled in place where there is a C compiler; else they run as plain Python.
+.venv/.run: pyproject.toml setup.py
 	$(CREATE)
 	$(INSTALL) -e .
-	@echo "Compiling the kernels, once ..."
-	@$(BIN)/dampen warm
 	touch $@
 
 .venv/.serve: pyproject.toml
@@ -88,4 +87,4 @@ paper-full: .venv/.studies
 	touch .venv/.run .venv/.serve .venv/.studies $@
 
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache build dist docs/_build docs/generated docs/jupyter_execute
+	rm -rf .venv src/dampen/kernels/*.so .mypy_cache .ruff_cache .pytest_cache build dist docs/_build docs/generated docs/jupyter_execute

@@ -10,7 +10,7 @@ POSIX = [
     "tests/cli/test_interrupts.py",
     "tests/cli/test_pipes.py",
     "tests/engines/test_cluster.py",
-    "tests/kernels/test_compile.py",
+    "tests/kernels/test_interrupts.py",
     "tests/ledger/test_postgres.py",
     "tests/ledger/test_processes.py",
     "tests/service/test_load.py",

@@ -2,8 +2,8 @@
 
     DAMPEN_DATA=... python benchmarks/ebc.py [--graphs NAME ...] [--igraph 300]
 
-The peer is `A @ A` of scipy.sparse (int32), the matrix of common neighbours; beside it a plain
-count of all triangles on one core.  Reading is excluded; we use all cores, so processor seconds are
+The peer is `A @ A` of scipy.sparse (int32), the matrix of common neighbours; beside it our
+count of all triangles.  Reading is excluded; we use all cores, so processor seconds are
 shown as well.  `--igraph N` adds igraph's betweenness, ego by ego, on the N largest nodes and on N
 random others, scaled up.
 """
@@ -20,9 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from dampen.core.selection import FloatArray
-from dampen.kernels.adjacency import by_degree
-from dampen.kernels.compile import compiled
 from dampen.questions.nodes.graphs import Graph, betweenness, graph_of
+from dampen.questions.nodes.triangles import triangles
 from timing import compare
 
 GRAPHS = (
@@ -30,22 +29,6 @@ GRAPHS = (
 )  # fmt: skip
 TOO_LARGE_FOR_SCIPY = ("bonus/law_cnr_2000",)
 ROUNDS = 5
-
-
-@compiled
-def triangles(first: Any, to: Any, later: Any) -> int:
-    """All triangles, each once: rows of later neighbours, marked and scanned; one core."""
-    mark = np.zeros(len(first) - 1, np.bool_)
-    count = 0
-    for v in range(len(first) - 1):
-        for i in range(later[v], first[v + 1]):
-            mark[to[i]] = True
-        for i in range(later[v], first[v + 1]):
-            for j in range(later[to[i]], first[to[i] + 1]):
-                count += mark[to[j]]
-        for i in range(later[v], first[v + 1]):
-            mark[to[i]] = False
-    return count
 
 
 def codegree_matrix(graph: Graph) -> Callable[[], Any]:
@@ -80,9 +63,8 @@ def ego_by_ego(graph: igraph.Graph, nodes: list[int], expected: FloatArray) -> f
 
 
 def measure(name: str, graph: Graph, sample: int) -> None:
-    ordered = by_degree(graph.first, graph.to)
     tasks: dict[str, Callable[[], Any]] = {
-        "triangle count": lambda: triangles(ordered.first, ordered.to, ordered.later),
+        "triangle count": lambda: triangles(graph),
         "EBC": lambda: betweenness(graph),
     }
     peer = "triangle count"

@@ -9,7 +9,6 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 HEAVY = [
-    "numba",
     "sklearn",
     "scipy",
     "matplotlib",

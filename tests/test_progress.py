@@ -103,29 +103,3 @@ def test_a_long_run_shows_a_bar_in_a_notebook_until_it_ends(
         advance(1)
         assert "2 of 3" in notebook.shown[0]
     assert notebook.shown == [""]
-
-
-def test_a_note_is_there_while_anything_is_under_way(notebook: Places) -> None:
-    note = progress.Note("Compiling kernels, once ...")
-    note.begin()
-    note.begin()
-    note.end()
-    assert notebook.shown == ["Compiling kernels, once ..."]
-    note.end()
-    assert notebook.shown == [""]
-
-
-def test_a_note_on_a_terminal_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    note = progress.Note("Compiling kernels, once ...")
-    note.begin()
-    assert terminal.getvalue() == "Compiling kernels, once ..."
-    note.end()
-    assert terminal.getvalue().endswith("\r\033[K")
-
-
-def test_a_note_is_silent_elsewhere(capfd: pytest.CaptureFixture[str]) -> None:
-    progress.NOTE.begin()
-    progress.NOTE.end()
-    assert capfd.readouterr() == ("", "")

@@ -11,5 +11,5 @@ def test_versions_of_the_library_and_of_what_it_needs(capsys: pytest.CaptureFixt
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert lines["dampen"] == dampen.__version__
     assert lines["numpy"] == np.__version__
-    assert {"numba", "pyarrow", "scikit-learn", "pandas", "python"} <= set(lines)
+    assert {"kernels", "pyarrow", "scikit-learn", "pandas", "python"} <= set(lines)
     assert "missing" not in lines.values()

@@ -2,12 +2,13 @@
 
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
-from hatchling.builders.wheel import WheelBuilder
 
 ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "dampen"
 FOREIGN = ("dampen_studies", "matplotlib", "duckdb", "pooch")
 BLOCK = "import sys\nfor name in {names}: sys.modules[name] = None\n"
 IMPORT_ALL = """
@@ -36,11 +37,15 @@ def run(code: str, *arguments: str, block: tuple[str, ...] = FOREIGN, cwd: Path 
 
 
 def test_the_wheel_holds_the_library_and_nothing_else():
-    files = [each.distribution_path for each in WheelBuilder(str(ROOT)).recurse_included_files()]
-    assert "dampen/__init__.py" in files
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    assert project["packages"]["find"] == {"where": ["src"]}
+    data = [path for given in project["package-data"]["dampen"] for path in PACKAGE.glob(given)]
+    files = [
+        path.relative_to(PACKAGE.parent).as_posix() for path in [*PACKAGE.rglob("*.py"), *data]
+    ]
     assert "dampen/py.typed" in files
-    assert [f for f in files if not f.startswith("dampen/")] == []
-    reproduction = ("paper", "studies/", "datasets", "claims", "report")
+    assert "dampen/service/page/index.html" in files
+    reproduction = ("studies/", "datasets", "claims", "report")
     assert [f for f in files if any(word in f for word in reproduction)] == []
 
 

@@ -1,18 +1,16 @@
 """Progress that keeps quiet: on a terminal or in a notebook, where somebody looks.
 
-A bar appears after two seconds, a note while kernels are compiled.  Both vanish at the end.
-`total` must be a public number (nodes, runs, queries), never a count of the private data: a bar is
-seen by whoever looks.
+A bar appears after two seconds and vanishes at the end.  `total` must be a public number (nodes,
+runs, queries), never a count of the private data: a bar is seen by whoever looks.
 """
 
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Protocol
 
-__all__ = ["NOTE", "Note", "progress"]
+__all__ = ["progress"]
 
 PATIENCE = 2.0
 """Seconds of work before a bar appears."""
@@ -99,41 +97,6 @@ class _NotebookBar:
 
     def close(self) -> None:
         self._handle.clear()
-
-
-class Note:
-    """A line that is there while something is under way, here or in another thread."""
-
-    def __init__(self, text: str) -> None:
-        self._text, self._depth, self._lock = text, 0, threading.Lock()
-        self._handle: _Handle | None = None
-
-    def begin(self) -> None:
-        """Shows the line, unless it is there already."""
-        with self._lock, suppress(Exception):
-            self._depth += 1
-            if _in_notebook():
-                self._handle = self._handle or _Handle()
-                self._handle.show(self._text)
-            elif self._depth == 1 and sys.stderr.isatty():
-                sys.stderr.write(self._text)
-                sys.stderr.flush()
-
-    def end(self) -> None:
-        """Takes the line away when all that began has ended."""
-        with self._lock, suppress(Exception):
-            self._depth -= 1
-            if self._depth > 0:
-                return
-            if self._handle is not None:
-                self._handle.clear()
-            elif sys.stderr.isatty():
-                sys.stderr.write("\r\033[K")
-                sys.stderr.flush()
-
-
-NOTE = Note("Compiling kernels, once ...")
-"""What a first release waits for: the machine code is kept on disk."""
 
 
 class _Handle:

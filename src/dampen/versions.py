@@ -18,9 +18,12 @@ def library_version() -> str:
 
 def show_versions() -> None:
     """Prints the versions of dampen, Python and the libraries that it uses; nothing else."""
+    from dampen.kernels.uncompiled import are_compiled
+
     needed = [name for name in map(_name, requires("dampen") or []) if name is not None]
     lines = {"dampen": library_version(), "python": sys.version.split()[0]}
     lines["system"] = f"{platform.system()} {platform.release()} {platform.machine()}"
+    lines["kernels"] = "compiled" if are_compiled() else "plain Python"
     lines |= {name: _installed(name) or "missing" for name in sorted(needed)}
     lines |= {name: found for name in OPTIONAL if (found := _installed(name))}
     print("\n".join(f"{name:<14} {text}" for name, text in lines.items()))

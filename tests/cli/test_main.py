@@ -16,7 +16,7 @@ from dampen.cli.main import EXIT_CODES, group, run
 
 ROOT = Path(__file__).parents[2]
 CALL = [sys.executable, "-m", "dampen"]
-HEAVY = ["numpy", "numba", "matplotlib", "sklearn", "pyarrow", "pandas", "networkx", "rich"]
+HEAVY = ["numpy", "matplotlib", "sklearn", "pyarrow", "pandas", "networkx", "rich"]
 FREQUENT = ("most-frequent", "visits.csv", "--column", "diagnosis", "--epsilon", "1")
 
 

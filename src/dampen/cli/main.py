@@ -45,7 +45,6 @@ COMMANDS = {
     "verify": "The proof kit on a problem of your own.",
     "example": "The paper's running example, eight nodes.",
     "demo": "Four questions on small public data, and what to try next.",
-    "warm": "Compile all kernels now, not at the first answer.",
     "completion": "For bash, zsh and fish.",
 }
 """Each is a module of `dampen.cli` with a function of the same name; questions have none."""

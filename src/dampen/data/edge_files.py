@@ -29,12 +29,14 @@ from dampen.data.open import is_database, open_database
 from dampen.data.streams import BROKEN, MOST_EXPANDED, MOST_EXPANSION, Bytes, open_bytes
 from dampen.errors import DataError, ParameterError, raise_alone
 
-__all__ = ["open_edge_file", "parse_integers", "read_nodes"]
+__all__ = ["open_edge_file", "read_nodes"]
 
 INTEGER = re.compile("[+-]?[0-9]{1,19}")
 LARGEST_N_BYTES = 1 << 12
 PART = 1 << 20
 """Text below this many bytes is not worth another thread."""
+LONG = 1 << 23
+"""Text that is parsed in some 50 ms."""
 SEPARATORS = (",", ";", "\t")
 NAMES = {",": "a comma", ";": "a semicolon", "\t": "a tab", "": "blanks"}
 
@@ -178,13 +180,7 @@ def _load_text(opened: Bytes, form: TextForm) -> Ends:
     raise DataError(problem)
 
 
-def parse_integers(content: bytes) -> Ends:
-    """Two columns of integers, separated by blanks."""
-    return _load_integers(content, TextForm("", 0, 2, (0, 1), True))
-
-
 def _load_integers(content: bytes, form: TextForm) -> Ends:
-    from dampen.kernels.compile import interruptible
     from dampen.kernels.edge_lists import parsed
 
     begin = 3 if content.startswith(b"\xef\xbb\xbf") else 0
@@ -195,14 +191,14 @@ def _load_integers(content: bytes, form: TextForm) -> Ends:
     cuts = _cuts(content, begin)
 
     def part(start: int, stop: int) -> Any:
-        return parsed(text[start:stop], 0, separator, form.columns, form.ends)
+        return parsed(text[start:stop], separator, form.columns, *form.ends)
 
     if len(cuts) == 2:
-        parts = [interruptible(parsed)(text, begin, separator, form.columns, form.ends)]
+        parts = [part(*cuts)]
     else:
-        with ThreadPoolExecutor(len(cuts) - 1) as pool:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
             parts = list(pool.map(part, cuts[:-1], cuts[1:]))
-    if any(bad >= 0 for _, _, bad in parts):
+    if not all(expected for _, _, expected in parts):
         raise _unexpected(form)
     if len(parts) == 1:
         return parts[0][:2]
@@ -210,8 +206,12 @@ def _load_integers(content: bytes, form: TextForm) -> Ends:
 
 
 def _cuts(content: bytes, begin: int) -> list[int]:
-    """Where the parts of a long text begin and end: at the beginnings of lines, one per core."""
-    parts = max(1, min(os.cpu_count() or 1, (len(content) - begin) // PART))
+    """Where the parts of a long text begin and end: at the beginnings of lines.
+
+    They are enough for all cores, and so short that an interrupt need not wait for their ends.
+    """
+    size = len(content) - begin
+    parts = max(1, min(size // PART, max(os.cpu_count() or 1, size // LONG)))
     wanted = [begin + (len(content) - begin) * i // parts for i in range(1, parts)]
     lines = [content.find(b"\n", place) + 1 or len(content) for place in wanted]
     return [begin, *lines, len(content)]

@@ -4,11 +4,24 @@ A graph is `first` (n + 1 offsets, int64) and `to` (both directions of every edg
 sorted, no loops, no repeats).
 """
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dampen.kernels.compile import compiled
+from dampen.kernels.uncompiled import kernel
+
+try:
+    import cython
+except ImportError:
+    from dampen.kernels import uncompiled as cython
+if cython.compiled:
+    from cython.cimports.dampen.kernels.primitives import heed
+else:
+    from dampen.kernels.primitives import heed
+
+PAUSE = cython.declare(cython.longlong, 1 << 21)
 
 
 class Ordered(NamedTuple):
@@ -23,65 +36,83 @@ class Ordered(NamedTuple):
     later: Any  # per node: where in its row the later ones begin
 
 
-@compiled
-def both_ways(half: Any, degrees: Any) -> tuple[Any, Any, Any]:
+@kernel
+def both_ways(
+    begin: cython.const[cython.longlong][::1],
+    end: cython.const[cython.longlong][::1],
+    higher: cython.const[cython.int][::1],
+    degrees: cython.const[cython.longlong][::1],
+) -> Any:
     """Whole rows from those that hold every edge once, at its lower end, in any order.
 
     Two counting passes leave every row sorted, as a radix sort does.  Also returns where in each
     row the higher neighbours begin.
     """
-    n = len(degrees)
-    begin, end, higher = half
-    first = np.zeros(n + 1, np.int64)
-    for v in range(n):
-        first[v + 1] = first[v] + degrees[v]
-    to = np.empty(first[n], np.int32)
-    later = first[:-1].copy()
-    for v in range(n):
-        for i in range(begin[v], end[v]):
-            to[later[higher[i]]] = v
-            later[higher[i]] += 1
-    fill = later.copy()
-    for v in range(n):
-        for i in range(first[v], later[v]):
-            to[fill[to[i]]] = v
-            fill[to[i]] += 1
-    return first, to, later
+    n: cython.Py_ssize_t = len(degrees)
+    sizes = np.cumsum(degrees, dtype=np.int64)
+    first: cython.longlong[::1] = memoryview(np.concatenate([np.zeros(1, np.int64), sizes]))
+    to: cython.int[::1] = memoryview(np.empty(first[n], np.int32))
+    later: cython.longlong[::1] = memoryview(np.array(first[:n]))
+    v: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    steps: cython.longlong = 0
+    with cython.nogil:
+        for v in range(n):
+            for i in range(begin[v], end[v]):
+                to[later[higher[i]]] = v
+                later[higher[i]] += 1
+            steps += end[v] - begin[v]
+            if steps > PAUSE:
+                steps = 0
+                heed()
+    fill: cython.longlong[::1] = memoryview(np.array(later))
+    with cython.nogil:
+        for v in range(n):
+            for i in range(first[v], later[v]):
+                to[fill[to[i]]] = v
+                fill[to[i]] += 1
+            steps += later[v] - first[v]
+            if steps > PAUSE:
+                steps = 0
+                heed()
+    return np.asarray(first), np.asarray(to), np.asarray(later)
 
 
-@compiled
-def by_degree(first: Any, to: Any) -> Ordered:
+@kernel
+def by_degree(
+    first: cython.const[cython.longlong][::1], to: cython.const[cython.int][::1]
+) -> Ordered:
     """The same graph in the order of degrees; nodes of equal degree keep theirs."""
-    n = len(first) - 1
-    order, rank = _sorted_by_degree(first)
-    new_first = np.zeros(n + 1, np.int64)
-    for v in range(n):
-        new_first[v + 1] = new_first[v] + first[order[v] + 1] - first[order[v]]
-    new_to = np.empty(len(to), np.uint32)
-    fill = new_first[:-1].copy()
-    later = new_first[:-1].copy()
-    for v in range(n):
-        later[v] = fill[v]
-        for i in range(first[order[v]], first[order[v] + 1]):
-            u = rank[to[i]]
-            new_to[fill[u]] = v
-            fill[u] += 1
-    return Ordered(order, new_first, new_to, later)
-
-
-@compiled
-def _sorted_by_degree(first: Any) -> tuple[Any, Any]:
-    n = len(first) - 1
-    start = np.zeros(n + 1, np.int64)
-    for v in range(n):
-        start[first[v + 1] - first[v] + 1] += 1
-    for d in range(n):
-        start[d + 1] += start[d]
-    order = np.empty(n, np.int32)
-    rank = np.empty(n, np.int32)
-    for v in range(n):
-        d = first[v + 1] - first[v]
-        order[start[d]] = v
-        rank[v] = start[d]
-        start[d] += 1
-    return order, rank
+    n: cython.Py_ssize_t = len(first) - 1
+    degrees = np.diff(first)
+    counts = np.bincount(degrees, minlength=1)
+    start: cython.longlong[::1] = memoryview((np.cumsum(counts) - counts).astype(np.int64))
+    order: cython.int[::1] = memoryview(np.empty(n, np.int32))
+    rank: cython.int[::1] = memoryview(np.empty(n, np.int32))
+    v: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    u: cython.longlong
+    steps: cython.longlong = 0
+    with cython.nogil:
+        for v in range(n):
+            u = first[v + 1] - first[v]
+            order[start[u]] = v
+            rank[v] = start[u]
+            start[u] += 1
+    sizes = np.concatenate([np.zeros(1, np.int64), np.cumsum(degrees[np.asarray(order)])])
+    new_first: cython.longlong[::1] = memoryview(sizes)
+    new_to: cython.uint[::1] = memoryview(np.empty(len(to), np.uint32))
+    fill: cython.longlong[::1] = memoryview(sizes[:n].copy())
+    later: cython.longlong[::1] = memoryview(np.empty(n, np.int64))
+    with cython.nogil:
+        for v in range(n):
+            later[v] = fill[v]
+            for i in range(first[order[v]], first[order[v] + 1]):
+                u = rank[to[i]]
+                new_to[fill[u]] = v
+                fill[u] += 1
+            steps += new_first[v + 1] - new_first[v]
+            if steps > PAUSE:
+                steps = 0
+                heed()
+    return Ordered(np.asarray(order), sizes, np.asarray(new_to), np.asarray(later))

@@ -11,384 +11,719 @@ Differences of logarithms are written as logarithms of quotients: every value an
 relative error below 2^-50.
 """
 
-import math
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
 
-from dampen.kernels.compile import compiled
+from dampen.kernels.uncompiled import kernel
 
-DOWN = 0
-UP = 1
-LN2 = math.log(2.0)
+try:
+    import cython
+except ImportError:
+    from dampen.kernels import uncompiled as cython
+if cython.compiled:
+    from cython.cimports.dampen.kernels.primitives import heed, lost
+    from cython.cimports.libc.math import log, log1p, sqrt
+else:
+    from math import log, log1p, sqrt
+
+    from dampen.kernels.primitives import heed, lost
+
+DOWN = cython.declare(cython.longlong, 0)
+UP = cython.declare(cython.longlong, 1)
+LN2 = cython.declare(cython.double, log(2.0))
+PAUSE = cython.declare(cython.longlong, (1 << 20) - 1)
 
 
-@compiled
-def count_tables(codes: Any, classes: Any, groups: Any, starts: Any, tables: Any) -> Any:
-    """Counts the rows of each node: tables[node, value, class], from groups = (order, begins)."""
-    order, begins = groups
-    for node in range(len(begins) - 1):
-        for i in range(begins[node], begins[node + 1]):
-            row = order[i]
-            for a in range(codes.shape[1]):
-                tables[node, starts[a] + codes[row, a], classes[row]] += 1
+@kernel
+def count_tables(
+    codes: cython.const[cython.short][:, ::1],
+    classes: cython.const[cython.longlong][::1],
+    order: cython.const[cython.longlong][::1],
+    begins: cython.const[cython.longlong][::1],
+    starts: cython.const[cython.longlong][::1],
+    tables: cython.longlong[:, :, ::1],
+) -> None:
+    """Counts the rows of each node, from order[begins[node]] on: tables[node, value, class]."""
+    width: cython.Py_ssize_t = codes.shape[1]
+    node: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    a: cython.Py_ssize_t
+    row: cython.longlong
+    with cython.nogil:
+        for node in range(len(begins) - 1):
+            for i in range(begins[node], begins[node + 1]):
+                row = order[i]
+                for a in range(width):
+                    tables[node, starts[a] + codes[row, a], classes[row]] += 1
+                if i & PAUSE == PAUSE:
+                    heed()
 
 
-@compiled
-def group_rows(node_of_row: Any, nodes: Any) -> Any:
+@kernel
+def group_rows(node_of_row: cython.const[cython.longlong][::1], nodes: cython.Py_ssize_t) -> Any:
     """Rows by node, nodes < 0 left out: (order, starts), a counting sort."""
-    starts = np.zeros(nodes + 1, dtype=np.int64)
-    for node in node_of_row:
-        if node >= 0:
-            starts[node + 1] += 1
-    for node in range(nodes):
-        starts[node + 1] += starts[node]
-    place = starts.copy()
-    order = np.empty(starts[nodes], dtype=np.int64)
-    for row in range(len(node_of_row)):
-        node = node_of_row[row]
-        if node >= 0:
-            order[place[node]] = row
-            place[node] += 1
-    return order, starts
+    starts: cython.longlong[::1] = memoryview(np.zeros(nodes + 1, dtype=np.int64))
+    row: cython.Py_ssize_t
+    node: cython.longlong
+    with cython.nogil:
+        for row in range(len(node_of_row)):
+            if node_of_row[row] >= 0:
+                starts[node_of_row[row] + 1] += 1
+        for node in range(nodes):
+            starts[node + 1] += starts[node]
+    place: cython.longlong[::1] = memoryview(np.array(starts))
+    order: cython.longlong[::1] = memoryview(np.empty(starts[nodes], dtype=np.int64))
+    with cython.nogil:
+        for row in range(len(node_of_row)):
+            node = node_of_row[row]
+            if node >= 0:
+                order[place[node]] = row
+                place[node] += 1
+            if row & PAUSE == PAUSE:
+                heed()
+    return np.asarray(order), np.asarray(starts)
 
 
-@compiled
-def move_rows(codes: Any, node_of_row: Any, attribute: Any, route_start: Any, routes: Any) -> Any:
+@kernel
+def move_rows(
+    codes: cython.const[cython.short][:, ::1],
+    node_of_row: cython.longlong[::1],
+    attribute: cython.const[cython.longlong][::1],
+    route_start: cython.const[cython.longlong][::1],
+    routes: cython.const[cython.longlong][::1],
+) -> None:
     """Every row of a split node goes to its child; rows of other nodes leave the level (-1)."""
-    for row in range(len(node_of_row)):
-        node = node_of_row[row]
-        if node >= 0:
-            a = attribute[node]
-            node_of_row[row] = routes[route_start[node] + codes[row, a]] if a >= 0 else -1
+    row: cython.Py_ssize_t
+    node: cython.longlong
+    a: cython.longlong
+    with cython.nogil:
+        for row in range(len(node_of_row)):
+            node = node_of_row[row]
+            if node >= 0:
+                a = attribute[node]
+                node_of_row[row] = routes[route_start[node] + codes[row, a]] if a >= 0 else -1
+            if row & PAUSE == PAUSE:
+                heed()
 
 
-@compiled
-def level_cells(codes: Any, classes: Any, slot: Any, first: Any, n_classes: Any) -> Any:
+@kernel
+def level_cells(
+    codes: cython.const[cython.short][:, ::1],
+    classes: cython.const[cython.longlong][::1],
+    slot: cython.const[cython.longlong][::1],
+    first: cython.const[cython.longlong][::1],
+    n_classes: cython.longlong,
+) -> Any:
     """The cells (slot, value, class) of every row that has a slot, one per attribute."""
-    width = codes.shape[1]
-    rows = 0
-    for row in range(len(slot)):
-        rows += slot[row] >= 0
-    cells = np.empty(rows * width, dtype=np.int64)
-    i = 0
-    for row in range(len(slot)):
-        if slot[row] >= 0:
-            begin = slot[row] * first[width]
-            for a in range(width):
-                cells[i] = (begin + first[a] + codes[row, a]) * n_classes + classes[row]
-                i += 1
-    return cells
+    width: cython.Py_ssize_t = codes.shape[1]
+    rows = np.count_nonzero(np.asarray(slot) >= 0)
+    cells: cython.longlong[::1] = memoryview(np.empty(rows * width, dtype=np.int64))
+    i: cython.Py_ssize_t = 0
+    row: cython.Py_ssize_t
+    a: cython.Py_ssize_t
+    begin: cython.longlong
+    with cython.nogil:
+        for row in range(len(slot)):
+            if slot[row] >= 0:
+                begin = slot[row] * first[width]
+                for a in range(width):
+                    cells[i] = (begin + first[a] + codes[row, a]) * n_classes + classes[row]
+                    i += 1
+    return np.asarray(cells)
 
 
-@compiled
-def _add(total: Any, lost: Any, term: Any) -> Any:
-    """One step of Neumaier's sum: the rounded total, and what all roundings have lost so far."""
-    new = total + term
-    if abs(total) >= abs(term):
-        return new, lost + ((total - new) + term)
-    return new, lost + ((term - new) + total)
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _sum(table: cython.const[cython.longlong][:, :], j: cython.Py_ssize_t) -> cython.longlong:
+    total: cython.longlong = 0
+    c: cython.Py_ssize_t
+    for c in range(table.shape[1]):
+        total += table[j, c]
+    return total
 
 
-@compiled
-def information_gain(table: Any, starts: Any) -> Any:
+@kernel
+def information_gain(
+    table: cython.const[cython.longlong][:, :], starts: cython.const[cython.longlong][::1]
+) -> Any:
     """-tau H(C|A) of every candidate: compensated sums of terms of one sign."""
-    u = np.zeros(len(starts) - 1)
-    for r in range(len(u)):
-        total = 0.0
-        lost = 0.0
-        for j in range(starts[r], starts[r + 1]):
-            a = table[j].sum()
-            for b in table[j]:
-                if 0 < b < a:
-                    ratio = math.log(b / a) if 2 * b < a else math.log1p((b - a) / a)
-                    total, lost = _add(total, lost, b * (ratio / LN2))
-        u[r] = total + lost
-    return u
+    u: cython.double[::1] = memoryview(np.zeros(len(starts) - 1))
+    r: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    c: cython.Py_ssize_t
+    a: cython.longlong
+    b: cython.longlong
+    ratio: cython.double
+    term: cython.double
+    new: cython.double
+    total: cython.double
+    error: cython.double
+    with cython.nogil:
+        for r in range(len(u)):
+            total = 0.0
+            error = 0.0
+            for j in range(starts[r], starts[r + 1]):
+                a = _sum(table, j)
+                for c in range(table.shape[1]):
+                    b = table[j, c]
+                    if 0 < b < a:
+                        ratio = log(1.0 * b / a) if 2 * b < a else log1p(1.0 * (b - a) / a)
+                        term = b * (ratio / LN2)
+                        new = total + term
+                        error += lost(total, term, new)
+                        total = new
+            u[r] = total + error
+    return np.asarray(u)
 
 
-@compiled
-def largest_classes(table: Any, starts: Any) -> Any:
+@kernel
+def largest_classes(
+    table: cython.const[cython.longlong][:, :], starts: cython.const[cython.longlong][::1]
+) -> Any:
     """The sum over values of the largest class count, for every candidate."""
-    u = np.zeros(len(starts) - 1)
-    for r in range(len(u)):
-        for j in range(starts[r], starts[r + 1]):
-            u[r] += table[j].max()
-    return u
+    u: cython.double[::1] = memoryview(np.zeros(len(starts) - 1))
+    r: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    c: cython.Py_ssize_t
+    largest: cython.longlong
+    with cython.nogil:
+        for r in range(len(u)):
+            for j in range(starts[r], starts[r + 1]):
+                largest = table[j, 0]
+                for c in range(table.shape[1]):
+                    largest = max(largest, table[j, c])
+                u[r] += largest
+    return np.asarray(u)
 
 
-@compiled
-def gini(table: Any, starts: Any) -> Any:
+@kernel
+def gini(
+    table: cython.const[cython.longlong][:, :], starts: cython.const[cython.longlong][::1]
+) -> Any:
     """-sum_j (a - sum_c b^2 / a) of every candidate; numerators are exact integers."""
-    u = np.zeros(len(starts) - 1)
-    for r in range(len(u)):
-        total = 0.0
-        lost = 0.0
-        for j in range(starts[r], starts[r + 1]):
-            a = 0
-            squares = 0
-            for b in table[j]:
-                a += b
-                squares += b * b
-            if a > 0:
-                total, lost = _add(total, lost, (squares - a * a) / a)
-        u[r] = total + lost
-    return u
+    u: cython.double[::1] = memoryview(np.zeros(len(starts) - 1))
+    r: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    c: cython.Py_ssize_t
+    a: cython.longlong
+    squares: cython.longlong
+    term: cython.double
+    new: cython.double
+    total: cython.double
+    error: cython.double
+    with cython.nogil:
+        for r in range(len(u)):
+            total = 0.0
+            error = 0.0
+            for j in range(starts[r], starts[r + 1]):
+                a = _sum(table, j)
+                squares = 0
+                for c in range(table.shape[1]):
+                    squares += table[j, c] * table[j, c]
+                if a > 0:
+                    term = 1.0 * (squares - a * a) / a
+                    new = total + term
+                    error += lost(total, term, new)
+                    total = new
+            u[r] = total + error
+    return np.asarray(u)
 
 
-@compiled
-def tsallis(table: Any, starts: Any) -> Any:
+@kernel
+def tsallis(
+    table: cython.const[cython.longlong][:, :], starts: cython.const[cython.longlong][::1]
+) -> Any:
     """-sum_jc b (1 - sqrt(b / a)) of every candidate, without a difference of rounded numbers."""
-    u = np.zeros(len(starts) - 1)
-    for r in range(len(u)):
-        total = 0.0
-        lost = 0.0
-        for j in range(starts[r], starts[r + 1]):
-            a = table[j].sum()
-            for b in table[j]:
-                if 0 < b < a:
-                    term = b * ((b - a) / a) / (1.0 + math.sqrt(b / a))
-                    total, lost = _add(total, lost, term)
-        u[r] = total + lost
-    return u
+    u: cython.double[::1] = memoryview(np.zeros(len(starts) - 1))
+    r: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    c: cython.Py_ssize_t
+    a: cython.longlong
+    b: cython.longlong
+    term: cython.double
+    new: cython.double
+    total: cython.double
+    error: cython.double
+    with cython.nogil:
+        for r in range(len(u)):
+            total = 0.0
+            error = 0.0
+            for j in range(starts[r], starts[r + 1]):
+                a = _sum(table, j)
+                for c in range(table.shape[1]):
+                    b = table[j, c]
+                    if 0 < b < a:
+                        term = b * (1.0 * (b - a) / a) / (1.0 + sqrt(1.0 * b / a))
+                        new = total + term
+                        error += lost(total, term, new)
+                        total = new
+            u[r] = total + error
+    return np.asarray(u)
 
 
-@compiled
-def phi_difference(n: Any, m: Any) -> Any:
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _phi_difference(n: cython.longlong, m: cython.longlong) -> cython.double:
     """phi(n) - phi(m), for n >= m >= 0, in natural logarithms."""
-    x = math.log((n + 1) / (m + 1))
+    x: cython.double = log((n + 1.0) / (m + 1))
     if n > 0:
-        x += n * math.log1p(1 / n)
+        x += n * log1p(1.0 / n)
     if m > 0:
-        x -= m * math.log1p(1 / m)
+        x -= m * log1p(1.0 / m)
     return x
 
 
-@compiled
-def piece_value(piece: Any, t: Any, limits: Any) -> Any:
-    """A piece at t, in bits; limits = (N, bound)."""
-    _, kind, n, m = piece
-    N, bound = limits
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _value(
+    kind: cython.longlong,
+    n: cython.longlong,
+    m: cython.longlong,
+    t: cython.longlong,
+    N: cython.longlong,
+    bound: cython.double,
+) -> cython.double:
+    """A piece at t, in bits."""
     if kind == DOWN:
-        return phi_difference(n - t, m - t) / LN2
-    return bound if n + t > N else min(bound, phi_difference(n + t, 0) / LN2)
+        return _phi_difference(n - t, m - t) / LN2
+    return bound if n + t > N else min(bound, _phi_difference(n + t, 0) / LN2)
 
 
-@compiled
-def _telescoped(x: Any, length: Any) -> Any:
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _telescoped(x: cython.longlong, length: cython.longlong) -> cython.double:
     """The sum of phi(i) over x <= i < x + length, less length log(x + length)."""
-    return x * math.log1p(length / x) if x > 0 else 0.0
+    return x * log1p(1.0 * length / x) if x > 0 else 0.0
 
 
-@compiled
-def piece_sum(piece: Any, t1: Any, limits: Any) -> Any:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _piece_sum(
+    pieces: cython.const[cython.longlong][:, ::1],
+    i: cython.Py_ssize_t,
+    t1: cython.longlong,
+    N: cython.longlong,
+    bound: cython.double,
+) -> cython.double:
     """The sum of a piece from its start to t1, in bits."""
-    t0, kind, n, m = piece
-    N, bound = limits
+    t0: cython.longlong = pieces[i, 0]
+    n: cython.longlong = pieces[i, 2]
+    m: cython.longlong = pieces[i, 3]
+    length: cython.longlong = t1 - t0
+    end: cython.longlong
+    x: cython.longlong
+    y: cython.longlong
+    total: cython.double = 0.0
     if t1 <= t0:
         return 0.0
-    if kind == DOWN:
-        length = t1 - t0
+    if pieces[i, 1] == DOWN:
         x = n - t1 + 1
         y = m - t1 + 1
-        leading = length * math.log((x + length) / (y + length))
-        return (leading + (_telescoped(x, length) - _telescoped(y, length))) / LN2
+        total = length * log(1.0 * (x + length) / (y + length))
+        return (total + (_telescoped(x, length) - _telescoped(y, length))) / LN2
     end = max(t0, min(t1, N - n + 1))
     length = end - t0
-    total = 0.0
     if length > 0:
         x = n + t0
-        total = (length * math.log(x + length) + _telescoped(x, length)) / LN2
+        total = (length * log(x + length) + _telescoped(x, length)) / LN2
     return total + (t1 - end) * bound
 
 
-@compiled
-def _frontier(table: Any, lo: Any, hi: Any) -> Any:
-    """The values that no other value dominates, as rows (n, m), n and m falling.
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _frontier(
+    table: cython.const[cython.longlong][:, :],
+    begin: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+    lines: cython.longlong[:, ::1],
+) -> cython.Py_ssize_t:
+    """The values that no other value dominates, as rows (n, m), n and m falling; how many.
 
     Of each value only its rarest class matters, and a value matters only if none has both a larger
     n and a smaller m: see `dampen.questions.classify.splits`.
     """
-    size = hi - lo
-    n = np.empty(size, dtype=np.int64)
-    m = np.empty(size, dtype=np.int64)
-    for j in range(size):
-        a = table[lo + j].sum()
-        b = table[lo + j].min()
-        n[j] = a - 1 if b >= 1 else a
-        m[j] = max(b - 1, 0)
-    lines = np.empty((size, 2), dtype=np.int64)
-    kept = 0
-    for j in np.argsort(-n):
-        if kept and n[j] == lines[kept - 1, 0] and m[j] < lines[kept - 1, 1]:
-            kept -= 1
-        if kept == 0 or m[j] < lines[kept - 1, 1]:
-            lines[kept, 0] = n[j]
-            lines[kept, 1] = m[j]
-            kept += 1
-    return lines[:kept]
+    kept: cython.Py_ssize_t = 0
+    j: cython.Py_ssize_t
+    c: cython.Py_ssize_t
+    at: cython.Py_ssize_t
+    after: cython.Py_ssize_t
+    shift: cython.Py_ssize_t
+    n: cython.longlong
+    m: cython.longlong
+    for j in range(begin, end):
+        n = _sum(table, j)
+        m = table[j, 0]
+        for c in range(table.shape[1]):
+            m = min(m, table[j, c])
+        if m >= 1:
+            n -= 1
+        m = max(m - 1, 0)
+        at = kept
+        while at > 0 and lines[at - 1, 0] <= n:
+            at -= 1
+        if at > 0 and lines[at - 1, 1] <= m:
+            continue
+        if at < kept and lines[at, 0] == n and lines[at, 1] <= m:
+            continue
+        after = at
+        while after < kept and lines[after, 1] >= m:
+            after += 1
+        shift = at + 1 - after
+        if shift > 0:
+            for c in range(kept - 1, after - 1, -1):
+                lines[c + 1, 0] = lines[c, 0]
+                lines[c + 1, 1] = lines[c, 1]
+        elif shift < 0:
+            for c in range(after, kept):
+                lines[c + shift, 0] = lines[c, 0]
+                lines[c + shift, 1] = lines[c, 1]
+        kept += shift
+        lines[at, 0] = n
+        lines[at, 1] = m
+    return kept
 
 
-@compiled
-def _pieces_of_line(n: Any, m: Any, T: Any) -> Any:
-    """One value alone: remove from its rarest class until that is empty, then add to the others."""
-    if 0 < m < T:
-        return np.array([[0, DOWN, n, m], [m, UP, n - 2 * m, 0]], dtype=np.int64)
-    if m > 0:
-        return np.array([[0, DOWN, n, m]], dtype=np.int64)
-    return np.array([[0, UP, n, 0]], dtype=np.int64)
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _lines_alone(
+    lines: cython.longlong[:, ::1],
+    count: cython.Py_ssize_t,
+    N: cython.longlong,
+    out: cython.longlong[:, ::1],
+    begins: cython.longlong[::1],
+) -> cython.void:
+    """The pieces of every value: remove from its rarest class until it is empty, then add."""
+    size: cython.Py_ssize_t = 0
+    i: cython.Py_ssize_t
+    n: cython.longlong
+    m: cython.longlong
+    for i in range(count):
+        n = lines[i, 0]
+        m = lines[i, 1]
+        begins[i] = size
+        if m > 0:
+            size = _append(out, size, 0, DOWN, n, m)
+        if m == 0 or m < N:
+            size = _append(out, size, m, UP, n - 2 * m, 0)
+    begins[count] = size
 
 
-@compiled
-def _slope_sign(p: Any, q: Any, t: Any) -> Any:
-    """A number with the sign of the derivative of p - q at t, for p DOWN."""
-    if q[1] == UP:
-        rise = float(p[2] - t) * float(q[2] + t)
-        return rise - float(p[3] - t) * float(p[2] + q[2] + 1)
-    d = float(p[2] - p[3])
-    e = float(q[2] - q[3])
-    return d * (q[3] - t) * (q[2] - t + 1) - e * (p[3] - t) * (p[2] - t + 1)
-
-
-@compiled
-def _turn(p: Any, q: Any, lo: Any, hi: Any) -> Any:
-    """The first t in [lo, hi) from which p - q, p DOWN, is monotone to the end."""
-    falls_first = q[1] == UP
-    a = lo
-    b = hi
-    while a < b:
-        t = (a + b) // 2
-        slope = _slope_sign(p, q, t)
-        if (slope >= 0) if falls_first else (slope <= 0):
-            b = t
-        else:
-            a = t + 1
-    return a
-
-
-@compiled
-def _wins(p: Any, q: Any, t: Any, limits: Any) -> Any:
-    return piece_value(p, t, limits) > piece_value(q, t, limits)
-
-
-@compiled
-def _emit(out: Any, size: Any, t0: Any, piece: Any) -> Any:
-    """Appends a piece from t0 on, unless it is the one already running; the new size."""
-    if size and (out[size - 1, 1:] == piece[1:]).all():
-        return size
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _append(
+    out: cython.longlong[:, ::1],
+    size: cython.Py_ssize_t,
+    t0: cython.longlong,
+    kind: cython.longlong,
+    n: cython.longlong,
+    m: cython.longlong,
+) -> cython.Py_ssize_t:
     out[size, 0] = t0
-    out[size, 1:] = piece[1:]
+    out[size, 1] = kind
+    out[size, 2] = n
+    out[size, 3] = m
     return size + 1
 
 
-@compiled
-def _emit_monotone(out: Any, size: Any, pair: Any, span: Any, limits: Any) -> Any:
-    """The larger of p and q on a span where p - q is monotone: at most one change."""
-    p, q = pair
-    lo, hi = span
-    if lo >= hi:
-        return size
-    at_first = _wins(p, q, lo, limits)
-    at_last = _wins(p, q, hi - 1, limits)
-    size = _emit(out, size, lo, p if at_first else q)
-    if at_first == at_last:
-        return size
-    a = lo
-    b = hi - 1
-    while a + 1 < b:
-        t = (a + b) // 2
-        if _wins(p, q, t, limits) == at_first:
-            a = t
+@cython.cclass
+class Merging:
+    """Two envelopes and what they are merged into; a piece is the place of its row in `given`."""
+
+    given: cython.longlong[:, ::1]
+    out: cython.longlong[:, ::1]
+    begin: cython.Py_ssize_t  # where the current envelope begins in `out`
+    size: cython.Py_ssize_t
+    N: cython.longlong
+    bound: cython.double
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _emit(work: Merging, t0: cython.longlong, p: cython.Py_ssize_t) -> cython.void:
+    """Appends a piece from t0 on, unless it is the one already running."""
+    i: cython.Py_ssize_t = work.size - 1
+    if (
+        work.size > work.begin
+        and work.out[i, 1] == work.given[p, 1]
+        and work.out[i, 2] == work.given[p, 2]
+        and work.out[i, 3] == work.given[p, 3]
+    ):
+        return
+    work.size = _append(
+        work.out, work.size, t0, work.given[p, 1], work.given[p, 2], work.given[p, 3]
+    )
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _slope_sign(
+    work: Merging, p: cython.Py_ssize_t, q: cython.Py_ssize_t, t: cython.longlong
+) -> cython.double:
+    """A number with the sign of the derivative of p - q at t, for p DOWN."""
+    n: cython.double = work.given[p, 2]
+    m: cython.double = work.given[p, 3]
+    other_n: cython.double = work.given[q, 2]
+    other_m: cython.double = work.given[q, 3]
+    rise: cython.double
+    if work.given[q, 1] == UP:
+        rise = (n - t) * (other_n + t)
+        return rise - (m - t) * (n + other_n + 1)
+    rise = (n - m) * (other_m - t) * (other_n - t + 1)
+    return rise - (other_n - other_m) * (m - t) * (n - t + 1)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _turn(
+    work: Merging,
+    p: cython.Py_ssize_t,
+    q: cython.Py_ssize_t,
+    lo: cython.longlong,
+    hi: cython.longlong,
+) -> cython.longlong:
+    """The first t in [lo, hi) from which p - q, p DOWN, is monotone to the end."""
+    falls_first: cython.bint = work.given[q, 1] == UP
+    t: cython.longlong
+    slope: cython.double
+    while lo < hi:
+        t = (lo + hi) // 2
+        slope = _slope_sign(work, p, q, t)
+        if (slope >= 0) if falls_first else (slope <= 0):
+            hi = t
         else:
-            b = t
-    return _emit(out, size, b, p if at_last else q)
+            lo = t + 1
+    return lo
 
 
-@compiled
-def _emit_larger(out: Any, size: Any, pair: Any, span: Any, limits: Any) -> Any:
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _wins(
+    work: Merging, p: cython.Py_ssize_t, q: cython.Py_ssize_t, t: cython.longlong
+) -> cython.bint:
+    one: cython.double = _value(
+        work.given[p, 1], work.given[p, 2], work.given[p, 3], t, work.N, work.bound
+    )
+    other: cython.double = _value(
+        work.given[q, 1], work.given[q, 2], work.given[q, 3], t, work.N, work.bound
+    )
+    return one > other
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _emit_monotone(
+    work: Merging,
+    p: cython.Py_ssize_t,
+    q: cython.Py_ssize_t,
+    lo: cython.longlong,
+    hi: cython.longlong,
+) -> cython.void:
+    """The larger of p and q on a span where p - q is monotone: at most one change."""
+    at_first: cython.bint
+    at_last: cython.bint
+    t: cython.longlong
+    if lo >= hi:
+        return
+    at_first = _wins(work, p, q, lo)
+    at_last = _wins(work, p, q, hi - 1)
+    _emit(work, lo, p if at_first else q)
+    if at_first == at_last:
+        return
+    hi -= 1
+    while lo + 1 < hi:
+        t = (lo + hi) // 2
+        if _wins(work, p, q, t) == at_first:
+            lo = t
+        else:
+            hi = t
+    _emit(work, hi, p if at_last else q)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _emit_larger(
+    work: Merging,
+    p: cython.Py_ssize_t,
+    q: cython.Py_ssize_t,
+    lo: cython.longlong,
+    hi: cython.longlong,
+) -> cython.void:
     """The larger of two pieces on a span."""
-    p, q = pair
-    lo, hi = span
-    if p[1] == UP and q[1] == UP:
-        return _emit(out, size, lo, p if p[2] >= q[2] else q)
-    if p[1] == UP or (q[1] == DOWN and q[2] > p[2]):
-        p, q = q, p
-    if q[1] == DOWN and p[2] - p[3] < q[2] - q[3]:
-        return _emit(out, size, lo, q)
-    turn = _turn(p, q, lo, hi)
-    size = _emit_monotone(out, size, (p, q), (lo, turn), limits)
-    return _emit_monotone(out, size, (p, q), (turn, hi), limits)
+    other: cython.Py_ssize_t
+    turn: cython.longlong
+    if work.given[p, 1] == UP and work.given[q, 1] == UP:
+        _emit(work, lo, p if work.given[p, 2] >= work.given[q, 2] else q)
+        return
+    if work.given[p, 1] == UP or (work.given[q, 1] == DOWN and work.given[q, 2] > work.given[p, 2]):
+        other = p
+        p = q
+        q = other
+    if (
+        work.given[q, 1] == DOWN
+        and work.given[p, 2] - work.given[p, 3] < work.given[q, 2] - work.given[q, 3]
+    ):
+        _emit(work, lo, q)
+        return
+    turn = _turn(work, p, q, lo, hi)
+    _emit_monotone(work, p, q, lo, turn)
+    _emit_monotone(work, p, q, turn, hi)
 
 
-@compiled
-def _merge(p: Any, q: Any, limits: Any) -> Any:
-    """The upper envelope of two envelopes on [0, N)."""
-    out = np.empty((4 * (len(p) + len(q)), 4), dtype=np.int64)
-    T = limits[0]
-    size = 0
-    i = 0
-    j = 0
-    lo = 0
-    while lo < T:
-        p_end = p[i + 1, 0] if i + 1 < len(p) else T
-        q_end = q[j + 1, 0] if j + 1 < len(q) else T
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _merge(
+    work: Merging,
+    p: cython.Py_ssize_t,
+    q: cython.Py_ssize_t,
+    end: cython.Py_ssize_t,
+) -> cython.void:
+    """The upper envelope, on [0, N), of two: rows p .. q - 1 and q .. end - 1 of what is given."""
+    p_last: cython.Py_ssize_t = q - 1
+    p_end: cython.longlong
+    q_end: cython.longlong
+    lo: cython.longlong = 0
+    hi: cython.longlong
+    while lo < work.N:
+        p_end = work.given[p + 1, 0] if p < p_last else work.N
+        q_end = work.given[q + 1, 0] if q + 1 < end else work.N
         hi = min(p_end, q_end)
-        size = _emit_larger(out, size, (p[i], q[j]), (lo, hi), limits)
-        i += p_end == hi and i + 1 < len(p)
-        j += q_end == hi and j + 1 < len(q)
+        _emit_larger(work, p, q, lo, hi)
+        if p_end == hi and p < p_last:
+            p += 1
+        if q_end == hi and q + 1 < end:
+            q += 1
         lo = hi
-    return out[:size].copy()
 
 
-@compiled
-def _envelope_of_lines(lines: Any, limits: Any) -> Any:
-    """The upper envelope of all lines, merged by pairs."""
-    parts = [_pieces_of_line(lines[i, 0], lines[i, 1], limits[0]) for i in range(len(lines))]
-    while len(parts) > 1:
-        merged = [_merge(parts[i], parts[i + 1], limits) for i in range(0, len(parts) - 1, 2)]
-        if len(parts) % 2:
-            merged.append(parts[-1])
-        parts = merged
-    return parts[0]
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _merge_pairs(
+    work: Merging, begins: cython.longlong[::1], count: cython.Py_ssize_t
+) -> cython.Py_ssize_t:
+    """Merges the first envelope with the second and so on; how many are left."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    work.size = 0
+    for i in range(0, count, 2):
+        work.begin = work.size
+        if i + 1 < count:
+            _merge(work, begins[i], begins[i + 1], begins[i + 2])
+        else:
+            for j in range(begins[i], begins[count]):
+                work.size = _append(
+                    work.out,
+                    work.size,
+                    work.given[j, 0],
+                    work.given[j, 1],
+                    work.given[j, 2],
+                    work.given[j, 3],
+                )
+        begins[i // 2] = work.begin
+    begins[(count + 1) // 2] = work.size
+    return (count + 1) // 2
 
 
-@compiled
-def envelopes(table: Any, starts: Any, limits: Any) -> Any:
+@kernel
+def envelopes(
+    table: cython.const[cython.longlong][:, :],
+    starts: cython.const[cython.longlong][::1],
+    N: cython.longlong,
+    bound: cython.double,
+) -> Any:
     """The pieces of every candidate, where each begins, and the sums up to each piece."""
-    size = len(starts) - 1
-    begins = np.zeros(size + 1, dtype=np.int64)
-    pieces = np.empty((4 * size, 4), dtype=np.int64)
-    for r in range(size):
-        mine = _envelope_of_lines(_frontier(table, starts[r], starts[r + 1]), limits)
-        end = begins[r] + len(mine)
-        if end > len(pieces):
-            larger = np.empty((2 * end, 4), dtype=np.int64)
-            larger[: begins[r]] = pieces[: begins[r]]
-            pieces = larger
-        pieces[begins[r] : end] = mine
-        begins[r + 1] = end
-    pieces = pieces[: begins[size]].copy()
-    return begins, pieces, _sums_before(begins, pieces, limits)
-
-
-@compiled
-def _sums_before(begins: Any, pieces: Any, limits: Any) -> Any:
+    count: cython.Py_ssize_t
+    r: cython.Py_ssize_t
+    most = int(np.diff(starts).max(initial=0))
+    lines: cython.longlong[:, ::1] = memoryview(np.empty((most, 2), dtype=np.int64))
+    inner: cython.longlong[::1] = memoryview(np.empty(most + 1, dtype=np.int64))
+    work: Merging = Merging()
+    work.N = N
+    work.bound = bound
+    work.given = memoryview(np.empty((2 * most, 4), dtype=np.int64))
+    work.out = memoryview(np.empty((8 * most, 4), dtype=np.int64))
+    parts = []
+    for r in range(len(starts) - 1):
+        count = _frontier(table, starts[r], starts[r + 1], lines)
+        _lines_alone(lines, count, N, work.given, inner)
+        while count > 1:
+            needed = 4 * inner[count]
+            if len(work.out) < needed:
+                work.out = memoryview(np.empty((2 * needed, 4), dtype=np.int64))
+            count = _merge_pairs(work, inner, count)
+            made = work.out
+            work.out = work.given
+            work.given = made
+        parts.append(np.array(work.given)[: inner[count]])
+        heed()
+    begins = np.cumsum([0, *map(len, parts)], dtype=np.int64)
+    pieces = np.concatenate([np.empty((0, 4), dtype=np.int64), *parts])
     sums = np.zeros(len(pieces))
-    for r in range(len(begins) - 1):
-        total = 0.0
-        lost = 0.0
-        for i in range(begins[r], begins[r + 1] - 1):
-            term = piece_sum(pieces[i], pieces[i + 1, 0], limits)
-            total, lost = _add(total, lost, term)
-            sums[i + 1] = total + lost
-    return sums
+    _fill_sums_before(begins, pieces, N, bound, sums)
+    return begins, pieces, sums
 
 
-@compiled
-def _piece_at(begins: Any, pieces: Any, r: Any, t: Any) -> Any:
+@kernel
+def _fill_sums_before(
+    begins: cython.const[cython.longlong][::1],
+    pieces: cython.const[cython.longlong][:, ::1],
+    N: cython.longlong,
+    bound: cython.double,
+    sums: cython.double[::1],
+) -> None:
+    r: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    term: cython.double
+    new: cython.double
+    total: cython.double
+    error: cython.double
+    with cython.nogil:
+        for r in range(len(begins) - 1):
+            total = 0.0
+            error = 0.0
+            for i in range(begins[r], begins[r + 1] - 1):
+                term = _piece_sum(pieces, i, pieces[i + 1, 0], N, bound)
+                new = total + term
+                error += lost(total, term, new)
+                total = new
+                sums[i + 1] = total + error
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _piece_at(
+    begins: cython.const[cython.longlong][::1],
+    pieces: cython.const[cython.longlong][:, ::1],
+    r: cython.Py_ssize_t,
+    t: cython.longlong,
+) -> cython.Py_ssize_t:
     """The index of the piece of candidate r that holds t."""
-    a = begins[r]
-    b = begins[r + 1]
+    a: cython.Py_ssize_t = begins[r]
+    b: cython.Py_ssize_t = begins[r + 1]
+    i: cython.Py_ssize_t
     while a + 1 < b:
         i = (a + b) // 2
         if pieces[i, 0] <= t:
@@ -398,22 +733,40 @@ def _piece_at(begins: Any, pieces: Any, r: Any, t: Any) -> Any:
     return a
 
 
-@compiled
-def envelope_at(envelope: Any, t: Any, limits: Any) -> Any:
+@kernel
+def envelope_at(
+    begins: cython.const[cython.longlong][::1],
+    pieces: cython.const[cython.longlong][:, ::1],
+    t: cython.const[cython.longlong][::1],
+    N: cython.longlong,
+    bound: cython.double,
+) -> Any:
     """delta(x, t_r, r) for every candidate r."""
-    begins, pieces, _ = envelope
-    values = np.empty(len(t))
-    for r in range(len(t)):
-        values[r] = piece_value(pieces[_piece_at(begins, pieces, r, t[r])], t[r], limits)
-    return values
+    values: cython.double[::1] = memoryview(np.empty(len(t)))
+    r: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for r in range(len(t)):
+            i = _piece_at(begins, pieces, r, t[r])
+            values[r] = _value(pieces[i, 1], pieces[i, 2], pieces[i, 3], t[r], N, bound)
+    return np.asarray(values)
 
 
-@compiled
-def envelope_sum(envelope: Any, t: Any, limits: Any) -> Any:
+@kernel
+def envelope_sum(
+    begins: cython.const[cython.longlong][::1],
+    pieces: cython.const[cython.longlong][:, ::1],
+    sums: cython.const[cython.double][::1],
+    t: cython.const[cython.longlong][::1],
+    N: cython.longlong,
+    bound: cython.double,
+) -> Any:
     """The sum of delta(x, j, r) over j < t_r, for every candidate r."""
-    begins, pieces, sums = envelope
-    values = np.empty(len(t))
-    for r in range(len(t)):
-        i = _piece_at(begins, pieces, r, t[r])
-        values[r] = sums[i] + piece_sum(pieces[i], t[r], limits)
-    return values
+    values: cython.double[::1] = memoryview(np.empty(len(t)))
+    r: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    with cython.nogil:
+        for r in range(len(t)):
+            i = _piece_at(begins, pieces, r, t[r])
+            values[r] = sums[i] + _piece_sum(pieces, i, t[r], N, bound)
+    return np.asarray(values)

@@ -36,14 +36,14 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from dampen.core.mechanisms import MECHANISMS, PF, named, select
+from dampen.core.mechanisms import MECHANISMS, named, select
 from dampen.core.sampling import Entropy, discrete_laplace
 from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.data.source import Opened
 from dampen.epsilon import Epsilon
 from dampen.questions.classify.candidates import candidates_of
 from dampen.questions.classify.estimator import PrivateClassifier
-from dampen.questions.classify.growing import Selections, grow, prepare
+from dampen.questions.classify.growing import grow
 from dampen.questions.classify.methods import Supervision, has_names
 from dampen.questions.classify.model import TreeModel, tree_content
 from dampen.questions.classify.plan import Spending, TreeFacts, checked_depth
@@ -173,7 +173,6 @@ class ID3Question:
         checked_choice("mechanism", self.mechanism, SELECTIONS)
         check_integer("max_depth", self.max_depth, 0)
         checked_depth(self.max_depth)
-        _prepare(self.mechanism)
         return ID3Method(self, supervision(self, source))
 
     def shown(self) -> Mapping[str, Any]:
@@ -253,13 +252,6 @@ class ID3Method:
             charges.append(Spending(level, "count", query))
             charges.append(Spending(level, "split" if level < depth else "leaf", query))
         return TreeFacts(epsilon, max_rows, depth, self.mechanism, tuple(charges))
-
-
-def _prepare(mechanism: str) -> None:
-    """Compiles or loads the kernels of a fit, on no rows, before anything is paid."""
-    chosen = PF if mechanism == SULQ else named(mechanism)
-    third = (Fraction(1, 3),) * 3
-    prepare(Selections(Fraction(1), 9, third, ("information-gain",) * 2, chosen))
 
 
 class DiffPID3(PrivateClassifier):

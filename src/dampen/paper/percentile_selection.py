@@ -43,10 +43,10 @@ is not private; its LS at distance 0 is too large in the main text, in the appen
 """
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, cached_property, partial
+from functools import cached_property, partial
 from math import ceil
 from numbers import Real
 from typing import Any, Literal, TypeAlias
@@ -217,16 +217,6 @@ def percentile_selection(
     )
 
 
-@cache
-def prepare(delta: Delta, *, many: bool) -> None:
-    """Compiles or loads the kernels for so many labels, before anything is paid."""
-    made_up = Column(np.arange(3.0), 2, 4.0)
-    if delta == "simple":
-        _ = made_up.sums
-    if many:
-        replace(made_up, values=np.zeros(KERNEL_FROM)).at_zero(np.zeros(1))
-
-
 def rank(p: Percent, n: int) -> int:
     """k = ceil(p (n+1) / 100) in exact arithmetic, clamped to 1..n.
 
@@ -278,7 +268,6 @@ class Column:
     def sums(self) -> tuple[FloatArray, FloatArray]:
         """For `Simple`: sums of B over 1..j for j < T; of the differences, for -T < ρ-k < T."""
         from dampen.kernels import percentile as kernel
-        from dampen.kernels.compile import interruptible
 
         k = self.k
         T = min(self.k, self.n - self.k + 1)
@@ -287,7 +276,7 @@ class Column:
         unit = float(np.ldexp(1.0, int(np.frexp(self.bound)[1]) - 54))
         above = x[T - 1 :]
         below = self.bound - x[T - 1 :: -1]
-        common, own = interruptible(kernel.exact_sums)(above, below, unit)
+        common, own = kernel.exact_sums(above, below, unit)
         return common, own
 
     @cached_property

@@ -15,7 +15,6 @@ Empty nodes are grown like any others: leaving them out would tell that they are
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -23,16 +22,13 @@ import numpy as np
 from dampen.core import sensitivity
 from dampen.core.mechanisms import PF, Mechanism, select
 from dampen.core.noise import GUMBEL
-from dampen.core.sampling import Entropy, InsecureEntropy, noisy_top
+from dampen.core.sampling import Entropy, noisy_top
 from dampen.core.selection import FloatArray, IntArray, Selection
-from dampen.kernels import splits as kernel
-from dampen.kernels.joint_subtrees import end_cells
-from dampen.questions.classify.candidates import BoolArray, Candidates, candidates_of
-from dampen.questions.classify.encoding import Categories
+from dampen.questions.classify.candidates import BoolArray, Candidates
 from dampen.questions.classify.joint_subtrees import STAY, Choices, Menu, Weights, draw_menu
 from dampen.questions.classify.plan import TreePlan
 from dampen.questions.classify.released_tree import Tree, collapsed
-from dampen.questions.classify.rows import LevelRows, Rows
+from dampen.questions.classify.rows import LevelRows
 from dampen.questions.classify.splits import Criterion, split_selection
 
 __all__ = [
@@ -42,8 +38,6 @@ __all__ = [
     "grow_in_stages",
     "grown",
     "most_frequent",
-    "prepare",
-    "prepare_counting",
 ]
 
 CHUNK_CELLS = 1 << 22
@@ -175,32 +169,6 @@ def grow_in_stages(
     ends = _grow_together(plan, weights, growth, rows, entropy)
     _grow_last_level(weights, growth, ends, rows, entropy)
     return _labelled(growth.tree(), weights, rows, entropy)
-
-
-@cache
-def prepare(rule: Rule) -> None:
-    """Compiles or loads all kernels of a fit, on no rows, before anything is paid.
-
-    Raises:
-        ParameterError: if the rule does not suit a split among so many rows.
-    """
-    codes = np.empty((0, 2), dtype=np.int16)
-    none = np.empty(0, dtype=np.int64)
-    candidates = candidates_of([Categories((0, 1))] * 2)
-    kernel.level_cells(codes, none, none, candidates.first, 2)
-    end_cells(codes, none, none, STAY.arrays, (0, 1, candidates.first, 2))
-    grow(rule, candidates, Rows(codes, none, 2), entropy=InsecureEntropy(0))
-    half = (Fraction(1, 2),) * 2
-    tiny = TreePlan(Fraction(1), 9, (1, 2), half, candidates=2, classes=2, widths=(1,))
-    grow_in_stages(tiny, candidates, Rows(codes, none, 2), entropy=InsecureEntropy(0))
-
-
-@cache
-def prepare_counting() -> None:
-    """Compiles or loads the kernels that count rows by value and class, on no rows."""
-    codes = np.empty((0, 2), dtype=np.int16)
-    none = np.empty(0, dtype=np.int64)
-    Rows(codes, none, 2).tables([0], np.array([0, 2, 4]))
 
 
 class _Levels:

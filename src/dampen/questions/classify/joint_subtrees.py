@@ -124,9 +124,9 @@ def draw_menu(
     shape = *menu.attribute.shape, ATTEMPTS
     words = np.frombuffer(entropy.read(8 * math.prod(shape)), dtype="<i8").reshape(shape)
     first_split = np.array([*where, len(candidates)], dtype=np.int64)
-    values = first, np.stack(allowed)
+    values = np.stack(allowed).view(np.uint8)
     bits = words & (2**63 - 1)
-    kernel.draw_splits(bits, np.column_stack(splits), first_split, values, menu.arrays)
+    kernel.draw_splits(bits, np.column_stack(splits), first_split, first, values, *menu.arrays)
     return menu
 
 
@@ -171,9 +171,10 @@ class Weights:
         counts = tables[..., : self.candidates.first[1], :].sum(axis=-2)
         given = tables.reshape(-1, *tables.shape[-2:])
         classes = counts.reshape(-1, counts.shape[-1])
-        law = (self.epsilon, self.powers)
         prior = np.exp(self.log_prior)
-        found: FloatArray = kernel.end_weights(given, classes, self.splits, prior, law)
+        found: FloatArray = kernel.end_weights(
+            given, classes, self.splits, prior, self.epsilon, self.powers
+        )
         return found.reshape(tables.shape[:-2]), counts
 
     def last_level(self, table: IntArray) -> FloatArray:
@@ -181,7 +182,7 @@ class Weights:
         first = self.candidates.first
         stay = self.leaves(table[: first[1]].sum(axis=0)[None])
         splits = kernel.split_weights(
-            table, self.splits, self.log_prior[1:], self.epsilon, self.powers
+            table[None], self.splits, self.log_prior[1:], self.epsilon, self.powers
         )
         return np.concatenate([self.log_prior[:1] + stay, splits])
 

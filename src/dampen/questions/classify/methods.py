@@ -22,7 +22,7 @@ from dampen.data.source import Opened
 from dampen.errors import ParameterError
 from dampen.questions.classify.candidates import candidates_of
 from dampen.questions.classify.encoding import Domain, first_codes
-from dampen.questions.classify.growing import Selections, grown, prepare
+from dampen.questions.classify.growing import grown
 from dampen.questions.classify.model import bayes_content, tree_content
 from dampen.questions.classify.noisy_tables import noise_scale, noisy_tables
 from dampen.questions.classify.plan import JOINT, TreePlan, given_stages, is_staged, tree_plan
@@ -31,7 +31,7 @@ from dampen.releases.accuracy import UNKNOWN, Accuracy, by_distance, by_lead, le
 from dampen.releases.cost import Cost, Price, composed_cost
 from dampen.releases.method import Drawn, Leak
 
-__all__ = ["BayesMethod", "Supervision", "TreeMethod", "has_names", "leaf_lead", "prepare_tree"]
+__all__ = ["BayesMethod", "Supervision", "TreeMethod", "has_names", "leaf_lead"]
 
 COUNTS = Selection(np.zeros(3, dtype=np.int64), constant(1), one_sided=True, exact=True)
 UNPLANNED = f"pf or {JOINT}"
@@ -121,7 +121,6 @@ class TreeMethod:
         method = cls(query, table, max_depth, stages)
         given_stages(max_depth, stages)
         epsilon = method.cost(price).epsilon
-        prepare_tree()
         if method.leaks():
             return method
         assert table.classes is not None
@@ -251,9 +250,3 @@ def leaf_lead(plan: TreePlan) -> float:
 def has_names(source: Opened) -> bool:
     """Whether the columns have names of their own; those of an array have not."""
     return bool(getattr(source, "named", True))
-
-
-def prepare_tree() -> None:
-    """Compiles or loads the kernels of a tree, on no rows, before anything is paid."""
-    third = (Fraction(1, 3),) * 3
-    prepare(Selections(Fraction(1), 9, third, ("tsallis", "max")))

@@ -22,7 +22,6 @@ from dampen.data.open import open_table
 from dampen.data.source import Opened, require_labels, require_numbers
 from dampen.errors import ParameterError
 from dampen.questions.classify.encoding import Bins, Domain, checked_classes, given_domains
-from dampen.questions.classify.growing import prepare_counting
 from dampen.questions.classify.methods import BayesMethod, Supervision, TreeMethod
 from dampen.questions.classify.noisy_tables import BayesPlan
 from dampen.questions.classify.plan import TreePlan, tree_plan
@@ -175,7 +174,6 @@ class BayesQuestion:
 
     def method(self, source: Opened, price: Price, /) -> BayesMethod:
         del price
-        prepare_counting()
         return BayesMethod(self.name, supervision(self, source))
 
     def plan(self, price: Price) -> BayesPlan:
@@ -241,7 +239,6 @@ class ClassifierQuestion:
         if facts.leaks(bounded=True):
             return TreeMethod.planned(self.name, facts, price)
         if self._prefers_bayes(facts.public_domains(), price):
-            prepare_counting()
             return BayesMethod(self.name, facts)
         return TreeMethod.planned(self.name, facts, price)
 

@@ -24,7 +24,6 @@ from dampen.data.columns import as_labels, is_missing
 from dampen.data.source import Batch, Kind, Opened, reading
 from dampen.errors import DataError
 from dampen.kernels import splits as kernel
-from dampen.kernels.compile import interruptible
 from dampen.kernels.joint_subtrees import count_ends, end_cells
 from dampen.questions.classify.encoding import (
     Categories,
@@ -65,11 +64,11 @@ class Rows:
     """The private table, coded and held, and the node of the current level of every row."""
 
     def __init__(self, codes: Any, classes: Any, n_classes: int) -> None:
-        self.codes = codes
+        self.codes = np.ascontiguousarray(codes, dtype=np.int16)
         self.classes = classes
         self.n_classes = n_classes
         self.node = np.zeros(len(codes), dtype=np.int64)
-        self.order, self.begins = interruptible(kernel.group_rows)(self.node, 1)
+        self.order, self.begins = kernel.group_rows(self.node, 1)
 
     def class_counts(self) -> IntArray:
         """Counts (node, class) of the current level."""
@@ -83,8 +82,8 @@ class Rows:
         rows = [self.order[self.begins[i] : self.begins[i + 1]] for i in nodes]
         begins = np.concatenate([[0], np.cumsum([len(r) for r in rows], dtype=np.int64)])
         tables = np.zeros((len(nodes), int(first[-1]), self.n_classes), dtype=np.int64)
-        groups = (np.concatenate(rows), begins)
-        kernel.count_tables(self.codes, self.classes, groups, first, tables)
+        order = np.concatenate(rows)
+        kernel.count_tables(self.codes, self.classes, order, begins, first, tables)
         return tables
 
     def move(
@@ -92,16 +91,14 @@ class Rows:
     ) -> None:
         """Every row to its child in the next level, which has so many nodes."""
         kernel.move_rows(self.codes, self.node, attribute, route_start, routes)
-        self.order, self.begins = interruptible(kernel.group_rows)(self.node, nodes)
+        self.order, self.begins = kernel.group_rows(self.node, nodes)
 
     def ends(self, tree: Tree, menu: Menu, trees: range, first: IntArray) -> IntArray:
         """Counts (leaf, tree, end, value, class), in one pass over the rows for each tree."""
         shape = len(tree.leaves), len(trees), menu.ends, int(first[-1]), self.n_classes
         tables = np.zeros(shape, dtype=np.int64)
         slot = tree.slots[tree.apply(self.codes)]
-        count = interruptible(count_ends)
-        counted = trees.start, first, tables
-        count(self.codes, self.classes, slot, menu.arrays, counted)
+        count_ends(self.codes, self.classes, slot, *menu.arrays, trees.start, first, tables)
         return tables
 
 
@@ -201,7 +198,7 @@ class EndCells:
         classes = self.coding.class_codes(batch)
         slot = self.tree.slots[self.tree.apply(codes)]
         counted = self.trees.start, self.trees.stop, self.first, len(self.coding.classes)
-        cells: IntArray = end_cells(codes, classes, slot, self.menu.arrays, counted)
+        cells: IntArray = end_cells(codes, classes, slot, *self.menu.arrays, *counted)
         return cells
 
 

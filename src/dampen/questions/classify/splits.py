@@ -216,25 +216,20 @@ class EnvelopeSensitivity:
     def at_each(self, t: IntArray, /) -> FloatArray:
         from dampen.kernels.splits import envelope_at
 
-        values: FloatArray = envelope_at(self._envelope, t, self._limits)
+        values: FloatArray = envelope_at(*self._envelope[:2], t, self.horizon, self.cap)
         return values
 
     def sum_to(self, t: IntArray, /) -> FloatArray:
         from dampen.kernels.splits import envelope_sum
 
-        values: FloatArray = envelope_sum(self._envelope, t, self._limits)
+        values: FloatArray = envelope_sum(*self._envelope, t, self.horizon, self.cap)
         return values
 
     @cached_property
     def _envelope(self) -> Any:
-        from dampen.kernels.compile import interruptible
         from dampen.kernels.splits import envelopes
 
-        return interruptible(envelopes)(self.table, self.starts, self._limits)
-
-    @property
-    def _limits(self) -> tuple[int, float]:
-        return self.horizon, self.cap
+        return envelopes(self.table, self.starts, self.horizon, self.cap)
 
 
 def check_criterion(criterion: str) -> None:

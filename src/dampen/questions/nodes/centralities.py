@@ -163,10 +163,6 @@ class CentralRounds:
             return None
         return WithNoise(Settled(leaders, question, float(question.norm / shares.second)))
 
-    def prepare(self, graph: Graph, shares: Shares, /) -> None:
-        del shares
-        self.asked(Leaders.of(graph.degrees, 1, 1.0)).vector(graph)
-
     def question_about(self, leaders: Leaders, shares: Shares) -> "Weighted | Walk | None":
         """What to ask; None for the degrees themselves."""
         if leaders.breadth * float(shares.second) / 2 < self.needed:
@@ -303,21 +299,19 @@ def by_level(leaders: Leaders) -> Weighted:
 
 def over_neighbours(graph: Graph, nodes: IntArray, weights: IntArray) -> Any:
     """For each of some nodes, the sum of these weights over its neighbours."""
-    from dampen.kernels.compile import interruptible
     from dampen.kernels.neighbours import weighted_degrees
 
     result = np.empty(len(nodes), dtype=np.int64)
-    interruptible(weighted_degrees)(graph.first, graph.to, nodes, weights, result)
+    weighted_degrees(graph.first, graph.to, nodes, weights, result)
     return result
 
 
 def core_numbers(graph: Graph) -> IntArray:
     """The core number of every node."""
-    from dampen.kernels.compile import interruptible
     from dampen.kernels.neighbours import peel
 
     core = graph.degrees.copy()
-    interruptible(peel)(graph.first, graph.to, core)
+    peel(graph.first, graph.to, core)
     return core
 
 

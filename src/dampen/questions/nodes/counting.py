@@ -5,7 +5,6 @@ depend neither on the order of edges nor on the number of threads.
 """
 
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,6 @@ WORD = 64
 
 def oriented_degrees(graph: Graph, level: IntArray) -> IntArray:
     """How many neighbours of every node have a lower level; at equal levels the name decides."""
-    from dampen.kernels.compile import interruptible
     from dampen.kernels.half_counts import count_oriented
 
     rows = graph.rows
@@ -29,7 +27,7 @@ def oriented_degrees(graph: Graph, level: IntArray) -> IntArray:
     def worker() -> Run:
         own = np.zeros(len(level), dtype=np.int32)
         results.append(own)
-        return lambda *nodes: interruptible(count_oriented)(*nodes, rows.half, level, own)
+        return lambda *nodes: count_oriented(*nodes, *rows.half, level, own)
 
     rows.share(worker)
     return np.sum(results, axis=0, dtype=np.int64)
@@ -43,7 +41,6 @@ def counts_around(
     The list of a node has its first `length` neighbours outside the shortlist, by their places in
     `graph.nodes`.  With `whole`, nobody is left out.
     """
-    from dampen.kernels.compile import interruptible
     from dampen.kernels.half_counts import count_outside, fill_lists, fill_words
 
     rows = graph.rows
@@ -52,29 +49,30 @@ def counts_around(
     number = np.full(n, -1, dtype=np.int32)
     on_it[nodes] = not whole
     number[nodes] = np.arange(len(nodes))
-    listed = number, on_it, np.full(n, n, dtype=np.int32)
+    last = np.full(n, n, dtype=np.int32)
     long = (rows.degrees > length) & ~on_it
     edges = _edges_at(long | (number >= 0), rows)
-    interruptible(fill_lists)(edges, rows.half, listed, long, length)
+    left_out = on_it.view(np.uint8)
+    fill_lists(*edges, *rows.half, left_out, last, long.view(np.uint8), length)
     outside, found = np.zeros((2, len(nodes)), dtype=np.int64)
-    interruptible(count_outside)(edges, listed, outside)
+    count_outside(*edges, number, left_out, outside)
     for begin in range(0, len(nodes), WORD):
         words = np.zeros(n, dtype=np.uint64)
         part = found[begin : begin + WORD]
-        interruptible(fill_words)(edges, listed, begin, words)
-        part += _triangles(words, listed, rows)[: len(part)]
+        fill_words(*edges, number, left_out, begin, words)
+        part += _triangles(words, last, rows)[: len(part)]
     return outside, found
 
 
 def _edges_at(chosen: NDArray[np.bool_], rows: Rows) -> tuple[NDArray[np.int32], ...]:
     """All edges with an end among the chosen nodes: lower ends, which rise, and higher ends."""
-    from dampen.kernels.compile import interruptible
     from dampen.kernels.half_counts import count_touching, fill_touching
 
+    marked = chosen.view(np.uint8)
     counts = dict.fromkeys((begin for begin, _ in rows.ranges()), 0)
 
     def count(begin: int, end: int) -> None:
-        counts[begin] = interruptible(count_touching)(begin, end, rows.half, chosen)
+        counts[begin] = count_touching(begin, end, *rows.half, marked)
 
     rows.share(lambda: count)
     stops = dict(zip(counts, accumulate(counts.values()), strict=True))
@@ -82,15 +80,14 @@ def _edges_at(chosen: NDArray[np.bool_], rows: Rows) -> tuple[NDArray[np.int32],
 
     def fill(begin: int, end: int) -> None:
         mine = slice(stops[begin] - counts[begin], stops[begin])
-        interruptible(fill_touching)(begin, end, rows.half, chosen, (low[mine], high[mine]))
+        fill_touching(begin, end, *rows.half, marked, low[mine], high[mine])
 
     rows.share(lambda: fill)
     return low, high
 
 
-def _triangles(words: NDArray[np.uint64], listed: Any, rows: Rows) -> IntArray:
+def _triangles(words: NDArray[np.uint64], last: NDArray[np.int32], rows: Rows) -> IntArray:
     """Per bit of a word, the edges between nodes that have it, as far as their lists go."""
-    from dampen.kernels.compile import interruptible
     from dampen.kernels.half_counts import count_triangles
 
     results = list[IntArray]()
@@ -98,9 +95,7 @@ def _triangles(words: NDArray[np.uint64], listed: Any, rows: Rows) -> IntArray:
     def worker() -> Run:
         own = np.zeros(WORD, dtype=np.int64)
         results.append(own)
-        return lambda *nodes: interruptible(count_triangles)(
-            *nodes, rows.half, listed, (words, own)
-        )
+        return lambda *nodes: count_triangles(*nodes, *rows.half, last, words, own)
 
     rows.share(worker)
     return np.sum(results, axis=0, dtype=np.int64)

@@ -25,7 +25,7 @@ from dampen.data.labels import Numbering, as_labels
 from dampen.data.source import reading
 from dampen.errors import DataError, ParameterError
 from dampen.progress import progress
-from dampen.questions.nodes.half_adjacency import Rows, prepare_rows, rows_of
+from dampen.questions.nodes.half_adjacency import Rows, rows_of
 from dampen.questions.nodes.threads import Worker, cores, in_threads
 
 SMALL = 1 << 16
@@ -121,13 +121,8 @@ def load_degrees(opened: OpenedEdges, nodes: Sequence[Hashable]) -> "Degrees | G
 
 @cache
 def made_up_graph() -> Graph:
-    """Compiles or loads the kernels that read a graph, before anything is paid."""
-    from dampen.data.edge_files import parse_integers
-
-    src, dst = parse_integers(b"0 1\n1 2\n0 2\n2 3\n")
-    graph = load_graph(edge_pair(src, dst), range(4))
-    prepare_rows(graph.rows.whole[1], 4)
-    return graph
+    """Four nodes, for what is the same on every graph."""
+    return load_graph(edge_pair([0, 1, 0, 2], [1, 2, 2, 3]), range(4))
 
 
 def known_nodes(opened: OpenedEdges) -> Sequence[Hashable] | None:
@@ -227,22 +222,21 @@ def betweenness(graph: Graph, chosen: IntArray | None = None) -> FloatArray:
     Guarantee: the value of a node does not depend on who else is chosen.
     """
     from dampen.kernels.adjacency import by_degree
-    from dampen.kernels.compile import interruptible
-    from dampen.kernels.egos import betweenness_of, workspace
+    from dampen.kernels.egos import Workspace, betweenness_of
 
     n = len(graph.nodes)
-    ordered = interruptible(by_degree)(graph.first, graph.to)
+    ordered = by_degree(graph.first, graph.to)
     place = np.empty(n, dtype=np.int64)
     result = np.zeros(n)
     place[ordered.order] = np.arange(n)
     egos = np.arange(n) if chosen is None else np.sort(place[chosen])
     degrees = np.diff(ordered.first)[egos]
-    stop = np.zeros(1, dtype=np.bool_)
+    stop = np.zeros(1, dtype=np.uint8)
     largest = int(degrees.max(initial=0))
 
     def worker() -> Callable[[int, int], None]:
-        work = workspace(n, len(graph.to) // 2, largest, stop)
-        return lambda begin, end: betweenness_of(egos[begin:end], ordered, work, result)
+        work = Workspace(n, len(graph.to) // 2, largest, stop)
+        return lambda begin, end: betweenness_of(egos[begin:end], *ordered[1:], work, result)
 
     for_all(worker, degrees, stop, "Egocentric betweenness")
     return result[place if chosen is None else place[chosen]]
@@ -252,28 +246,27 @@ def codegrees(graph: Graph) -> IntArray:
     """For every node, the largest number of neighbours that it shares with any other node."""
     from dampen.kernels import codegrees as kernels
     from dampen.kernels.adjacency import by_degree
-    from dampen.kernels.compile import interruptible
 
     n = len(graph.nodes)
-    ordered = interruptible(by_degree)(graph.first, graph.to)
-    hub = kernels.first_hub(ordered)
+    ordered = by_degree(graph.first, graph.to)
+    hub = kernels.first_hub(ordered.first)
     words = np.zeros(n, dtype=np.uint64)
-    kernels.fill_words(ordered, hub, words)
-    stop = np.zeros(1, dtype=np.bool_)
+    kernels.fill_words(ordered.first, ordered.to, hub, words)
+    stop = np.zeros(1, dtype=np.uint8)
     hubs = np.zeros(n, dtype=np.int64)
     results = [hubs]
 
     def worker() -> Callable[[int, int], None]:
-        memory = np.zeros(n, dtype=np.int32), np.empty(n + 1, dtype=np.int32)
-        work = kernels.Workspace(*memory, stop)
+        common = np.zeros(n, dtype=np.int32)
+        touched = np.empty(n + 1, dtype=np.uint32)
         own = np.zeros(n, dtype=np.int64)
         results.append(own)
-        return lambda begin, end: kernels.codegrees_of_range(
-            begin, end, ordered, hub, words, work, own
+        return lambda *nodes: kernels.codegrees_of_range(
+            *nodes, ordered.first, ordered.to, hub, words, common, touched, stop, own
         )
 
     for_all(worker, np.diff(ordered.first), stop, "Codegrees")
-    interruptible(kernels.shared_hubs)(words, hubs)
+    kernels.shared_hubs(words, hubs)
     largest = np.empty(n, dtype=np.int64)
     largest[ordered.order] = np.maximum.reduce(results)
     return largest

@@ -7,7 +7,7 @@ ends, are made when they are asked for, and then stand in for the others.
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,10 +50,9 @@ class Rows:
     def whole(self) -> tuple[IntArray, NDArray[np.int32]]:
         """Node v has the neighbours to[first[v]:first[v + 1]], sorted: first and to."""
         from dampen.kernels.adjacency import both_ways
-        from dampen.kernels.compile import interruptible
 
         if self._whole is None:
-            first, to, later = interruptible(both_ways)(self.half, np.array(self.degrees))
+            first, to, later = both_ways(*self.half, self.degrees)
             self._whole = (first, to)
             self.half = (later, first[1:], to)
         return self._whole
@@ -81,13 +80,6 @@ def rows_of(src: NDArray[np.int32], dst: NDArray[np.int32], n: int) -> Rows:
     return _in_order(_put_in_order(ends, n) if len(src) < FEW else ends, n) or _sorted(ends, n)
 
 
-def prepare_rows(some: NDArray[np.int32], n: int) -> None:
-    """Compiles or loads all kernels of this file."""
-    ends = _read_only(some), _read_only(some)
-    _in_order(ends, n)
-    _ = _sorted(ends, n).whole
-
-
 def _put_in_order(ends: Ends, n: int) -> Ends:
     """Each edge once, in order.  For few edges that is faster than one kernel after the other."""
     low = np.minimum(*ends)
@@ -99,7 +91,6 @@ def _put_in_order(ends: Ends, n: int) -> Ends:
 
 def _in_order(ends: Ends, n: int) -> Rows | None:
     """Edges that rise are in rows already; None for others, which mostly shows at once."""
-    from dampen.kernels.compile import interruptible
     from dampen.kernels.half_rows import rows_in_order
 
     m = len(ends[0])
@@ -109,10 +100,10 @@ def _in_order(ends: Ends, n: int) -> Rows | None:
     falls = list[int]()
 
     def worker() -> Run:
-        mine = _filled(first, to, n, counted)
+        above = _counts(n, counted)
 
         def run(begin: int, end: int) -> None:
-            if not falls and not interruptible(rows_in_order)(begin, end, ends, mine):
+            if not falls and not rows_in_order(begin, end, *ends, first, to, above):
                 falls.append(begin)
 
         return run
@@ -142,7 +133,6 @@ class Buckets(NamedTuple):
 
 def _dealt(ends: Ends, n: int) -> Buckets:
     """Buckets with as many nodes each as make them about equal."""
-    from dampen.kernels.compile import interruptible
     from dampen.kernels.half_rows import count_cells, deal
 
     m = len(ends[0])
@@ -152,7 +142,7 @@ def _dealt(ends: Ends, n: int) -> Buckets:
     counts = np.zeros((len(parts), ((n - 1) >> shift) + 2), dtype=np.int64)
 
     def count(begin: int, end: int) -> None:
-        interruptible(count_cells)(begin, end, ends, shift, counts[number[begin], 1:])
+        count_cells(begin, end, *ends, shift, counts[number[begin], 1:])
 
     _shared(lambda: count, parts, m, n)
     below = np.cumsum(counts, axis=1)
@@ -162,12 +152,11 @@ def _dealt(ends: Ends, n: int) -> Buckets:
     cells = np.searchsorted(bucket, np.arange(buckets + 1))
     starts = below[:, cells].sum(axis=0)
     sizes = np.diff(below[:, cells], axis=1)
-    place = starts[:-1] + np.cumsum(sizes, axis=0) - sizes
+    place = np.ascontiguousarray(starts[:-1] + np.cumsum(sizes, axis=0) - sizes)
     pairs = np.empty(kept, dtype=np.uint64)
 
     def run(begin: int, end: int) -> None:
-        into = shift, bucket, place[number[begin]], pairs
-        interruptible(deal)(begin, end, ends, into)
+        deal(begin, end, *ends, shift, bucket, place[number[begin]], pairs)
 
     _shared(lambda: run, parts, m, n)
     return Buckets(pairs, starts.tolist(), np.minimum(cells << shift, n).tolist())
@@ -177,7 +166,6 @@ def _bucket_rows(
     of: Buckets, lengths: IntArray, counted: list[Counts]
 ) -> tuple[NDArray[np.int32], list[int], list[int]]:
     """The rows of all buckets, with gaps where edges repeat: where each begins and ends."""
-    from dampen.kernels.compile import interruptible
     from dampen.kernels.half_rows import fill_rows
 
     n = len(lengths)
@@ -186,12 +174,13 @@ def _bucket_rows(
     to = np.empty(m, dtype=np.int32)
 
     def worker() -> Run:
-        mine = _filled(lengths, to, n, counted)
+        above = _counts(n, counted)
+        bits = np.zeros(n // 64 + 1, dtype=np.uint64)
 
         def run(b: int, _: int) -> None:
             nodes = of.nodes[b], of.nodes[b + 1]
             within = of.starts[b], of.starts[b + 1]
-            kept[b] = interruptible(fill_rows)(*within, nodes, of.pairs, mine)
+            kept[b] = fill_rows(*within, *nodes, of.pairs, lengths, to, above, bits)
 
         return run
 
@@ -199,12 +188,11 @@ def _bucket_rows(
     return to, of.starts[:-1], kept
 
 
-def _filled(first: IntArray, to: NDArray[np.int32], n: int, counted: list[Counts]) -> Any:
-    """Rows to be filled in and the memory of one thread; what it will have counted is noted."""
+def _counts(n: int, counted: list[Counts]) -> Counts:
+    """What one thread counts; noted, to be added up."""
     above = np.zeros(n, dtype=np.int32)
-    bits = np.zeros(n // 64 + 1, dtype=np.uint64)
     counted.append(above)
-    return first, to, above, bits
+    return above
 
 
 def _rows(first: IntArray, to: NDArray[np.int32], above: list[Counts]) -> Rows:
@@ -229,4 +217,4 @@ def _parts(m: int) -> Ranges:
 def _shared(worker: Callable[[], Run], ranges: Ranges, m: int, n: int) -> None:
     """All ranges, on all cores if the memory of each, which is linear in n, is small beside m."""
     threads = min(cores(), len(ranges), max(2 * m // n, 1))
-    in_threads(worker, ranges, np.zeros(1, dtype=np.bool_), threads=threads)
+    in_threads(worker, ranges, np.zeros(1, dtype=np.uint8), threads=threads)

@@ -16,11 +16,10 @@ from dampen.questions.nodes.graphs import (
     graph_of,
     load_degrees,
     load_graph,
-    made_up_graph,
 )
 from dampen.questions.nodes.metric import TWO_ROUNDS, DrawnMetric
 from dampen.questions.nodes.problem import InfluentialNode
-from dampen.questions.nodes.two_rounds import Shares, check_epsilon, two_rounds
+from dampen.questions.nodes.two_rounds import two_rounds
 from dampen.releases.accuracy import UNKNOWN, Accuracy
 from dampen.releases.cost import Cost, Price, composed_cost, selection_cost
 from dampen.releases.method import Drawn, Leak
@@ -118,12 +117,6 @@ class OneRound:
         assert made.max_degree is not None
         return self.wanted.problem(self.metric.suited(self.mechanism, made.max_degree), nodes)
 
-    def prepare(self) -> None:
-        """Compiles or loads the kernels, before anything is paid."""
-        graph = made_up_graph()
-        if hasattr(self.metric, "name"):
-            self.metric.selection(graph, len(graph.nodes) - 1)
-
     def cost(self, price: Price, /) -> Cost:
         return selection_cost(
             Neighbours.ADD_REMOVE_EDGE,
@@ -191,15 +184,6 @@ class TwoRounds:
 
     wanted: Wanted
     metric: Any
-
-    def prepare(self, epsilon: Fraction) -> None:
-        """Compiles or loads the kernels, before anything is paid.
-
-        Raises:
-            ParameterError: if ε is so small that the noise would not fit into 64 bits.
-        """
-        check_epsilon(epsilon)
-        self.metric.rounds.prepare(made_up_graph(), Shares.of(epsilon))
 
     def cost(self, price: Price, /) -> Cost:
         return composed_cost(

@@ -27,6 +27,7 @@ from dampen.questions.nodes.metrics import (
     name_of,
     with_selection,
 )
+from dampen.questions.nodes.two_rounds import check_epsilon
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Price
 from dampen.releases.question import Fact, Shape, parameter
@@ -126,13 +127,11 @@ class NodesQuestion:
         chosen = self._chosen(asked, n, k, price)
         if chosen.mechanism == TWO_ROUNDS:
             twice = TwoRounds(wanted, in_rounds(chosen.metric, self.delta))
-            twice.prepare(twice.cost(price).epsilon)
+            check_epsilon(twice.cost(price).epsilon)
             return twice
         ranked_by = with_selection(chosen.metric)
         stands_in = chosen.metric is not asked
-        once = OneRound(wanted, ranked_by, named(chosen.mechanism), stands_in)
-        once.prepare()
-        return once
+        return OneRound(wanted, ranked_by, named(chosen.mechanism), stands_in)
 
     def resolved(self, price: Price, /) -> Mapping[str, Any]:
         """The mechanism, unless another metric stands in for the one that is asked for."""

@@ -36,18 +36,18 @@ from dampen.questions.nodes.two_rounds import TriangleRounds
 
 def triangles(graph: Graph) -> IntArray:
     """T of every node."""
-    from dampen.kernels.shortlist import Listed, Workspace, outside_and_triangles
+    from dampen.kernels.shortlist import outside_and_triangles
 
     n = len(graph.nodes)
-    nobody = np.zeros(n, dtype=np.bool_)
+    nobody = np.zeros(n, dtype=np.uint8)
     everyone = np.arange(n)
-    listed = Listed(graph.first, graph.to, everyone, nobody, np.full(n, n, dtype=np.int32))
-    stop = np.zeros(1, dtype=np.bool_)
+    listed = graph.first, graph.to, everyone, nobody, np.full(n, n, dtype=np.int32)
+    stop = np.zeros(1, dtype=np.uint8)
     result = np.zeros((n, 2), dtype=np.int64)
 
     def worker() -> Any:
-        work = Workspace(np.zeros(n, dtype=np.bool_), stop)
-        return lambda begin, end: outside_and_triangles(begin, end, listed, work, result)
+        mark = np.zeros(n, dtype=np.uint8)
+        return lambda *nodes: outside_and_triangles(*nodes, *listed, mark, stop, result)
 
     for_all(worker, graph.degrees, stop, "Triangles")
     return result[:, 1]

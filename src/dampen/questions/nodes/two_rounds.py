@@ -83,7 +83,7 @@ from dampen.core.sampling import LARGEST_SCALE, Entropy, discrete_laplace, rando
 from dampen.core.selection import FloatArray, IntArray
 from dampen.errors import ParameterError
 from dampen.questions.nodes.gradual_noise import nested_laplace
-from dampen.questions.nodes.graphs import Graph, betweenness
+from dampen.questions.nodes.graphs import Graph
 from dampen.questions.nodes.round_two import (
     UNIT,
     Oriented,
@@ -174,10 +174,6 @@ class Rounds(Protocol):
         """What to ask once the noisy degrees are known; None for the degrees themselves."""
         ...
 
-    def prepare(self, graph: Graph, shares: Shares, /) -> None:
-        """Runs on a made-up graph all kernels that an answer may need."""
-        ...
-
 
 def two_rounds(
     graph: Graph,
@@ -233,12 +229,6 @@ class BetweennessRounds:
         question = question_after(noisy, k, shares)
         return None if question is None else WithNoise(question)
 
-    def prepare(self, graph: Graph, shares: Shares, /) -> None:
-        Oriented(graph.degrees, HELD).vector(graph)
-        Shortlist(np.array([2]), np.array([1]), 2).vector(graph)
-        if shares.second >= LEAST_FOR_BETWEENNESS:
-            betweenness(graph)
-
 
 @dataclass(frozen=True, slots=True)
 class TriangleRounds:
@@ -251,10 +241,6 @@ class TriangleRounds:
         longest = int(LARGEST_SCALE * shares.second)
         question = TriangleList.of(noisy, k, shares.noise, longest)
         return None if question is None else WithNoise(question)
-
-    def prepare(self, graph: Graph, shares: Shares, /) -> None:
-        del shares
-        TriangleList(np.array([2]), 2).vector(graph)
 
 
 def check_epsilon(epsilon: Fraction) -> None:

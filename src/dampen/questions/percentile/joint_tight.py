@@ -88,7 +88,7 @@ from dampen.questions.percentile.halving import Halving, Ranks, worth_it
 from dampen.questions.percentile.noisy_tree import COUNTING, NoisyTree, noisy_size, target_ranks
 from dampen.releases.accuracy import CONFIDENCE
 
-__all__ = ["Paths", "Targets", "Taut", "Way", "intervals", "prepare", "together"]
+__all__ = ["Paths", "Targets", "Taut", "Way", "intervals", "together"]
 
 FLOOR = 60
 RANGE = 700
@@ -114,13 +114,6 @@ def together(shares: tuple[Fraction, ...], neighbours: Neighbours, points: int) 
     if taut.few_enough:
         return taut
     return otherwise if worth_it(len(shares)) else None
-
-
-def prepare(chosen: "Way | None") -> None:
-    """Compiles the kernels that are needed, before anything is paid."""
-    if isinstance(chosen, Taut):
-        points = np.array([[0.0, 1.0], [1.0, 2.0]])
-        Paths(points, Targets((0.5, 1.5), 2.0, 1.0), 10.0).rows  # noqa: B018
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,17 +149,15 @@ class Paths:
     @cached_property
     def rows(self) -> list[FloatArray]:
         """Of every percentile its states: point, place, and the weight of all paths to it."""
-        from dampen.kernels.compile import interruptible
         from dampen.kernels.joint_tight import taut_step
 
         rows = [self._first()]
-        step = interruptible(taut_step)
         for before, r in pairwise(self.targets.ranks):
             first, last = self._near(r)
             after = np.empty((3, 2 * (last - first) + rows[-1].shape[1]))
-            facts = np.array([first, r - before, r - self.reach, r + self.reach])
-            points = np.ascontiguousarray(self.points[:, first:last])
-            size = step(points, self.targets.alpha, facts, rows[-1], after)
+            facts = first, r - before, r - self.reach, r + self.reach
+            points = self.points[:, first:last]
+            size = taut_step(*points, self.targets.alpha, *facts, *rows[-1], *after)
             rows.append(after[:, :size].copy())
         return rows
 

@@ -114,7 +114,6 @@ class PercentileQuestion:
             mechanism = for_one_selection(self.mechanism or "pf")
             draws = EqualShares(self.points, self.grid, self.relation, mechanism)
         else:
-            joint_tight.prepare(way)
             draws = Together(self.points, way)
         return ValuesMethod(self, draws, source.rows if self.size_is_public else None)
 

@@ -17,14 +17,12 @@ from dampen.data.source import Kind, Opened, require_labels, require_numbers, wh
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError
 from dampen.paper.percentile_selection import (
-    KERNEL_FROM,
     NEAR,
     Delta,
     Percent,
     PercentileLabel,
     check_labels,
     no_values,
-    prepare,
 )
 from dampen.questions.percentile.accuracy import (
     likeliest_in_one_draw,
@@ -209,8 +207,6 @@ class OneDraw:
 
     def __post_init__(self) -> None:
         self.question.problem(1, None, self.delta, self.horizon)
-        # Kernels are compiled before anything is paid.
-        prepare(self.delta, many=(self.n or 0) >= KERNEL_FROM)
 
     def cost(self, price: Price, /) -> Cost:
         return selection_cost(
