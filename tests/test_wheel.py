@@ -71,7 +71,7 @@ def test_every_application_runs_without_them():
         "schema init census.csv --public --target income",
         "verify my_problem.py",
         "example",
-        "compare follows.csv.gz -k 2 --epsilon 1 --runs 2 --public",
+        "compare top-k follows.csv.gz --n 40 -k 2 --epsilon 1 --tries 2 --public",
     ],
 )
 def test_every_command_runs_without_them(tmp_path, arguments):

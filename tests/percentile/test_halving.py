@@ -245,7 +245,7 @@ def test_names_of_lists():
     deciles = dampen.percentile(x, p="deciles", **GIVEN)
     assert len(deciles.answer) == 9
     assert deciles.mechanism == "joint-percentiles"
-    assert deciles.parameters["p"] == "deciles"
+    assert deciles.parameters["p"] == list(range(10, 100, 10))
     quartiles = dampen.percentile(x, p="quartiles", **GIVEN)
     assert np.abs(np.array(quartiles.answer) - [25, 50, 75]).max() <= 1
     assert quartiles.mechanism == "joint-percentiles"

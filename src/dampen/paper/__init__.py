@@ -14,3 +14,15 @@ dampening), `sld` (shifted local dampening, in both directions).
 Each module states where the printed text is wrong and what is done in its place.  What answers best
 is not always the paper's: the questions (`dampen.questions`) hold the methods that win.
 """
+
+from importlib import import_module
+from typing import Any
+
+__all__ = ["id3", "influential_nodes", "percentile_selection"]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when first used: ID3 waits for scikit-learn.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return import_module(f"{__name__}.{name}")
