@@ -9,7 +9,7 @@ settings.register_profile("dampen", deadline=None)
 settings.load_profile("dampen")
 
 SMALL = {"engines", "fuzz"}
-"""Folders whose tests ask of a few rows or nodes: that the answers are chance is not their point."""
+"""Folders whose tests ask of few rows or nodes: that answers are chance is not their point."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
