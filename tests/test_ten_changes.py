@@ -59,7 +59,7 @@ from fractions import Fraction
 
 from dampen.questions.groups.statistics import NamedStatistic, Quantile
 
-QUARTILE = NamedStatistic("quartile", "the lower quartile", lambda p: Quantile(Fraction(1, 4)))
+QUARTILE = NamedStatistic("quartile", "the lower quartile", lambda: Quantile(Fraction(1, 4)))
 '''
 
 QUESTION = '''"""The least frequent category, to test how a question is added."""
