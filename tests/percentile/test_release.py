@@ -305,7 +305,7 @@ def test_heavy_ties_survive():
             "99 percentiles of v",
             "points",
         ),
-        (RecordQuestion(column="v", p=50, upper=9), "p=50, k=1 of v", "value"),
+        (RecordQuestion(column="v", p=50, upper=9), "p=50, k=1 of v", "name"),
         (RecordQuestion(column="v", p=50, upper=9, k=3), "p=50, k=3 of v", "set"),
     ],
 )
