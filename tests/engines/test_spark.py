@@ -36,7 +36,7 @@ def spark() -> Iterator[Any]:
 @pytest.fixture(autouse=True)
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(questions, "SEEDS", range(1))
-    monkeypatch.setattr(questions, "TREES", [{"max_depth": 2}, {"max_depth": 0}])
+    monkeypatch.setattr(questions, "TREES", questions.TREES[:2])
 
 
 def test_every_application_gives_the_answers_of_memory(spark: Any) -> None:

@@ -65,7 +65,7 @@ class Rows:
 
     def __init__(self, codes: Any, classes: Any, n_classes: int) -> None:
         self.codes = np.ascontiguousarray(codes, dtype=np.int16)
-        self.classes = classes
+        self.classes = np.ascontiguousarray(classes)
         self.n_classes = n_classes
         self.node = np.zeros(len(codes), dtype=np.int64)
         self.order, self.begins = kernel.group_rows(self.node, 1)
