@@ -17,7 +17,8 @@ from engines.accounts import Account, ask_all
 
 def main() -> None:
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    questions.SEEDS, questions.TREES = range(1), [{"max_depth": 2}]
+    questions.SEEDS = range(1)
+    questions.TREES = questions.TREES[:1]
     builder = SparkSession.builder.remote("local[2]").config("spark.sql.shuffle.partitions", "1")
     session = builder.getOrCreate()
     try:
