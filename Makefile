@@ -9,13 +9,18 @@ BIN := .venv/$(if $(WINDOWS),Scripts,bin)
 INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "uv pip install --quiet --python $(BIN)/python" || echo "$(BIN)/python -m pip install --quiet --disable-pip-version-check")
 CREATE := $(shell command -v uv >/dev/null 2>&1 && echo "uv venv --quiet --allow-existing --python $(PYTHON) .venv" || echo "$(PYTHON) -m venv .venv")
 
-.PHONY: run serve test lint types imports pytest test-slow test-report test-page docs notebooks dist paper paper-full clean
+.PHONY: run serve check test lint types imports pytest test-slow test-report test-page docs notebooks dist paper paper-full clean
 
 run: .venv/.run
 	$(BIN)/dampen demo
 
 serve: .venv/.serve
 	$(BIN)/dampen serve --demo
+
+# Before a commit: style, types, layers and the tests that need neither engines, services nor pages.
+check: lint types imports
+	$(BIN)/pytest -n auto -m "not slow" tests/contracts/test_declarations.py tests/contracts/test_releases.py tests/core \
+	  tests/data tests/frequency tests/groups tests/releases tests/schema tests/testing tests/test_epsilon.py
 
 test: lint types imports pytest
 
