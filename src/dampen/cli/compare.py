@@ -1,6 +1,5 @@
 """`dampen compare`: the methods of a question side by side, on data that is public."""
 
-import functools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dampen.cli.options import (
-    file_argument,
-    header_option,
     json_option,
     public_option,
     table_option,
 )
 from dampen.cli.output import examples, print_json, print_table
-from dampen.cli.question_command import stated_question
-from dampen.cli.question_options import options_of, read_schema, schema_option
+from dampen.cli.question_command import command_of, stated_question
+from dampen.cli.question_options import read_schema, schema_option
 from dampen.cli.reading import looking_at
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError
@@ -63,22 +60,13 @@ def compare() -> None:
 
 
 def _comparison(name: str) -> click.Command:
-    kind = question_type(name)
-    compared: Callable[..., Any] = functools.partial(_compare, kind)
-    for add in (json_option, _tries_option, _prices_option, public_option, table_option):
-        compared = add(compared)
-    compared = schema_option(compared)
-    if kind.data == "table":
-        compared = header_option(compared)
-    command = click.command(
-        name,
+    return command_of(
+        question_type(name),
+        _compare,
+        (schema_option, table_option, public_option, _prices_option, _tries_option, json_option),
         help="Asks the question several times by every method and shows the mean error of amounts, "
         "or the share of right names.",
-    )(file_argument(compared))
-    own = [option for each in parameters(kind) for option in options_of(each)]
-    file, *common = command.params
-    command.params = [file, *own, *common]
-    return command
+    )
 
 
 def _prices_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -2,7 +2,7 @@
 
 import functools
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from dampen.releases.question import Question
     from dampen.schema import Schema
 
-__all__ = ["question_command", "stated_question"]
+__all__ = ["command_of", "question_command", "stated_question"]
 
 FILES = {
     "table": "FILE is CSV, TSV, JSON lines, Parquet or Feather, packed or not, or a DuckDB or "
@@ -68,17 +68,36 @@ def question_command(name: str) -> click.Command:
         KeyError: if there is no question of that name.
     """
     kind = question_type(name)
-    ask: Callable[..., Any] = functools.partial(_ask, kind)
-    for add in reversed(COMMON):
-        ask = add(ask)
+    help = f"{_description(kind)}\n\n{FILES[kind.data]}"
+    return command_of(kind, _ask, COMMON, help=help, epilog=_examples(kind))
+
+
+def command_of(
+    kind: "type[Question]",
+    run: Callable[..., Any],
+    common: Sequence[Callable[..., Any]],
+    *,
+    help: str,
+    epilog: str | None = None,
+) -> click.Command:
+    """A command with the options that a question declares, before those that are common.
+
+    Args:
+        kind: the class that declares the question; `run` gets it first.
+        run: what the command does.
+        common: what adds each of the other options, in their order; of tables also --header.
+        help: what the command is for.
+        epilog: examples.
+    """
+    called: Callable[..., Any] = functools.partial(run, kind)
+    for add in reversed(common):
+        called = add(called)
     if kind.data == "table":
-        ask = header_option(ask)
-    command = click.command(
-        name, help=f"{_description(kind)}\n\n{FILES[kind.data]}", epilog=_examples(kind)
-    )(file_argument(ask))
+        called = header_option(called)
+    command = click.command(kind.name, help=help, epilog=epilog)(file_argument(called))
     own = [option for each in parameters(kind) for option in options_of(each)]
-    file, *common = command.params
-    command.params = [file, *own, *common]
+    file, *others = command.params
+    command.params = [file, *own, *others]
     return command
 
 
