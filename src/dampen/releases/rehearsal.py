@@ -76,19 +76,20 @@ def rehearse(question: Question, source: Any, price: Price, *, draws: int = DRAW
         ParameterError: if a public parameter is wrong.
         DataError: if the data is not as promised.
     """
-    answers = [_answer(question, source, price, seed) for seed in range(draws)]
+    answers = _answers(question, source, price, draws)
     if isinstance(question, Scored):
         return Rehearsal(answers, [question.wrong_share(each, source) for each in answers], False)
-    best = _parts(_answer(question, source, EXACTLY, 0))
+    best = _parts(_answers(question, source, EXACTLY, 1)[0])
     numeric = question.shape() in ("value", "points")
     error = _distance if numeric else _wrong_share
     return Rehearsal(answers, [error(_parts(each), best) for each in answers], numeric)
 
 
-def _answer(question: Question, source: Any, price: Price, seed: int) -> Any:
+def _answers(question: Question, source: Any, price: Price, draws: int) -> list[Any]:
+    """One plan, drawn from with the seeds 0, 1, ..."""
     plan = planned(question, source, price)
-    paid = pay(plan.cost, entropy=InsecureEntropy(seed, allow_release=True))
-    return plan.release(paid).answer
+    seeded = [InsecureEntropy(seed, allow_release=True) for seed in range(draws)]
+    return [plan.release(pay(plan.cost, entropy=entropy)).answer for entropy in seeded]
 
 
 def _distance(parts: Sequence[Any], best: Sequence[Any]) -> float:
