@@ -96,14 +96,18 @@ def budget_options(command: F) -> F:
         config: str | None,
         **options: Any,
     ) -> Any:
-        from dampen.ledger.policy import check_policy
+        from dampen.ledger.policy import check_policy, registered_name
 
         receipt = click.get_current_context().ensure_object(Receipt)
+        if named := registered_name(options["file"], config):
+            options |= {"file": named.only_place, "table": options.get("table") or named.table}
+            budget = budget or named.budgets[0]
         if budget is None and (analyst or dataset or ledger):
             raise ParameterError("Expected --budget with --ledger, --analyst and --dataset.")
-        if registered := check_policy(options["file"], budget, config):
+        if registered := named or check_policy(options["file"], budget, config):
             ledger = registered.place(ledger)
             dataset = dataset or registered.name
+            receipt.schema = registered.schema
         if budget is not None:
             receipt.open(budget, ledger, analyst, dataset, options["file"])
         return command(receipt=receipt, **options)

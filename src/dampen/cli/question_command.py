@@ -22,7 +22,6 @@ from dampen.cli.options import (
 )
 from dampen.cli.output import examples
 from dampen.cli.question_options import (
-    known_fact,
     option_name,
     options_of,
     read_schema,
@@ -33,11 +32,11 @@ from dampen.cli.reading import check_output
 from dampen.cli.receipt import Receipt
 from dampen.errors import ParameterError
 from dampen.questions import question_type
-from dampen.releases.question import parameters
+from dampen.releases.question import first_missing, parameters, with_facts
+from dampen.schema.schema import Schema
 
 if TYPE_CHECKING:
     from dampen.releases.question import Question
-    from dampen.schema import Schema
 
 __all__ = ["command_of", "question_command", "stated_question"]
 
@@ -140,13 +139,13 @@ def _ask(
 ) -> None:
     from dampen.releases import answer as releases
 
-    schema = read_schema(schema_file, options.get("target"))
+    schema = read_schema(schema_file, options.get("target")) or receipt.schema
     question = stated_question(kind, options, schema)
     check_output(output, file, schema_file, receipt.ledger)
     asked: dict[str, Any] = {
         "epsilon": epsilon,
         "rho": rho,
-        "rows": None if schema is None else schema.rows,
+        "schema": schema,
         "header": header,
         "table": table,
     }
@@ -163,18 +162,11 @@ def stated_question(
     kind: "type[Question]", options: Mapping[str, Any], schema: "Schema | None"
 ) -> "Question":
     """The question, from what was typed and, for facts that were not, from the schema."""
-    stated: dict[str, Any] = {}
-    for each in parameters(kind):
-        value = typed_value(each, options, edges=kind.data == "edges")
-        if value is not None:
-            stated[each.name] = value
-    for each in parameters(kind):
-        if each.name in stated or each.fact is None:
-            continue
-        value = known_fact(schema, each.fact, stated)
-        if value is not None:
-            stated[each.name] = value
-        elif each.required:
-            named = "" if each.kind == "other" else f"{option_name(each)} or "
-            raise ParameterError(f"Expected {named}--schema FILE. {each.help}")
-    return kind(**stated)
+    edges = kind.data == "edges"
+    stated = {each.name: typed_value(each, options, edges=edges) for each in parameters(kind)}
+    known = with_facts(kind, stated, schema or Schema())
+    lacking = first_missing(kind, known)
+    if lacking is not None:
+        named = "" if lacking.kind == "other" else f"{option_name(lacking)} or "
+        raise ParameterError(f"Expected {named}--schema FILE. {lacking.help}")
+    return kind(**known)

@@ -21,11 +21,9 @@ from dampen.errors import ParameterError
 from dampen.releases.question import Parameter
 
 if TYPE_CHECKING:
-    from dampen.releases.question import Fact
     from dampen.schema import Schema
 
 __all__ = [
-    "known_fact",
     "option_name",
     "options_of",
     "read_schema",
@@ -232,13 +230,3 @@ def read_schema(path: Path | None, target: str | None) -> "Schema | None":
     from dampen.schema import parse_schema
 
     return parse_schema(read_text(path, "a schema"), str(path), target=target)
-
-
-def known_fact(schema: "Schema | None", fact: "Fact", stated: Mapping[str, Any]) -> Any:
-    """A fact of the column that another parameter names, or of the data set; None if absent."""
-    if schema is None:
-        return None
-    if not fact.of:
-        return schema.fact(fact.name)
-    column = stated.get(fact.of)
-    return None if column is None else schema.fact(fact.name, column)

@@ -13,6 +13,7 @@ from dampen.cli.interrupts import held
 if TYPE_CHECKING:
     from dampen.ledger import Account, Ledger
     from dampen.releases.cost import Budget, Cost
+    from dampen.schema import Schema
 
 __all__ = ["Receipt", "open_ledger"]
 
@@ -31,6 +32,7 @@ class Receipt:
         charged: the id of the charge, once there is one.
         cost: what was asked of the account.
         kept: whether the ledger holds the answer.
+        schema: the public facts of registered data.
     """
 
     account: "Account | None" = None
@@ -39,6 +41,7 @@ class Receipt:
     charged: str | None = None
     cost: "Cost | None" = None
     kept: bool = False
+    schema: "Schema | None" = None
 
     @property
     def budget(self) -> "Budget | None":

@@ -20,14 +20,22 @@ with other software.
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from dampen.errors import BudgetError, ParameterError
+from dampen.errors import BudgetError, ParameterError, did_you_mean
 from dampen.ledger.names import folded
-from dampen.schema.grammar import Data, File, load_file
+from dampen.schema.grammar import Data, File, load_file, with_nodes
+from dampen.schema.schema import Schema
 
-__all__ = ["DataSet", "Policy", "check_policy", "load_policy", "policy_of"]
+__all__ = [
+    "DataSet",
+    "Policy",
+    "check_policy",
+    "load_policy",
+    "policy_of",
+    "registered_name",
+]
 
 FILE = "dampen.toml"
 
@@ -42,6 +50,8 @@ class DataSet:
         files: files and directories.
         tables: addresses of tables.
         ledger: where the budgets are; None for the default.
+        schema: its public facts, and so its relation.
+        table: of a database, which table.
     """
 
     name: str
@@ -49,6 +59,23 @@ class DataSet:
     files: tuple[Path, ...] = ()
     tables: tuple[str, ...] = ()
     ledger: str | None = None
+    schema: Schema = field(default_factory=Schema)
+    table: str | None = None
+
+    @property
+    def only_place(self) -> str:
+        """Where its rows are.
+
+        Raises:
+            ParameterError: if they are in several places.
+        """
+        places = [*map(str, self.files), *self.tables]
+        if len(places) != 1:
+            raise ParameterError(
+                f"The data set {self.name!r} has {len(places)} files and tables. Name the one to "
+                "ask, or register each of them as a data set of its own."
+            )
+        return places[0]
 
     def place(self, ledger: str | None) -> str | None:
         """The ledger to pay from: its own or, where the policy names none, the one asked for.
@@ -77,6 +104,21 @@ class Policy:
     source: str = ""
     sets: tuple[DataSet, ...] = ()
     registered_only: bool = False
+
+    def named(self, name: str) -> DataSet:
+        """The data set of that name.
+
+        Raises:
+            ParameterError: if there is none.
+        """
+        for each in self.sets:
+            if each.name == name:
+                return each
+        known = [each.name for each in self.sets]
+        raise ParameterError(
+            f"Expected the name of a data set in {self.source}, one of {', '.join(known)}, got "
+            f"{name!r}.{did_you_mean(name, known)}"
+        )
 
     def find(self, location: str) -> DataSet | None:
         """The data set that a location belongs to, if it is registered."""
@@ -135,6 +177,22 @@ def check_policy(
     return found
 
 
+def registered_name(name: str, config: str | os.PathLike[str] | None = None) -> DataSet | None:
+    """The data set of that name in the policy that was named, or is the nearest; None for none.
+
+    A file of that name comes first, so that what was a path stays one.
+
+    Raises:
+        ParameterError: if a policy cannot be read.
+    """
+    if name == "-" or "://" in name or os.path.lexists(name):
+        return None
+    named = config or os.environ.get("DAMPEN_CONFIG")
+    file = Path(named) if named else _nearest(Path.cwd())
+    sets = () if file is None else load_policy(file).sets
+    return next((each for each in sets if each.name == name), None)
+
+
 def load_policy(path: str | os.PathLike[str]) -> Policy:
     """Reads a `dampen.toml`.
 
@@ -163,7 +221,8 @@ def _data_set(data: Data, base: Path, ledger: str | None, source: str) -> DataSe
             f"Expected budgets, and files or tables, of {data.name!r} in {source}."
         )
     files = tuple(base / file for file in data.files)
-    return DataSet(data.name, data.budgets, files, data.tables, ledger)
+    schema = with_nodes(data.schema, base)
+    return DataSet(data.name, data.budgets, files, data.tables, ledger, schema, data.table)
 
 
 def _ledger(value: str | None, base: Path) -> str | None:

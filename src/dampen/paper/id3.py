@@ -53,6 +53,7 @@ from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, likely_noise
 from dampen.releases.cost import Budget, Cost, Price, composed_cost
 from dampen.releases.method import Drawn, Leak
 from dampen.releases.question import Fact, Shape, checked_choice, parameter
+from dampen.schema.schema import Schema
 
 __all__ = [
     "DiffPID3",
@@ -168,8 +169,8 @@ class ID3Question:
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
         return open_supervised(self, data, header=header, table=table)
 
-    def method(self, source: Opened, price: Price, /) -> "ID3Method":
-        del price
+    def method(self, source: Opened, schema: Schema, price: Price, /) -> "ID3Method":
+        del schema, price
         checked_choice("mechanism", self.mechanism, SELECTIONS)
         check_integer("max_depth", self.max_depth, 0)
         checked_depth(self.max_depth)

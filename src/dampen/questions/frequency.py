@@ -41,6 +41,7 @@ from dampen.releases.cost import Budget, Cost, Price, selection_cost
 from dampen.releases.method import Drawn, Leak
 from dampen.releases.question import Fact, Shape, parameter
 from dampen.releases.release import Release
+from dampen.schema.schema import Schema
 
 __all__ = ["FrequencyQuestion", "MostFrequent", "most_frequent"]
 
@@ -184,8 +185,8 @@ class FrequencyQuestion:
             self.grouping.check_column(opened, str(self.by), self.value)
         return opened
 
-    def method(self, source: Any, price: Price, /) -> "CountMethod":
-        del source, price
+    def method(self, source: Any, schema: Schema, price: Price, /) -> "CountMethod":
+        del source, schema, price
         mechanism = self.chosen_mechanism
         check_joint(mechanism, MostFrequent.joint)
         problem = self.problem

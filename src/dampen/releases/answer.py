@@ -1,6 +1,6 @@
 """The one way from a question to a release.
 
-    open (public facts) -> question checked -> method chosen -> cost, accuracy
+    open (public facts) -> question checked against schema -> method chosen -> cost, accuracy
         -> pay -> look -> draw -> release
 
 1. Public parameters are checked: `ParameterError`, nothing charged.
@@ -33,9 +33,10 @@ from dampen.errors import (
 )
 from dampen.releases.accuracy import Accuracy
 from dampen.releases.cost import Budget, Cost, Keeper, Price
-from dampen.releases.method import Method
+from dampen.releases.method import Method, Replacing, is_halved
 from dampen.releases.question import Question
 from dampen.releases.release import Release
+from dampen.schema.schema import Schema
 
 __all__ = ["Paid", "Planned", "answer", "expect", "open_entropy", "pay", "planned"]
 
@@ -48,14 +49,14 @@ def answer(
     rho: Epsilon | None = None,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
-    rows: int | None = None,
+    schema: Schema | None = None,
     header: bool = False,
     table: str | None = None,
 ) -> Release:
     """The private answer to a question.
 
     Guarantee: ε-differential privacy for the relation of the release, as the method that is chosen
-    proves it.
+    proves it.  With a schema that is the schema's relation, whatever is asked.
 
     Args:
         question: what is asked; public parameters alone.
@@ -64,7 +65,8 @@ def answer(
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         budget: where to charge ε; None charges nothing.
         entropy: of random bits; the operating system's by default.
-        rows: a public bound on the number of rows, if there is one.
+        schema: the public facts of the data set.  None for data without a name, of which nothing
+            is known but what the question itself states.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database, which table.
 
@@ -77,7 +79,7 @@ def answer(
         DataError: if the data is not as promised; the charge stands.
     """
     source = question.open(data, header=header, table=table)
-    plan = planned(question, source, Price(epsilon, rho), rows=rows)
+    plan = planned(question, source, Price(epsilon, rho), schema)
     plan.warn()
     paid = pay(plan.cost, budget=budget, entropy=entropy)
     return plan.release(paid)
@@ -89,7 +91,7 @@ def expect(
     *,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
-    rows: int | None = None,
+    schema: Schema | None = None,
     header: bool = False,
     table: str | None = None,
 ) -> "Planned":
@@ -100,7 +102,7 @@ def expect(
         data: what it would be asked of; opened by its public facts.
         epsilon: the privacy parameter.
         rho: in place of ε, that of zCDP.
-        rows: a public bound on the number of rows, if there is one.
+        schema: the public facts of the data set, see `answer`.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database, which table.
 
@@ -111,7 +113,7 @@ def expect(
         ParameterError: if a public parameter is wrong.
     """
     source = question.open(data, header=header, table=table)
-    return planned(question, source, Price(epsilon, rho), rows=rows)
+    return planned(question, source, Price(epsilon, rho), schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,21 +156,25 @@ class Planned:
         return paid.release(drawn.answer, shown, drawn.accuracy or self.accuracy)
 
 
-def planned(question: Question, source: Any, price: Price, *, rows: int | None = None) -> Planned:
+def planned(question: Question, source: Any, price: Price, schema: Schema | None = None) -> Planned:
     """The method, price and accuracy of a question about opened data.
 
     Args:
         question: what is asked.
         source: what `question.open` gave.
         price: what is offered.
-        rows: a public bound on the number of rows, if there is one.
+        schema: the public facts of the data set, see `answer`.
 
     Raises:
-        ParameterError: if a public parameter is wrong.
+        ParameterError: if a public parameter is wrong, or the question cannot be asked under the
+            relation of the data set.
     """
-    method = question.method(source, price)
+    facts = Schema() if schema is None else schema
+    method = question.method(source, facts, price)
+    if schema is not None and is_halved(schema.relation, method.cost(price), question.title):
+        method = Replacing(question.method(source, facts, price.divided(2)))
     cost = method.cost(price)
-    return Planned(question, source, method, cost, method.accuracy(cost.epsilon, rows))
+    return Planned(question, source, method, cost, method.accuracy(cost.epsilon, facts.rows))
 
 
 def pay(cost: Cost, *, budget: Budget | None = None, entropy: Entropy | None = None) -> "Paid":

@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from dampen.core.mechanisms import Mechanism
 from dampen.core.selection import Neighbours
-from dampen.epsilon import Epsilon, asked_epsilon
+from dampen.epsilon import Epsilon, asked_epsilon, exact
 
 __all__ = ["Budget", "Cost", "Keeper", "Price", "composed_cost", "selection_cost"]
 
@@ -25,6 +25,17 @@ class Price:
             ParameterError: if both or none were offered, or what was offered is no positive number.
         """
         return asked_epsilon(self.epsilon, self.rho, unit)
+
+    def divided(self, parts: int) -> "Price":
+        """The price of one of `parts` equal steps of group privacy: ε by their number, ρ by its
+        square.
+
+        Raises:
+            ParameterError: if what was offered is no positive number.
+        """
+        epsilon = None if self.epsilon is None else exact(self.epsilon) / parts
+        rho = None if self.rho is None else exact(self.rho, "rho") / parts**2
+        return Price(epsilon, rho)
 
 
 @dataclass(frozen=True, slots=True)

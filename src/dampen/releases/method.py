@@ -1,19 +1,21 @@
-"""What a method is: how a question is answered.
+"""What a method is: how a question is answered, and under which relation.
 
 A mechanism of the paper on a selection is one kind of method; reach, two rounds and joint draws are
 others.  A method holds public parameters alone.  Its module has the theorem.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
 from dampen.core.sampling import Entropy
+from dampen.core.selection import Neighbours
+from dampen.errors import ParameterError
 from dampen.releases.accuracy import Accuracy
 from dampen.releases.cost import Cost, Price
 
-__all__ = ["Drawn", "Leak", "Method"]
+__all__ = ["Drawn", "Leak", "Method", "Replacing", "is_halved"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +67,61 @@ class Method(Protocol):
         Guarantee: ε-differential privacy for the relation of its cost, leaks apart.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Replacing:
+    """A method for one row more or less, where one row is replaced and their number stays.
+
+    Theorem.  If a method is ε/2-DP under adding or removing one row, it is ε-DP under replacing
+    one; if it is ρ/4-zCDP there, it is ρ-zCDP here.  Proof: a replacement is a removal and an
+    addition; between the three data sets ε/2 adds up twice, and √ρ/2 twice (group privacy of
+    zCDP for two steps).
+    """
+
+    method: Method
+
+    def cost(self, price: Price, /) -> Cost:
+        half = self.method.cost(price.divided(2))
+        return replace(
+            half,
+            epsilon=2 * half.epsilon,
+            rho=4 * half.rho,
+            neighbours=Neighbours.REPLACE_ONE,
+        )
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        return self.method.accuracy(epsilon / 2, rows)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return self.method.leaks()
+
+    def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        return self.method.draw(source, epsilon / 2, entropy)
+
+
+def is_halved(relation: Neighbours, cost: Cost, title: str) -> bool:
+    """Whether a method holds under the relation of a data set at half its ε alone.
+
+    Args:
+        relation: of the data set, which nobody who asks can choose.
+        cost: of the method, under its own relation.
+        title: of the question, for errors.
+
+    Raises:
+        ParameterError: if the question cannot be asked under that relation.
+    """
+    own = cost.neighbours
+    if (own, relation) == (Neighbours.REPLACE_ONE, Neighbours.ADD_REMOVE_ROW):
+        raise ParameterError(
+            f"{title}: this question shows the number of rows, which this data set keeps private. "
+            "If the number is public, the curator can state it: units_public=True in Python, "
+            "units-public = true in dampen.toml."
+        )
+    halved = (own, relation) == (Neighbours.ADD_REMOVE_ROW, Neighbours.REPLACE_ONE)
+    if own != relation and not halved:
+        raise ParameterError(
+            f"{title}: this question protects {own}, and the data set protects {relation}. Ask a "
+            "question about what the data set holds."
+        )
+    return halved

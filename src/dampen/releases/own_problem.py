@@ -16,6 +16,7 @@ from dampen.releases.cost import Budget, Cost, Price, selection_cost
 from dampen.releases.method import Drawn, Leak
 from dampen.releases.question import Shape
 from dampen.releases.release import Release
+from dampen.schema.schema import Schema
 
 __all__ = ["MechanismMethod", "OwnQuestion", "release"]
 
@@ -46,8 +47,8 @@ class OwnQuestion(Generic[X]):
             )
         return data
 
-    def method(self, source: Any, price: Price, /) -> "MechanismMethod[X]":
-        del source, price
+    def method(self, source: Any, schema: Schema, price: Price, /) -> "MechanismMethod[X]":
+        del source, schema, price
         check_k(self.k, len(self.problem.candidates))
         if (joint := getattr(self.problem, "joint", None)) is not None:
             check_joint(self.mechanism, joint)

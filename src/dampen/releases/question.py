@@ -22,6 +22,7 @@ from typing import (
 
 from dampen.errors import ParameterError, did_you_mean
 from dampen.releases.cost import Price
+from dampen.schema.schema import Schema
 
 if TYPE_CHECKING:
     from dampen.releases.method import Method
@@ -34,9 +35,11 @@ __all__ = [
     "Resolved",
     "Shape",
     "checked_choice",
+    "first_missing",
     "parameter",
     "parameters",
     "plain_label",
+    "with_facts",
 ]
 
 Kind: TypeAlias = Literal[
@@ -136,6 +139,42 @@ def parameters(question: "type[Question] | Question") -> tuple[Parameter, ...]:
     return tuple(_declared(each) for each in fields(question))  # type: ignore[arg-type]
 
 
+def with_facts(
+    question: "type[Question]", stated: Mapping[str, Any], schema: Schema
+) -> dict[str, Any]:
+    """What was stated, and the facts of a schema for what was left out.
+
+    Args:
+        question: the class that declares the parameters.
+        stated: their values, by name.
+        schema: the public facts of the data set.
+
+    Returns:
+        The values that are known; a parameter may still be missing (`first_missing`).
+
+    Raises:
+        ParameterError: if a column is of another kind than the question needs.
+    """
+    known = {name: value for name, value in stated.items() if value is not None}
+    for each in parameters(question):
+        if each.fact is None or each.name in known:
+            continue
+        column = known.get(each.fact.of)
+        if each.fact.of and column not in schema.columns:
+            continue
+        value = schema.fact(each.fact.name, column)
+        if value is not None:
+            known[each.name] = value
+    return known
+
+
+def first_missing(question: "type[Question]", known: Mapping[str, Any]) -> Parameter | None:
+    """The first parameter that must be stated and is not."""
+    return next(
+        (each for each in parameters(question) if each.required and each.name not in known), None
+    )
+
+
 def plain_label(name: str) -> str:
     """The label of a parameter that has none of its own; a form may fold such a parameter."""
     return name.replace("_", " ").capitalize()
@@ -171,8 +210,11 @@ class Question(Protocol):
         """
         ...
 
-    def method(self, source: Any, price: Price, /) -> "Method":
+    def method(self, source: Any, schema: Schema, price: Price, /) -> "Method":
         """The method that answers: the one place where it is chosen, from public facts alone.
+
+        It may be one for adding or removing one row where the schema says that one is replaced:
+        `dampen.releases.method.Replacing` then asks it at ε/2.
 
         Raises:
             ParameterError: if the parameters do not fit together.

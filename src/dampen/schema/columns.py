@@ -33,11 +33,11 @@ LARGEST = sys.float_info.max
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Numbers between public bounds; a number beyond them is moved to the nearer one.
+    """Numbers; one beyond a public bound is moved to it.
 
     Attributes:
-        lower: the smallest number; with `edges` the first of them.
-        upper: the largest number; with `edges` the last of them.
+        lower: the smallest number, NaN if it is not stated; with `edges` the first of them.
+        upper: the largest number, likewise; with `edges` the last of them.
         step: the distance of the public grid of possible values, if there is one.
         bins: how many bins of equal width a model sorts the numbers into.
         edges: the ends of bins one by one, ascending, in place of `bins`.
@@ -60,14 +60,21 @@ class Numbers:
             object.__setattr__(self, "lower", self.edges[0])
             object.__setattr__(self, "upper", self.edges[-1])
             object.__setattr__(self, "bins", len(self.edges) - 1)
-        if math.isnan(self.lower) or math.isnan(self.upper):
-            raise ParameterError("Expected lower and upper, edges, values or names.")
-        if not (self.lower < self.upper and self.upper - self.lower <= LARGEST):
+        if math.isinf(self.lower) or math.isinf(self.upper) or not self._ascends:
             raise ParameterError("Expected lower < upper, both finite.")
         if self.step is not None and not 0 < self.step <= LARGEST:
             raise ParameterError("Expected step to be a number above 0.")
         if not 1 <= self.bins <= MOST_BINS:
             raise ParameterError(f"Expected bins to be a whole number from 1 to {MOST_BINS}.")
+
+    @property
+    def bounded(self) -> bool:
+        """Whether both ends are stated."""
+        return not (math.isnan(self.lower) or math.isnan(self.upper))
+
+    @property
+    def _ascends(self) -> bool:
+        return not self.bounded or 0 < self.upper - self.lower <= LARGEST
 
     def _check_edges(self) -> None:
         ascending = all(a < b for a, b in pairwise(self.edges))
@@ -91,10 +98,11 @@ class Numbers:
 
     def shown(self) -> dict[str, Any]:
         """As JSON, for analysts."""
-        grid = {} if self.step is None else {"step": self.step}
-        return {"kind": self.kind, "lower": self.lower, "upper": self.upper, **grid} | {
-            "bins": self.bins
+        stated = {"lower": self.lower, "upper": self.upper, "step": self.step}
+        known = {
+            name: value for name, value in stated.items() if value == value and value is not None
         }
+        return {"kind": self.kind, **known, "bins": self.bins}
 
 
 @dataclass(frozen=True, slots=True)

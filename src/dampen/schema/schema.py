@@ -3,11 +3,13 @@
 Write them from what is known without looking at the data: whatever stands in a schema is shown.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
+from dampen.core.selection import Neighbours
 from dampen.errors import ParameterError, did_you_mean
 from dampen.schema.columns import Categories, Column, Names, Numbers, Rule, Word
 
@@ -82,6 +84,22 @@ class Schema:
         if not self.unit:
             edges = self.graph is not None and not self.columns
             object.__setattr__(self, "unit", "edge" if edges else "row")
+
+    @property
+    def relation(self) -> Neighbours:
+        """What two neighbouring data sets differ in: it follows from the facts alone.
+
+        One edge of a graph; else one row more or less, or one replaced row if their number is
+        public.
+        """
+        if self.unit == "edge":
+            return Neighbours.ADD_REMOVE_EDGE
+        return Neighbours.REPLACE_ONE if self.units_public else Neighbours.ADD_REMOVE_ROW
+
+    def is_fixed(self, name: str | None) -> bool:
+        """Whether everyone's value of a column is public and does not change."""
+        column = None if name is None else self.columns.get(name)
+        return bool(getattr(column, "public", False))
 
     def of_kind(self, kind: type[Column]) -> list[str]:
         """The names of the columns of one kind, in the order of the file."""
@@ -158,6 +176,10 @@ def _numbers(schema: Schema, name: str) -> Numbers:
     )
 
 
+def _stated(end: float) -> float | None:
+    return None if math.isnan(end) else end
+
+
 def _categories(schema: Schema, name: str) -> Categories:
     column = schema.column(name)
     if isinstance(column, Categories):
@@ -176,7 +198,12 @@ def _choice(schema: Schema, kind: type[Column], what: str) -> str:
 def _domains(schema: Schema) -> dict[str, Column]:
     """Plain facts; a model makes bins and codes of them."""
     columns = {name: schema.column(name) for name in schema.columns}
-    return {name: each for name, each in columns.items() if not isinstance(each, Names)}
+    return {name: each for name, each in columns.items() if _splits(each)}
+
+
+def _splits(column: Column) -> bool:
+    """Whether a model can use it."""
+    return column.bounded if isinstance(column, Numbers) else isinstance(column, Categories)
 
 
 def _nodes(schema: Schema) -> tuple[Word, ...] | None:
@@ -197,8 +224,8 @@ def _names(schema: Schema) -> str | None:
 _OF_COLUMNS: Mapping[str, Callable[[Schema, str], Any]] = {
     "values": lambda schema, name: _categories(schema, name).values,
     "classes": lambda schema, name: _categories(schema, name).values,
-    "lower": lambda schema, name: _numbers(schema, name).lower,
-    "upper": lambda schema, name: _numbers(schema, name).upper,
+    "lower": lambda schema, name: _stated(_numbers(schema, name).lower),
+    "upper": lambda schema, name: _stated(_numbers(schema, name).upper),
     "step": lambda schema, name: _numbers(schema, name).step,
     "missing": lambda schema, name: getattr(schema.column(name), "missing", schema.missing),
 }

@@ -73,7 +73,7 @@ class Asked:
             ParameterError: if it cannot be asked.
         """
         source = self.opened(cache)
-        plan = planned(self.question, source, self.price, rows=self.served.schema.rows)
+        plan = planned(self.question, source, self.price, self.served.schema)
         for leak in plan.method.leaks():
             raise ParameterError(
                 f"The public facts of {self.served.name!r} do not state {leak.what}. Ask the "

@@ -45,7 +45,7 @@ from dampen.service.configuration import Configuration, Served
 from dampen.service.history import History, marked
 from dampen.service.middleware import Refusal
 from dampen.service.pacing import Pace
-from dampen.service.questions import Asked, asked_parameters, example, question_of
+from dampen.service.questions import Asked, example, question_of
 from dampen.service.sample import Samples
 from dampen.service.tokens import Role, Token, Tokens
 
@@ -304,7 +304,7 @@ class Workflow:
         """
         served = self.catalogue.served(caller, dataset)
         accounts = self.catalogue.accounts(served, caller, budget)
-        asked = question_of(served, name, _with_relation(name, options, accounts))
+        asked = question_of(served, name, options)
         return Prepared(asked, accounts, caller, reuse)
 
     def plan(self, asked: Asked) -> Planned:
@@ -461,17 +461,6 @@ class Workflow:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _with_relation(
-    name: str, options: Mapping[str, Any], accounts: Sequence[tuple[Account, Neighbours]]
-) -> Mapping[str, Any]:
-    """Without a budget for replaced values, questions are asked for added and removed rows."""
-    declared = [each for each in asked_parameters(name) if each.name == "neighbours"]
-    relations = [relation for _, relation in accounts]
-    if declared and options.get("neighbours") is None and Neighbours.REPLACE_ONE not in relations:
-        return {**options, "neighbours": str(Neighbours.ADD_REMOVE_ROW)}
-    return options
 
 
 def _charged(order: _Order, charge: str | BaseException) -> Charged | BaseException:

@@ -29,6 +29,7 @@ from dampen.questions.classify.prediction import wrong_share
 from dampen.questions.classify.splits import check_max_rows
 from dampen.releases.cost import Price
 from dampen.releases.question import Fact, Shape, parameter
+from dampen.schema.schema import Schema
 
 __all__ = [
     "Asked",
@@ -109,7 +110,8 @@ class TreeQuestion:
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
         return open_supervised(self, data, header=header, table=table)
 
-    def method(self, source: Opened, price: Price, /) -> TreeMethod:
+    def method(self, source: Opened, schema: Schema, price: Price, /) -> TreeMethod:
+        del schema
         facts = supervision(self, source)
         return TreeMethod.planned(
             self.name, facts, price, max_depth=self.max_depth, stages=self.stages
@@ -172,8 +174,8 @@ class BayesQuestion:
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
         return open_supervised(self, data, header=header, table=table)
 
-    def method(self, source: Opened, price: Price, /) -> BayesMethod:
-        del price
+    def method(self, source: Opened, schema: Schema, price: Price, /) -> BayesMethod:
+        del schema, price
         return BayesMethod(self.name, supervision(self, source))
 
     def plan(self, price: Price) -> BayesPlan:
@@ -234,7 +236,8 @@ class ClassifierQuestion:
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
         return open_supervised(self, data, header=header, table=table)
 
-    def method(self, source: Opened, price: Price, /) -> TreeMethod | BayesMethod:
+    def method(self, source: Opened, schema: Schema, price: Price, /) -> TreeMethod | BayesMethod:
+        del schema
         facts = supervision(self, source)
         if facts.leaks(bounded=True):
             return TreeMethod.planned(self.name, facts, price)

@@ -23,6 +23,9 @@ Exact: TypeAlias = str | int | float | Fraction | Decimal
 """A number that means the decimal it is written as."""
 
 LARGEST_GRID = 10_000_000
+USUAL_STEPS = 1000
+PLACES = 12
+"""Decades that are tried for a usual step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,27 @@ class Grid:
     def value(self, cells: Fraction) -> Fraction:
         """The value at a place of the grid, counted in cells."""
         return self.lower + cells * self.step
+
+
+def usual_step(lower: Exact, upper: Exact) -> Fraction:
+    """A step for a range of which no step is stated: it divides the range, 1,000 times at least.
+
+    The largest one of the form 1, 2 or 5 times a power of ten; a thousandth where none divides.
+
+    >>> usual_step(0, 90), usual_step("-1.5", 2)
+    (Fraction(1, 20), Fraction(1, 500))
+    """
+    span = _decimal(upper, "upper") - _decimal(lower, "lower")
+    if span <= 0:
+        return Fraction(1)  # the grid refuses it
+    power = Fraction(10) ** (len(str(int(span))) if span >= 1 else 0)
+    for _ in range(PLACES):
+        for first in (5, 2, 1):
+            step = first * power
+            if span >= USUAL_STEPS * step and (span / step).denominator == 1:
+                return step
+        power /= 10
+    return span / USUAL_STEPS
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -149,6 +149,7 @@ class BestGroup:
     def public(self) -> dict[str, Any]:
         """What a release shows of its parameters; of the groups, how many there are."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
+        del given["neighbours"]  # a release has it already
         return given | {"groups": len(self.candidates), "statistic": self.named.name}
 
     @property

@@ -5,7 +5,7 @@ Reach answers for all statistics but the sum, a mechanism on the sums for the su
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -17,8 +17,8 @@ from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import ParameterError
-from dampen.questions.groups.histograms import Exact
-from dampen.questions.groups.problem import RELATIONS, STATISTICS, BestGroup, relation
+from dampen.questions.groups.histograms import Exact, usual_step
+from dampen.questions.groups.problem import STATISTICS, BestGroup
 from dampen.questions.groups.sums import sum_lead, sum_mechanism
 from dampen.releases.accuracy import Accuracy, by_lead, by_rows, likely_noise, of_all
 from dampen.releases.answer import answer
@@ -26,6 +26,7 @@ from dampen.releases.cost import Budget, Cost, Price, composed_cost, selection_c
 from dampen.releases.method import Drawn, Leak, Method
 from dampen.releases.question import Fact, Shape, parameter
 from dampen.releases.release import Release
+from dampen.schema.schema import Schema
 
 __all__ = ["GroupsQuestion", "top_groups"]
 
@@ -69,9 +70,11 @@ class GroupsQuestion:
         "Public upper end of the values; larger ones count as this.",
         fact=Fact("upper", of="value"),
     )
-    step: Exact = parameter(
+    step: Exact | None = parameter(
         "exact",
-        "Public distance of the grid to which values are rounded; it divides the range.",
+        "Public distance of the grid to which values are rounded; it divides the range. If left "
+        "out, the range is cut into at least 1,000 equal steps.",
+        default=None,
         fact=Fact("step", of="value"),
     )
     k: int | None = parameter(
@@ -93,12 +96,6 @@ class GroupsQuestion:
     ordered: bool = parameter(
         "flag", "The k groups best first; each of them gets a share of ε.", default=False
     )
-    neighbours: Neighbours | str = parameter(
-        "word",
-        "What is protected: that a row is there, or the value of a row whose group is public.",
-        default=Neighbours.ADD_REMOVE_ROW,
-        choices=RELATIONS,
-    )
     name: ClassVar[str] = "top-groups"
     title: ClassVar[str] = "Group with the largest statistic"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -115,10 +112,15 @@ class GroupsQuestion:
         self.problem.grouping.check_column(opened, self.by, self.value)
         return opened
 
-    def method(self, source: Any, price: Price, /) -> Method:
+    def method(self, source: Any, schema: Schema, price: Price, /) -> Method:
+        """Under replacement too where everyone's group is public and fixed: one group changes."""
         del source, price
         check_k(self.k, len(self.problem.candidates))
-        return SumMethod(self) if self.problem.by_sum else ReachMethod(self)
+        fixed = schema.is_fixed(self.by)
+        problem = replace(
+            self.problem, neighbours=schema.relation if fixed else Neighbours.ADD_REMOVE_ROW
+        )
+        return SumMethod(self, problem) if problem.by_sum else ReachMethod(self, problem)
 
     def shown(self) -> Mapping[str, Any]:
         return {**self.problem.public, "k": self.k, "ordered": self.ordered}
@@ -148,11 +150,10 @@ class GroupsQuestion:
             p=self.p,
             lower=self.lower,
             upper=self.upper,
-            step=self.step,
+            step=usual_step(self.lower, self.upper) if self.step is None else self.step,
             min_rows=self.min_rows,
             caution=self.caution,
             smallest=self.smallest,
-            neighbours=relation(self.neighbours),
         )
 
     @property
@@ -160,9 +161,10 @@ class GroupsQuestion:
         """How many groups are released."""
         return self.k or 1
 
-    def picked(self, source: Opened, epsilon: Fraction, entropy: Entropy) -> Any:
+    def picked(
+        self, problem: BestGroup, source: Opened, epsilon: Fraction, entropy: Entropy
+    ) -> Any:
         """Counts the rows and draws the answer, with the guarantee of `BestGroup.contest`."""
-        problem = self.problem
         contest = problem.contest(problem.opened_counts(source, self.value, self.by))
         draw = contest.ranking if self.ordered else contest.winners
         names = [problem.candidates[i] for i in draw(self.size, epsilon, entropy)]
@@ -177,15 +179,19 @@ class ReachMethod:
     """
 
     question: GroupsQuestion
+    problem: BestGroup
 
     def cost(self, price: Price, /) -> Cost:
         """ε once; in zCDP ε²/2, and ε²/2k where k draws take ε/k each."""
         question = self.question
-        near = question.problem.neighbours
         cost = composed_cost(
-            near, price, query=question.name, mechanism="reach", shares=self._draws
+            self.problem.neighbours,
+            price,
+            query=question.name,
+            mechanism="reach",
+            shares=self._draws,
         )
-        question.problem.exact_epsilon(cost.epsilon)
+        self.problem.exact_epsilon(cost.epsilon)
         return cost
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
@@ -198,19 +204,19 @@ class ReachMethod:
         group.
         """
         question = self.question
-        m = len(question.problem.candidates)
+        m = len(self.problem.candidates)
         k = question.size
         if k == m and not question.ordered:
             return of_all(UNIT, who=WHO, ordered=False)
         share = epsilon / self._draws
-        changed = likely_noise(share, m * self._draws) - question.problem.offset(share)
+        changed = likely_noise(share, m * self._draws) - self.problem.offset(share)
         return by_rows(changed, who=WHO, k=k, epsilon=epsilon, most=rows, ordered=question.ordered)
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()
 
     def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
-        picked = self.question.picked(source, epsilon, entropy)
+        picked = self.question.picked(self.problem, source, epsilon, entropy)
         if not self.question.ordered:
             return Drawn(picked)
         return Drawn(picked, {"epsilon_each": decimal_text(epsilon / self._draws)})
@@ -229,11 +235,12 @@ class SumMethod:
     """
 
     question: GroupsQuestion
+    problem: BestGroup
 
     def cost(self, price: Price, /) -> Cost:
         k = self.question.size
         return selection_cost(
-            self.question.problem.neighbours,
+            self.problem.neighbours,
             price,
             query=self.question.name,
             mechanism=sum_mechanism(k),
@@ -242,7 +249,7 @@ class SumMethod:
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         """The lead that a group needs, times what one row changes a sum by."""
-        problem = self.question.problem
+        problem = self.problem
         m = len(problem.candidates)
         k = self.question.size
         if k == m:
@@ -263,7 +270,7 @@ class SumMethod:
         return ()
 
     def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
-        return Drawn(self.question.picked(source, epsilon, entropy))
+        return Drawn(self.question.picked(self.problem, source, epsilon, entropy))
 
 
 def top_groups(
@@ -276,7 +283,7 @@ def top_groups(
     p: Exact | None = None,
     lower: Exact,
     upper: Exact,
-    step: Exact,
+    step: Exact | None = None,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     k: int | None = None,
@@ -284,7 +291,6 @@ def top_groups(
     min_rows: int = 1,
     caution: Exact = 1,
     ordered: bool = False,
-    neighbours: Neighbours | str = Neighbours.ADD_REMOVE_ROW,
     header: bool = False,
     table: str | None = None,
     budget: Budget | None = None,
@@ -292,10 +298,9 @@ def top_groups(
 ) -> Release:
     """The group, or the k groups, with the largest statistic, with ε-differential privacy.
 
-    Guarantee: ε-DP under adding or removing one row; with `neighbours="replace-one"` under
-    replacing one row's value, where everyone's group is public and fixed.  (Where a replacement may
-    change the group too, the release under add/remove-row costs 2ε.)  How many rows a group has,
-    and whether there are rows of groups that are not listed, stays private.
+    Guarantee: ε-DP under adding or removing one row.  How many rows a group has, and whether there
+    are rows of groups that are not listed, stays private.  Of a data set whose number of rows is
+    public (`dampen.dataset`), ε-DP under replacing one row.
 
     Args:
         data: a column of numbers, a table, or the path of a file (see `dampen.data`).
@@ -308,7 +313,8 @@ def top_groups(
             cuts off at each end.
         lower: public lower end of the values; smaller ones count as this.
         upper: public upper end of the values; larger ones count as this.
-        step: public distance of the grid to which values are rounded; it divides the range.
+        step: public distance of the grid to which values are rounded; it divides the range.  If
+            left out, the range is cut into at least 1,000 equal steps.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         k: how many groups; None for one that is not in a list.  The answer for k is a *set*, in the
@@ -321,7 +327,6 @@ def top_groups(
             best group is.
         ordered: the k groups best first.  It asks k times for one group, at ε/k, and the release
             says so (`epsilon_each`); for the sum the order comes at no cost.
-        neighbours: what ε speaks of, see above.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
@@ -338,7 +343,7 @@ def top_groups(
     >>> import dampen
     >>> stays = {"days": [2, 3, 4] * 40 + [5, 6, 9] * 40, "ward": ["A"] * 120 + ["B"] * 120}
     >>> dampen.top_groups(
-    ...     stays, "days", by="ward", groups=["A", "B"], lower=0, upper=30, step=1, epsilon="0.5"
+    ...     stays, "days", by="ward", groups=["A", "B"], lower=0, upper=30, epsilon=0.5
     ... ).answer
     'B'
     """
@@ -359,6 +364,5 @@ def top_groups(
         min_rows=min_rows,
         caution=caution,
         ordered=ordered,
-        neighbours=neighbours,
     )
     return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)

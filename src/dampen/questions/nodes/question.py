@@ -32,6 +32,7 @@ from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Price
 from dampen.releases.question import Fact, Shape, parameter
 from dampen.releases.release import Release
+from dampen.schema.schema import Schema
 
 __all__ = ["NodesQuestion", "top_k"]
 
@@ -119,7 +120,8 @@ class NodesQuestion:
             check_size(len(known))
         return OpenedGraph(known, opened)
 
-    def method(self, source: OpenedGraph, price: Price, /) -> OneRound | TwoRounds:
+    def method(self, source: OpenedGraph, schema: Schema, price: Price, /) -> OneRound | TwoRounds:
+        del schema
         n = USUAL_N if source.nodes is None else len(source.nodes)
         k = check_k(self.k, LARGEST_N if source.nodes is None else n)
         wanted = Wanted(source.nodes, self.k, self.max_degree)

@@ -25,13 +25,13 @@ from dampen.releases.accuracy import Accuracy
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price
 from dampen.releases.method import Drawn, Leak
-from dampen.releases.question import Fact, Shape, checked_choice, parameter
+from dampen.releases.question import Fact, Shape, parameter
 from dampen.releases.release import Release
+from dampen.schema.schema import Schema
 
 __all__ = ["LISTS", "PercentileQuestion", "percentile"]
 
 LISTS = {"quartiles": range(25, 100, 25), "deciles": range(10, 100, 10)}
-RELATIONS = (str(Neighbours.REPLACE_ONE), str(Neighbours.ADD_REMOVE_ROW))
 FEW = 5
 """So many percentiles are written out in a few words."""
 SINGLE = tuple(each.name for each in MECHANISMS if not each.noise.joint)
@@ -68,12 +68,6 @@ class PercentileQuestion:
     groups: Sequence[Hashable] | None = parameter(
         "labels", "Public list of the groups.", default=None, fact=Fact("values", of="by")
     )
-    neighbours: Neighbours | str | None = parameter(
-        "word",
-        "What is protected: one replaced value, or one row more or less.",
-        default=None,
-        choices=RELATIONS,
-    )
     mechanism: str | Mechanism | None = parameter(
         "word",
         "Mechanism, with equal shares of ε for several percentiles; the best known one if left "
@@ -101,21 +95,23 @@ class PercentileQuestion:
         require_numbers(opened, self.value)
         if self.grouping is not None:
             self.grouping.check_column(opened, str(self.by), self.value)
-        elif opened.rows == 0 and self.size_is_public:
-            raise ParameterError("Expected at least one value, got an empty column.")
         return opened
 
-    def method(self, source: Opened, price: Price, /) -> "ValuesMethod":
+    def method(self, source: Opened, schema: Schema, price: Price, /) -> "ValuesMethod":
         """Together where that is possible, unless a mechanism is named; else at equal shares."""
         del price
+        relation = self._relation(schema)
+        public = relation is Neighbours.REPLACE_ONE
+        if public and self.by is None and source.rows == 0:
+            raise ParameterError("Expected at least one value, got an empty column.")
         draws: Draws
-        way = self._way() if self.mechanism is None else None
+        way = self._way(relation) if self.mechanism is None else None
         if way is None:
             mechanism = for_one_selection(self.mechanism or "pf")
-            draws = EqualShares(self.points, self.grid, self.relation, mechanism)
+            draws = EqualShares(self.points, self.grid, relation, mechanism)
         else:
             draws = Together(self.points, way)
-        return ValuesMethod(self, draws, source.rows if self.size_is_public else None)
+        return ValuesMethod(self, draws, public, source.rows if public else None)
 
     def shown(self) -> Mapping[str, Any]:
         asked = list(self.points) if self.several else self.p
@@ -136,12 +132,9 @@ class PercentileQuestion:
 
     def resolved(self, price: Price, /) -> Mapping[str, Any]:
         del price
-        known: dict[str, Any] = {"neighbours": str(self.relation)}
         if self.several:
-            known["p"] = list(self.points)
-        else:
-            known["mechanism"] = for_one_selection(self.mechanism or "pf").name
-        return known
+            return {"p": list(self.points)}
+        return {"mechanism": for_one_selection(self.mechanism or "pf").name}
 
     @property
     def several(self) -> bool:
@@ -176,28 +169,17 @@ class PercentileQuestion:
         grouping.check_size(self.grid.size)
         return grouping
 
-    @property
-    def relation(self) -> Neighbours:
-        """What ε speaks of: groups are private unless said otherwise, the number of values public.
+    def _relation(self, schema: Schema) -> Neighbours:
+        """Replacement where it leaves the number of values alone: of all, or of fixed groups."""
+        fixed = self.by is None or schema.is_fixed(self.by)
+        return schema.relation if fixed else Neighbours.ADD_REMOVE_ROW
 
-        Raises:
-            ParameterError: if it is not a relation that this question knows.
-        """
-        if self.neighbours is not None:
-            return Neighbours(checked_choice("neighbours", str(self.neighbours), RELATIONS))
-        return Neighbours.REPLACE_ONE if self.by is None else Neighbours.ADD_REMOVE_ROW
-
-    @property
-    def size_is_public(self) -> bool:
-        """Whether neighbours have the same number of values."""
-        return self.relation is Neighbours.REPLACE_ONE
-
-    def _way(self) -> Any:
+    def _way(self, relation: Neighbours) -> Any:
         """How different percentiles are drawn together; they have up to four decimals there."""
         shares = tuple(sorted({as_fraction(p) / 100 for p in self.points}))
         if len(shares) == 1 or max(q.denominator for q in shares) > FINEST:
             return None
-        return joint_tight.together(shares, self.relation, len(self.grid.points))
+        return joint_tight.together(shares, relation, len(self.grid.points))
 
 
 @dataclass(frozen=True)
@@ -209,11 +191,13 @@ class ValuesMethod:
     Attributes:
         question: what is asked.
         draws: how points are drawn from ranks.
+        public: whether the number of values, of every group, is public.
         rows: the number of values, where it is public and known.
     """
 
     question: PercentileQuestion
     draws: Draws
+    public: bool
     rows: int | None
 
     def cost(self, price: Price, /) -> Cost:
@@ -222,8 +206,7 @@ class ValuesMethod:
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         n = self.rows if self.rows is not None else rows
         points = self.question.points
-        public = self.question.size_is_public
-        most = None if n is None else most_ranks(points, n, public=public)
+        most = None if n is None else most_ranks(points, n, public=self.public)
         ranks = self.draws.farthest(epsilon)
         return value_accuracy(ranks, self._subject(), epsilon=epsilon, most=most)
 
@@ -235,7 +218,7 @@ class ValuesMethod:
             return Drawn(self._of_groups(source, self.question.grouping, epsilon, entropy))
         counts = source.counts(*self._counted())
         n = int(counts.sum())
-        if not self.question.size_is_public:
+        if not self.public:
             return Drawn(self._values(counts, epsilon, entropy))
         if n == 0:
             raise no_values()
@@ -319,7 +302,6 @@ def percentile(
     rho: Epsilon | None = None,
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
-    neighbours: Neighbours | str | None = None,
     mechanism: str | Mechanism | None = None,
     header: bool = False,
     table: str | None = None,
@@ -328,15 +310,12 @@ def percentile(
 ) -> Release:
     """The value of the p-th percentile, or of several, with ε-differential privacy.
 
-    Guarantee: ε-DP under replacing one value, where the number of values is public; or under adding
-    or removing one row, where it is private.  The range, the step and p are public.  Values outside
-    the range are clipped, and how many is not shown.
+    Guarantee: ε-DP under adding or removing one row.  The range, the step and p are public.  Values
+    outside the range are clipped, and how many is not shown.  Of a data set whose number of rows is
+    public (`dampen.dataset`), ε-DP under replacing one row, and the release shows the number.
 
-    With `by=` and `groups=` the answer is a dict with the value of every group, for one ε: under
-    adding or removing one row, the default then; or under replacing one value, where everyone's
-    group, and so the number of rows of every group, is public and fixed.  (Where a replacement may
-    change the group too, the release under add/remove-row costs 2ε.)  Rows of groups that are not
-    listed are dropped, and groups without rows have an answer like any other.
+    With `by=` and `groups=` the answer is a dict with the value of every group, for one ε.  Rows of
+    groups that are not listed are dropped, and groups without rows have an answer like any other.
 
     To name the record at a percentile, ask `dampen.percentile_record`.
 
@@ -353,7 +332,6 @@ def percentile(
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         by: the column of groups, or its name.
         groups: the public list of groups.
-        neighbours: "replace-one" or "add-remove-row", what ε speaks of; see above.
         mechanism: "pf" by default; a name given with a list of p asks for equal shares of ε.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
@@ -382,7 +360,6 @@ def percentile(
         step=step,
         by=names.get("by"),
         groups=groups,
-        neighbours=neighbours,
         mechanism=mechanism,
     )
     return answer(question, opened, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)

@@ -39,6 +39,7 @@ from dampen.releases.cost import Budget, Cost, Price, composed_cost, selection_c
 from dampen.releases.method import Drawn, Leak
 from dampen.releases.question import Fact, Shape, parameter
 from dampen.releases.release import Release
+from dampen.schema.schema import Schema
 
 __all__ = ["RecordQuestion", "label_mechanism", "percentile_record"]
 
@@ -108,9 +109,9 @@ class RecordQuestion:
             check_k(self.k, opened.rows)
         return opened
 
-    def method(self, source: Opened, price: Price, /) -> "OneDraw | InTwoStages":
+    def method(self, source: Opened, schema: Schema, price: Price, /) -> "OneDraw | InTwoStages":
         """What is asked for by name, else two stages; few records, or a δ, ask for dampening."""
-        del price
+        del schema, price
         n = source.rows
         if self.mechanism is not None:
             chosen = for_one_selection(self.mechanism)

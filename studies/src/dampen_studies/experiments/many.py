@@ -71,14 +71,14 @@ def answers(
     entropy = InsecureEntropy(seed, allow_release=True)
     if method in PEERS:
         return sorted(_of_peer(x, points, bins, method, epsilon=epsilon, entropy=entropy))
-    released = dampen.percentile(
-        x,
+    table = dampen.dataset({"x": x}, units_public=not method.endswith("rows"))
+    released = table.percentile(
+        "x",
         p=points,
         epsilon=epsilon,
         upper=bins - 1,
         step=1,
         mechanism="pf" if method.startswith("split") else None,
-        neighbours="add-remove-row" if method.endswith("rows") else "replace-one",
         entropy=entropy,
     )
     return list(released.answer)

@@ -11,6 +11,7 @@ from dampen.questions.nodes.graphs import Graph
 from dampen.questions.nodes.problem import InfluentialNode
 from dampen.questions.nodes.question import NodesQuestion
 from dampen.releases.cost import Price
+from dampen.schema import Schema
 from dampen_studies.rivals.drawings import Drawing, Method
 
 __all__ = ["DefaultNodes", "node_methods"]
@@ -28,7 +29,7 @@ class DefaultNodes:
     def asked_epsilon(self, epsilon: Epsilon | None, rho: Epsilon | None, k: int) -> Fraction:
         question = self._question(k)
         price = Price(epsilon, rho)
-        return question.method(question.open(self.graph), price).cost(price).epsilon
+        return question.method(question.open(self.graph), Schema(), price).cost(price).epsilon
 
     def ready(self) -> Drawing:
         return self
@@ -36,7 +37,7 @@ class DefaultNodes:
     def draw(self, *, epsilon: Epsilon, k: int, entropy: Entropy) -> list[int]:
         question = self._question(k)
         opened = question.open(self.graph)
-        method = question.method(opened, Price(epsilon))
+        method = question.method(opened, Schema(), Price(epsilon))
         return method.places(opened, exact(epsilon), entropy)[1]
 
     def _question(self, k: int) -> NodesQuestion:
