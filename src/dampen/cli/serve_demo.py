@@ -14,6 +14,7 @@ name = "salaries"
 budgets = ["salaries"]
 files = ["salaries.csv"]
 title = "Salaries of a company"
+units-public = true
 rows = 300
 
 [data.columns]

@@ -100,7 +100,9 @@ class Numbers:
         """As JSON, for analysts."""
         stated = {"lower": self.lower, "upper": self.upper, "step": self.step}
         known = {
-            name: value for name, value in stated.items() if value == value and value is not None
+            name: value
+            for name, value in stated.items()
+            if value is not None and not math.isnan(value)
         }
         return {"kind": self.kind, **known, "bins": self.bins}
 
