@@ -37,7 +37,8 @@ EXIT_CODES = {
 
 COMMANDS = {
     "predict": "Predict the rows of a file with a model.",
-    "schema": "Describe the public columns of a table.",
+    "draft": "A first statement of the public facts of a table.",
+    "check": "What questions make of the cells of a table; not private.",
     "budget": "Create budgets, show what was spent.",
     "serve": "Questions over HTTP and a page in the browser.",
     "token": "Who may ask a service.",

@@ -211,7 +211,7 @@ def schema_option(command: F) -> F:
         "schema_file",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Public facts of FILE that need not be typed; see `dampen schema`.",
+        help="Public facts of FILE that need not be typed; see `dampen draft`.",
     )(command)
 
 

@@ -1,88 +1,121 @@
-"""A first schema of a table that is public; what is drafted shows its values."""
+"""A first `[[data]]` for a table, every fact of which the curator still has to confirm.
+
+From the header alone it states no fact about any row: each column is a line to fill in.  With
+`look` ranges and lists are read off the data, and each of them is marked: whoever keeps such a line
+publishes what it says.
+"""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from dampen.core.selection import FloatArray
-from dampen.data.columns import as_labels
+from dampen.data.columns import as_labels, as_numbers
 from dampen.data.open import open_table
-from dampen.data.source import require_labels, whole_columns
-from dampen.errors import DataError
-from dampen.schema.columns import Categories, Column, Numbers, Rule, Word
-from dampen.schema.schema import Schema
+from dampen.data.source import Field, Opened, whole_columns
+from dampen.schema.columns import Categories, Column, Numbers, Word
+from dampen.schema.grammar import written, written_key
 
-__all__ = ["draft_schema"]
+__all__ = ["draft_data", "drafted_column", "name_of"]
 
-BINS = 10
 FEW = 12
 """Whole numbers with at most so many different values are codes, not quantities."""
 MANY = 1000
-"""A column with more different texts than this names things; it splits nothing."""
+"""A column with more different texts than this names things."""
+CONFIRM = """# A draft: confirm every line. State only what is known without looking at the data.
+
+[[data]]
+name = {name}
+files = [{file}]
+budgets = [{name}]
+unit = "row"                # what ε protects: one row
+units-public = false        # true only if the number of rows is public
+# rows = 1000               # a public bound on the number of rows, if there is one
+
+[data.columns]
+"""
+TAKEN = "# taken from the data: confirm that it is public"
+NUMBERS = "{ lower = 0, upper = 100 }    # the public range"
+VALUES = '["A", "B"]    # the public list of values'
+EITHER = '["A", "B"]    # the public list of values; or { lower = 0, upper = 100 }, a public range'
 
 
-def draft_schema(data: Any, *, target: str | None = None, header: bool = False) -> Schema:
-    """A schema read off a public table: bins over the range of numbers, lists of other values.
+def draft_data(data: Any, *, file: str, name: str, look: bool = False, header: bool = False) -> str:
+    """The text of a draft.
 
     Args:
         data: any table (see `dampen.data`).
-        target: the column of classes; the last one by default.
+        file: how the draft names where the rows are.
+        name: of the data set.
+        look: whether ranges and values are read off the data, which the draft then shows.
         header: says that the first line of a text file surely holds the names of its columns.
 
     Raises:
-        ParameterError: if there is no such table or column.
-        DataError: if the target has not between 2 and 1000 classes, or nothing could split rows.
+        ParameterError: if there is no such table.
     """
-    table = open_table(data, header=header)
-    names = [field.name for field in table.fields]
-    classes_in = target if target is not None else names[-1]
-    require_labels(table, classes_in, *names)
-    columns = whole_columns(table, dict.fromkeys(names, "text"))
-    texts = {name: as_labels(chunks) for name, chunks in columns.items()}
-    classes = _different(texts.pop(classes_in))
-    if not 2 <= len(classes) <= MANY or None in classes:
-        raise DataError(f"Expected 2 to {MANY} different classes in column {classes_in!r}.")
-    drafted = {name: _drafted(values) for name, values in texts.items()}
-    kept = {name: column for name, column in drafted.items() if column is not None}
-    if not kept:
-        raise DataError("Expected a column besides the target that could split the rows.")
-    rows = sum(map(len, columns[classes_in]))
-    target_column = Categories(tuple(map(Word, classes)))
-    return Schema(rows=max(rows, 1), columns={**kept, classes_in: target_column})
+    opened = open_table(data, header=header)
+    lines = _looked(opened) if look else [_open_line(each) for each in opened.fields]
+    return CONFIRM.format(name=written(name), file=written(file)) + "\n".join(lines) + "\n"
 
 
-def _drafted(values: Sequence[Any]) -> Column | None:
-    """Numbers in bins, or listed values; None for a column that splits nothing."""
-    different = _different(values)
-    present = [value for value in different if value is not None]
-    missing: Rule | None = "own" if len(present) < len(different) else None
+def _open_line(field: Field) -> str:
+    """A column of which only its name, and perhaps its type, is known."""
+    if field.holds == "other":
+        return f"# {written_key(field.name)}: {field.type} cannot be asked about"
+    facts = EITHER if field.holds is None else NUMBERS if field.holds == "numbers" else VALUES
+    return f"# {written_key(field.name)} = {facts}"
+
+
+def _looked(opened: Opened) -> list[str]:
+    held = [each for each in opened.fields if each.holds != "other"]
+    columns = whole_columns(opened, dict.fromkeys((each.name for each in held), "text"))
+    lines: list[str] = []
+    for each in opened.fields:
+        column = drafted_column(as_labels(columns[each.name])) if each in held else None
+        if column is None:
+            lines.append(_open_line(each))
+        else:
+            lines.append(f"{written_key(each.name)} = {written(column)}  {TAKEN}")
+    return lines
+
+
+def drafted_column(values: Sequence[Any]) -> Column | None:
+    """The range of numbers, or the listed values; None for a column that names things.
+
+    Numbers are drafted where nine of ten different texts are: the others are cells such as "n/a".
+    """
+    present = sorted({str(value) for value in values if value not in (None, "")})
     numbers = _numbers(present)
-    if numbers is not None and not _are_codes(numbers):
-        return Numbers(float(numbers.min()), float(numbers.max()), bins=BINS, missing=missing)
+    if 10 * len(numbers) >= 9 * len(present) > 0 and not _are_codes(numbers):
+        return Numbers(float(numbers.min()), float(numbers.max()))
     if not 1 <= len(present) <= MANY:
         return None
-    return Categories(tuple(map(Word, present)), missing=missing)
+    return Categories(tuple(map(Word, present)))
 
 
-def _different(values: Sequence[Any]) -> list[Any]:
-    """The distinct texts, sorted; a missing one last.  An empty cell of a text file is missing."""
-    found = {None if value in (None, "") else str(value) for value in values}
-    return [
-        *sorted(value for value in found if value is not None),
-        *([None] if None in found else []),
-    ]
+def _numbers(texts: Sequence[str]) -> FloatArray:
+    """Those texts that are finite numbers."""
+    numbers: FloatArray = as_numbers(list(map(_number, texts)))
+    return numbers[np.isfinite(numbers)]
 
 
-def _numbers(texts: Sequence[str]) -> FloatArray | None:
+def _number(text: str) -> float:
     try:
-        numbers = np.array(texts, dtype=np.float64)
+        return float(text)
     except ValueError:
-        return None
-    return numbers if len(numbers) and np.isfinite(numbers).all() else None
+        return np.nan
 
 
 def _are_codes(numbers: FloatArray) -> bool:
     """Few whole numbers, or one number that leaves no range."""
+    if not len(numbers):
+        return True
     few_whole = len(numbers) <= FEW and bool((numbers == np.rint(numbers)).all())
     return few_whole or bool(numbers.min() == numbers.max())
+
+
+def name_of(file: str) -> str:
+    """The name of a data set in a file."""
+    return "table" if file == "-" else Path(file).name.partition(".")[0] or "table"

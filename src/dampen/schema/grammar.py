@@ -59,6 +59,8 @@ __all__ = [
     "parse_schema",
     "updated",
     "with_nodes",
+    "written",
+    "written_key",
 ]
 
 PUBLIC = (
@@ -69,7 +71,7 @@ PUBLIC = (
 SCHEMA = (
     "{} is a schema as dampen 0.2 wrote it. Write it as [[data]] with [data.columns], such as "
     "age = {{ lower = 17, upper = 90, bins = 10 }}, and list the classes as the values of the "
-    "target column. `dampen schema init` drafts one."
+    "target column. `dampen draft` writes a first one."
 )
 
 
@@ -254,7 +256,7 @@ def format_schema(
     simple = {"title": schema.title, "unit": schema.unit, "units-public": schema.units_public,
               "rows": schema.rows, "version": schema.version}  # fmt: skip
     rules = {"missing": schema.missing, "unlisted": schema.unlisted}
-    lines = ["[[data]]", f"name = {_written(name)}"]
+    lines = ["[[data]]", f"name = {written(name)}"]
     lines += [_line(key, listed[key]) for key in ("files", "budgets") if listed[key]]
     lines += [_line(key, value) for key, value in simple.items() if value not in ("", None)]
     lines += [_line(key, value) for key, value in rules.items() if value != "drop"]
@@ -303,11 +305,15 @@ def _only(file: File, name: str) -> Data:
 
 
 def _line(key: str, value: Any) -> str:
-    bare = re.fullmatch("[A-Za-z0-9_-]+", key)
-    return f"{key if bare else _written(key)} = {_written(value)}"
+    return f"{written_key(key)} = {written(value)}"
 
 
-def _written(value: Any) -> str:
+def written_key(key: str) -> str:
+    """A name as a key of TOML."""
+    return key if re.fullmatch("[A-Za-z0-9_-]+", key) else written(key)
+
+
+def written(value: Any) -> str:
     """A value in TOML."""
     if isinstance(value, str):
         # JSON's escapes are among TOML's once DEL is escaped too.
@@ -318,14 +324,14 @@ def _written(value: Any) -> str:
         whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
         return repr(int(value) if whole else value)
     if isinstance(value, list | tuple):
-        return f"[{', '.join(map(_written, value))}]"
+        return f"[{', '.join(map(written, value))}]"
     return _written_facts(_given(value))
 
 
 def _written_facts(given: Mapping[str, Any]) -> str:
     """An inline table; of listed values alone, the list."""
     if given.keys() == {"values"}:
-        return _written(given["values"])
+        return written(given["values"])
     return f"{{ {', '.join(_line(key, value) for key, value in given.items())} }}"
 
 

@@ -1,0 +1,210 @@
+"""`dampen check`: what a curator looks at before the first question is asked.
+
+**Not private.**  It reads every row and shows counts of them as they are.  It is for the person who
+may see the data, before any charge; the service never runs it.
+
+What it counts is what the questions do with each cell: rows that a missing or unlisted cell leaves
+out, numbers that are moved to the end of their range, listed values that no row has.
+"""
+
+import codecs
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dampen.core.selection import FloatArray, IntArray
+from dampen.data.columns import Lookup, as_labels, as_numbers, is_missing
+from dampen.data.files import TextFile
+from dampen.data.open import open_table
+from dampen.data.source import Chunk, Kind, Opened, reading
+from dampen.errors import ParameterError
+from dampen.printing import printable
+from dampen.schema import Categories, Column, Numbers, Schema
+
+if TYPE_CHECKING:
+    from dampen.datasets import Dataset
+
+__all__ = ["HEADING", "Check", "ColumnCheck", "check"]
+
+HEADING = "NOT PRIVATE: exact counts of the data, for its curator alone. Do not publish them."
+PIECE = 1 << 20
+LIKELY = "cp1252"
+"""The encoding of most text files that are not UTF-8."""
+
+
+@dataclass(slots=True)
+class ColumnCheck:
+    """What the cells of one column are.
+
+    Attributes:
+        kind: numbers or categories.
+        missing: cells that are empty or cannot be read.
+        unlisted: cells that are none of the listed values.
+        below: numbers below the lower end, which count as that end.
+        above: numbers above the upper end, likewise.
+        empty: listed values that no row has.
+    """
+
+    kind: str
+    missing: int = 0
+    unlisted: int = 0
+    below: int = 0
+    above: int = 0
+    empty: Sequence[Any] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Exact counts of a data set; **not private**.
+
+    Attributes:
+        rows: how many there are.
+        columns: what the cells of every declared column are.
+        advice: what the curator may want to change, one sentence each.
+    """
+
+    rows: int
+    columns: Mapping[str, ColumnCheck]
+    advice: Sequence[str] = field(default_factory=tuple)
+
+    def __str__(self) -> str:
+        lines = [HEADING, f"rows: {self.rows:,}"]
+        lines += [f"{name}: {_told(each, self.rows)}" for name, each in self.columns.items()]
+        return "\n".join(printable(line) for line in [*lines, *self.advice])
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON, with the warning first."""
+        columns = {
+            name: {key: getattr(each, key) for key in ColumnCheck.__slots__}
+            for name, each in self.columns.items()
+        }
+        told: dict[str, Any] = {"warning": HEADING, "rows": self.rows, "columns": columns}
+        return told | {"advice": list(self.advice)}
+
+
+def check(asked: "Dataset") -> Check:
+    """Looks at all rows of a data set and counts what questions would make of its cells.
+
+    Raises:
+        ParameterError: if it is a graph, or a declared column does not exist.
+    """
+    if asked.schema.graph is not None and not asked.schema.columns:
+        raise ParameterError("Expected a table to check, got a graph.")
+    opened = open_table(asked.data, header=asked.header, table=asked.table)
+    columns = {name: each for name, each in asked.schema.columns.items() if each.kind != "names"}
+    _require(opened, columns)
+    rows, counted = _counted(opened, columns)
+    advice = [*_advice(asked.schema, rows, counted), *_text_advice(opened, rows)]
+    return Check(rows, counted, advice)
+
+
+def _require(opened: Opened, columns: Mapping[str, Column]) -> None:
+    known = [each.name for each in opened.fields]
+    for name in columns:
+        if name not in known:
+            raise ParameterError(
+                f"The facts state a column {name!r}, which {opened.title} does not have. It has "
+                f"{', '.join(known)}."
+            )
+
+
+def _counted(opened: Opened, columns: Mapping[str, Column]) -> tuple[int, dict[str, ColumnCheck]]:
+    """The number of rows, and what the cells of every column are."""
+    found = {name: ColumnCheck(each.kind) for name, each in columns.items()}
+    lookups = {
+        name: Lookup(each.values) for name, each in columns.items() if isinstance(each, Categories)
+    }
+    seen = {name: np.zeros(len(lookup), dtype=np.int64) for name, lookup in lookups.items()}
+    wanted: dict[str, Kind] = {
+        name: lookups[name].kind if name in lookups else "numbers" for name in columns
+    }
+    rows = 0
+    with reading(opened.batches(wanted or _any_column(opened))) as batches:
+        for batch in batches:
+            rows += len(next(iter(batch.values())))
+            for name, column in columns.items():
+                if isinstance(column, Numbers):
+                    _count_numbers(found[name], column, as_numbers(batch[name]))
+                else:
+                    _count_labels(found[name], batch[name], lookups[name], seen[name])
+    for name, lookup in lookups.items():
+        found[name].empty = [lookup.categories[i] for i in np.flatnonzero(seen[name] == 0)]
+    return rows, found
+
+
+def _any_column(opened: Opened) -> dict[str, Kind]:
+    return {opened.fields[0].name: "any"}
+
+
+def _count_numbers(found: ColumnCheck, column: Numbers, numbers: FloatArray) -> None:
+    found.missing += int(np.isnan(numbers).sum())
+    found.below += int((numbers < column.lower).sum())
+    found.above += int((numbers > column.upper).sum())
+
+
+def _count_labels(found: ColumnCheck, chunk: Chunk, lookup: Lookup, seen: IntArray) -> None:
+    positions = lookup.positions(chunk)
+    others = np.flatnonzero(positions < 0)
+    missing = _missing_at(chunk, others)
+    found.missing += missing
+    found.unlisted += len(others) - missing
+    np.add.at(seen, positions[positions >= 0], 1)
+
+
+def _missing_at(chunk: Chunk, places: IntArray) -> int:
+    labels = as_labels([chunk])
+    return sum(1 for i in places.tolist() if is_missing(labels[i]) or labels[i] == "")
+
+
+def _told(column: ColumnCheck, rows: int) -> str:
+    """The counts of a column that are not zero, with their share of all rows."""
+    counts = {
+        "missing": column.missing,
+        "not listed": column.unlisted,
+        "below the range": column.below,
+        "above the range": column.above,
+    }
+    told = [f"{n:,} {what} ({n / rows:.1%})" for what, n in counts.items() if n]
+    if column.empty:
+        some = ", ".join(map(str, column.empty[:5])) + (", ..." if len(column.empty) > 5 else "")
+        told.append(f"{len(column.empty)} listed values without rows ({some})")
+    return f"{column.kind}; " + ("; ".join(told) or "all cells are as stated")
+
+
+def _advice(schema: Schema, rows: int, counted: Mapping[str, ColumnCheck]) -> Iterator[str]:
+    if schema.rows is not None and rows > schema.rows:
+        yield f"There are more rows than rows = {schema.rows:,} states. Raise it."
+    for name, column in counted.items():
+        if rows and 2 * (column.missing + column.unlisted) > rows:
+            yield (
+                f"More than half of the rows have no usable {name}. Check its kind and its listed "
+                "values: text is compared letter by letter."
+            )
+        if rows and 10 * max(column.below, column.above) > rows:
+            yield f"More than a tenth of {name} lies beyond its range. Widen lower or upper."
+
+
+def _text_advice(opened: Opened, rows: int) -> Iterator[str]:
+    """What only the bytes of a text file tell: its encoding, and lines that are no rows."""
+    if not isinstance(opened, TextFile) or not opened.separator:
+        return
+    text = io.StringIO()
+    decoder = codecs.getincrementaldecoder("utf-8")(errors="strict")
+    with opened.bytes.open() as stream:
+        content = stream.read()
+    try:
+        text.write(decoder.decode(content, final=True))
+    except UnicodeDecodeError:
+        yield (
+            f"The file is not UTF-8. If its letters look right as {LIKELY}, state encoding = "
+            f'"{LIKELY}" (encoding="{LIKELY}" in Python); undecodable cells match no listed value.'
+        )
+        text.write(content.decode(LIKELY, errors="replace"))
+    text.seek(0)
+    lines = -1 + sum(1 for record in csv.reader(text, delimiter=opened.separator) if record)
+    if lines > rows:
+        yield f"{lines - rows:,} lines could not be read as rows; questions leave them out."
