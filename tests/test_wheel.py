@@ -68,7 +68,7 @@ def test_every_application_runs_without_them():
         "percentile salaries.csv --value salary -p 50 --upper 500000 --step 500 --epsilon 1",
         "most-frequent visits.csv --value diagnosis --categories flu,cold --epsilon 1",
         "tree census.csv --target income --schema census.toml --epsilon 1 -o tree.json",
-        "schema init census.csv --public --target income",
+        "draft census.csv --look",
         "verify my_problem.py",
         "example",
         "compare top-k follows.csv.gz --n 40 -k 2 --epsilon 1 --tries 2 --public",

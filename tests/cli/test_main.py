@@ -66,9 +66,9 @@ def test_the_exit_codes_are_documented() -> None:
 
 
 def test_a_group_without_a_command_shows_its_help(dampen) -> None:
-    shown = dampen("schema")
+    shown = dampen("budget")
     assert shown.code == 0
-    assert shown.out.startswith("Usage: dampen schema")
+    assert shown.out.startswith("Usage: dampen budget")
 
 
 def test_unknown_commands_and_options(dampen) -> None:

@@ -1,0 +1,69 @@
+"""What a curator does before the first question: `dampen draft`, `dampen check`."""
+
+import json
+import tomllib
+
+import pytest
+
+from dampen.check import HEADING
+
+MESSY = "Ward name,age\n" + "Ash,40\n" * 6 + "Oak,\n" + "Elm,n/a\n" + ",200\n" + "Ash,-1\n"
+FACTS = """[[data]]
+name = "wards"
+files = ["wards.csv"]
+budgets = ["wards"]
+rows = 5
+
+[data.columns]
+"Ward name" = ["Ash", "Oak", "Birch"]
+age = { lower = 0, upper = 120 }
+"""
+
+
+@pytest.fixture
+def wards(place):
+    (place / "wards.csv").write_text(MESSY)
+    (place / "dampen.toml").write_text(FACTS)
+    return place
+
+
+def test_a_draft_from_the_header_states_no_fact_of_a_row(dampen, wards):
+    before = dampen("draft", "wards.csv", "--header")
+    (wards / "wards.csv").write_text("Ward name,age\nElm,7\n")
+    assert dampen("draft", "wards.csv", "--header").out == before.out
+    drafted = tomllib.loads(before.out)["data"][0]
+    assert (drafted["name"], drafted["unit"], drafted["units-public"]) == ("wards", "row", False)
+    assert not drafted["columns"]
+    assert '# "Ward name" = ' in before.out
+
+
+def test_a_draft_from_the_data_marks_every_fact(dampen, wards):
+    done = dampen("draft", "wards.csv", "--look", "-o", "facts.toml")
+    assert (done.code, done.out) == (0, "")
+    text = (wards / "facts.toml").read_text()
+    assert tomllib.loads(text)["data"][0]["columns"]["Ward name"] == ["Ash", "Elm", "Oak"]
+    facts = text.partition("[data.columns]\n")[2].splitlines()
+    assert all("# taken from the data: confirm that it is public" in line for line in facts)
+
+
+def test_a_check_counts_what_questions_make_of_the_cells(dampen, wards):
+    told = json.loads(dampen("check", "wards", "--json").out)
+    assert told["rows"] == 10
+    ward, age = told["columns"]["Ward name"], told["columns"]["age"]
+    assert (ward["missing"], ward["unlisted"], ward["empty"]) == (1, 1, ["Birch"])
+    assert (age["missing"], age["below"], age["above"]) == (2, 1, 1)
+    assert any("more rows than rows = 5" in line for line in told["advice"])
+    assert dampen("check", "wards").out.startswith(HEADING)
+
+
+def test_a_check_names_the_likely_encoding(dampen, wards):
+    (wards / "wards.csv").write_bytes("Ward name,age\nMünchen,4\nAsh,5\n".encode("cp1252"))
+    done = dampen("check", "wards")
+    assert 'encoding = "cp1252"' in done.out
+
+
+def test_a_check_needs_facts(dampen, wards):
+    (wards / "other.csv").write_text(MESSY)
+    done = dampen("check", "other.csv")
+    assert done.code == 2
+    assert "dampen draft other.csv" in done.err
