@@ -1,0 +1,596 @@
+"""One SQL statement is one private question: `SELECT ... ORDER BY MEDIAN(days) DESC LIMIT 1`.
+
+A statement is parsed (by `sqlglot`, in the extra `dampen[sql]`) and never run.  What it means is
+read off its clauses:
+
+| statement | question |
+|---|---|
+| `SELECT g ... GROUP BY g ORDER BY COUNT(*) DESC LIMIT k` | most-frequent |
+| `SELECT g ... GROUP BY g ORDER BY MEDIAN(x) DESC LIMIT k`, also AVG, SUM | top-groups |
+| `SELECT g ... GROUP BY g HAVING MEDIAN(x) >= t` | groups-above |
+| `SELECT MEDIAN(x) ...`, also by group | percentile |
+| `SELECT COUNT(*) ...`, also by group | count |
+| `SELECT SUM(x) ...`, `SELECT AVG(x) ...`, also by group | total, mean |
+
+MEDIAN(x) may be any `PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY x)`, or `QUANTILE_CONT(x, 0.9)`.
+
+Whatever else stands in a statement is refused before anything is charged, by a sentence that names
+the clause.  Of several groups LIMIT k gives the set of the k best, in their public order.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from dampen.epsilon import decimal_text
+from dampen.errors import ParameterError, did_you_mean, raise_alone
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+__all__ = ["Statement", "parse"]
+
+DIALECT = "duckdb"
+LONGEST = 10_000
+"""Characters of a statement."""
+DEEPEST = 200
+"""Levels of an expression: recursion stays far from Python's limit."""
+CLAUSES = {"expressions", "from_", "where", "group", "having", "order", "limit"}
+CLAUSE_NAMES = {
+    "joins": "JOIN",
+    "with_": "WITH",
+    "distinct": "DISTINCT",
+    "offset": "OFFSET",
+    "qualify": "QUALIFY",
+    "laterals": "LATERAL",
+    "into": "INTO",
+    "sample": "TABLESAMPLE",
+    "windows": "WINDOW",
+}
+NEAREST = (
+    "Ask for a count, a sum, a mean, a percentile, the largest groups (ORDER BY ... LIMIT) or the "
+    "groups above a threshold (HAVING) of one data set."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a statement asks; public parameters alone.
+
+    Attributes:
+        dataset: the name after FROM.
+        question: the name of the question.
+        stated: its parameters.
+        epsilon: what OPTIONS states, if anything.
+        delta: likewise.
+    """
+
+    dataset: str
+    question: str
+    stated: Mapping[str, Any]
+    epsilon: str | None = None
+    delta: str | None = None
+
+
+def parse(statement: str) -> Statement:
+    """The question that a statement asks.
+
+    Raises:
+        ParameterError: if it is no SQL, or asks what no private question answers; nothing was
+            charged and no data was read.
+
+    >>> asked = parse("SELECT ward FROM stays GROUP BY ward ORDER BY MEDIAN(days) DESC LIMIT 1")
+    >>> asked.question, dict(asked.stated)
+    ('top-groups', {'value': 'days', 'by': 'ward', 'statistic': 'median'})
+    """
+    if not isinstance(statement, str) or not statement.strip():
+        raise ParameterError("Expected a statement of SQL, such as SELECT COUNT(*) FROM stays.")
+    if len(statement) > LONGEST:
+        raise ParameterError(f"Expected a statement of at most {LONGEST:,} characters.")
+    bare, options = _without_options(statement)
+    select = _select(bare)
+    _refuse_other_clauses(select)
+    clauses = _Clauses.of(select)
+    question, stated = clauses.question()
+    if clauses.where:
+        stated["where"] = clauses.where
+    return Statement(
+        clauses.dataset, question, stated, options.get("epsilon"), options.get("delta")
+    )
+
+
+def _select(statement: str) -> "exp.Select":
+    import sqlglot
+    from sqlglot import exp
+    from sqlglot.errors import SqlglotError
+
+    try:
+        found = [each for each in sqlglot.parse(statement, read=DIALECT) if each is not None]
+    except (SqlglotError, RecursionError, ValueError):
+        raise_alone(
+            ParameterError(f"Expected one statement of SQL; this cannot be read. {NEAREST}")
+        )
+    if len(found) != 1:
+        raise ParameterError(f"Expected one statement, got {len(found)}.")
+    [select] = found
+    if not isinstance(select, exp.Select):
+        raise ParameterError(f"Expected a SELECT, got {_word(select)}. {NEAREST}")
+    if _depth(select) > DEEPEST:
+        raise ParameterError("Expected a statement with fewer nested parts.")
+    return select
+
+
+def _depth(node: "exp.Expression") -> int:
+    deepest = 0
+    stack = [(node, 1)]
+    while stack:
+        each, depth = stack.pop()
+        deepest = max(deepest, depth)
+        stack += [(child, depth + 1) for child in each.iter_expressions()]
+    return deepest
+
+
+def _refuse_other_clauses(select: "exp.Select") -> None:
+    for name, value in select.args.items():
+        if value and name not in CLAUSES:
+            clause = CLAUSE_NAMES.get(name, name.strip("_").upper())
+            raise ParameterError(f"{clause} cannot be asked privately here. {NEAREST}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Aggregate:
+    """An aggregate of a column: count, sum, mean, or a percentile with its p."""
+
+    name: str
+    value: str = ""
+    p: str | None = None
+
+    def statistic(self) -> dict[str, Any]:
+        """As parameters of a question about groups."""
+        named = {"count": None, "sum": "sum", "mean": "mean"}
+        if self.name != "percentile":
+            return {"statistic": named[self.name]}
+        return {"statistic": "median"} if self.p == "50" else {"p": self.p}
+
+
+@dataclass(frozen=True, slots=True)
+class _Clauses:
+    """The parts of a statement, read."""
+
+    dataset: str
+    keys: Sequence[str]
+    listed: Sequence[str]
+    aggregates: Sequence[_Aggregate]
+    where: str
+    having: "tuple[_Aggregate, str, str] | None"
+    order: "tuple[_Aggregate, bool] | None"
+    limit: int | None
+
+    @classmethod
+    def of(cls, select: "exp.Select") -> "_Clauses":
+        items = [_item(each) for each in select.expressions]
+        listed = [item for _, item in items if isinstance(item, str)]
+        aggregates = [item for _, item in items if isinstance(item, _Aggregate)]
+        where = select.args.get("where")
+        return cls(
+            _dataset(select),
+            _keys(select, items, listed),
+            listed,
+            aggregates,
+            "" if where is None else _condition(where.this),
+            _having(select),
+            _order(select, items),
+            _limit(select),
+        )
+
+    def question(self) -> tuple[str, dict[str, Any]]:
+        """The name of the question and its parameters, without the filter."""
+        for name in self.listed:
+            if name not in self.keys:
+                raise ParameterError(
+                    f"SELECT {name} would show rows. Group by it, or put it into an aggregate."
+                )
+        if self.having is not None:
+            return self._above()
+        if self.order is not None or self.limit is not None:
+            return self._largest()
+        return self._numbers()
+
+    def _above(self) -> tuple[str, dict[str, Any]]:
+        assert self.having is not None
+        aggregate, compared, threshold = self.having
+        self._require(compared == ">=", "HAVING with >=, such as HAVING MEDIAN(days) >= 6")
+        self._require(bool(self.keys), "GROUP BY before HAVING")
+        self._require(aggregate.name != "count", "HAVING with a median, mean or percentile")
+        self._require(not self.aggregates, "SELECT with the group alone beside HAVING")
+        self._require(
+            self.order is None and self.limit is None, "HAVING without ORDER BY and LIMIT"
+        )
+        stated = {"value": aggregate.value, "by": self._by(), "threshold": threshold}
+        return "groups-above", stated | aggregate.statistic()
+
+    def _largest(self) -> tuple[str, dict[str, Any]]:
+        self._require(self.order is not None and self.limit is not None, "ORDER BY with LIMIT")
+        self._require(bool(self.keys), "GROUP BY with ORDER BY and LIMIT")
+        assert self.order is not None
+        aggregate, descending = self.order
+        k = {} if self.limit == 1 else {"k": self.limit}
+        if aggregate.name == "count":
+            self._require(descending, "ORDER BY COUNT(*) DESC: the most frequent, not the rarest")
+            self._require(not set(self.aggregates) - {aggregate}, "SELECT with COUNT(*) at most")
+            return "most-frequent", {"value": self._by(), **k}
+        self._require(
+            not self.aggregates,
+            "SELECT with the group alone: the order of groups is private, their numbers are a "
+            "question of their own",
+        )
+        smallest = {} if descending else {"smallest": True}
+        stated = {"value": aggregate.value, "by": self._by()}
+        return "top-groups", stated | aggregate.statistic() | smallest | k
+
+    def _numbers(self) -> tuple[str, dict[str, Any]]:
+        self._require(bool(self.aggregates), "an aggregate after SELECT, such as COUNT(*)")
+        first = self.aggregates[0]
+        by = {"by": self._by()} if self.keys else {}
+        if first.name == "percentile":
+            same = all(
+                each.name == "percentile" and each.value == first.value for each in self.aggregates
+            )
+            self._require(same, "percentiles of one column")
+            points = [each.p for each in self.aggregates]
+            return "percentile", {
+                "value": first.value,
+                "p": points if len(points) > 1 else points[0],
+                **by,
+            }
+        self._require(len(self.aggregates) == 1, "one aggregate; each is a question of its own")
+        if first.name == "count":
+            return "count", by
+        return {"sum": "total", "mean": "mean"}[first.name], {"value": first.value, **by}
+
+    def _by(self) -> Any:
+        return self.keys[0] if len(self.keys) == 1 else list(self.keys)
+
+    @staticmethod
+    def _require(holds: bool, wanted: str) -> None:
+        if not holds:
+            raise ParameterError(f"Expected {wanted}. Nothing was charged.")
+
+
+def _dataset(select: "exp.Select") -> str:
+    from sqlglot import exp
+
+    origin = select.args.get("from_")
+    table = None if origin is None else origin.this
+    if not isinstance(table, exp.Table) or not isinstance(table.this, exp.Identifier):
+        raise ParameterError("Expected FROM with the name of one data set.")
+    if any(value for key, value in table.args.items() if key not in ("this", "alias")):
+        raise ParameterError("Expected FROM with the plain name of one data set.")
+    return str(table.name)
+
+
+def _item(node: "exp.Expression") -> "tuple[str, str | _Aggregate]":
+    """What stands after SELECT: its alias, and a column or an aggregate."""
+    from sqlglot import exp
+
+    alias = ""
+    if isinstance(node, exp.Alias):
+        alias = node.alias
+        node = node.this
+    if isinstance(node, exp.Column):
+        return alias, _column(node)
+    return alias, _aggregate(node)
+
+
+def _keys(
+    select: "exp.Select", items: "Sequence[tuple[str, str | _Aggregate]]", listed: Sequence[str]
+) -> list[str]:
+    from sqlglot import exp
+
+    group = select.args.get("group")
+    if group is None:
+        return []
+    others = [
+        name for name, value in group.args.items() if value and name not in ("expressions", "all")
+    ]
+    if others:
+        raise ParameterError(f"GROUP BY with {others[0].upper()} cannot be asked privately here.")
+    if group.args.get("all"):
+        return list(listed)
+    keys: list[str] = []
+    for node in group.expressions:
+        named = _referred(node, items)
+        if named is None and isinstance(node, exp.Column):
+            named = _column(node)
+        if not isinstance(named, str):
+            raise ParameterError("Expected GROUP BY with the names of columns.")
+        keys.append(named)
+    return keys
+
+
+def _referred(
+    node: "exp.Expression", items: "Sequence[tuple[str, str | _Aggregate]]"
+) -> "str | _Aggregate | None":
+    """What a place (GROUP BY 1) or an alias (ORDER BY n) stands for."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Literal) and not node.is_string and node.this.isdecimal():
+        place = int(node.this)
+        if not 1 <= place <= len(items):
+            raise ParameterError(f"Expected a place from 1 to {len(items)}, got {place}.")
+        return items[place - 1][1]
+    if isinstance(node, exp.Column) and not node.table:
+        for alias, item in items:
+            if alias and alias.lower() == node.name.lower():
+                return item
+    return None
+
+
+def _having(select: "exp.Select") -> "tuple[_Aggregate, str, str] | None":
+    from sqlglot import exp
+
+    having = select.args.get("having")
+    if having is None:
+        return None
+    compared = {exp.GTE: ">=", exp.GT: ">", exp.LTE: "<=", exp.LT: "<"}
+    kind = compared.get(type(having.this))
+    if kind is None:
+        raise ParameterError("Expected HAVING with one comparison, such as MEDIAN(days) >= 6.")
+    return _aggregate(having.this.this), kind, _number(having.this.expression)
+
+
+def _order(
+    select: "exp.Select", items: "Sequence[tuple[str, str | _Aggregate]]"
+) -> "tuple[_Aggregate, bool] | None":
+    order = select.args.get("order")
+    if order is None:
+        return None
+    if len(order.expressions) != 1:
+        raise ParameterError("Expected ORDER BY with one aggregate.")
+    ordered = order.expressions[0]
+    found = _referred(ordered.this, items) or _aggregate(ordered.this)
+    if not isinstance(found, _Aggregate):
+        raise ParameterError("Expected ORDER BY with an aggregate, such as MEDIAN(days).")
+    return found, bool(ordered.args.get("desc"))
+
+
+def _limit(select: "exp.Select") -> int | None:
+    from sqlglot import exp
+
+    limit = select.args.get("limit")
+    if limit is None:
+        return None
+    count = limit.args.get("expression")
+    if not isinstance(limit, exp.Limit) or not isinstance(count, exp.Literal) or count.is_string:
+        raise ParameterError("Expected LIMIT with a whole number.")
+    if not count.this.isdecimal() or len(count.this) > 9 or int(count.this) < 1:
+        raise ParameterError("Expected LIMIT with a whole number of at least 1.")
+    return int(count.this)
+
+
+def _aggregate(node: "exp.Expression") -> _Aggregate:
+    from sqlglot import exp
+
+    if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
+        return _Aggregate("count")
+    if isinstance(node, exp.Sum):
+        return _Aggregate("sum", _column(node.this))
+    if isinstance(node, exp.Avg):
+        return _Aggregate("mean", _column(node.this))
+    if isinstance(node, exp.Median):
+        return _Aggregate("percentile", _column(node.this), "50")
+    if isinstance(node, exp.WithinGroup):
+        return _within_group(node)
+    if isinstance(node, exp.PercentileCont | exp.PercentileDisc) and node.args.get("expression"):
+        return _Aggregate("percentile", _column(node.this), _percent(node.expression))
+    raise ParameterError(f"{_shown(node)} cannot be asked privately here. {NEAREST}")
+
+
+def _within_group(node: "exp.WithinGroup") -> _Aggregate:
+    from sqlglot import exp
+
+    inner = node.this
+    order = node.args.get("expression")
+    if (
+        not isinstance(inner, exp.PercentileCont | exp.PercentileDisc)
+        or not isinstance(order, exp.Order)
+        or len(order.expressions) != 1
+    ):
+        raise ParameterError("Expected PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY column).")
+    ordered = order.expressions[0]
+    share = Fraction(_percent(inner.this))
+    p = 100 - share if ordered.args.get("desc") else share
+    return _Aggregate("percentile", _column(ordered.this), decimal_text(p) if p else "0")
+
+
+def _percent(node: "exp.Expression") -> str:
+    """A share such as 0.95 as the percentile 95."""
+    share = Fraction(_number(node))
+    if not 0 <= share <= 1:
+        raise ParameterError("Expected a percentile as a share from 0 to 1, such as 0.95.")
+    return decimal_text(100 * share) if share else "0"
+
+
+def _number(node: "exp.Expression | None") -> str:
+    from sqlglot import exp
+
+    sign = ""
+    if isinstance(node, exp.Neg):
+        sign = "-"
+        node = node.this
+    if isinstance(node, exp.Literal) and not node.is_string:
+        text = f"{sign}{node.this}"
+        try:
+            Fraction(text)
+        except (ValueError, ZeroDivisionError):
+            pass
+        else:
+            return text
+    raise ParameterError(f"Expected a number, got {_shown(node)}.")
+
+
+def _column(node: "exp.Expression | None") -> str:
+    from sqlglot import exp
+
+    if isinstance(node, exp.Column) and isinstance(node.this, exp.Identifier):
+        if node.args.get("db") or node.args.get("catalog"):
+            raise ParameterError("Expected the plain name of a column.")
+        return str(node.name)
+    raise ParameterError(f"Expected the name of a column, got {_shown(node)}.")
+
+
+ARITHMETIC = {"Add": "+", "Sub": "-", "Mul": "*", "Div": "/"}
+COMPARED = {"EQ": "==", "NEQ": "!=", "GT": ">", "GTE": ">=", "LT": "<", "LTE": "<="}
+OPPOSITE = {"==": "!=", "!=": "==", ">": "<=", ">=": "<", "<": ">=", "<=": ">"}
+JOINED = {"And": ("and", "or"), "Or": ("or", "and")}
+"""What sqlglot calls an operation, and how `dampen.data.expressions` writes it."""
+
+
+def _condition(node: Any, *, negated: bool = False) -> str:
+    """A condition of SQL in the language of `where=`.
+
+    To SQL a comparison with a missing value is neither true nor false, and so is its negation; in
+    `where=` it is false.  Both leave out the same rows if NOT stands at no comparison, so it is
+    moved inwards: NOT (a = b) becomes a != b, which is false as well where a is missing.
+    """
+    from sqlglot import exp
+
+    kind = type(node).__name__
+    if kind in JOINED:
+        word = JOINED[kind][negated]
+        parts = (_condition(each, negated=negated) for each in (node.this, node.expression))
+        return f"({f' {word} '.join(parts)})"
+    if kind in COMPARED:
+        compared = OPPOSITE[COMPARED[kind]] if negated else COMPARED[kind]
+        return f"({_amount(node.this)} {compared} {_amount(node.expression)})"
+    if isinstance(node, exp.Paren | exp.Not):
+        return _condition(node.this, negated=negated != isinstance(node, exp.Not))
+    return _special(node, negated=negated)
+
+
+def _special(node: Any, *, negated: bool) -> str:
+    """BETWEEN, IN and IS NULL."""
+    from sqlglot import exp
+
+    of = _amount(node.this) if isinstance(node, exp.Between | exp.In | exp.Is) else ""
+    if isinstance(node, exp.Between):
+        low, high = _amount(node.args["low"]), _amount(node.args["high"])
+        outside = f"({of} < {low} or {of} > {high})"
+        return outside if negated else f"({of} >= {low} and {of} <= {high})"
+    if isinstance(node, exp.In) and node.expressions:
+        listed = [_amount(each) for each in node.expressions]
+        if negated:
+            return "(" + " and ".join(f"{of} != {each}" for each in listed) + ")"
+        return f"({of} in [{', '.join(listed)}])"
+    if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
+        return f"(not ({of} is missing))" if negated else f"({of} is missing)"
+    raise ParameterError(f"WHERE cannot hold {_shown(node)}. {_WHERE}")
+
+
+def _amount(node: Any) -> str:
+    """A column, a literal or arithmetic with them."""
+    from sqlglot import exp
+
+    kind = type(node).__name__
+    if kind in ARITHMETIC:
+        return f"({_amount(node.this)} {ARITHMETIC[kind]} {_amount(node.expression)})"
+    match node:
+        case exp.Paren():
+            return _amount(node.this)
+        case exp.Neg():
+            return f"(-{_amount(node.this)})"
+        case exp.Literal():
+            return _quoted(node.this) if node.is_string else _number(node)
+        case exp.Column():
+            return _name(_column(node))
+    raise ParameterError(f"WHERE cannot hold {_shown(node)}. {_WHERE}")
+
+
+_WHERE = "It takes comparisons, AND, OR, NOT, IN, BETWEEN, IS NULL and arithmetic."
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _name(column: str) -> str:
+    return column if column.isidentifier() else f"`{column}`"
+
+
+def _shown(node: "exp.Expression | None") -> str:
+    """A part of the statement, shortened; it is the caller's own text."""
+    if node is None:
+        return "nothing"
+    text = node.sql(dialect=DIALECT)
+    return text if len(text) <= 60 else f"{text[:60]}..."
+
+
+def _word(node: Any) -> str:
+    return type(node).__name__.upper()
+
+
+def _without_options(statement: str) -> tuple[str, dict[str, str]]:
+    """The statement without OPTIONS(epsilon=...), in BigQuery's place or at the end, and them."""
+    try:
+        from sqlglot.errors import SqlglotError
+        from sqlglot.tokens import Tokenizer
+    except ImportError:
+        raise ImportError(
+            "Expected sqlglot, which reads statements: pip install 'dampen[sql]'."
+        ) from None
+    try:
+        tokens = Tokenizer(dialect=DIALECT).tokenize(statement)
+    except (SqlglotError, ValueError):
+        raise_alone(
+            ParameterError(f"Expected one statement of SQL; this cannot be read. {NEAREST}")
+        )
+    words = [token.text.upper() for token in tokens]
+    if words[1:4] == ["WITH", "DIFFERENTIAL_PRIVACY", "OPTIONS"]:
+        end = _closing(words, 4)
+        options = _options(tokens[5:end])
+        return statement[: tokens[1].start] + statement[tokens[end].end + 1 :], options
+    while words and words[-1] == ";":
+        words.pop()
+    if words and words[-1] == ")" and "OPTIONS" in words:
+        start = len(words) - 1 - words[::-1].index("OPTIONS")
+        if _closing(words, start + 1) == len(words) - 1:
+            options = _options(tokens[start + 2 : len(words) - 1])
+            return statement[: tokens[start].start], options
+    return statement, {}
+
+
+def _closing(words: Sequence[str], start: int) -> int:
+    """The place of the parenthesis that closes the one at `start`."""
+    if words[start : start + 1] == ["("]:
+        for place in range(start + 1, len(words)):
+            if words[place] == "(":
+                break
+            if words[place] == ")":
+                return place
+    raise ParameterError("Expected OPTIONS(epsilon=...), names and numbers alone.")
+
+
+KNOWN = ("epsilon", "delta", "privacy_unit_column")
+
+
+def _options(tokens: Sequence[Any]) -> dict[str, str]:
+    """Names and values between the parentheses of OPTIONS."""
+    parts: list[list[str]] = [[]]
+    for token in tokens:
+        if token.text == ",":
+            parts.append([])
+        else:
+            parts[-1].append(token.text)
+    found: dict[str, str] = {}
+    for part in parts:
+        if len(part) != 3 or part[1] != "=":
+            raise ParameterError("Expected OPTIONS(epsilon=0.5): names, equal signs and values.")
+        name = part[0].lower()
+        if name not in KNOWN:
+            raise ParameterError(
+                f"OPTIONS has no {name!r} here; it takes {', '.join(KNOWN)}."
+                f"{did_you_mean(name, KNOWN)}"
+            )
+        found[name] = part[2]
+    return found
