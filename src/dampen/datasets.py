@@ -34,6 +34,7 @@ from dampen.schema.columns import DEFAULT_BINS, Rule
 
 if TYPE_CHECKING:
     from dampen.check import Check
+    from dampen.sql import Statement
 
 __all__ = ["Dataset", "categories", "dataset", "names", "number"]
 
@@ -264,6 +265,49 @@ class Dataset:
         if lacking is not None:
             raise ParameterError(f"{kind.name} needs {lacking.name}=. {_advice(lacking, known)}")
         return kind(**known)
+
+    def sql(
+        self,
+        statement: str,
+        *,
+        epsilon: Epsilon | None = None,
+        rho: Epsilon | None = None,
+        budget: Budget | None = None,
+        entropy: Entropy | None = None,
+    ) -> Release:
+        """The private answer to one statement of SQL, see `dampen.sql`.
+
+        Args:
+            statement: `SELECT ... FROM name ...`; the name after FROM is not looked at here.
+            epsilon: the privacy parameter, unless OPTIONS(epsilon=...) states it.
+            rho: in place of ε, that of zCDP.
+            budget: where to charge ε in place of the data set's own budget.
+            entropy: of random bits; the operating system's by default.
+
+        Raises:
+            ParameterError: if the statement asks what no private question answers; nothing was
+                charged.
+        """
+        asked = self.statement(statement)
+        paying: dict[str, Any] = {"rho": rho, "budget": budget, "entropy": entropy}
+        offered = asked.offered(epsilon, rho)
+        return self.ask(asked.question, epsilon=offered, **paying, **asked.stated)
+
+    def statement(self, text: str) -> "Statement":
+        """What a statement asks of this data set, its columns by their declared names.
+
+        Raises:
+            ParameterError: if no private question answers it.
+        """
+        from dampen.sql import parse
+
+        asked = parse(text)
+        if asked.unit is not None and asked.unit != self.schema.unit:
+            raise ParameterError(
+                f"privacy_unit_column is {asked.unit!r}, and the data set protects one "
+                f"{self.schema.unit}. Leave it out."
+            )
+        return asked.with_columns(list(self.schema.columns))
 
     def check(self) -> "Check":
         """What a curator looks at before any charge: **not private**, not for publication."""

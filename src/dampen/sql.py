@@ -19,7 +19,7 @@ the clause.  Of several groups LIMIT k gives the set of the k best, in their pub
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +64,7 @@ class Statement:
         stated: its parameters.
         epsilon: what OPTIONS states, if anything.
         delta: likewise.
+        unit: likewise, `privacy_unit_column`.
     """
 
     dataset: str
@@ -71,6 +72,26 @@ class Statement:
     stated: Mapping[str, Any]
     epsilon: str | None = None
     delta: str | None = None
+    unit: str | None = None
+
+    def offered(self, epsilon: Any, rho: Any) -> Any:
+        """The ε to pay: the one beside the statement, or the one in its OPTIONS.
+
+        Raises:
+            ParameterError: if both are stated.
+        """
+        if self.epsilon is None:
+            return epsilon
+        if epsilon is not None or rho is not None:
+            raise ParameterError("Expected epsilon once: beside the statement, or in OPTIONS.")
+        return self.epsilon
+
+    def with_columns(self, names: Sequence[str]) -> "Statement":
+        """The same with columns as they are declared: SQL does not tell Days from days."""
+        folded = {name.lower(): name for name in names}
+        known = {key: self.stated[key] for key in ("value", "by") if key in self.stated}
+        declared = {key: _declared(value, folded) for key, value in known.items()}
+        return replace(self, stated={**self.stated, **declared})
 
 
 def parse(statement: str) -> Statement:
@@ -96,8 +117,19 @@ def parse(statement: str) -> Statement:
     if clauses.where:
         stated["where"] = clauses.where
     return Statement(
-        clauses.dataset, question, stated, options.get("epsilon"), options.get("delta")
+        clauses.dataset,
+        question,
+        stated,
+        options.get("epsilon"),
+        options.get("delta"),
+        options.get("privacy_unit_column"),
     )
+
+
+def _declared(value: Any, folded: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_declared(each, folded) for each in value]
+    return folded.get(value.lower(), value)
 
 
 def _select(statement: str) -> "exp.Select":

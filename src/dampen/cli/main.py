@@ -39,6 +39,7 @@ COMMANDS = {
     "predict": "Predict the rows of a file with a model.",
     "draft": "A first statement of the public facts of a table.",
     "check": "What questions make of the cells of a table; not private.",
+    "sql": "One SELECT statement, privately.",
     "budget": "Create budgets, show what was spent.",
     "serve": "Questions over HTTP and a page in the browser.",
     "token": "Who may ask a service.",

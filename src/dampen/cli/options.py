@@ -9,7 +9,7 @@ import click
 
 from dampen.cli.reading import listing
 from dampen.cli.receipt import Receipt, open_ledger
-from dampen.errors import DampenError, ParameterError
+from dampen.errors import DampenError
 
 __all__ = [
     "budget_options",
@@ -25,6 +25,7 @@ __all__ = [
     "known_relations",
     "ledger_option",
     "output_option",
+    "paying_options",
     "public_option",
     "starting",
     "table_option",
@@ -67,25 +68,12 @@ def group_options(*, required: bool) -> Callable[[F], F]:
 
 
 def budget_options(command: F) -> F:
-    """Adds --budget, --ledger, --analyst, --dataset and --config; the command gets its `receipt`.
+    """Adds `paying_options`; the command gets its `receipt`.
 
     What a policy does not allow is refused here, before any data is read.
     """
 
-    @click.option(
-        "--budget",
-        metavar="NAME",
-        shell_complete=known_budgets,
-        help="Charge epsilon to this budget.",
-    )
-    @ledger_option
-    @click.option("--analyst", metavar="WHO", help="Recorded with the charge. [default: you]")
-    @click.option("--dataset", metavar="WHAT", help="Recorded with the charge. [default: the file]")
-    @click.option(
-        "--config",
-        metavar="FILE",
-        help="Which data is asked with which budget. [default: $DAMPEN_CONFIG, else dampen.toml]",
-    )
+    @paying_options
     @functools.wraps(command)
     def with_receipt(
         *,
@@ -96,23 +84,50 @@ def budget_options(command: F) -> F:
         config: str | None,
         **options: Any,
     ) -> Any:
-        from dampen.ledger.policy import check_policy, registered_name
-
         receipt = click.get_current_context().ensure_object(Receipt)
-        if named := registered_name(options["file"], config):
-            options |= {"file": named.only_place, "table": options.get("table") or named.table}
-            budget = budget or named.budgets[0]
-        if budget is None and (analyst or dataset or ledger):
-            raise ParameterError("Expected --budget with --ledger, --analyst and --dataset.")
-        if registered := named or check_policy(options["file"], budget, config):
-            ledger = registered.place(ledger)
-            dataset = dataset or registered.name
-            receipt.schema = registered.schema
-        if budget is not None:
-            receipt.open(budget, ledger, analyst, dataset, options["file"])
+        place, table = receipt.open(
+            options["file"],
+            budget=budget,
+            ledger=ledger,
+            analyst=analyst,
+            dataset=dataset,
+            config=config,
+        )
+        options["file"] = place
+        if table is not None and options.get("table") is None:
+            options["table"] = table
         return command(receipt=receipt, **options)
 
     return with_receipt  # type: ignore[return-value]
+
+
+def paying_options(command: F) -> F:
+    """Adds --budget, --ledger, --analyst, --dataset and --config."""
+    for add in reversed(
+        [
+            click.option(
+                "--budget",
+                metavar="NAME",
+                shell_complete=known_budgets,
+                help="Charge epsilon to this budget.",
+            ),
+            ledger_option,
+            click.option(
+                "--analyst", metavar="WHO", help="Recorded with the charge. [default: you]"
+            ),
+            click.option(
+                "--dataset", metavar="WHAT", help="Recorded with the charge. [default: the file]"
+            ),
+            click.option(
+                "--config",
+                metavar="FILE",
+                help="Data sets, their facts and budgets. "
+                "[default: $DAMPEN_CONFIG, else dampen.toml]",
+            ),
+        ]
+    ):
+        command = add(command)
+    return command
 
 
 def ledger_option(command: F) -> F:

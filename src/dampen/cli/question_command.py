@@ -3,6 +3,7 @@
 import functools
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from dampen.cli.receipt import Receipt
 from dampen.errors import ParameterError
 from dampen.questions import question_type
 from dampen.releases.question import first_missing, parameters, with_facts
+from dampen.schema.columns import Column, Names
 from dampen.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -139,7 +141,7 @@ def _ask(
 ) -> None:
     from dampen.releases import answer as releases
 
-    schema = read_schema(schema_file, options.get("target")) or receipt.schema
+    schema = _facts(read_schema(schema_file, options.get("target")), receipt.schema)
     question = stated_question(kind, options, schema)
     check_output(output, file, schema_file, receipt.ledger)
     asked: dict[str, Any] = {
@@ -156,6 +158,27 @@ def _ask(
     receipt.asked = question.text()
     release = releases.answer(question, file, budget=receipt.budget, **asked)
     show_release(release, receipt, question.shape(), output=output, **shown)
+
+
+def _facts(typed: "Schema | None", registered: "Schema | None") -> "Schema | None":
+    """The facts of registered data, else those of --schema.
+
+    Raises:
+        ParameterError: if both state facts: who asks cannot choose what ε protects.
+    """
+    if typed is None or registered is None:
+        return typed or registered
+    if registered.columns or registered.graph is not None:
+        raise ParameterError("Expected no --schema: the facts of this data are registered.")
+    return replace(registered, columns=_not_fixed(typed), graph=typed.graph, rows=typed.rows)
+
+
+def _not_fixed(typed: Schema) -> dict[str, Column]:
+    """The columns that an analyst states; none of them is public and fixed by that."""
+    return {
+        name: each if isinstance(each, Names) else replace(each, public=False)
+        for name, each in typed.columns.items()
+    }
 
 
 def stated_question(

@@ -131,21 +131,63 @@ class Receipt:
         }
 
     def open(
-        self, budget: str, place: str | None, analyst: str | None, dataset: str | None, file: str
-    ) -> None:
-        """Finds the account that pays."""
-        self.place = place
-        account = open_ledger(place)[budget]
-        from dampen.data.postgres import is_address, shown
+        self,
+        file: str,
+        *,
+        budget: str | None,
+        ledger: str | None,
+        analyst: str | None,
+        dataset: str | None,
+        config: str | None,
+    ) -> tuple[str, str | None]:
+        """Finds the account that pays, by what a policy allows; reads no data.
 
-        name = "standard input"
-        location = ""
-        if is_address(file):
-            name = location = shown(file)
-        elif file != "-":
-            name = os.path.basename(os.path.abspath(file))
-            location = os.path.realpath(file)
-        self.account = account.by(analyst or _user(), dataset or name, location)
+        Args:
+            file: a path or address, or the name of a registered data set, which brings its budget.
+            budget: the name of the budget, if one was named.
+            ledger: where it is.
+            analyst: who asks.
+            dataset: what the charge records.
+            config: the policy.
+
+        Returns:
+            Where the rows are, and which table of a database.
+
+        Raises:
+            ParameterError: if options do not fit together.
+            BudgetError: if a policy does not allow the question.
+        """
+        from dampen.errors import ParameterError
+        from dampen.ledger.policy import check_policy, registered_name
+
+        named = registered_name(file, config)
+        place = file if named is None else named.only_place
+        if named is not None:
+            budget = budget or named.budgets[0]
+        if budget is None and (analyst or dataset or ledger):
+            raise ParameterError("Expected --budget with --ledger, --analyst and --dataset.")
+        registered = check_policy(place, budget, config) or named
+        if registered is not None:
+            ledger = registered.place(ledger)
+            dataset = dataset or registered.name
+            self.schema = registered.schema
+        if budget is not None:
+            self.place = ledger
+            location, name = _location(place)
+            account = open_ledger(ledger)[budget]
+            self.account = account.by(analyst or _user(), dataset or name, location)
+        return place, None if named is None else named.table
+
+
+def _location(file: str) -> tuple[str, str]:
+    """What the ledger records of where data is: its place, and a short name."""
+    from dampen.data.postgres import is_address, shown
+
+    if is_address(file):
+        return shown(file), shown(file)
+    if file == "-":
+        return "", "standard input"
+    return os.path.realpath(file), os.path.basename(os.path.abspath(file))
 
 
 def open_ledger(place: str | None) -> "Ledger":

@@ -1,0 +1,187 @@
+"""Statements of SQL: each is one question, or is refused before anything is charged."""
+
+import random
+
+import pytest
+
+import dampen
+from dampen.errors import DampenError
+from dampen.sql import parse
+
+pytest.importorskip("sqlglot")
+
+STAYS = {
+    "Hospital": ["Ash", "Birch", "Oak"] * 200,
+    "days": [3, 4, 9, 2, 5, 8] * 100,
+    "sex": ["f", None] * 300,
+}
+GROUPED = "FROM stays GROUP BY hospital"
+
+
+class Till:
+    """A budget that remembers what it was asked for."""
+
+    def __init__(self):
+        self.charges = []
+
+    def charge(self, cost):
+        self.charges.append(cost)
+        return
+
+
+@pytest.fixture
+def stays():
+    columns = {
+        "Hospital": ["Ash", "Birch", "Oak"],
+        "days": dampen.number(0, 90, step=1),
+        "sex": ["f", "m"],
+    }
+    return dampen.dataset(STAYS, columns=columns, budget=Till())
+
+
+@pytest.mark.parametrize(
+    ("statement", "question", "stated"),
+    [
+        (f"SELECT hospital {GROUPED} ORDER BY MEDIAN(days) DESC LIMIT 1", "top-groups",
+         {"value": "days", "by": "hospital", "statistic": "median"}),
+        (f"select hospital {GROUPED} order by avg(days) limit 2", "top-groups",
+         {"value": "days", "by": "hospital", "statistic": "mean", "smallest": True, "k": 2}),
+        (f"SELECT hospital {GROUPED} ORDER BY QUANTILE_CONT(days, 0.9) DESC LIMIT 2", "top-groups",
+         {"value": "days", "by": "hospital", "p": "90", "k": 2}),
+        (f"SELECT hospital, COUNT(*) AS n {GROUPED} ORDER BY n DESC LIMIT 3", "most-frequent",
+         {"value": "hospital", "k": 3}),
+        ("SELECT sex FROM stays GROUP BY 1 ORDER BY COUNT(*) DESC LIMIT 1", "most-frequent",
+         {"value": "sex"}),
+        ("SELECT PERCENTILE_CONT(0.95) WITHIN GROUP (ORDER BY days) FROM stays", "percentile",
+         {"value": "days", "p": "95"}),
+        ("SELECT PERCENTILE_CONT(0.25) WITHIN GROUP (ORDER BY days DESC), MEDIAN(days) FROM stays",
+         "percentile", {"value": "days", "p": ["75", "50"]}),
+        (f"SELECT hospital, MEDIAN(days) {GROUPED}", "percentile",
+         {"value": "days", "p": "50", "by": "hospital"}),
+        (f"SELECT hospital {GROUPED} HAVING MEDIAN(days) >= 6", "groups-above",
+         {"value": "days", "by": "hospital", "threshold": "6", "statistic": "median"}),
+        ("SELECT COUNT(*) FROM stays", "count", {}),
+        (f"SELECT hospital, COUNT(*) {GROUPED}", "count", {"by": "hospital"}),
+        ("SELECT SUM(days) FROM stays", "total", {"value": "days"}),
+        (f"SELECT hospital, AVG(days) {GROUPED}", "mean", {"value": "days", "by": "hospital"}),
+    ],
+)  # fmt: skip
+def test_a_statement_is_one_question(statement, question, stated):
+    asked = parse(statement)
+    assert (asked.dataset, asked.question, dict(asked.stated)) == ("stays", question, stated)
+
+
+@pytest.mark.parametrize(
+    ("where", "meant"),
+    [
+        ("age >= 65 AND ward = 'A'", "((age >= 65) and (ward == 'A'))"),
+        ("NOT (age < 65 OR ward = 'A')", "((age >= 65) and (ward != 'A'))"),
+        ("age NOT BETWEEN 3 AND 4", "(age < 3 or age > 4)"),
+        ("ward NOT IN ('A', 'B')", "(ward != 'A' and ward != 'B')"),
+        ("age IS NOT NULL", "(not (age is missing))"),
+        ("last - first > -2 * 3", "((last - first) > ((-2) * 3))"),
+        ("name = 'it''s'", r"(name == 'it\'s')"),
+    ],
+)
+def test_not_stands_at_no_comparison(where, meant):
+    assert parse(f"SELECT COUNT(*) FROM stays WHERE {where}").stated["where"] == meant
+
+
+@pytest.mark.parametrize(
+    ("statement", "says"),
+    [
+        ("SELECT * FROM stays", r"\* cannot be asked"),
+        ("SELECT days FROM stays", "would show rows"),
+        ("SELECT days, COUNT(*) FROM stays", "would show rows"),
+        ("DROP TABLE stays", "Expected a SELECT, got DROP"),
+        ("SELECT COUNT(*) FROM stays; DROP TABLE stays", "one statement, got 2"),
+        ("SELECT COUNT(*) FROM stays JOIN b USING (x)", "JOIN"),
+        ("SELECT COUNT(*) FROM stays, b", "JOIN"),
+        ("WITH b AS (SELECT 1) SELECT COUNT(*) FROM b", "WITH"),
+        ("SELECT DISTINCT sex FROM stays", "DISTINCT"),
+        ("SELECT COUNT(*) FROM (SELECT * FROM stays)", "name of one data set"),
+        ("SELECT COUNT(*) FROM read_csv('stays.csv')", "name of one data set"),
+        ("SELECT COUNT(DISTINCT sex) FROM stays", "COUNT.DISTINCT sex. cannot be asked"),
+        ("SELECT COUNT(*), SUM(days) FROM stays", "one aggregate"),
+        (f"SELECT hospital {GROUPED} ORDER BY COUNT(*) LIMIT 1", "not the rarest"),
+        (f"SELECT hospital, MEDIAN(days) {GROUPED} ORDER BY 2 DESC LIMIT 1", "group alone"),
+        (f"SELECT hospital {GROUPED} ORDER BY MEDIAN(days)", "ORDER BY with LIMIT"),
+        (f"SELECT hospital {GROUPED} ORDER BY MEDIAN(days) LIMIT 1 OFFSET 1", "OFFSET"),
+        (f"SELECT hospital {GROUPED} HAVING MEDIAN(days) > 6", "HAVING with >="),
+        ("SELECT COUNT(*) FROM stays WHERE sex LIKE 'f%'", "WHERE cannot hold"),
+        ("SELECT COUNT(*) FROM stays WHERE (SELECT 1) = 1", "WHERE cannot hold"),
+        ("SELECT COUNT(*) FROM stays OPTIONS(epsilon=0.5, kappa=3)", "no 'kappa'"),
+        ("SELECT COUNT(*) OVER () FROM stays", "cannot be asked"),
+        ("", "Expected a statement"),
+        ("SELECT '", "cannot be read"),
+        ("SELECT COUNT(*) FROM stays WHERE " + "(" * 5000 + "1" + ")" * 5000, "10,000|cannot be"),
+    ],
+)
+def test_what_is_refused_is_named(statement, says):
+    with pytest.raises(dampen.ParameterError, match=says):
+        parse(statement)
+
+
+def test_the_answer_is_the_one_of_the_question(stays):
+    entropy = dampen.InsecureEntropy(7, allow_release=True)
+    again = dampen.InsecureEntropy(7, allow_release=True)
+    statement = "SELECT HOSPITAL FROM stays GROUP BY hospital ORDER BY MEDIAN(DAYS) DESC LIMIT 2"
+    by_sql = stays.sql(statement, epsilon=0.3, entropy=entropy)
+    asked = stays.top_groups(
+        "days", by="Hospital", statistic="median", k=2, epsilon=0.3, entropy=again
+    )
+    assert by_sql == asked
+    assert len(stays.budget.charges) == 2
+
+
+def test_epsilon_is_stated_once(stays):
+    statement = "SELECT MEDIAN(days) FROM stays OPTIONS(epsilon=0.5)"
+    assert str(stays.sql(statement).epsilon) == "1/2"
+    with pytest.raises(dampen.ParameterError, match="epsilon once"):
+        stays.sql(statement, epsilon=1)
+    bigquery = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS(epsilon=0.5) MEDIAN(days) FROM stays"
+    assert str(stays.sql(bigquery).epsilon) == "1/2"
+    with pytest.raises(dampen.ParameterError, match="protects one row"):
+        stays.sql(bigquery.replace("0.5)", "0.5, privacy_unit_column=patient)"))
+    assert len(stays.budget.charges) == 2
+
+
+PIECES = (
+    "SELECT FROM WHERE GROUP BY ORDER LIMIT HAVING COUNT(*) MEDIAN(days) hospital days sex , ( ) * "
+    "= >= < AND OR NOT IN NULL IS BETWEEN 1 0.5 'a' ; -- /* */ OPTIONS(epsilon=1) UNION JOIN DESC "
+    'WITH AS DISTINCT stays " ` é \0 PERCENTILE_CONT(0.5) WITHIN ALL CASE WHEN END :: [ ] { } $1'
+).split(" ")  # noqa: SIM905 (as a statement has them)
+WHOLE = [
+    f"SELECT hospital {GROUPED} ORDER BY MEDIAN(days) DESC LIMIT 1",
+    "SELECT COUNT(*) FROM stays WHERE days >= 3 AND NOT (sex = 'f')",
+    f"SELECT hospital, MEDIAN(days) {GROUPED}",
+]
+
+
+def mutated(rng):
+    words = rng.choice(WHOLE).split(" ")
+    for _ in range(rng.randint(1, 4)):
+        place = rng.randrange(len(words) + 1)
+        if rng.random() < 0.4 and words:
+            del words[min(place, len(words) - 1)]
+        else:
+            words.insert(place, rng.choice(PIECES))
+    return " ".join(words)
+
+
+@pytest.mark.parametrize("count", [1_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_mutated_statements_are_refused_or_answered(stays, count):
+    """No traceback, and no charge without an answer."""
+    rng = random.Random(count)
+    answered = 0
+    for _ in range(count):
+        statement = mutated(rng)
+        before = len(stays.budget.charges)
+        try:
+            asked = stays.statement(statement)
+            stays.expect(asked.question, epsilon=1, **asked.stated)
+            answered += 1
+        except DampenError:
+            pass
+        assert len(stays.budget.charges) == before
+    assert answered > count / 200
