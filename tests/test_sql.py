@@ -146,11 +146,11 @@ def test_epsilon_is_stated_once(stays):
     assert len(stays.budget.charges) == 2
 
 
-PIECES = (
+SCRAPS = (
     "SELECT FROM WHERE GROUP BY ORDER LIMIT HAVING COUNT(*) MEDIAN(days) hospital days sex , ( ) * "
     "= >= < AND OR NOT IN NULL IS BETWEEN 1 0.5 'a' ; -- /* */ OPTIONS(epsilon=1) UNION JOIN DESC "
     'WITH AS DISTINCT stays " ` é \0 PERCENTILE_CONT(0.5) WITHIN ALL CASE WHEN END :: [ ] { } $1'
-).split(" ")  # noqa: SIM905 (as a statement has them)
+)
 WHOLE = [
     f"SELECT hospital {GROUPED} ORDER BY MEDIAN(days) DESC LIMIT 1",
     "SELECT COUNT(*) FROM stays WHERE days >= 3 AND NOT (sex = 'f')",
@@ -165,7 +165,7 @@ def mutated(rng):
         if rng.random() < 0.4 and words:
             del words[min(place, len(words) - 1)]
         else:
-            words.insert(place, rng.choice(PIECES))
+            words.insert(place, rng.choice(SCRAPS.split(" ")))
     return " ".join(words)
 
 

@@ -218,8 +218,9 @@ class _Clauses:
 
     def question(self) -> tuple[str, dict[str, Any]]:
         """The name of the question and its parameters, without the filter."""
+        keys = {key.lower() for key in self.keys}
         for name in self.listed:
-            if name not in self.keys:
+            if name.lower() not in keys:
                 raise ParameterError(
                     f"SELECT {name} would show rows. Group by it, or put it into an aggregate."
                 )
