@@ -10,6 +10,8 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "dampen"
 FOREIGN = ("dampen_studies", "matplotlib", "duckdb", "pooch")
+EXTRAS = ("networkx", "sklearn", "scipy")
+"""What the commands do without."""
 BLOCK = "import sys\nfor name in {names}: sys.modules[name] = None\n"
 IMPORT_ALL = """
 import importlib, pkgutil, dampen
@@ -77,6 +79,12 @@ def test_every_application_runs_without_them():
 def test_every_command_runs_without_them(tmp_path, arguments):
     call = "import sys; from dampen.cli.main import main; main(sys.argv[1:])"
     assert run(call, "demo", "--files", ".", cwd=tmp_path).returncode == 0
-    done = run(call, *arguments.split(), block=(*FOREIGN, "networkx"), cwd=tmp_path)
+    done = run(call, *arguments.split(), block=(*FOREIGN, *EXTRAS), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+def test_an_estimator_names_the_extra_that_it_needs():
+    done = run("import dampen; dampen.TreeClassifier", block=("sklearn",))
+    assert done.returncode == 1
+    assert "pip install 'dampen[models]'" in done.stderr.splitlines()[-1]

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from dampen.cli.options import file_argument, header_option, json_option, table_
 from dampen.cli.output import examples, print_json, printable, write
 from dampen.cli.reading import looking_at, read_text
 from dampen.errors import ParameterError
+
+if TYPE_CHECKING:
+    from dampen.questions.classify.model import Model
 
 __all__ = ["predict"]
 
@@ -28,21 +31,25 @@ def predict(model_file: Path, file: str, header: bool, table: str | None, as_jso
     Costs nothing: the model is released already, and the rows stay with you. MODEL is what `dampen
     tree -o`, `dampen naive-bayes -o`, `dampen classifier -o` or `dampen budget answer` wrote.
     """
+    from dampen.data.open import open_table
+    from dampen.questions.classify.prediction import predicted_places
+
     model = _model(model_file)
     with looking_at(file):
-        classes = model.predict_table(file, header=header, table=table).tolist()
+        places = predicted_places(model, open_table(file, header=header, table=table))
+    classes = model.columns.classes[places].tolist()
     if as_json:
         print_json(classes)
     else:
         write("\n".join([HEADING, *map(_csv_cell, classes)]))
 
 
-def _model(path: Path) -> Any:
-    from dampen.questions.classify import Classifier
+def _model(path: Path) -> "Model":
+    from dampen.questions.classify.model import model_of, read_release
 
     text = read_text(path, "a model")
     with suppress(ParameterError):
-        return Classifier.from_json(text)
+        return model_of(read_release(text).answer)
     raise ParameterError(
         f"Expected a model written by `dampen tree -o`, `dampen naive-bayes -o` or `dampen "
         f"classifier -o`, not {path}."

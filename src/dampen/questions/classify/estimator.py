@@ -10,8 +10,6 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.validation import check_is_fitted
 
 from dampen.core.sampling import Entropy, fresh
 from dampen.core.selection import FloatArray, IntArray
@@ -31,6 +29,15 @@ from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Price
 from dampen.releases.question import parameters
 from dampen.releases.release import Release
+
+try:
+    from sklearn.base import BaseEstimator, ClassifierMixin, clone
+    from sklearn.utils.validation import check_is_fitted
+except ImportError:
+    raise ImportError(
+        "Expected scikit-learn, whose estimators these are: pip install 'dampen[models]'. Without "
+        "it dampen.dataset(...).tree(...) and `dampen tree` release the same models."
+    ) from None
 
 __all__ = ["Classifier", "NaiveBayesClassifier", "PrivateClassifier", "TreeClassifier"]
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import column_or_1d, validate_data
 
 from dampen.core.selection import IntArray
 from dampen.data.memory import (
@@ -84,6 +83,8 @@ class Supervised:
         return cls(X, y, names, table is not None and _has_text_names(X), [*fields, Field(TARGET)])
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
+        from sklearn.utils.validation import column_or_1d
+
         y = self.y if is_column(self.y) else column_or_1d(self.y, warn=True)
         columns = _columns(self.X, self.names)
         if len({len(y), *map(len, columns.values())}) > 1:
@@ -110,6 +111,8 @@ def query_columns(estimator: Any, X: Any, names: Sequence[str], *, missing: bool
         ParameterError: if X is no table, or has other columns.
         DataError: if its rows are not of equal length, or numbers are not finite.
     """
+    from sklearn.utils.validation import validate_data
+
     table = open_memory(X)
     if isinstance(table, StreamTable):
         raise ParameterError(
