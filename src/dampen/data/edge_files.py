@@ -20,6 +20,7 @@ import os
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice
 from os import PathLike
@@ -33,7 +34,14 @@ from dampen.data.files import BLOCK_BYTES, COLUMNAR, is_json, is_pattern, open_f
 from dampen.data.labels import INTEGER, as_labels
 from dampen.data.open import is_database, open_database
 from dampen.data.source import Field, require
-from dampen.data.streams import BROKEN, MOST_EXPANDED, MOST_EXPANSION, Bytes, open_bytes
+from dampen.data.streams import (
+    BROKEN,
+    HEAD_BYTES,
+    MOST_EXPANDED,
+    MOST_EXPANSION,
+    Bytes,
+    open_bytes,
+)
 from dampen.errors import DataError, ParameterError, raise_alone
 
 __all__ = ["open_edge_file", "read_nodes"]
@@ -81,7 +89,7 @@ def open_edge_file(
     if opened.head[:4] in COLUMNAR:
         table = open_file(name) if opened.path else _refused(opened)
         return open_edge_table(table, source, target)
-    if is_json(opened):
+    if is_json(opened) and _mostly_json(opened):
         return _open_json(opened, source, target)
     form = _named_form(opened, source, target) if source and target else _form(opened)
 
@@ -170,13 +178,16 @@ def _most_are_integers(
 
 
 def _first_lines(opened: Bytes) -> list[tuple[int, str]]:
-    """Some lines from the beginning; beyond the head of a file if one line fills that."""
-    whole = b"\n" in opened.head or opened.path is None
-    try:
-        with io.BytesIO(opened.head) if whole else opened.open() as stream:
-            return list(islice(_data_lines(stream), LOOKED_AT))
-    except BROKEN:
-        return []
+    return list(islice(_numbered(_first_raw_lines(opened)), LOOKED_AT))
+
+
+def _first_raw_lines(opened: Bytes) -> Iterator[bytes]:
+    """Lines from the beginning; of a file also beyond its head, which one line may fill."""
+    if len(opened.head) < HEAD_BYTES or opened.path is None:
+        yield from _raw_lines(io.BytesIO(opened.head))
+        return
+    with suppress(*BROKEN), opened.open() as stream:
+        yield from _raw_lines(stream)
 
 
 def _without_form(opened: Bytes) -> ParameterError:
@@ -209,7 +220,11 @@ def _data_lines(stream: IO[bytes]) -> Iterator[tuple[int, str]]:
 
     Bytes that cannot be decoded become surrogates, which stand in no label.
     """
-    for number, raw in enumerate(_raw_lines(stream), start=1):
+    return _numbered(_raw_lines(stream))
+
+
+def _numbered(lines: Iterator[bytes]) -> Iterator[tuple[int, str]]:
+    for number, raw in enumerate(lines, start=1):
         coding = "utf-8-sig" if number == 1 else "utf-8"
         line = raw.decode(coding, errors="surrogateescape").strip("\r\n ")
         if line and line[0] not in "#%" and "\0" not in line:
@@ -306,7 +321,7 @@ def _is_text(field: str) -> bool:
 
 def _open_json(opened: Bytes, source: str | None, target: str | None) -> OpenedEdges:
     """One object in every line, the ends by their names; what is none, or has none, is dropped."""
-    lines = islice(_raw_lines(io.BytesIO(opened.head)), LOOKED_AT)
+    lines = islice(_first_raw_lines(opened), LOOKED_AT)
     objects = [row for row in map(_json_object, lines) if row]
     if source is None or target is None:
         source, target = _json_ends(opened, [list(row) for row in objects])
@@ -324,6 +339,13 @@ def _open_json(opened: Bytes, source: str | None, target: str | None) -> OpenedE
         raise DataError(problem)
 
     return OpenedEdges(None, load)
+
+
+def _mostly_json(opened: Bytes) -> bool:
+    """Whether most of the first lines begin like objects: one line does not make the form."""
+    lines = [line for line in islice(_first_raw_lines(opened), LOOKED_AT) if line.strip()]
+    objects = sum(line.lstrip(b"\xef\xbb\xbf \t").startswith(b"{") for line in lines)
+    return 2 * objects >= len(lines)
 
 
 def _json_ends(opened: Bytes, rows: Sequence[Sequence[str]]) -> tuple[str, str]:
