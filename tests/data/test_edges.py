@@ -235,7 +235,8 @@ def test_quoted_integers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arrays",
     [{"a": [1]}, {"src": [1], "dst": [1]}, {"src": [1], "dst": [1, 2], "n": 3},
-     {"src": [[1]], "dst": [[1]], "n": 3}, {"src": ["x"], "dst": ["y"], "n": 3}, {"src": [1], "dst": [1], "n": -1},
+     {"src": [[1]], "dst": [[1]], "n": 3}, {"src": ["x"], "dst": ["y"], "n": 3},
+     {"src": [1], "dst": [1], "n": -1},
      {"src": [1], "dst": [1], "n": 2.5}, {"src": [1], "dst": [1], "n": np.inf},
      {"src": [1], "dst": [1], "n": [3]}, {"src": [1], "dst": [1], "n": np.zeros(10_000)}],
     ids=str,

@@ -205,13 +205,16 @@ TEXTS: dict[str, Hold] = {
 BAD_LINES = [
     b"0", b"0,", b",1", b"0,1,2", b"0.5,1", b"nan,1", b"x,y", b"\xff\xfe,1", b"0,\x00", b'"0,1',
     b"0\r1", b"-1,2", b"7,0", b"99999999999999999999,1", b"0," + b"1" * 200_000, b"z" * 3_000_000,
-    b"{}", b"[0, 1]", b"0x1,2", b"1_0,2", b"\xc2\xa0", b"source,target", b"True,1", b"1e0,2", b"\\N,1",
+    b"{}", b"[0, 1]", b"0x1,2", b"1_0,2", b"\xc2\xa0", b"source,target", b"True,1", b"1e0,2",
+    b"\\N,1", b"'0','1'",
 ]  # fmt: skip
 BAD_JSON = [
     b"{", b"[0, 1]", b"0", b"null", b"{}", b'{"source": 0}', b'{"source": 0, "target": null}',
-    b'{"source": [0], "target": 1}', b'{"source": 0.5, "target": 1}', b'{"source": true, "target": 1}',
+    b'{"source": [0], "target": 1}', b'{"source": 0.5, "target": 1}',
+    b'{"source": true, "target": 1}', b'{"source": 0, "target": "9.5"}',
     b'{"source": "x", "target": 1}', b'{"source": 9, "target": 1}', b'{"source": NaN, "target": 1}',
-    b'{"source": "\xff", "target": 1}', b"[" * 100_000, b'{"source": ' + b"9" * 5000 + b', "target": 1}',
+    b'{"source": "\xff", "target": 1}', b"[" * 100_000,
+    b'{"source": ' + b"9" * 5000 + b', "target": 1}',
     b'{"source": "\\ud800", "target": 1}', b'{"weight": 1, "a": 2, "b": 3}', b"z" * 3_000_000,
 ]  # fmt: skip
 

@@ -14,7 +14,7 @@ from dampen.core.mechanisms import named
 from dampen.core.scores import Dampened, Global, Score, Shifted
 from dampen.core.selection import FloatArray, IntArray, Neighbours, Selection
 from dampen.core.sensitivity import constant
-from dampen.errors import DataError, ParameterError
+from dampen.errors import ParameterError
 from dampen.questions.nodes.betweenness import Betweenness
 from dampen.questions.nodes.ego_sensitivity import EgoSensitivity, q
 from dampen.questions.nodes.graphs import Graph

@@ -5,9 +5,9 @@ lines that begin with # or % are comments.  More columns need a header that name
 
 Opening looks at the beginning of a file for its *form*, which is public: the header, or else how
 most of the first lines with two fields separate them.  A file without such a line is refused,
-before any charge.  Afterwards every line is read by itself, and one that is not of that form is dropped:
-fields that are missing or too many, an end that is empty or cannot be decoded, a line of more than
-2 MiB.  So no line has a say in what becomes of another, and none is an error.
+before any charge.  Afterwards every line is read by itself, and one that is not of that form is
+dropped: fields that are missing or too many, an end that is empty or cannot be decoded, a line of
+more than 2 MiB.  So no line has a say in what becomes of another, and none is an error.
 
 Whether labels are whole numbers or text follows from the public nodes; where there are none, from
 the first lines.
@@ -33,7 +33,6 @@ from dampen.data.edges import END_COLUMNS, Ends, OpenedEdges, end_columns, open_
 from dampen.data.files import BLOCK_BYTES, COLUMNAR, is_json, is_pattern, open_file
 from dampen.data.labels import INTEGER, as_labels
 from dampen.data.open import is_database, open_database
-from dampen.data.source import Field, require
 from dampen.data.streams import (
     BROKEN,
     HEAD_BYTES,
@@ -126,17 +125,16 @@ def _named_form(opened: Bytes, source: str, target: str) -> TextForm:
     header = lines[0][1] if lines else ""
     separator = max(SEPARATORS, key="".join(header.split('"')[::2]).count)
     names = _fields(header, separator) or []
-    require(_Header(opened.title, [Field(name) for name in names]), source, target)
+    _check_names(opened, names, source, target)
     return _with_header(lines, separator, (names.index(source), names.index(target)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Header:
-    """What `require` asks of an opened table; the names may be data, so they are not quoted."""
-
-    title: str
-    fields: Sequence[Field]
-    declared = False
+def _check_names(opened: Bytes, names: Sequence[str], *wanted: str) -> None:
+    """Checks that columns exist, once each; the names may be data, so they are not quoted."""
+    for name in wanted:
+        if names.count(name) != 1:
+            how = "one column" if name in names else "a column"
+            raise ParameterError(f"Expected {how} {name!r} in the header of {opened.title}.")
 
 
 def _form(opened: Bytes) -> TextForm:
@@ -327,7 +325,7 @@ def _open_json(opened: Bytes, source: str | None, target: str | None) -> OpenedE
         source, target = _json_ends(opened, [list(row) for row in objects])
     else:
         names = sorted({name for row in objects for name in row}) or [source, target]
-        require(_Header(opened.title, [Field(name) for name in names]), source, target)
+        _check_names(opened, names, source, target)
     ends = source, target
 
     def load(_: bool | None) -> Ends:
@@ -350,15 +348,14 @@ def _mostly_json(opened: Bytes) -> bool:
 
 def _json_ends(opened: Bytes, rows: Sequence[Sequence[str]]) -> tuple[str, str]:
     """The names of the ends in the first object that shows them."""
-    failure = ParameterError(f"Expected one JSON object in every line of {opened.title}.")
-    for names in rows:
-        try:
-            first, second = end_columns(names)
-        except ParameterError as error:
-            failure = error
-        else:
-            return names[first], names[second]
-    raise_alone(failure)
+    if not opened.head.strip():
+        return END_COLUMNS[0]
+    shown = (names for names in rows if len(names) == 2 or _names_ends(names))
+    names = next(shown, rows[0] if rows else None)
+    if names is None:
+        raise ParameterError(f"Expected one JSON object in every line of {opened.title}.")
+    first, second = end_columns(names)
+    return names[first], names[second]
 
 
 def _load_json(stream: IO[bytes], source: str, target: str) -> Ends:

@@ -315,7 +315,7 @@ def _sparse(matrix: Any) -> OpenedEdges:
 
     def load(_: bool | None) -> Ends:
         entries = matrix.tocoo()
-        edge = (entries.data != 0) & (entries.data == entries.data)  # noqa: PLR0124
+        edge = (entries.data != 0) & (entries.data == entries.data)
         return entries.row[edge].astype(np.int64), entries.col[edge].astype(np.int64)
 
     return OpenedEdges(range(matrix.shape[0]), load)

@@ -317,7 +317,9 @@ def _decoded(column: Any) -> Any:
         return column
     stored = column.view(kinds[column.type])
     stored.validate(full=True)
-    return pa.array([None if raw is None else _text(raw) for raw in stored.to_pylist()], column.type)
+    return pa.array(
+        [None if raw is None else _text(raw) for raw in stored.to_pylist()], column.type
+    )
 
 
 def _text(stored: bytes) -> str | None:

@@ -128,8 +128,8 @@ class Numbering:
             found = np.full(len(words), NOBODY, dtype=np.int32)
         for i in np.flatnonzero(found < 0):
             found[i] = self._position(words[i])
-        for i in self._doubtful(words):
-            found[i] = self._position(words[i])
+        for place in self._doubtful(words):
+            found[place] = NOBODY
         return found
 
     def _doubtful(self, words: Sequence[Any]) -> list[int]:
@@ -227,7 +227,9 @@ def _objects(values: Iterable[Any]) -> Labels:
 
 def _integers(array: Labels) -> Labels:
     """Signed integers of 64 bits where they fit: numpy compares others with them as floats."""
-    if len(array) and (array.max() > np.iinfo(np.int64).max or array.min() < np.iinfo(np.int64).min):
+    if len(array) and (
+        array.max() > np.iinfo(np.int64).max or array.min() < np.iinfo(np.int64).min
+    ):
         return array.astype(object)
     return array.astype(np.int64)
 

@@ -2,6 +2,7 @@
 
 A column of SQLite declares an affinity, not a type: any value may hold anything.  So a value is
 taken as what it is, and text in a column of numbers is refused when it is met, after the charge.
+Text that cannot be decoded is missing.
 """
 
 import sqlite3
