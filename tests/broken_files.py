@@ -248,7 +248,8 @@ def _parquet() -> Iterator[Broken]:
         yield Broken(f"{kind} numbers", content, VALUE, ".parquet", surely)
         yield Broken(f"{kind} in bins", content, TREE, ".parquet", surely)
         ends = parquet_of({"source": array, "target": array})
-        yield Broken(f"{kind} as nodes", ends, GRAPH, ".parquet")
+        refused = kind in ("bool", "date")
+        yield Broken(f"{kind} as nodes", ends, GRAPH, ".parquet", refused)
     yield Broken("no rows", parquet_of(columns() | {}).replace(b"PAR1", b"PAR2"), VALUE, ".parquet")
     yield Broken("no columns", parquet_of({}), VALUE, ".parquet")
 
@@ -270,7 +271,8 @@ def _graphs() -> Iterator[Broken]:
         "complex": {"src": np.array(src) * 1j, "dst": dst, "n": 40},
     }
     for kind, content in arrays.items():
-        yield Broken(f"npz {kind}", npz_of(**content), "top-k FILE -k 2", ".npz")
+        dropped = kind in ("fractions", "outside", "negative")
+        yield Broken(f"npz {kind}", npz_of(**content), "top-k FILE -k 2", ".npz", not dropped)
     whole = csv_of(edges())
     lines = {
         "text": f"{WORD},1\n",
@@ -284,9 +286,10 @@ def _graphs() -> Iterator[Broken]:
         "quote": f'"{WORD},1\n',
     }
     for kind, line in lines.items():
-        yield Broken(f"line {kind}", whole + line.encode(), GRAPH)
-        yield Broken(f"first {kind}", line.encode() + whole, GRAPH)
-    yield Broken("latin-1 edges", whole + f"{WORD}é,1\n".encode("latin-1"), GRAPH)
+        yield Broken(f"line {kind}", whole + line.encode(), GRAPH, surely=False)
+        yield Broken(f"first {kind}", line.encode() + whole, GRAPH, surely=False)
+    latin = f"{WORD}é,1\n".encode("latin-1")
+    yield Broken("latin-1 edges", whole + latin, GRAPH, surely=False)
     yield Broken("weights", b"source,target,weight\n0,1,5\n", GRAPH)
     yield Broken("four columns", f"1,2,3,{NUMBER}\n".encode(), GRAPH)
     yield Broken("only comments", b"# nothing\n" * 9 + b"\xff\xfe" + WORD.encode(), GRAPH)

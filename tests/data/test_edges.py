@@ -134,8 +134,7 @@ def test_labels_come_back_unchanged(tmp_path: Path) -> None:
         assert neighbours(([large], [5]), [large, 5]) == {large: {5}, 5: {large}}
     unsigned = np.array([2**64 - 1], dtype=np.uint64), np.array([2**53 + 1], dtype=np.uint64)
     assert list(neighbours(unsigned, [2**64 - 1, 2**53 + 1])) == [2**64 - 1, 2**53 + 1]
-    with pytest.raises(DataError):
-        graph_of(unsigned, [2**64 - 1, 2**53])
+    assert neighbours(unsigned, [2**64 - 1, 2**53]) == {2**64 - 1: set(), 2**53: set()}
     assert neighbours(([np.int32(1)], [np.int64(0)]), range(2)) == {0: {1}, 1: {0}}
     assert neighbours(pl.DataFrame({"a": ["x"], "b": ["y"]})) == {"x": {"y"}, "y": {"x"}}
     assert neighbours(igraph.Graph.TupleList([("x", "y")])) == {"x": {"y"}, "y": {"x"}}
@@ -161,22 +160,19 @@ BROKEN = {
     "1,2,3\n4,5,6\n": "two columns",
     "alone\n": "two labels in every line",
     "# x\n\nalone\n": "two labels in every line",
-    f"1,2\n{'x' * 200_000},3\n": "128 KiB",
-    "1,2\n3\r4,5\n": "whole lines",
-    "\0\1\2": "binary",
+    "\0\1\2": "two labels in every line",
     "source,target,weight\n1,2,0.5\n": "unweighted",
 }
-BROKEN_INSIDE = {
-    "1,2\n3,secret\n": "two integers separated by a comma",
-    "# x\n1 2\n\n3 4 5\n": "two integers separated by blanks",
-    "a\tb\nc\td\te\n": "two labels separated by a tab",
-    "from,to\n1,2\n3\n": "two integers",
-    "1,2\n3,\n": "two integers",
-    "1,2\n3,99999999999999999999\n": "two integers",
-    "1,2\n1.5,2\n": "two integers",
-    "1,2\n٣,2\n": "two integers",
-    f"a,b\nc,d\n{'x' * 200_000},secret\n": "128 KiB",
-}
+DROPPED = {
+    "integers": [
+        "3,secret", "3", "3,", ",3", "3,4,5", "3,99999999999999999999", "1.5,2", "٣,2", "3\r4,5",
+        "3;4", "3\0,4", '"3,4"', '"3,4', "x" * 200_000 + ",3", "-", ",", "'3','4'", "1e3,2",
+    ],
+    "labels": [
+        "c", "c,", ",c", "c,d,e", "c\r,d", "c,\0d", "x" * 200_000 + ",c", "x" * 5_000_000, '"c,d',
+    ],
+}  # fmt: skip
+"""Lines that hold no edge, whatever they hold."""
 
 
 @pytest.mark.parametrize("content", BROKEN)
@@ -186,15 +182,21 @@ def test_a_file_of_unknown_form_is_refused_before_it_is_read(content: str, tmp_p
         open_edges(tmp_path / "edges")
 
 
-@pytest.mark.parametrize("content", BROKEN_INSIDE)
-def test_a_broken_line_is_neither_named_nor_quoted(content: str, tmp_path: Path) -> None:
-    (tmp_path / "edges").write_text(content)
-    opened = open_edges(tmp_path / "edges")
-    with pytest.raises(DataError, match=BROKEN_INSIDE[content]) as caught:
-        opened.load(False)
-    assert "secret" not in str(caught.value)
-    assert not any(character.isdigit() for character in str(caught.value).replace("128 KiB", ""))
-    assert caught.value.__context__ is None
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize(
+    ("kind", "line"), [(kind, line) for kind, lines in DROPPED.items() for line in lines]
+)
+def test_a_line_of_another_form_is_dropped(
+    kind: str, line: str, place: int, tmp_path: Path
+) -> None:
+    """At the beginning too: neither the form nor any message depends on it."""
+    lines = ["1,2", "3,4", "0,3"] if kind == "integers" else ["a,b", "c,d", "a,d"]
+    nodes = range(5) if kind == "integers" else ["a", "b", "c", "d"]
+    (tmp_path / "edges").write_text("\n".join(lines))
+    expected = neighbours(tmp_path / "edges", nodes), neighbours(tmp_path / "edges")
+    lines.insert(place, line)
+    (tmp_path / "edges").write_text("\n".join(lines), newline="")
+    assert (neighbours(tmp_path / "edges", nodes), neighbours(tmp_path / "edges")) == expected
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
@@ -207,37 +209,53 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "cut.gz").write_bytes(cut)
     with pytest.raises(DataError, match="to its end"):
         graph_of(tmp_path / "cut.gz")
-    (tmp_path / "latin").write_bytes("a,b\nü,x\n".encode("latin-1"))
-    with pytest.raises(ParameterError, match="UTF-8"):
-        graph_of(tmp_path / "latin")
-    (tmp_path / "latin").write_bytes("a,b\nc,d\nü,x\n".encode("latin-1"))
-    with pytest.raises(DataError, match="UTF-8"):
-        graph_of(tmp_path / "latin")
+
+
+@pytest.mark.parametrize("content", ["a,b\nü,x\n", "ü,x\na,b\n", "x,ü\na,b\n"])
+def test_an_end_that_cannot_be_decoded_is_no_node(content: str, tmp_path: Path) -> None:
+    (tmp_path / "latin").write_bytes(content.encode("latin-1"))
+    assert neighbours(tmp_path / "latin") == {"a": {"b"}, "b": {"a"}}
+
+
+def test_other_columns_may_hold_anything(tmp_path: Path) -> None:
+    notes = [b"", b"gr\xfc\xdfe", b'"a, b"', b'"""a"", b"', b'"open', b"\0"]
+    for separator in (b",", b"\t", b";"):
+        rows = [separator.join([b"%d" % i, note, b"%d" % (i + 1)]) for i, note in enumerate(notes)]
+        head = separator.join([b"source", b"note", b"target"])
+        (tmp_path / "edges").write_bytes(b"\n".join([head, *rows]))
+        found = neighbours(tmp_path / "edges", range(7))
+        assert [found[i] >= {i + 1} for i in range(4)] == [True] * 4, separator
+
+
+def test_quoted_integers(tmp_path: Path) -> None:
+    (tmp_path / "edges").write_text('"source","target"\n"1","2"\n"2",0\n')
+    assert neighbours(tmp_path / "edges", range(3)) == {0: {2}, 1: {2}, 2: {0, 1}}
 
 
 @pytest.mark.parametrize(
     "arrays",
-    [{"a": [1]}, {"src": [1], "dst": [1]}, {"src": [1], "dst": [1], "n": -1},
+    [{"a": [1]}, {"src": [1], "dst": [1]}, {"src": [1], "dst": [1, 2], "n": 3},
+     {"src": [[1]], "dst": [[1]], "n": 3}, {"src": ["x"], "dst": ["y"], "n": 3},
+     {"src": [1], "dst": [1], "n": -1},
      {"src": [1], "dst": [1], "n": 2.5}, {"src": [1], "dst": [1], "n": np.inf},
      {"src": [1], "dst": [1], "n": [3]}, {"src": [1], "dst": [1], "n": np.zeros(10_000)}],
     ids=str,
 )  # fmt: skip
 def test_npz_files_of_another_form(arrays: dict[str, Any], tmp_path: Path) -> None:
     np.savez(tmp_path / "other.npz", **arrays)
-    with pytest.raises(ParameterError, match="src, dst"):
+    with pytest.raises(ParameterError, match="src and dst"):
         open_edges(tmp_path / "other.npz")
 
 
 @pytest.mark.parametrize(
     "data",
     [42, "", (SRC,), sp.csr_matrix((2, 3)), pd.DataFrame({"a": SRC, "b": DST, "c": 1}),
-     pd.DataFrame({"source": SRC, "target": DST, "weight": 1.0}), [(0, 5), (3, 7)],
-     ((0, 5), (3, 7)), [[0, 3], [5, 7]], {(0, 1)}, np.zeros((3, 3)), (iter(SRC), iter(DST)),
-     np.array([[0.5, 1.0]]), pd.DataFrame({"a": [1, None], "b": [0, 1]}),
-     (pa.array([[1]]), pa.array([[2]]))],
-    ids=["number", "empty path", "one column", "not square", "three columns", "weights", "pairs",
-         "tuple of pairs", "list of lists", "set", "three wide", "iterators", "fractions",
-         "fractions in a frame", "lists as labels"],
+     pd.DataFrame({"source": SRC, "target": DST, "weight": 1.0}), {(0, 1)}, np.zeros((3, 3)),
+     (iter(SRC), iter(DST)), (pa.array([[1]]), pa.array([[2]])), ([0, 1], [1]),
+     (np.array([True]), [1]), (np.array(["2020-01-01"], "M8[D]"), [1]), (np.array([b"x"]), [1])],
+    ids=["number", "empty path", "one column", "not square", "three columns", "weights", "set",
+         "three wide", "iterators", "lists as labels", "other lengths", "booleans", "dates",
+         "bytes"],
 )  # fmt: skip
 def test_inputs_of_unknown_form(data: Any) -> None:
     with pytest.raises(ParameterError, match=r"Expected|Cannot read"):
@@ -258,28 +276,23 @@ def test_ends_by_name(tmp_path: Path) -> None:
         open_edges(frame, source="a")
 
 
-@pytest.mark.parametrize(
-    ("data", "nodes"),
-    [
-        ((SRC, DST), range(3)),
-        ((SRC, DST), [0, 1, 2]),
-        ((SRC, DST), ["a"]),
-        (([-1], [0]), range(3)),
-        (([-1], [0]), [-1, 0]),
-        (([0.5], [1.0]), range(3)),
-        (([None], ["a"]), ["a"]),
-        (([pd.NA], ["a"]), ["a"]),
-        (pd.DataFrame({"a": [1, None], "b": [0, 1]}, dtype="Int64"), range(3)),
-        (([0, 1], [1]), range(3)),
-        (([[0], [1]], [[1], [2]]), range(3)),
-        (sp.csr_matrix([[0, 0.5], [0.5, 0]]), range(2)),
-        (([[]], [0]), range(2)),
-    ],
-)
-def test_edges_that_are_not_as_promised(data: Any, nodes: Any) -> None:
-    with pytest.raises(DataError, match="Expected") as caught:
-        graph_of(data, nodes)
-    assert not any(character.isdigit() for character in str(caught.value).replace("= 0", ""))
+def test_a_list_is_one_of_edges_and_a_tuple_is_two_columns() -> None:
+    assert neighbours([(0, 2), (1, 2)], range(3)) == {0: {2}, 1: {2}, 2: {0, 1}}
+    assert neighbours([[0, 2], [1, 2]], range(3)) == {0: {2}, 1: {2}, 2: {0, 1}}
+    assert neighbours(((0, 2), (1, 2)), range(3)) == {0: {1}, 1: {0}, 2: set()}
+    assert neighbours(([0, 2], [1, 2]), range(3)) == {0: {1}, 1: {0}, 2: set()}
+    assert neighbours([np.array([0, 1]), ("a", "b")], [0, 1, "a", "b"])["a"] == {"b"}
+    assert neighbours([], range(2)) == {0: set(), 1: set()}
+    assert neighbours([(0, 2), (1, 2)]) == {0: {2}, 1: {2}, 2: {0, 1}}
+    odd = [(0,), (0, 1, 2), 5, None, "01", {0: 1}, (0, None), ([0], 1)]
+    assert neighbours([(0, 2), *odd], range(3)) == neighbours([(0, 2)], range(3))
+
+
+@pytest.mark.parametrize("entry", [2, 0.5, -1, np.inf], ids=str)
+def test_every_entry_of_a_matrix_is_an_edge(entry: float) -> None:
+    assert neighbours(sp.csr_matrix([[0, entry], [0, 0]])) == {0: {1}, 1: {0}}
+    missing = sp.coo_matrix(([np.nan, 0.0], ([0, 1], [1, 0])), shape=(2, 2))
+    assert neighbours(missing) == {0: set(), 1: set()}
 
 
 def test_node_files(tmp_path: Path) -> None:
@@ -312,25 +325,19 @@ def test_plain_lines_are_read_as_the_others_are(separator: str) -> None:
     for odd in LINES:
         content = f"{plain}\n{odd}\n{plain}".encode()
         form = TextForm(separator, 0, 2, (0, 1), True)
-        expected = by_words(content, separator)
-        if expected is None:
-            with pytest.raises(DataError):
-                _load_integers(content, form)
-        else:
-            src, dst = _load_integers(content, form)
-            assert list(zip(src.tolist(), dst.tolist(), strict=True)) == expected
+        src, dst = _load_integers(content, form)
+        assert list(zip(src.tolist(), dst.tolist(), strict=True)) == by_words(content, separator)
 
 
-def by_words(content: bytes, separator: str) -> list[tuple[int, int]] | None:
-    """The same by Python's own means; None where a line is not as expected."""
+def by_words(content: bytes, separator: str) -> list[tuple[int, int]]:
+    """The same by Python's own means."""
     edges = []
     for line in content.decode().split("\n"):
         if not line.strip() or line.strip()[0] in "#%":
             continue
         words = line.split(separator) if separator == "," else line.split()
-        if len(words) != 2 or not all(re.fullmatch("[+-]?[0-9]+", w.strip()) for w in words):
-            return None
-        edges.append((int(words[0]), int(words[1])))
+        if len(words) == 2 and all(re.fullmatch("[+-]?[0-9]+", w.strip()) for w in words):
+            edges.append((int(words[0]), int(words[1])))
     return edges
 
 
@@ -343,5 +350,4 @@ def test_a_text_in_parts_is_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     for cores in (1, 2, 7, 64):
         monkeypatch.setattr(edge_files.os, "cpu_count", lambda cores=cores: cores)
         assert np.array_equal(np.stack(_load_integers(content, form), axis=1), ends)
-        with pytest.raises(DataError):
-            _load_integers(content + b"\n1,x", form)
+        assert np.array_equal(np.stack(_load_integers(content + b"\n1,x", form), axis=1), ends)

@@ -157,16 +157,12 @@ def test_names_are_quoted(connection: Any) -> None:
     assert dampen.most_frequent(relation, "select", categories=[1, 2], epsilon="50").answer == 1
 
 
-@pytest.mark.filterwarnings("ignore::dampen.errors.AccuracyWarning")
-def test_missing_ends_of_edges_are_found(connection: Any) -> None:
-    relation = connection.sql("select * from (values (0, 1), (2, null)) t(a, b)")
-    for k in (1, 3):
-        with pytest.raises(DataError, match="none of them missing"):
-            dampen.top_k(relation, n=3, k=k, epsilon="1")
-    with pytest.raises(DataError, match="two of the given nodes"):
-        dampen.top_k(connection.sql("select 0 as a, 7 as b"), n=3, epsilon="1")
-    with pytest.raises(DataError, match="two of the given nodes"):  # in a loop
-        dampen.top_k(connection.sql("select 7 as a, 7 as b"), n=3, epsilon="1")
+def test_no_collation_makes_loops_of_edges(connection: Any) -> None:
+    relation = connection.sql("select 'a' collate nocase as a, 'A' collate nocase as b")
+    from dampen.data import open_edges
+    from dampen.questions.nodes.graphs import load_degrees
+
+    assert load_degrees(open_edges(relation), ["a", "A"]).degrees.tolist() == [1, 1]
 
 
 def test_more_edges_than_fit_into_memory_are_refused_and_their_degrees_are_counted(

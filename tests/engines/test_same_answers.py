@@ -47,6 +47,33 @@ def test_labels_of_nodes_are_compared_as_in_memory(hold: holders.Hold) -> None:
     assert questions.degrees_as_text(*hold(numbers)) == expected
 
 
+BAD_EDGES = {
+    "integers": [(34, 0), (-1, 2), (None, 5), (6, None), (2**40, 1), (2**32, 3), (-(2**63), 1)],
+    "floats": [(0.5, 1.0), (float("nan"), 2.0), (1.0, float("inf")), (None, 3.0), (1e300, 0.0)],
+    "text": [("x", "0"), ("", "1"), (None, "2"), ("1.5", "3"), ("9" * 30, "4"), ("\u0663", "5")],
+}
+
+
+@pytest.mark.parametrize("kind", BAD_EDGES)
+def test_rows_that_join_no_two_nodes_are_dropped(hold: holders.Hold, kind: str) -> None:
+    """The graph, the degrees and the answers for equal bits are those without these rows."""
+    friends = questions.friends()
+    ask = [questions.edges, questions.top_k, questions.degrees]
+    expected = [question(friends, {}) for question in ask]
+    arrow = {"integers": pa.int64(), "floats": pa.float64(), "text": pa.string()}[kind]
+    bad = [pa.array(column, arrow) for column in zip(*BAD_EDGES[kind], strict=True)]
+    table = pa.table(
+        {
+            name: pa.chunked_array([more, friends[name].combine_chunks().cast(arrow), more])
+            for name, more in zip("ab", bad, strict=True)
+        }
+    )
+    if kind == "integers":
+        ask[-1] = questions.degrees_as_text
+        expected[-1] = expected[-1][:34]
+    assert [question(*hold(table)) for question in ask] == expected
+
+
 def test_a_level_of_a_tree_is_one_question(
     hold: holders.Hold, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,7 +127,7 @@ def test_types_streams_and_names(spark: Any) -> None:
         open_table(spark.readStream.format("rate").load())
 
 
-def test_no_collation_makes_nodes_equal_and_missing_ends_are_found(spark: Any) -> None:
+def test_no_collation_makes_nodes_equal_and_missing_ends_are_dropped(spark: Any) -> None:
     rows = [("A", "b"), ("a", "B"), ("a", "b"), ("ä", "b")]
     frame = spark.createDataFrame(rows, "w string, v string")
     folded = frame.selectExpr("w collate UTF8_LCASE as w", "v collate UTF8_LCASE as v")
@@ -136,6 +136,7 @@ def test_no_collation_makes_nodes_equal_and_missing_ends_are_found(spark: Any) -
         opened = open_edges(edges)
         assert load_degrees(opened, words).degrees.tolist() == [2, 1, 1, 3, 1]
         assert load_graph(opened, words).degrees.tolist() == [2, 1, 1, 3, 1]
-    gap = spark.createDataFrame([(0, 1), (2, None)], "a int, b int")
-    with pytest.raises(DataError, match="none of them missing"):
-        dampen.top_k(gap, n=3, epsilon="1")
+    gap = open_edges(spark.createDataFrame([(0, 1), (2, None), (7, 0), (-1, 1)], "a int, b int"))
+    for nodes in (range(3), [0, 1, 2], ["0", "1", "2"]):
+        assert load_degrees(gap, nodes).degrees.tolist() == [1, 1, 0]
+        assert load_graph(gap, nodes).degrees.tolist() == [1, 1, 0]

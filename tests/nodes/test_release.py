@@ -1,5 +1,6 @@
 """`top_k`: the order of a release, what it shows, and what it finds."""
 
+import gzip
 import json
 import os
 import warnings
@@ -139,6 +140,12 @@ def test_one_node_without_k_is_not_in_a_list() -> None:
     assert ask(epsilon="5000").answer == "0"
 
 
+def random_edges() -> bytes:
+    """So many that the end of the file is not looked at before the charge."""
+    edges = np.random.default_rng(1).integers(10**6, size=(300_000, 2))
+    return "\n".join(f"{a},{b}" for a, b in edges.tolist()).encode()
+
+
 def test_the_charge_comes_after_parameters_and_before_data(tmp_path: Path) -> None:
     budget = Recorder()
     for wrong in (
@@ -151,11 +158,10 @@ def test_the_charge_comes_after_parameters_and_before_data(tmp_path: Path) -> No
     with pytest.raises(ParameterError):
         top_k(tmp_path / "absent.csv", k=1, epsilon=1, budget=budget, n=5)
     assert budget.charges == []
-    (tmp_path / "edges.csv").write_text("1,2\n3,x\n")
-    with pytest.raises(DataError, match="two integers separated by a comma"):
-        top_k(tmp_path / "edges.csv", k=1, epsilon="0.5", budget=budget, n=5)
-    with pytest.raises(DataError, match="max_degree"):
-        ask(k=1, epsilon="0.25", max_degree=3, budget=budget)
+    (tmp_path / "edges.csv.gz").write_bytes(gzip.compress(random_edges(), 1)[:-20])
+    with pytest.raises(DataError, match="to its end"):
+        top_k(tmp_path / "edges.csv.gz", k=1, epsilon="0.5", budget=budget, n=5)
+    ask(k=1, epsilon="0.25", max_degree=3, budget=budget)
     assert [charge[0] for charge in budget.charges] == [Fraction(1, 2), Fraction(1, 4)]
     assert budget.charges[0][1:] == ("top-k", "pf", Neighbours.ADD_REMOVE_EDGE)
 

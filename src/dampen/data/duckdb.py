@@ -18,8 +18,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
+import numpy as np
+
 from dampen.core.selection import IntArray
 from dampen.data.columns import typed
+from dampen.data.labels import Numbering, as_labels
 from dampen.data.source import Batch, CellOf, Field, Kind, counted, reading
 from dampen.data.sql import Dialect, KeyQuery, failed
 from dampen.errors import ParameterError, raise_alone
@@ -76,24 +79,26 @@ class DuckTable:
         with reading(self._run(partial(_grouped, query))) as groups:
             return query.counted(groups, size)
 
-    def degrees(self, source: str, target: str, as_text: bool, /) -> Iterator[Batch] | None:
+    def degrees(self, source: str, target: str, numbering: Numbering, /) -> IntArray | None:
         kinds = {field.type for field in self.fields if field.name in (source, target)}
-        if kinds <= WHOLE_NUMBERS and not as_text:
+        if kinds <= WHOLE_NUMBERS:
             label = "cast({} as bigint)"
-            back = "node"
-        elif kinds <= {"VARCHAR"} or (as_text and kinds <= WHOLE_NUMBERS | {"VARCHAR"}):
+            back = "{}"
+        elif kinds <= {"VARCHAR"} and numbering.all_text:
             # As bytes, so that no collation makes different labels equal.
-            label = "encode(cast({} as varchar))"
-            back = "decode(node)"
+            label = "encode({})"
+            back = "decode({})"
         else:
             return None
         ends = label.format(quoted(source)), label.format(quoted(target))
-        return self._counted_degrees(partial(_degrees, ends, back))
-
-    def _counted_degrees(self, asked: Callable[[Any], Any]) -> Iterator[Batch]:
-        with reading(self._run(asked)) as pieces:
-            for node, degree in pieces:
-                yield {"node": node, "degree": degree}
+        degrees = np.zeros(len(numbering.nodes), dtype=np.int64)
+        with reading(self._run(partial(_pairs, ends, back))) as pieces:
+            for piece in pieces:
+                lower, higher = (numbering.positions(as_labels(column)) for column in piece)
+                joins = (lower >= 0) & (higher >= 0)
+                np.add.at(degrees, lower[joins], 1)
+                np.add.at(degrees, higher[joins], 1)
+        return degrees
 
     def _run(self, asked: Callable[[Any], Any]) -> Iterator[Sequence[Any]]:
         """The columns of the answer to a query, piece by piece."""
@@ -151,17 +156,15 @@ def _grouped(query: KeyQuery, rows: Any) -> Any:
     return rows.aggregate(f"{keys}, count(*) as n", keys).project(", ".join([*back, "n"]))
 
 
-def _degrees(ends: tuple[str, str], back: str, edges: Any) -> Any:
-    """Every label with the number of its neighbours; a missing end makes one missing label."""
-    either = "case when a is null or b is null then null else {}(a, b) end"
-    pairs = (
+def _pairs(ends: tuple[str, str], back: str, edges: Any) -> Any:
+    """Every edge once that is no loop and has both ends."""
+    return (
         edges.project(f"{ends[0]} as a, {ends[1]} as b")
-        .project(f"{either.format('least')} as lo, {either.format('greatest')} as hi")
+        .filter("a <> b")
+        .project("least(a, b) as lo, greatest(a, b) as hi")
         .distinct()
+        .project(f"{back.format('lo')}, {back.format('hi')}")
     )
-    sides = pairs.project("unnest([lo, hi]) as node, cast(lo <> hi as integer) as one")
-    degrees = sides.aggregate("node, sum(one) as degree", "node")
-    return degrees.project(f"{back}, cast(coalesce(degree, 0) as bigint)")
 
 
 def quoted(name: str) -> str:

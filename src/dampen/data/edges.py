@@ -7,6 +7,10 @@ The shape of a sparse matrix and the n of an npz file state the nodes, so these 
 nodes of a networkx or igraph graph are often just those that have an edge, which is data: they are
 `carried`, and used only where the caller says that they are public (`nodes="graph"`) or with a
 `PrivacyLeakWarning`.  A bare edge list has no nodes at all.
+
+No content of an edge list is an error.  A row that does not join two of the nodes is dropped: one
+with a missing, an unreadable or an unknown end, whatever that end is (`dampen.data.labels`).  So
+it has no say in what becomes of any other row.
 """
 
 import os
@@ -19,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.selection import IntArray
-from dampen.data.labels import Labels, Numbering, as_labels, distinct, joined
+from dampen.data.labels import Labels, Numbering, as_labels, distinct, is_label, joined
 from dampen.data.memory import as_chunk, field_of, is_column, offers, open_memory
 from dampen.data.open import is_engine, open_table
-from dampen.data.source import Batch, CountsDegrees, Field, Kind, Opened, reading, require
+from dampen.data.source import CountsDegrees, Field, Kind, Opened, reading, require
 from dampen.errors import DataError, ParameterError
 
 __all__ = [
@@ -32,9 +36,11 @@ __all__ = [
     "numbered_edges",
     "open_edge_table",
     "open_edges",
+    "readable",
 ]
 
 Ends: TypeAlias = tuple[Labels, Labels]
+Places: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 BYTES_PER_EDGE = 24
 """At the peak: its ends in a piece, in the whole list, and among the neighbours of both."""
@@ -50,6 +56,9 @@ END_COLUMNS = (
 )
 """Names, in lower case, by which the ends of an edge are found among more than two columns."""
 
+NO_LABELS = ("bool", "date", "time", "interval", "duration", "|s")
+"""How the declared types of columns begin that hold neither integers nor text."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class OpenedEdges:
@@ -57,29 +66,30 @@ class OpenedEdges:
 
     Attributes:
         nodes: the node set that the input states; public.  None where it states none.
-        load: reads the ends of all edges; private.  Its argument asks for labels as text, which
-            only files heed, for nodes such as "007".
+        load: reads the ends of all edges; private.  Its argument asks for labels as text, for nodes
+            such as "007", or as whole numbers; None, where no nodes are public, for what the form
+            of a file suggests.
         carried: the nodes of a graph object, where those may be data.
         nodes_of: the node set of a bare edge list, from its ends: a leak, to be warned of.
         pieces: the same as `load`, in pieces, where the edges come so; they need not be held.
-        degrees: the nodes that have an edge and their degrees, where an engine counts them.
+        degrees: the degree of every node, where an engine counts them, else None.
     """
 
     nodes: Sequence[Hashable] | None
-    load: Callable[[bool], Ends]
+    load: Callable[[bool | None], Ends]
     carried: Callable[[], Sequence[Hashable]] | None = None
     nodes_of: Callable[[Labels, Labels], Sequence[Hashable]] = distinct
-    pieces: Callable[[bool], Iterator[Ends]] | None = None
-    degrees: Callable[[bool], Iterator[tuple[Labels, IntArray]] | None] | None = None
+    pieces: Callable[[bool | None], Iterator[Ends]] | None = None
+    degrees: Callable[[Numbering], IntArray | None] | None = None
 
 
 def open_edges(
     data: Any, *, source: str | None = None, target: str | None = None, table: str | None = None
 ) -> OpenedEdges:
-    """Opens a path, a graph object, a sparse matrix, (src, dst) or a table with two columns.
+    """Opens a path, a graph object, a sparse matrix, (src, dst), pairs or a table of two columns.
 
     Args:
-        data: what holds the edges.
+        data: what holds the edges.  A list is one of edges, each a pair; a tuple is two columns.
         source: in a table, the name of the column with one end of every edge.
         target: the name of the column with the other end.
         table: of a database file, which table.
@@ -94,10 +104,10 @@ def open_edges(
         raise ParameterError(
             "Expected both source= and target=, the ends of the edges, or neither."
         )
-    if isinstance(data, str | PathLike) and source is None and table is None:
+    if isinstance(data, str | PathLike) and table is None:
         from dampen.data.edge_files import open_edge_file
 
-        return open_edge_file(data)
+        return open_edge_file(data, source, target)
     for known, opened in _KINDS:
         if source is None and not is_engine(data) and known(data):
             return opened(data)
@@ -118,35 +128,39 @@ def open_edge_table(
         if field.name in (source, target):
             _check_type(field)
 
-    def pieces(as_text: bool) -> Iterator[Ends]:
-        kind: Kind = "text" if as_text else "any"
-        with reading(table.batches({source: kind, target: kind})) as stream:
+    held_as_labels = {field.name for field in table.fields if field.holds == "labels"}
+
+    def pieces(as_text: bool | None) -> Iterator[Ends]:
+        wanted: dict[str, Kind] = {
+            name: "text" if as_text and name in held_as_labels else "any"
+            for name in (source, target)
+        }
+        with reading(table.batches(wanted)) as stream:
             for batch in stream:
                 yield as_labels(batch[source]), as_labels(batch[target])
 
-    def load(as_text: bool) -> Ends:
+    def load(as_text: bool | None) -> Ends:
         ends = list(pieces(as_text))
         return joined([src for src, _ in ends]), joined([dst for _, dst in ends])
 
-    def degrees(as_text: bool) -> Iterator[tuple[Labels, IntArray]] | None:
+    def degrees(numbering: Numbering) -> IntArray | None:
         assert isinstance(table, CountsDegrees)
-        counted = table.degrees(source, target, as_text)
-        return None if counted is None else _degrees_in(counted)
+        return table.degrees(source, target, numbering)
 
     by_engine = degrees if isinstance(table, CountsDegrees) else None
     return OpenedEdges(None, load, pieces=pieces, degrees=by_engine)
 
 
-def _degrees_in(batches: Iterator[Batch]) -> Iterator[tuple[Labels, IntArray]]:
-    with reading(batches) as stream:
-        for batch in stream:
-            yield as_labels(batch["node"]), np.asarray(batch["degree"], dtype=np.int64)
-
-
 def edge_pair(src: Any, dst: Any) -> OpenedEdges:
-    """A bare edge list in two columns.  Integers without a node set mean 0, 1, ..., the largest."""
+    """A bare edge list in two columns.  Integers without a node set mean 0, 1, ..., the largest.
+
+    Raises:
+        ParameterError: if the columns are not of one length, or hold no labels by their types.
+    """
     _check_type(field_of("src", src))
     _check_type(field_of("dst", dst))
+    if len(src) != len(dst):
+        raise ParameterError("Expected as many sources as targets, one of each per edge.")
     return OpenedEdges(
         None,
         lambda _: (as_labels(as_chunk(src)), as_labels(as_chunk(dst))),
@@ -154,34 +168,48 @@ def edge_pair(src: Any, dst: Any) -> OpenedEdges:
     )
 
 
+def _edge_list(edges: list[Any]) -> OpenedEdges:
+    """A list of pairs; whatever else stands in it is dropped."""
+
+    def load(_: bool | None) -> Ends:
+        pairs = [edge for edge in edges if _is_edge(edge)]
+        return as_labels([src for src, _ in pairs]), as_labels([dst for _, dst in pairs])
+
+    return OpenedEdges(None, load, nodes_of=_up_to_largest)
+
+
+def _is_edge(edge: Any) -> bool:
+    if isinstance(edge, np.ndarray):
+        return edge.shape == (2,)
+    return isinstance(edge, tuple | list) and len(edge) == 2
+
+
 def _check_type(field: Field) -> None:
-    """Checks that the declared type of a column, if there is one, is of integers or of text.
+    """Checks that the declared type of a column, if there is one, may hold integers or text.
+
+    Numbers may: one missing cell is enough to make floats of a column of integers.
 
     Raises:
-        ParameterError: if it is not.
+        ParameterError: if it does not.
     """
-    fractions = (field.type or "").lower().startswith(("float", "double", "half", "decimal"))
-    if fractions or field.holds == "other" or (field.type or "").lower().startswith("bool"):
+    if field.holds == "other" or (field.type or "").lower().startswith(NO_LABELS):
         raise ParameterError(
             f"Expected integers or text in column {field.name!r}, the labels of nodes; it holds "
             f"{field.type}."
         )
 
 
-def numbered_edges(
-    opened: OpenedEdges, nodes: Sequence[Hashable]
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The ends of all edges as positions in `nodes`: 8 bytes an edge.
+def numbered_edges(opened: OpenedEdges, nodes: Sequence[Hashable]) -> Places:
+    """The ends, as positions in `nodes`, of all edges that join two of them: 8 bytes an edge.
 
     Raises:
-        DataError: if a label is not among the nodes, an end is missing, or there are more edges
-            than this machine can hold.
+        DataError: if there are more edges than this machine can hold.
     """
-    as_text = all(isinstance(node, str) for node in nodes)
     numbering = Numbering(nodes)
     none = np.empty(0, dtype=np.int32)
+    as_text = numbering.as_text
     pieces = iter([opened.load(as_text)]) if opened.pieces is None else opened.pieces(as_text)
-    ends = list[tuple[NDArray[np.int32], NDArray[np.int32]]]()
+    ends = list[Places]()
     left = memory_of_machine() // BYTES_PER_EDGE
     with reading(pieces) as stream:
         for src, dst in stream:
@@ -191,14 +219,41 @@ def numbered_edges(
                     f"Expected edges that fit into memory, at {BYTES_PER_EDGE} bytes each. Ask for "
                     "metric='degree': an engine counts degrees where the edges are."
                 )
-            ends.append((numbering.positions(src), numbering.positions(dst)))
-    if any(len(src) != len(dst) for src, dst in ends):
-        raise DataError("Expected as many sources as targets, one of each per edge.")
+            ends.append(_joining(numbering.positions(src), numbering.positions(dst)))
     if len(ends) == 1:
         return ends[0]
     return np.concatenate([none, *(e[0] for e in ends)]), np.concatenate(
         [none, *(e[1] for e in ends)]
     )
+
+
+def _joining(src: NDArray[np.int32], dst: NDArray[np.int32]) -> Places:
+    """The edges both ends of which are nodes."""
+    if not len(src) or min(src.min(), dst.min()) >= 0:
+        return src, dst
+    kept = (src >= 0) & (dst >= 0)
+    return src[kept], dst[kept]
+
+
+def readable(src: Labels, dst: Labels) -> Ends:
+    """The edges both ends of which may name nodes, where the nodes are taken from them."""
+    src_numbers = _tidy(src)
+    dst_numbers = _tidy(dst)
+    kept = _may_be_nodes(src_numbers) & _may_be_nodes(dst_numbers)
+    return as_labels(src_numbers[kept]), as_labels(dst_numbers[kept])
+
+
+def _tidy(labels: Labels) -> Labels:
+    """Floats as whole numbers, where they are."""
+    if labels.dtype.kind != "f":
+        return labels
+    return as_labels([int(x) if x.is_integer() else None for x in labels.tolist()])
+
+
+def _may_be_nodes(labels: Labels) -> NDArray[np.bool_]:
+    if labels.dtype.kind != "O":
+        return np.ones(len(labels), dtype=np.bool_)
+    return np.fromiter(map(is_label, labels), np.bool_, len(labels))
 
 
 def memory_of_machine() -> int:
@@ -233,7 +288,7 @@ def end_columns(names: Sequence[str]) -> tuple[int, int]:
 
 
 def _networkx(graph: Any) -> OpenedEdges:
-    def load(_: bool) -> Ends:
+    def load(_: bool | None) -> Ends:
         edges = list(graph.edges())
         return as_labels([edge[0] for edge in edges]), as_labels([edge[1] for edge in edges])
 
@@ -245,7 +300,7 @@ def _igraph(graph: Any) -> OpenedEdges:
         named = "name" in graph.vs.attributes()
         return list(graph.vs["name"]) if named else range(graph.vcount())
 
-    def load(_: bool) -> Ends:
+    def load(_: bool | None) -> Ends:
         ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
         labels = as_labels(list(nodes()))
         return labels[ends[:, 0]], labels[ends[:, 1]]
@@ -254,17 +309,13 @@ def _igraph(graph: Any) -> OpenedEdges:
 
 
 def _sparse(matrix: Any) -> OpenedEdges:
+    """Every entry is an edge, whatever its weight, but 0 and NaN."""
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ParameterError("Expected a square adjacency matrix, got another shape.")
 
-    def load(_: bool) -> Ends:
+    def load(_: bool | None) -> Ends:
         entries = matrix.tocoo()
-        if not np.isin(entries.data, (0, 1)).all():
-            raise DataError(
-                "Expected an unweighted graph, a matrix of zeros and ones; it has other entries. "
-                "Pass (matrix != 0) if every entry is an edge, whatever its weight."
-            )
-        edge = entries.data != 0
+        edge = (entries.data != 0) & (entries.data == entries.data)
         return entries.row[edge].astype(np.int64), entries.col[edge].astype(np.int64)
 
     return OpenedEdges(range(matrix.shape[0]), load)
@@ -277,11 +328,10 @@ def _rows_of_two(data: Any) -> OpenedEdges:
 def _table(data: Any, table: str | None) -> Opened:
     if isinstance(data, str | PathLike | Opened) or is_engine(data) or open_memory(data):
         return open_table(data, table=table)
-    hint = " Pass numpy.array(edges) for a list of pairs." if isinstance(data, list | tuple) else ""
     raise ParameterError(
-        "Expected a graph: a path, a networkx or igraph graph, a sparse matrix, a tuple (src, dst) "
-        "of two columns, an array with two columns, a DataFrame, or a table of DuckDB; got a "
-        f"{type(data).__name__}.{hint}"
+        "Expected a graph: a path, a networkx or igraph graph, a sparse matrix, a list of pairs, a "
+        "tuple (src, dst) of two columns, an array with two columns, a DataFrame, or a table of "
+        f"DuckDB; got a {type(data).__name__}."
     )
 
 
@@ -292,12 +342,8 @@ def _up_to_largest(src: Labels, dst: Labels) -> Sequence[Hashable]:
 
 
 def _is_pair(data: Any) -> bool:
-    """(src, dst).  A list of two pairs, or a tuple of two, could be meant either way."""
-    return (
-        isinstance(data, tuple)
-        and len(data) == 2
-        and all(is_column(column) and not isinstance(column, tuple) for column in data)
-    )
+    """(src, dst): a tuple is two columns, whatever they are; a list is one of edges."""
+    return isinstance(data, tuple) and len(data) == 2 and all(map(is_column, data))
 
 
 def _is_rows_of_two(data: Any) -> bool:
@@ -310,4 +356,5 @@ _KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any], OpenedEdges]], ...] =
     (offers("scipy", "tocoo", "shape"), _sparse),
     (_is_rows_of_two, _rows_of_two),
     (_is_pair, lambda pair: edge_pair(*pair)),
+    (lambda data: isinstance(data, list), _edge_list),
 )

@@ -160,7 +160,7 @@ class ColumnarFiles:
         scanned: Iterator[pa.RecordBatch] = _dataset(self.paths, self.format).to_batches(
             columns=list(wanted), batch_readahead=4, fragment_readahead=1
         )
-        return scanned if self.format == "parquet" else map(_validated, scanned)
+        return map(_validated, scanned)
 
 
 def open_file(path: "str | PathLike[str]", *, header: bool = False) -> TextFile | ColumnarFiles:
@@ -289,9 +289,44 @@ def _dataset(paths: Sequence[str], kind: str) -> Any:
 
 
 def _validated(batch: "pa.RecordBatch") -> "pa.RecordBatch":
-    """Feather is memory as it was written; a broken one would lead Arrow outside of it."""
-    batch.validate(full=True)
+    """The same rows, without the text that cannot be decoded.
+
+    Feather is memory as it was written; a broken one would lead Arrow outside of it.
+    """
+    import pyarrow as pa
+
+    try:
+        batch.validate(full=True)
+    except pa.ArrowInvalid:
+        columns = [_decoded(column) for column in batch.columns]
+        return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
     return batch
+
+
+def _decoded(column: Any) -> Any:
+    """A column with nulls in place of text that cannot be decoded."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column.indices.validate(full=True)
+        words = _decoded(column.dictionary)
+        return pa.DictionaryArray.from_arrays(column.indices, words).dictionary_decode()
+    kinds = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
+    if column.type not in kinds:
+        column.validate(full=True)
+        return column
+    stored = column.view(kinds[column.type])
+    stored.validate(full=True)
+    return pa.array(
+        [None if raw is None else _text(raw) for raw in stored.to_pylist()], column.type
+    )
+
+
+def _text(stored: bytes) -> str | None:
+    try:
+        return stored.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _guarded(

@@ -33,6 +33,8 @@ from dampen.errors import ParameterError, did_you_mean
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from dampen.data.labels import Numbering
+
 __all__ = [
     "Batch",
     "Chunk",
@@ -134,12 +136,11 @@ def is_opened_type(kind: type) -> bool:
 class CountsDegrees(Protocol):
     """A table of edges in an engine that counts neighbours where the edges lie."""
 
-    def degrees(self, source: str, target: str, as_text: bool, /) -> Iterator[Batch] | None:
-        """Columns `node` and `degree`: every label once, with its number of different neighbours.
+    def degrees(self, source: str, target: str, numbering: "Numbering", /) -> IntArray | None:
+        """How many different neighbours each of the numbered nodes has among them; private.
 
-        Direction, loops and repeated edges do not matter; a label that is only in loops has degree
-        0; a missing label is one of the labels.  None where only the product's own rules tell which
-        labels are equal.  Private.
+        Direction, loops and repeated edges do not matter; rows that do not join two of the nodes
+        are dropped.  None where only the product's own rules tell which labels are equal.
         """
         ...
 

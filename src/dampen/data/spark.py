@@ -26,6 +26,7 @@ import numpy as np
 
 from dampen.core.selection import IntArray
 from dampen.data.columns import typed
+from dampen.data.labels import Numbering, as_labels
 from dampen.data.source import Batch, CellOf, Field, Kind, counted
 from dampen.data.sql import Dialect, KeyQuery, failed
 from dampen.errors import DampenError, DataError, ParameterError, raise_alone
@@ -95,13 +96,13 @@ class SparkTable:
         counts[np.asarray(table.column("cell"))] = np.asarray(table.column("rows"))
         return counts
 
-    def degrees(self, source: str, target: str, as_text: bool, /) -> Iterator[Batch] | None:
-        kinds = {field.type for field in self.fields if field.name in (source, target)}
-        text = as_text or kinds <= {"string"}
-        if not kinds <= (WHOLE_NUMBERS | {"string"} if text else WHOLE_NUMBERS):
-            return None
-        counted = _degrees(self.frame, source, target, text=text)
-        return map(_columns, _collected(counted, self.title).to_batches())
+    def degrees(self, source: str, target: str, numbering: Numbering, /) -> IntArray:
+        ends = self._columns([source, target])
+        pairs = _mapped(ends, NumberedPart(numbering), "lo long, hi long")
+        counted = _collected(_degrees(pairs), self.title)
+        degrees = np.zeros(len(numbering.nodes), dtype=np.int64)
+        degrees[np.asarray(counted.column("node"))] = np.asarray(counted.column("count"))
+        return degrees
 
     def _columns(self, wanted: Iterable[str]) -> Any:
         """The wanted columns by their places: Spark reads dots in names as paths."""
@@ -161,6 +162,23 @@ class PackedPart:
             with pa.ipc.new_stream(sink, batch.schema) as stream:
                 stream.write_batch(batch)
             yield pa.RecordBatch.from_pydict({"packed": [sink.getvalue().to_pybytes()]})
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedPart:
+    """The edges of a partition that join two of the nodes, by their places; no loops."""
+
+    numbering: Numbering
+
+    def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
+        import pyarrow as pa
+
+        for batch in _larger(batches):
+            src, dst = (self.numbering.positions(as_labels(end)) for end in batch.columns)
+            joins = (src >= 0) & (dst >= 0) & (src != dst)
+            ends = src[joins].astype(np.int64), dst[joins].astype(np.int64)
+            lower = pa.array(np.minimum(*ends))
+            yield pa.RecordBatch.from_arrays([lower, pa.array(np.maximum(*ends))], ["lo", "hi"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,23 +298,9 @@ def _mapped(frame: Any, part: Any, schema: str) -> Any:
         return frame.mapInArrow(part, schema)
 
 
-def _degrees(frame: Any, source: str, target: str, *, text: bool) -> Any:
-    """Every label with the number of its neighbours; a missing end makes one missing label."""
-    # As bytes, so that no collation makes different labels equal.
-    label = "cast(cast({} as string) as binary)" if text else "cast({} as bigint)"
-    either = "case when a is not null and b is not null then {}(a, b) end"
-    pairs = (
-        frame.selectExpr(
-            f"{label.format(quoted(source))} as a", f"{label.format(quoted(target))} as b"
-        )
-        .selectExpr(f"{either.format('least')} as lo", f"{either.format('greatest')} as hi")
-        .distinct()
-    )
-    sides = pairs.selectExpr(
-        "explode(array(lo, hi)) as node", "coalesce(cast(lo <> hi as bigint), 0) as one"
-    )
-    degrees = sides.groupBy("node").agg({"one": "sum"}).toDF("node", "degree")
-    return degrees.selectExpr("cast(node as string) as node" if text else "node", "degree")
+def _degrees(pairs: Any) -> Any:
+    """Every node that has neighbours, with their number."""
+    return pairs.distinct().selectExpr("explode(array(lo, hi)) as node").groupBy("node").count()
 
 
 def _part(cells: IntArray, rows: IntArray, problem: str | None) -> "pa.RecordBatch":
@@ -313,10 +317,6 @@ def _typed(batch: Any, wanted: Mapping[str, Kind]) -> Batch:
         name: typed(column, kind)
         for (name, kind), column in zip(wanted.items(), batch.columns, strict=True)
     }
-
-
-def _columns(batch: Any) -> Batch:
-    return dict(zip(batch.schema.names, batch.columns, strict=True))
 
 
 def _field(field: Any) -> Field:

@@ -2,6 +2,7 @@
 
 A column of SQLite declares an affinity, not a type: any value may hold anything.  So a value is
 taken as what it is, and text in a column of numbers is refused when it is met, after the charge.
+Text that cannot be decoded is missing.
 """
 
 import sqlite3
@@ -72,7 +73,17 @@ def open_sqlite_file(path: str, choose: Callable[[Sequence[str]], str]) -> Sqlit
 
 
 def _connected(path: str) -> sqlite3.Connection:
-    return sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)
+    connection = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)
+    connection.text_factory = _text
+    return connection
+
+
+def _text(stored: bytes) -> str | None:
+    """Text, or nothing where it cannot be decoded."""
+    try:
+        return stored.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _field(name: str, kind: str) -> Field:

@@ -18,6 +18,7 @@ RETURN = cython.declare(cython.longlong, 13)
 TAB = cython.declare(cython.longlong, 9)
 BLANK = cython.declare(cython.longlong, 32)
 HASH = cython.declare(cython.longlong, 35)
+QUOTE = cython.declare(cython.longlong, 34)
 PERCENT = cython.declare(cython.longlong, 37)
 PLUS = cython.declare(cython.longlong, 43)
 MINUS = cython.declare(cython.longlong, 45)
@@ -36,8 +37,8 @@ def parsed(
 ) -> Any:
     """Two columns, integers, of lines of `columns` fields.
 
-    `separator` is a byte, or 0 for runs of blanks.  Empty lines and lines that begin with # or %
-    are skipped.  Returns both columns and whether all lines are as expected.
+    `separator` is a byte, or 0 for runs of blanks.  Numbers may be quoted.  Empty lines, lines that
+    begin with # or % and lines that are not as expected are skipped, each by what it holds alone.
     """
     lines: cython.Py_ssize_t = np.count_nonzero(np.asarray(text) == NEWLINE) + 1
     src: cython.longlong[::1] = memoryview(np.empty(lines, np.int64))
@@ -46,9 +47,12 @@ def parsed(
     i: cython.Py_ssize_t = 0
     size: cython.Py_ssize_t = len(text)
     after: cython.Py_ssize_t
+    begin: cython.Py_ssize_t
     column: cython.int
+    quoted: cython.bint
     value: cython.longlong
     plain: cython.bint = columns == 2 and first == 0 and second == 1
+    tabs: cython.bint = separator == TAB and columns > 2  # a field between two may be empty
     with cython.nogil:
         while i < size:
             if plain:
@@ -57,17 +61,22 @@ def parsed(
                     n += 1
                     i = after
                     continue
-            i = _after_blanks(text, i)
+            i = _after_spaces(text, i) if tabs else _after_blanks(text, i)
+            begin = i
             if i < size and text[i] != NEWLINE and text[i] != HASH and text[i] != PERCENT:
                 for column in range(columns):
                     if column:
-                        i = _after_separator(text, i, separator)
+                        i = _after_tab(text, i) if tabs else _after_separator(text, i, separator)
                     if i < 0:
                         break
                     if column in (first, second):
+                        quoted = i < size and text[i] == QUOTE
+                        i += quoted
                         after = _end_of_integer(text, i)
                         value = 0 if after < 0 else _integer(text, i, after)
                         i = after
+                        if quoted and i >= 0:
+                            i = i + 1 if i < size and text[i] == QUOTE else -1
                         if column == first:
                             src[n] = value
                         if column == second:
@@ -76,14 +85,14 @@ def parsed(
                         i = _other(text, i, separator)
                 if i >= 0:
                     i = _after_blanks(text, i)
-                if i < 0 or (i < size and text[i] != NEWLINE):
-                    i = -1
-                    break
-                n += 1
+                if i >= 0 and (i >= size or text[i] == NEWLINE):
+                    n += 1
+                else:
+                    i = begin
             while i < size and text[i] != NEWLINE:
                 i += 1
             i += 1
-    return np.asarray(src)[:n], np.asarray(dst)[:n], i >= 0
+    return np.asarray(src)[:n], np.asarray(dst)[:n]
 
 
 @cython.cfunc
@@ -131,6 +140,24 @@ def _after_blanks(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -
     while i < len(text) and (text[i] == BLANK or text[i] == TAB or text[i] == RETURN):
         i += 1
     return i
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _after_spaces(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    while i < len(text) and (text[i] == BLANK or text[i] == RETURN):
+        i += 1
+    return i
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _after_tab(text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t) -> cython.Py_ssize_t:
+    """Where the field after one tab begins; -1 where there is none."""
+    i = _after_spaces(text, i)
+    return _after_spaces(text, i + 1) if i < len(text) and text[i] == TAB else -1
 
 
 @cython.cfunc
@@ -190,7 +217,15 @@ def _integer(
 def _other(
     text: cython.const[cython.uchar][::1], i: cython.Py_ssize_t, separator: cython.int
 ) -> cython.Py_ssize_t:
-    """The end of a field that is not read."""
+    """The end of a field that is not read; in quotes it may hold separators."""
+    if separator and i < len(text) and text[i] == QUOTE:
+        i += 1
+        while i < len(text) and text[i] != NEWLINE:
+            if text[i] == QUOTE:
+                if i + 1 >= len(text) or text[i + 1] != QUOTE:
+                    break
+                i += 1
+            i += 1
     while i < len(text) and text[i] != NEWLINE and text[i] != separator:
         if separator == 0 and (text[i] == BLANK or text[i] == TAB):
             break

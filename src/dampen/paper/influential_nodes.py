@@ -101,7 +101,8 @@ def PrivTopk(
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         n: the public nodes are 0, 1, ..., n-1; or else
         nodes: the public list of nodes.
-        max_degree: D, a public bound on all degrees; n - 1 if left out.
+        max_degree: D, a public bound on all degrees; n - 1 if left out.  A graph that breaks it is
+            cut down to it, see `InfluentialNode`.
         mechanism: one of `MECHANISMS`, or any other by name.
         delta: which δ^EBC.
         budget: where to charge ε.
@@ -113,7 +114,7 @@ def PrivTopk(
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
         BudgetError: if the budget refuses; nothing was charged.
-        DataError: if the data is not as promised; the charge stands.
+        DataError: if a file or an engine fails; the charge stands.
 
     >>> star = [0] * 40, list(range(1, 41))
     >>> PrivTopk(star, 1, n=41, epsilon="2").answer

@@ -323,6 +323,7 @@ class Core:
     help: ClassVar[str] = "the core number: how dense a crowd a node belongs to"
     rounds: ClassVar[CentralRounds] = CentralRounds(by_level)
     joint = MappingProxyType[Score, float]({})
+    any_degree: ClassVar[bool] = True
 
     def usual(self, n: int, k: int, epsilon: Fraction, /) -> Usual:
         """In two rounds."""

@@ -23,6 +23,7 @@ class Degree:
     help: ClassVar[str] = "the number of neighbours"
     rounds: ClassVar[None] = None
     degrees_only: ClassVar[bool] = True
+    any_degree: ClassVar[bool] = True
     unit: ClassVar[str] = "neighbours"
     joint = MappingProxyType[Score, float]({Global(): 2.0, Shifted(): 2.0})
 

@@ -20,10 +20,10 @@ from dampen.data.edges import (
     memory_of_machine,
     numbered_edges,
     open_edges,
+    readable,
 )
-from dampen.data.labels import Numbering, as_labels
-from dampen.data.source import reading
-from dampen.errors import DataError, ParameterError
+from dampen.data.labels import Numbering, as_labels, is_label
+from dampen.errors import ParameterError
 from dampen.progress import progress
 from dampen.questions.nodes.half_adjacency import Rows, rows_of
 from dampen.questions.nodes.threads import Worker, cores, in_threads
@@ -80,11 +80,9 @@ class Degrees:
 def graph_of(data: Any, nodes: Sequence[Hashable] | None = None) -> Graph:
     """Any graph that `dampen.data.edges.open_edges` takes, on the given nodes.
 
-    Direction is forgotten; loops and repeated edges are dropped.  Without `nodes`, the nodes of the
-    input count, or else those that have an edge.
-
-    Raises:
-        DataError: if an edge ends outside the nodes.
+    Direction is forgotten; loops and repeated edges are dropped, and so are rows that do not join
+    two of the nodes.  Without `nodes`, the nodes of the input count, or else those that have an
+    edge.
     """
     if isinstance(data, Graph):
         return data if nodes is None or same_nodes(data.nodes, nodes) else _renumbered(data, nodes)
@@ -94,29 +92,41 @@ def graph_of(data: Any, nodes: Sequence[Hashable] | None = None) -> Graph:
 def load_graph(opened: OpenedEdges, nodes: Sequence[Hashable] | None = None) -> Graph:
     """Reads the edges of an opened graph; see `graph_of`."""
     if nodes is None:
-        ends = opened.load(False)
+        ends = readable(*opened.load(None))
         nodes = _labels(known_nodes(opened) or opened.nodes_of(*ends))
         opened = replace(opened, load=lambda _: ends, pieces=None)
     check_size(len(nodes))
     return Graph(nodes, rows_of(*numbered_edges(opened, nodes), len(nodes)))
 
 
-def load_degrees(opened: OpenedEdges, nodes: Sequence[Hashable]) -> "Degrees | Graph":
-    """The degrees alone, counted by the engine that holds the edges, or else the graph.
+def bounded(graph: Graph, max_degree: int) -> Graph:
+    """The graph less what exceeds a public bound on degrees: all degrees are at most `max_degree`.
 
-    Raises:
-        DataError: if an edge ends outside the nodes.
+    An edge stays if each of its ends is among the first `max_degree` neighbours of the other, in
+    the order of `graph.nodes`.  A graph within the bound stays as it is.
+
+    Guarantee: one edge more or less changes at most three edges of the result, itself and the last
+    ones that it pushes from the lists of its two ends.  No rule that keeps graphs within the bound
+    does with one: of a star with D + 1 rays, all D + 1 graphs with a ray less would have to differ
+    from the result by one edge.
     """
-    as_text = all(isinstance(node, str) for node in nodes)
-    pieces = None if opened.degrees is None else opened.degrees(as_text)
-    if pieces is None:
-        return load_graph(opened, nodes)
-    numbering = Numbering(nodes)
-    degrees = np.zeros(len(nodes), dtype=np.int64)
-    with reading(pieces) as stream:
-        for labels, counts in stream:
-            degrees[numbering.positions(labels)] = counts
-    return Degrees(nodes, degrees)
+    if graph.degrees.max(initial=0) <= max_degree:
+        return graph
+    n = len(graph.nodes)
+    at = np.repeat(np.arange(n), graph.degrees)
+    listed = np.arange(len(graph.to)) - graph.first[at] < max_degree
+    one = at[listed]
+    other = graph.to[listed]
+    codes = np.minimum(one, other) * n + np.maximum(one, other)
+    codes, times = np.unique(codes, return_counts=True)
+    lower, higher = np.divmod(codes[times == 2], n)
+    return Graph(graph.nodes, rows_of(lower.astype(np.int32), higher.astype(np.int32), n))
+
+
+def load_degrees(opened: OpenedEdges, nodes: Sequence[Hashable]) -> "Degrees | Graph":
+    """The degrees alone, counted by the engine that holds the edges, or else the graph."""
+    degrees = None if opened.degrees is None else opened.degrees(Numbering(nodes))
+    return load_graph(opened, nodes) if degrees is None else Degrees(nodes, degrees)
 
 
 @cache
@@ -204,14 +214,10 @@ def _labels(nodes: Any) -> Sequence[Hashable]:
         raise ParameterError(
             f"Expected nodes to be a list of labels, got a {type(nodes).__name__}."
         )
-    try:
-        labels: list[Hashable] = as_labels(list(nodes)).tolist()
-        different = len(set(labels))
-    except (DataError, TypeError):
-        raise ParameterError(
-            "Expected nodes to be integers or text, none of them missing."
-        ) from None
-    if different < len(labels):
+    labels: list[Hashable] = as_labels(list(nodes)).tolist()
+    if not all(map(is_label, labels)):
+        raise ParameterError("Expected nodes to be integers or text, none of them missing.")
+    if len(set(labels)) < len(labels):
         raise ParameterError("Expected nodes without repeats; some occur twice.")
     return labels
 

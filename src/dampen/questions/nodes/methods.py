@@ -146,7 +146,6 @@ class OneRound:
         return self.wanted.leaks()
 
     def draw(self, source: OpenedGraph, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
-        """Raises `DataError` if a degree is above the public bound."""
         problem, places = self.places(source, epsilon, entropy)
         shown: dict[str, Any] = {}
         if self.stands_in:
@@ -207,16 +206,15 @@ class TwoRounds:
         return self.wanted.leaks()
 
     def draw(self, source: OpenedGraph, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
-        """Raises `DataError` if a degree is above the public bound."""
         return self.wanted.drawn(*self.places(source, epsilon, entropy))
 
     def places(
         self, source: OpenedGraph, epsilon: Fraction, entropy: Entropy, /
     ) -> tuple[InfluentialNode, list[int]]:
         """The problem, and the places of its k best nodes, best first."""
-        made = source.loaded()
-        problem = self.wanted.problem(self.metric, made.nodes)
-        graph = problem.graph(made)
+        graph = source.loaded()
+        assert isinstance(graph, Graph)
+        problem = self.wanted.problem(self.metric, graph.nodes)
         k = check_k(self.wanted.count, len(graph.nodes))
         rounds = self.metric.rounds
         D = problem.max_degree

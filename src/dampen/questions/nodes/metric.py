@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+
 from dampen.core import sensitivity
 from dampen.core.mechanisms import Mechanism
 from dampen.core.sampling import Entropy
@@ -30,7 +32,8 @@ class Metric(Protocol):
     A frozen dataclass of public parameters with one method.  Its guarantee is the admissibility of
     the δ in the selections that it makes, for graphs that differ by one edge and whose degrees are
     at most `max_degree`; `dampen.testing` checks that on all small graphs.  A mapping `joint` may
-    say the 1-norm bounds of its selections.
+    say the 1-norm bounds of its selections.  If `any_degree` is true the guarantee holds for all
+    graphs, and none is cut down to `max_degree` for it.
     """
 
     def selection(self, graph: Graph, max_degree: int, /) -> Selection:
@@ -105,9 +108,12 @@ class OnlyInRounds:
 
 
 def counted(counts: IntArray, joint: Mapping[Score, float], max_degree: int) -> Selection:
-    """Whole numbers up to D that an edge more raises by at most 1 each: Δ = 1, one-sided, exact."""
+    """Whole numbers, counted up to D, that an edge more raises by at most 1 each: Δ = 1.
+
+    One-sided and exact.  What is above D counts as D: neither guarantee needs D to hold.
+    """
     return Selection(
-        counts,
+        np.minimum(counts, max_degree),
         sensitivity.constant(1),
         one_sided=True,
         joint=joint,

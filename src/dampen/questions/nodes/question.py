@@ -195,10 +195,11 @@ def top_k(
     release then says `ranked_by` degree.
 
     Args:
-        graph: a networkx or igraph graph, a sparse matrix, a tuple (src, dst) of columns, an array
-            or a table with two columns (pandas, polars, pyarrow), or the path of a file (CSV, TSV,
-            blanks, JSON lines, Parquet, Feather, npz; gzip or bz2; `-` is standard input).
-            Direction, loops, repeated edges and the attributes of edges do not matter.
+        graph: a networkx or igraph graph, a sparse matrix, a list of pairs, a tuple (src, dst) of
+            columns, an array or a table with two columns (pandas, polars, pyarrow), or the path of
+            a file (CSV, TSV, blanks, JSON lines, Parquet, Feather, npz; gzip or bz2; `-` is
+            standard input).  Direction, loops, repeated edges and the attributes of edges do not
+            matter.  Rows that do not join two of the nodes are dropped, whatever they hold.
         k: how many nodes; None for one node that is not in a list.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
@@ -210,7 +211,10 @@ def top_k(
         source: in a table, the name of the column with one end of every edge.
         target: the name of the column with the other end.
         table: of a database file (DuckDB, SQLite), which table.
-        max_degree: a public bound on all degrees; n - 1 if left out, which is usually better.
+        max_degree: a public bound on all degrees; n - 1 if left out, which is usually better.  Of a
+            graph that breaks it, what exceeds it is cut off by a public rule; for betweenness,
+            triangles and brokerage in one round, ε holds between graphs that keep it, and 3 ε
+            otherwise (see `dampen.problems.InfluentialNode`).
         metric: "betweenness" (egocentric), "degree", "triangles" (edges among the neighbours),
             "brokerage" (the degree less triangles, for a public `max_degree`), "eigenvector",
             "core", "pagerank" (as far as neighbours and their degrees tell them, see
@@ -227,7 +231,8 @@ def top_k(
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
         BudgetError: if the budget refuses; nothing was charged.
-        DataError: if the data is not as promised; the charge stands.
+        DataError: if a file or an engine fails, or the edges do not fit into memory, or nodes that
+            are taken from them are fewer than k; the charge stands.
 
     >>> import networkx
     >>> top_k(networkx.les_miserables_graph(), nodes="graph", k=1, epsilon="10").answer
