@@ -92,14 +92,26 @@ def test_without_labels_the_answer_is_a_position():
 
 
 def test_a_large_epsilon_finds_the_value():
-    values = [*range(100)]
-    public = dampen.dataset({"v": values}, units_public=True)
-    for p, expected in ((0, 0), (50, 50), (98, 98), (100, 99)):
-        asked = {"p": p, "epsilon": 10_000, "upper": 200, "step": 1}
-        assert public.percentile("v", **asked).answer == expected
-        release = percentile(values, **asked)
-        assert expected - release.answer in (0, 1)  # p n is the end of one value's ranks
+    for p, expected in ((1, 1), (50, 50), (98, 98), (99, 99)):
+        release = percentile(range(101), p=p, epsilon=10_000, upper=200, step=1)
+        assert release.answer == expected
         assert type(release.answer) is int
+
+
+def test_a_large_epsilon_finds_the_value_among_a_public_number_of_them():
+    values = dampen.dataset({"v": range(100)}, units_public=True)
+    for p, expected in ((0, 0), (50, 50), (98, 98), (100, 99)):
+        release = values.percentile("v", p=p, epsilon=10_000, upper=200, step=1)
+        assert release.answer == expected
+        assert type(release.answer) is int
+
+
+def test_a_private_number_of_values_leaves_ends_open():
+    """Nothing is above a value beyond the largest one: each is a 100th percentile."""
+    asked = {"epsilon": 10_000, "lower": -100, "upper": 200, "step": 1}
+    assert percentile(range(100), p=100, **asked).answer >= 99
+    assert percentile(range(100), p=0, **asked).answer <= 0
+    assert percentile(range(100), p=50, **asked).answer in (49, 50)
 
 
 def test_a_shifted_range_finds_the_label_and_the_value():

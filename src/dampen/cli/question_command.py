@@ -3,6 +3,7 @@
 import functools
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from dampen.cli.receipt import Receipt
 from dampen.errors import ParameterError
 from dampen.questions import question_type
 from dampen.releases.question import first_missing, parameters, with_facts
+from dampen.schema.columns import Names
 from dampen.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -139,7 +141,7 @@ def _ask(
 ) -> None:
     from dampen.releases import answer as releases
 
-    schema = read_schema(schema_file, options.get("target")) or receipt.schema
+    schema = facts_of(read_schema(schema_file, options.get("target")), receipt.schema)
     question = stated_question(kind, options, schema)
     check_output(output, file, schema_file, receipt.ledger)
     asked: dict[str, Any] = {
@@ -156,6 +158,28 @@ def _ask(
     receipt.asked = question.text()
     release = releases.answer(question, file, budget=receipt.budget, **asked)
     show_release(release, receipt, question.shape(), output=output, **shown)
+
+
+def facts_of(typed: "Schema | None", registered: "Schema | None") -> "Schema | None":
+    """The facts of a data set: those that are registered come before those of `--schema`.
+
+    Whoever asks can add columns, but cannot change what is protected: not the unit, not whether
+    the number of units is public, and not which columns are public and fixed.
+    """
+    if typed is None or registered is None:
+        return typed or registered
+    added = {
+        name: column if isinstance(column, Names) else replace(column, public=False)
+        for name, column in typed.columns.items()
+    }
+    return replace(
+        typed,
+        unit=registered.unit,
+        units_public=registered.units_public,
+        rows=registered.rows or typed.rows,
+        columns={**added, **registered.columns},
+        graph=registered.graph or typed.graph,
+    )
 
 
 def stated_question(
