@@ -324,7 +324,7 @@ class Dataset:
 
     def __dir__(self) -> list[str]:
         asked = [name.replace("-", "_") for name in QUESTIONS]
-        return sorted({*object.__dir__(self), *asked})
+        return sorted({*dir(type(self)), *asked})
 
     def __repr__(self) -> str:
         facts = ", ".join(self.schema.columns) or "no columns"

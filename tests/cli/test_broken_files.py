@@ -9,8 +9,7 @@ from broken_files import SCHEMA, Broken, broken_files, columns, csv_of, edges
 from dampen.ledger import Ledger
 from leaks import said_in, secrets_in
 
-RELATIONS = {"top-k": "add-remove-edge", "percentile": "replace-one",
-             "percentile-record": "replace-one"}  # fmt: skip
+RELATIONS = {"top-k": "add-remove-edge", "percentile-record": "replace-one"}
 PARTS = 12
 
 

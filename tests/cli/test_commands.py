@@ -29,7 +29,7 @@ COMPARE_GROUPS = ("compare", "top-groups", "stays.csv", "--value", "days", "--by
 SCHEMA = ("schema", "init", "census.csv", "--public")
 RELEASES = {
     "top-k": (TOP_K, "add-remove-edge"),
-    "percentile": (PERCENTILE, "replace-one"),
+    "percentile": (PERCENTILE, "add-remove-row"),
     "percentile-record": (RECORD, "replace-one"),
     "most-frequent": (FREQUENT, "add-remove-row"),
     "top-groups": (GROUPS, "add-remove-row"),

@@ -19,15 +19,12 @@ from dampen.ledger import Account, Ledger
 
 COUNT = "dampen most-frequent visits.csv --value diagnosis --categories flu,cold --epsilon 0.5"
 TOP_K = "dampen top-k follows.csv.gz -k 1 --metric degree --n 40 --epsilon 0.5"
-VALUE = (
-    "dampen percentile salaries.csv --value salary --step 1000 -p 50,90 "
-    "--upper 500000 --epsilon 0.5"
-)
+RECORD = "dampen percentile-record salaries.csv --value salary -p 50 --upper 500000 --epsilon 90"
 TREE = "dampen tree census.csv --target income --schema census.toml --epsilon 0.5"
 COMMANDS = {
     "add-remove-row": COUNT,
     "add-remove-edge": TOP_K,
-    "replace-one": VALUE,
+    "replace-one": RECORD,
     "tree": TREE,
 }
 WAYS = {"full": "> /dev/full", "closed": ">&-", "reader gone": "| true"}

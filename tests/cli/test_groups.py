@@ -45,7 +45,7 @@ def test_groups_may_be_listed_in_a_file(dampen, place):
         (["--groups", "H1,H1"], "different groups"),
         (["--groups-file", "none.txt"], "either --groups or --groups-file"),
         (["--by", "clinic"], "Expected a column 'clinic'"),
-        (["--neighbours", "replace"], "Did you mean 'replace-one'?"),
+        (["--neighbours", "replace-one"], "No such option"),
     ],
 )
 def test_wrong_parameters_in_the_words_of_the_command_line(dampen, more, says):
@@ -67,8 +67,12 @@ def test_values_of_every_group(dampen):
     ]
 
 
-def test_values_of_every_group_where_groups_are_public(dampen):
-    done = dampen(*VALUES, "-p", "50,90", "--neighbours", "replace-one", "--json")
+def test_values_of_every_group_where_groups_are_public(dampen, place):
+    (place / "fixed.toml").write_text(
+        "[[data]]\nname = 'stays'\nunits-public = true\n"
+        "[data.columns]\nhospital = { values = ['H1', 'H2', 'H3'], public = true }\n"
+    )
+    done = dampen(*VALUES, "-p", "50,90", "--schema", "fixed.toml", "--json")
     made = json.loads(done.out)
     assert made["neighbours"] == "replace-one"
     assert all(len(pair) == 2 and pair[0] <= pair[1] for pair in made["answer"].values())

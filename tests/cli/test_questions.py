@@ -255,3 +255,74 @@ def test_only_exact_references_to_parameters_become_options() -> None:
     )
     for path in ("groups=1/a.csv", "release=x", "my-groups=", "in_order=False", "a/groups="):
         assert in_options(path, command) == path
+
+
+REGISTERED = """
+[[data]]
+name = "ours"
+files = ["stays.csv"]
+budgets = ["ours"]
+{facts}
+[data.columns]
+hospital = ["H1", "H2", "H3"]
+days = {{ lower = 0, upper = 100 }}
+"""
+
+
+def register(dampen, place: Path, facts: str = "", relation: str = "add-remove-row") -> None:
+    dampen("budget", "create", "ours", "--epsilon", "30", "--neighbours", relation)
+    (place / "dampen.toml").write_text(REGISTERED.format(facts=facts))
+
+
+TOP = ("--value", "days", "--by", "hospital", "--epsilon", "9", "--json")
+MEDIAN = ("--value", "days", "--step", "1", "-p", "50", "--epsilon", "9", "--json")
+
+
+def test_a_registered_name_stands_for_its_file_facts_and_budget(dampen, place: Path) -> None:
+    register(dampen, place)
+    done = dampen("top-groups", "ours", *TOP)
+    assert (done.code, done.err) == (0, "")
+    made = json.loads(done.out)
+    assert (made["answer"], made["neighbours"]) == ("H2", "add-remove-row")
+    [charge] = Ledger(place / "ledger.sqlite3").history("ours")
+    assert (charge.id, charge.dataset, charge.epsilon) == (made["charge"], "ours", 9)
+
+
+@pytest.mark.parametrize("name", ["ours", "stays.csv"])
+@pytest.mark.parametrize(
+    ("facts", "relation"), [("", "add-remove-row"), ("units-public = true", "replace-one")]
+)
+def test_a_name_and_a_path_have_the_relation_of_the_facts(
+    dampen, place: Path, name: str, facts: str, relation: str
+) -> None:
+    register(dampen, place, facts, relation)
+    budget = ("--budget", "ours") if name != "ours" else ()
+    made = json.loads(dampen("percentile", name, *MEDIAN, *budget).out)
+    assert made["neighbours"] == relation
+    assert ("n" in made["parameters"]) == (relation == "replace-one")
+
+
+def test_a_schema_that_is_typed_does_not_change_what_is_protected(dampen, place: Path) -> None:
+    register(dampen, place)
+    (place / "mine.toml").write_text(
+        "[[data]]\nname = 'mine'\nunits-public = true\n"
+        "[data.columns]\nhospital = { values = ['H1', 'H2'], public = true }\n"
+    )
+    for name, *budget in (("ours",), ("stays.csv", "--budget", "ours")):
+        asked = (name, *budget, "--schema", "mine.toml")
+        made = json.loads(dampen("percentile", *asked, *MEDIAN).out)
+        assert made["neighbours"] == "add-remove-row"
+        assert "n" not in made["parameters"]
+        refused = dampen(
+            "percentile-record", *asked, "--value", "days", "-p", "50", "--epsilon", "1"
+        )
+        assert (refused.code, refused.out) == (2, "")
+        assert "keeps private" in refused.err
+    assert Ledger(place / "ledger.sqlite3").spent("ours") == 18
+
+
+def test_a_file_comes_before_a_name(dampen, place: Path) -> None:
+    register(dampen, place)
+    (place / "ours").write_text("hospital,days\nH1,3\n")
+    assert dampen("top-groups", "ours", *TOP).code == 2
+    assert Ledger(place / "ledger.sqlite3").history("ours") == []

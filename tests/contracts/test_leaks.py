@@ -106,7 +106,7 @@ def ledger(tmp_path: Path) -> Iterator[Ledger]:
 def relation_of(name: str) -> str:
     if name == "top_k":
         return "add-remove-edge"
-    return "replace-one" if name in ("percentile, value", "percentile record") else "add-remove-row"
+    return "replace-one" if name == "percentile record" else "add-remove-row"
 
 
 @pytest.mark.parametrize("planted", PLANTED)

@@ -6,19 +6,23 @@ import numpy as np
 import pytest
 
 import dampen
+from dampen.core.selection import Neighbours
 from dampen.errors import AccuracyWarning
 from dampen.questions.groups import BestGroup, GroupsQuestion
 from dampen.releases.accuracy import likely_noise
 from dampen.releases.answer import expect
+from relations import RELATIONS, facts
 
 GRID = {"lower": 0, "upper": 9, "step": 1}
 EMPTY = {"v": [], "g": []}
 
 
-def told(rows=None, epsilon="0.25", **options):
+def told(rows=None, epsilon="0.25", relation="add-remove-row", **options):
     given = {"groups": list("abcd"), **GRID} | options
     question = GroupsQuestion(value="v", by="g", **given)
-    return expect(question, EMPTY, epsilon=epsilon, rows=rows).accuracy
+    schema = facts(relation, g=given["groups"])
+    plan = expect(question, EMPTY, epsilon=epsilon, schema=schema)
+    return plan.method.accuracy(plan.cost.epsilon, rows)
 
 
 @pytest.mark.parametrize("epsilon", ["0.01", "0.3", "1", "5"])
@@ -83,18 +87,18 @@ def test_no_rows_at_all_have_an_accuracy_too(epsilon):
 
 
 def test_chance_is_warned_of():
-    """The bound comes from a schema; here it is put in by hand."""
+    """The bound comes from a schema."""
     question = GroupsQuestion(value="v", by="g", groups=list("abcd"), **GRID)
     with pytest.warns(AccuracyWarning, match="too small"):
-        expect(question, EMPTY, epsilon="0.25", rows=3).warn()
+        expect(question, EMPTY, epsilon="0.25", schema=facts("add-remove-row", 3)).warn()
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove-row", "replace-one"])
-def test_a_sum_that_leads_by_as_much_wins(neighbours):
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_sum_that_leads_by_as_much_wins(relation):
     """The law of the answer, where all other sums are tied at the lead that is told."""
-    given = {"statistic": "sum", "lower": -3, "upper": 9, "step": 3, "neighbours": neighbours}
-    problem = BestGroup(groups=list("abcd"), **given)
-    found = told(epsilon="0.1", **given)
+    given = {"statistic": "sum", "lower": -3, "upper": 9, "step": 3}
+    problem = BestGroup(groups=list("abcd"), neighbours=Neighbours(relation), **given)
+    found = told(epsilon="0.1", relation=relation, **given)
     assert f"leads every other group by {found.error:,.0f} units in its sum." in found.sentence
     rows = -(-int(found.error) // 9)
     values, by = [9] * rows, ["a"] * rows

@@ -19,6 +19,7 @@ from dampen.questions.percentile.record_two_stages import Shares, TwoStages
 from dampen.questions.percentile.values import PercentileValue, PercentileValueOfRows
 from dampen.releases.answer import expect
 from dampen_studies.rivals.record_law import law
+from relations import RELATIONS, facts, percentile
 
 VALUE = {"upper": 100, "step": 1, "epsilon": "0.5"}
 
@@ -36,12 +37,12 @@ def test_the_accuracy_does_not_depend_on_the_data():
 
 
 @pytest.mark.parametrize("rows", [1, 2, 30, 300, 10_000])
-@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove-row"])
+@pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("p", [0, 50, 99, "deciles"])
-def test_no_error_is_larger_than_is_possible(rows, neighbours, p):
-    question = PercentileQuestion(value="v", p=p, upper=100, step=1, neighbours=neighbours)
+def test_no_error_is_larger_than_is_possible(rows, relation, p):
+    question = PercentileQuestion(value="v", p=p, upper=100, step=1)
     stream = StreamTable([Field("v")], lambda _: iter(()))
-    told = expect(question, stream, epsilon="0.1", rows=rows).accuracy
+    told = expect(question, stream, epsilon="0.1", schema=facts(relation, rows)).accuracy
     values = np.zeros(rows) if p == 100 else np.full(rows, 100.0)
     possible = max(rank_error(values, q, rows) for q in question.points)
     assert told.error <= possible + 1
@@ -61,37 +62,36 @@ def test_nine_percentiles_of_few_rows_are_warned_of_before_the_charge():
     """It once said "370 ranks" of at most 300 rows, and charged."""
     warned = pytest.warns(AccuracyWarning, match="can be up to 270 ranks from its percentile")
     with warned, pytest.raises(dampen.BudgetError):
-        dampen.percentile(np.arange(299.0), p="deciles", **VALUE, budget=Refusing())
+        percentile(np.arange(299.0), "replace-one", p="deciles", **VALUE, budget=Refusing())
 
 
 def test_a_private_number_of_rows_bounds_nothing():
     """Under add/remove the accuracy of one row is that of a thousand."""
-    rows = {"neighbours": "add-remove-row", "p": 50, **VALUE}
-    one, many = (dampen.percentile([5] * n, **rows).accuracy for n in (1, 1000))
+    one, many = (dampen.percentile([5] * n, p=50, **VALUE).accuracy for n in (1, 1000))
     assert one == many
 
 
 def test_the_rows_of_a_file_bound_the_accuracy_once_they_are_read(tmp_path):
     path = tmp_path / "few.csv"
     path.write_text("v\n1\n2\n3\n")
-    made = dampen.percentile(path, "v", p=50, **VALUE)
+    made = dampen.dataset(path, units_public=True).percentile("v", p=50, **VALUE)
     assert made.accuracy.error == 2
     assert made.accuracy.chance
 
 
-@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove-row"])
+@pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("p", [10, 50, 95])
 @pytest.mark.parametrize("data", ["uniform", "one end", "two ends"])
-def test_values_are_as_near_as_is_told(neighbours, p, data):
+def test_values_are_as_near_as_is_told(relation, p, data):
     """By the law of the draw, on data of several shapes."""
     values = {
         "uniform": np.arange(1000) / 10,
         "one end": np.r_[np.zeros(990), np.full(10, 100.0)],
         "two ends": np.r_[np.zeros(500), np.full(500, 100.0)],
     }[data]
-    told = dampen.percentile(values, p=p, neighbours=neighbours, **VALUE).accuracy.error
+    told = percentile(values, relation, p=p, **VALUE).accuracy.error
     public = {"p": p, "upper": 100, "step": 1}
-    rows = neighbours == "add-remove-row"
+    rows = relation == "add-remove-row"
     problem = PercentileValueOfRows(**public) if rows else PercentileValue(n=1000, **public)
     selection = problem.selection(values)
     chance = dampen.probabilities(selection, epsilon="0.5", mechanism="pf")

@@ -117,8 +117,9 @@ def test_several_percentiles_of_every_group():
 
 
 def test_groups_that_are_public_and_fixed():
-    options = GIVEN | {"neighbours": "replace-one"}
-    made = dampen.percentile(PAY, "salary", by="team", groups=[*TEAMS, "empty"], **options)
+    teams = dampen.categories([*TEAMS, "empty"], public=True)
+    staff = dampen.dataset(PAY, units_public=True, columns={"team": teams})
+    made = staff.percentile("salary", by="team", **GIVEN)
     assert {name: made.answer[name] for name in TEAMS} == {"law": 71, "sales": 42}
     assert 0 <= made.answer["empty"] <= 100
     assert str(made.neighbours) == "replace-one"
@@ -130,12 +131,12 @@ def test_a_group_without_rows_gets_a_random_answer():
     assert len(set(made.answer.values())) > 5  # false alarms: below 1e-40
 
 
-def test_the_number_of_rows_may_be_private():
-    made = dampen.percentile(PAY["salary"], neighbours="add-remove-row", **GIVEN)
+def test_the_number_of_rows_is_private():
+    made = dampen.percentile(PAY["salary"], **GIVEN)
     assert 44 <= made.answer <= 70
     assert "n" not in made.parameters
     assert str(made.neighbours) == "add-remove-row"
-    assert dampen.percentile([], neighbours="add-remove-row", **GIVEN).answer >= 0
+    assert dampen.percentile([], **GIVEN).answer >= 0
 
 
 @pytest.mark.parametrize(
@@ -147,8 +148,7 @@ def test_the_number_of_rows_may_be_private():
         ({"by": "team", "groups": ["a", "a"]}, "different groups"),
         ({"by": "tem", "groups": TEAMS}, "Did you mean 'team'"),
         ({"by": "salary", "groups": TEAMS}, "beside"),
-        ({"neighbours": "add-remove-edge"}, "one of replace-one, add-remove-row"),
-        ({"neighbours": "add-remove-row", "p": "33.33333"}, "four decimals"),
+        ({"p": "33.33333"}, "four decimals"),
         ({"by": "team", "groups": range(1000), "step": "0.001"}, "larger step"),
     ],
 )
@@ -180,7 +180,6 @@ def test_values_between_points_count_as_what_they_are():
     ).answer[1]
     alone = dampen.percentile(
         table["v"][table["g"] == 1],
-        neighbours="add-remove-row",
         entropy=next(entropies),
         **options,
     ).answer

@@ -17,6 +17,7 @@ from dampen.paper.percentile_selection import rank
 from dampen.questions.percentile.halving import Cut, Halving, Ranks, levels_of, within, worth_it
 from dampen.questions.percentile.values import ValueGrid
 from dampen.testing import Universe
+from relations import RELATIONS, percentile
 
 POINTS = 3
 ROWS = Universe.add_remove_row(range(POINTS), max_rows=4)
@@ -210,9 +211,9 @@ def test_halving_beats_splitting(neighbours):
     ranks = Ranks(*grid.ranks(grid.counts(x)))
     asked = Halving.on(501, tuple(p / 100 for p in points), neighbours)
     halved = [asked.draw(ranks, Fraction(1, 2), dampen.InsecureEntropy(seed)) for seed in range(3)]
-    split = dampen.percentile(
-        x, p=points, mechanism="pf", epsilon="0.5", upper=500, step=1,
-        neighbours=neighbours, entropy=dampen.InsecureEntropy(1, allow_release=True),
+    split = percentile(
+        x, neighbours, p=points, mechanism="pf", epsilon="0.5", upper=500, step=1,
+        entropy=dampen.InsecureEntropy(1, allow_release=True),
     ).answer  # fmt: skip
     errors = np.mean([rank_errors(x, points, answers).mean() for answers in halved])
     assert errors * 5 < rank_errors(x, points, split).mean()
@@ -226,12 +227,10 @@ def test_heavy_ties_do_not_shift_the_others():
     assert made.answer[8] == 80
 
 
-@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove-row"])
-def test_lists_in_any_order_with_repeats_and_fractions(neighbours):
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_lists_in_any_order_with_repeats_and_fractions(relation):
     x, p = list(range(1001)), [90, 10, "33.3", 50, 50, 0, 100, 99.5, Fraction(1, 4)]
-    made = dampen.percentile(
-        x, p=p, neighbours=neighbours, **(GIVEN | {"upper": 1000, "epsilon": 3000})
-    )
+    made = percentile(x, relation, p=p, **(GIVEN | {"upper": 1000, "epsilon": 3000}))
     assert made.mechanism == "joint-percentiles"
     assert len(made.answer) == len(p)
     for asked, answer in zip(p, made.answer, strict=True):
@@ -284,5 +283,5 @@ def test_a_fine_grid_and_an_empty_column():
     assert (
         np.abs(np.array(made.answer) - np.quantile(x, [0.05, 0.2, 0.6, 0.7, 0.9999])).max() < 0.02
     )
-    none = dampen.percentile([], p="deciles", neighbours="add-remove-row", **GIVEN)
+    none = dampen.percentile([], p="deciles", **GIVEN)
     assert none.answer == sorted(none.answer)

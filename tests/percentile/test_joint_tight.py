@@ -16,6 +16,7 @@ from dampen.questions.percentile.joint_tight import FLOOR, Paths, Targets, Taut,
 from dampen.questions.percentile.noisy_tree import COUNTING, NoisyTree
 from dampen.questions.percentile.values import PercentileValue
 from dampen.testing import Universe
+from relations import RELATIONS, percentile
 
 VALUES = (0, 0.5, 1, 2)
 GRID = (0, 1, 2)
@@ -337,17 +338,16 @@ def ranks_of_points(x, points):
     return Ranks(np.r_[0, at_most[:-1]], at_most)
 
 
-@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove-row"])
+@pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize(("m", "times"), [(9, 20), (99, 60)])
-def test_one_draw_beats_splitting(neighbours, m, times):
+def test_one_draw_beats_splitting(relation, m, times):
     """By far: the means are 50 and 200 times apart here, or more."""
     x = np.floor(np.minimum(np.random.default_rng(8).lognormal(3, 1, 20_000), 500))
     points = [100 * Fraction(i, m + 1) for i in range(1, m + 1)]
     given = {"p": points, "epsilon": "0.5", "upper": 500, "step": 1}
     errors = [
-        rank_errors(x, points, dampen.percentile(
-            x, neighbours=neighbours, entropy=dampen.InsecureEntropy(seed, allow_release=True),
-            **given,
+        rank_errors(x, points, percentile(
+            x, relation, entropy=dampen.InsecureEntropy(seed, allow_release=True), **given
         ).answer).mean()
         for seed in range(6)
     ]  # fmt: skip
@@ -363,8 +363,8 @@ def test_in_ties_three_cost_what_one_does(epsilon):
         split_errors(x, [p], epsilon) for p in points
     ])  # fmt: skip
     errors = [
-        rank_errors(x, points, dampen.percentile(
-            x, p=points, epsilon=epsilon, upper=500, step=1,
+        rank_errors(x, points, percentile(
+            x, "replace-one", p=points, epsilon=epsilon, upper=500, step=1,
             entropy=dampen.InsecureEntropy(seed, allow_release=True),
         ).answer).mean()
         for seed in range(200)
@@ -372,16 +372,16 @@ def test_in_ties_three_cost_what_one_does(epsilon):
     assert np.mean(errors) <= 1.3 * alone + 4 * np.std(errors) / 200**0.5 + 0.05
 
 
-@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove-row"])
+@pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("m", [3, 12])
-def test_all_values_are_as_near_as_is_told(neighbours, m):
+def test_all_values_are_as_near_as_is_told(relation, m):
     """On data that is as hard as can be: all points but a few crowd far from the percentiles."""
     x = np.r_[np.zeros(400), np.full(200, 50.5), np.full(400, 100.0)]
     points = [100 * i // (m + 1) for i in range(1, m + 1)]
     missed = 0
     for seed in range(60):
-        made = dampen.percentile(
-            x, p=points, epsilon="0.5", upper=100, step=1, neighbours=neighbours,
+        made = percentile(
+            x, relation, p=points, epsilon="0.5", upper=100, step=1,
             entropy=dampen.InsecureEntropy(seed, allow_release=True),
         )  # fmt: skip
         told = made.accuracy.error
@@ -412,14 +412,12 @@ def test_ranks_are_those_of_labels():
     assert made.end == 1000
 
 
-@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove-row"])
+@pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.filterwarnings("ignore::dampen.errors.AccuracyWarning")
 @pytest.mark.parametrize("epsilon", ["1e-40", "1e-6", "60", "1e5", "1e40"])
-def test_every_epsilon_works(neighbours, epsilon):
+def test_every_epsilon_works(relation, epsilon):
     x = [10] * 200 + [40] * 600 + [80] * 200
-    made = dampen.percentile(
-        x, p="deciles", epsilon=epsilon, upper=100, step=1, neighbours=neighbours
-    )
+    made = percentile(x, relation, p="deciles", epsilon=epsilon, upper=100, step=1)
     assert made.answer == sorted(made.answer)
     if Fraction(epsilon) > 1:
         assert [made.answer[i] for i in (0, 4, 8)] == [10, 40, 80]
@@ -430,7 +428,7 @@ def test_every_epsilon_works(neighbours, epsilon):
 def test_no_rows_and_one(x, m):
     made = dampen.percentile(
         x, p=[100 * i // (m + 1) for i in range(1, m + 1)], epsilon="2", upper=50,
-        step=1, neighbours="add-remove-row",
+        step=1,
     )  # fmt: skip
     assert made.answer == sorted(made.answer)
     assert len(made.answer) == m

@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import dampen
 from dampen.core.sampling import InsecureEntropy
 from dampen.errors import BudgetError, DataError, ParameterError, ParameterWarning
 from dampen.questions.percentile.question import PercentileQuestion, percentile
@@ -91,15 +92,30 @@ def test_without_labels_the_answer_is_a_position():
 
 
 def test_a_large_epsilon_finds_the_value():
-    values = [*range(100)]
-    for p, expected in ((0, 0), (50, 50), (98, 98), (100, 99)):
-        release = percentile(values, p=p, epsilon=10_000, upper=200, step=1)
+    for p, expected in ((1, 1), (50, 50), (98, 98), (99, 99)):
+        release = percentile(range(101), p=p, epsilon=10_000, upper=200, step=1)
         assert release.answer == expected
         assert type(release.answer) is int
 
 
+def test_a_large_epsilon_finds_the_value_among_a_public_number_of_them():
+    values = dampen.dataset({"v": range(100)}, units_public=True)
+    for p, expected in ((0, 0), (50, 50), (98, 98), (100, 99)):
+        release = values.percentile("v", p=p, epsilon=10_000, upper=200, step=1)
+        assert release.answer == expected
+        assert type(release.answer) is int
+
+
+def test_a_private_number_of_values_leaves_ends_open():
+    """Nothing is above a value beyond the largest one: each is a 100th percentile."""
+    asked = {"epsilon": 10_000, "lower": -100, "upper": 200, "step": 1}
+    assert percentile(range(100), p=100, **asked).answer >= 99
+    assert percentile(range(100), p=0, **asked).answer <= 0
+    assert percentile(range(100), p=50, **asked).answer in (49, 50)
+
+
 def test_a_shifted_range_finds_the_label_and_the_value():
-    values = np.arange(-50.0, 50.0)
+    values = np.arange(-50.0, 51.0)
     public = {"p": 50, "epsilon": 10_000, "upper": 60, "lower": -60}
     assert percentile_record(values, **public).answer == 50
     assert percentile(values, **public, step=0.5).answer == 0.0
@@ -136,7 +152,7 @@ def test_several_percentiles_share_epsilon_and_never_decrease():
         )
         by_p = [answer for _, answer in sorted(zip(map(float, p), release.answer, strict=True))]
         assert by_p == sorted(by_p)
-        paid = (Fraction(7, 10), "percentile", "joint-percentiles", "replace-one")
+        paid = (Fraction(7, 10), "percentile", "joint-percentiles", "add-remove-row")
         assert account.charges == [paid]
         assert release.epsilon == Fraction(7, 10)
 
@@ -148,13 +164,30 @@ def test_a_list_gives_a_list():
 
 
 def test_the_release_says_what_is_public_and_is_json():
-    release = percentile(WAGES, p="50", epsilon=10, upper=60, lower=0, step="0.5")
+    asked = {"p": "50", "upper": 60, "lower": 0, "step": "0.5"}
+    release = percentile(WAGES, epsilon=10, **asked)
     shown = json.loads(release.to_json())
     assert shown["epsilon"] == "10"
-    assert shown["neighbours"] == "replace-one"
-    public = {"n": 6, "p": "50", "lower": 0, "upper": 60, "step": "0.5"}
-    assert shown["parameters"] == public
+    assert shown["neighbours"] == "add-remove-row"
+    assert shown["parameters"] == asked
     assert release.secure
+
+
+def test_the_number_of_values_is_shown_where_it_is_public():
+    asked = {"p": "50", "upper": 60, "lower": 0, "step": "0.5"}
+    staff = dampen.dataset({"wage": WAGES}, units_public=True)
+    release = staff.percentile("wage", epsilon=10, **asked)
+    shown = json.loads(release.to_json())
+    assert shown["neighbours"] == "replace-one"
+    assert shown["parameters"] == {"n": 6, **asked}
+
+
+def test_a_public_number_of_values_that_is_none_costs_nothing():
+    account = Account()
+    staff = dampen.dataset({"wage": []}, units_public=True, budget=account)
+    with pytest.raises(ParameterError, match="at least one value"):
+        staff.percentile("wage", p=50, upper=60, step=1, epsilon=1)
+    assert account.charges == []
 
 
 ALWAYS_WRONG = [
@@ -163,7 +196,6 @@ ALWAYS_WRONG = [
     ({"epsilon": 0}, "epsilon > 0"),
     ({"mechanism": "lld"}, "Did you mean 'ld'"),
     ({"mechanism": "joint"}, "for one selection"),
-    ({"data": []}, "at least one value"),
     ({"data": "123"}, "value="),
     ({"data": np.ones((2, 2))}, "a column"),
     ({"data": iter([1, 2])}, "a column"),
@@ -186,7 +218,6 @@ def refuses(ask, says, **arguments):
         *ALWAYS_WRONG,
         ({"step": 0}, "step > 0"),
         ({"p": []}, "at least one percentile"),
-        ({"neighbours": "replace-on"}, "Did you mean 'replace-one'"),
     ],
 )
 def test_wrong_parameters_of_a_value_cost_nothing(wrong, says):
@@ -197,6 +228,7 @@ def test_wrong_parameters_of_a_value_cost_nothing(wrong, says):
     ("wrong", "says"),
     [
         *ALWAYS_WRONG,
+        ({"data": []}, "at least one value"),
         ({"p": [50, 60]}, "0 to 100"),
         ({"p": "deciles"}, "0 to 100"),
         ({"labels": NAMES[:5]}, "equal length"),

@@ -36,8 +36,8 @@ def test_numbers_count_by_their_distance():
         def shape(self):
             return "value"
 
-        def method(self, source, price):
-            method = super().method(source, price)
+        def method(self, source, schema, price):
+            method = super().method(source, schema, price)
 
             class Counted:
                 cost, accuracy, leaks = method.cost, method.accuracy, method.leaks

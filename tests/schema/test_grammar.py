@@ -102,7 +102,7 @@ def test_nodes_in_a_file(tmp_path: Path) -> None:
         ("[data.columns]", "[data.colums]", "Did you mean 'columns'"),
         ("lower = 0", "lower = 'a'", r"lower to be a number in \[data.columns.days\] of 'stays'"),
         ("lower = 0", "lower = 100", "lower < upper"),
-        ("lower = 0, ", "", "Expected lower and upper, edges, values or names"),
+        ("lower = 0, ", "lower = nan, ", "lower to be a number"),
         ("upper = 90", "upper = inf", "upper to be a number"),
         ("upper = 90", f"upper = 1{'0' * 400}", "upper to be a number"),
         ("step = 1", "step = 0", "step to be a number above 0"),
@@ -173,6 +173,9 @@ column = st.one_of(
         st.sets(numbers, min_size=2, max_size=9),
         rules,
     ),
+    st.builds(Numbers, lower=numbers, public=st.booleans()),
+    st.builds(Numbers, upper=numbers, missing=rules),
+    st.builds(Numbers, step=st.none() | st.floats(1e-3, 10)),
     st.builds(Categories, words, rules, rules, st.booleans()),
     st.just(Names()),
 )

@@ -9,6 +9,7 @@ import pytest
 from dampen.cli.main import run
 from dampen.errors import ParameterError
 from dampen.ledger import Ledger, check_policy
+from dampen.ledger.policy import load_policy
 from dampen.schema import Categories, Names, Numbers
 from dampen.service.configuration import load_configuration
 from dampen.service.tokens import Tokens
@@ -30,7 +31,7 @@ def config(place: Path, text: str) -> Path:
 
 
 def test_facts_and_settings(tmp_path: Path) -> None:
-    text = BASE + "rows = 9\n" + COLUMN + (
+    text = BASE + "rows = 9\nunits-public = true\n" + COLUMN + (
         'sex = ["f", "m"]\nname = { names = true }\n'
         '[service]\nstep = 0.5\nhosts = ["h"]\nrequests-per-minute = 7\n'
     )  # fmt: skip
@@ -66,10 +67,7 @@ def test_a_column_alone_predicts_nothing(tmp_path: Path) -> None:
         (BASE + "rows = 0\n" + COLUMN, "a whole number above 0"),
         (BASE + "questions = ['tree']\n" + COLUMN, "that the facts are enough for"),
         (BASE + COLUMN.replace("lower = 0", "lower = 'a'"), "Expected lower to be a number"),
-        (
-            BASE + COLUMN.replace("lower = 0, ", ""),
-            "Expected lower and upper, edges",
-        ),
+        (BASE + COLUMN.replace("lower = 0, ", "lower = 9, "), "lower < upper"),
         (BASE + COLUMN + "x = { values = [] }", "at least one"),
         (BASE + COLUMN + "x = { values = ['a', 'a'] }", "different"),
         (BASE + COLUMN + "x = { names = false }", "names = true"),
@@ -91,6 +89,91 @@ def test_what_no_configuration_says(tmp_path: Path, text: str, message: str) -> 
         load_configuration(config(tmp_path, text))
 
 
+NAMES = "name = { names = true }\n"
+
+
+def test_records_are_named_only_where_their_number_is_public(tmp_path: Path) -> None:
+    private = load_configuration(config(tmp_path, BASE + COLUMN + NAMES))
+    assert private.sets["pay"].questions == ("percentile",)
+    asked = BASE + "questions = ['percentile-record']\n" + COLUMN + NAMES
+    with pytest.raises(ParameterError, match="that the facts are enough for"):
+        load_configuration(config(tmp_path, asked))
+    public = load_configuration(config(tmp_path, BASE + "units-public = true\n" + COLUMN + NAMES))
+    assert public.sets["pay"].questions == ("percentile", "percentile-record")
+
+
+PUBLIC = "units-public = true\n"
+WARDS = "ward = { values = ['A'], public = true }\n"
+OTHER = BASE.replace('name = "pay"', 'name = "other"')
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (BASE + COLUMN, OTHER + PUBLIC + COLUMN),
+        (BASE + COLUMN, OTHER + PUBLIC),
+        (BASE + COLUMN, OTHER + "[data.graph]\nnodes = 3\n"),
+        (BASE + PUBLIC + COLUMN + WARDS, OTHER + PUBLIC + COLUMN),
+        (BASE + COLUMN, OTHER.replace('"pay.csv"', '"."') + PUBLIC + COLUMN),
+        (BASE + COLUMN, OTHER.replace('"pay.csv"', '"link.csv"') + PUBLIC + COLUMN),
+        (BASE + COLUMN, OTHER.replace('"pay.csv"', '"./x/../pay.csv"') + PUBLIC + COLUMN),
+    ],
+)
+def test_two_relations_on_the_same_rows_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], one: str, other: str
+) -> None:
+    (tmp_path / "pay.csv").write_text("pay\n1\n")
+    (tmp_path / "link.csv").symlink_to("pay.csv")
+    for text in (one + other, other + one):
+        file = config(tmp_path, text)
+        for load in (load_configuration, load_policy):
+            with pytest.raises(ParameterError, match="rows in common") as caught:
+                load(file)
+            assert "\n" not in str(caught.value)
+        assert run(["serve", str(file), "--check"]) == 2
+        assert "need one relation" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (BASE + COLUMN, OTHER + COLUMN),
+        (BASE + COLUMN + WARDS, OTHER + COLUMN),
+        (BASE + PUBLIC + COLUMN + WARDS, OTHER + PUBLIC + "[data.columns]\n" + WARDS),
+        (BASE + COLUMN, OTHER.replace('"pay.csv"', '"pay.csv.gz"') + PUBLIC + COLUMN),
+        (
+            BASE.replace("pay.csv", "db.sqlite") + "table = 'a'\n" + COLUMN,
+            OTHER.replace("pay.csv", "db.sqlite") + "table = 'b'\n" + PUBLIC + COLUMN,
+        ),
+    ],
+)
+def test_one_relation_or_other_rows_are_served(tmp_path: Path, one: str, other: str) -> None:
+    assert set(load_configuration(config(tmp_path, one + other)).sets) == {"pay", "other"}
+
+
+def test_budgets_of_two_relations_for_the_same_rows_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Who asks would choose the relation by naming a budget."""
+    text = BASE.replace('["pay"]', '["pay", "old"]')
+    file = config(tmp_path, 'ledger = "ledger"\n' + text + COLUMN)
+    (tmp_path / "pay.csv").write_text("pay\n1\n")
+    ledger = Ledger(tmp_path / "ledger")
+    ledger.create("pay", epsilon=1, neighbours="add-remove-row")
+    ledger.create("old", epsilon=1, neighbours="replace-one")
+    assert run(["serve", str(file), "--check"]) != 0
+    told = capsys.readouterr().err
+    assert "budgets of different relations: 'pay' (add-remove-row), 'old' (replace-one)" in told
+
+
+def test_a_budget_of_replaced_rows_pays_twice_for_a_private_number_of_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Percentiles of 0.2 had such budgets; they keep working."""
+    told = checked(tmp_path, capsys, "pay\n1\n", "replace-one")
+    assert told == "pay: percentile (add-remove-row)\n"
+
+
 def test_the_same_file_is_a_policy(tmp_path: Path) -> None:
     file = config(tmp_path, BASE + COLUMN + "[service]\nstep = 1\n")
     (tmp_path / "pay.csv").write_text("pay\n1\n")
@@ -109,8 +192,8 @@ def checked(place: Path, capsys: pytest.CaptureFixture[str], csv: str, near: str
 
 
 def test_check_reads_no_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = checked(tmp_path, capsys, "pay\nno number at all\n", "replace-one")
-    assert told == "pay: percentile (replace-one)\n"
+    told = checked(tmp_path, capsys, "pay\nno number at all\n", "add-remove-row")
+    assert told == "pay: percentile (add-remove-row)\n"
     assert not Ledger(tmp_path / "ledger").history("pay")
 
 

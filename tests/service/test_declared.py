@@ -26,6 +26,7 @@ from dampen.releases.answer import Paid, planned
 from dampen.releases.cost import Cost, Price, composed_cost
 from dampen.releases.method import Drawn
 from dampen.releases.question import Fact, parameter
+from dampen.schema import Schema
 from dampen.service.app import Service, application
 from dampen.service.cache import Cache
 from dampen.service.configuration import load_configuration
@@ -53,7 +54,7 @@ class MiddleQuestion:
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Any:
         return open_table(data, header=header, table=table)
 
-    def method(self, source: Any, price: Price, /) -> "MiddleQuestion":
+    def method(self, source: Any, schema: Schema, price: Price, /) -> "MiddleQuestion":
         return self
 
     def shown(self) -> Mapping[str, Any]:

@@ -58,7 +58,7 @@ def test_the_same_question_again_is_free(running) -> None:
     ("path", "one", "other"),
     [
         ("salaries/percentile", {"value": "salary", "p": 50},
-         {"value": "salary", "p": "50.0", "neighbours": "replace-one"}),
+         {"value": "salary", "p": "50.0"}),
         ("salaries/percentile", {"value": "salary", "p": "quartiles"},
          {"value": "salary", "p": [25, "50", 75.0]}),
         ("salaries/percentile", {"value": "salary", "p": 50},
@@ -68,7 +68,7 @@ def test_the_same_question_again_is_free(running) -> None:
         ("stays/top-groups", {"value": "days", "by": "hospital", "p": 90},
          {"value": "days", "by": "hospital", "p": "90", "statistic": "quantile"}),
         ("stays/percentile", {"value": "days", "p": [25, 99.5]},
-         {"value": "days", "p": ["25", "199/2"], "neighbours": "add-remove-row"}),
+         {"value": "days", "p": ["25", "199/2"]}),
         ("stays/top-groups", {"value": "days", "by": "hospital"},
          {"value": "days", "by": "hospital", "statistic": "median", "smallest": False}),
         ("follows/top-k", {"k": 1}, {"k": 1, "metric": "betweenness"}),

@@ -34,7 +34,7 @@ from dampen.cli.receipt import Receipt
 from dampen.errors import ParameterError
 from dampen.questions import question_type
 from dampen.releases.question import first_missing, parameters, with_facts
-from dampen.schema.columns import Column, Names
+from dampen.schema.columns import Names
 from dampen.schema.schema import Schema
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _ask(
 ) -> None:
     from dampen.releases import answer as releases
 
-    schema = _facts(read_schema(schema_file, options.get("target")), receipt.schema)
+    schema = facts_of(read_schema(schema_file, options.get("target")), receipt.schema)
     question = stated_question(kind, options, schema)
     check_output(output, file, schema_file, receipt.ledger)
     asked: dict[str, Any] = {
@@ -160,25 +160,26 @@ def _ask(
     show_release(release, receipt, question.shape(), output=output, **shown)
 
 
-def _facts(typed: "Schema | None", registered: "Schema | None") -> "Schema | None":
-    """The facts of registered data, else those of --schema.
+def facts_of(typed: "Schema | None", registered: "Schema | None") -> "Schema | None":
+    """The facts of a data set: those that are registered come before those of `--schema`.
 
-    Raises:
-        ParameterError: if both state facts: who asks cannot choose what ε protects.
+    Whoever asks can add columns, but cannot change what is protected: not the unit, not whether
+    the number of units is public, and not which columns are public and fixed.
     """
     if typed is None or registered is None:
         return typed or registered
-    if registered.columns or registered.graph is not None:
-        raise ParameterError("Expected no --schema: the facts of this data are registered.")
-    return replace(registered, columns=_not_fixed(typed), graph=typed.graph, rows=typed.rows)
-
-
-def _not_fixed(typed: Schema) -> dict[str, Column]:
-    """The columns that an analyst states; none of them is public and fixed by that."""
-    return {
-        name: each if isinstance(each, Names) else replace(each, public=False)
-        for name, each in typed.columns.items()
+    added = {
+        name: column if isinstance(column, Names) else replace(column, public=False)
+        for name, column in typed.columns.items()
     }
+    return replace(
+        typed,
+        unit=registered.unit,
+        units_public=registered.units_public,
+        rows=registered.rows or typed.rows,
+        columns={**added, **registered.columns},
+        graph=registered.graph or typed.graph,
+    )
 
 
 def stated_question(

@@ -13,7 +13,9 @@ What else the file may hold, public facts and settings of `dampen serve`, is des
 `dampen.schema.grammar`, which reads it.
 
 Whoever asks a registered file, by whatever link leads to it, must name one of its budgets; nothing
-is read before that is checked.  The policy is the one given by `--config`, else by
+is read before that is checked.  The same rows have one relation: two data sets that share a file or
+a table and protect something else are refused, since what one of them shows, such as the number of
+rows, would break the promise of the other.  The policy is the one given by `--config`, else by
 `$DAMPEN_CONFIG`, else the nearest `dampen.toml` above the current directory; and always also the
 nearest one above the data itself.  It guards against mistakes: whoever may read a file can ask it
 with other software.
@@ -21,8 +23,10 @@ with other software.
 
 import os
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 
+from dampen.core.selection import Neighbours
 from dampen.errors import BudgetError, ParameterError, did_you_mean
 from dampen.ledger.names import folded
 from dampen.schema.grammar import Data, File, load_file, with_nodes
@@ -91,6 +95,22 @@ class DataSet:
                 "charged, no data was read."
             )
         return self.ledger
+
+    @property
+    def protected(self) -> str:
+        """What ε protects, in words; under replacement also which columns stay as they are."""
+        fixed = [name for name in self.schema.columns if self.schema.is_fixed(name)]
+        if self.schema.relation is not Neighbours.REPLACE_ONE or not fixed:
+            return str(self.schema.relation)
+        return f"{self.schema.relation} with public {', '.join(sorted(fixed))}"
+
+    def shares_rows(self, other: "DataSet") -> bool:
+        """Whether rows of another data set may be rows of this one too."""
+        if None not in (self.table, other.table) and self.table != other.table:
+            return False
+        places = [*map(str, self.files), *self.tables]
+        others = [*map(str, other.files), *other.tables]
+        return any(map(other.holds, places)) or any(map(self.holds, others))
 
     def holds(self, location: str) -> bool:
         """Whether data at a location belongs to it, by its path, a link to it, or its text."""
@@ -207,12 +227,26 @@ def policy_of(file: File, source: Path) -> Policy:
     """The policy in a `dampen.toml` that was read from `source`.
 
     Raises:
-        ParameterError: if a data set has no budgets, or neither files nor tables.
+        ParameterError: if a data set has no budgets, or neither files nor tables; or if two of
+            them have the same rows and different relations.
     """
     base = source.resolve().parent
     ledger = _ledger(file.ledger, base)
     sets = tuple(_data_set(data, base, ledger, str(source)) for data in file.data)
+    for one, other in combinations(sets, 2):
+        _check_relations(one, other, str(source))
     return Policy(str(source), sets, file.registered_only)
+
+
+def _check_relations(one: DataSet, other: DataSet, source: str) -> None:
+    if one.protected == other.protected or not one.shares_rows(other):
+        return
+    raise ParameterError(
+        f"{one.name!r} and {other.name!r} in {source} have rows in common, but {one.name!r} "
+        f"protects {one.protected} and {other.name!r} {other.protected}. The same rows need one "
+        "relation: write the same unit, units-public and public columns in both, or register the "
+        "rows once."
+    )
 
 
 def _data_set(data: Data, base: Path, ledger: str | None, source: str) -> DataSet:

@@ -34,7 +34,7 @@ from dampen.errors import (
 from dampen.releases.accuracy import Accuracy
 from dampen.releases.cost import Budget, Cost, Keeper, Price
 from dampen.releases.method import Method, Replacing, is_halved
-from dampen.releases.question import Question
+from dampen.releases.question import Question, check_size_is_public
 from dampen.releases.release import Release
 from dampen.schema.schema import Schema
 
@@ -78,6 +78,8 @@ def answer(
         BudgetError: if the budget refuses; nothing was charged.
         DataError: if the data is not as promised; the charge stands.
     """
+    if schema is not None:
+        check_size_is_public(question, schema)
     source = question.open(data, header=header, table=table)
     plan = planned(question, source, Price(epsilon, rho), schema)
     plan.warn()
@@ -112,6 +114,8 @@ def expect(
     Raises:
         ParameterError: if a public parameter is wrong.
     """
+    if schema is not None:
+        check_size_is_public(question, schema)
     source = question.open(data, header=header, table=table)
     return planned(question, source, Price(epsilon, rho), schema)
 

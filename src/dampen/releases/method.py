@@ -112,12 +112,6 @@ def is_halved(relation: Neighbours, cost: Cost, title: str) -> bool:
         ParameterError: if the question cannot be asked under that relation.
     """
     own = cost.neighbours
-    if (own, relation) == (Neighbours.REPLACE_ONE, Neighbours.ADD_REMOVE_ROW):
-        raise ParameterError(
-            f"{title}: this question shows the number of rows, which this data set keeps private. "
-            "If the number is public, the curator can state it: units_public=True in Python, "
-            "units-public = true in dampen.toml."
-        )
     halved = (own, relation) == (Neighbours.ADD_REMOVE_ROW, Neighbours.REPLACE_ONE)
     if own != relation and not halved:
         raise ParameterError(

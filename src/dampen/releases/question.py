@@ -34,11 +34,13 @@ __all__ = [
     "Question",
     "Resolved",
     "Shape",
+    "check_size_is_public",
     "checked_choice",
     "first_missing",
     "parameter",
     "parameters",
     "plain_label",
+    "shows_size",
     "with_facts",
 ]
 
@@ -245,6 +247,29 @@ class Resolved(Protocol):
             ParameterError: if a public parameter is wrong.
         """
         ...
+
+
+def shows_size(question: "type[Question] | Question") -> bool:
+    """Whether asking tells the number of rows, by an error if not by an answer.
+
+    Such a question says so (`shows_size = True`), and is refused where the number is private before
+    the data is opened: the header of a file may state the number.
+    """
+    return bool(getattr(question, "shows_size", False))
+
+
+def check_size_is_public(question: "Question", schema: Schema) -> None:
+    """Refuses a question that shows the number of rows where that is private.
+
+    Raises:
+        ParameterError: if it is.
+    """
+    if shows_size(question) and not schema.units_public:
+        raise ParameterError(
+            f"{question.title}: this question shows the number of rows, which this data set keeps "
+            "private. If the number is public, the curator can state it: units_public=True in "
+            "Python, units-public = true in dampen.toml."
+        )
 
 
 def checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:

@@ -336,12 +336,13 @@ def _written_facts(given: Mapping[str, Any]) -> str:
 
 
 def _given(facts: Column | Graph) -> dict[str, Any]:
-    """The facts of a column or graph that are not the default; always its first one."""
+    """The facts of a column or graph that are stated and not the default; always its first one."""
     first = fields(facts)[0].name
     given = {
         each.name: value
         for each in fields(facts)
-        if (value := getattr(facts, each.name)) != _default(each) or each.name == first
+        if (value := getattr(facts, each.name)) == value  # an end that is not stated is NaN
+        and (value != _default(each) or each.name == first)
     }
     if isinstance(facts, Numbers) and facts.edges:
         given = {

@@ -60,9 +60,12 @@ class Catalogue:
 
         Raises:
             ParameterError: if a budget was named that the data set does not have.
+            BudgetError: if the budgets of the data set are for different relations.
         """
         if served.name not in self._accounts:
-            self._accounts[served.name] = [self._account(served, each) for each in served.budgets]
+            opened = [self._account(served, each) for each in served.budgets]
+            _check_one_relation(served, opened)
+            self._accounts[served.name] = opened
         found = [
             (account.by(caller.analyst), relation)
             for account, relation in self._accounts[served.name]
@@ -131,6 +134,17 @@ class Catalogue:
     def _budgets(self, served: Served, caller: Token) -> list[dict[str, Any]]:
         ledger = self.configuration.ledger
         return [shown_balance(ledger.balance(name), caller) for name in served.budgets]
+
+
+def _check_one_relation(served: Served, accounts: Sequence[tuple[Account, Neighbours]]) -> None:
+    found = {str(relation): account.name for account, relation in accounts}
+    if len(found) > 1:
+        told = ", ".join(f"{name!r} ({relation})" for relation, name in found.items())
+        raise BudgetError(
+            f"The data set {served.name!r} has budgets of different relations: {told}. The same "
+            f"rows need one relation. The facts say {served.schema.relation}: list budgets for "
+            "that alone."
+        )
 
 
 def payer(accounts: Sequence[tuple[Account, Neighbours]], asked: Neighbours) -> Account:

@@ -18,7 +18,15 @@ from dampen.errors import ParameterError, did_you_mean
 from dampen.questions import QUESTIONS, question_type
 from dampen.releases.answer import Planned, planned
 from dampen.releases.cost import Price
-from dampen.releases.question import Fact, Parameter, Question, Resolved, parameters, plain_label
+from dampen.releases.question import (
+    Fact,
+    Parameter,
+    Question,
+    Resolved,
+    parameters,
+    plain_label,
+    shows_size,
+)
 from dampen.schema import Categories, Column, Names, Numbers, Schema
 
 if TYPE_CHECKING:
@@ -257,6 +265,8 @@ def possible_questions(schema: Schema) -> tuple[str, ...]:
 def example(schema: Schema, name: str) -> dict[str, Any] | None:
     """The options of a question that can be asked; None if the facts are not enough for one."""
     declared = question_type(name)
+    if shows_size(declared) and not schema.units_public:
+        return None
     if declared.data == "edges":
         enough = schema.graph is not None
     else:

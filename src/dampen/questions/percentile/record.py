@@ -83,6 +83,7 @@ class RecordQuestion:
     name: ClassVar[str] = "percentile-record"
     title: ClassVar[str] = "Record at a percentile"
     data: ClassVar[Literal["table", "edges"]] = "table"
+    shows_size: ClassVar[bool] = True
     examples: ClassVar[tuple[str, ...]] = (
         "dampen percentile-record salaries.csv --value salary --labels employee -p 95 "
         "--upper 500000 --epsilon 2",
