@@ -123,7 +123,7 @@ def is_counts(data: Any) -> bool:
 
 
 def numbers_in(column: Any) -> FloatArray:
-    """A column in memory as floats; see `dampen.data.columns.as_numbers`."""
+    """A column in memory as floats, NaN where one is missing; see `dampen.data.columns.as_numbers`."""
     return joined_numbers([as_chunk(column)])
 
 
@@ -142,7 +142,10 @@ def as_chunk(column: Any) -> Chunk:
     if hasattr(kind, "to_numpy") and not _is_plain(column.dtype):  # pandas' own types
         import pyarrow as pa
 
-        return _whole(pa.array(column, from_pandas=True))
+        try:
+            return _whole(pa.array(column, from_pandas=True))
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):  # mixed categories
+            return np.asarray(column, dtype=object)
     return as_chunk(np.asarray(column)) if hasattr(kind, "__array__") else list(column)
 
 
@@ -169,7 +172,8 @@ def _whole(array: Any) -> Any:
 
     if not hasattr(array, "chunks"):
         return array
-    return pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    chunks = array.unify_dictionaries().chunks
+    return pa.concat_arrays(chunks) if chunks else pa.array([], array.type)
 
 
 def _is_plain(dtype: Any) -> bool:

@@ -61,7 +61,7 @@ class CsvRows:
     def batches(self, stream: IO[bytes], wanted: Mapping[str, Kind]) -> Iterator[Batch]:
         """The wanted columns of all rows, in their order."""
         for block, is_rows in self._blocks(stream):
-            yield self._columns(block, wanted) if is_rows else dict.fromkeys(wanted, [None])
+            yield self._columns(block, wanted) if is_rows else {name: [None] for name in wanted}
 
     def _blocks(self, stream: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
         """Blocks of whole rows with sound quotes; and, with False, single lines without."""
