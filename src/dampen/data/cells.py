@@ -27,10 +27,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.columns import RULES, Lookup, as_numbers
+from dampen.data.columns import Lookup, as_numbers
 from dampen.data.memory import MemoryTable, StreamTable
 from dampen.data.source import Batch, Chunk, Field, Kind, Opened, require_labels
 from dampen.errors import ParameterError
+from dampen.rules import RULES
 
 __all__ = [
     "LARGEST_TABLE",

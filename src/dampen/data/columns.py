@@ -24,10 +24,9 @@ from numpy.typing import NDArray
 from dampen.core.selection import FloatArray, IntArray
 from dampen.data.source import Chunk, Kind
 from dampen.errors import ParameterError
+from dampen.rules import MISSING, OTHER, RULES
 
 __all__ = [
-    "MISSING",
-    "OTHER",
     "Lookup",
     "as_labels",
     "as_names",
@@ -41,11 +40,6 @@ __all__ = [
     "typed",
 ]
 
-MISSING = "(missing)"
-"""A label that stands for cells without a value."""
-OTHER = "(other)"
-"""A label that stands for values that are not listed."""
-RULES = (MISSING, OTHER)
 FLOAT = r"^[+-]?(?i:[0-9]+\.?[0-9]*(e[+-]?[0-9]+)?|\.[0-9]+(e[+-]?[0-9]+)?|inf|infinity)$"
 SMALLEST_RANGE = 2.0**-900
 """Below it floats lose digits; no measured quantity is that small."""

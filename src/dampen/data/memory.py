@@ -123,7 +123,7 @@ def is_counts(data: Any) -> bool:
 
 
 def numbers_in(column: Any) -> FloatArray:
-    """A column in memory as floats, NaN where one is missing; see `dampen.data.columns.as_numbers`."""
+    """A column in memory as floats; see `dampen.data.columns.as_numbers`."""
     return joined_numbers([as_chunk(column)])
 
 
@@ -140,13 +140,19 @@ def as_chunk(column: Any) -> Chunk:
     if hasattr(kind, "to_pylist") or hasattr(kind, "to_arrow"):  # pyarrow, polars
         return _whole(column if hasattr(kind, "to_pylist") else column.to_arrow())
     if hasattr(kind, "to_numpy") and not _is_plain(column.dtype):  # pandas' own types
-        import pyarrow as pa
-
-        try:
-            return _whole(pa.array(column, from_pandas=True))
-        except (pa.ArrowException, TypeError, ValueError, OverflowError):  # mixed categories
-            return np.asarray(column, dtype=object)
+        return _of_own_type(column)
     return as_chunk(np.asarray(column)) if hasattr(kind, "__array__") else list(column)
+
+
+def _of_own_type(column: Any) -> Chunk:
+    """A column of a type of pandas' own; as objects where Arrow has no type for its values."""
+    import pyarrow as pa
+
+    try:
+        held: Chunk = _whole(pa.array(column, from_pandas=True))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        held = np.asarray(column, dtype=object)
+    return held
 
 
 def arrow_field(field: Any) -> Field:

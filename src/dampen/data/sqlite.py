@@ -90,8 +90,8 @@ def _holds(kind: str) -> Literal["numbers", "labels", "other"] | None:
 
 
 def _as_kind(column: tuple[Any, ...], kind: Kind) -> tuple[Any, ...]:
-    if kind != "text":
-        return column
-    return tuple(
-        None if value is None or isinstance(value, bytes) else str(value) for value in column
-    )
+    return tuple(map(_as_text, column)) if kind == "text" else column
+
+
+def _as_text(value: Any) -> str | None:
+    return None if value is None or isinstance(value, bytes) else str(value)

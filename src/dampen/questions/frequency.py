@@ -353,7 +353,7 @@ def most_frequent(
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
         BudgetError: if the budget refuses; nothing was charged.
-        DataError: if the data is not as promised; the charge stands.
+        DataError: if the machine cannot read the data; the charge stands.
 
     >>> import dampen
     >>> votes = ["tea"] * 90 + ["coffee"] * 30

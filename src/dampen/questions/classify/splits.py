@@ -1,11 +1,17 @@
 """Which attribute to split a node by: information gain, `max`, `gini`, `tsallis` (application 3).
 
 Add/remove one row.  A candidate is a split: every row falls into one of its public values j, and
-has a class c.  τ_jc counts rows, τ_j = Σ_c τ_jc, and N is a public bound on the number of rows.
+has a class c.  τ_jc counts rows, τ_j = Σ_c τ_jc, and N is a public bound on the number of rows that
+information gain tells apart; more rows break no guarantee.
 
 **Information gain.**  u = Σ_jc τ_jc log2(τ_jc / τ_j) = -τ H(C|A) <= 0, the larger the better (the
 paper prints the opposite sign).  With φ(x) = (x+1) log2(x+1) - x log2 x, adding a row of class c
 to value j lowers u by φ(τ_j) - φ(τ_jc) >= 0: u is one-sided, Δ = log2(N+1) + 1/ln 2.
+
+*More than N rows.*  u = Σ_j (Σ_c F(τ_jc) - F(τ_j)) with F(x) = x log2 x, F(x+1) - F(x) = φ(x).  From
+x = N+1 on F goes on as a line of slope φ(N): its differences are min(φ(x), φ(N)), so that a row
+lowers u by at least 0 and at most φ(N) <= Δ, however many rows there are; up to N rows nothing
+changes.  As min(., φ(N)) is monotone and shortens differences, LS below is still an upper bound.
 
 *LS at distance t.*  φ is concave and increasing.  A row in the cell a = τ_j, b = τ_jc matters by
 h(a, b) = φ(a-1) - φ(b-1) if b >= 1 (removing it; by concavity more than adding one more), and φ(a)
@@ -47,11 +53,12 @@ from 4 classes on, and information gain n / (log2 N + 1.44), less up to 18 class
 (`max` gains n / K, but by any split that sets a single class apart.)
 
 **Rounding.**  The terms of information gain, gini and tsallis have one sign each and are added with
-compensation, so that u is right to 2^-50 of itself for any N: counts are integers below 2^53, and a
+compensation, so that u is right to 2^-50 of itself: counts are integers below 2^53, and a
 term takes a logarithm of a quotient (4.8 units of 2^-53), a quotient of integers below 2^62 (2 of
-them), or b ((a-b)/a) / (1 + √(b/a)) with a root that is rounded once (6 of them).  |u| <= N log2 C,
-or N, while δ(x, 0, A) >= 1, or Δ, if u is not 0: `Selection.rounding` says so, and the scores pay
-for it.
+them), or b ((a-b)/a) / (1 + √(b/a)) with a root that is rounded once (6 of them).  For M = 2^31
+rows, which is more than there are, |u| <= M log2 C, or M, and the line of F takes away at most
+M log2 M; δ(x, 0, A) >= 1, or Δ, if u is not 0: `Selection.rounding` says so, and the scores pay for
+it, whatever N is.
 
 For all but information gain δ = Δ: dampening changes nothing but the price of a factor 2.
 """
@@ -60,6 +67,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -82,7 +90,7 @@ class BestSplit:
     Attributes:
         domains: the number of values of every attribute; they are coded 0, 1, ...
         classes: the number of classes, at least 2, coded likewise.
-        max_rows: N, at least the number of rows.
+        max_rows: N, the number of rows to expect at most.
         criterion: `information-gain`, `max`, `gini` or `tsallis`.
 
     >>> import dampen
@@ -126,8 +134,6 @@ class BestSplit:
         return np.concatenate([[0], np.cumsum(self.domains, dtype=np.int64)])
 
     def _table(self, rows: IntArray) -> IntArray:
-        if len(rows) > self.max_rows:
-            raise DataError("Expected at most max_rows rows, the public bound; there are more.")
         cells = (rows[:, :-1] + self._starts[:-1]) * self.classes + rows[:, -1:]
         size = int(self._starts[-1]) * self.classes
         return np.bincount(cells.ravel(), minlength=size).reshape(-1, self.classes)
@@ -153,27 +159,24 @@ def split_selection(
     from dampen.kernels import splits as kernel
 
     bound = split_bound(criterion, max_rows)
+    delta: Sensitivity = sensitivity.constant(bound)
+    largest = float(max_rows)
+    rounded = MOST_ROWS / bound
     match criterion:
         case "information-gain":
-            u: FloatArray = kernel.information_gain(table, starts)
-            delta: Sensitivity = EnvelopeSensitivity(table, starts, max_rows, bound)
-            largest = max_rows * math.log2(table.shape[1])
-            smallest_delta = 1.0
+            u: FloatArray = kernel.information_gain(table, starts) + _excess(
+                table, starts, max_rows
+            )
+            delta = EnvelopeSensitivity(table, starts, max_rows, bound)
+            bits = math.log2(table.shape[1])
+            largest = max_rows * bits
+            rounded = MOST_ROWS * (bits + math.log2(MOST_ROWS))
         case "max":
             u = kernel.largest_classes(table, starts)
-            delta = sensitivity.constant(bound)
-            largest = float(max_rows)
-            smallest_delta = bound
         case "gini":
             u = kernel.gini(table, starts)
-            delta = sensitivity.constant(bound)
-            largest = float(max_rows)
-            smallest_delta = bound
         case "tsallis":
             u = kernel.tsallis(table, starts)
-            delta = sensitivity.constant(bound)
-            largest = float(max_rows)
-            smallest_delta = bound
     return Selection(
         u,
         delta,
@@ -181,12 +184,33 @@ def split_selection(
         one_sided=one_sided,
         exact=criterion == "max",
         utility_range=largest / bound,
-        rounding=2.0**-50 * largest / smallest_delta,
+        rounding=2.0**-50 * rounded,
     )
 
 
+def _excess(table: IntArray, starts: IntArray, max_rows: int) -> FloatArray:
+    """What the line of F takes off x log2 x, of the values and not of their cells; mostly 0."""
+    excess = np.zeros(len(starts) - 1)
+    totals = table.sum(axis=1)
+    most = max_rows + 1
+    if totals.max(initial=0) <= most:
+        return excess
+    slope = most * math.log2(most) - max_rows * math.log2(max_rows)
+
+    def off(count: int) -> float:
+        if count <= most:
+            return 0.0
+        return count * math.log2(count / most) + (count - most) * (math.log2(most) - slope)
+
+    for r, (begin, end) in enumerate(pairwise(starts.tolist())):
+        values = map(off, totals[begin:end].tolist())
+        cells = (-off(count) for count in table[begin:end].ravel().tolist())
+        excess[r] = math.fsum([*values, *cells])
+    return excess
+
+
 def split_bound(criterion: Criterion, max_rows: int) -> float:
-    """Δ of a criterion, for at most `max_rows` rows."""
+    """Δ of a criterion; N = `max_rows`."""
     match criterion:
         case "information-gain":
             return math.log2(max_rows + 1) + 1 / math.log(2)

@@ -225,7 +225,7 @@ def top_k(
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
         BudgetError: if the budget refuses; nothing was charged.
-        DataError: if the data is not as promised; the charge stands.
+        DataError: if the machine cannot read the data; the charge stands.
 
     >>> import networkx
     >>> top_k(networkx.les_miserables_graph(), nodes="graph", k=1, epsilon="10").answer

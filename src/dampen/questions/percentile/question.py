@@ -368,7 +368,7 @@ def percentile(
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
         BudgetError: if the budget refuses; nothing was charged.
-        DataError: if the data is not as promised; the charge stands.
+        DataError: if the machine cannot read the data; the charge stands.
 
     >>> import dampen
     >>> hours = [35, 38, 40, 40, 40, 41, 45, 50, 60, 38] * 30

@@ -398,7 +398,7 @@ def percentile_record(
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
         BudgetError: if the budget refuses; nothing was charged.
-        DataError: if the data is not as promised; the charge stands.
+        DataError: if the machine cannot read the data; the charge stands.
 
     >>> import dampen
     >>> shops = {"sales": [12, 30, 31, 95], "shop": ["north", "east", "south", "west"]}
