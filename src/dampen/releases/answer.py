@@ -15,6 +15,7 @@ of them.  `planned` stops before step 2: price and accuracy cost nothing.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from dampen.core.sampling import Entropy, SystemEntropy
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import (
     AccuracyWarning,
+    BudgetError,
     DampenError,
     DataError,
     ParameterError,
@@ -40,6 +42,7 @@ from dampen.releases.release import Release
 
 __all__ = ["Paid", "Planned", "answer", "expect", "open_entropy", "pay", "planned"]
 
+NUMBER = re.compile(r"\d(?:[\d,.]*\d)?")
 UNREADABLE = (
     "The data could not be read. This says nothing about its content: the file may be gone or the "
     "database down. The curator can set DAMPEN_TRACEBACK=1 to see the reason."
@@ -208,7 +211,7 @@ class Paid:
 
         It says that the charge stands, if there is one.  Why it failed is for the curator alone:
         set DAMPEN_TRACEBACK=1 to see it.  Only where public parameters were taken from the data,
-        which was warned of, an error of dampen itself keeps its words.
+        which was warned of, an error of dampen itself keeps its words, without numbers.
         """
         try:
             yield
@@ -252,8 +255,10 @@ class Paid:
         return f"The charge of epsilon {decimal_text(self.cost.epsilon)}{named} stands."
 
     def _told(self, error: Exception) -> str:
-        told = error if self.cost.leaks and isinstance(error, DampenError) else UNREADABLE
-        return " ".join(part for part in (str(told), self.stands) if part)
+        own = isinstance(error, DampenError) and bool(self.cost.leaks)
+        known = own or isinstance(error, BudgetError)  # which knows nothing of the data
+        told = NUMBER.sub("…", str(error)) if own else str(error) if known else UNREADABLE
+        return " ".join(part for part in (told, self.stands) if part)
 
 
 def open_entropy(entropy: Entropy | None) -> Entropy:

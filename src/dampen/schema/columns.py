@@ -10,8 +10,8 @@
 values: "drop" leaves the row out, "own" makes it a category of its own, `dampen.MISSING` or
 `dampen.OTHER` among the values.  Where a column does not say, the rule of its data set holds.
 
-A missing *number* is a bin of its own in models, where the rule is "own".  Elsewhere its row is left
-out in any case; where the number of rows is public, it counts as the lower end.
+A missing *number* is a bin of its own in models, where the rule is "own".  Elsewhere its row is
+left out in any case; where the number of rows is public, it counts as the lower end.
 """
 
 import math

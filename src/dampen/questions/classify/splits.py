@@ -8,9 +8,9 @@ information gain tells apart; more rows break no guarantee.
 paper prints the opposite sign).  With φ(x) = (x+1) log2(x+1) - x log2 x, adding a row of class c
 to value j lowers u by φ(τ_j) - φ(τ_jc) >= 0: u is one-sided, Δ = log2(N+1) + 1/ln 2.
 
-*More than N rows.*  u = Σ_j (Σ_c F(τ_jc) - F(τ_j)) with F(x) = x log2 x, F(x+1) - F(x) = φ(x).  From
-x = N+1 on F goes on as a line of slope φ(N): its differences are min(φ(x), φ(N)), so that a row
-lowers u by at least 0 and at most φ(N) <= Δ, however many rows there are; up to N rows nothing
+*More than N rows.*  u = Σ_j (Σ_c F(τ_jc) - F(τ_j)) with F(x) = x log2 x, F(x+1) - F(x) = φ(x).
+From x = N+1 on F goes on as a line of slope φ(N): its differences are min(φ(x), φ(N)), so that a
+row lowers u by at least 0 and at most φ(N) <= Δ, however many rows there are; up to N rows nothing
 changes.  As min(., φ(N)) is monotone and shortens differences, LS below is still an upper bound.
 
 *LS at distance t.*  φ is concave and increasing.  A row in the cell a = τ_j, b = τ_jc matters by
@@ -53,12 +53,12 @@ from 4 classes on, and information gain n / (log2 N + 1.44), less up to 18 class
 (`max` gains n / K, but by any split that sets a single class apart.)
 
 **Rounding.**  The terms of information gain, gini and tsallis have one sign each and are added with
-compensation, so that u is right to 2^-50 of itself: counts are integers below 2^53, and a
-term takes a logarithm of a quotient (4.8 units of 2^-53), a quotient of integers below 2^62 (2 of
-them), or b ((a-b)/a) / (1 + √(b/a)) with a root that is rounded once (6 of them).  For M = 2^31
-rows, which is more than there are, |u| <= M log2 C, or M, and the line of F takes away at most
-M log2 M; δ(x, 0, A) >= 1, or Δ, if u is not 0: `Selection.rounding` says so, and the scores pay for
-it, whatever N is.
+compensation, so that u is right to 2^-50 of itself: counts are integers below 2^53, and a term
+takes a logarithm of a quotient (4.8 units of 2^-53), a quotient of integers below 2^62 (2 of them),
+or b ((a-b)/a) / (1 + √(b/a)) with a root that is rounded once (6 of them).  u is clamped from below
+at -N log2 C, or -N, and not before 2^22 δ: that changes nothing up to N rows, and no difference of
+two u grows by it.  So |u| has a public bound however many rows there are, while δ(x, 0, A) >= 1,
+or Δ, if u is not 0: `Selection.rounding` says so, and the scores pay for it.
 
 For all but information gain δ = Δ: dampening changes nothing but the price of a factor 2.
 """
@@ -66,8 +66,8 @@ For all but information gain δ = Δ: dampening changes nothing but the price of
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -81,6 +81,8 @@ Criterion: TypeAlias = Literal["information-gain", "max", "gini", "tsallis"]
 CRITERIA: tuple[str, ...] = get_args(Criterion)
 MOST_ROWS = 2**31
 """Up to it the squares in `gini` are exact in 64 bits."""
+FREE = 2**22
+"""A range of utilities, in units of δ, whose rounding is free: scores reserve 2^-28 anyway."""
 
 
 @dataclass(frozen=True)
@@ -161,52 +163,48 @@ def split_selection(
     bound = split_bound(criterion, max_rows)
     delta: Sensitivity = sensitivity.constant(bound)
     largest = float(max_rows)
-    rounded = MOST_ROWS / bound
+    smallest_delta = bound
     match criterion:
         case "information-gain":
-            u: FloatArray = kernel.information_gain(table, starts) + _excess(
-                table, starts, max_rows
-            )
+            u: FloatArray = kernel.information_gain(table, starts)
+            crowded = np.maximum.reduceat(table.sum(axis=1), starts[:-1]) > max_rows + 1
+            for r in np.flatnonzero(crowded):
+                u[r] = _gain_of_many(table[starts[r] : starts[r + 1]], max_rows)
             delta = EnvelopeSensitivity(table, starts, max_rows, bound)
-            bits = math.log2(table.shape[1])
-            largest = max_rows * bits
-            rounded = MOST_ROWS * (bits + math.log2(MOST_ROWS))
+            largest = max_rows * math.log2(table.shape[1])
+            smallest_delta = 1.0
         case "max":
             u = kernel.largest_classes(table, starts)
         case "gini":
             u = kernel.gini(table, starts)
         case "tsallis":
             u = kernel.tsallis(table, starts)
+    least = max(largest, FREE * smallest_delta)
     return Selection(
-        u,
+        np.maximum(u, -least),
         delta,
         bound,
         one_sided=one_sided,
         exact=criterion == "max",
         utility_range=largest / bound,
-        rounding=2.0**-50 * rounded,
+        rounding=2.0**-50 * least / smallest_delta,
     )
 
 
-def _excess(table: IntArray, starts: IntArray, max_rows: int) -> FloatArray:
-    """What the line of F takes off x log2 x, of the values and not of their cells; mostly 0."""
-    excess = np.zeros(len(starts) - 1)
-    totals = table.sum(axis=1)
+def _gain_of_many(table: IntArray, max_rows: int) -> float:
+    """Information gain of one candidate that has more than N rows, rounded once."""
     most = max_rows + 1
-    if totals.max(initial=0) <= most:
-        return excess
-    slope = most * math.log2(most) - max_rows * math.log2(max_rows)
+    with localcontext(prec=50):
 
-    def off(count: int) -> float:
-        if count <= most:
-            return 0.0
-        return count * math.log2(count / most) + (count - most) * (math.log2(most) - slope)
+        def big_f(count: int) -> Decimal:
+            if count <= most:
+                return count * Decimal(max(count, 1)).ln()
+            slope = most * Decimal(most).ln() - max_rows * Decimal(max_rows).ln()
+            return most * Decimal(most).ln() + (count - most) * slope
 
-    for r, (begin, end) in enumerate(pairwise(starts.tolist())):
-        values = map(off, totals[begin:end].tolist())
-        cells = (-off(count) for count in table[begin:end].ravel().tolist())
-        excess[r] = math.fsum([*values, *cells])
-    return excess
+        cells = sum(map(big_f, table.ravel().tolist()), Decimal(0))
+        values = sum(map(big_f, table.sum(axis=1).tolist()), Decimal(0))
+        return float((cells - values) / Decimal(2).ln())
 
 
 def split_bound(criterion: Criterion, max_rows: int) -> float:
