@@ -30,6 +30,7 @@ __all__ = [
     "Lookup",
     "as_labels",
     "as_names",
+    "as_number",
     "as_numbers",
     "clipped",
     "finite_range",
@@ -349,7 +350,7 @@ def _numpy_numbers(chunk: Any) -> FloatArray:
         return numbers
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O":
         return np.full(len(chunk), np.nan)
-    return np.fromiter(map(_number, chunk), dtype=np.float64, count=len(chunk))
+    return np.fromiter(map(as_number, chunk), dtype=np.float64, count=len(chunk))
 
 
 def _array_of_numbers(values: Sequence[Any]) -> NDArray[Any] | None:
@@ -360,7 +361,7 @@ def _array_of_numbers(values: Sequence[Any]) -> NDArray[Any] | None:
     return None
 
 
-def _number(value: Any) -> float:
+def as_number(value: Any) -> float:
     """A Python number of any kind, such as Decimal, as a float; all else is NaN."""
     if isinstance(value, bool | np.bool_ | np.timedelta64) or not isinstance(value, Real | Decimal):
         return np.nan

@@ -205,15 +205,19 @@ def _tolerate(connection: "Connection[tuple[Any, ...]]") -> None:
         def load(self, data: Any) -> str:
             return bytes(data).decode("utf-8", "replace")
 
-    def tolerant(strict: type[Loader]) -> type[Loader]:
-        class Tolerant(strict):  # type: ignore[valid-type, misc]
+    def tolerant(strict: Any) -> type[Loader]:
+        class Time(Loader):
+            def __init__(self, oid: int, context: Any = None) -> None:
+                super().__init__(oid, context)
+                self.strict = strict(oid, context)
+
             def load(self, data: Any) -> Any:
                 try:
-                    return super().load(data)
+                    return self.strict.load(data)
                 except Exception:
                     return None
 
-        return Tolerant
+        return Time
 
     adapters = connection.adapters
     for name in TEXT:

@@ -119,9 +119,10 @@ class CsvRows:
         types = {
             name: float64 if kind == "numbers" else pa.string() for name, kind in wanted.items()
         }
+        if not _is_utf8(block):
+            block = block.decode("utf-8", "replace").encode()
         table = self._arrow_table(block, types)
         if table is None:
-            block = block.decode("utf-8", "replace").encode()
             table = self._arrow_table(block, dict.fromkeys(wanted, pa.string()))
         if table is None:
             table = self._python_table(block, list(wanted))
@@ -134,6 +135,8 @@ class CsvRows:
         import pyarrow as pa
         from pyarrow import csv
 
+        if block.startswith(MARK):  # which Arrow would not take for a cell
+            return None
         wrong = list[None]()
 
         def skip(_: object) -> str:

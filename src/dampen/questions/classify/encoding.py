@@ -22,6 +22,7 @@ from dampen.core.selection import FloatArray, IntArray
 from dampen.data.columns import (
     Lookup,
     as_labels,
+    as_number,
     as_numbers,
     finite_range,
     is_missing,
@@ -285,9 +286,11 @@ def _parsed(array: Any) -> FloatArray:
 
 
 def _float(value: Any) -> float:
+    if not isinstance(value, str | bytes | bool | np.bool_):
+        return as_number(value)
     try:
         return float(value)
-    except Exception:  # whatever an object does
+    except ValueError:
         return np.nan
 
 
