@@ -10,7 +10,7 @@ from dampen.core.mechanisms import probabilities, select
 from dampen.core.scores import Global
 from dampen.errors import ParameterError
 from dampen.paper.percentile_selection import rank
-from dampen.questions.percentile.values import PercentileValue
+from dampen.questions.percentile.values import PercentileValue, PercentileValueOfRows
 
 UNIVERSE = testing.Universe.replace_one(range(4), 4)
 

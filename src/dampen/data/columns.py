@@ -297,7 +297,7 @@ def _objects(chunk: Chunk) -> list[Any]:
         as_arrow = _as_arrow(chunk)
         chunk = chunk.astype(object) if as_arrow is None else as_arrow
     if not _is_arrow(chunk):
-        return chunk.tolist() if isinstance(chunk, np.ndarray) else list(chunk)  # type: ignore[arg-type]
+        return chunk.tolist() if isinstance(chunk, np.ndarray) else list(chunk)
     try:
         objects: list[Any] = chunk.to_pylist()  # type: ignore[union-attr]
     except Exception:  # one cell is enough
