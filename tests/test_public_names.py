@@ -13,9 +13,9 @@ import dampen
 ROOT = Path(__file__).parents[1]
 
 EXPORTED = [
-    "BudgetError", "Classifier", "DampenError", "DataError", "InsecureEntropy", "Ledger",
-    "Mechanism",
-    "NaiveBayesClassifier", "Neighbours", "Noise", "ParameterError", "PrivacyLeakWarning",
+    "BudgetError", "Classifier", "DampenError", "DataError", "InsecureEntropy", "Ledger", "MISSING",
+    "Mechanism", "NaiveBayesClassifier", "Neighbours", "Noise", "OTHER", "ParameterError",
+    "PrivacyLeakWarning",
     "Problem", "Release", "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "connect",
     "data",
     "egocentric_betweenness", "errors", "mechanisms", "most_frequent", "noise", "paper",

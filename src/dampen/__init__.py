@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dampen.releases.own_problem import release
     from dampen.releases.release import Release
     from dampen.releases.tuning import tune
+    from dampen.rules import MISSING, OTHER
     from dampen.testing import Universe
     from dampen.versions import show_versions
 
@@ -39,6 +40,8 @@ __version__ = "0.2.0"
 
 # Loaded when first used: the command line starts before numpy has, and trees wait for scikit-learn.
 _HOME = {
+    "MISSING": "dampen.rules",
+    "OTHER": "dampen.rules",
     "BudgetError": "dampen.errors",
     "Classifier": "dampen.questions.classify",
     "DampenError": "dampen.errors",
@@ -88,6 +91,8 @@ _MODULES = {
 }
 
 __all__ = [
+    "MISSING",
+    "OTHER",
     "BudgetError",
     "Classifier",
     "DampenError",

@@ -110,10 +110,10 @@ def test_menus_are_smaller_where_rows_are_many():
 
 
 def test_rounding_is_paid_for_or_refused():
-    e = rounded_epsilon(Fraction(1, 100), 10**6, 5, 1000)
-    reserve = 4 * 32 * Fraction(1, 2**48) * (10**4 + 1064)
+    e = rounded_epsilon(Fraction(1, 100), 5, 1000)
+    reserve = 4 * 32 * Fraction(1, 2**48) * (Fraction(2**31, 100) + 1064)
     assert Fraction(1, 100) * Fraction(99, 100) < Fraction(e) <= Fraction(1, 100) - reserve
-    assert rounded_epsilon(Fraction(1, 10**9), 10**6, 5, 1000) is None
+    assert rounded_epsilon(Fraction(1, 10**9), 5, 1000) is None
     with pytest.raises(ParameterError, match="max_depth"):
         model("1e-9", stages=(3,)).plan()
     assert set(default_stages(Fraction(1, 10**9), 10**6, Sizes(5, 50, 45, 2))) == {1}

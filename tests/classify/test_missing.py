@@ -1,4 +1,4 @@
-"""Missing values: a bin or a category of their own where that is declared, else an error."""
+"""Missing values: a bin or a category of their own where that is declared, else a row less."""
 
 import gzip
 import json
@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from dampen.errors import DataError, ParameterError
+from dampen import MISSING, OTHER
+from dampen.errors import ParameterError
 from dampen.questions.classify import Bins, Categories, TreeClassifier, bins
 from dampen.questions.classify.encoding import given_domains
 from dampen.schema import parse_schema
@@ -63,12 +64,15 @@ def test_missing_values_are_told_apart(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", FRAMES)
-def test_missing_values_that_are_not_declared_are_an_error(kind: str) -> None:
+def test_rows_with_missing_values_that_are_not_declared_are_dropped(kind: str) -> None:
+    """What is left is one class for who has an age, and one for who has a job."""
     rows = FRAMES[kind]()
-    for domains in ({"age": bins(0, 100, 4)}, {"job": ["farm", "office"]}):
+    for domains, left in (
+        ({"age": bins(0, 100, 4)}, "lost"),
+        ({"job": ["farm", "office"]}, "hidden"),
+    ):
         given = OWN | domains if hasattr(rows, "columns") else list((OWN | domains).values())
-        with pytest.raises(DataError, match=r"domain of .*missing ones"):
-            asked(given).fit(rows, CLASSES)
+        assert left in asked(given).fit(rows, CLASSES).to_json()
 
 
 def csv_text() -> str:
@@ -116,8 +120,7 @@ def test_missing_cells_of_files(kind: str, tmp_path: Path) -> None:
     assert given_domains(facts, list(facts)) == list(domains.values())
     tree = asked(facts).fit_table(path, target="class")
     assert tree.predict_table(path).tolist() == CLASSES
-    with pytest.raises(DataError, match="missing ones"):
-        asked(OWN | {"age": bins(0, 100, 4)}).fit_table(path, target="class")
+    assert "lost" in asked(OWN | {"age": bins(0, 100, 4)}).fit_table(path, target="class").to_json()
 
 
 def test_codes_of_missing_values() -> None:
@@ -129,9 +132,11 @@ def test_codes_of_missing_values() -> None:
     places = Categories(["a", None, "b"])
     assert places.encode(["b", None, "a", float("nan"), pd.NA, ""]).tolist() == [2, 1, 0, 1, 1, 1]
     assert places.encode(np.array(["b", "z", ""])).tolist() == [2, -1, 1]
-    assert places.describe([1]) == "missing"
+    assert places.describe([1]) == "(missing)"
     assert Categories(["a", None, ""]).encode(["", None]).tolist() == [2, 1]
-    assert Categories([1, np.nan]).values == (1, None)
+    assert Categories([1, np.nan]).values == (1, MISSING)
+    other = Categories(["a", OTHER])
+    assert other.encode(["z", "a", None]).tolist() == [1, 0, -1]
     for repeated in ([None, float("nan")], [np.nan, pd.NA]):
         with pytest.raises(ParameterError, match="occur twice"):
             Categories(repeated)

@@ -9,7 +9,7 @@ import pytest
 
 from dampen.data import spark
 from dampen.data.spark import CountedPart, VersionPart, open_spark_frame
-from dampen.errors import DataError, ParameterError
+from dampen.errors import ParameterError
 from dampen.questions.classify.encoding import Bins
 from dampen.questions.classify.rows import Coding, LevelCells
 from dampen.questions.percentile.values import ValueGrid
@@ -24,18 +24,9 @@ def cell(batch: Any) -> Any:
     return np.asarray(batch["x"], dtype=np.int64)
 
 
-def refusing(_: Any) -> Any:
-    raise DataError("Expected something else.")
-
-
-def quoting(_: Any) -> Any:
-    raise ValueError("secret")
-
-
 def counts(part: Any, given: Any) -> dict[int, int]:
     [made] = part(given)
-    assert made.schema.names == ["cell", "rows", "problem"]
-    assert set(made.column("problem").to_pylist()) <= {None}
+    assert made.schema.names == ["cell", "rows"]
     return dict(zip(made.column("cell").to_pylist(), made.column("rows").to_pylist(), strict=True))
 
 
@@ -45,17 +36,6 @@ def test_a_part_sends_the_counts_that_are_not_zero(monkeypatch: pytest.MonkeyPat
     assert counts(part, batches()) == {}
     monkeypatch.setattr(spark, "ROWS", 2)
     assert counts(part, batches([3], [3], [9], [-1], [3])) == {3: 3, 9: 1, 10: 1}
-
-
-@pytest.mark.parametrize("cell_of", [refusing, quoting])
-def test_what_is_wrong_is_a_flag_and_all_rows_are_taken(cell_of: Any) -> None:
-    given = batches([1], [2], [3])
-    [made] = CountedPart({"x": "numbers"}, cell_of, 10)(given)
-    assert next(given, None) is None
-    assert made.column("rows").to_pylist() == [0]
-    [problem] = made.column("problem").to_pylist()
-    assert problem.startswith("Expected")
-    assert "secret" not in problem
 
 
 def test_what_is_sent_to_executors_is_small_and_can_be_sent() -> None:

@@ -50,12 +50,9 @@ def test_views_and_text(path: Path) -> None:
     assert MostFrequent([0, 1]).opened_counts(opened, "any").tolist() == [50, 50, 0]
 
 
-def test_what_is_no_number_is_not_quoted(path: Path) -> None:
-    with pytest.raises(DataError, match="column of numbers") as caught:
-        dampen.percentile(path, "pay", **VALUE, table="mixed")
-    assert "secret" not in str(caught.value)
-    with pytest.raises(DataError, match="some are missing"):
-        dampen.percentile(path, "pay", **VALUE, table="gaps")
+def test_what_is_no_number_is_missing(path: Path) -> None:
+    for table in ("mixed", "gaps"):
+        assert dampen.percentile(path, "pay", **VALUE, table=table).answer in range(10)
 
 
 def test_a_table_that_is_gone_and_a_torn_file(path: Path) -> None:

@@ -8,9 +8,9 @@ import pytest
 from dampen import testing
 from dampen.core.mechanisms import probabilities, select
 from dampen.core.scores import Global
-from dampen.errors import DataError, ParameterError
+from dampen.errors import ParameterError
 from dampen.paper.percentile_selection import rank
-from dampen.questions.percentile.values import PercentileValue
+from dampen.questions.percentile.values import PercentileValue, PercentileValueOfRows
 
 UNIVERSE = testing.Universe.replace_one(range(4), 4)
 
@@ -113,6 +113,9 @@ def test_public_parameters_are_checked(wrong, says):
         PercentileValue(**({"n": 3, "p": 50, "upper": 5, "step": 1} | wrong))
 
 
-def test_missing_values_are_an_error():
-    with pytest.raises(DataError, match="missing"):
-        PercentileValue(n=2, p=50, upper=5, step=1).selection([1, float("nan")])
+def test_missing_values_are_the_lower_end_or_dropped():
+    given = {"p": 50, "upper": 5, "step": 1}
+    fixed = PercentileValue(n=2, **given).selection
+    assert fixed([1, float("nan")]).utility.tolist() == fixed([1, 0]).utility.tolist()
+    rows = PercentileValueOfRows(**given).selection
+    assert rows([1, None, 3]).utility.tolist() == rows([1, 3]).utility.tolist()

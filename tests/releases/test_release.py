@@ -25,12 +25,12 @@ def test_data_in_place_of_a_loader_is_refused() -> None:
         )
 
 
-def test_a_parameter_that_fails_only_with_the_data_says_so() -> None:
+def test_a_parameter_that_fails_only_with_the_data_is_not_quoted() -> None:
     class Unbounded(MostFrequent):
         def selection(self, values: list[str], /) -> dampen.Selection:
             return dampen.Selection([1.0, 2.0], dampen.sensitivity.constant(1), bound=2)
 
-    with pytest.raises(DataError, match="finite horizon"):
+    with pytest.raises(DataError, match="could not be read"):
         dampen.release(Unbounded(["a", "b"]), list, query="q", epsilon=1, mechanism="sld")
 
 
@@ -41,7 +41,7 @@ def test_the_cause_of_a_data_error_can_be_asked_for(monkeypatch: pytest.MonkeyPa
     def ask() -> None:
         dampen.release(MostFrequent(["a"]), load, query="q", epsilon=1, mechanism="pf")
 
-    with pytest.raises(DataError, match=r"it gave a OSError\. Set DAMPEN_TRACEBACK=1"):
+    with pytest.raises(DataError, match=r"could not be read\..*DAMPEN_TRACEBACK=1"):
         ask()
     monkeypatch.setenv("DAMPEN_TRACEBACK", "1")
     with pytest.raises(DataError) as caught:
@@ -97,7 +97,6 @@ def test_counts_are_counts() -> None:
         lambda: dampen.sensitivity.table([[NUMBER], [1]]),
         lambda: dampen.sensitivity.table([[NUMBER, -NUMBER]]),
         lambda: dampen.Selection([NUMBER], dampen.sensitivity.function(lambda t: [NUMBER], 1), 1),
-        lambda: MostFrequent(["a"]).selection([NUMBER]),
     ],
 )
 def test_no_error_of_a_problem_tells_a_private_value(call) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from dampen import MISSING
 from dampen.errors import ParameterError
 from dampen.questions import QUESTIONS, question_type
 from dampen.questions.classify import Bins, bins
@@ -32,7 +33,7 @@ def schema() -> Schema:
 
 def test_facts_of_columns(schema: Schema) -> None:
     assert schema.fact("values", "hospital") == schema.fact("classes", "hospital")
-    assert schema.fact("values", "hospital") == ("Ash", "Birch")
+    assert schema.fact("values", "hospital") == ("Ash", "Birch", MISSING)
     assert [schema.fact(name, "days") for name in ("lower", "upper", "step")] == [0, 90, 1]
     assert schema.fact("step", "age") is schema.fact("values", None) is None
     assert [schema.fact("missing", name) for name in ("days", "age")] == ["own", "drop"]
@@ -50,7 +51,7 @@ def test_domains(schema: Schema) -> None:
     names = ["hospital", "days", "age", "sex"]
     assert list(schema.fact("domains")) == names
     assert given_domains(schema.fact("domains"), names) == [
-        Values(("Ash", "Birch", None)),
+        Values(("Ash", "Birch", MISSING)),
         bins(0, 90, 10, missing="own"),
         Bins((0, 18, 65)),
         Values(("f", "m")),

@@ -31,6 +31,7 @@ from dampen.data.columns import Lookup, as_numbers
 from dampen.data.memory import MemoryTable, StreamTable
 from dampen.data.source import Batch, Chunk, Field, Kind, Opened, require_labels
 from dampen.errors import ParameterError
+from dampen.rules import RULES
 
 __all__ = [
     "LARGEST_TABLE",
@@ -176,6 +177,8 @@ LARGEST_TABLE = 50_000_000
 class Grouping:
     """The public list of groups; rows of other groups are dropped, and nobody learns of them.
 
+    `MISSING` and `OTHER` among them are groups of rows without a group, and of all other groups.
+
     Raises:
         ParameterError: if it is no list, is empty or names a group twice.
     """
@@ -205,8 +208,9 @@ class Grouping:
         require_labels(opened, by)
         [field] = [field for field in opened.fields if field.name == by]
         in_memory = isinstance(opened, MemoryTable | StreamTable)  # of files numbers become text
-        text = all(isinstance(group, str) for group in self.groups)
-        numbers = all(isinstance(group, Number) for group in self.groups)
+        listed = [group for group in self.groups if group not in RULES]
+        text = all(isinstance(group, str) for group in listed)
+        numbers = bool(listed) and all(isinstance(group, Number) for group in listed)
         told = f"{field.type}" if opened.declared else "another type"
         if (text and in_memory and field.holds == "numbers") or (numbers and _is_text(field)):
             got = "text" if text else "numbers"

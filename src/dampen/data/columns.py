@@ -2,11 +2,20 @@
 
 A chunk is a piece of a column: a numpy array, an Arrow array, a list.  All functions here act on
 each record alone, so that neighbouring databases stay neighbours, and quote nothing.
+
+**Every cell has a public outcome.**  As a number, a cell that is not a number is missing: text,
+truth values, dates, objects, whole numbers beyond all floats.  As a label, None, NaN, an empty text
+that is not listed, and an object that cannot be compared are missing; any other value that is not
+listed is *unlisted*.  Both have no position, unless the list of labels itself says more: `MISSING`
+among the labels is the position of missing cells, `OTHER` that of unlisted ones.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
+from contextlib import suppress
+from decimal import Decimal
 from functools import cached_property
 from itertools import repeat
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -14,40 +23,35 @@ from numpy.typing import NDArray
 
 from dampen.core.selection import FloatArray, IntArray
 from dampen.data.source import Chunk, Kind
-from dampen.errors import DataError, ParameterError
+from dampen.errors import ParameterError
+from dampen.rules import MISSING, OTHER, RULES
 
 __all__ = [
     "Lookup",
     "as_labels",
+    "as_names",
+    "as_number",
     "as_numbers",
     "clipped",
     "finite_range",
     "is_missing",
     "joined_numbers",
     "missing_in",
-    "missing_numbers",
+    "parsed_numbers",
     "typed",
 ]
 
+FLOAT = r"^[+-]?(?i:[0-9]+\.?[0-9]*(e[+-]?[0-9]+)?|\.[0-9]+(e[+-]?[0-9]+)?|inf|infinity)$"
 SMALLEST_RANGE = 2.0**-900
 """Below it floats lose digits; no measured quantity is that small."""
 
 
 def as_numbers(chunk: Chunk) -> FloatArray:
-    """A chunk as floats, NaN where a number is missing.
+    """A chunk as floats, NaN where a number is missing; nothing is converted.
 
     Whole numbers above 2^53 become the nearest float.
-
-    Raises:
-        DataError: if it holds text, booleans, dates or anything else; nothing is converted.
     """
-    numbers = _arrow_numbers(chunk) if _is_arrow(chunk) else _numpy_numbers(chunk)
-    if numbers is None:
-        raise DataError(
-            "Expected a column of numbers; text, booleans and dates are not converted. Turn the "
-            "column into numbers first."
-        )
-    return numbers
+    return _arrow_numbers(chunk) if _is_arrow(chunk) else _numpy_numbers(chunk)
 
 
 def joined_numbers(chunks: Sequence[Chunk]) -> FloatArray:
@@ -59,21 +63,24 @@ def joined_numbers(chunks: Sequence[Chunk]) -> FloatArray:
 def clipped(numbers: FloatArray, lower: float, upper: float) -> FloatArray:
     """The numbers clipped to the public range.  How many were clipped stays private.
 
-    Raises:
-        DataError: if a number is missing.
+    A missing number counts as the lower end.
     """
-    inside: FloatArray = np.clip(numbers, lower, upper)
-    if len(inside) and np.isnan(inside.min()):
-        raise missing_numbers()
-    return inside
+    return np.clip(np.where(np.isnan(numbers), lower, numbers), lower, upper)
 
 
-def missing_numbers() -> DataError:
-    """What to say where a number is missing."""
-    return DataError(
-        "Expected numbers only; some are missing (NaN or null). Fill or drop them first, by a rule "
-        "that looks at each record alone."
-    )
+def parsed_numbers(texts: Any) -> FloatArray:
+    """An Arrow array of text as floats, NaN where a text is not a number; floats as they are.
+
+    The grammar is that of Arrow's reader of CSV, whose numbers come as floats.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if texts.type != pa.float64():
+        bare = pc.ascii_trim(texts, " \t")
+        texts = pc.if_else(pc.match_substring_regex(bare, FLOAT), bare, None).cast(pa.float64())
+    numbers: FloatArray = texts.to_numpy(zero_copy_only=False)
+    return numbers
 
 
 def finite_range(lower: float, upper: float) -> tuple[float, float]:
@@ -97,50 +104,64 @@ def finite_range(lower: float, upper: float) -> tuple[float, float]:
 
 
 def as_labels(chunks: Iterable[Chunk]) -> list[Hashable]:
-    """The chunks of a column as Python objects."""
-    labels: list[Hashable] = []
-    for chunk in chunks:
-        if isinstance(chunk, np.ndarray):
-            # numpy turns times with nanoseconds into bare numbers; Arrow does not.
-            labels += _as_arrow(chunk).to_pylist() if chunk.dtype.kind in "Mm" else chunk.tolist()
-        else:
-            labels += chunk.to_pylist() if _is_arrow(chunk) else list(chunk)  # type: ignore[union-attr]
-    return labels
+    """The chunks of a column as Python objects; what cannot be compared is missing."""
+    return [label if _is_hashable(label) else None for chunk in chunks for label in _objects(chunk)]
+
+
+def as_names(chunks: Iterable[Chunk]) -> list[Hashable]:
+    """The chunks of a column of public names as Python objects, `MISSING` where there is none."""
+    return [MISSING if is_missing(label) else label for label in as_labels(chunks)]
 
 
 def is_missing(value: Any) -> bool:
     """Whether one record is missing: None, NaN, NaT, or pandas' NA, which equals nothing."""
     if value is None:
         return True
-    same = value == value  # noqa: PLR0124
-    return not same if isinstance(same, bool | np.bool_) else type(value).__name__ == "NAType"
+    try:
+        same = value == value  # noqa: PLR0124
+    except Exception:  # whatever an object does
+        return True
+    if isinstance(same, bool | np.bool_):
+        return not same
+    return type(value).__name__ == "NAType" or not _is_hashable(value)
 
 
 def missing_in(chunk: Chunk) -> NDArray[np.bool_]:
-    """Which records are missing."""
+    """Which records are missing, or cannot be compared with labels."""
     if _is_arrow(chunk):
-        nulls: NDArray[np.bool_] = chunk.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)  # type: ignore[union-attr]
+        plain: Any = chunk.dictionary_decode() if hasattr(chunk, "dictionary") else chunk  # type: ignore[union-attr]
+        nulls: NDArray[np.bool_] = plain.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
         return nulls
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O":
         return np.asarray(chunk != chunk)  # noqa: PLR0124
-    return np.fromiter(map(is_missing, chunk), dtype=np.bool_, count=len(chunk))
+    missing = (is_missing(value) or not _is_hashable(value) for value in chunk)
+    return np.fromiter(missing, dtype=np.bool_, count=len(chunk))
 
 
 def typed(column: Any, kind: Kind) -> Any:
     """A column of Arrow as the wanted kind; other kinds than text are as declared."""
     import pyarrow as pa
 
-    return column.cast(pa.string()) if kind == "text" and column.type != pa.string() else column
+    if kind != "text" or column.type == pa.string():
+        return column
+    try:
+        return column.cast(pa.string())
+    except pa.ArrowException:  # such as a date beyond all calendars
+        texts = [None if value is None else str(value) for value in _objects(column)]
+        return pa.array(texts, pa.string())
 
 
 class Lookup:
-    """The position of values among public categories, -1 for a value that is not listed.
+    """The position of values among public labels, -1 for a cell that has none.
 
     Values match by equality, as in a dict: 1 and 1.0 are the same category, 1 and "1" are not.
+    `MISSING` and `OTHER` among the labels take the cells that are missing, and those that are not
+    listed; see the module.
     """
 
     def __init__(self, categories: Sequence[Hashable]) -> None:
         self.categories = tuple(categories)
+        self.listed = tuple(category for category in self.categories if category not in RULES)
 
     def __len__(self) -> int:
         return len(self.categories)
@@ -148,12 +169,23 @@ class Lookup:
     @property
     def kind(self) -> Kind:
         """How to read a column of a file that is to be compared with the categories."""
-        if all(isinstance(category, str) for category in self.categories):
+        if all(isinstance(category, str) for category in self.listed):
             return "text"
-        return "numbers" if all(map(_is_exact_number, self.categories)) else "any"
+        return "numbers" if all(map(_is_exact_number, self.listed)) else "any"
 
     def positions(self, chunk: Chunk) -> IntArray:
         """One position per record."""
+        found = self._found(chunk)
+        if len(self.listed) == len(self):
+            return found
+        found = np.where(found < 0, self._position.get(OTHER, -1), found)
+        missing = missing_in(chunk)
+        if "" not in self._position:
+            missing = missing | (_EMPTY.positions(chunk) == 0)
+        return np.where(missing, self._position.get(MISSING, -1), found)
+
+    def _found(self, chunk: Chunk) -> IntArray:
+        """The position of every value that is listed, else -1."""
         if _is_arrow(chunk):
             return self._arrow_positions(chunk)
         if isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O":
@@ -169,18 +201,22 @@ class Lookup:
         """The categories as an Arrow array where all are text or all are whole numbers."""
         import pyarrow as pa
 
-        for kind, arrow in ((str, pa.string()), (int, pa.int64())):
-            if all(type(category) is kind for category in self.categories):
+        first = self.categories[: len(self.listed)]
+        for kind, arrow, values in (
+            (str, pa.string(), self.categories),
+            (int, pa.int64(), self.listed if self.listed == first else ()),
+        ):
+            if values and all(type(category) is kind for category in values):
                 try:
-                    return pa.array(self.categories, type=arrow)
-                except (pa.ArrowException, OverflowError):
+                    return pa.array(values, type=arrow)
+                except (pa.ArrowException, OverflowError, UnicodeError):
                     return None
         return None
 
     @cached_property
     def _are_codes(self) -> bool:
-        """Whether the categories are 0, 1, ..., each its own position."""
-        return self.categories == tuple(range(len(self)))
+        """Whether the listed categories are 0, 1, ..., each its own position."""
+        return self.categories[: len(self.listed)] == tuple(range(len(self.listed)))
 
     def _arrow_positions(self, chunk: Any) -> IntArray:
         import pyarrow as pa
@@ -198,26 +234,37 @@ class Lookup:
             return found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
         seen = chunk.dictionary_encode()
         if not pa.types.is_dictionary(seen.type):  # nested types
-            return self._python_positions(chunk.to_pylist())
-        return _taken(self._python_positions(seen.dictionary.to_pylist()), seen.indices)
+            return self._python_positions(_objects(chunk))
+        return _taken(self._python_positions(_objects(seen.dictionary)), seen.indices)
 
     def _numpy_positions(self, chunk: Any) -> IntArray:
         if chunk.dtype.kind in "iu" and self._are_codes:
             codes = np.ascontiguousarray(chunk, dtype=np.int64)
-            inside = codes.view(np.uint64) < len(self)  # what is below 0 is very large here
+            inside = codes.view(np.uint64) < len(self.listed)  # what is below 0 is very large here
             return codes if inside.all() else np.where(inside, codes, -1)
-        if chunk.dtype.kind in "iUMm":
-            return self._arrow_positions(_as_arrow(chunk))
-        seen, inverse = np.unique(chunk, return_inverse=True)
-        return self._python_positions(seen.tolist())[inverse]
+        if chunk.dtype.kind in "buf":
+            seen, inverse = np.unique(chunk, return_inverse=True)
+            return self._python_positions(seen.tolist())[inverse]
+        as_arrow = _as_arrow(chunk) if chunk.dtype.kind in "iUMm" else None
+        if as_arrow is None:
+            return self._python_positions(chunk.tolist())
+        return self._arrow_positions(as_arrow)
 
     def _python_positions(self, values: Iterable[Any]) -> IntArray:
+        listed = list(values)
         try:
-            return np.fromiter(map(self._position.get, values, repeat(-1)), dtype=np.int64)
-        except TypeError:
-            raise DataError(
-                "Expected values that can be compared with the categories, such as text or numbers."
-            ) from None
+            return np.fromiter(map(self._position.get, listed, repeat(-1)), dtype=np.int64)
+        except Exception:  # whatever an object does when it is compared
+            return np.fromiter(map(self._position_of, listed), dtype=np.int64)
+
+    def _position_of(self, value: Any) -> int:
+        try:
+            return self._position.get(value, -1)
+        except Exception:
+            return -1
+
+
+_EMPTY = Lookup([""])
 
 
 def _is_exact_number(value: Any) -> bool:
@@ -234,9 +281,43 @@ def _is_arrow(chunk: Any) -> bool:
 
 
 def _as_arrow(chunk: NDArray[Any]) -> Any:
+    """None for text or times that Arrow does not hold."""
     import pyarrow as pa
 
-    return pa.array(chunk)
+    try:
+        return pa.array(chunk)
+    except (pa.ArrowException, UnicodeError):
+        return None
+
+
+def _objects(chunk: Chunk) -> list[Any]:
+    """A chunk as Python objects, None where there is none for a cell."""
+    if isinstance(chunk, np.ndarray) and chunk.dtype.kind in "Mm":
+        # numpy turns times with nanoseconds into bare numbers; Arrow does not.
+        as_arrow = _as_arrow(chunk)
+        chunk = chunk.astype(object) if as_arrow is None else as_arrow
+    if not _is_arrow(chunk):
+        return chunk.tolist() if isinstance(chunk, np.ndarray) else list(chunk)
+    try:
+        objects: list[Any] = chunk.to_pylist()  # type: ignore[union-attr]
+    except Exception:  # one cell is enough
+        objects = [_object(cell) for cell in chunk]
+    return objects
+
+
+def _object(cell: Any) -> Any:
+    try:
+        return cell.as_py()
+    except Exception:  # such as a time beyond all calendars
+        return None
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except Exception:
+        return False
+    return True
 
 
 def _taken(positions: IntArray, indices: Any) -> IntArray:
@@ -246,50 +327,45 @@ def _taken(positions: IntArray, indices: Any) -> IntArray:
     return np.append(positions, -1)[at]
 
 
-def _arrow_numbers(chunk: Any) -> FloatArray | None:
+def _arrow_numbers(chunk: Any) -> FloatArray:
     import pyarrow as pa
 
     kinds = pa.types
     if kinds.is_dictionary(chunk.type):
         chunk = chunk.dictionary_decode()
-    if kinds.is_null(chunk.type):
-        return np.full(len(chunk), np.nan)
     if not (
         kinds.is_integer(chunk.type)
         or kinds.is_floating(chunk.type)
         or kinds.is_decimal(chunk.type)
     ):
-        return None
+        return np.full(len(chunk), np.nan)
     numbers: FloatArray = chunk.cast("float64", safe=False).to_numpy(zero_copy_only=False)
     return numbers
 
 
-def _numpy_numbers(chunk: Any) -> FloatArray | None:
+def _numpy_numbers(chunk: Any) -> FloatArray:
+    array = chunk if isinstance(chunk, np.ndarray) else _array_of_numbers(chunk)
+    if array is not None and array.ndim == 1 and array.dtype.kind in "iuf":
+        numbers: FloatArray = array.astype(np.float64, copy=False)
+        return numbers
+    if isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O":
+        return np.full(len(chunk), np.nan)
+    return np.fromiter(map(as_number, chunk), dtype=np.float64, count=len(chunk))
+
+
+def _array_of_numbers(values: Sequence[Any]) -> NDArray[Any] | None:
+    """All at once, where all of them are Python's plain numbers."""
+    if {*map(type, values)} <= {int, float}:
+        with suppress(OverflowError):
+            return np.asarray(values)
+    return None
+
+
+def as_number(value: Any) -> float:
+    """A Python number of any kind, such as Decimal, as a float; all else is NaN."""
+    if isinstance(value, bool | np.bool_ | np.timedelta64) or not isinstance(value, Real | Decimal):
+        return np.nan
     try:
-        array = chunk if isinstance(chunk, np.ndarray) else _array_of_numbers(chunk)
-        if array.ndim != 1:
-            return None
-        if array.dtype.kind == "O":
-            array = _from_objects(array)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    if array.size == 0:
-        return np.empty(0)
-    if array.dtype.kind not in "iuf":
-        return None
-    numbers: FloatArray = array.astype(np.float64, copy=False)
-    return numbers
-
-
-def _array_of_numbers(values: Sequence[Any]) -> NDArray[Any]:
-    if any(isinstance(value, bool | np.bool_) for value in values):
-        raise TypeError  # among numbers, numpy would turn True into 1
-    return np.asarray(values)
-
-
-def _from_objects(array: Any) -> FloatArray:
-    """Python numbers of any kind, such as Decimal; numpy would parse text, so text is refused."""
-    if any(isinstance(value, str | bytes | bool | np.bool_) for value in array.flat):
-        raise TypeError
-    numbers = [np.nan if is_missing(value) else value for value in array]
-    return np.asarray(numbers, dtype=np.float64)
+        return float(value)
+    except Exception:  # too large, or whatever an object does
+        return np.nan

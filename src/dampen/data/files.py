@@ -2,21 +2,18 @@
 
 `open_file` looks at the header or the schema alone: everything it can find wrong is a
 `ParameterError`.  Rows are read afterwards, in a stream of batches, so that a large file is never
-held in memory; whatever is wrong then is a `DataError`, which quotes nothing.
+held in memory.  No content of a row makes that fail (`dampen.data.text_rows`); what the machine
+cannot read is a `DataError`, which quotes nothing.
 
 CSV means: UTF-8 with or without a byte order mark, one header line, cells separated by comma,
 semicolon or tab (the most frequent of them in the header), double quotes, any line ends.
 
-Limits: a first line of 1 MiB, a row of 2 MiB, and what `dampen.data.streams` says of packed files.
+Limits: a first line of 1 MiB, and what `dampen.data.streams` says of packed files.
 """
 
 import csv
-import io
-import json
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from glob import glob, has_magic
 from pathlib import Path
@@ -26,7 +23,8 @@ from dampen.core.selection import IntArray
 from dampen.data.columns import typed
 from dampen.data.memory import arrow_field
 from dampen.data.source import Batch, CellOf, Field, Kind, counted
-from dampen.data.streams import BROKEN, HEAD_BYTES, Bytes, open_bytes
+from dampen.data.streams import HEAD_BYTES, Bytes, open_bytes
+from dampen.data.text_rows import MARK, CsvRows, json_object, json_rows
 from dampen.errors import DataError, ParameterError, raise_alone
 
 if TYPE_CHECKING:
@@ -36,12 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ColumnarFiles", "TextFile", "open_file"]
 
-BLOCK_BYTES = 2 * HEAD_BYTES
-"""What Arrow parses at a time; a row may not be longer."""
-
-MARK = b"\xef\xbb\xbf"
-INTEGER = re.compile("-?[0-9]{1,19}")
-NUMBER = re.compile(r"-?[0-9.]+(e[+-]?[0-9]+)?", re.IGNORECASE)
+FIRST_OBJECTS = 1000
+"""Lines of JSON whose keys are the names of the columns."""
 COLUMNAR = {b"PAR1": "parquet", b"ARRO": "feather"}
 """How Parquet and Feather files begin."""
 
@@ -66,72 +60,18 @@ class TextFile:
         return self.bytes.title
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
-        yield from _guarded(self._read(wanted), wanted, self.title)
+        yield from _guarded(self._read(wanted), self.title)
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
         return counted(self.batches(wanted), cell_of, size)
 
-    def _read(self, wanted: Mapping[str, Kind]) -> "Iterator[pa.RecordBatch]":
-        import pyarrow as pa
-
-        types = {name: self._type(name, kind) for name, kind in wanted.items()}
-        with self.bytes.open() as stream, pa.PythonFile(stream, mode="r") as file:
-            if not self.separator or _has_rows(self.bytes.head):
-                yield from self._csv(file, types) if self.separator else self._json(file, types)
-
-    def _csv(self, file: Any, types: "Mapping[str, pa.DataType]") -> Any:
-        from pyarrow import csv as arrow
-
-        return arrow.open_csv(
-            file,
-            read_options=arrow.ReadOptions(block_size=BLOCK_BYTES),
-            parse_options=arrow.ParseOptions(delimiter=self.separator, newlines_in_values=True),
-            convert_options=arrow.ConvertOptions(include_columns=list(types), column_types=types),
-        )
-
-    @staticmethod
-    def _json(file: Any, types: "Mapping[str, pa.DataType]") -> Any:
-        """Only the wanted columns: others may change their types from row to row."""
-        import pyarrow as pa
-        from pyarrow import json as arrow
-
-        return arrow.open_json(
-            file,
-            read_options=arrow.ReadOptions(block_size=BLOCK_BYTES),
-            parse_options=arrow.ParseOptions(
-                explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"
-            ),
-        )
-
-    def _type(self, name: str, kind: Kind) -> "pa.DataType":
-        """The type to read a column by; where nobody says it, that of its first values."""
-        import pyarrow as pa
-
-        if kind == "numbers":
-            return pa.float64()
-        if self.separator and kind == "text":
-            return pa.string()
-        shown = _types_of(self._first_values(name))
-        if shown <= {int} and shown:
-            return pa.int64()
-        if shown <= {int, float} and shown:
-            return pa.float64()
-        return pa.bool_() if shown == {bool} else pa.string()
-
-    def _first_values(self, name: str) -> Iterator[Any]:
-        text = self.bytes.head.decode("utf-8-sig", errors="replace")
-        lines = text.splitlines()
-        if len(self.bytes.head) >= HEAD_BYTES:
-            lines.pop()  # it may go on
-        if not self.separator:
-            rows = (_json_object(line) for line in lines)
-            yield from (row[name] for row in rows if row is not None and row.get(name) is not None)
-            return
-        place = [field.name for field in self.fields].index(name)
-        with suppress(csv.Error):  # Arrow will say what is wrong
-            for row in csv.reader(io.StringIO("\n".join(lines[1:])), delimiter=self.separator):
-                if place < len(row) and row[place]:
-                    yield _number_or_text(row[place])
+    def _read(self, wanted: Mapping[str, Kind]) -> Iterator[Batch]:
+        with self.bytes.open() as stream:
+            if self.separator:
+                names = [field.name for field in self.fields]
+                yield from CsvRows(self.separator, names).batches(stream, wanted)
+            else:
+                yield from json_rows(stream, wanted)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -151,16 +91,17 @@ class ColumnarFiles:
         return sum(Path(path).stat().st_size for path in self.paths) > MOST_HELD
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
-        yield from _guarded(self._read(wanted), wanted, self.title)
+        yield from _guarded(self._read(wanted), self.title)
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
         return counted(self.batches(wanted), cell_of, size)
 
-    def _read(self, wanted: Mapping[str, Kind]) -> "Iterator[pa.RecordBatch]":
+    def _read(self, wanted: Mapping[str, Kind]) -> Iterator[Batch]:
         scanned: Iterator[pa.RecordBatch] = _dataset(self.paths, self.format).to_batches(
             columns=list(wanted), batch_readahead=4, fragment_readahead=1
         )
-        return map(_validated, scanned)
+        for batch in scanned if self.format == "parquet" else map(_validated, scanned):
+            yield {name: typed(batch.column(name), kind) for name, kind in wanted.items()}
 
 
 def open_file(path: "str | PathLike[str]", *, header: bool = False) -> TextFile | ColumnarFiles:
@@ -211,33 +152,17 @@ def is_json(opened: Bytes) -> bool:
 
 
 def _open_json(opened: Bytes, *, header: bool) -> TextFile:
-    """The names are those of the first object; they may be data, as a header may."""
-    first = _json_object(_first_line(opened))
-    if not first:
-        raise_alone(ParameterError(f"Expected one JSON object in every line of {opened.title}."))
-    return TextFile(opened, [Field(name) for name in first], "", header)
+    """The names are those of the first objects; they may be data, as a header may.
 
-
-def _json_object(line: str) -> dict[str, Any] | None:
-    try:
-        read = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return read if isinstance(read, dict) else None
-
-
-def _types_of(values: Iterator[Any]) -> set[type]:
-    return {type(value) for value in values}
-
-
-def _number_or_text(cell: str) -> Any:
-    """A cell as what it looks like, to Arrow as well."""
-    if INTEGER.fullmatch(cell):
-        return int(cell) if abs(int(cell)) < 2**63 else cell
-    try:
-        return float(cell) if NUMBER.fullmatch(cell) else cell
-    except ValueError:
-        return cell
+    Of several, so that no line that is not an object makes a file unreadable.
+    """
+    if _is_blank(opened.head):
+        raise ParameterError(f"Expected JSON objects, but {opened.title} is empty.")
+    lines = opened.head.decode("utf-8-sig", errors="replace").split("\n", FIRST_OBJECTS)
+    names = dict.fromkeys(name for line in lines[:FIRST_OBJECTS] for name in json_object(line))
+    if not names:
+        raise ParameterError(f"Expected one JSON object in every line of {opened.title}.")
+    return TextFile(opened, [Field(name) for name in names], "", header)
 
 
 def _first_line(opened: Bytes) -> str:
@@ -266,11 +191,6 @@ def _is_blank(start: bytes) -> bool:
     return not start.removeprefix(MARK)
 
 
-def _has_rows(start: bytes) -> bool:
-    """Whether anything can follow a header; Arrow takes none without a line end."""
-    return b"\n" in start or b"\r" in start
-
-
 def _open_columnar(title: str, paths: Iterable[str], kind: Any) -> ColumnarFiles:
     files = sorted(path for path in paths if os.path.isfile(path))
     if not files:
@@ -289,66 +209,31 @@ def _dataset(paths: Sequence[str], kind: str) -> Any:
 
 
 def _validated(batch: "pa.RecordBatch") -> "pa.RecordBatch":
-    """The same rows, without the text that cannot be decoded.
+    """Feather is memory as it was written; a broken one would lead Arrow outside of it.
 
-    Feather is memory as it was written; a broken one would lead Arrow outside of it.
+    Text is checked as bytes: whether it is UTF-8 is a matter of each cell.
     """
-    import pyarrow as pa
-
-    try:
-        batch.validate(full=True)
-    except pa.ArrowInvalid:
-        columns = [_decoded(column) for column in batch.columns]
-        return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+    for column in batch.columns:
+        _as_bytes(column).validate(full=True)
     return batch
 
 
-def _decoded(column: Any) -> Any:
-    """A column with nulls in place of text that cannot be decoded."""
+def _as_bytes(column: Any) -> Any:
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):
-        column.indices.validate(full=True)
-        words = _decoded(column.dictionary)
-        return pa.DictionaryArray.from_arrays(column.indices, words).dictionary_decode()
-    kinds = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
-    if column.type not in kinds:
-        column.validate(full=True)
-        return column
-    stored = column.view(kinds[column.type])
-    stored.validate(full=True)
-    return pa.array(
-        [None if raw is None else _text(raw) for raw in stored.to_pylist()], column.type
-    )
+    views = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
+    return column.view(views[column.type]) if column.type in views else column
 
 
-def _text(stored: bytes) -> str | None:
+def _guarded(batches: Iterator[Batch], title: str) -> Iterator[Batch]:
+    """The batches; errors of Arrow quote cells, so they are replaced."""
     try:
-        return stored.decode()
-    except UnicodeDecodeError:
-        return None
-
-
-def _guarded(
-    batches: "Iterator[pa.RecordBatch]", wanted: Mapping[str, Kind], title: str
-) -> Iterator[Batch]:
-    """The wanted columns of every batch; errors of Arrow quote cells, so they are replaced."""
-    expected = ", ".join(f"{kind} in {name!r}" for name, kind in wanted.items())
-    try:
-        for batch in batches:
-            yield {name: typed(batch.column(name), kind) for name, kind in wanted.items()}
-    except DataError as error:
-        problem = str(error)
-    except BROKEN:
-        problem = f"{title} cannot be read to its end."
+        yield from batches
     except Exception:  # a broken file makes Arrow raise errors of many kinds
-        problem = (
-            f"Expected {expected} and the same columns in every row of {title}; somewhere it is "
-            "not so."
-        )
+        failure = DataError(f"{title} cannot be read to its end.")
     else:
         return
-    raise_alone(DataError(problem))
+    raise_alone(failure)
 
 
 def _not_a_table(opened: Bytes) -> ParameterError:

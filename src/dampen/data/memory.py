@@ -140,10 +140,19 @@ def as_chunk(column: Any) -> Chunk:
     if hasattr(kind, "to_pylist") or hasattr(kind, "to_arrow"):  # pyarrow, polars
         return _whole(column if hasattr(kind, "to_pylist") else column.to_arrow())
     if hasattr(kind, "to_numpy") and not _is_plain(column.dtype):  # pandas' own types
-        import pyarrow as pa
-
-        return _whole(pa.array(column, from_pandas=True))
+        return _of_own_type(column)
     return as_chunk(np.asarray(column)) if hasattr(kind, "__array__") else list(column)
+
+
+def _of_own_type(column: Any) -> Chunk:
+    """A column of a type of pandas' own; as objects where Arrow has no type for its values."""
+    import pyarrow as pa
+
+    try:
+        held: Chunk = _whole(pa.array(column, from_pandas=True))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        held = np.asarray(column, dtype=object)
+    return held
 
 
 def arrow_field(field: Any) -> Field:
@@ -169,7 +178,8 @@ def _whole(array: Any) -> Any:
 
     if not hasattr(array, "chunks"):
         return array
-    return pa.concat_arrays(array.chunks) if array.num_chunks else pa.array([], array.type)
+    chunks = array.unify_dictionaries().chunks
+    return pa.concat_arrays(chunks) if chunks else pa.array([], array.type)
 
 
 def _is_plain(dtype: Any) -> bool:

@@ -40,7 +40,8 @@ WHOLE = {"int2", "int4", "int8"}
 FLOATS = {"float4", "float8"}
 TEXT = {"text", "varchar", "bpchar", "name"}
 NUMBERS = {*WHOLE, *FLOATS, "numeric"}
-LABELS = {*TEXT, "bool", "uuid", "date", "time", "timetz", "timestamp", "timestamptz"}
+TIMES = {"date", "time", "timetz", "timestamp", "timestamptz"}
+LABELS = {*TEXT, *TIMES, "bool", "uuid"}
 
 TABLES = """
     select c.oid, n.nspname, c.relname, pg_table_is_visible(c.oid)
@@ -189,9 +190,42 @@ def _connected(address: str) -> "Iterator[Connection[tuple[Any, ...]]]":
     try:
         connection.read_only = True
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        _tolerate(connection)
         yield connection
     finally:
         connection.close()
+
+
+def _tolerate(connection: "Connection[tuple[Any, ...]]") -> None:
+    """Times that Python has no object for are missing; text that is not UTF-8 has U+FFFD."""
+    from psycopg.adapt import Loader
+    from psycopg.pq import Format
+
+    class Text(Loader):
+        def load(self, data: Any) -> str:
+            return bytes(data).decode("utf-8", "replace")
+
+    def tolerant(strict: Any) -> type[Loader]:
+        class Time(Loader):
+            def __init__(self, oid: int, context: Any = None) -> None:
+                super().__init__(oid, context)
+                self.strict = strict(oid, context)
+
+            def load(self, data: Any) -> Any:
+                try:
+                    return self.strict.load(data)
+                except Exception:
+                    return None
+
+        return Time
+
+    adapters = connection.adapters
+    for name in TEXT:
+        adapters.register_loader(name, Text)
+    for name in TIMES:
+        strict = adapters.get_loader(adapters.types[name].oid, Format.TEXT)
+        assert strict is not None
+        adapters.register_loader(name, tolerant(strict))
 
 
 def _driver() -> Any:

@@ -9,9 +9,8 @@ those come to the driver as Arrow, one partition at a time.  Nothing is drawn on
 Opening asks for names and types, which Spark knows from analysing a query; and it runs one job
 *without data*, which proves that the executors import this version of dampen.
 
-Errors of Spark and of its workers quote rows.  What an encoder finds wrong comes back as a flag
-among the counts, in the product's own words; everything else is replaced.  What Spark writes into
-its own logs is the curator's side.
+Errors of Spark and of its workers quote rows, so they are replaced.  What Spark writes into its own
+logs is the curator's side.
 
 ε speaks of the rows of the DataFrame, not of the tables that it was joined from.
 """
@@ -29,7 +28,7 @@ from dampen.data.columns import typed
 from dampen.data.labels import Numbering, as_labels
 from dampen.data.source import Batch, CellOf, Field, Kind, counted
 from dampen.data.sql import Dialect, KeyQuery, failed
-from dampen.errors import DampenError, DataError, ParameterError, raise_alone
+from dampen.errors import ParameterError, raise_alone
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,11 +86,8 @@ class SparkTable:
     ) -> IntArray:
         part = CountedPart(dict(wanted), cell_of, size)
         parts = _mapped(self._columns(wanted), part, PART)
-        added = parts.groupBy("cell", "problem").agg({"rows": "sum"})
-        table = _collected(added.toDF("cell", "problem", "rows"), self.title)
-        problems = sorted(set(filter(None, table.column("problem").to_pylist())))
-        if problems:
-            raise DataError(problems[0])
+        added = parts.groupBy("cell").agg({"rows": "sum"})
+        table = _collected(added.toDF("cell", "rows"), self.title)
         counts = np.zeros(size + 1, dtype=np.int64)
         counts[np.asarray(table.column("cell"))] = np.asarray(table.column("rows"))
         return counts
@@ -119,35 +115,24 @@ def _grouped(query: KeyQuery, frame: Any) -> Any:
     return rows.groupBy(*query.keys).count()
 
 
-PART = "cell long, rows long, problem string"
+PART = "cell long, rows long"
 
 
 @dataclass(frozen=True, slots=True)
 class CountedPart:
-    """Counts the rows of a partition, where they are; `problem` tells what is wrong with them."""
+    """Counts the rows of a partition, where they are."""
 
     wanted: dict[str, Kind]
     cell_of: CellOf
     size: int
 
     def __call__(self, batches: "Iterator[pa.RecordBatch]") -> "Iterator[pa.RecordBatch]":
-        try:
-            given = (_typed(batch, self.wanted) for batch in _larger(batches))
-            counts = counted(given, self.cell_of, self.size)
-            cells = np.flatnonzero(counts)
-            problem = None
-            rows = counts[cells]
-        except DampenError as error:
-            cells = np.array([-1])
-            rows = np.array([0])
-            problem = str(error)
-        except Exception:  # its words may quote rows
-            cells = np.array([-1])
-            rows = np.array([0])
-            problem = str(failed(TITLE))
-        for _ in batches:  # Spark waits until all are taken
-            pass
-        yield _part(cells, rows, problem)
+        import pyarrow as pa
+
+        given = (_typed(batch, self.wanted) for batch in _larger(batches))
+        counts = counted(given, self.cell_of, self.size)
+        cells = np.flatnonzero(counts)
+        yield pa.RecordBatch.from_pydict({"cell": cells, "rows": counts[cells]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,15 +286,6 @@ def _mapped(frame: Any, part: Any, schema: str) -> Any:
 def _degrees(pairs: Any) -> Any:
     """Every node that has neighbours, with their number."""
     return pairs.distinct().selectExpr("explode(array(lo, hi)) as node").groupBy("node").count()
-
-
-def _part(cells: IntArray, rows: IntArray, problem: str | None) -> "pa.RecordBatch":
-    import pyarrow as pa
-
-    return pa.RecordBatch.from_arrays(
-        [pa.array(cells), pa.array(rows), pa.array([problem] * len(cells), pa.string())],
-        names=["cell", "rows", "problem"],
-    )
 
 
 def _typed(batch: Any, wanted: Mapping[str, Kind]) -> Batch:

@@ -1,8 +1,8 @@
 """SQLite: the tables of a database file, read in pieces by Python's own sqlite3.
 
 A column of SQLite declares an affinity, not a type: any value may hold anything.  So a value is
-taken as what it is, and text in a column of numbers is refused when it is met, after the charge.
-Text that cannot be decoded is missing.
+taken as what it is: text in a column of numbers is a missing number, bytes are a missing label, and
+text that is not UTF-8 has U+FFFD in place of what cannot be read.
 """
 
 import sqlite3
@@ -74,16 +74,8 @@ def open_sqlite_file(path: str, choose: Callable[[Sequence[str]], str]) -> Sqlit
 
 def _connected(path: str) -> sqlite3.Connection:
     connection = sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)
-    connection.text_factory = _text
+    connection.text_factory = lambda text: text.decode("utf-8", "replace")
     return connection
-
-
-def _text(stored: bytes) -> str | None:
-    """Text, or nothing where it cannot be decoded."""
-    try:
-        return stored.decode()
-    except UnicodeDecodeError:
-        return None
 
 
 def _field(name: str, kind: str) -> Field:
@@ -98,8 +90,8 @@ def _holds(kind: str) -> Literal["numbers", "labels", "other"] | None:
 
 
 def _as_kind(column: tuple[Any, ...], kind: Kind) -> tuple[Any, ...]:
-    if kind != "text":
-        return column
-    return tuple(
-        value if value is None or isinstance(value, str) else str(value) for value in column
-    )
+    return tuple(map(_as_text, column)) if kind == "text" else column
+
+
+def _as_text(value: Any) -> str | None:
+    return None if value is None or isinstance(value, bytes) else str(value)

@@ -114,7 +114,7 @@ def PrivTopk(
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
         BudgetError: if the budget refuses; nothing was charged.
-        DataError: if a file or an engine fails; the charge stands.
+        DataError: if the machine cannot read the data; the charge stands.
 
     >>> star = [0] * 40, list(range(1, 41))
     >>> PrivTopk(star, 1, n=41, epsilon="2").answer

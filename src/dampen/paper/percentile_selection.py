@@ -192,7 +192,7 @@ def percentile_selection(
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
         BudgetError: if the budget refuses; nothing was charged.
-        DataError: if the data is not as promised; the charge stands.
+        DataError: if the machine cannot read the data; the charge stands.
 
     >>> shops = {"north": 12, "east": 30, "south": 31, "west": 95}
     >>> percentile_selection(

@@ -73,8 +73,7 @@ class MostFrequent:
     def selection(self, values: Any, /) -> Selection:
         """A column of values, or the counts of the categories as a mapping.
 
-        Raises:
-            DataError: if a value is not among the categories.
+        Values that are not among the categories are dropped.
         """
         return self.selection_of_counts(self.counts(values))
 
@@ -94,16 +93,7 @@ class MostFrequent:
         return grouping.counts(rows, by, wanted, cell_of, len(self.categories))
 
     def selection_of_counts(self, counts: IntArray, /) -> Selection:
-        """From the rows of every category, then those of none of them.
-
-        Raises:
-            DataError: if there are rows of none of the categories.
-        """
-        if counts[-1]:
-            raise DataError(
-                "Expected only values from the given categories; there is another one. Add it to "
-                "categories= if it is public, or drop such rows before the release."
-            )
+        """From the rows of every category, then those of none of them, which are dropped."""
         return Selection(
             counts[:-1],
             sensitivity.constant(1),
@@ -364,7 +354,7 @@ def most_frequent(
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
         BudgetError: if the budget refuses; nothing was charged.
-        DataError: if the data is not as promised; the charge stands.
+        DataError: if the machine cannot read the data; the charge stands.
 
     >>> import dampen
     >>> votes = ["tea"] * 90 + ["coffee"] * 30

@@ -7,7 +7,9 @@
 2. The budget is charged (`pay`): `BudgetError` if it refuses, nothing charged.
 3. Only then the data is looked at (`Paid.looking`): `DataError`, the charge stands.
 
-A crash, an interrupt or bad data after step 2 costs the charge and never gives a free look.  Every
+Every possible row has a public outcome, so that only the machine can fail in step 3: a file that is
+gone, a server that is down.  A crash or an interrupt after step 2 costs the charge and never gives
+a free look.  Every
 question, front end and engine goes this way; the contract suite in `tests/contracts` runs over all
 of them.  `planned` stops before step 2: price and accuracy cost nothing.
 """
@@ -24,6 +26,7 @@ from dampen.core.sampling import Entropy, SystemEntropy
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import (
     AccuracyWarning,
+    BudgetError,
     DampenError,
     DataError,
     ParameterError,
@@ -39,6 +42,12 @@ from dampen.releases.release import Release
 from dampen.schema.schema import Schema
 
 __all__ = ["Paid", "Planned", "answer", "expect", "open_entropy", "pay", "planned"]
+
+NUMBER = re.compile(r"\d(?:[\d,.]*\d)?")
+UNREADABLE = (
+    "The data could not be read. This says nothing about its content: the file may be gone or the "
+    "database down. The curator can set DAMPEN_TRACEBACK=1 to see the reason."
+)
 
 
 def answer(
@@ -76,7 +85,7 @@ def answer(
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
         BudgetError: if the budget refuses; nothing was charged.
-        DataError: if the data is not as promised; the charge stands.
+        DataError: if the machine cannot read the data; the charge stands.
     """
     if schema is not None:
         check_size_is_public(question, schema)
@@ -208,10 +217,11 @@ class Paid:
 
     @contextmanager
     def looking(self) -> Iterator[None]:
-        """Where data is looked at: every failure is a `DataError` that says that the charge stands.
+        """Where data is looked at: every failure is a `DataError` of one constant text.
 
-        Errors of other libraries may quote the data, so they are replaced, context included; set
-        DAMPEN_TRACEBACK=1 to see them.
+        It says that the charge stands, if there is one.  Why it failed is for the curator alone:
+        set DAMPEN_TRACEBACK=1 to see it.  Only where public parameters were taken from the data,
+        which was warned of, an error of dampen itself keeps its words, without numbers.
         """
         try:
             yield
@@ -255,7 +265,10 @@ class Paid:
         return f"The charge of epsilon {decimal_text(self.cost.epsilon)}{named} stands."
 
     def _told(self, error: Exception) -> str:
-        return " ".join(part for part in (_safe_text(error), self.stands) if part)
+        own = isinstance(error, DampenError) and bool(self.cost.leaks)
+        known = own or isinstance(error, BudgetError)  # which knows nothing of the data
+        told = NUMBER.sub("…", str(error)) if own else str(error) if known else UNREADABLE
+        return " ".join(part for part in (told, self.stands) if part)
 
 
 def open_entropy(entropy: Entropy | None) -> Entropy:
@@ -273,19 +286,3 @@ def open_entropy(entropy: Entropy | None) -> Entropy:
             "public data pass InsecureEntropy(seed, allow_release=True)."
         )
     return entropy
-
-
-NUMBER = re.compile(r"\d(?:[\d,.]*\d)?")
-
-
-def _safe_text(error: Exception) -> str:
-    """What may be said of an error that was raised with the data in hand."""
-    if isinstance(error, ParameterError):
-        # Parameters that are checked this late were taken from the data, and so were their sizes.
-        return NUMBER.sub("…", str(error))
-    if isinstance(error, DampenError):
-        return str(error)
-    return (
-        f"Expected data that can be read and used; it gave a {type(error).__name__}. Set "
-        "DAMPEN_TRACEBACK=1 to see it in full; it may then show private data."
-    )

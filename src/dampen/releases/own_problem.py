@@ -140,7 +140,7 @@ def release(
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
         BudgetError: if the budget refuses; nothing was charged.
-        DataError: if the data is not as promised; the charge stands.
+        DataError: if the machine cannot read the data; the charge stands.
     """
     question = OwnQuestion(problem, query, named(mechanism), k, dict(parameters or {}))
     return answer(question, load, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)

@@ -7,8 +7,11 @@
     employee = { names = true }
 
 `missing` and `unlisted` say what happens to a row whose cell is missing, or is none of the listed
-values: "drop" leaves the row out, "own" makes it a category of its own.  Where a column does not
-say, the rule of its data set holds.
+values: "drop" leaves the row out, "own" makes it a category of its own, `dampen.MISSING` or
+`dampen.OTHER` among the values.  Where a column does not say, the rule of its data set holds.
+
+A missing *number* is a bin of its own in models, where the rule is "own".  Elsewhere its row is
+left out in any case; where the number of rows is public, it counts as the lower end.
 """
 
 import math
@@ -18,6 +21,7 @@ from itertools import pairwise
 from typing import Any, ClassVar, Literal, NewType, TypeAlias
 
 from dampen.errors import ParameterError
+from dampen.rules import MISSING, OTHER
 
 __all__ = ["Categories", "Column", "Names", "Numbers", "Rule", "Word"]
 
@@ -127,6 +131,13 @@ class Categories:
     def __post_init__(self) -> None:
         if not self.values or len(set(self.values)) < len(self.values):
             raise ParameterError("Expected values, at least one and all different.")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The values, then the labels of missing and of unlisted cells that are their own."""
+        own = ((MISSING, self.missing), (OTHER, self.unlisted))
+        rules = (label for label, rule in own if rule == "own" and label not in self.values)
+        return (*self.values, *rules)
 
     def shown(self) -> dict[str, Any]:
         """As JSON, for analysts."""

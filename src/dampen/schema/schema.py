@@ -222,8 +222,8 @@ def _names(schema: Schema) -> str | None:
 
 
 _OF_COLUMNS: Mapping[str, Callable[[Schema, str], Any]] = {
-    "values": lambda schema, name: _categories(schema, name).values,
-    "classes": lambda schema, name: _categories(schema, name).values,
+    "values": lambda schema, name: _categories(schema, name).labels,
+    "classes": lambda schema, name: _categories(schema, name).labels,
     "lower": lambda schema, name: _stated(_numbers(schema, name).lower),
     "upper": lambda schema, name: _stated(_numbers(schema, name).upper),
     "step": lambda schema, name: _numbers(schema, name).step,

@@ -1,13 +1,12 @@
 """Public domains: how a column of a table becomes integer codes.
 
 A domain is public knowledge: it is never read off the data without a `PrivacyLeakWarning`.
-Numbers go into bins, and a number beyond the outer edges goes into the end bin.  A category that
-is not listed is an error when fitting; when predicting it is treated as the *last* category of its
-domain, so that a catch-all such as "other" belongs at the end of the list.
+Numbers go into bins, and a number beyond the outer edges goes into the end bin.
 
 A missing value is a value of its own where the domain declares it, by `missing="own"` for bins and
-by `None` among categories, and else an error when fitting.  Where it is declared, an empty text is
-missing too, unless it is a category itself: that is how a text file writes it.
+by `dampen.MISSING` (or `None`) among categories; values that are not listed are one where
+`dampen.OTHER` is among the categories.  When fitting, rows with another value are dropped.  When
+predicting, such a category is treated as the *last* one of its domain.
 """
 
 import itertools
@@ -23,13 +22,14 @@ from dampen.core.selection import FloatArray, IntArray
 from dampen.data.columns import (
     Lookup,
     as_labels,
+    as_number,
     as_numbers,
     finite_range,
     is_missing,
-    missing_in,
 )
 from dampen.data.source import Batch, Chunk, Kind
-from dampen.errors import DataError, ParameterError, did_you_mean, raise_alone
+from dampen.errors import DataError, ParameterError, did_you_mean
+from dampen.rules import MISSING
 from dampen.schema import columns as facts
 
 __all__ = ["Bins", "Categories", "Domain", "bins"]
@@ -98,7 +98,7 @@ class Bins:
 class Categories:
     """Public categories, all different; `ordered` ones are cut in two rather than told apart.
 
-    `None` among them stands for a missing value.
+    `MISSING`, or `None`, among them stands for a missing value, `OTHER` for all others.
     """
 
     values: Sequence[Hashable]
@@ -122,7 +122,7 @@ class Categories:
     @property
     def holds_missing(self) -> bool:
         """Whether a missing value has a code of its own."""
-        return None in self.values
+        return MISSING in self.values
 
     @property
     def kind(self) -> Kind:
@@ -131,34 +131,19 @@ class Categories:
 
     @cached_property
     def _lookup(self) -> Lookup:
-        return Lookup([value for value in self.values if value is not None])
+        return Lookup(self.values)
 
     def encode(self, column: Chunk, /) -> IntArray:
         """The position of every value, -1 for a value that is not listed."""
-        codes = self._lookup.positions(column)
-        if not self.holds_missing:
-            return codes
-        place = self.values.index(None)
-        codes = np.where(codes >= place, codes + 1, codes)
-        missing = missing_in(column)
-        if "" not in self.values:
-            missing = missing | (_EMPTY.positions(column) == 0)
-        return np.where(missing, place, codes)
+        return self._lookup.positions(column)
 
     def describe(self, codes: Sequence[int]) -> str:
         """The categories, or the fewer that are left out."""
         if len(codes) <= max(1, len(self) // 2):
-            return " or ".join(map(self._word, codes))
+            return " or ".join(str(self.values[code]) for code in codes)
         chosen = set(codes)
-        left = [self._word(code) for code in range(len(self)) if code not in chosen]
+        left = [str(value) for code, value in enumerate(self.values) if code not in chosen]
         return f"not {' or '.join(left)}" if left else "any"
-
-    def _word(self, code: int) -> str:
-        value = self.values[code]
-        return "missing" if value is None else str(value)
-
-
-_EMPTY = Lookup([""])
 
 
 Domain: TypeAlias = Bins | Categories
@@ -200,7 +185,7 @@ def as_domain(given: Any, name: str) -> Domain:
     if isinstance(given, facts.Numbers):
         return Bins(given.bin_edges, "own" if given.missing == "own" else None)
     if isinstance(given, facts.Categories):
-        return Categories((*given.values, *((None,) if given.missing == "own" else ())))
+        return Categories(given.labels)
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         return Categories(range(int(given)))
     if isinstance(given, Iterable) and not isinstance(given, str | bytes):
@@ -256,20 +241,8 @@ def given_domains(domains: Any, names: Sequence[str]) -> list[Domain | None]:
 
 
 def encode_batch(batch: Batch, domains: Mapping[str, Domain]) -> IntArray:
-    """Codes for fitting, a column of the result per attribute.
-
-    Raises:
-        DataError: names the column with a value outside its domain, never the value.
-    """
-    codes = _encoded([batch[name] for name in domains], domains)
-    for a, name in enumerate(domains):
-        if len(codes) and codes[:, a].min() < 0:
-            raise DataError(
-                f"Expected only values from the public domain of {name}; there are others, or "
-                "missing ones (NaN). Add them to its domain if they are public, or map them before "
-                "the fit."
-            )
-    return codes
+    """Codes for fitting, a column of the result per attribute, -1 for a value without one."""
+    return _encoded([batch[name] for name in domains], domains)
 
 
 def encode_queries(columns: Sequence[Chunk], domains: Mapping[str, Domain]) -> IntArray:
@@ -302,15 +275,23 @@ def leaked_domain(chunks: Sequence[Chunk]) -> Domain:
 
 
 def _plain(value: Any) -> Any:
-    """A category as plain Python, None where it is missing."""
+    """A category as plain Python, `MISSING` where it is missing."""
     plain = value.item() if isinstance(value, np.generic) else value
-    return None if is_missing(plain) else plain
+    return MISSING if is_missing(plain) else plain
 
 
 def _parsed(array: Any) -> FloatArray:
     """An array that holds text besides may hold its numbers as text; flags are numbers as well."""
-    values = [np.nan if is_missing(v) else v for v in array] if array.dtype.kind == "O" else array
-    return np.asarray(values, dtype=np.float64)
+    return np.fromiter(map(_float, array), dtype=np.float64, count=len(array))
+
+
+def _float(value: Any) -> float:
+    if not isinstance(value, str | bytes | bool | np.bool_):
+        return as_number(value)
+    try:
+        return float(value)
+    except ValueError:
+        return np.nan
 
 
 def _span(low: float | None, high: float | None) -> str:
@@ -348,11 +329,8 @@ def _by_name(domains: Mapping[Any, Any], names: Sequence[str]) -> list[Domain | 
 def _encoded(columns: Sequence[Chunk], domains: Mapping[str, Domain]) -> Any:
     rows = len(columns[0]) if columns else 0
     codes = np.empty((rows, len(columns)), dtype=np.int16)
-    for a, (name, domain) in enumerate(domains.items()):
-        try:
-            codes[:, a] = domain.encode(columns[a])
-        except (TypeError, ValueError):
-            raise_alone(DataError(f"Expected {name} to hold values of its public domain."))
+    for a, domain in enumerate(domains.values()):
+        codes[:, a] = domain.encode(columns[a])
     return codes
 
 

@@ -82,7 +82,7 @@ class Supervision:
 
     def read(self, source: Opened) -> ReadRows:
         """The private rows."""
-        return read_rows(source, self.domains, self.target, self.classes, self.max_rows)
+        return read_rows(source, self.domains, self.target, self.classes)
 
     def most(self, rows: int | None) -> int | None:
         """The least public bound on the number of rows."""

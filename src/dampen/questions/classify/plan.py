@@ -19,7 +19,13 @@ from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
 from dampen.questions.classify.candidates import candidates_of
 from dampen.questions.classify.encoding import Domain
-from dampen.questions.classify.splits import Criterion, check_integer, check_max_rows, split_bound
+from dampen.questions.classify.splits import (
+    MOST_ROWS,
+    Criterion,
+    check_integer,
+    check_max_rows,
+    split_bound,
+)
 
 __all__ = ["JOINT", "PURPOSES", "Spending", "TreeFacts", "TreePlan", "checked_depth", "tree_plan"]
 
@@ -157,11 +163,11 @@ class TreePlan:
             ParameterError: if rounding costs too much of it.
         """
         size = self.candidates + self.classes
-        found = rounded_epsilon(self.label_epsilon, self.max_rows, self.stages[-1], size)
+        found = rounded_epsilon(self.label_epsilon, self.stages[-1], size)
         if found is None:
             raise ParameterError(
-                "Expected epsilon of at least about 1e-6, and max_rows below some billions, for "
-                "stages of several levels. Pass max_depth= instead."
+                "Expected epsilon of at least about 1e-6 for stages of several levels. Pass "
+                "max_depth= instead."
             )
         return found
 
@@ -284,13 +290,13 @@ def is_staged(stages: Sequence[int]) -> bool:
     return len(stages) > 0 and stages[-1] > 1
 
 
-def rounded_epsilon(epsilon: Fraction, max_rows: int, levels: int, size: int) -> float | None:
+def rounded_epsilon(epsilon: Fraction, levels: int, size: int) -> float | None:
     """e of `dampen.questions.classify.joint_subtrees`: a float, used exactly, so far below ε that
-    rounding is paid for.
+    rounding is paid for, up to 2^31 rows: no public bound on the rows can be broken.
 
     `size` is that of the sums: splits and classes.  None if rounding costs more than 1 % of ε.
     """
-    eta = Fraction(1, 2**48) * (epsilon * max_rows + size + 64)
+    eta = Fraction(1, 2**48) * (epsilon * MOST_ROWS + size + 64)
     reserve = 4 * 2**levels * eta
     if 100 * reserve > epsilon:
         return None
@@ -366,7 +372,7 @@ def default_stages(epsilon: Fraction, max_rows: int, sizes: Sizes) -> tuple[int,
         several = min(max(2, round(signal / 2 + 0.75 * doublings - 0.25)), 5)
     stages = *(1,) * single, several
     cells = (sizes.values * sizes.classes) << (sum(stages) - 1)
-    bearable = rounded_epsilon(epsilon / 5, max_rows, several, sizes.candidates + sizes.classes)
+    bearable = rounded_epsilon(epsilon / 5, several, sizes.candidates + sizes.classes)
     if cells > MOST_CELLS or bearable is None:
         return (1,) * default_depth(epsilon, max_rows, sizes.candidates, sizes.classes)
     return stages

@@ -124,20 +124,17 @@ class Coding:
         """Where the values of each attribute begin when all are written below each other."""
         return first_codes(list(self.domains.values()))
 
-    def codes(self, batch: Batch) -> IntArray:
-        """One column per attribute."""
-        return encode_batch(batch, self.domains)
+    def coded(self, batch: Batch) -> tuple[IntArray, IntArray]:
+        """The codes of rows, one column per attribute, and their classes.
 
-    def class_codes(self, batch: Batch) -> IntArray:
-        """The class of every row.
-
-        Raises:
-            DataError: if a row has none of the public classes.
+        Rows with a value outside its domain, or without a public class, are dropped.
         """
-        codes = self.labels.encode(batch[self.target])
-        if len(codes) and codes.min() < 0:
-            raise DataError("Expected only the public classes in y; there are others.")
-        return codes
+        codes = encode_batch(batch, self.domains)
+        classes = self.labels.encode(batch[self.target])
+        if codes.min(initial=0) >= 0 and classes.min(initial=0) >= 0:
+            return codes, classes
+        whole = (codes >= 0).all(axis=1) & (classes >= 0)
+        return codes[whole], classes[whole]
 
 
 class Routes(NamedTuple):
@@ -163,8 +160,7 @@ class LevelCells:
     slot: IntArray
 
     def __call__(self, batch: Batch) -> IntArray:
-        codes = self.coding.codes(batch)
-        classes = self.coding.class_codes(batch)
+        codes, classes = self.coding.coded(batch)
         node = np.zeros(len(codes), dtype=np.int64)
         for routes in self.path:
             kernel.move_rows(codes, node, *routes)
@@ -194,8 +190,7 @@ class EndCells:
     first: IntArray
 
     def __call__(self, batch: Batch) -> IntArray:
-        codes = self.coding.codes(batch)
-        classes = self.coding.class_codes(batch)
+        codes, classes = self.coding.coded(batch)
         slot = self.tree.slots[self.tree.apply(codes)]
         counted = self.trees.start, self.trees.stop, self.first, len(self.coding.classes)
         cells: IntArray = end_cells(codes, classes, slot, *self.menu.arrays, *counted)
@@ -296,14 +291,10 @@ def read_rows(
     domains: Mapping[str, Domain | None],
     target: str,
     classes: Sequence[Hashable] | None,
-    max_rows: int | None,
 ) -> ReadRows:
     """Reads and codes the rows; what is not given is taken from them, which was warned of.
 
     Where the table streams and all is given, its rows stay where they are.
-
-    Raises:
-        DataError: if there are more than `max_rows` rows, or values outside their domains.
     """
     leaked = None
     if classes is None or None in domains.values():
@@ -314,30 +305,20 @@ def read_rows(
     coding = Coding(known, target, classes)
     if leaked is None and table.streams:
         streamed = StreamedRows(table, coding)
-        size = int(streamed.class_counts().sum())
-        _check_size(size, max_rows)
-        return ReadRows(streamed, known, classes, size)
+        return ReadRows(streamed, known, classes, int(streamed.class_counts().sum()))
     with reading(table.batches(coding.wanted) if leaked is None else iter(leaked)) as stream:
-        held, size = _held(stream, coding, max_rows)
-    return ReadRows(held, known, classes, size)
+        held = _held(stream, coding)
+    return ReadRows(held, known, classes, len(held.codes))
 
 
-def _held(batches: Iterable[Batch], coding: Coding, max_rows: int | None) -> tuple[Rows, int]:
-    size = 0
+def _held(batches: Iterable[Batch], coding: Coding) -> Rows:
     codes: list[Any] = [np.empty((0, len(coding.domains)), dtype=np.int16)]
     class_codes: list[IntArray] = [np.empty(0, dtype=np.int64)]
     for batch in batches:
-        size += len(batch[coding.target])
-        _check_size(size, max_rows)
-        codes.append(coding.codes(batch))
-        class_codes.append(coding.class_codes(batch))
-    classes = len(coding.classes)
-    return Rows(np.concatenate(codes), np.concatenate(class_codes), classes), size
-
-
-def _check_size(size: int, max_rows: int | None) -> None:
-    if max_rows is not None and size > max_rows:
-        raise DataError("Expected at most max_rows rows, the public bound; there are more.")
+        found, classes = coding.coded(batch)
+        codes.append(found)
+        class_codes.append(classes)
+    return Rows(np.concatenate(codes), np.concatenate(class_codes), len(coding.classes))
 
 
 def _wanted(

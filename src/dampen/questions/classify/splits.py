@@ -1,11 +1,17 @@
 """Which attribute to split a node by: information gain, `max`, `gini`, `tsallis` (application 3).
 
 Add/remove one row.  A candidate is a split: every row falls into one of its public values j, and
-has a class c.  τ_jc counts rows, τ_j = Σ_c τ_jc, and N is a public bound on the number of rows.
+has a class c.  τ_jc counts rows, τ_j = Σ_c τ_jc, and N is a public bound on the number of rows that
+information gain tells apart; more rows break no guarantee.
 
 **Information gain.**  u = Σ_jc τ_jc log2(τ_jc / τ_j) = -τ H(C|A) <= 0, the larger the better (the
 paper prints the opposite sign).  With φ(x) = (x+1) log2(x+1) - x log2 x, adding a row of class c
 to value j lowers u by φ(τ_j) - φ(τ_jc) >= 0: u is one-sided, Δ = log2(N+1) + 1/ln 2.
+
+*More than N rows.*  u = Σ_j (Σ_c F(τ_jc) - F(τ_j)) with F(x) = x log2 x, F(x+1) - F(x) = φ(x).
+From x = N+1 on F goes on as a line of slope φ(N): its differences are min(φ(x), φ(N)), so that a
+row lowers u by at least 0 and at most φ(N) <= Δ, however many rows there are; up to N rows nothing
+changes.  As min(., φ(N)) is monotone and shortens differences, LS below is still an upper bound.
 
 *LS at distance t.*  φ is concave and increasing.  A row in the cell a = τ_j, b = τ_jc matters by
 h(a, b) = φ(a-1) - φ(b-1) if b >= 1 (removing it; by concavity more than adding one more), and φ(a)
@@ -47,11 +53,12 @@ from 4 classes on, and information gain n / (log2 N + 1.44), less up to 18 class
 (`max` gains n / K, but by any split that sets a single class apart.)
 
 **Rounding.**  The terms of information gain, gini and tsallis have one sign each and are added with
-compensation, so that u is right to 2^-50 of itself for any N: counts are integers below 2^53, and a
-term takes a logarithm of a quotient (4.8 units of 2^-53), a quotient of integers below 2^62 (2 of
-them), or b ((a-b)/a) / (1 + √(b/a)) with a root that is rounded once (6 of them).  |u| <= N log2 C,
-or N, while δ(x, 0, A) >= 1, or Δ, if u is not 0: `Selection.rounding` says so, and the scores pay
-for it.
+compensation, so that u is right to 2^-50 of itself: counts are integers below 2^53, and a term
+takes a logarithm of a quotient (4.8 units of 2^-53), a quotient of integers below 2^62 (2 of them),
+or b ((a-b)/a) / (1 + √(b/a)) with a root that is rounded once (6 of them).  u is clamped from below
+at -N log2 C, or -N, and not before 2^22 δ: that changes nothing up to N rows, and no difference of
+two u grows by it.  So |u| has a public bound however many rows there are, while δ(x, 0, A) >= 1,
+or Δ, if u is not 0: `Selection.rounding` says so, and the scores pay for it.
 
 For all but information gain δ = Δ: dampening changes nothing but the price of a factor 2.
 """
@@ -59,6 +66,7 @@ For all but information gain δ = Δ: dampening changes nothing but the price of
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -73,6 +81,8 @@ Criterion: TypeAlias = Literal["information-gain", "max", "gini", "tsallis"]
 CRITERIA: tuple[str, ...] = get_args(Criterion)
 MOST_ROWS = 2**31
 """Up to it the squares in `gini` are exact in 64 bits."""
+FREE = 2**22
+"""A range of utilities, in units of δ, whose rounding is free: scores reserve 2^-28 anyway."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +92,7 @@ class BestSplit:
     Attributes:
         domains: the number of values of every attribute; they are coded 0, 1, ...
         classes: the number of classes, at least 2, coded likewise.
-        max_rows: N, at least the number of rows.
+        max_rows: N, the number of rows to expect at most.
         criterion: `information-gain`, `max`, `gini` or `tsallis`.
 
     >>> import dampen
@@ -126,8 +136,6 @@ class BestSplit:
         return np.concatenate([[0], np.cumsum(self.domains, dtype=np.int64)])
 
     def _table(self, rows: IntArray) -> IntArray:
-        if len(rows) > self.max_rows:
-            raise DataError("Expected at most max_rows rows, the public bound; there are more.")
         cells = (rows[:, :-1] + self._starts[:-1]) * self.classes + rows[:, -1:]
         size = int(self._starts[-1]) * self.classes
         return np.bincount(cells.ravel(), minlength=size).reshape(-1, self.classes)
@@ -153,40 +161,54 @@ def split_selection(
     from dampen.kernels import splits as kernel
 
     bound = split_bound(criterion, max_rows)
+    delta: Sensitivity = sensitivity.constant(bound)
+    largest = float(max_rows)
+    smallest_delta = bound
     match criterion:
         case "information-gain":
             u: FloatArray = kernel.information_gain(table, starts)
-            delta: Sensitivity = EnvelopeSensitivity(table, starts, max_rows, bound)
+            crowded = np.maximum.reduceat(table.sum(axis=1), starts[:-1]) > max_rows + 1
+            for r in np.flatnonzero(crowded):
+                u[r] = _gain_of_many(table[starts[r] : starts[r + 1]], max_rows)
+            delta = EnvelopeSensitivity(table, starts, max_rows, bound)
             largest = max_rows * math.log2(table.shape[1])
             smallest_delta = 1.0
         case "max":
             u = kernel.largest_classes(table, starts)
-            delta = sensitivity.constant(bound)
-            largest = float(max_rows)
-            smallest_delta = bound
         case "gini":
             u = kernel.gini(table, starts)
-            delta = sensitivity.constant(bound)
-            largest = float(max_rows)
-            smallest_delta = bound
         case "tsallis":
             u = kernel.tsallis(table, starts)
-            delta = sensitivity.constant(bound)
-            largest = float(max_rows)
-            smallest_delta = bound
+    least = max(largest, FREE * smallest_delta)
     return Selection(
-        u,
+        np.maximum(u, -least),
         delta,
         bound,
         one_sided=one_sided,
         exact=criterion == "max",
         utility_range=largest / bound,
-        rounding=2.0**-50 * largest / smallest_delta,
+        rounding=2.0**-50 * least / smallest_delta,
     )
 
 
+def _gain_of_many(table: IntArray, max_rows: int) -> float:
+    """Information gain of one candidate that has more than N rows, rounded once."""
+    most = max_rows + 1
+    with localcontext(prec=50):
+
+        def big_f(count: int) -> Decimal:
+            if count <= most:
+                return count * Decimal(max(count, 1)).ln()
+            slope = most * Decimal(most).ln() - max_rows * Decimal(max_rows).ln()
+            return most * Decimal(most).ln() + (count - most) * slope
+
+        cells = sum(map(big_f, table.ravel().tolist()), Decimal(0))
+        values = sum(map(big_f, table.sum(axis=1).tolist()), Decimal(0))
+        return float((cells - values) / Decimal(2).ln())
+
+
 def split_bound(criterion: Criterion, max_rows: int) -> float:
-    """Δ of a criterion, for at most `max_rows` rows."""
+    """Δ of a criterion; N = `max_rows`."""
     match criterion:
         case "information-gain":
             return math.log2(max_rows + 1) + 1 / math.log(2)

@@ -7,6 +7,7 @@ are taken from the data with a warning, taken from the data as well.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -226,12 +227,22 @@ def _columns(X: Any, names: Sequence[str]) -> dict[str, Any]:
     table = open_memory(X)
     if isinstance(table, MemoryTable):
         return dict(table.columns)
-    array = _array(X)
-    if array.shape[:1] == (0,) and isinstance(X, list | tuple):
-        array = np.empty((0, len(names)), dtype=object)
-    if array.ndim != 2 or array.shape[1] != len(names):
-        raise DataError("Expected a table: rows of equal length, one entry per column.")
+    array = _array_of_rows(X, len(names)) if isinstance(X, list | tuple) else _array(X)
     return {name: array[:, i] for i, name in enumerate(names)}
+
+
+def _array_of_rows(X: Sequence[Any], width: int) -> Any:
+    """The rows of a list; one of another length has no values."""
+    with suppress(ValueError):
+        array = _array(X)
+        if array.ndim == 2 and array.shape[1] == width:
+            return array
+    array = np.full((len(X), width), None, dtype=object)
+    for i, row in enumerate(X):
+        if isinstance(row, list | tuple | np.ndarray) and len(row) == width:
+            for j, value in enumerate(row):
+                array[i, j] = value
+    return array
 
 
 def _array(X: Any) -> Any:

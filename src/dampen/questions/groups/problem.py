@@ -45,7 +45,6 @@ import numpy as np
 from dampen.core.sampling import Entropy, discrete_laplace, random_order
 from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.data.cells import Grouping, Keyed
-from dampen.data.columns import missing_numbers
 from dampen.data.memory import MemoryTable
 from dampen.data.source import Opened
 from dampen.epsilon import Epsilon, exact
@@ -171,15 +170,15 @@ class BestGroup:
     def opened_counts(self, rows: Opened, values: str, by: str) -> IntArray:
         """Rows by group and cell of the grid: all that is ever asked of the data.
 
-        Raises:
-            DataError: if a row of one of the groups has no number for a value.
+        A row without a number is dropped; where the number of rows of a group is public, it counts
+        as the lower end.
         """
         cells = self.grid.top + 1
         of = ("nearest", values, self.grid)
         cell_of = Keyed({values: self.grid.key}, itemgetter(values), of)
         counts = self.grouping.counts(rows, by, {values: "numbers"}, cell_of, cells)
-        if counts[:, -1].any():
-            raise missing_numbers()
+        if self.neighbours == Neighbours.REPLACE_ONE:
+            counts[:, 0] += counts[:, -1]
         return counts[:, :-1]
 
     def probabilities(self, values: Any, by: Any, *, epsilon: Epsilon) -> FloatArray:

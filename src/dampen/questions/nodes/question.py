@@ -231,8 +231,7 @@ def top_k(
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
         BudgetError: if the budget refuses; nothing was charged.
-        DataError: if a file or an engine fails, or the edges do not fit into memory, or nodes that
-            are taken from them are fewer than k; the charge stands.
+        DataError: if the machine cannot read the data; the charge stands.
 
     >>> import networkx
     >>> top_k(networkx.les_miserables_graph(), nodes="graph", k=1, epsilon="10").answer

@@ -20,7 +20,7 @@ from dampen.questions.percentile import joint_tight
 from dampen.questions.percentile.accuracy import most_ranks, value_accuracy
 from dampen.questions.percentile.halving import Ranks
 from dampen.questions.percentile.methods import Draws, EqualShares, Together
-from dampen.questions.percentile.values import FINEST, ValueGrid
+from dampen.questions.percentile.values import FINEST, ValueGrid, missing_as_lowest
 from dampen.releases.accuracy import Accuracy
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price
@@ -217,9 +217,9 @@ class ValuesMethod:
         if self.question.grouping is not None:
             return Drawn(self._of_groups(source, self.question.grouping, epsilon, entropy))
         counts = source.counts(*self._counted())
-        n = int(counts.sum())
         if not self.public:
             return Drawn(self._values(counts, epsilon, entropy))
+        n = int(counts.sum())
         if n == 0:
             raise no_values()
         values = self._values(counts, epsilon, entropy)
@@ -238,8 +238,10 @@ class ValuesMethod:
     def _values(self, counts: IntArray, epsilon: Fraction, entropy: Entropy) -> Any:
         """One value per percentile, in their order, none above that of a larger percentile."""
         grid = self.question.grid
+        if self.public:
+            counts = missing_as_lowest(counts)
         ranks = Ranks(*grid.ranks(counts))
-        picked = self.draws.draw(ranks, int(counts.sum()), epsilon, entropy)
+        picked = self.draws.draw(ranks, int(counts[:-1].sum()), epsilon, entropy)
         values = [grid.candidates[i] for i in picked]
         return values if self.question.several else values[0]
 
@@ -344,7 +346,7 @@ def percentile(
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
         BudgetError: if the budget refuses; nothing was charged.
-        DataError: if the data is not as promised; the charge stands.
+        DataError: if the machine cannot read the data; the charge stands.
 
     >>> import dampen
     >>> hours = [35, 38, 40, 40, 40, 41, 45, 50, 60, 38] * 30

@@ -11,7 +11,7 @@ from dampen.core.noise import EXPONENTIAL
 from dampen.core.sampling import Entropy
 from dampen.core.scores import Dampened
 from dampen.core.selection import FloatArray, Neighbours
-from dampen.data.columns import as_labels, clipped, finite_range, joined_numbers
+from dampen.data.columns import as_labels, as_names, clipped, finite_range, joined_numbers
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Kind, Opened, require_labels, require_numbers, whole_columns
 from dampen.epsilon import Epsilon
@@ -21,7 +21,6 @@ from dampen.paper.percentile_selection import (
     Delta,
     Percent,
     PercentileLabel,
-    check_labels,
     no_values,
 )
 from dampen.questions.percentile.accuracy import (
@@ -178,7 +177,7 @@ class RecordQuestion:
         values = joined_numbers(columns[self.value])
         if len(values) == 0:
             raise no_values()
-        return values, None if self.labels is None else as_labels(columns[self.labels])
+        return values, None if self.labels is None else as_names(columns[self.labels])
 
     def _names(self, opened: Opened) -> Sequence[Hashable] | None:
         if self.labels is None:
@@ -242,7 +241,7 @@ class OneDraw:
         entropy: Entropy,
     ) -> Drawn:
         n = len(values)
-        problem = self.question.problem(n, names, self.delta, self.horizon)
+        problem = self.question.problem(n, None, self.delta, self.horizon)
         picked = select(
             problem.selection(values),
             epsilon=epsilon,
@@ -250,8 +249,8 @@ class OneDraw:
             k=min(self.question.size, n),
             entropy=entropy,
         )
-        found = self.question.answered([problem.candidates[i] for i in sorted(picked)])
-        return Drawn(found, {"n": n}, self.accuracy(epsilon, n))
+        found = [i if names is None else names[i] for i in sorted(picked)]
+        return Drawn(self.question.answered(found), {"n": n}, self.accuracy(epsilon, n))
 
 
 @dataclass(frozen=True)
@@ -299,8 +298,6 @@ class InTwoStages:
         if not worth_it(len(values)):
             return self.few.drawn(values, names, epsilon, entropy)
         problem = self._problem(len(values), epsilon)
-        if names is not None:
-            check_labels(names, problem.n)
         lower, upper = finite_range(problem.lower, problem.upper)
         drawn = problem.draw(clipped(values, lower, upper), entropy)
         found = drawn.labels if names is None else [names[i] for i in drawn.labels]
@@ -367,7 +364,8 @@ def percentile_record(
     """The record whose value is nearest to the p-th percentile, with ε-differential privacy.
 
     Guarantee: ε-DP under replacing one value; the number of values, the labels, the range and p are
-    public.  Values outside the range are clipped, and how many is not shown.
+    public.  Values outside the range are clipped, and a missing value counts as `lower`; how many
+    is not shown.  In a file a name may occur twice; the answer may then mean either record.
 
     No private mechanism can name a record well when others are much like it (see
     `docs/percentile.md`); if you want a number, ask `dampen.percentile`.
@@ -402,7 +400,7 @@ def percentile_record(
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
         BudgetError: if the budget refuses; nothing was charged.
-        DataError: if the data is not as promised; the charge stands.
+        DataError: if the machine cannot read the data; the charge stands.
 
     >>> import dampen
     >>> shops = {"sales": [12, 30, 31, 95], "shop": ["north", "east", "south", "west"]}

@@ -11,7 +11,7 @@ Rows come in the order in which the engine gives them.  The law does not depend 
 is independent; for the same order and the same bits the answer is that of memory.
 
 That labels are different is not checked, for it would take all of them: where a name occurs twice,
-the answer may mean either record.
+the answer may mean either record.  A missing name is `(missing)`.
 """
 
 from collections.abc import Callable, Hashable, Iterator
@@ -25,11 +25,12 @@ from dampen.core.mechanisms import PF, select_streamed
 from dampen.core.sampling import Contenders, Entropy, contenders, narrowed, settle
 from dampen.core.selection import IntArray, Selection
 from dampen.data.cells import Keyed
-from dampen.data.columns import as_labels, as_numbers, missing_in, missing_numbers
+from dampen.data.columns import as_names, as_numbers
 from dampen.data.source import Chunk, Kind, Opened, reading
 from dampen.errors import DataError
 from dampen.questions.percentile.record_two_stages import Near, TwoStages
 from dampen.questions.percentile.set_noise import Staircase
+from dampen.questions.percentile.values import missing_as_lowest
 
 __all__ = ["StreamedLabels"]
 
@@ -46,17 +47,11 @@ class StreamedLabels:
     labels: str | None
 
     def counts(self, problem: TwoStages) -> IntArray:
-        """The number of rows in every cell.
-
-        Raises:
-            DataError: if a number is missing.
-        """
+        """The number of rows in every cell; a missing number counts as the lower end."""
         of = ("ends", self.column, problem.lower, problem.upper, len(problem.points))
         cell_of = Keyed({self.column: problem.key}, itemgetter(self.column), of)
         counts = self.opened.counts({self.column: "numbers"}, cell_of, len(problem.points))
-        if counts[-1]:
-            raise missing_numbers()
-        return counts[:-1]
+        return missing_as_lowest(counts)[:-1]
 
     def drawn(
         self, problem: TwoStages, counts: IntArray, entropy: Entropy
@@ -78,10 +73,9 @@ class StreamedLabels:
         seen = 0
         with reading(self.opened.batches(wanted)) as batches:
             for batch in batches:
-                cells = problem.cells_in(as_numbers(batch[self.column]))
+                cells = np.maximum(problem.cells_in(as_numbers(batch[self.column])), 0)
                 if len(cells) == 0:
                     continue
-                self._require(int(cells.min()) >= 0)
                 names = (
                     range(seen, seen + len(cells)) if self.labels is None else batch[self.labels]
                 )
@@ -115,6 +109,4 @@ def _named(labels: "Chunk | range") -> Callable[[int], Hashable]:
     """The name of one record of a batch, as a copy, so that the batch may be forgotten."""
     if isinstance(labels, range):
         return labels.__getitem__
-    if np.any(missing_in(labels)):
-        raise DataError("Expected a label for every value; some are missing.")
-    return lambda i: as_labels([labels[i : i + 1]])[0]
+    return lambda i: as_names([labels[i : i + 1]])[0]

@@ -25,6 +25,9 @@ for the median.  In whole numbers: q = P/Q in lowest terms, Q u has the sensitiv
 to the i-th point, cell 2i+1 those between it and the next, after clipping to the grid.  So a
 backend counts, wherever the data lies, in one pass; a value never leaves it.
 
+**Missing numbers.**  Where n is private a row without a number is dropped.  Where n is public that
+would change n, so that such a row counts as the lower end of the grid.
+
 Neither is one-sided: a record raises u on one side of the percentile and lowers it on the other.
 The sensitivity is the same for every candidate and database, so LD and SLD are the exponential
 mechanism here, and permute-and-flip, never worse, is the mechanism to use.  The error is counted in
@@ -42,7 +45,7 @@ import numpy as np
 from dampen.core import sensitivity
 from dampen.core.selection import FloatArray, IntArray, Neighbours, Selection
 from dampen.data.cells import GridKey, cell_between
-from dampen.data.columns import finite_range, missing_numbers
+from dampen.data.columns import finite_range
 from dampen.data.memory import numbers_in
 from dampen.epsilon import check_length, shortened
 from dampen.errors import DataError, ParameterError
@@ -145,13 +148,7 @@ class ValueGrid:
         return np.append(self.points, np.inf)
 
     def ranks(self, counts: IntArray) -> tuple[IntArray, IntArray]:
-        """L and R of every point, from the rows in every cell, then those without a number.
-
-        Raises:
-            DataError: if a row has no number.
-        """
-        if counts[-1]:
-            raise missing_numbers()
+        """L and R of every point, from the rows in every cell, then those without a number."""
         at_most = np.cumsum(counts[:-1])[::2]
         return at_most - counts[:-1:2], at_most
 
@@ -198,7 +195,7 @@ class PercentileValue:
 
     def selection(self, values: Any, /) -> Selection:
         """Rank utilities of the grid's points: O(n + points) time and memory."""
-        counts = self.public_grid.counts(values)
+        counts = missing_as_lowest(self.public_grid.counts(values))
         if counts.sum() != self.n:
             raise DataError("Expected as many values as n, the public size.")
         return self.selection_of_ranks(*self.public_grid.ranks(counts))
@@ -247,7 +244,7 @@ class PercentileValueOfRows:
     def selection(self, values: Any, /) -> Selection:
         """Rank utilities of the grid's points, times the denominator of p / 100."""
         counts = self.public_grid.counts(values)
-        return self.selection_of_ranks(*self.public_grid.ranks(counts), int(counts.sum()))
+        return self.selection_of_ranks(*self.public_grid.ranks(counts), int(counts[:-1].sum()))
 
     def selection_of_ranks(self, less: IntArray, at_most: IntArray, n: int) -> Selection:
         """From L and R of every point, and the private number of values."""
@@ -256,6 +253,17 @@ class PercentileValueOfRows:
         Q = q.denominator
         u = -np.maximum(np.maximum(Q * less - P * n, P * n - Q * at_most), 0)
         return Selection(u, sensitivity.constant(max(P, Q - P)), exact=True)
+
+
+def missing_as_lowest(counts: IntArray) -> IntArray:
+    """Rows without a number, counted at the end, as rows at the lower end: n does not change.
+
+    Along the last axis.
+    """
+    held = counts.copy()
+    held[..., 0] += held[..., -1]
+    held[..., -1] = 0
+    return held
 
 
 def _check_step(step: float, lower: float, upper: float) -> None:
