@@ -104,8 +104,36 @@ ASKS = [
         lambda hook: Armed(NUMBERS, hook),
         {"p": 50, "upper": 10, "step": 1},
         cost("percentile", "pf", "replace-one"),
-        several({"p": [-1, []], "step": [0, None, "x"], "upper": [0]}),
+        several({"p": [-1, []], "step": [0, "x"], "upper": [0]}),
         ([1, 2, WORD], [NUMBER, None, 3], [1, float("nan"), NUMBER]),
+    ),
+    Ask(
+        "percentile without bounds",
+        dampen.percentile,
+        NUMBERS,
+        lambda hook: Armed(NUMBERS, hook),
+        {"p": 50},
+        cost("percentile", "em", "replace-one", PURE / 4),
+        several(
+            {
+                "p": [-1, [], "33.33333"],
+                "step": [0, "x"],
+                "upper": ["x", float("nan")],
+                "lower": [1e20],
+                "mechanism": ["pf", "no such"],
+            }
+        ),
+        ([1, 2, WORD],),
+    ),
+    Ask(
+        "percentile without bounds by group",
+        lambda data, **options: dampen.percentile(data["v"], by=data["g"], **options),
+        GROUPED,
+        lambda hook: armed_table(GROUPED, hook),
+        {"p": [10, 50], "groups": ["a", "b"]},
+        cost("percentile", "em", "add-remove-row", PURE / 8),
+        several({"groups": [[], ["a", "a"], None], "step": [0]}),
+        ({"v": [1, 2, WORD], "g": LETTERS},),
     ),
     Ask(
         "percentile, several values",

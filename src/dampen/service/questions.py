@@ -246,7 +246,8 @@ def _shown(name: str, each: Parameter) -> dict[str, Any]:
 
 def _facts_of_column(name: str, each: Parameter) -> list[Fact]:
     """The facts that a column must have to be asked for."""
-    return [fact for _, fact in _declared_facts(name) if fact.of == each.name]
+    facts = (fact for _, fact in _declared_facts(name) if fact.of == each.name)
+    return [fact for fact in facts if not fact.optional]
 
 
 def possible_questions(schema: Schema) -> tuple[str, ...]:

@@ -10,12 +10,12 @@ exponents from 0 to 4, and half as much for every exponent farther away; 0 weigh
 the heaviest.  All of it is public and does not depend on any data.
 
 **In whole numbers.**  A candidate has a *code*: 0 for zero, and ±((e - e_min) 10^9 + m).  Codes are
-ordered as the numbers are.  There are 9 numbers of one digit in a decade and 81 10^(j-2) of exactly
-j digits; with 1/(9 81 10^7) of a decade as the unit, a number of one digit weighs 9 10^7 and one of
-j digits 10^(9-j).  The numbers with at most j digits are the multiples of 10^(9-j) among the m; with
-a step they are the multiples of the least common multiple of both.  So the weight of all candidates
-up to a code is a sum of nine floor divisions (`mass`), less than 2^47 for all of them, and nothing
-is enumerated.
+ordered as the numbers are.  A decade has 9 numbers of one digit and 81 10^(j-2) of exactly j
+digits.  With 1/(9 81 10^7) of a decade as the unit, a number of one digit weighs 9 10^7 and one of
+j digits 10^(9-j).  The numbers with at most j digits are the multiples of 10^(9-j) among the m;
+with a step they are the multiples of the least common multiple of both.  So the weight of all
+candidates up to a code is a sum of nine floor divisions (`mass`), less than 2^47 for all of them,
+and nothing is enumerated.
 
 **Records.**  A number is rounded to nine digits, and moved to the nearest end if it is outside the
 range.  That looks at each record alone, so neighbouring databases stay neighbours.  A float that is
@@ -117,6 +117,19 @@ class Decimals:
             else:
                 low = middle + 1
         return low
+
+    def listed(self, low: int, high: int, most: int) -> IntArray:
+        """The candidates from one code to another with few digits, ascending, and both ends.
+
+        They have the largest number of digits at which there are at most `most` of them.
+        """
+        for j in range(self.digits, 0, -1):
+            parts = [self._in_decade(at, j, low, high) for at in self._decades_between(low, high)]
+            if sum(map(len, parts)) <= most:
+                break
+        few = [np.arange(part.start, part.stop, part.step) for part in parts]
+        zero = [0] if low <= 0 <= high else []
+        return np.unique(np.concatenate([np.array([low, *zero, high], dtype=np.int64), *few]))
 
     @cached_property
     def total(self) -> int:
@@ -255,6 +268,26 @@ class Decimals:
         every = int(self._totals[-1])
         below = every - self._positive(np.maximum(-codes - 1, 0))
         return np.where(codes < 0, below, every + self._zero + self._positive(np.maximum(codes, 0)))
+
+    def _decades_between(self, low: int, high: int) -> list[int]:
+        """Places of decades, negative ones as -1 for the first, -2 for the second, and so on."""
+        count = len(self._decade)
+        first = -(-low // self._radix) - 1 if low < 0 else low // self._radix
+        last = -(-high // self._radix) - 1 if high < 0 else high // self._radix
+        return [*range(max(first, -count), min(last, count - 1) + 1)]
+
+    def _in_decade(self, place: int, j: int, low: int, high: int) -> range:
+        """The codes of a decade's candidates of at most j digits, between two codes."""
+        at = place if place >= 0 else -place - 1
+        period = int(self._periods[at, j - 1])
+        ends = (low, high) if place >= 0 else (-high, -low)
+        smallest = max(ends[0] - at * self._radix, self._first)
+        largest = min(ends[1] - at * self._radix, self._radix - 1)
+        found = range(-(-smallest // period) * period, largest + 1, period)
+        codes = range(at * self._radix + found.start, at * self._radix + found.stop, period)
+        if place >= 0 or not codes:
+            return codes
+        return range(-codes[-1], -codes[0] + 1, period)
 
     def _decade_of(self, code: int) -> int:
         return min(abs(code) // self._radix, len(self._decade) - 1)
