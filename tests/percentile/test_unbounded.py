@@ -138,7 +138,7 @@ def test_too_few_rows_are_said_before_the_charge(p, epsilon, says):
 
 
 def test_stated_rows_are_enough_to_say_it():
-    question = PercentileQuestion(column="v", p=99, neighbours="add-remove-row")
+    question = PercentileQuestion(value="v", p=99, neighbours="add-remove-row")
     table = {"v": PAY[:300]}
     assert not expect(question, table, epsilon=1).accuracy.chance
     assert expect(question, table, epsilon=1, rows=300).accuracy.chance
