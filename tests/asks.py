@@ -3,6 +3,8 @@
 The contract of releases (`tests/contracts`) runs over all of them; a new one is one more entry.
 """
 
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import dampen
@@ -67,6 +69,34 @@ ASKS = [
         (["a", WORD],),
         {"categories": None},
         ("categories",),
+    ),
+    Ask(
+        "most_frequent, unlisted",
+        dampen.most_frequent,
+        LETTERS,
+        lambda hook: Armed(LETTERS, hook),
+        {"delta": "1e-6", "k": 2},
+        replace(cost("most-frequent", "threshold", "add-remove-row"), delta=Fraction(1, 10**6)),
+        several(
+            {
+                "k": [0, 1.5],
+                "delta": [0, 1, "x", -1],
+                "categories": [["a"]],
+                "mechanism": ["pf"],
+                "by": [LETTERS],
+            }
+        ),
+        (),
+    ),
+    Ask(
+        "keys",
+        dampen.keys,
+        LETTERS,
+        lambda hook: Armed(LETTERS, hook),
+        {"delta": "1e-6"},
+        replace(cost("keys", "threshold", "add-remove-row"), delta=Fraction(1, 10**6)),
+        several({"k": [0, 1.5, True], "delta": [0, 1, "x", -1, None]}),
+        (),
     ),
     Ask(
         "most_frequent by group",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from dampen.questions.classify import Classifier, NaiveBayesClassifier, TreeClassifier, bins
     from dampen.questions.frequency import most_frequent
     from dampen.questions.groups import top_groups
+    from dampen.questions.keys import keys
     from dampen.questions.nodes import egocentric_betweenness, top_k
     from dampen.questions.percentile import percentile, percentile_record
     from dampen.releases.own_problem import release
@@ -59,6 +60,7 @@ _HOME = {
     "bins": "dampen.questions.classify",
     "connect": "dampen.client",
     "egocentric_betweenness": "dampen.questions.nodes",
+    "keys": "dampen.questions.keys",
     "most_frequent": "dampen.questions.frequency",
     "percentile": "dampen.questions.percentile",
     "percentile_record": "dampen.questions.percentile",
@@ -107,6 +109,7 @@ __all__ = [
     "data",
     "egocentric_betweenness",
     "errors",
+    "keys",
     "mechanisms",
     "most_frequent",
     "noise",

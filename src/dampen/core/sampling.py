@@ -28,6 +28,7 @@ from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dampen.core.noise import EXPONENTIAL, GUMBEL, Bounded, Words
 from dampen.core.selection import FloatArray, IntArray
@@ -49,7 +50,9 @@ __all__ = [
     "noisy_top",
     "random_order",
     "settle",
+    "truncated_laplace",
     "uniform_below",
+    "uniform_words",
     "weighted_best",
 ]
 
@@ -281,6 +284,42 @@ def discrete_laplace(scale: Fraction, size: int, entropy: Entropy) -> IntArray:
     if not 0 < scale <= LARGEST_SCALE:
         raise ParameterError("Expected noise of a scale above 0 and at most 2^40. Raise epsilon.")
     return geometric(scale, size, entropy) - geometric(scale, size, entropy)
+
+
+def truncated_laplace(scale: Fraction, bound: int, size: int, entropy: Entropy) -> IntArray:
+    """`size` integers with P(z) proportional to exp(-|z| / scale) for |z| <= bound, drawn exactly.
+
+    Numbers are proposed, and drawn again where they are not accepted.  If the bound is at least the
+    scale, discrete Laplace noise is proposed, and accepted within the bound.  If not, a uniform
+    number z, accepted with probability exp(-|z| / scale): that a geometric number is at least |z|.
+    Either way more than a third is accepted.
+    """
+    drawn = np.zeros(size, dtype=np.int64)
+    left = np.arange(size)
+    while len(left):
+        if bound >= scale:
+            proposed = discrete_laplace(scale, len(left), entropy)
+            accepted = np.abs(proposed) <= bound
+        else:
+            proposed = _uniform_numbers(2 * bound + 1, len(left), entropy) - bound
+            accepted = geometric(scale, len(left), entropy) >= np.abs(proposed)
+        drawn[left[accepted]] = proposed[accepted]
+        left = left[~accepted]
+    return drawn
+
+
+def uniform_words(size: int, entropy: Entropy) -> NDArray[np.uint64]:
+    """`size` uniform words of 64 bits."""
+    return np.frombuffer(entropy.read(8 * size), dtype=np.uint64)
+
+
+def _uniform_numbers(bound: int, size: int, entropy: Entropy) -> IntArray:
+    """`size` numbers from 0 to bound - 1, at most 2^62 - 1, exactly uniform."""
+    shift = np.uint64(64 - max((bound - 1).bit_length(), 1))
+    numbers = (uniform_words(size, entropy) >> shift).astype(np.int64)
+    while len(over := np.flatnonzero(numbers >= bound)):
+        numbers[over] = (uniform_words(len(over), entropy) >> shift).astype(np.int64)
+    return numbers
 
 
 def random_order(size: int, entropy: Entropy) -> IntArray:

@@ -35,6 +35,7 @@ from dampen.data.open import open_columns, open_table
 from dampen.data.source import Kind, Opened, is_opened, reading, require_labels
 from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError
+from dampen.questions.keys import KeysMethod, exact_delta
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, lead
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, selection_cost
@@ -146,6 +147,11 @@ class FrequencyQuestion:
     k: int | None = parameter(
         "count", "How many categories; one if left out.", default=None, label="How many", short="k"
     )
+    delta: Epsilon | None = parameter(
+        "exact",
+        "Probability δ of a failure of ε, such as 1e-6, where nobody lists the categories.",
+        default=None,
+    )
     by: str | None = parameter(
         "column",
         "Column of groups: one answer for every group.",
@@ -184,13 +190,26 @@ class FrequencyQuestion:
             self.grouping.check_column(opened, str(self.by), self.value)
         return opened
 
-    def method(self, source: Any, price: Price, /) -> "CountMethod":
+    def method(self, source: Any, price: Price, /) -> "CountMethod | KeysMethod":
+        """A threshold where a δ takes the place of the categories, else a mechanism on counts."""
         del source, price
+        if self.delta is not None:
+            return self._unlisted(exact_delta(self.delta))
         mechanism = self.chosen_mechanism
         check_joint(mechanism, MostFrequent.joint)
         problem = self.problem
         check_k(self.k, sys.maxsize if problem is None else len(problem.candidates))
         return CountMethod(self, mechanism)
+
+    def _unlisted(self, delta: Fraction) -> KeysMethod:
+        if self.categories is not None or self.mechanism is not None or self.by is not None:
+            raise ParameterError(
+                "A delta takes the place of public categories. Leave delta= out, or ask with it "
+                "and without categories=, mechanism= and by=."
+            )
+        check_k(self.k, sys.maxsize)
+        wanted: Literal["name", "ranking"] = "name" if self.k is None else "ranking"
+        return KeysMethod(self.name, self.value, delta, self.k or 1, wanted)
 
     def shown(self) -> Mapping[str, Any]:
         facts: dict[str, Any] = {}
@@ -210,7 +229,7 @@ class FrequencyQuestion:
 
     def resolved(self, price: Price, /) -> Mapping[str, Any]:
         del price
-        return {"mechanism": self.chosen_mechanism.name}
+        return {"mechanism": "threshold" if self.delta else self.chosen_mechanism.name}
 
     @property
     def chosen_mechanism(self) -> Mechanism:
@@ -269,7 +288,7 @@ class CountMethod:
     def leaks(self) -> tuple[Leak, ...]:
         if self.question.problem is not None:
             return ()
-        remedy = "Pass categories=, the public list of candidates."
+        remedy = "Pass categories=, the public list of candidates, or delta=, such as '1e-6'."
         return (Leak("categories", "categories", remedy),)
 
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
@@ -321,6 +340,7 @@ def most_frequent(
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     k: int | None = None,
+    delta: Epsilon | None = None,
     mechanism: str | Mechanism | None = None,
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
@@ -332,7 +352,10 @@ def most_frequent(
     """The most frequent category, or the k most frequent ones, with ε-differential privacy.
 
     Guarantee: ε-DP under adding or removing one value.  `categories` is the public list of
-    candidates; without it the distinct values are taken, with a `PrivacyLeakWarning`.
+    candidates.  If nobody can list them, pass `delta`: the answer is then (ε, δ)-DP, and names only
+    values that enough rows have (`dampen.keys` gives their counts too); it is None, or a shorter
+    list, where there are too few.  Without both the distinct values are taken, with a
+    `PrivacyLeakWarning`.
 
     The default is permute-and-flip for one answer, the joint release for several: there every count
     gets Laplace noise of scale 1/ε once, whatever k is, where permute-and-flip would draw k times
@@ -349,6 +372,7 @@ def most_frequent(
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         k: how many; None for one that is not in a list.
+        delta: in place of categories, the probability with which ε may fail, such as "1e-6".
         mechanism: a name or a `Mechanism`; None for the best one.
         by: the column of groups, or its name.
         groups: the public list of groups.
@@ -378,6 +402,7 @@ def most_frequent(
         value=names["value"],
         categories=categories,
         k=k,
+        delta=delta,
         by=names.get("by"),
         groups=groups,
         mechanism=mechanism,

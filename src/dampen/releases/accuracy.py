@@ -45,6 +45,7 @@ __all__ = [
     "by_neighbours",
     "by_rows",
     "by_tail",
+    "by_threshold",
     "lead",
     "least_probability",
     "likely_noise",
@@ -285,6 +286,36 @@ or ask for a percentile from 16.8 to 83.2.
         f"{instead[0].upper()}{instead[1:]}."
     )
     return Accuracy(float(n), "ranks", sentence, chance=True)
+
+
+def by_threshold(
+    found: int, farthest: int, *, epsilon: Fraction, delta: Fraction, rows: int | None
+) -> Accuracy:
+    """The accuracy of values that are released if enough rows have them.
+
+    Args:
+        found: a value that so many rows have is released in 9 of 10 runs.
+        farthest: how far a released count can be from the true one.
+        epsilon: of the release.
+        delta: of the release.
+        rows: a public bound on the number of rows, if there is one.
+
+    >>> print(by_threshold(16, 14, epsilon=Fraction(1), delta=Fraction(1, 10**6), rows=None))
+    In at least 9 of 10 runs a value with 16 rows or more is released. Released counts are at most \
+14 rows off.
+    """
+    if rows is not None and rows < found:
+        sentence = (
+            f"ε = {decimal_text(epsilon)} and δ = {decimal_text(delta)} are too small for {rows:,} "
+            f"rows: only a value with {found:,} rows or more is released in 9 of 10 runs. "
+            f"Use ε ≥ {_larger_epsilon(epsilon, found, rows / 10)}."
+        )
+        return Accuracy(float(found), "rows", sentence, chance=True)
+    sentence = (
+        f"{RUNS} a value with {found:,} rows or more is released. Released counts are at most "
+        f"{farthest:,} rows off."
+    )
+    return Accuracy(float(found), "rows", sentence)
 
 
 def by_likeliest(

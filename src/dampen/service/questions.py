@@ -302,7 +302,7 @@ def _possible_values(schema: Schema, name: str, each: Parameter) -> Iterable[Any
         case "count":
             return [each.least]
         case "exact":
-            return [1]
+            return ["0.000001"]
     raise AssertionError(f"no example of {each.kind}")
 
 
