@@ -107,10 +107,11 @@ def test_chances_of_a_key_are_those_of_its_law():
             assert threshold.chance(count) == pytest.approx(1 - law[None], abs=1e-12)
 
 
-def test_a_key_of_16_rows_is_found_nine_times_in_ten():
+def test_the_coin_finds_keys_that_the_threshold_alone_would_miss():
     threshold = Threshold.of(Fraction(1), Fraction(1, 10**6))
-    assert threshold.chance(14) == pytest.approx(0.27, abs=0.05)
-    assert threshold.chance(16) == pytest.approx(0.90, abs=0.02)
+    alone = Threshold(threshold.epsilon, threshold.delta, threshold.high, 0)
+    assert [alone.chance(c) for c in (14, 16)] == pytest.approx([0.27, 0.90], abs=0.01)
+    assert [threshold.chance(c) for c in (14, 16)] == pytest.approx([0.70, 0.96], abs=0.01)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [("1", "1/100"), ("1/20", "1/20"), ("2", "1/2")])

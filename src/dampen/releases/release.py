@@ -57,7 +57,6 @@ class Release:
             {
                 "answer": _text_keys(self.answer),
                 "epsilon": decimal_text(self.epsilon),
-                "delta": decimal_text(self.delta),
                 "mechanism": self.mechanism,
                 "neighbours": str(self.neighbours),
                 "parameters": dict(self.parameters),
@@ -66,6 +65,7 @@ class Release:
                 "charge": self.charge,
                 "version": self.version,
                 "rho": None if self.rho is None else short_text(self.rho, up=True),
+                "delta": decimal_text(self.delta),
                 "accuracy": self.accuracy.to_dict(),
             },
             default=_plain,
