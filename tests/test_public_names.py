@@ -21,6 +21,7 @@ EXPORTED = [
     "egocentric_betweenness", "errors", "keys", "mechanisms", "most_frequent", "noise", "paper",
     "percentile", "percentile_record", "probabilities", "problems", "release", "sampling", "select",
     "sensitivity", "show_versions", "testing", "top_groups", "top_k", "tune",
+    "universe",
 ]  # fmt: skip
 
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dampen.questions.keys import keys
     from dampen.questions.nodes import egocentric_betweenness, top_k
     from dampen.questions.percentile import percentile, percentile_record
+    from dampen.questions.universes import universe
     from dampen.releases.own_problem import release
     from dampen.releases.release import Release
     from dampen.releases.tuning import tune
@@ -71,6 +72,7 @@ _HOME = {
     "top_groups": "dampen.questions.groups",
     "top_k": "dampen.questions.nodes",
     "tune": "dampen.releases.tuning",
+    "universe": "dampen.questions.universes",
 }
 _MODULES = {
     "accuracy": "dampen.core.error_analysis",
@@ -127,6 +129,7 @@ __all__ = [
     "top_groups",
     "top_k",
     "tune",
+    "universe",
 ]
 
 

@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dampen.core import sensitivity
-from dampen.core.mechanisms import MECHANISMS, Mechanism, check_joint, check_k, named, select
+from dampen.core.mechanisms import EM, MECHANISMS, Mechanism, check_joint, check_k, named, select
 from dampen.core.sampling import Entropy
 from dampen.core.scores import Global, Shifted
 from dampen.core.selection import IntArray, Neighbours, Selection
@@ -36,6 +36,7 @@ from dampen.data.source import Kind, Opened, is_opened, reading, require_labels
 from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError
 from dampen.questions.keys import KeysMethod, exact_delta
+from dampen.questions.universes import PublicUniverse, UniverseMethod
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, lead
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, selection_cost
@@ -138,7 +139,7 @@ class FrequencyQuestion:
     """Which category occurs most often?"""
 
     value: str = parameter("column", "Column of the categories.", holds="categories")
-    categories: Sequence[Hashable] | None = parameter(
+    categories: Sequence[Hashable] | PublicUniverse | None = parameter(
         "labels",
         "Public list of the categories.",
         default=None,
@@ -190,16 +191,27 @@ class FrequencyQuestion:
             self.grouping.check_column(opened, str(self.by), self.value)
         return opened
 
-    def method(self, source: Any, price: Price, /) -> "CountMethod | KeysMethod":
+    def method(self, source: Any, price: Price, /) -> "CountMethod | KeysMethod | UniverseMethod":
         """A threshold where a δ takes the place of the categories, else a mechanism on counts."""
         del source, price
         if self.delta is not None:
             return self._unlisted(exact_delta(self.delta))
+        if isinstance(self.categories, PublicUniverse):
+            return self._of_universe(self.categories)
         mechanism = self.chosen_mechanism
         check_joint(mechanism, MostFrequent.joint)
         problem = self.problem
         check_k(self.k, sys.maxsize if problem is None else len(problem.candidates))
         return CountMethod(self, mechanism)
+
+    def _of_universe(self, universe: PublicUniverse) -> UniverseMethod:
+        if self.by is not None or (self.mechanism is not None and named(self.mechanism) is not EM):
+            raise ParameterError(
+                "Only mechanism='em' names values of a universe, and not by group. Leave out "
+                "mechanism= and by=, or pass a list of categories."
+            )
+        check_k(self.k, universe.size)
+        return UniverseMethod(self.name, self.value, universe, self.k)
 
     def _unlisted(self, delta: Fraction) -> KeysMethod:
         if self.categories is not None or self.mechanism is not None or self.by is not None:
@@ -213,7 +225,9 @@ class FrequencyQuestion:
 
     def shown(self) -> Mapping[str, Any]:
         facts: dict[str, Any] = {}
-        if self.categories is not None:
+        if isinstance(self.categories, PublicUniverse):
+            facts["categories"] = self.categories.size
+        elif self.categories is not None:
             facts["categories"] = len(self.categories)
         if self.k is not None:
             facts["k"] = self.k
@@ -229,6 +243,8 @@ class FrequencyQuestion:
 
     def resolved(self, price: Price, /) -> Mapping[str, Any]:
         del price
+        if isinstance(self.categories, PublicUniverse):
+            return {"mechanism": EM.name}
         return {"mechanism": "threshold" if self.delta else self.chosen_mechanism.name}
 
     @property
@@ -240,7 +256,9 @@ class FrequencyQuestion:
     @cached_property
     def problem(self) -> MostFrequent | None:
         """The problem, if the categories are public."""
-        return None if self.categories is None else MostFrequent(self.categories)
+        if self.categories is None or isinstance(self.categories, PublicUniverse):
+            return None
+        return MostFrequent(self.categories)
 
     @cached_property
     def grouping(self) -> Grouping | None:
@@ -336,7 +354,7 @@ def most_frequent(
     data: Any,
     value: str | None = None,
     *,
-    categories: Sequence[Hashable] | None = None,
+    categories: Sequence[Hashable] | PublicUniverse | None = None,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     k: int | None = None,
@@ -368,7 +386,8 @@ def most_frequent(
         data: a column, a table or the path of a file (see `dampen.data`); or the counts themselves,
             as a mapping from categories, such as a `Counter`.
         value: in a table, the name of the column of categories.
-        categories: the public candidates.  Of files they are compared as text where all are text.
+        categories: the public candidates: a list, or all values of a `dampen.universe`.  Of files
+            they are compared as text where all are text.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         k: how many; None for one that is not in a list.

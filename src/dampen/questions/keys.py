@@ -36,7 +36,7 @@ from dampen.releases.method import Drawn, Leak
 from dampen.releases.question import Shape, parameter
 from dampen.releases.release import Release
 
-__all__ = ["KeysMethod", "KeysQuestion", "exact_delta", "keys", "tally"]
+__all__ = ["KeysMethod", "KeysQuestion", "exact_delta", "given_counts", "keys", "tally"]
 
 MOST_ROWS = 2**53
 
@@ -121,7 +121,7 @@ class KeysMethod:
         return ()
 
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
-        found = tally(source, self.column) if is_opened(source) else _given(source)
+        found = tally(source, self.column) if is_opened(source) else given_counts(source)
         return Drawn(self.of_counts(found, epsilon, entropy))
 
     def of_counts(self, found: Mapping[Hashable, int], epsilon: Fraction, entropy: Entropy) -> Any:
@@ -182,7 +182,7 @@ def tally(opened: Opened, name: str) -> dict[Hashable, int]:
     return dict(found)
 
 
-def _given(counts: Mapping[Hashable, Any]) -> dict[Hashable, int]:
+def given_counts(counts: Mapping[Hashable, Any]) -> dict[Hashable, int]:
     """Counts that come as a mapping; what is no count of rows is left out."""
     whole = (int, np.integer)
     return {
