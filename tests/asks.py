@@ -3,6 +3,8 @@
 The contract of releases (`tests/contracts`) runs over all of them; a new one is one more entry.
 """
 
+from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import dampen
@@ -69,6 +71,34 @@ ASKS = [
         ("categories",),
     ),
     Ask(
+        "most_frequent, unlisted",
+        dampen.most_frequent,
+        LETTERS,
+        lambda hook: Armed(LETTERS, hook),
+        {"delta": "1e-6", "k": 2},
+        replace(cost("most-frequent", "threshold", "add-remove-row"), delta=Fraction(1, 10**6)),
+        several(
+            {
+                "k": [0, 1.5],
+                "delta": [0, 1, "x", -1],
+                "categories": [["a"]],
+                "mechanism": ["pf"],
+                "by": [LETTERS],
+            }
+        ),
+        (),
+    ),
+    Ask(
+        "keys",
+        dampen.keys,
+        LETTERS,
+        lambda hook: Armed(LETTERS, hook),
+        {"delta": "1e-6"},
+        replace(cost("keys", "threshold", "add-remove-row"), delta=Fraction(1, 10**6)),
+        several({"k": [0, 1.5, True], "delta": [0, 1, "x", -1, None]}),
+        (),
+    ),
+    Ask(
         "most_frequent by group",
         lambda data, **options: dampen.most_frequent(data["v"], by=data["g"], **options),
         {"v": LETTERS, "g": LETTERS},
@@ -104,8 +134,36 @@ ASKS = [
         lambda hook: Armed(NUMBERS, hook),
         {"p": 50, "upper": 10, "step": 1},
         cost("percentile", "pf", "add-remove-row"),
-        several({"p": [-1, []], "step": [0, None, "x"], "upper": [0]}),
+        several({"p": [-1, []], "step": [0, "x"], "upper": [0]}),
         ([1, 2, WORD], [NUMBER, None, 3], [1, float("nan"), NUMBER]),
+    ),
+    Ask(
+        "percentile without bounds",
+        dampen.percentile,
+        NUMBERS,
+        lambda hook: Armed(NUMBERS, hook),
+        {"p": 50},
+        cost("percentile", "em", "add-remove-row", PURE / 4),
+        several(
+            {
+                "p": [-1, [], "33.33333"],
+                "step": [0, "x"],
+                "upper": ["x", float("nan")],
+                "lower": [1e20],
+                "mechanism": ["pf", "no such"],
+            }
+        ),
+        ([1, 2, WORD],),
+    ),
+    Ask(
+        "percentile without bounds by group",
+        lambda data, **options: dampen.percentile(data["v"], by=data["g"], **options),
+        GROUPED,
+        lambda hook: armed_table(GROUPED, hook),
+        {"p": [10, 50], "groups": ["a", "b"]},
+        cost("percentile", "em", "add-remove-row", PURE / 8),
+        several({"groups": [[], ["a", "a"], None], "step": [0]}),
+        ({"v": [1, 2, WORD], "g": LETTERS},),
     ),
     Ask(
         "percentile, several values",

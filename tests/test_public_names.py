@@ -18,9 +18,10 @@ EXPORTED = [
     "PrivacyLeakWarning",
     "Problem", "Release", "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "connect",
     "data",
-    "egocentric_betweenness", "errors", "mechanisms", "most_frequent", "noise", "paper",
+    "egocentric_betweenness", "errors", "keys", "mechanisms", "most_frequent", "noise", "paper",
     "percentile", "percentile_record", "probabilities", "problems", "release", "sampling", "select",
     "sensitivity", "show_versions", "testing", "top_groups", "top_k", "tune",
+    "universe",
 ]  # fmt: skip
 
 

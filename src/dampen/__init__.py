@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from dampen.questions.classify import Classifier, NaiveBayesClassifier, TreeClassifier, bins
     from dampen.questions.frequency import most_frequent
     from dampen.questions.groups import top_groups
+    from dampen.questions.keys import keys
     from dampen.questions.nodes import egocentric_betweenness, top_k
     from dampen.questions.percentile import percentile, percentile_record
+    from dampen.questions.universes import universe
     from dampen.releases.own_problem import release
     from dampen.releases.release import Release
     from dampen.releases.tuning import tune
@@ -64,6 +66,7 @@ _HOME = {
     "connect": "dampen.client",
     "dataset": "dampen.datasets",
     "egocentric_betweenness": "dampen.questions.nodes",
+    "keys": "dampen.questions.keys",
     "most_frequent": "dampen.questions.frequency",
     "names": "dampen.datasets",
     "number": "dampen.datasets",
@@ -76,6 +79,7 @@ _HOME = {
     "top_groups": "dampen.questions.groups",
     "top_k": "dampen.questions.nodes",
     "tune": "dampen.releases.tuning",
+    "universe": "dampen.questions.universes",
 }
 _MODULES = {
     "accuracy": "dampen.core.error_analysis",
@@ -118,6 +122,7 @@ __all__ = [
     "dataset",
     "egocentric_betweenness",
     "errors",
+    "keys",
     "mechanisms",
     "most_frequent",
     "names",
@@ -137,6 +142,7 @@ __all__ = [
     "top_groups",
     "top_k",
     "tune",
+    "universe",
 ]
 
 

@@ -23,6 +23,7 @@ COMMON = {
 }  # fmt: skip
 FOR_PYTHON_ALONE: dict[str, set[str]] = {
     "most-frequent": set(),
+    "keys": set(),
     "top-groups": set(),
     "percentile": set(),
     "percentile-record": set(),

@@ -158,6 +158,8 @@ def assert_tells_nothing(ears: Any) -> None:
 
 
 def test_without_a_budget_no_error_speaks_of_a_charge(ask: Ask) -> None:
+    if not ask.bad:
+        pytest.skip("no data is wrong")
     with pytest.raises(DataError) as caught:
         ask(ask.armed(lambda: Recorder().explode(ValueError())))
     assert "charge of" not in str(caught.value)

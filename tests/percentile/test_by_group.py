@@ -149,7 +149,6 @@ def test_the_number_of_rows_is_private():
         ({"by": "tem", "groups": TEAMS}, "Did you mean 'team'"),
         ({"by": "salary", "groups": TEAMS}, "beside"),
         ({"p": "33.33333"}, "four decimals"),
-        ({"by": "team", "groups": range(1000), "step": "0.001"}, "larger step"),
     ],
 )
 def test_wrong_parameters_cost_nothing(options, says):

@@ -12,10 +12,11 @@ from dampen.core.selection import Neighbours
 from dampen.paper.percentile_selection import rank
 from dampen.questions.percentile import joint_tight
 from dampen.questions.percentile.halving import Halving, Ranks
-from dampen.questions.percentile.joint_tight import FLOOR, Paths, Targets, Taut, intervals
+from dampen.questions.percentile.joint_tight import Paths, Targets, Taut, intervals
 from dampen.questions.percentile.noisy_tree import COUNTING, NoisyTree
 from dampen.questions.percentile.values import PercentileValue
 from dampen.testing import Universe
+from joint_laws import law_of, ranks_of
 from relations import RELATIONS, percentile
 
 VALUES = (0, 0.5, 1, 2)
@@ -26,12 +27,6 @@ ROWS = Universe.add_remove_row(VALUES, max_rows=4)
 FIXED = Universe.replace_one(VALUES, 4)
 REPLACE, ADD = Neighbours.REPLACE_ONE, Neighbours.ADD_REMOVE_ROW
 LISTS = [("1/2", "3/4"), ("1/10", "1/2", "9/10"), tuple(f"{i}/12" for i in range(1, 12))]
-
-
-def ranks_of(x, grid=GRID):
-    x = np.array(x, dtype=float)
-    less, at_most = ([count(x, g).sum() for g in grid] for count in (np.less, np.less_equal))
-    return Ranks(np.array(less, dtype=np.int64), np.array(at_most, dtype=np.int64))
 
 
 def asked(shares, neighbours, points=3, kind=Taut):
@@ -67,23 +62,6 @@ def least_variation(points, targets, chosen):
         inside = (points[0, i] - r <= places) & (places <= points[1, i] - r)
         cost = np.where(inside, cost, np.inf)
     return (cost + np.abs(places - end)).min()
-
-
-def lazy_variation(points, targets, tuples):
-    """TV of many tuples by their lazy paths."""
-    e, cost = np.zeros(len(tuples)), np.zeros(len(tuples))
-    for i, r in zip(tuples.T, targets.ranks, strict=True):
-        nearest = np.clip(e, points[0, i] - r, points[1, i] - r)
-        e, cost = nearest, cost + np.abs(nearest - e)
-    return cost + np.abs(points[1, -1] - targets.end - e)
-
-
-def law_of(points, targets):
-    """Every tuple with its probability, by the definition."""
-    tuples = list(combinations_with_replacement(range(points.shape[1]), len(targets.ranks)))
-    cost = lazy_variation(points, targets, np.array(tuples))
-    weights = np.exp(-targets.alpha * cost) + np.exp(-float(FLOOR)) / len(tuples)
-    return dict(zip(tuples, weights / weights.sum(), strict=True))
 
 
 def loss(problem, universe, grid, epsilon, law=law_of):
@@ -258,7 +236,7 @@ def test_the_best_tuple_costs_nothing():
     generator = np.random.default_rng(6)
     for _ in range(20):
         x = np.sort(generator.choice(VALUES, int(generator.integers(1, 30))))
-        problem, points = asked(LISTS[1], REPLACE), intervals(ranks_of(x))
+        problem, points = asked(LISTS[1], REPLACE), intervals(ranks_of(x, GRID))
         targets = problem.targets(points[1, -1], len(x), Fraction(1))
         tuples = combinations_with_replacement(range(len(GRID)), 3)
         assert min(least_variation(points, targets, z) for z in tuples) == 0
@@ -269,7 +247,7 @@ def test_draws_have_the_law(x, neighbours):
     """Chi-square over all tuples; false alarms: below 1e-6 each."""
     from scipy.stats import chisquare
 
-    problem, points = asked(LISTS[1], neighbours), intervals(ranks_of(x))
+    problem, points = asked(LISTS[1], neighbours), intervals(ranks_of(x, GRID))
     entropy = dampen.InsecureEntropy(7)
     n = int(points[1, -1])
     targets = problem.targets(n, problem.size(n, Fraction(3), entropy), Fraction(3))

@@ -54,7 +54,7 @@ def test_json_is_exact_and_plain() -> None:
     fields = json.loads(answer.to_json())
     assert fields["epsilon"] == "0.1"
     assert sorted(fields) == [
-        "accuracy", "answer", "charge", "epsilon", "leaks", "mechanism", "neighbours",
+        "accuracy", "answer", "charge", "delta", "epsilon", "leaks", "mechanism", "neighbours",
         "parameters", "rho", "secure", "version",
     ]  # fmt: skip
     assert len(fields["answer"]) == 2 and fields["neighbours"] == "add-remove-row"

@@ -28,8 +28,9 @@ from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dampen.core.noise import EXPONENTIAL, Bounded, Words
+from dampen.core.noise import EXPONENTIAL, GUMBEL, Bounded, Words
 from dampen.core.selection import FloatArray, IntArray
 from dampen.errors import ParameterError
 
@@ -49,6 +50,10 @@ __all__ = [
     "noisy_top",
     "random_order",
     "settle",
+    "truncated_laplace",
+    "uniform_below",
+    "uniform_words",
+    "weighted_best",
 ]
 
 FIRST_PASS_BITS = 32
@@ -58,6 +63,8 @@ PIECE = 1 << 18  # bytes of the system's entropy that are worth a thread
 SLACK = 2.0**-40
 """Covers the rounding of a noise value below 2^6 in the first pass, log included."""
 RELATIVE_SLACK = 2.0**-49
+WEIGHT_SLACK = 2.0**-37
+"""Covers the rounding of the log of a weight below 2^63 in the first pass."""
 LOWEST = -1e300
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
 LARGEST_SCALE = 2**40
@@ -130,6 +137,7 @@ class Contenders:
         words: the known bits of their noise.
         bits: how many are known.
         largest: the largest score of the block, which bounds in floats are relative to.
+        weights: whole numbers whose logarithms are added to the scores; None for none.
     """
 
     ids: IntArray
@@ -137,6 +145,7 @@ class Contenders:
     words: Words
     bits: int
     largest: float
+    weights: IntArray | None = None
 
 
 def noisy_top(
@@ -163,6 +172,42 @@ def noisy_top(
     return settle([block], scale, noise, k, entropy)
 
 
+def weighted_best(
+    values: FloatArray,
+    weights: IntArray,
+    scale: Fraction,
+    entropy: Entropy,
+    *,
+    bits: int = FIRST_PASS_BITS,
+) -> int:
+    """One index, drawn exactly with probability proportional to weight * exp(scale * value).
+
+    It is the largest of `scale * values + log(weights)` plus Gumbel noise.  The logarithms are
+    bounded in the first pass and refined in ball arithmetic with the noise, so that nothing is
+    rounded and no rounding has to be paid for.
+
+    Args:
+        values: finite floats, taken as the exact numbers they are.
+        weights: whole numbers from 1 to 2^63 - 1.
+        scale: an exact positive number.
+        entropy: where the bits come from.
+        bits: as in `noisy_top`.
+    """
+    block = contenders(values, scale, GUMBEL, 1, entropy, bits=bits, weights=weights)
+    [best] = settle([block], scale, GUMBEL, 1, entropy)
+    return best
+
+
+def uniform_below(bound: int, entropy: Entropy) -> int:
+    """One of 0 .. bound - 1, exactly uniform: words that are too large are drawn again."""
+    bits = (bound - 1).bit_length()
+    size = -(-bits // 8)
+    while True:
+        word = int.from_bytes(entropy.read(size), "little") >> (8 * size - bits)
+        if word < bound:
+            return word
+
+
 def contenders(
     values: FloatArray,
     scale: Fraction,
@@ -172,20 +217,27 @@ def contenders(
     *,
     start: int = 0,
     bits: int = FIRST_PASS_BITS,
+    weights: IntArray | None = None,
 ) -> Contenders:
     """The first pass over one block, whose candidates are numbered from `start`.
 
     Arguments as in `noisy_top`; k is the number of answers over all blocks and may exceed the
-    block.  If blocks are drawn in different places, `entropy` is a `SystemEntropy` in each.
+    block.  If blocks are drawn in different places, `entropy` is a `SystemEntropy` in each.  The
+    logarithms of `weights`, if there are any, are added to the scaled values.
     """
     race = _Race(scale, noise, bits, float(values.max(initial=-np.inf)))
     words, upper = race.first_pass(values, entropy)
+    if weights is not None:
+        upper += np.log(weights) + WEIGHT_SLACK
     if k < len(values):
         leaders = np.argpartition(upper, -k)[-k:] if k > 1 else upper[None].argmax(1)
-        pool = np.flatnonzero(upper >= race.lower(values[leaders], words[leaders]).min())
+        least = race.lower(values[leaders], words[leaders], _part(weights, leaders)).min()
+        pool = np.flatnonzero(upper >= least)
     else:
         pool = np.arange(len(values))
-    return Contenders(pool + start, values[pool], words[pool], bits, race.largest)
+    return Contenders(
+        pool + start, values[pool], words[pool], bits, race.largest, _part(weights, pool)
+    )
 
 
 def narrowed(blocks: Iterable[Contenders], scale: Fraction, noise: Bounded, k: int) -> Contenders:
@@ -195,14 +247,16 @@ def narrowed(blocks: Iterable[Contenders], scale: Fraction, noise: Bounded, k: i
         np.concatenate([getattr(part, name) for part in parts])
         for name in ("ids", "values", "words")
     )
+    weights = _joined_weights(parts)
     race = _Race(scale, noise, parts[0].bits, max(part.largest for part in parts))
     if k < len(ids):
-        least = np.partition(race.lower(values, words), -k)[-k]
-        pool = np.flatnonzero(race.upper(values, words) >= least)
+        least = np.partition(race.lower(values, words, weights), -k)[-k]
+        pool = np.flatnonzero(race.upper(values, words, weights) >= least)
         ids = ids[pool]
         values = values[pool]
         words = words[pool]
-    return Contenders(ids, values, words, race.bits, race.largest)
+        weights = _part(weights, pool)
+    return Contenders(ids, values, words, race.bits, race.largest, weights)
 
 
 def settle(
@@ -214,7 +268,7 @@ def settle(
         return everyone.ids.tolist()
     race = _Race(scale, noise, everyone.bits, everyone.largest)
     top: list[int] = []
-    for cluster in race.clusters(everyone.values, everyone.words, k):
+    for cluster in race.clusters(everyone, k):
         top += race.exact_order(cluster, everyone, entropy) if len(cluster) > 1 else cluster
     return everyone.ids[top[:k]].tolist()
 
@@ -230,6 +284,42 @@ def discrete_laplace(scale: Fraction, size: int, entropy: Entropy) -> IntArray:
     if not 0 < scale <= LARGEST_SCALE:
         raise ParameterError("Expected noise of a scale above 0 and at most 2^40. Raise epsilon.")
     return geometric(scale, size, entropy) - geometric(scale, size, entropy)
+
+
+def truncated_laplace(scale: Fraction, bound: int, size: int, entropy: Entropy) -> IntArray:
+    """`size` integers with P(z) proportional to exp(-|z| / scale) for |z| <= bound, drawn exactly.
+
+    Numbers are proposed, and drawn again where they are not accepted.  If the bound is at least the
+    scale, discrete Laplace noise is proposed, and accepted within the bound.  If not, a uniform
+    number z, accepted with probability exp(-|z| / scale): that a geometric number is at least |z|.
+    Either way more than a third is accepted.
+    """
+    drawn = np.zeros(size, dtype=np.int64)
+    left = np.arange(size)
+    while len(left):
+        if bound >= scale:
+            proposed = discrete_laplace(scale, len(left), entropy)
+            accepted = np.abs(proposed) <= bound
+        else:
+            proposed = _uniform_numbers(2 * bound + 1, len(left), entropy) - bound
+            accepted = geometric(scale, len(left), entropy) >= np.abs(proposed)
+        drawn[left[accepted]] = proposed[accepted]
+        left = left[~accepted]
+    return drawn
+
+
+def uniform_words(size: int, entropy: Entropy) -> NDArray[np.uint64]:
+    """`size` uniform words of 64 bits."""
+    return np.frombuffer(entropy.read(8 * size), dtype=np.uint64)
+
+
+def _uniform_numbers(bound: int, size: int, entropy: Entropy) -> IntArray:
+    """`size` numbers from 0 to bound - 1, at most 2^62 - 1, exactly uniform."""
+    shift = np.uint64(64 - max((bound - 1).bit_length(), 1))
+    numbers = (uniform_words(size, entropy) >> shift).astype(np.int64)
+    while len(over := np.flatnonzero(numbers >= bound)):
+        numbers[over] = (uniform_words(len(over), entropy) >> shift).astype(np.int64)
+    return numbers
 
 
 def random_order(size: int, entropy: Entropy) -> IntArray:
@@ -266,7 +356,9 @@ class _Race:
             upper[part] = self.upper(values[part], words[part])
         return words, upper
 
-    def upper(self, values: FloatArray, words: Words) -> FloatArray:
+    def upper(
+        self, values: FloatArray, words: Words, weights: IntArray | None = None
+    ) -> FloatArray:
         factor = _float_below(self.scale)
         # Where the difference overflows, -LARGEST_FLOAT is above it.
         lowest = max(LOWEST, -LARGEST_FLOAT * factor)
@@ -276,18 +368,23 @@ class _Race:
             np.maximum(score, lowest, out=score)
             score += self.noise.upper(words, self.bits)
             score += SLACK
+        if weights is not None:
+            score += np.log(weights) + WEIGHT_SLACK
         return score
 
-    def lower(self, values: FloatArray, words: Words) -> FloatArray:
+    def lower(
+        self, values: FloatArray, words: Words, weights: IntArray | None = None
+    ) -> FloatArray:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore", under="ignore"):
             score = (values - self.largest) * _float_above(self.scale)
             score = np.where(np.isnan(score), 0.0, score)  # 0 times an infinite factor
-            return score + self.noise.lower(words, self.bits) - SLACK
+            score += self.noise.lower(words, self.bits) - SLACK
+        return score if weights is None else score + (np.log(weights) - WEIGHT_SLACK)
 
-    def clusters(self, values: FloatArray, words: Words, k: int) -> list[list[int]]:
+    def clusters(self, of: Contenders, k: int) -> list[list[int]]:
         """Groups of positions whose intervals overlap, best first, until they hold the top k."""
-        upper = self.upper(values, words)
-        lower = self.lower(values, words)
+        upper = self.upper(of.values, of.words, of.weights)
+        lower = self.lower(of.values, of.words, of.weights)
         ranked = np.argsort(-upper, kind="stable")
         lowest = np.minimum.accumulate(lower[ranked])
         cuts = (np.flatnonzero(lowest[:-1] > upper[ranked[1:]]) + 1).tolist()
@@ -299,7 +396,13 @@ class _Race:
         """A cluster by exact noisy value, largest first; near-ties get further bits."""
         score = [Fraction(float(of.values[i])) * self.scale for i in cluster]
         runners = [
-            _Runner.of(q - score[0], int(of.words[i]), self.bits, self.noise)
+            _Runner.of(
+                q - score[0],
+                int(of.words[i]),
+                self.bits,
+                self.noise,
+                1 if of.weights is None else int(of.weights[i]),
+            )
             for q, i in zip(score, cluster, strict=True)
         ]
         while overlapping := _overlapping(runners):
@@ -311,27 +414,34 @@ class _Race:
 
 @dataclass(frozen=True, slots=True)
 class _Runner:
-    """A scaled score, the bits of its noise, and exact bounds on the sum; None if infinite."""
+    """A scaled score, its weight, the bits of its noise, and exact bounds on the sum of the score,
+    the logarithm of the weight and the noise; None if infinite.
+    """
 
     score: Fraction
     word: int
     bits: int
     bounds: "tuple[arb, arb] | None"
+    weight: int = 1
 
     @classmethod
-    def of(cls, score: Fraction, word: int, bits: int, noise: Bounded) -> "_Runner":
+    def of(
+        cls, score: Fraction, word: int, bits: int, noise: Bounded, weight: int = 1
+    ) -> "_Runner":
         from flint import arb, ctx, fmpq
 
         size = score.numerator.bit_length() - score.denominator.bit_length()
         # Bounds are taken inside: outside, `lower` and `upper` would round to 53 bits.
         with ctx.workprec(bits + 64 + max(0, size)):
             ball = arb(fmpq(score.numerator, score.denominator)) + noise.ball(word, bits)
+            if weight > 1:
+                ball += arb(weight).log()
             bounds = (ball.lower(), ball.upper()) if ball.is_finite() else None
-        return cls(score, word, bits, bounds)
+        return cls(score, word, bits, bounds, weight)
 
     def extended(self, more: int, noise: Bounded) -> "_Runner":
         word = (self.word << REFINEMENT_BITS) | more
-        return _Runner.of(self.score, word, self.bits + REFINEMENT_BITS, noise)
+        return _Runner.of(self.score, word, self.bits + REFINEMENT_BITS, noise, self.weight)
 
     @property
     def low(self) -> "arb":
@@ -342,6 +452,20 @@ class _Runner:
     def high(self) -> "arb":
         assert self.bounds is not None
         return self.bounds[1]
+
+
+def _part(weights: IntArray | None, chosen: IntArray) -> IntArray | None:
+    return None if weights is None else weights[chosen]
+
+
+def _joined_weights(parts: list[Contenders]) -> IntArray | None:
+    """The weights of several blocks; blocks without weights weigh 1 each."""
+    if all(part.weights is None for part in parts):
+        return None
+    ones = (
+        np.ones(len(part.ids), np.int64) if part.weights is None else part.weights for part in parts
+    )
+    return np.concatenate(list(ones))
 
 
 def _ranked(runners: list[_Runner]) -> list[int]:

@@ -368,6 +368,7 @@ class Account:
             dataset=self.dataset,
             leaks=cost.leaks,
             location=self.location,
+            delta=cost.delta,
         )
 
     def _write(self, change: Change) -> None:

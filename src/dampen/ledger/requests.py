@@ -38,6 +38,7 @@ def charge_request(
     dataset: str,
     leaks: tuple[str, ...],
     location: str,
+    delta: Fraction = Fraction(0),
 ) -> ChargeRequest:
     """A charge to ask for.
 
@@ -56,7 +57,7 @@ def charge_request(
         "leaks": [bounded(each, "a leak") for each in leaks],
         **stamp(),
     }
-    return ChargeRequest(e, r, neighbours, note, fingerprint(location))
+    return ChargeRequest(e, r, neighbours, note, fingerprint(location), delta)
 
 
 RHO_DIGITS = 130

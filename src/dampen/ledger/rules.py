@@ -44,6 +44,7 @@ class ChargeRequest:
         neighbours: the relation that both speak of.
         note: what to record with it: query, mechanism, analyst, dataset, time and so on.
         location: a fingerprint of where the data lies, if that is known.
+        delta: of an (ε, δ)-DP release; 0 for a pure one.
     """
 
     epsilon: Fraction | None
@@ -51,6 +52,7 @@ class ChargeRequest:
     neighbours: Neighbours
     note: dict[str, Any]
     location: str = ""
+    delta: Fraction = Fraction(0)
 
     @property
     def price(self) -> str:
@@ -124,6 +126,7 @@ def _objection(balance: Balance, request: ChargeRequest, charged: ChargeRequest)
         "status": _status_objection(balance),
         "dataset": _dataset_objection(balance, request),
         "neighbours": _relation_objection(balance, request),
+        "delta": _delta_objection(balance, request),
         "largest": _size_objection(balance, charged),
         "funds": _funds_objection(balance, charged),
     }
@@ -161,6 +164,16 @@ def _relation_objection(balance: Balance, request: ChargeRequest) -> str:
         f"is for {own} neighbours, this release is for {asked}; they cannot share a budget: no "
         f"number of steps of {asked} makes every step of {own}."
     )
+
+
+def _delta_objection(balance: Balance, request: ChargeRequest) -> str:
+    """No budget adds up the δ of releases yet, so each of them must be pure."""
+    if not request.delta:
+        return ""
+    asked = decimal_text(request.delta)
+    if balance.limit.delta is None:
+        return f"is pure: it has no delta, and this release needs delta {asked}."
+    return f"does not add up the delta of single releases; this one needs delta {asked}."
 
 
 def _size_objection(balance: Balance, charged: ChargeRequest) -> str:

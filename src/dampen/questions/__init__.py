@@ -27,6 +27,7 @@ class Listed(NamedTuple):
 
 QUESTIONS: Mapping[str, Listed] = {
     "most-frequent": Listed("frequency.FrequencyQuestion", "Which category occurs most often?"),
+    "keys": Listed("keys.KeysQuestion", "Which values do enough rows have, and how many?"),
     "top-groups": Listed(
         "groups.question.GroupsQuestion", "Which group has the largest statistic?"
     ),

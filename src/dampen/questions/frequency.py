@@ -24,7 +24,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dampen.core import sensitivity
-from dampen.core.mechanisms import MECHANISMS, Mechanism, check_joint, check_k, named, select
+from dampen.core.mechanisms import EM, MECHANISMS, Mechanism, check_joint, check_k, named, select
 from dampen.core.sampling import Entropy
 from dampen.core.scores import Global, Shifted
 from dampen.core.selection import IntArray, Neighbours, Selection
@@ -35,6 +35,8 @@ from dampen.data.open import open_columns, open_table
 from dampen.data.source import Kind, Opened, is_opened, reading, require_labels
 from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError
+from dampen.questions.keys import KeysMethod, exact_delta
+from dampen.questions.universes import PublicUniverse, UniverseMethod
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, lead
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, selection_cost
@@ -128,7 +130,7 @@ class FrequencyQuestion:
     """Which category occurs most often?"""
 
     value: str = parameter("column", "Column of the categories.", holds="categories")
-    categories: Sequence[Hashable] | None = parameter(
+    categories: Sequence[Hashable] | PublicUniverse | None = parameter(
         "labels",
         "Public list of the categories.",
         default=None,
@@ -136,6 +138,11 @@ class FrequencyQuestion:
     )
     k: int | None = parameter(
         "count", "How many categories; one if left out.", default=None, label="How many", short="k"
+    )
+    delta: Epsilon | None = parameter(
+        "exact",
+        "Probability δ of a failure of ε, such as 1e-6, where nobody lists the categories.",
+        default=None,
     )
     by: str | None = parameter(
         "column",
@@ -175,17 +182,43 @@ class FrequencyQuestion:
             self.grouping.check_column(opened, str(self.by), self.value)
         return opened
 
-    def method(self, source: Any, schema: Schema, price: Price, /) -> "CountMethod":
+    def method(self, source: Any, schema: Schema, price: Price, /) -> "CountMethod | KeysMethod | UniverseMethod":
+        """A threshold where a δ takes the place of the categories, else a mechanism on counts."""
         del source, schema, price
+        if self.delta is not None:
+            return self._unlisted(exact_delta(self.delta))
+        if isinstance(self.categories, PublicUniverse):
+            return self._of_universe(self.categories)
         mechanism = self.chosen_mechanism
         check_joint(mechanism, MostFrequent.joint)
         problem = self.problem
         check_k(self.k, sys.maxsize if problem is None else len(problem.candidates))
         return CountMethod(self, mechanism)
 
+    def _of_universe(self, universe: PublicUniverse) -> UniverseMethod:
+        if self.by is not None or (self.mechanism is not None and named(self.mechanism) is not EM):
+            raise ParameterError(
+                "Only mechanism='em' names values of a universe, and not by group. Leave out "
+                "mechanism= and by=, or pass a list of categories."
+            )
+        check_k(self.k, universe.size)
+        return UniverseMethod(self.name, self.value, universe, self.k)
+
+    def _unlisted(self, delta: Fraction) -> KeysMethod:
+        if self.categories is not None or self.mechanism is not None or self.by is not None:
+            raise ParameterError(
+                "A delta takes the place of public categories. Leave delta= out, or ask with it "
+                "and without categories=, mechanism= and by=."
+            )
+        check_k(self.k, sys.maxsize)
+        wanted: Literal["name", "ranking"] = "name" if self.k is None else "ranking"
+        return KeysMethod(self.name, self.value, delta, self.k or 1, wanted)
+
     def shown(self) -> Mapping[str, Any]:
         facts: dict[str, Any] = {}
-        if self.categories is not None:
+        if isinstance(self.categories, PublicUniverse):
+            facts["categories"] = self.categories.size
+        elif self.categories is not None:
             facts["categories"] = len(self.categories)
         if self.k is not None:
             facts["k"] = self.k
@@ -201,7 +234,9 @@ class FrequencyQuestion:
 
     def resolved(self, price: Price, /) -> Mapping[str, Any]:
         del price
-        return {"mechanism": self.chosen_mechanism.name}
+        if isinstance(self.categories, PublicUniverse):
+            return {"mechanism": EM.name}
+        return {"mechanism": "threshold" if self.delta else self.chosen_mechanism.name}
 
     @property
     def chosen_mechanism(self) -> Mechanism:
@@ -212,7 +247,9 @@ class FrequencyQuestion:
     @cached_property
     def problem(self) -> MostFrequent | None:
         """The problem, if the categories are public."""
-        return None if self.categories is None else MostFrequent(self.categories)
+        if self.categories is None or isinstance(self.categories, PublicUniverse):
+            return None
+        return MostFrequent(self.categories)
 
     @cached_property
     def grouping(self) -> Grouping | None:
@@ -260,7 +297,7 @@ class CountMethod:
     def leaks(self) -> tuple[Leak, ...]:
         if self.question.problem is not None:
             return ()
-        remedy = "Pass categories=, the public list of candidates."
+        remedy = "Pass categories=, the public list of candidates, or delta=, such as '1e-6'."
         return (Leak("categories", "categories", remedy),)
 
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
@@ -308,10 +345,11 @@ def most_frequent(
     data: Any,
     value: str | None = None,
     *,
-    categories: Sequence[Hashable] | None = None,
+    categories: Sequence[Hashable] | PublicUniverse | None = None,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     k: int | None = None,
+    delta: Epsilon | None = None,
     mechanism: str | Mechanism | None = None,
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
@@ -323,7 +361,10 @@ def most_frequent(
     """The most frequent category, or the k most frequent ones, with ε-differential privacy.
 
     Guarantee: ε-DP under adding or removing one value.  `categories` is the public list of
-    candidates; without it the distinct values are taken, with a `PrivacyLeakWarning`.
+    candidates.  If nobody can list them, pass `delta`: the answer is then (ε, δ)-DP, and names only
+    values that enough rows have (`dampen.keys` gives their counts too); it is None, or a shorter
+    list, where there are too few.  Without both the distinct values are taken, with a
+    `PrivacyLeakWarning`.
 
     The default is permute-and-flip for one answer, the joint release for several: there every count
     gets Laplace noise of scale 1/ε once, whatever k is, where permute-and-flip would draw k times
@@ -336,10 +377,12 @@ def most_frequent(
         data: a column, a table or the path of a file (see `dampen.data`); or the counts themselves,
             as a mapping from categories, such as a `Counter`.
         value: in a table, the name of the column of categories.
-        categories: the public candidates.  Of files they are compared as text where all are text.
+        categories: the public candidates: a list, or all values of a `dampen.universe`.  Of files
+            they are compared as text where all are text.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         k: how many; None for one that is not in a list.
+        delta: in place of categories, the probability with which ε may fail, such as "1e-6".
         mechanism: a name or a `Mechanism`; None for the best one.
         by: the column of groups, or its name.
         groups: the public list of groups.
@@ -369,6 +412,7 @@ def most_frequent(
         value=names["value"],
         categories=categories,
         k=k,
+        delta=delta,
         by=names.get("by"),
         groups=groups,
         mechanism=mechanism,

@@ -44,6 +44,8 @@ __all__ = [
     "by_likeliest",
     "by_neighbours",
     "by_rows",
+    "by_tail",
+    "by_threshold",
     "lead",
     "least_probability",
     "likely_noise",
@@ -249,6 +251,71 @@ def by_distance(
     sentence = f"{RUNS} {subject} is at most {whole:,} {unit} {away}."
     error = float(whole) if most is None else min(float(whole), most)
     return Accuracy(error, unit, sentence)
+
+
+def by_tail(
+    n: int,
+    *,
+    p: Fraction,
+    epsilon: Fraction,
+    needed: Fraction | None,
+    first: Fraction | None,
+) -> Accuracy:
+    """The accuracy of a percentile of so few rows that the answer may lie far outside the data.
+
+    Args:
+        n: the public number of rows, or a bound on it.
+        p: the percentile that is hardest to have.
+        epsilon: of the release.
+        needed: the ε that would be enough; None if none is.
+        first: the smallest percentile that this ε is enough for; None if none is.
+
+    >>> print(by_tail(300, p=Fraction(99), epsilon=Fraction(1), needed=Fraction(50, 3),
+    ...     first=Fraction(168, 10)))
+    300 rows are too few for p = 99 at ε = 1: the answer may lie far outside the data. Use ε ≥ 17, \
+or ask for a percentile from 16.8 to 83.2.
+    """
+    ways = [] if needed is None else [f"use ε ≥ {_two_digits(float(needed))}"]
+    if first is not None:
+        ends = (decimal_text(end) for end in (first, 100 - first))
+        ways.append(f"ask for a percentile from {' to '.join(ends)}")
+    instead = ", or ".join(ways) or "use a larger ε"
+    sentence = (
+        f"{n:,} rows are too few for p = {decimal_text(p) if p else 0} at "
+        f"ε = {decimal_text(epsilon)}: the answer may lie far outside the data. "
+        f"{instead[0].upper()}{instead[1:]}."
+    )
+    return Accuracy(float(n), "ranks", sentence, chance=True)
+
+
+def by_threshold(
+    found: int, farthest: int, *, epsilon: Fraction, delta: Fraction, rows: int | None
+) -> Accuracy:
+    """The accuracy of values that are released if enough rows have them.
+
+    Args:
+        found: a value that so many rows have is released in 9 of 10 runs.
+        farthest: how far a released count can be from the true one.
+        epsilon: of the release.
+        delta: of the release.
+        rows: a public bound on the number of rows, if there is one.
+
+    >>> print(by_threshold(16, 14, epsilon=Fraction(1), delta=Fraction(1, 10**6), rows=None))
+    In at least 9 of 10 runs a value with 16 rows or more is released. Released counts are at most \
+14 rows off.
+    """
+    if rows is not None and rows < found:
+        sentence = (
+            f"ε = {decimal_text(epsilon)} and δ = {decimal_text(delta)} are too small for {rows:,} "
+            f"rows: only a value with {found:,} rows or more is released in 9 of 10 runs. "
+            f"Use ε ≥ {_larger_epsilon(epsilon, found, rows / 10)}."
+        )
+        return Accuracy(float(found), "rows", sentence, chance=True)
+    sentence = (
+        f"{RUNS} a value with {found:,} rows or more is released. Released counts are at most "
+        f"{farthest:,} rows off."
+    )
+    return Accuracy(float(found), "rows", sentence)
 
 
 def by_likeliest(

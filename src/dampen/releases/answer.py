@@ -248,6 +248,7 @@ class Paid:
             charge=self.charge,
             rho=self.cost.rho,
             accuracy=accuracy,
+            delta=self.cost.delta,
         )
         keeper: object = self.budget
         if self.charge is not None and keeper is not None and isinstance(keeper, Keeper):

@@ -49,6 +49,7 @@ class Cost:
         mechanism: the name of the method that answers.
         neighbours: the relation that ε speaks of.
         leaks: the public parameters that are taken from the data, and so are not covered by ε.
+        delta: the δ of an (ε, δ)-DP release; 0 for a pure one.
     """
 
     epsilon: Fraction
@@ -57,6 +58,7 @@ class Cost:
     mechanism: str
     neighbours: Neighbours
     leaks: tuple[str, ...] = ()
+    delta: Fraction = Fraction(0)
 
 
 class Budget(Protocol):
@@ -99,11 +101,13 @@ def composed_cost(
     mechanism: str,
     leaks: tuple[str, ...] = (),
     shares: int = 1,
+    delta: Fraction = Fraction(0),
 ) -> Cost:
-    """The cost of a release that is ε-DP in all and made of several parts.
+    """The cost of a release that is ε-DP in all, or (ε, δ)-DP, and made of several parts.
 
-    ρ = ε²/2, and ε²/2m where m parts have an equal share of ε each.
+    ρ = ε²/2, and ε²/2m where m parts have an equal share of ε each.  With a δ it is δ-approximate
+    zCDP of that ρ (Bun and Steinke 2016).
     """
     unit = Fraction(1, 2 * shares)
     epsilon = price.asked(unit)
-    return Cost(epsilon, unit * epsilon**2, query, mechanism, neighbours, leaks)
+    return Cost(epsilon, unit * epsilon**2, query, mechanism, neighbours, leaks, delta)

@@ -71,10 +71,12 @@ class Fact:
         name: of the fact: `values`, `lower`, `upper`, `step` of a column; `nodes`, `rows`,
             `domains` and others of the data set.
         of: the parameter that names the column; empty for a fact of the data set.
+        optional: whether the question can be asked where the schema does not state it.
     """
 
     name: str
     of: str = ""
+    optional: bool = False
 
 
 @dataclass(frozen=True, slots=True)

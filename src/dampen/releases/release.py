@@ -33,6 +33,7 @@ class Release:
         charge: the id of its entry in the ledger, if a budget paid.
         version: of the library.
         rho: its cost in zCDP, for budgets with a δ.
+        delta: the exact δ of an (ε, δ)-DP release; 0 for a pure one.
         accuracy: how good such an answer is, from public facts alone; where they do not tell, its
             sentence says so.
     """
@@ -48,6 +49,7 @@ class Release:
     version: str = field(default_factory=library_version)
     rho: Fraction | None = None
     accuracy: Accuracy = UNKNOWN
+    delta: Fraction = Fraction(0)
 
     def to_json(self) -> str:
         """One JSON object; ε is exact decimal text."""
@@ -63,6 +65,7 @@ class Release:
                 "charge": self.charge,
                 "version": self.version,
                 "rho": None if self.rho is None else short_text(self.rho, up=True),
+                "delta": decimal_text(self.delta),
                 "accuracy": self.accuracy.to_dict(),
             },
             default=_plain,
@@ -88,6 +91,7 @@ class Release:
             return cls(
                 answer=told["answer"],
                 epsilon=_fraction(told["epsilon"]),
+                delta=_fraction(told.get("delta", "0")),
                 mechanism=str(told["mechanism"]),
                 neighbours=Neighbours(told["neighbours"]),
                 parameters=dict(told["parameters"]),
@@ -105,10 +109,11 @@ class Release:
             ) from None
 
     def __repr__(self) -> str:
+        delta = f"delta={decimal_text(self.delta)}, " if self.delta else ""
         insecure = "" if self.secure else ", NOT SECURE: seeded randomness"
         leaky = f", NOT COVERED BY EPSILON: {', '.join(self.leaks)}" if self.leaks else ""
         return (
-            f"Release({self.answer!r}, epsilon={decimal_text(self.epsilon)}, "
+            f"Release({self.answer!r}, epsilon={decimal_text(self.epsilon)}, {delta}"
             f"mechanism={self.mechanism!r}, neighbours={str(self.neighbours)!r}{insecure}{leaky})"
         )
 
@@ -124,6 +129,7 @@ class Release:
             "answer": self.answer,
             "accuracy": self.accuracy.sentence,
             "epsilon": decimal_text(self.epsilon),
+            "delta": decimal_text(self.delta) if self.delta else "",
             "mechanism": self.mechanism,
             "neighbours": self.neighbours,
             "NOT SECURE": "" if self.secure else "seeded randomness",

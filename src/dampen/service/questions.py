@@ -254,7 +254,8 @@ def _shown(name: str, each: Parameter) -> dict[str, Any]:
 
 def _facts_of_column(name: str, each: Parameter) -> list[Fact]:
     """The facts that a column must have to be asked for."""
-    return [fact for _, fact in _declared_facts(name) if fact.of == each.name]
+    facts = (fact for _, fact in _declared_facts(name) if fact.of == each.name)
+    return [fact for fact in facts if not fact.optional]
 
 
 def possible_questions(schema: Schema) -> tuple[str, ...]:
@@ -311,7 +312,7 @@ def _possible_values(schema: Schema, name: str, each: Parameter) -> Iterable[Any
         case "count":
             return [each.least]
         case "exact":
-            return [1]
+            return ["0.000001"]
     raise AssertionError(f"no example of {each.kind}")
 
 

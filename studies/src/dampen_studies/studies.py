@@ -22,6 +22,7 @@ from dampen_studies.experiments import (
     topk,
     trees,
     two_stages,
+    unbounded,
 )
 from dampen_studies.study import Study
 
@@ -43,6 +44,7 @@ ALL: tuple[Study, ...] = (
     peers.STUDY,
     many.STUDY,
     long_lists.STUDY,
+    unbounded.STUDY,
     split.STUDY,
     groups.STUDY,
     models.MODELS,

@@ -7,10 +7,10 @@ from functools import cached_property
 from operator import itemgetter
 from typing import Any, ClassVar, Literal, cast
 
-from dampen.core.mechanisms import MECHANISMS, Mechanism, named
+from dampen.core.mechanisms import EM, MECHANISMS, Mechanism, named
 from dampen.core.sampling import Entropy
 from dampen.core.selection import IntArray, Neighbours
-from dampen.data.cells import Grouping, Keyed
+from dampen.data.cells import LARGEST_TABLE, Grouping, Keyed
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
 from dampen.epsilon import Epsilon, decimal_text
@@ -18,9 +18,17 @@ from dampen.errors import ParameterError, ParameterWarning, warn_caller
 from dampen.paper.percentile_selection import Percent, as_fraction, no_values
 from dampen.questions.percentile import joint_tight
 from dampen.questions.percentile.accuracy import most_ranks, value_accuracy
+from dampen.questions.percentile.decimals import Decimals
 from dampen.questions.percentile.halving import Ranks
 from dampen.questions.percentile.methods import Draws, EqualShares, Together
-from dampen.questions.percentile.values import FINEST, ValueGrid, missing_as_lowest
+from dampen.questions.percentile.unbounded import UnboundedMethod, several_draws
+from dampen.questions.percentile.values import (
+    FINEST,
+    LARGEST_GRID,
+    ValueGrid,
+    grid_size,
+    missing_as_lowest,
+)
 from dampen.releases.accuracy import Accuracy
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price
@@ -49,14 +57,23 @@ class PercentileQuestion:
         label="Percentile",
         short="p",
     )
-    upper: float = parameter(
-        "exact", "Public upper end of the numbers.", fact=Fact("upper", of="value")
+    upper: float | None = parameter(
+        "exact",
+        "Public upper end of the numbers, if you know it.",
+        default=None,
+        fact=Fact("upper", of="value", optional=True),
     )
-    lower: float = parameter(
-        "exact", "Public lower end of the numbers.", default=0.0, fact=Fact("lower", of="value")
+    lower: float | None = parameter(
+        "exact",
+        "Public lower end of the numbers, if you know it.",
+        default=None,
+        fact=Fact("lower", of="value", optional=True),
     )
-    step: float = parameter(
-        "exact", "Distance of the possible answers.", fact=Fact("step", of="value")
+    step: float | None = parameter(
+        "exact",
+        "Distance of the possible answers, if you know it.",
+        default=None,
+        fact=Fact("step", of="value", optional=True),
     )
     by: str | None = parameter(
         "column",
@@ -79,6 +96,7 @@ class PercentileQuestion:
     title: ClassVar[str] = "Percentile"
     data: ClassVar[Literal["table", "edges"]] = "table"
     examples: ClassVar[tuple[str, ...]] = (
+        "dampen percentile salaries.csv --value salary -p 50 --epsilon 0.5",
         "dampen percentile salaries.csv --value salary -p 50 --upper 500000 --step 1000 "
         "--epsilon 0.5",
         "dampen percentile salaries.csv --value salary -p deciles --upper 500000 --step 1000 "
@@ -97,13 +115,22 @@ class PercentileQuestion:
             self.grouping.check_column(opened, str(self.by), self.value)
         return opened
 
-    def method(self, source: Opened, schema: Schema, price: Price, /) -> "ValuesMethod":
-        """Together where that is possible, unless a mechanism is named; else at equal shares."""
+    def method(
+        self, source: Opened, schema: Schema, price: Price, /
+    ) -> "ValuesMethod | UnboundedMethod":
+        """On the grid if there is one, else among all decimals."""
         del price
         relation = self._relation(schema)
         public = relation is Neighbours.REPLACE_ONE
         if public and self.by is None and source.rows == 0:
             raise ParameterError("Expected at least one value, got an empty column.")
+        rows = source.rows if public else None
+        if self.has_grid:
+            return self._on_grid(relation, rows)
+        return self._unbounded(relation, rows)
+
+    def _on_grid(self, relation: Neighbours, rows: int | None) -> "ValuesMethod":
+        """Together where that is possible, unless a mechanism is named; else at equal shares."""
         draws: Draws
         way = self._way(relation) if self.mechanism is None else None
         if way is None:
@@ -111,11 +138,33 @@ class PercentileQuestion:
             draws = EqualShares(self.points, self.grid, relation, mechanism)
         else:
             draws = Together(self.points, way)
-        return ValuesMethod(self, draws, public, source.rows if public else None)
+        return ValuesMethod(self, draws, relation is Neighbours.REPLACE_ONE, rows)
+
+    def _unbounded(self, relation: Neighbours, rows: int | None) -> UnboundedMethod:
+        if self.mechanism is not None and named(self.mechanism) is not EM:
+            raise ParameterError(
+                "Only mechanism='em' answers without a grid. Leave mechanism= out, or state the "
+                "possible answers with upper= and step=."
+            )
+        candidates = Decimals(self.lower, self.upper, self.step)
+        return UnboundedMethod(
+            query=self.name,
+            column=self.value,
+            by=self.by,
+            grouping=self.grouping,
+            candidates=candidates,
+            draws=several_draws(self.points, candidates, relation),
+            points=self.points,
+            several=self.several,
+            neighbours=relation,
+            rows=rows,
+        )
 
     def shown(self) -> Mapping[str, Any]:
         asked = list(self.points) if self.several else self.p
-        facts = {"p": asked, "lower": self.lower, "upper": self.upper, "step": self.step}
+        lower = self.grid.lower if self.has_grid else self.lower
+        known = {"lower": lower, "upper": self.upper, "step": self.step}
+        facts = {"p": asked} | {name: fact for name, fact in known.items() if fact is not None}
         if self.groups is not None:
             facts["groups"] = len(self.groups)
         return facts
@@ -134,7 +183,8 @@ class PercentileQuestion:
         del price
         if self.several:
             return {"p": list(self.points)}
-        return {"mechanism": for_one_selection(self.mechanism or "pf").name}
+        default = "pf" if self.has_grid else "em"
+        return {"mechanism": for_one_selection(self.mechanism or default).name}
 
     @property
     def several(self) -> bool:
@@ -152,9 +202,20 @@ class PercentileQuestion:
         return cast("tuple[Percent, ...]", points)
 
     @cached_property
+    def has_grid(self) -> bool:
+        """Whether the possible answers are points that can be listed."""
+        if self.upper is None or self.step is None:
+            return False
+        groups = 1 if self.groups is None else max(len(self.groups), 1)
+        most = min(LARGEST_GRID, LARGEST_TABLE // (2 * groups))
+        return grid_size(self.lower or 0.0, self.upper, self.step) <= most
+
+    @cached_property
     def grid(self) -> ValueGrid:
-        """The possible answers."""
-        return ValueGrid(self.lower, self.upper, self.step)
+        """The possible answers, where they can be listed."""
+        assert self.upper is not None
+        assert self.step is not None
+        return ValueGrid(self.lower or 0.0, self.upper, self.step)
 
     @cached_property
     def grouping(self) -> Grouping | None:
@@ -165,9 +226,7 @@ class PercentileQuestion:
             raise ParameterError(
                 "Expected both by=, the column of groups, and groups=, the public list of them."
             )
-        grouping = Grouping(self.groups)
-        grouping.check_size(self.grid.size)
-        return grouping
+        return Grouping(self.groups)
 
     def _relation(self, schema: Schema) -> Neighbours:
         """Replacement where it leaves the number of values alone: of all, or of fixed groups."""
@@ -298,9 +357,9 @@ def percentile(
     *,
     p: Percent | Sequence[Percent],
     epsilon: Epsilon | None = None,
-    upper: float,
-    lower: float = 0.0,
-    step: float,
+    upper: float | None = None,
+    lower: float | None = None,
+    step: float | None = None,
     rho: Epsilon | None = None,
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
@@ -316,6 +375,12 @@ def percentile(
     outside the range are clipped, and how many is not shown.  Of a data set whose number of rows is
     public (`dampen.dataset`), ε-DP under replacing one row, and the release shows the number.
 
+    You need no range and no step: possible answers are then all decimal numbers of up to nine
+    digits (`dampen.questions.percentile.decimals`), and rows without a number are skipped.  State
+    `lower`, `upper` or `step` if you know them.  With `upper` and `step` the possible answers are
+    the points of a grid, as long as it has at most ten million of them; otherwise the range and the
+    multiples of the step are what is left of the decimals.
+
     With `by=` and `groups=` the answer is a dict with the value of every group, for one ε.  Rows of
     groups that are not listed are dropped, and groups without rows have an answer like any other.
 
@@ -328,13 +393,15 @@ def percentile(
             then a list in that order, never decreasing in p, for one ε: they are drawn together
             (`dampen.questions.percentile.joint_tight`).
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
-        upper: public upper end of the values.
-        lower: public lower end of the values.
-        step: distance of the points lower, lower + step, ..., upper, one of which is the answer.
+        upper: public upper end of the values, if you know it.
+        lower: public lower end of the values, if you know it; 0 for a grid.
+        step: distance of the possible answers, if you know it; on a grid they are lower,
+            lower + step, ..., upper.
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         by: the column of groups, or its name.
         groups: the public list of groups.
-        mechanism: "pf" by default; a name given with a list of p asks for equal shares of ε.
+        mechanism: on a grid "pf" by default; a name given with a list of p asks for equal shares
+            of ε.  Without a grid "em" is the only one.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
@@ -350,6 +417,8 @@ def percentile(
 
     >>> import dampen
     >>> hours = [35, 38, 40, 40, 40, 41, 45, 50, 60, 38] * 30
+    >>> dampen.percentile(hours, p=50, epsilon=2).answer
+    40
     >>> dampen.percentile(hours, p=50, epsilon=2, upper=100, step=5).answer
     40
     """

@@ -266,7 +266,13 @@ def missing_as_lowest(counts: IntArray) -> IntArray:
     return held
 
 
-def _check_step(step: float, lower: float, upper: float) -> None:
+def grid_size(lower: float, upper: float, step: float) -> Fraction:
+    """How many steps there are from lower to upper.
+
+    Raises:
+        ParameterError: unless lower < upper are finite and step > 0.
+    """
+    finite_range(lower, upper)
     try:
         check_length(str(step))
         distance = Fraction(str(step))
@@ -277,7 +283,11 @@ def _check_step(step: float, lower: float, upper: float) -> None:
         ) from None
     if distance <= 0:
         raise ParameterError(f"Expected step > 0, got step={step}.")
-    if (Fraction(str(upper)) - Fraction(str(lower))) / distance > LARGEST_GRID:
+    return (Fraction(str(upper)) - Fraction(str(lower))) / distance
+
+
+def _check_step(step: float, lower: float, upper: float) -> None:
+    if grid_size(lower, upper, step) > LARGEST_GRID:
         raise ParameterError(
             f"Expected a grid of at most {LARGEST_GRID:,} points, got step={step}. "
             "Take a larger step: half the precision you need is enough."

@@ -1,0 +1,346 @@
+"""The possible answers where nobody stated a range: all decimal numbers of up to nine digits.
+
+**Candidates** are 0 and ±m 10^(e-8) for whole numbers 10^8 <= m < 10^9 and exponents -9 <= e <= 14:
+everything from 10^-9 to 10^15 with nine significant digits.  `lower` and `upper` cut them off, and
+a `step` leaves its multiples.
+
+**Prior.**  A decade (the numbers with one exponent and sign) shares its weight equally among its
+numbers of exactly 1, 2, ..., 9 digits, so that round numbers weigh more.  Decades weigh 1 for
+exponents from 0 to 4, and half as much for every exponent farther away; 0 weighs as much as one of
+the heaviest.  All of it is public and does not depend on any data.
+
+**In whole numbers.**  A candidate has a *code*: 0 for zero, and ±((e - e_min) 10^9 + m).  Codes are
+ordered as the numbers are.  A decade has 9 numbers of one digit and 81 10^(j-2) of exactly j
+digits.  With 1/(9 81 10^7) of a decade as the unit, a number of one digit weighs 9 10^7 and one of
+j digits 10^(9-j).  The numbers with at most j digits are the multiples of 10^(9-j) among the m;
+with a step they are the multiples of the least common multiple of both.  So the weight of all
+candidates up to a code is a sum of nine floor divisions (`mass`), less than 2^47 for all of them,
+and nothing is enumerated.
+
+**Records.**  A number is rounded to nine digits, and moved to the nearest end if it is outside the
+range.  That looks at each record alone, so neighbouring databases stay neighbours.  A float that is
+the nearest one to a decimal of nine digits becomes that decimal: m 10^(8-e) is off by less than
+10^9 2^-51, and is rounded to the nearest whole number.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import gcd
+
+import numpy as np
+
+from dampen.core.selection import FloatArray, IntArray
+from dampen.epsilon import check_length, shortened
+from dampen.errors import ParameterError
+
+__all__ = ["Decimals"]
+
+HEAVIEST = range(5)
+"""Exponents of the decades of weight 1."""
+
+
+@dataclass(frozen=True)
+class Decimals:
+    """The public candidates, with their prior weights.
+
+    Attributes:
+        lower: the smallest possible answer, if it is bounded.
+        upper: the largest possible answer, if it is bounded.
+        step: answers are multiples of it, if there is one.
+        digits: significant digits of a candidate, nine outside tests.
+        exponents: the smallest and the largest one.
+
+    Raises:
+        ParameterError: unless lower <= upper are numbers, step > 0, and some candidate is left.
+    """
+
+    lower: float | None = None
+    upper: float | None = None
+    step: float | None = None
+    digits: int = 9
+    exponents: tuple[int, int] = (-9, 14)
+
+    def __post_init__(self) -> None:
+        if self._low is not None and self._high is not None and self._low >= self._high:
+            raise ParameterError(
+                f"Expected lower < upper, got lower={self.lower}, upper={self.upper}."
+            )
+        if self._step is not None and self._step <= 0:
+            raise ParameterError(f"Expected step > 0, got step={shortened(self.step)}.")
+        if self.total == 0:
+            raise ParameterError(
+                f"No number of up to {self.digits} digits is a possible answer. Use a wider range "
+                "or a smaller step."
+            )
+
+    def codes(self, numbers: FloatArray) -> IntArray:
+        """The codes of numbers that are not missing, within the range."""
+        low, high = self.exponents
+        size = np.abs(numbers)
+        powers = np.array([float(f"1e{e}") for e in range(low, high + 1)])
+        at = np.clip(np.searchsorted(powers, size, side="right") - 1, 0, high - low)
+        e = at + low
+        shift = self.digits - 1 - e
+        with np.errstate(over="ignore"):
+            m = np.rint(
+                np.where(shift >= 0, size * 10.0 ** np.maximum(shift, 0), size)
+                / 10.0 ** np.maximum(-shift, 0)
+            )
+        m = np.minimum(m, self._radix).astype(np.int64)
+        over = m == self._radix
+        at = np.where(over, at + 1, at)
+        m = np.where(over, self._first, m)
+        code = at * self._radix + m
+        # What is below the first decade is 0, or the first candidate if that is nearer.
+        code = np.where(size < powers[0], np.where(2 * size >= powers[0], self._first, 0), code)
+        code = np.minimum(code, self._last)
+        return np.clip(np.where(numbers < 0, -code, code), *self.ends)
+
+    def mass(self, codes: IntArray) -> IntArray:
+        """The prior weight of all candidates up to each code, the range and the step cut off."""
+        low, high = self.ends
+        return self._uncut(np.clip(codes, low - 1, high)) - self._before
+
+    def value(self, code: int) -> int | float:
+        """The number with that code: whole if it is, else the float nearest to the decimal."""
+        exact = self._exact(code)
+        return exact.numerator if exact.denominator == 1 else float(exact)
+
+    def code_at(self, mass: int) -> int:
+        """The first code up to which candidates weigh more than `mass`; 0 <= mass < total."""
+        low, high = self.ends
+        while low < high:
+            middle = (low + high) // 2
+            if int(self.mass(np.array([middle]))[0]) > mass:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def listed(self, low: int, high: int, most: int) -> IntArray:
+        """The candidates from one code to another with few digits, ascending, and both ends.
+
+        They have the largest number of digits at which there are at most `most` of them.
+        """
+        for j in range(self.digits, 0, -1):
+            parts = [self._in_decade(at, j, low, high) for at in self._decades_between(low, high)]
+            if sum(map(len, parts)) <= most:
+                break
+        few = [np.arange(part.start, part.stop, part.step) for part in parts]
+        zero = [0] if low <= 0 <= high else []
+        return np.unique(np.concatenate([np.array([low, *zero, high], dtype=np.int64), *few]))
+
+    @cached_property
+    def total(self) -> int:
+        """The weight of all candidates."""
+        return int(self.mass(np.array([self.ends[1]]))[0])
+
+    @cached_property
+    def least(self) -> int:
+        """A weight that no candidate is below."""
+        low, high = (self._decade_of(code) for code in self.ends)
+        straddles = self.ends[0] <= 0 <= self.ends[1]
+        first = 0 if straddles else min(low, high)
+        found = [w for w in self._lightest[first : max(low, high) + 1] if w > 0]
+        return min([*found, self._zero])
+
+    @cached_property
+    def ends(self) -> tuple[int, int]:
+        """The codes of the range: the first at or above `lower`, the last at or below `upper`."""
+        low = -self._last if self._low is None else self._first_at_least(self._low)
+        high = self._last if self._high is None else -self._first_at_least(-self._high)
+        if low > high:
+            raise ParameterError(
+                f"No number of up to {self.digits} digits lies from lower={self.lower} to "
+                f"upper={self.upper}. Use a wider range."
+            )
+        return low, high
+
+    @property
+    def _first(self) -> int:
+        """The smallest m."""
+        return 10 ** (self.digits - 1)
+
+    @property
+    def _radix(self) -> int:
+        return 10**self.digits
+
+    @property
+    def _last(self) -> int:
+        """The largest code."""
+        low, high = self.exponents
+        return (high - low + 1) * self._radix - 1
+
+    @cached_property
+    def _low(self) -> Fraction | None:
+        return _exact_number("lower", self.lower)
+
+    @cached_property
+    def _high(self) -> Fraction | None:
+        return _exact_number("upper", self.upper)
+
+    @cached_property
+    def _step(self) -> Fraction | None:
+        return _exact_number("step", self.step)
+
+    @cached_property
+    def _before(self) -> int:
+        """The weight of what lies below the range."""
+        return int(self._uncut(np.array([self.ends[0] - 1]))[0])
+
+    @cached_property
+    def _decade(self) -> IntArray:
+        """What a number of as many digits as possible weighs in every decade."""
+        low, high = self.exponents
+        away = [max(HEAVIEST[0] - e, e - HEAVIEST[-1], 0) for e in range(low, high + 1)]
+        return np.array([2 ** (max(away) - each) for each in away], dtype=np.int64)
+
+    @cached_property
+    def _by_digits(self) -> list[int]:
+        """What a number of exactly j digits weighs, for j = 1, 2, ..., and 0 for one more."""
+        if self.digits == 1:
+            return [1, 0]
+        more = [10 ** (self.digits - j) for j in range(2, self.digits + 1)]
+        return [9 * 10 ** (self.digits - 2), *more, 0]
+
+    @cached_property
+    def _lightest(self) -> list[int]:
+        """What the lightest candidate of every decade weighs; 0 for a decade without any."""
+        upto = (self._radix - 1) // self._periods - (self._first - 1) // self._periods
+        exactly = np.diff(upto, axis=1, prepend=0) > 0
+        weights = np.array(self._by_digits[:-1])
+        light = np.where(exactly, weights, weights.max() + 1).min(axis=1)
+        return (np.where(exactly.any(axis=1), light, 0) * self._decade).tolist()
+
+    @cached_property
+    def _zero(self) -> int:
+        """What 0 weighs: as a decade, no step cut off."""
+        counts = [9, *(81 * 10 ** (j - 2) for j in range(2, self.digits + 1))]
+        share = sum(n * w for n, w in zip(counts, self._by_digits, strict=False))
+        return int(share * self._decade.max())
+
+    @cached_property
+    def _periods(self) -> IntArray:
+        """By decade and number of digits: the m that are candidates are the multiples of this."""
+        low, high = self.exponents
+        return np.array(
+            [[self._period(e, j) for j in range(1, self.digits + 1)] for e in range(low, high + 1)],
+            dtype=np.int64,
+        )
+
+    def _period(self, e: int, j: int) -> int:
+        """At most 10^digits, which no m reaches."""
+        if self._step is None:
+            return 10 ** (self.digits - j)
+        unit = Fraction(10) ** (e - self.digits + 1)
+        common = _common_multiple(self._step, unit * 10 ** (self.digits - j)) / unit
+        return min(int(common), self._radix)
+
+    @cached_property
+    def _totals(self) -> IntArray:
+        """The weight of the positive candidates below each decade, and of all of them."""
+        decades = np.arange(len(self._decade))
+        each = self._within(decades, np.full(len(decades), self._radix - 1))
+        return np.concatenate([[0], np.cumsum(each)])
+
+    def _within(self, at: IntArray, m: IntArray) -> IntArray:
+        """The weight of the candidates up to m in the decade at that place."""
+        weight = np.zeros(len(m), dtype=np.int64)
+        for j, (here, further) in enumerate(
+            zip(self._by_digits[:-1], self._by_digits[1:], strict=True)
+        ):
+            period = self._periods[at, j]
+            upto = np.maximum(m // period - (self._first - 1) // period, 0)
+            weight += upto * (here - further)
+        return weight * self._decade[at]
+
+    def _positive(self, codes: IntArray) -> IntArray:
+        """The weight of the positive candidates up to codes >= 0."""
+        at, m = np.divmod(codes, self._radix)
+        inside = np.minimum(at, len(self._decade) - 1)
+        return np.where(
+            at < len(self._decade), self._totals[inside] + self._within(inside, m), self._totals[-1]
+        )
+
+    def _uncut(self, codes: IntArray) -> IntArray:
+        """The weight of all candidates up to codes, whatever the range is."""
+        every = int(self._totals[-1])
+        below = every - self._positive(np.maximum(-codes - 1, 0))
+        return np.where(codes < 0, below, every + self._zero + self._positive(np.maximum(codes, 0)))
+
+    def _decades_between(self, low: int, high: int) -> list[int]:
+        """Places of decades, negative ones as -1 for the first, -2 for the second, and so on."""
+        count = len(self._decade)
+        first = -(-low // self._radix) - 1 if low < 0 else low // self._radix
+        last = -(-high // self._radix) - 1 if high < 0 else high // self._radix
+        return [*range(max(first, -count), min(last, count - 1) + 1)]
+
+    def _in_decade(self, place: int, j: int, low: int, high: int) -> range:
+        """The codes of a decade's candidates of at most j digits, between two codes."""
+        at = place if place >= 0 else -place - 1
+        period = int(self._periods[at, j - 1])
+        ends = (low, high) if place >= 0 else (-high, -low)
+        smallest = max(ends[0] - at * self._radix, self._first)
+        largest = min(ends[1] - at * self._radix, self._radix - 1)
+        found = range(-(-smallest // period) * period, largest + 1, period)
+        codes = range(at * self._radix + found.start, at * self._radix + found.stop, period)
+        if place >= 0 or not codes:
+            return codes
+        return range(-codes[-1], -codes[0] + 1, period)
+
+    def _decade_of(self, code: int) -> int:
+        return min(abs(code) // self._radix, len(self._decade) - 1)
+
+    def _exact(self, code: int) -> Fraction:
+        at, m = divmod(abs(code), self._radix)
+        size = m * Fraction(10) ** (at + self.exponents[0] - self.digits + 1)
+        return -size if code < 0 else size
+
+    def _first_at_least(self, bound: Fraction) -> int:
+        """The smallest code of a number of so many digits that is at or above a bound.
+
+        One more than the largest code if there is none.
+        """
+        low, high = self.exponents
+        smallest = Fraction(10) ** low
+        if bound > self._exact(self._last):
+            return self._last + 1
+        if bound <= 0:
+            return -self._last_at_most(-bound)
+        if bound <= smallest:
+            return self._first
+        e = next(e for e in range(high, low - 1, -1) if Fraction(10) ** e <= bound)
+        m = -(-bound // Fraction(10) ** (e - self.digits + 1))
+        at = e - low
+        return (at + 1) * self._radix + self._first if m == self._radix else at * self._radix + m
+
+    def _last_at_most(self, bound: Fraction) -> int:
+        """The largest code of a number of so many digits that is at or below a bound >= 0."""
+        low, high = self.exponents
+        if bound < Fraction(10) ** low:
+            return 0
+        e = next(e for e in range(high, low - 1, -1) if Fraction(10) ** e <= bound)
+        m = bound // Fraction(10) ** (e - self.digits + 1)
+        return (e - low) * self._radix + min(int(m), self._radix - 1)
+
+
+def _exact_number(name: str, number: float | None) -> Fraction | None:
+    """A float as its shortest decimal."""
+    if number is None:
+        return None
+    try:
+        if isinstance(number, bool):
+            raise TypeError
+        check_length(str(number))
+        return Fraction(str(number))
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        raise ParameterError(
+            f"Expected {name} to be a finite number, got {name}={shortened(number)}."
+        ) from None
+
+
+def _common_multiple(a: Fraction, b: Fraction) -> Fraction:
+    """The smallest positive number that both divide."""
+    numerator = a.numerator * b.numerator // gcd(a.numerator, b.numerator)
+    return Fraction(numerator, gcd(a.denominator, b.denominator))

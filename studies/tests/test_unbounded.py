@@ -1,0 +1,52 @@
+"""The committed table of percentiles without bounds: of the study as it is, and what it shows."""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+
+from dampen_studies.experiments.unbounded import COLUMNS, STUDY
+from dampen_studies.study import text
+
+TABLE = Path(__file__).parents[1] / "results" / "unbounded.csv"
+
+
+def rows() -> list[dict[str, str]]:
+    with TABLE.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_table_is_of_this_study() -> None:
+    found = rows()
+    assert tuple(found[0]) == STUDY.columns
+    assert {row["dataset"] for row in found} == {column.name for column in COLUMNS}
+    assert len(COLUMNS) >= 20
+    again = [[text(value) for value in row] for c in STUDY.cells(True) for row in STUDY.compute(c)]
+    known = {tuple(row.values())[:6]: tuple(row.values()) for row in found}
+    for row in again:
+        assert np.allclose(np.array(known[tuple(row[:6])][8:], float), np.array(row[8:], float))
+
+
+def test_nine_of_ten_columns_are_better_without_bounds() -> None:
+    """In the mean over all cells with n ε min(q, 1 - q) >= 100."""
+    strong = [row for row in rows() if float(row["strength"]) >= 100]
+    means = {
+        name: [
+            np.mean([float(row[method]) for row in strong if row["dataset"] == name])
+            for method in ("error", "linear")
+        ]
+        for name in {row["dataset"] for row in strong}
+    }
+    better = [ours <= linear for ours, linear in means.values()]
+    assert np.mean(better) >= 0.9
+    ours, linear = np.mean(list(means.values()), axis=0)
+    assert ours < linear / 5
+
+
+def test_answers_that_pass_the_rule_about_tails_are_never_absurd() -> None:
+    outside = {
+        verdict: max(float(row["outside"]) for row in rows() if row["passes"] == verdict)
+        for verdict in ("yes", "no")
+    }
+    assert outside["yes"] < 1e-5
+    assert outside["no"] > 0.5

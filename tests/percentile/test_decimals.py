@@ -1,0 +1,156 @@
+"""All decimals as candidates: weights and codes against an enumeration of small universes."""
+
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from dampen.errors import ParameterError
+from dampen.questions.percentile.decimals import Decimals
+
+
+def digits_of(number, exponent):
+    """How many significant digits a positive number of that decade has."""
+    j = 1
+    while (number / Fraction(10) ** (exponent - j + 1)).denominator != 1:
+        j += 1
+    return j
+
+
+def listed(decimals):
+    """Every candidate with its prior weight, by definition; a decade's largest weight is 1."""
+    low, high = decimals.exponents
+    weights = {Fraction(0): Fraction(1)}
+    for e in range(low, high + 1):
+        unit = Fraction(10) ** (e - decimals.digits + 1)
+        numbers = [m * unit for m in range(10 ** (decimals.digits - 1), 10**decimals.digits)]
+        away = max(-e, e - 4, 0)
+        by_digits = [digits_of(number, e) for number in numbers]
+        as_many = Counter(by_digits)
+        for number, j in zip(numbers, by_digits, strict=True):
+            weight = Fraction(1, 2**away * decimals.digits * as_many[j])
+            weights |= {number: weight, -number: weight}
+    bounds = [None if b is None else Fraction(str(b)) for b in (decimals.lower, decimals.upper)]
+    step = None if decimals.step is None else Fraction(str(decimals.step))
+    return {
+        number: weights[number]
+        for number in sorted(weights)
+        if (bounds[0] is None or bounds[0] <= number)
+        and (bounds[1] is None or number <= bounds[1])
+        and (step is None or (number / step).denominator == 1)
+    }
+
+
+def enumerated(decimals):
+    """The same from codes: the value of every code that weighs anything."""
+    low, high = decimals.ends
+    codes = np.arange(low, high + 1)
+    mass = np.diff(decimals.mass(codes), prepend=0)
+    return {
+        Fraction(str(decimals.value(int(c)))): int(m) for c, m in zip(codes, mass, strict=True) if m
+    }
+
+
+SMALL = [
+    Decimals(digits=digits, exponents=exponents, lower=lower, upper=upper, step=step)
+    for digits, exponents in ((1, (-1, 1)), (2, (-1, 1)), (2, (4, 6)), (3, (-2, 0)))
+    for (lower, upper), step in product(
+        ((None, None), (0, None), (None, "0.5"), ("-7.77", 12), (-3, "-0.02")),
+        (None, "0.1", 1, "0.25", 3, "0.07"),
+    )
+    if not (exponents == (4, 6) and (upper is not None or step == "0.07"))
+    and not (exponents == (-2, 0) and step == 3 and upper == "-0.02")
+]
+
+
+def proportional(weights, masses):
+    unit = next(iter(masses.values())) / next(iter(weights.values()))
+    return {number: weight * unit for number, weight in weights.items()} == masses
+
+
+@pytest.mark.parametrize("decimals", SMALL, ids=repr)
+def test_masses_are_the_prior_weights_of_the_candidates(decimals):
+    expected = listed(decimals)
+    found = enumerated(decimals)
+    assert list(found) == list(expected)
+    assert proportional(expected, found)
+    assert decimals.total == sum(found.values())
+    assert decimals.least <= min(found.values())
+
+
+@pytest.mark.parametrize("decimals", SMALL[::5], ids=repr)
+def test_a_place_in_the_mass_names_its_candidate(decimals):
+    start = 0
+    for number, mass in enumerated(decimals).items():
+        for place in {start, start + mass - 1}:
+            assert Fraction(str(decimals.value(decimals.code_at(place)))) == number
+        start += mass
+
+
+def test_the_least_weight_is_that_of_some_candidate():
+    for decimals in SMALL:
+        if decimals.lower is None and decimals.upper is None:
+            assert decimals.least == min(enumerated(decimals).values())
+
+
+def test_every_candidate_is_its_own_code():
+    rng = np.random.default_rng(1)
+    decimals = Decimals()
+    m = np.r_[10**8, 10**9 - 1, 123456789, 5 * 10**8, rng.integers(10**8, 10**9, size=400)]
+    for e in range(-9, 15):
+        numbers = np.array([float(Fraction(int(a)) * Fraction(10) ** (e - 8)) for a in m])
+        codes = decimals.codes(numbers)
+        assert codes.tolist() == ((e + 9) * 10**9 + m).tolist()
+        assert decimals.codes(-numbers).tolist() == (-codes).tolist()
+        for code, number in zip(codes[:20].tolist(), numbers, strict=False):
+            assert decimals.value(code) == number
+
+
+def test_numbers_are_rounded_to_nine_digits_and_moved_into_the_range():
+    decimals = Decimals()
+
+    def rounded(number):
+        return decimals.value(int(decimals.codes(np.array([number]))[0]))
+
+    assert rounded(1 / 3) == 0.333333333
+    assert rounded(float(np.float32(0.1))) == 0.100000001
+    assert rounded(9.9999999999) == 10
+    assert rounded(1e300) == rounded(np.inf) == 999_999_999_000_000
+    assert rounded(-np.inf) == -999_999_999_000_000
+    assert [rounded(x) for x in (0.0, -0.0, 4e-10, 6e-10, 9.99999999999e-10)] == [
+        0,
+        0,
+        0,
+        1e-9,
+        1e-9,
+    ]
+    bounded = Decimals(lower=0, upper=100)
+    ends = [bounded.value(int(c)) for c in bounded.codes(np.array([-5.0, 1e9, 20.5]))]
+    assert ends == [0, 100, 20.5]
+
+
+def test_order_is_kept():
+    rng = np.random.default_rng(2)
+    numbers = np.sort(rng.standard_cauchy(2000) * 10.0 ** rng.integers(-12, 17, size=2000))
+    codes = Decimals().codes(numbers)
+    assert (np.diff(codes) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"lower": 1, "upper": 1}, "lower < upper"),
+        ({"lower": "x"}, "lower to be a finite number"),
+        ({"upper": float("nan")}, "upper to be a finite number"),
+        ({"step": 0}, "step > 0"),
+        ({"step": -1}, "step > 0"),
+        ({"step": True}, "step to be a finite number"),
+        ({"lower": 1e20}, "wider range"),
+        ({"lower": 1, "upper": 9, "step": 100}, "wider range"),
+    ],
+)
+def test_what_leaves_no_candidate_is_refused(given, says):
+    with pytest.raises(ParameterError, match=says):
+        Decimals(**given)

@@ -1,0 +1,171 @@
+"""`percentile` without a grid: what goes in, what comes out, what is said before the charge."""
+
+import warnings
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dampen
+from dampen.core.sampling import InsecureEntropy
+from dampen.data.open import open_table
+from dampen.errors import AccuracyWarning, ParameterError
+from dampen.questions.percentile.decimals import Decimals
+from dampen.questions.percentile.question import PercentileQuestion
+from dampen.questions.percentile.unbounded import read_columns
+from dampen.releases.answer import expect
+
+PAY = np.random.default_rng(1).lognormal(10.8, 0.6, size=20_000).round(2)
+
+
+def seeded(seed=1):
+    return InsecureEntropy(seed, allow_release=True)
+
+
+def rank_of(values, answer):
+    return np.searchsorted(np.sort(values), answer)
+
+
+def test_nothing_but_the_column_is_needed():
+    made = dampen.percentile(PAY, p=50, epsilon=1)
+    assert abs(rank_of(PAY, made.answer) - 10_000) < 150  # false alarms: below 1e-25
+    assert made.mechanism == "em"
+    assert made.rho == Fraction(1, 8)
+    assert made.parameters == {"p": 50, "n": 20_000}
+
+
+@pytest.mark.parametrize("values", [PAY - 1e6, -PAY, PAY / 1e7, PAY * 1e7, 2000 + PAY // 10_000])
+def test_whatever_the_size_and_sign_of_the_numbers(values):
+    made = dampen.percentile(values, p=50, epsilon=2)
+    less, at_most = (
+        np.searchsorted(np.sort(values), made.answer, side=s) for s in ("left", "right")
+    )
+    assert less - 150 < 10_000 < at_most + 150
+
+
+def test_a_fine_step_in_a_wide_range_costs_no_time():
+    made = dampen.percentile(PAY, p=50, epsilon=2, step=0.01, upper=1e9)
+    assert abs(rank_of(PAY, made.answer) - 10_000) < 150
+    assert (Fraction(str(made.answer)) * 100).denominator == 1
+    assert made.parameters["step"] == 0.01
+
+
+def test_bounds_and_steps_cut_the_answers():
+    nothing = {"neighbours": "add-remove-row", "epsilon": 1, "p": 50}
+    for seed in range(50):
+        bounded = dampen.percentile([], lower=3, upper=4, entropy=seeded(seed), **nothing)
+        assert 3 <= bounded.answer <= 4
+        stepped = dampen.percentile([], lower=0, step=7, entropy=seeded(seed), **nothing)
+        assert stepped.answer >= 0
+        assert stepped.answer % 7 == 0
+
+
+def test_whole_numbers_come_back_whole():
+    made = dampen.percentile([40] * 500, p=50, epsilon=1)
+    assert made.answer == 40
+    assert type(made.answer) is int
+    assert dampen.percentile([0.25] * 500, p=50, epsilon=1).answer == 0.25
+
+
+def test_few_percentiles_split_epsilon_and_many_are_drawn_together():
+    few = dampen.percentile(PAY, p=[75, 25], epsilon=2)
+    many = dampen.percentile(PAY, p=[90, 10, 50, 30, 70], epsilon=2)
+    assert (few.mechanism, many.mechanism) == ("em", "joint-in-range")
+    assert few.answer == sorted(few.answer, reverse=True)
+    assert [many.answer[i] for i in (1, 3, 2, 4, 0)] == sorted(many.answer)
+    assert few.rho == Fraction(4, 16)
+
+
+def test_every_group_has_its_value():
+    table = pd.DataFrame({"v": PAY, "g": np.where(PAY > 50_000, "high", "low")})
+    made = dampen.percentile(table, "v", p=50, by="g", groups=["high", "low", "none"], epsilon=2)
+    assert list(made.answer) == ["high", "low", "none"]
+    for name in ("high", "low"):
+        values = PAY[table["g"] == name]
+        assert abs(rank_of(values, made.answer[name]) / len(values) - 0.5) < 0.02
+
+
+def test_rows_without_a_number_are_skipped():
+    values = [None, 5.0, float("nan"), 5.0] * 200
+    assert dampen.percentile(values, p=50, epsilon=2).answer == 5
+    with pytest.warns(AccuracyWarning, match="too few"):
+        assert dampen.percentile([None, None], p=50, epsilon=2) is not None
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_files_give_what_memory_gives(tmp_path, suffix):
+    path = tmp_path / f"pay.{suffix}"
+    frame = pd.DataFrame({"pay": PAY, "team": np.arange(len(PAY)) % 3})
+    frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
+    options = {"p": 30, "epsilon": 1, "by": "team", "neighbours": "add-remove-row"}
+    groups = ["0", "1"] if suffix == "csv" else [0, 1]
+    from_file = dampen.percentile(path, "pay", groups=groups, entropy=seeded(), **options)
+    from_memory = dampen.percentile(frame, "pay", groups=[0, 1], entropy=seeded(), **options)
+    assert list(from_file.answer.values()) == list(from_memory.answer.values())
+
+
+def test_batches_are_merged():
+    table = {"v": np.arange(300_000) % 7, "g": np.arange(300_000) % 2}
+    [column], n = read_columns(open_table(table), "v", Decimals())
+    assert n == column.n == 300_000
+    assert len(column.codes) == 7
+    two, _ = read_columns(open_table(table), "v", Decimals(), "g", (0, 1))
+    assert [each.n for each in two] == [150_000, 150_000]
+
+
+@pytest.mark.parametrize(
+    ("p", "epsilon", "says"),
+    [
+        (99, 1, "300 rows are too few for p = 99 at ε = 1"),
+        (99, 1, "Use ε ≥ 17, or ask for a percentile from 16.7 to 83.3"),
+        (50, "0.01", "Use ε ≥ 0.34."),
+        ([5, 50], 1, "p = 5 at"),
+        (0, 1, "p = 0 at"),
+    ],
+)
+def test_too_few_rows_are_said_before_the_charge(p, epsilon, says):
+    class Refusing:
+        def charge(self, cost, /):
+            raise RuntimeError("charged")
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with pytest.raises(RuntimeError, match="charged"):
+            dampen.percentile(PAY[:300], p=p, epsilon=epsilon, budget=Refusing())
+    assert [w.category for w in caught] == [AccuracyWarning]
+    assert says in str(caught[0].message)
+
+
+def test_stated_rows_are_enough_to_say_it():
+    question = PercentileQuestion(value="v", p=99, neighbours="add-remove-row")
+    table = {"v": PAY[:300]}
+    assert not expect(question, table, epsilon=1).accuracy.chance
+    assert expect(question, table, epsilon=1, rows=300).accuracy.chance
+    assert not expect(question, table, epsilon=1, rows=30_000).accuracy.chance
+
+
+@pytest.mark.parametrize("p", [10, 50, 95])
+def test_where_the_rule_lets_an_answer_pass_it_lies_near_the_data(p):
+    """Years are far from 0 compared with their range.  False alarms: 10 times 10^-5 a line."""
+    years = np.random.default_rng(2).integers(1975, 2016, size=1000)
+    epsilon = Fraction(51_000, 10 * min(p, 100 - p)) / 100
+    for seed in range(10):
+        made = dampen.percentile(years, p=p, epsilon=epsilon, entropy=seeded(seed))
+        assert not made.accuracy.chance
+        assert 1995 - 205 <= made.answer <= 1995 + 205
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"mechanism": "pf"}, "Only mechanism='em'"),
+        ({"p": "33.33333"}, "four decimals"),
+        ({"lower": 5, "upper": 4}, "lower < upper"),
+        ({"step": 0}, "step > 0"),
+        ({"upper": "x"}, "upper to be a finite number"),
+    ],
+)
+def test_wrong_parameters_cost_nothing(options, says):
+    with pytest.raises(ParameterError, match=says):
+        dampen.percentile(PAY, **({"p": 50, "epsilon": 1} | options))
