@@ -17,10 +17,10 @@ EXPORTED = [
     "Mechanism",
     "NaiveBayesClassifier", "Neighbours", "Noise", "ParameterError", "PrivacyLeakWarning",
     "Problem", "Release", "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "connect",
-    "data",
-    "egocentric_betweenness", "errors", "mechanisms", "most_frequent", "noise", "paper",
-    "percentile", "percentile_record", "probabilities", "problems", "release", "sampling", "select",
-    "sensitivity", "show_versions", "testing", "top_groups", "top_k", "tune",
+    "count", "data",
+    "egocentric_betweenness", "errors", "histogram", "mean", "mechanisms", "most_frequent",
+    "noise", "paper", "percentile", "percentile_record", "probabilities", "problems", "release", "sampling",
+    "select", "sensitivity", "show_versions", "testing", "top_groups", "top_k", "total", "tune",
 ]  # fmt: skip
 
 
@@ -39,8 +39,8 @@ PUBLIC_MODULES = [
     "paper.id3", "paper.influential_nodes", "paper.percentile_selection",
     "problems",
     "questions.classify",
-    "questions.frequency", "questions.groups", "questions.nodes", "questions.percentile",
-    "releases.release", "testing",
+    "questions.counts", "questions.frequency", "questions.groups", "questions.means",
+    "questions.nodes", "questions.percentile", "releases.numbers", "releases.release", "testing",
 ]  # fmt: skip
 
 

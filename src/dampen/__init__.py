@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     )
     from dampen.ledger import Ledger
     from dampen.questions.classify import Classifier, NaiveBayesClassifier, TreeClassifier, bins
+    from dampen.questions.counts import count, histogram
     from dampen.questions.frequency import most_frequent
     from dampen.questions.groups import top_groups
+    from dampen.questions.means import mean, total
     from dampen.questions.nodes import egocentric_betweenness, top_k
     from dampen.questions.percentile import percentile, percentile_record
     from dampen.releases.own_problem import release
@@ -58,7 +60,10 @@ _HOME = {
     "Universe": "dampen.testing",
     "bins": "dampen.questions.classify",
     "connect": "dampen.client",
+    "count": "dampen.questions.counts",
     "egocentric_betweenness": "dampen.questions.nodes",
+    "histogram": "dampen.questions.counts",
+    "mean": "dampen.questions.means",
     "most_frequent": "dampen.questions.frequency",
     "percentile": "dampen.questions.percentile",
     "percentile_record": "dampen.questions.percentile",
@@ -68,6 +73,7 @@ _HOME = {
     "show_versions": "dampen.versions",
     "top_groups": "dampen.questions.groups",
     "top_k": "dampen.questions.nodes",
+    "total": "dampen.questions.means",
     "tune": "dampen.releases.tuning",
 }
 _MODULES = {
@@ -104,9 +110,12 @@ __all__ = [
     "accuracy",
     "bins",
     "connect",
+    "count",
     "data",
     "egocentric_betweenness",
     "errors",
+    "histogram",
+    "mean",
     "mechanisms",
     "most_frequent",
     "noise",
@@ -123,6 +132,7 @@ __all__ = [
     "testing",
     "top_groups",
     "top_k",
+    "total",
     "tune",
 ]
 

@@ -157,9 +157,10 @@ def assert_tells_nothing(ears: Any) -> None:
 
 
 def test_without_a_budget_no_error_speaks_of_a_charge(ask: Ask) -> None:
-    with pytest.raises(DataError) as caught:
-        ask(ask.bad[0])
-    assert "charge" not in str(caught.value)
+    for bad in ask.bad[:1]:  # some questions take any data
+        with pytest.raises(DataError) as caught:
+            ask(bad)
+        assert "charge" not in str(caught.value)
 
 
 @pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])

@@ -34,6 +34,7 @@ from dampen.errors import (
 from dampen.releases.accuracy import Accuracy
 from dampen.releases.cost import Budget, Cost, Keeper, Price
 from dampen.releases.method import Method
+from dampen.releases.numbers import Law
 from dampen.releases.question import Question
 from dampen.releases.release import Release
 
@@ -151,7 +152,8 @@ class Planned:
         with paid.looking():
             drawn = self.method.draw(self.source, paid.epsilon, paid.entropy)
             shown = {**self.question.shown(), **drawn.shown}
-        return paid.release(drawn.answer, shown, drawn.accuracy or self.accuracy)
+        accuracy = drawn.accuracy or self.accuracy
+        return paid.release(drawn.answer, shown, accuracy, numbers=drawn.numbers, law=drawn.law)
 
 
 def planned(question: Question, source: Any, price: Price, *, rows: int | None = None) -> Planned:
@@ -215,7 +217,15 @@ class Paid:
                 interrupt.add_note(self.stands)
             raise
 
-    def release(self, answer: Any, shown: dict[str, Any], accuracy: Accuracy) -> Release:
+    def release(
+        self,
+        answer: Any,
+        shown: dict[str, Any],
+        accuracy: Accuracy,
+        *,
+        numbers: Any = None,
+        law: Law | None = None,
+    ) -> Release:
         """The answer with its public facts, kept where the budget keeps answers."""
         made = Release(
             answer,
@@ -228,6 +238,8 @@ class Paid:
             charge=self.charge,
             rho=self.cost.rho,
             accuracy=accuracy,
+            numbers=numbers,
+            law=law,
         )
         keeper: object = self.budget
         if self.charge is not None and keeper is not None and isinstance(keeper, Keeper):

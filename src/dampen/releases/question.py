@@ -52,9 +52,10 @@ Kind: TypeAlias = Literal[
 ]
 """How a parameter is written in the command line, in JSON and on the page."""
 
-Shape: TypeAlias = Literal["value", "points", "name", "ranking", "set", "model"]
-"""How an answer is read: an amount; one amount for each of several points; a candidate; candidates
-best first; candidates in public order; a model that predicts.  With groups, one for every group.
+Shape: TypeAlias = Literal["value", "points", "number", "name", "ranking", "set", "model"]
+"""How an answer is read: an amount in the range of a column; one for each of several points; a
+noisy number with an interval; a candidate; candidates best first; candidates in public order; a
+model that predicts.  With groups, one for every group.
 """
 
 
@@ -66,10 +67,13 @@ class Fact:
         name: of the fact: `values`, `lower`, `upper`, `step` of a column; `nodes`, `rows`,
             `domains` and others of the data set.
         of: the parameter that names the column; empty for a fact of the data set.
+        either: whether a column needs only one of the facts that are marked so, such as values of
+            categories or the ends of numbers.
     """
 
     name: str
     of: str = ""
+    either: bool = False
 
 
 @dataclass(frozen=True, slots=True)

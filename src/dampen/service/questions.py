@@ -237,7 +237,11 @@ def _shown(name: str, each: Parameter) -> dict[str, Any]:
         "kind": each.kind,
         "choices": list(LISTS if each.kind == "percentiles" else each.choices),
         "holds": each.holds,
-        "facts": [fact.name for fact in _facts_of_column(name, each) if fact.name in SHOWN_FACTS],
+        "facts": [
+            fact.name
+            for fact in _facts_of_column(name, each)
+            if fact.name in SHOWN_FACTS and not fact.either
+        ],
         "required": each.required,
         "default": None if each.required else each.default,
         "rare": not each.required and each.label == plain_label(each.name),
@@ -245,7 +249,7 @@ def _shown(name: str, each: Parameter) -> dict[str, Any]:
 
 
 def _facts_of_column(name: str, each: Parameter) -> list[Fact]:
-    """The facts that a column must have to be asked for."""
+    """The facts that a column must have to be asked for; of those marked `either`, one."""
     return [fact for _, fact in _declared_facts(name) if fact.of == each.name]
 
 
@@ -289,11 +293,7 @@ def _possible_values(schema: Schema, name: str, each: Parameter) -> Iterable[Any
         case "column":
             held = schema.of_kind(HOLDS[each.holds]) if each.holds else list(schema.columns)
             needed = _facts_of_column(name, each)
-            return [
-                column
-                for column in held
-                if all(fact_of(schema, fact, {each.name: column}) is not None for fact in needed)
-            ]
+            return [column for column in held if _has_facts(schema, needed, column)]
         case "percentiles":
             return [50]
         case "word":
@@ -303,6 +303,12 @@ def _possible_values(schema: Schema, name: str, each: Parameter) -> Iterable[Any
         case "exact":
             return [1]
     raise AssertionError(f"no example of {each.kind}")
+
+
+def _has_facts(schema: Schema, needed: Sequence[Fact], column: str) -> bool:
+    known = {fact: schema.fact(fact.name, column) is not None for fact in needed}
+    either = [known[fact] for fact in needed if fact.either]
+    return all(known[fact] for fact in needed if not fact.either) and (not either or any(either))
 
 
 def _first(values: Iterable[Any], without: Sequence[Any]) -> Any:
