@@ -19,8 +19,9 @@ EXPORTED = [
     "Problem", "Release", "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "connect",
     "count", "data",
     "egocentric_betweenness", "errors", "histogram", "mean", "mechanisms", "most_frequent",
-    "noise", "paper", "percentile", "percentile_record", "probabilities", "problems", "release", "sampling",
-    "select", "sensitivity", "show_versions", "testing", "top_groups", "top_k", "total", "tune",
+    "noise", "paper", "percentile", "percentile_record", "probabilities", "problems", "release",
+    "sampling", "select", "sensitivity", "show_versions", "testing", "top_groups", "top_k",
+    "total", "tune",
 ]  # fmt: skip
 
 

@@ -241,4 +241,6 @@ def known_fact(schema: "Schema | None", fact: "Fact", stated: Mapping[str, Any])
     if not fact.of:
         return schema.fact(fact.name)
     column = stated.get(fact.of)
-    return None if column is None else schema.fact(fact.name, column)
+    if column is None:
+        return None
+    return (schema.fact_if_any if fact.either else schema.fact)(fact.name, column)

@@ -138,7 +138,10 @@ def fact_of(schema: Schema, fact: Fact, asked: Mapping[str, Any]) -> Any:
         fact: which fact.
         asked: the parameters that an analyst stated.
     """
-    return schema.fact(fact.name, asked.get(fact.of) if fact.of else None)
+    column = asked.get(fact.of) if fact.of else None
+    if fact.either and column is not None:
+        return schema.fact_if_any(fact.name, column)
+    return schema.fact(fact.name, column)
 
 
 def _facts(schema: Schema, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -306,7 +309,7 @@ def _possible_values(schema: Schema, name: str, each: Parameter) -> Iterable[Any
 
 
 def _has_facts(schema: Schema, needed: Sequence[Fact], column: str) -> bool:
-    known = {fact: schema.fact(fact.name, column) is not None for fact in needed}
+    known = {fact: fact_of(schema, fact, {fact.of: column}) is not None for fact in needed}
     either = [known[fact] for fact in needed if fact.either]
     return all(known[fact] for fact in needed if not fact.either) and (not either or any(either))
 
