@@ -35,6 +35,18 @@ def test_numbers_have_intervals(dampen, stays, asked, shown):
     assert re.search(shown, done.out), done.out
 
 
+def test_a_filter_is_an_option(dampen, stays):
+    sure = ("--epsilon", "1000000")
+    done = dampen("count", stays, "--where", "days >= 2 and ward == 'A'", *sure)
+    assert re.search(r"answer +50\n", done.out), done.out + done.err
+    done = dampen("most-frequent", stays, "--value", "ward", "--categories", "A,B", *sure,
+                  "--where", "ward != 'A'")  # fmt: skip
+    assert re.search(r"answer +B\n", done.out), done.out + done.err
+    wrong = dampen("count", stays, "--where", "days => 2", *sure)
+    assert wrong.code == 2
+    assert "got '=' at character 6" in wrong.err
+
+
 def test_json_has_numbers_law_and_intervals(dampen, stays):
     done = dampen("count", stays, "--epsilon", "1", "--json")
     told = json.loads(done.out)

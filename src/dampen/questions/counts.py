@@ -41,7 +41,7 @@ from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost
 from dampen.releases.method import Drawn, Leak
 from dampen.releases.numbers import ShiftLaw
-from dampen.releases.question import Fact, Shape, parameter
+from dampen.releases.question import Fact, Shape, parameter, where_parameter
 from dampen.releases.release import Release
 
 __all__ = ["CountQuestion", "HistogramQuestion", "count", "histogram"]
@@ -68,6 +68,7 @@ class CountQuestion:
     nonnegative: bool = parameter(
         "flag", "Show a count that the noise made negative as 0.", default=False
     )
+    where: str | None = where_parameter()
     name: ClassVar[str] = "count"
     title: ClassVar[str] = "Number of rows"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -77,7 +78,7 @@ class CountQuestion:
     )
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        opened = open_table(data, header=header, table=table)
+        opened = open_table(data, header=header, table=table, where=self.where)
         if not opened.fields:
             raise ParameterError(f"Expected a table with columns, {opened.title} has none.")
         if self.grouping is not None:
@@ -157,6 +158,7 @@ class HistogramQuestion:
     nonnegative: bool = parameter(
         "flag", "Show a count that the noise made negative as 0.", default=False
     )
+    where: str | None = where_parameter()
     name: ClassVar[str] = "histogram"
     title: ClassVar[str] = "Histogram"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -166,7 +168,8 @@ class HistogramQuestion:
     )
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        opened = open_table(data, header=header, table=table)
+        where, value = self.where, self.value
+        opened = open_table(data, header=header, table=table, where=where, value=value)
         self.cells.check_column(opened, self.value)
         if self.grouping is not None:
             self.grouping.check_column(opened, str(self.by), self.value)
@@ -469,6 +472,7 @@ def count(
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
     nonnegative: bool = False,
+    where: str | None = None,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     header: bool = False,
@@ -490,6 +494,8 @@ def count(
         groups: the public list of groups.
         nonnegative: show a count that the noise made negative as 0.  `Release.numbers` has it as it
             was drawn.  Sums of such counts are too large on average.
+        where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
+            out (see `dampen.data.expressions`).
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         header: says that the first line of a text file surely holds the names of its columns.
@@ -512,7 +518,7 @@ def count(
     ({'A': 600, 'B': 200}, {'A': (600, 600), 'B': (200, 200)})
     """
     source, by_name = open_counted(data, by, header=header, table=table)
-    question = CountQuestion(by=by_name, groups=groups, nonnegative=nonnegative)
+    question = CountQuestion(by=by_name, groups=groups, nonnegative=nonnegative, where=where)
     return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)
 
 
@@ -527,6 +533,7 @@ def histogram(
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
     nonnegative: bool = False,
+    where: str | None = None,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     header: bool = False,
@@ -553,6 +560,8 @@ def histogram(
         groups: the public list of groups.
         nonnegative: show a count that the noise made negative as 0.  `Release.numbers` has it as it
             was drawn.
+        where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
+            out (see `dampen.data.expressions`).
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         header: says that the first line of a text file surely holds the names of its columns.
@@ -583,5 +592,6 @@ def histogram(
         by=names.get("by"),
         groups=groups,
         nonnegative=nonnegative,
+        where=where,
     )
     return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)

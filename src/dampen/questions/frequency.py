@@ -39,7 +39,7 @@ from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, lead
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, selection_cost
 from dampen.releases.method import Drawn, Leak
-from dampen.releases.question import Fact, Shape, parameter
+from dampen.releases.question import Fact, Shape, parameter, where_parameter
 from dampen.releases.release import Release
 
 __all__ = ["FrequencyQuestion", "MostFrequent", "most_frequent"]
@@ -162,6 +162,7 @@ class FrequencyQuestion:
         default=None,
         choices=tuple(each.name for each in MECHANISMS),
     )
+    where: str | None = where_parameter()
     name: ClassVar[str] = "most-frequent"
     title: ClassVar[str] = "Most frequent category"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -177,8 +178,10 @@ class FrequencyQuestion:
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Any:
         """A table; or counts, as a mapping from categories, which need no column."""
         if not self.value and is_counts(data):
+            if self.where is not None:
+                raise ParameterError("Expected rows with where=, got the counts of categories.")
             return data
-        opened = open_table(data, header=header, table=table)
+        opened = open_table(data, header=header, table=table, where=self.where)
         require_labels(opened, self.value)
         if self.grouping is not None:
             self.grouping.check_column(opened, str(self.by), self.value)
@@ -324,6 +327,7 @@ def most_frequent(
     mechanism: str | Mechanism | None = None,
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
+    where: str | None = None,
     header: bool = False,
     table: str | None = None,
     budget: Budget | None = None,
@@ -352,6 +356,8 @@ def most_frequent(
         mechanism: a name or a `Mechanism`; None for the best one.
         by: the column of groups, or its name.
         groups: the public list of groups.
+        where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
+            out (see `dampen.data.expressions`).
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε.
@@ -381,5 +387,6 @@ def most_frequent(
         by=names.get("by"),
         groups=groups,
         mechanism=mechanism,
+        where=where,
     )
     return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)

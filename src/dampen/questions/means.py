@@ -47,7 +47,7 @@ from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost
 from dampen.releases.method import Drawn, Leak
 from dampen.releases.numbers import RatioLaw, ShiftLaw, share
-from dampen.releases.question import Fact, Shape, parameter
+from dampen.releases.question import Fact, Shape, parameter, where_parameter
 from dampen.releases.release import Release
 
 __all__ = ["MeanQuestion", "TotalQuestion", "default_step", "mean", "total"]
@@ -89,6 +89,7 @@ class TotalQuestion:
     groups: Sequence[Hashable] | None = parameter(
         "labels", "Public list of the groups.", default=None, fact=Fact("values", of="by")
     )
+    where: str | None = where_parameter()
     name: ClassVar[str] = "total"
     title: ClassVar[str] = "Total"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -99,7 +100,9 @@ class TotalQuestion:
     )
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        return self.column.opened(open_table(data, header=header, table=table))
+        where, value = self.where, self.value
+        opened = open_table(data, header=header, table=table, where=where, value=value)
+        return self.column.opened(opened)
 
     def method(self, source: Any, price: Price, /) -> "TotalMethod":
         del source, price
@@ -151,6 +154,7 @@ class MeanQuestion:
     groups: Sequence[Hashable] | None = parameter(
         "labels", "Public list of the groups.", default=None, fact=Fact("values", of="by")
     )
+    where: str | None = where_parameter()
     name: ClassVar[str] = "mean"
     title: ClassVar[str] = "Mean"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -161,7 +165,9 @@ class MeanQuestion:
     )
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        return self.column.opened(open_table(data, header=header, table=table))
+        where, value = self.where, self.value
+        opened = open_table(data, header=header, table=table, where=where, value=value)
+        return self.column.opened(opened)
 
     def method(self, source: Any, price: Price, /) -> "MeanMethod":
         del source, price
@@ -426,6 +432,7 @@ def total(
     step: Exact | None = None,
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
+    where: str | None = None,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     header: bool = False,
@@ -450,6 +457,8 @@ def total(
             that is at most one hundred-thousandth of the range.
         by: the column of groups, or its name.
         groups: the public list of groups.
+        where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
+            out (see `dampen.data.expressions`).
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         header: says that the first line of a text file surely holds the names of its columns.
@@ -479,6 +488,7 @@ def total(
         step=step,
         by=names.get("by"),
         groups=groups,
+        where=where,
     )
     return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)
 
@@ -492,6 +502,7 @@ def mean(
     step: Exact | None = None,
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
+    where: str | None = None,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     header: bool = False,
@@ -518,6 +529,8 @@ def mean(
             that is at most one hundred-thousandth of the range.
         by: the column of groups, or its name.
         groups: the public list of groups.
+        where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
+            out (see `dampen.data.expressions`).
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         header: says that the first line of a text file surely holds the names of its columns.
@@ -547,5 +560,6 @@ def mean(
         step=step,
         by=names.get("by"),
         groups=groups,
+        where=where,
     )
     return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)

@@ -151,7 +151,9 @@ class Planned:
         """Looks at the data and draws the answer that was paid for."""
         with paid.looking():
             drawn = self.method.draw(self.source, paid.epsilon, paid.entropy)
-            shown = {**self.question.shown(), **drawn.shown}
+            where = getattr(self.question, "where", None)
+            kept = {} if where is None else {"where": where}
+            shown = {**self.question.shown(), **kept, **drawn.shown}
         accuracy = drawn.accuracy or self.accuracy
         return paid.release(drawn.answer, shown, accuracy, numbers=drawn.numbers, law=drawn.law)
 

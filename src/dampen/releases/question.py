@@ -37,6 +37,7 @@ __all__ = [
     "parameter",
     "parameters",
     "plain_label",
+    "where_parameter",
 ]
 
 Kind: TypeAlias = Literal[
@@ -48,6 +49,7 @@ Kind: TypeAlias = Literal[
     "word",  # one of a few words
     "labels",  # a public list of categories, groups or nodes
     "percentiles",  # one number, a list of them, or the name of a list
+    "condition",  # a text that is true or false of every row
     "other",  # for Python alone
 ]
 """How a parameter is written in the command line, in JSON and on the page."""
@@ -133,6 +135,16 @@ def parameter(
         "least": least, "holds": holds, "fact": fact,
     }  # fmt: skip
     return field(default=default, metadata={"dampen": told})
+
+
+def where_parameter() -> Any:
+    """The field `where` of a question about a table: which rows it is asked of."""
+    return parameter(
+        "condition",
+        "Only rows for which this holds, such as \"age >= 65 and ward == 'A'\".",
+        default=None,
+        label="Only rows where",
+    )
 
 
 def parameters(question: "type[Question] | Question") -> tuple[Parameter, ...]:

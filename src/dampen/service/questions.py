@@ -13,6 +13,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from dampen.data.expressions import parse_condition
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError, did_you_mean
 from dampen.questions import QUESTIONS, question_type
@@ -97,7 +98,10 @@ class Asked:
         named = [
             each.name for each in asked_parameters(self.question.name) if each.kind == "column"
         ]
-        return tuple(self.options[name] for name in named if name in self.options)
+        columns = [self.options[name] for name in named if name in self.options]
+        where = self.options.get("where")
+        also = () if where is None else parse_condition(where).columns
+        return tuple(dict.fromkeys([*columns, *also]))
 
     def shown(self) -> dict[str, Any]:
         """As JSON: what to send to ask it again, and how to read the answer."""
@@ -157,6 +161,9 @@ def _check_columns(schema: Schema, name: str, asked: Mapping[str, Any]) -> None:
         if each.kind == "columns":
             for column in asked.get(each.name, ()):
                 _check_column(schema, column, each.holds)
+        if each.kind == "condition" and each.name in asked:
+            for column in parse_condition(asked[each.name], each.name).columns:
+                _check_column(schema, column, "")
 
 
 def _check_column(schema: Schema, name: str, holds: str) -> None:

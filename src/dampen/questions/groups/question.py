@@ -24,7 +24,7 @@ from dampen.releases.accuracy import Accuracy, by_lead, by_rows, likely_noise, o
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost, selection_cost
 from dampen.releases.method import Drawn, Leak, Method
-from dampen.releases.question import Fact, Shape, parameter
+from dampen.releases.question import Fact, Shape, parameter, where_parameter
 from dampen.releases.release import Release
 
 __all__ = ["GroupsQuestion", "top_groups"]
@@ -99,6 +99,7 @@ class GroupsQuestion:
         default=Neighbours.ADD_REMOVE_ROW,
         choices=RELATIONS,
     )
+    where: str | None = where_parameter()
     name: ClassVar[str] = "top-groups"
     title: ClassVar[str] = "Group with the largest statistic"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -110,7 +111,13 @@ class GroupsQuestion:
     )
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        opened = open_table(data, header=header, table=table)
+        if self.where is not None and self.problem.neighbours is not Neighbours.ADD_REMOVE_ROW:
+            raise ParameterError(
+                "Expected neighbours='add-remove-row' with where=: a replaced value may enter or "
+                "leave the rows that are kept."
+            )
+        where, value = self.where, self.value
+        opened = open_table(data, header=header, table=table, where=where, value=value)
         require_numbers(opened, self.value)
         self.problem.grouping.check_column(opened, self.by, self.value)
         return opened
@@ -285,6 +292,7 @@ def top_groups(
     caution: Exact = 1,
     ordered: bool = False,
     neighbours: Neighbours | str = Neighbours.ADD_REMOVE_ROW,
+    where: str | None = None,
     header: bool = False,
     table: str | None = None,
     budget: Budget | None = None,
@@ -322,6 +330,8 @@ def top_groups(
         ordered: the k groups best first.  It asks k times for one group, at ε/k, and the release
             says so (`epsilon_each`); for the sum the order comes at no cost.
         neighbours: what ε speaks of, see above.
+        where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
+            out (see `dampen.data.expressions`).
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
@@ -360,5 +370,6 @@ def top_groups(
         caution=caution,
         ordered=ordered,
         neighbours=neighbours,
+        where=where,
     )
     return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)

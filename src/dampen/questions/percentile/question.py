@@ -25,7 +25,7 @@ from dampen.releases.accuracy import Accuracy
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price
 from dampen.releases.method import Drawn, Leak
-from dampen.releases.question import Fact, Shape, checked_choice, parameter
+from dampen.releases.question import Fact, Shape, checked_choice, parameter, where_parameter
 from dampen.releases.release import Release
 
 __all__ = ["LISTS", "PercentileQuestion", "percentile"]
@@ -81,6 +81,7 @@ class PercentileQuestion:
         default=None,
         choices=SINGLE,
     )
+    where: str | None = where_parameter()
     name: ClassVar[str] = "percentile"
     title: ClassVar[str] = "Percentile"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -97,7 +98,13 @@ class PercentileQuestion:
         warn_of_shares(self.points)
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        opened = open_table(data, header=header, table=table)
+        if self.where is not None and self.size_is_public:
+            raise ParameterError(
+                "Expected neighbours='add-remove-row' with where=: a replaced value may enter or "
+                "leave the rows that are kept."
+            )
+        where, value = self.where, self.value
+        opened = open_table(data, header=header, table=table, where=where, value=value)
         require_numbers(opened, self.value)
         if self.grouping is not None:
             self.grouping.check_column(opened, str(self.by), self.value)
@@ -185,7 +192,8 @@ class PercentileQuestion:
         """
         if self.neighbours is not None:
             return Neighbours(checked_choice("neighbours", str(self.neighbours), RELATIONS))
-        return Neighbours.REPLACE_ONE if self.by is None else Neighbours.ADD_REMOVE_ROW
+        fixed = self.by is None and self.where is None
+        return Neighbours.REPLACE_ONE if fixed else Neighbours.ADD_REMOVE_ROW
 
     @property
     def size_is_public(self) -> bool:
@@ -321,6 +329,7 @@ def percentile(
     groups: Sequence[Hashable] | None = None,
     neighbours: Neighbours | str | None = None,
     mechanism: str | Mechanism | None = None,
+    where: str | None = None,
     header: bool = False,
     table: str | None = None,
     budget: Budget | None = None,
@@ -355,6 +364,8 @@ def percentile(
         groups: the public list of groups.
         neighbours: "replace-one" or "add-remove-row", what ε speaks of; see above.
         mechanism: "pf" by default; a name given with a list of p asks for equal shares of ε.
+        where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
+            out (see `dampen.data.expressions`).
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
@@ -384,5 +395,6 @@ def percentile(
         groups=groups,
         neighbours=neighbours,
         mechanism=mechanism,
+        where=where,
     )
     return answer(question, opened, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)
