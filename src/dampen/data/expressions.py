@@ -30,6 +30,7 @@ count in days since 1970; a text that is compared with a column of dates is read
 text is missing.  Words such as `and` may be written in capitals.
 """
 
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -65,6 +66,11 @@ LONGEST = 2000
 DEEPEST = 50
 """Nested parentheses and signs."""
 MOST_LISTED = 10_000
+LARGEST = 1e308
+LARGEST_DIGITS = 300
+PYTHON: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+}  # fmt: skip
 
 Bools: TypeAlias = NDArray[np.bool_]
 As: TypeAlias = Literal["numbers", "text", "dates", "either"]
@@ -85,9 +91,9 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number, or true and false as 1 and 0."""
+    """A number, or true and false as 1 and 0; one without a point is whole, as in Python."""
 
-    value: float
+    value: int | float
     token: Token
 
 
@@ -365,7 +371,18 @@ class _Parser:
 
     def _operation(self, token: Token, left: Node, right: Node) -> Node:
         symbol: Any = token.text
-        return Operation(symbol, self.number(left), self.number(right), token)
+        self.number(left)
+        self.number(right)
+        if not (isinstance(left, Number) and isinstance(right, Number)):
+            return Operation(symbol, left, right, token)
+        if symbol == "/" and right.value == 0:
+            self.refuse("a divisor other than 0", token)
+        return self._finite(PYTHON[token.text](left.value, right.value), token)
+
+    def _finite(self, value: int | float, token: Token) -> Number:
+        if not -LARGEST < value < LARGEST:
+            self.refuse("a number below 1e308", token)
+        return Number(value, token)
 
     def _signed(self) -> Node:
         token = self.next
@@ -373,6 +390,7 @@ class _Parser:
             node = self._deeper(token, self._signed)
             if isinstance(node, Number):
                 return Number(-node.value, token)
+            # -0.0 - x is -x for every float, 0.0 among them.
             return Operation("-", Number(-0.0, token), self.number(node), token)
         if self._word("("):
             node = self._deeper(token, self._condition)
@@ -383,11 +401,8 @@ class _Parser:
     def _atom(self) -> Node:
         token = self.next
         if token.kind == "number":
-            value = float(token.text)
-            if not np.isfinite(value):
-                self.refuse("a number below 1e308", token)
             self.at += 1
-            return Number(value, token)
+            return self._finite(_literal(token.text), token)
         if token.kind == "text":
             self.at += 1
             return Text(_unescaped(token.text[1:-1]), token)
@@ -396,7 +411,7 @@ class _Parser:
             return Column(token.text[1:-1], token)
         if token.kind == "name" and token.text.lower() in ("true", "false"):
             self.at += 1
-            return Number(float(token.text.lower() == "true"), token)
+            return Number(int(token.text.lower() == "true"), token)
         if token.kind == "name" and token.text.lower() not in WORDS:
             self.at += 1
             return Column(token.text, token)
@@ -430,6 +445,10 @@ def _checked_text(text: Any, name: str) -> str:
     if len(text) > LONGEST:
         raise ParameterError(f"Expected at most {LONGEST:,} characters in {name}=.")
     return text
+
+
+def _literal(text: str) -> int | float:
+    return int(text) if text.isdecimal() and len(text) < LARGEST_DIGITS else float(text)
 
 
 def _unescaped(text: str) -> str:
@@ -592,8 +611,8 @@ class Expression:
         """Refuses texts that are compared with dates and are none."""
         for left, right, _ in _pairs(self.node):
             for one, other in ((left, right), (right, left)):
-                dated = _kind(one, kinds) == "dates" and isinstance(other, Text)
-                if dated and np.isnan(_day(other.value)):  # type: ignore[union-attr]
+                dated = _kind(one, kinds) == "dates"
+                if dated and isinstance(other, Text) and np.isnan(_day(other.value)):
                     self._refuse("a date, such as '2024-12-31',", other.token)
 
     def _refuse(self, expected: str, token: Token) -> NoReturn:

@@ -16,7 +16,7 @@ import numpy as np
 
 from dampen.core.selection import IntArray
 from dampen.data.expressions import Bools, Expression, is_formula, parse_condition, parse_formula
-from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, Opened, reading
+from dampen.data.source import Batch, CellOf, Field, Kind, Opened, reading
 from dampen.errors import ParameterError
 
 __all__ = ["DerivedTable", "FilteredTable", "Filters", "derived", "filtered", "kept"]
@@ -195,7 +195,7 @@ def _kept_rows(batch: Batch, wanted: Mapping[str, Kind], condition: Expression) 
     return {name: _taken(batch[name], keeps) for name in wanted}
 
 
-def _taken(chunk: Chunk, keeps: Bools) -> Any:
+def _taken(chunk: Any, keeps: Bools) -> Any:
     if isinstance(chunk, np.ndarray):
         return chunk[keeps]
     if hasattr(chunk, "to_pylist"):

@@ -21,7 +21,16 @@ from dampen.core.selection import FloatArray
 from dampen.epsilon import check_length, decimal_text, exact
 from dampen.errors import ParameterError
 
-__all__ = ["Law", "RatioLaw", "ShiftLaw", "checked_confidence", "law_from", "likely", "share"]
+__all__ = [
+    "Law",
+    "MarginLaw",
+    "RatioLaw",
+    "ShiftLaw",
+    "checked_confidence",
+    "law_from",
+    "likely",
+    "share",
+]
 
 PLACES = np.linspace(0, 1, 65)
 """Where the interval of a ratio is looked for, before its ends are narrowed down."""
@@ -85,6 +94,33 @@ class ShiftLaw:
             "unit": _text(self.unit),
             "least": self.least,
         }
+
+
+@dataclass(frozen=True, slots=True)
+class MarginLaw:
+    """A margin of a winner over all others: see `dampen.questions.noisy_counts`.
+
+    **Theorem.**  Where the noise E_j of all candidates is at most B, the true lead is between
+    margin - B and margin + B + 1.  P(all E_j <= B) = (1 - a^(B+1))^candidates, a = exp(-1/scale).
+
+    Attributes:
+        scale: of the noise, integers >= 0.
+        candidates: how many there are.
+    """
+
+    scale: Fraction
+    candidates: int
+
+    def is_number(self, number: Any, /) -> bool:
+        return not isinstance(number, Mapping)
+
+    def interval(self, number: Any, tail: Fraction, /) -> tuple[Any, Any]:
+        one = -math.expm1(math.log1p(-float(tail)) / self.candidates)
+        most = max(0, math.ceil(-float(self.scale) * math.log(one)) - 1)
+        return int(number) - most, int(number) + most + 1
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"law": "margin", "scale": _text(self.scale), "candidates": self.candidates}
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +210,8 @@ def law_from(told: Mapping[str, Any]) -> Law:
     if told["law"] == "two-sums":
         names = ("scale", "lower", "upper", "step")
         return RatioLaw(*(_number(told[name]) for name in names))
+    if told["law"] == "margin":
+        return MarginLaw(_number(told["scale"]), int(told["candidates"]))
     raise ValueError
 
 

@@ -174,6 +174,7 @@ class Release:
     def _facts(self) -> dict[str, Any]:
         facts = {
             "answer": self.answer,
+            "numbers": "" if self.numbers == self.answer else self.numbers,
             "95 % interval": "" if self.law is None else self.interval(),
             "accuracy": self.accuracy.sentence,
             "epsilon": decimal_text(self.epsilon),
@@ -183,7 +184,11 @@ class Release:
             "NOT COVERED BY EPSILON": self.leaks,
             "charge": self.charge or "",
         }
-        return {name: value for name, value in facts.items() if name == "answer" or value}
+        return {
+            name: value
+            for name, value in facts.items()
+            if name == "answer" or value not in ("", None, ())
+        }
 
 
 def _fraction(text: str) -> Fraction:
