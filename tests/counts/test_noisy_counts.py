@@ -197,11 +197,6 @@ def test_the_statistic_of_a_group_must_not_come_with_reach():
         wins = first[:, None] > second[None, :]
         return {r: both[wins & (first[:, None] == r)].sum() for r in np.unique(first)}
 
-    rows = [(1, "a"), (2, "b"), (2, "b")]
-    shown_by_one_alone = [
-        r
-        for more in product(range(4), "a")
-        for r, probability in told(rows).items()
-        if probability > 1e-6 and told([*rows, more]).get(r, 0.0) == 0
-    ]
-    assert shown_by_one_alone
+    rows = [(0, "a"), (2, "b"), (2, "b")]
+    one, other = told(rows), told([*rows, (0, "a")])
+    assert [r for r in other if other[r] > 1e-3 and one.get(r, 0.0) == 0]

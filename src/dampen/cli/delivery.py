@@ -128,11 +128,29 @@ def _shown(release: "Release", shape: "Shape", points: str, facts: dict[str, Any
         named = release.parameters.get(points) if shape == "points" else None
         if isinstance(named, list | tuple) and len(named) == len(answer):
             table = table_text([points, "answer"], zip(named, answer, strict=True))
+        elif shape == "ranking" and release.law is not None and isinstance(release.numbers, dict):
+            table = table_text(["rank", "answer", "count", "interval"], _counted_ranks(release))
         else:
             table = table_text(["rank", "answer"], enumerate(answer, 1))
     else:
-        return facts_text({"answer": answer} | facts)
+        return facts_text({"answer": answer} | _margin_facts(release, shape) | facts)
     return f"{table}\n{facts_text(facts)}"
+
+
+def _counted_ranks(release: "Release") -> list[list[Any]]:
+    """The candidates best first, with their noisy counts."""
+    ends = release.interval()
+    return [
+        [rank, name, release.numbers[name], _ends_text(ends[name])]
+        for rank, name in enumerate(release.answer, 1)
+    ]
+
+
+def _margin_facts(release: "Release", shape: "Shape") -> dict[str, Any]:
+    """The noisy lead of a name over all others, where it came with the name."""
+    if shape != "name" or not isinstance(release.numbers, int):
+        return {}
+    return {"lead": f"{release.numbers:,}, {_ends_text(release.interval())}"}
 
 
 def _number_facts(release: "Release") -> dict[str, Any]:

@@ -79,6 +79,8 @@ function answerParts(told, set) {
   if (drawable(answer)) return [large, dots([["", [answer].flat()]], column)];
   const groups = set?.columns[options.by]?.values;
   if (groups && !options.ordered) return [large, chosenGroups(groups, several.map(String))];
+  if (shape === "ranking" && isTable(told.numbers)) return [ranking(several), bars(leaves(told.numbers, told.intervals?.ends))];
+  if (shape === "name" && typeof told.numbers === "number" && told.intervals) return [large, make("p", { class: "soft" }, `Noisy lead over all others: ${plain(told.numbers)}; the true one is ${plain(told.intervals.ends[0])} to ${plain(told.intervals.ends[1])} (95 %).`)];
   return several.length > 1 && shape !== "set" ? [ranking(several)] : [large];
 }
 
