@@ -17,11 +17,11 @@ EXPORTED = [
     "Mechanism", "NaiveBayesClassifier", "Neighbours", "Noise", "OTHER", "ParameterError",
     "PrivacyLeakWarning",
     "Problem", "Release", "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "connect",
-    "data",
-    "egocentric_betweenness", "errors", "keys", "mechanisms", "most_frequent", "noise", "paper",
-    "percentile", "percentile_record", "probabilities", "problems", "release", "sampling", "select",
-    "sensitivity", "show_versions", "testing", "top_groups", "top_k", "tune",
-    "universe",
+    "categories", "count", "data", "dataset",
+    "egocentric_betweenness", "errors", "histogram", "keys", "mean", "mechanisms", "most_frequent",
+    "names", "noise", "number", "paper", "percentile", "percentile_record", "probabilities",
+    "problems", "release", "sampling", "select", "sensitivity", "show_versions", "testing",
+    "top_groups", "top_k", "total", "tune", "universe",
 ]  # fmt: skip
 
 
@@ -40,8 +40,8 @@ PUBLIC_MODULES = [
     "paper.id3", "paper.influential_nodes", "paper.percentile_selection",
     "problems",
     "questions.classify",
-    "questions.frequency", "questions.groups", "questions.nodes", "questions.percentile",
-    "releases.release", "testing",
+    "questions.counts", "questions.frequency", "questions.groups", "questions.means",
+    "questions.nodes", "questions.percentile", "releases.numbers", "releases.release", "testing",
 ]  # fmt: skip
 
 

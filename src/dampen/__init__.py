@@ -25,9 +25,11 @@ if TYPE_CHECKING:
     )
     from dampen.ledger import Ledger
     from dampen.questions.classify import Classifier, NaiveBayesClassifier, TreeClassifier, bins
+    from dampen.questions.counts import count, histogram
     from dampen.questions.frequency import most_frequent
     from dampen.questions.groups import top_groups
     from dampen.questions.keys import keys
+    from dampen.questions.means import mean, total
     from dampen.questions.nodes import egocentric_betweenness, top_k
     from dampen.questions.percentile import percentile, percentile_record
     from dampen.questions.universes import universe
@@ -64,9 +66,12 @@ _HOME = {
     "bins": "dampen.questions.classify",
     "categories": "dampen.datasets",
     "connect": "dampen.client",
+    "count": "dampen.questions.counts",
     "dataset": "dampen.datasets",
     "egocentric_betweenness": "dampen.questions.nodes",
+    "histogram": "dampen.questions.counts",
     "keys": "dampen.questions.keys",
+    "mean": "dampen.questions.means",
     "most_frequent": "dampen.questions.frequency",
     "names": "dampen.datasets",
     "number": "dampen.datasets",
@@ -78,6 +83,7 @@ _HOME = {
     "show_versions": "dampen.versions",
     "top_groups": "dampen.questions.groups",
     "top_k": "dampen.questions.nodes",
+    "total": "dampen.questions.means",
     "tune": "dampen.releases.tuning",
     "universe": "dampen.questions.universes",
 }
@@ -118,11 +124,14 @@ __all__ = [
     "bins",
     "categories",
     "connect",
+    "count",
     "data",
     "dataset",
     "egocentric_betweenness",
     "errors",
+    "histogram",
     "keys",
+    "mean",
     "mechanisms",
     "most_frequent",
     "names",
@@ -141,6 +150,7 @@ __all__ = [
     "testing",
     "top_groups",
     "top_k",
+    "total",
     "tune",
     "universe",
 ]

@@ -15,7 +15,7 @@ from dampen.cli.main import group
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
-    "../README.md", "getting-started.md", "frequency.md", "cli.md", "budgets.md",
+    "../README.md", "getting-started.md", "frequency.md", "numbers.md", "cli.md", "budgets.md",
     "choosing-a-mechanism.md",
 ]  # fmt: skip
 NEEDS_A_SHELL = re.compile(r"[|>]|<\(|\$\(")

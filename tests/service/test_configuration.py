@@ -44,6 +44,10 @@ def test_facts_and_settings(tmp_path: Path) -> None:
         "top-groups",
         "percentile",
         "percentile-record",
+        "count",
+        "histogram",
+        "total",
+        "mean",
         "tree",
         "naive-bayes",
         "classifier",
@@ -55,7 +59,7 @@ def test_facts_and_settings(tmp_path: Path) -> None:
 def test_a_column_alone_predicts_nothing(tmp_path: Path) -> None:
     text = BASE + 'rows = 9\n[data.columns]\n"1" = ["f", "m"]\nname = { names = true }\n'
     found = load_configuration(config(tmp_path, text))
-    assert found.sets["pay"].questions == ("most-frequent",)
+    assert found.sets["pay"].questions == ("most-frequent", "count", "histogram")
 
 
 @pytest.mark.parametrize(
@@ -193,7 +197,10 @@ def checked(place: Path, capsys: pytest.CaptureFixture[str], csv: str, near: str
 
 def test_check_reads_no_row(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = checked(tmp_path, capsys, "pay\nno number at all\n", "add-remove-row")
-    assert told == "pay: percentile (add-remove-row)\n"
+    assert told == (
+        "pay: percentile (add-remove-row), count (add-remove-row), histogram (add-remove-row), "
+        "total (add-remove-row), mean (add-remove-row)\n"
+    )
     assert not Ledger(tmp_path / "ledger").history("pay")
 
 

@@ -22,6 +22,11 @@ ASKS = {
     "stays/top-groups": {"value": "days", "by": "hospital", "epsilon": "2"},
     "census/tree": {"target": "income", "epsilon": "1", "max_depth": 2},
     "follows/top-k": {"k": 2, "epsilon": "1"},
+    "stays/count": {"by": "hospital", "where": "days >= 3", "epsilon": "1"},
+    "stays/histogram": {"value": "days", "bins": 4, "epsilon": "1"},
+    "visits/histogram": {"value": "diagnosis", "epsilon": "1"},
+    "stays/total": {"value": "days", "by": "hospital", "epsilon": "1"},
+    "stays/mean": {"value": "days", "where": "hospital in ['H1', 'H2']", "epsilon": "1"},
 }
 
 
@@ -39,6 +44,18 @@ def test_a_question_is_answered_charged_and_kept(running, path: str) -> None:
     assert {**kept, "reused": False, "own": True} == answer
     mine = running.http.get(f"/v1/releases/{charge.id}", headers=who).json()
     assert mine["release"] == kept
+
+
+def test_numbers_come_with_intervals_and_a_filter(running) -> None:
+    who = running.token()
+    asked = {"by": "hospital", "where": "days >= 3", "epsilon": "5"}
+    answer = running.ask("stays/count", who, **asked).json()
+    assert answer["question"]["shape"] == "number"
+    assert answer["parameters"]["where"] == "days >= 3"
+    for name, (low, high) in answer["intervals"]["ends"].items():
+        assert low <= answer["answer"][name] <= high
+    every = running.ask("stays/count", who, by="hospital", epsilon="4").json()
+    assert sum(every["answer"].values()) > sum(answer["answer"].values())
 
 
 def test_the_same_question_again_is_free(running) -> None:
@@ -138,6 +155,8 @@ def test_a_wrong_question_costs_nothing(running) -> None:
         ("salaries/percentile", {"value": "pay", "p": 50, "epsilon": 1}, "no public column"),
         ("salaries/percentile", {"value": "salary", "p": 50, "epsilon": 1, "upper": 9}, "upper"),
         ("visits/most-frequent", {"value": "day", "epsilon": 1}, "public values"),
+        ("stays/count", {"where": "name == 'x'", "epsilon": 1}, "no public column 'name'"),
+        ("stays/count", {"where": "days > ", "epsilon": 1}, "at character 8"),
         ("census/tree", {"target": "income", "epsilon": 1, "max_depth": 99}, "depth"),
         ("salaries/tree", {"target": "salary", "epsilon": 1}, "'salaries' does not answer 'tree'"),
         ("salaries/percentile", {"value": "salary", "p": 50, "epsilon": 1, "budget": "visits"},

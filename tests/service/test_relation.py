@@ -35,7 +35,9 @@ def neighbours(serving: Callable[..., Running]) -> Running:
 def seen(told: Any) -> tuple[int, Any]:
     """Status and body, without what was drawn and what was asked before."""
     body = told.json()
-    return told.status_code, {name: body[name] for name in body.keys() - {*DRAWN, "recorded", "budget"}}
+    return told.status_code, {
+        name: body[name] for name in body.keys() - {*DRAWN, "recorded", "budget"}
+    }
 
 
 def asked(running: Running, size: int) -> list[Any]:

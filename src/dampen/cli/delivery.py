@@ -118,17 +118,69 @@ def _shown(release: "Release", shape: "Shape", points: str, facts: dict[str, Any
         from dampen.questions.classify.rendering import report
 
         return f"{report(model_of(answer), release)}\n\n{facts_text(facts)}"
-    if isinstance(answer, dict):
+    if shape == "number" and not isinstance(answer, dict):
+        return facts_text(_number_facts(release) | facts)
+    if shape == "number":
+        table = table_text(*_number_table(release))
+    elif isinstance(answer, dict):
         table = table_text(["group", "answer"], answer.items())
     elif isinstance(answer, list) and shape in ("ranking", "points"):
         named = release.parameters.get(points) if shape == "points" else None
         if isinstance(named, list | tuple) and len(named) == len(answer):
             table = table_text([points, "answer"], zip(named, answer, strict=True))
+        elif shape == "ranking" and release.law is not None and isinstance(release.numbers, dict):
+            table = table_text(["rank", "answer", "count", "interval"], _counted_ranks(release))
         else:
             table = table_text(["rank", "answer"], enumerate(answer, 1))
     else:
-        return facts_text({"answer": answer} | facts)
+        return facts_text({"answer": answer} | _margin_facts(release, shape) | facts)
     return f"{table}\n{facts_text(facts)}"
+
+
+def _counted_ranks(release: "Release") -> list[list[Any]]:
+    """The candidates best first, with their noisy counts."""
+    ends = release.interval()
+    return [
+        [rank, name, release.numbers[name], _ends_text(ends[name])]
+        for rank, name in enumerate(release.answer, 1)
+    ]
+
+
+def _margin_facts(release: "Release", shape: "Shape") -> dict[str, Any]:
+    """The noisy lead of a name over all others, where it came with the name."""
+    if shape != "name" or not isinstance(release.numbers, int):
+        return {}
+    return {"lead": f"{release.numbers:,}, {_ends_text(release.interval())}"}
+
+
+def _number_facts(release: "Release") -> dict[str, Any]:
+    """A noisy number and where the true one lies."""
+    told = {"answer": release.answer}
+    return told if release.law is None else told | {"interval": _ends_text(release.interval())}
+
+
+def _number_table(release: "Release") -> tuple[list[str], list[list[Any]]]:
+    """Noisy numbers by name, each with its interval."""
+    rows = [
+        [*names, number, _ends_text(ends)]
+        for (names, number), (_, ends) in zip(
+            _leaves(release.answer), _leaves(release.interval()), strict=True
+        )
+    ]
+    names = ["group", "value"] if rows and len(rows[0]) == 4 else ["group"]
+    return [*names, "answer", "interval"], rows
+
+
+def _leaves(answer: Any, names: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
+    """What stands at the ends of nested dicts, with the names on the way."""
+    if not isinstance(answer, dict):
+        return [(names, answer)]
+    return [leaf for name, each in answer.items() for leaf in _leaves(each, (*names, str(name)))]
+
+
+def _ends_text(ends: tuple[Any, Any]) -> str:
+    low, high = (f"{end:,}" if isinstance(end, int) else f"{end:,.6g}" for end in ends)
+    return f"{low} to {high} (95 %)"
 
 
 def _cost_facts(cost: "Cost | Release", balance: dict[str, Any]) -> dict[str, Any]:

@@ -39,6 +39,7 @@ METAVARS = {
     "word": "NAME",
     "labels": "A,B,...",
     "percentiles": "P",
+    "condition": "CONDITION",
 }
 LISTS = "Several are written as 5,50,95 or 10,20,...,90."
 

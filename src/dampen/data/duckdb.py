@@ -22,7 +22,9 @@ import numpy as np
 
 from dampen.core.selection import IntArray
 from dampen.data.columns import typed
+from dampen.data.expressions import Expression
 from dampen.data.labels import Numbering, as_labels
+from dampen.data.pushdown import SqlTerms, condition_sql, double_literal
 from dampen.data.source import Batch, CellOf, Field, Kind, counted, reading
 from dampen.data.sql import Dialect, KeyQuery, failed
 from dampen.errors import ParameterError, raise_alone
@@ -78,6 +80,18 @@ class DuckTable:
             return counted(self.batches(wanted), cell_of, size)
         with reading(self._run(partial(_grouped, query))) as groups:
             return query.counted(groups, size)
+
+    def filtered(self, condition: Expression, /) -> "DuckTable | None":
+        sql = condition_sql(condition, self.fields, TERMS)
+        if sql is None:
+            return None
+
+        @contextmanager
+        def held() -> Iterator[Any]:
+            with self.held() as relation:
+                yield relation.filter(sql)
+
+        return DuckTable(self.title, self.fields, held)
 
     def degrees(self, source: str, target: str, numbering: Numbering, /) -> IntArray | None:
         kinds = {field.type for field in self.fields if field.name in (source, target)}
@@ -171,6 +185,19 @@ def quoted(name: str) -> str:
     """A name as SQL writes it."""
     return '"' + name.replace('"', '""') + '"'
 
+
+TERMS = SqlTerms(
+    quoted=quoted,
+    whole=DIALECT.whole,
+    floats=DIALECT.floats,
+    text=DIALECT.text,
+    whole_number="cast({x} as double)",
+    float_number="(case when isnan({x}) then null else cast({x} as double) end)",
+    text_bytes=DIALECT.label,
+    number=double_literal,
+    literal="encode({x})",
+)
+"""What a condition is made of."""
 
 TABLES = """
     select table_schema, table_name from information_schema.tables

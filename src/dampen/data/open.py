@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from dampen.data.duckdb import DuckTable, is_relation, open_duckdb_file, open_relation
+from dampen.data.filters import derived, filtered
 from dampen.data.memory import COLUMNS, TABLES, MemoryTable, is_column, open_memory
 from dampen.data.postgres import PostgresTable, is_address, open_postgres, shown
 from dampen.data.source import Opened, is_opened, is_opened_type, require
@@ -38,7 +39,14 @@ ENGINE_KINDS: tuple[tuple[Callable[[Any], bool], Callable[[Any], Opened]], ...] 
 RELATION = "of a connection pass a relation, such as connection.table('name')"
 
 
-def open_table(data: Any, *, header: bool = False, table: str | None = None) -> Opened:
+def open_table(
+    data: Any,
+    *,
+    header: bool = False,
+    table: str | None = None,
+    where: str | None = None,
+    value: str | None = None,
+) -> Opened:
     """Opens a table: checks what it is and reads the names of its columns, nothing else.
 
     Args:
@@ -46,13 +54,22 @@ def open_table(data: Any, *, header: bool = False, table: str | None = None) -> 
         header: says that the first line of a text file surely holds the names of its columns, so
             that errors may quote them.
         table: which table of a database; its only one may be left unnamed.
+        where: a condition on every row (`dampen.data.expressions`); other rows do not exist.
+        value: a column, or a formula, which becomes a column of that name.
 
     Returns:
         Public facts, and rows that are read later.
 
     Raises:
-        ParameterError: if it is none of the known kinds.
+        ParameterError: if it is none of the known kinds, or there are no such columns.
     """
+    opened = _open_any(data, header=header, table=table)
+    if value is not None:
+        opened = derived(opened, value)
+    return filtered(opened, where)
+
+
+def _open_any(data: Any, *, header: bool, table: str | None) -> Opened:
     if isinstance(data, str | PathLike):
         return _open_path(data, header=header, table=table)
     if is_opened_type(data.__class__) and table is None:
@@ -123,6 +140,7 @@ def open_columns(
     extra: dict[str, Any] = {}
     for role, column in roles.items():
         if isinstance(column, str):
+            opened = derived(opened, column) if role == first else opened
             require(opened, column)
             names[role] = column
         elif column is not None:

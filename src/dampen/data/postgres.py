@@ -15,12 +15,14 @@ Passwords had better stand in `~/.pgpass` or `$PGPASSFILE`.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 from dampen.core.selection import IntArray
 from dampen.data.duckdb import quoted
+from dampen.data.expressions import Expression
+from dampen.data.pushdown import SqlTerms, condition_sql
 from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, counted
 from dampen.data.sql import failed
 from dampen.errors import ParameterError, raise_alone
@@ -70,6 +72,7 @@ class PostgresTable:
     title: str
     fields: Sequence[Field]
     kinds: Mapping[str, str]
+    where: str = "true"
     declared = True
     rows = None
     ordered = False
@@ -82,7 +85,7 @@ class PostgresTable:
                 _connected(self.address) as connection,
                 connection.cursor(name="dampen_rows") as cursor,
             ):
-                cursor.execute(f"select {columns} from {self.source}".encode())
+                cursor.execute(f"select {columns} from {self.source} where {self.where}".encode())
                 while rows := cursor.fetchmany(BATCH):
                     yield {
                         name: self._chunk(name, kind, column)
@@ -97,6 +100,11 @@ class PostgresTable:
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
         return counted(self.batches(wanted), cell_of, size)
+
+    def filtered(self, condition: Expression, /) -> "PostgresTable | None":
+        based = [Field(name, kind) for name, kind in self.kinds.items()]
+        sql = condition_sql(condition, based, TERMS)
+        return None if sql is None else replace(self, where=f"{self.where} and {sql}")
 
     def _selected(self, name: str, kind: Kind) -> str:
         if kind == "text" or self.kinds[name] in TEXT:
@@ -113,6 +121,20 @@ class PostgresTable:
         if self.kinds[name] in WHOLE:
             return pa.array(column, pa.int64())
         return pa.array(column, pa.float64()) if self.kinds[name] in FLOATS else column
+
+
+TERMS = SqlTerms(
+    quoted=quoted,
+    whole=frozenset(WHOLE),
+    floats=frozenset(FLOATS | {"float4"}),
+    text=frozenset(TEXT),
+    whole_number="{x}::float8",
+    float_number="nullif({x}::float8, 'NaN'::float8)",
+    text_bytes='({x}::text collate "C")',
+    number=lambda number: f"'{float(number)!r}'::float8",
+    literal='({x}::text collate "C")',
+)
+"""What a condition is made of."""
 
 
 def is_address(data: str | PathLike[str]) -> bool:

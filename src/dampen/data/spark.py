@@ -25,7 +25,9 @@ import numpy as np
 
 from dampen.core.selection import IntArray
 from dampen.data.columns import typed
+from dampen.data.expressions import Expression
 from dampen.data.labels import Numbering, as_labels
+from dampen.data.pushdown import SqlTerms, condition_sql, double_literal
 from dampen.data.source import Batch, CellOf, Field, Kind, counted
 from dampen.data.sql import Dialect, KeyQuery, failed
 from dampen.errors import ParameterError, raise_alone
@@ -91,6 +93,10 @@ class SparkTable:
         counts = np.zeros(size + 1, dtype=np.int64)
         counts[np.asarray(table.column("cell"))] = np.asarray(table.column("rows"))
         return counts
+
+    def filtered(self, condition: Expression, /) -> "SparkTable | None":
+        sql = condition_sql(condition, self.fields, TERMS)
+        return None if sql is None else SparkTable(self.frame.filter(sql), self.fields, self.title)
 
     def degrees(self, source: str, target: str, numbering: Numbering, /) -> IntArray:
         ends = self._columns([source, target])
@@ -226,6 +232,19 @@ def quoted(name: str) -> str:
     """A name as Spark writes it."""
     return "`" + name.replace("`", "``") + "`"
 
+
+TERMS = SqlTerms(
+    quoted=quoted,
+    whole=DIALECT.whole,
+    floats=DIALECT.floats,
+    text=DIALECT.text,
+    whole_number="cast({x} as double)",
+    float_number="(case when isnan({x}) then null else cast({x} as double) end)",
+    text_bytes="cast({x} as binary)",
+    number=double_literal,
+    literal="cast({x} as binary)",
+)
+"""What a condition is made of."""
 
 _PROVED: "WeakSet[Any]" = WeakSet()
 """Sessions whose executors were asked."""

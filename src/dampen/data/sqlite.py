@@ -8,12 +8,14 @@ text that is not UTF-8 has U+FFFD in place of what cannot be read.
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from dampen.core.selection import IntArray
 from dampen.data.duckdb import quoted
+from dampen.data.expressions import Expression
+from dampen.data.pushdown import SqlTerms, condition_sql, whole_literal
 from dampen.data.source import Batch, CellOf, Field, Kind, counted
 from dampen.data.sql import failed
 from dampen.errors import ParameterError, raise_alone
@@ -31,6 +33,7 @@ class SqliteTable:
     path: str
     name: str
     fields: Sequence[Field]
+    where: str = "true"
     declared = True
     rows = None
     ordered = False
@@ -44,7 +47,8 @@ class SqliteTable:
         columns = ", ".join(map(quoted, wanted))
         try:
             with closing(_connected(self.path)) as connection:
-                cursor = connection.execute(f"select {columns} from {quoted(self.name)}")
+                asked = f"select {columns} from {quoted(self.name)} where {self.where}"
+                cursor = connection.execute(asked)
                 while rows := cursor.fetchmany(BATCH):
                     yield {
                         name: _as_kind(column, kind)
@@ -59,6 +63,28 @@ class SqliteTable:
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
         return counted(self.batches(wanted), cell_of, size)
+
+    def filtered(self, condition: Expression, /) -> "SqliteTable | None":
+        held = {field.type for field in self.fields if field.holds == "numbers"}
+        text = {field.type for field in self.fields if field.holds == "labels"}
+        terms = replace(TERMS, whole=frozenset(map(str, held)), text=frozenset(map(str, text)))
+        sql = condition_sql(condition, self.fields, terms)
+        return None if sql is None else replace(self, where=f"{self.where} and {sql}")
+
+
+TERMS = SqlTerms(
+    quoted=quoted,
+    whole=frozenset(),
+    floats=frozenset(),
+    text=frozenset(),
+    whole_number="(case when typeof({x}) in ('integer', 'real') then cast({x} as real) end)",
+    float_number="",
+    text_bytes="(case when typeof({x}) = 'text' then {x} end) collate binary",
+    number=whole_literal,
+    literal="{x}",
+    orders_text=False,
+)
+"""What a condition is made of.  A cell may be of another type than its column declares."""
 
 
 def open_sqlite_file(path: str, choose: Callable[[Sequence[str]], str]) -> SqliteTable:

@@ -38,6 +38,14 @@ QUESTIONS: Mapping[str, Listed] = {
         "percentile.RecordQuestion",
         "Which record is at a percentile, or which k are nearest to it?",
     ),
+    "count": Listed("counts.CountQuestion", "How many rows are there, in all or in every group?"),
+    "histogram": Listed(
+        "counts.HistogramQuestion", "How many rows has every category, or every bin of numbers?"
+    ),
+    "total": Listed(
+        "means.TotalQuestion", "What is the total of a column, in all or in every group?"
+    ),
+    "mean": Listed("means.MeanQuestion", "What is the mean of a column, in all or in every group?"),
     "top-k": Listed("nodes.NodesQuestion", "Which nodes of a graph are the most influential?"),
     "tree": Listed(
         "classify.question.TreeQuestion", "Which decision tree predicts the class of a row?"

@@ -8,8 +8,8 @@ so that no score pays a factor 2, and the whole vector of counts has 1-norm sens
 Groups hold disjoint rows, so that an answer for every group costs ε once (parallel composition).
 
 The default is permute-and-flip for one answer and the joint release for several: there every count
-gets Laplace noise of scale 1/ε once, whatever k is, where permute-and-flip would draw k times at
-ε/k.
+gets discrete Laplace noise of scale 1/ε once, whatever k is, where permute-and-flip would draw k
+times at ε/k.  Numbers come with both: `dampen.questions.noisy_counts`.
 """
 
 import sys
@@ -24,7 +24,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dampen.core import sensitivity
-from dampen.core.mechanisms import EM, MECHANISMS, Mechanism, check_joint, check_k, named, select
+from dampen.core.mechanisms import (
+    EM,
+    JOINT,
+    MECHANISMS,
+    PF,
+    Mechanism,
+    check_joint,
+    check_k,
+    named,
+    select,
+)
 from dampen.core.sampling import Entropy
 from dampen.core.scores import Global, Shifted
 from dampen.core.selection import IntArray, Neighbours, Selection
@@ -36,12 +46,14 @@ from dampen.data.source import Kind, Opened, is_opened, reading, require_labels
 from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError
 from dampen.questions.keys import KeysMethod, exact_delta
+from dampen.questions.noisy_counts import ranked, winner
 from dampen.questions.universes import PublicUniverse, UniverseMethod
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, lead
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, selection_cost
 from dampen.releases.method import Drawn, Leak
-from dampen.releases.question import Fact, Shape, parameter
+from dampen.releases.numbers import Law, MarginLaw, ShiftLaw
+from dampen.releases.question import Fact, Shape, parameter, where_parameter
 from dampen.releases.release import Release
 from dampen.schema.schema import Schema
 
@@ -160,6 +172,7 @@ class FrequencyQuestion:
         default=None,
         choices=tuple(each.name for each in MECHANISMS),
     )
+    where: str | None = where_parameter()
     name: ClassVar[str] = "most-frequent"
     title: ClassVar[str] = "Most frequent category"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -175,14 +188,18 @@ class FrequencyQuestion:
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Any:
         """A table; or counts, as a mapping from categories, which need no column."""
         if not self.value and is_counts(data):
+            if self.where is not None:
+                raise ParameterError("Expected rows with where=, got the counts of categories.")
             return data
-        opened = open_table(data, header=header, table=table)
+        opened = open_table(data, header=header, table=table, where=self.where)
         require_labels(opened, self.value)
         if self.grouping is not None:
             self.grouping.check_column(opened, str(self.by), self.value)
         return opened
 
-    def method(self, source: Any, schema: Schema, price: Price, /) -> "CountMethod | KeysMethod | UniverseMethod":
+    def method(
+        self, source: Any, schema: Schema, price: Price, /
+    ) -> "CountMethod | KeysMethod | UniverseMethod":
         """A threshold where a δ takes the place of the categories, else a mechanism on counts."""
         del source, schema, price
         if self.delta is not None:
@@ -301,22 +318,49 @@ class CountMethod:
         return (Leak("categories", "categories", remedy),)
 
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        """One name with its margin, or several with all noisy counts, where the noise allows it.
+
+        Both are ε-DP together with the names: see `dampen.questions.noisy_counts`.
+        """
         problem, tables = self._counted(source)
-        answers = [self._named(problem, counts, epsilon, entropy) for counts in tables]
+        made = [self._named(problem, counts, epsilon, entropy) for counts in tables]
         shown = {"categories": len(problem.candidates)}
-        if self.question.grouping is None:
-            return Drawn(answers[0], shown)
-        return Drawn(dict(zip(self.question.grouping.groups, answers, strict=True)), shown)
+        law = self._law(epsilon, len(problem.candidates))
+        answers: Any = made[0][0]
+        numbers: Any = made[0][1]
+        if self.question.grouping is not None:
+            groups = self.question.grouping.groups
+            answers = {group: each for group, (each, _) in zip(groups, made, strict=True)}
+            numbers = {group: each for group, (_, each) in zip(groups, made, strict=True)}
+        return Drawn(answers, shown, numbers=None if law is None else numbers, law=law)
+
+    def _law(self, epsilon: Fraction, candidates: int) -> Law | None:
+        """The law of the numbers that come with the names, if any do."""
+        if self.mechanism == JOINT:
+            return ShiftLaw(1 / epsilon, least=0)
+        if self.mechanism == PF and (self.question.k or 1) == 1:
+            return MarginLaw(1 / epsilon, candidates)
+        return None
 
     def _named(
         self, problem: MostFrequent, counts: IntArray, epsilon: Fraction, entropy: Entropy
-    ) -> Any:
+    ) -> tuple[Any, Any]:
+        """The names, and the numbers that come with them."""
         selection = problem.selection_of_counts(counts)
         k = self.question.k
+        names = problem.candidates
+        if self.mechanism == JOINT:
+            several = ranked(counts[:-1], k or 1, epsilon, entropy)
+            found = [names[i] for i in several.places]
+            told = dict(zip(names, several.numbers.tolist(), strict=True))
+            return (found[0] if k is None else found), told
+        if self.mechanism == PF and (k or 1) == 1:
+            best = winner(counts[:-1], epsilon, entropy)
+            return (names[best.place] if k is None else [names[best.place]]), best.margin
         picked = select(selection, epsilon=epsilon, mechanism=self.mechanism, k=k, entropy=entropy)
         if isinstance(picked, list):
-            return [problem.candidates[i] for i in picked]
-        return problem.candidates[picked]
+            return [names[i] for i in picked], None
+        return names[picked], None
 
     def _counted(self, source: Any) -> tuple[MostFrequent, Sequence[IntArray]]:
         """The problem, and its counts: one vector, or one for every group."""
@@ -353,6 +397,7 @@ def most_frequent(
     mechanism: str | Mechanism | None = None,
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
+    where: str | None = None,
     header: bool = False,
     table: str | None = None,
     budget: Budget | None = None,
@@ -367,8 +412,9 @@ def most_frequent(
     `PrivacyLeakWarning`.
 
     The default is permute-and-flip for one answer, the joint release for several: there every count
-    gets Laplace noise of scale 1/ε once, whatever k is, where permute-and-flip would draw k times
-    at ε/k.
+    gets discrete Laplace noise of scale 1/ε once, whatever k is, where permute-and-flip would draw
+    k times at ε/k.  `Release.numbers` has the noisy counts of all categories, or for one answer its
+    margin over all others; `Release.interval` says where the true numbers lie.  They cost no more.
 
     With `by=` and `groups=` the answer is a dict with the answer of every group, for one ε.  Rows
     of groups that are not listed are dropped, and groups without rows have an answer like others.
@@ -386,6 +432,8 @@ def most_frequent(
         mechanism: a name or a `Mechanism`; None for the best one.
         by: the column of groups, or its name.
         groups: the public list of groups.
+        where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
+            out (see `dampen.data.expressions`).
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε.
@@ -416,5 +464,6 @@ def most_frequent(
         by=names.get("by"),
         groups=groups,
         mechanism=mechanism,
+        where=where,
     )
     return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)

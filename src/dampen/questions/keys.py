@@ -35,6 +35,7 @@ from dampen.releases.cost import Budget, Cost, Price, composed_cost
 from dampen.releases.method import Drawn, Leak
 from dampen.releases.question import Shape, parameter
 from dampen.releases.release import Release
+from dampen.schema.schema import Schema
 
 __all__ = ["KeysMethod", "KeysQuestion", "exact_delta", "given_counts", "keys", "tally"]
 
@@ -68,8 +69,8 @@ class KeysQuestion:
         require_labels(opened, self.value)
         return opened
 
-    def method(self, source: Opened, price: Price, /) -> "KeysMethod":
-        del source, price
+    def method(self, source: Opened, schema: Schema, price: Price, /) -> "KeysMethod":
+        del source, schema, price
         return KeysMethod(self.name, self.value, exact_delta(self.delta), self.k, "counts")
 
     def shown(self) -> Mapping[str, Any]:

@@ -43,6 +43,7 @@ __all__ = [
     "by_lead",
     "by_likeliest",
     "by_neighbours",
+    "by_noise",
     "by_rows",
     "by_tail",
     "by_threshold",
@@ -415,6 +416,35 @@ def by_rows(
     decide = f"1 row per {one} decides" if whole == 1 else f"{whole:,} {unit} decide"
     close = f", or {near} so close that {decide}" if whole else ""
     return Accuracy(float(whole), unit, f"{RUNS} the answer is {right}{close}.")
+
+
+def by_noise(
+    noise: float, unit: str, *, numbers: int, epsilon: Fraction, most: float | None = None
+) -> Accuracy:
+    """The accuracy of numbers with noise.
+
+    Args:
+        noise: how large the noise of all of them is at most, in nine of ten runs.
+        unit: of the noise, in the plural.
+        numbers: how many are released.
+        epsilon: of all of them.
+        most: the largest possible number, where it is public.
+
+    >>> print(by_noise(24, "rows", numbers=3, epsilon=Fraction(1, 10)))
+    In at least 9 of 10 runs each of the 3 numbers is off by at most 24 rows.
+    >>> by_noise(24, "rows", numbers=1, epsilon=Fraction(1, 10), most=20).chance
+    True
+    """
+    told = counted(rounded_up(noise), unit) if noise >= 1 or not noise else f"{noise:.2g} {unit}"
+    if most is not None and noise >= max(most, 1):
+        sentence = (
+            f"ε = {decimal_text(epsilon)} is too small for this question: the noise is up to "
+            f"{told}, and the true number at most {most:,.0f}. "
+            f"Use ε ≥ {_larger_epsilon(epsilon, noise, most / 10)}."
+        )
+        return Accuracy(float(most), unit, sentence, chance=True)
+    which = "the number" if numbers == 1 else f"each of the {numbers:,} numbers"
+    return Accuracy(float(noise), unit, f"{RUNS} {which} is off by at most {told}.")
 
 
 def of_all(unit: str, *, who: tuple[str, str], ordered: bool) -> Accuracy:

@@ -37,6 +37,7 @@ from dampen.errors import (
 from dampen.releases.accuracy import Accuracy
 from dampen.releases.cost import Budget, Cost, Keeper, Price
 from dampen.releases.method import Method, Replacing, is_halved
+from dampen.releases.numbers import Law
 from dampen.releases.question import Question, check_size_is_public
 from dampen.releases.release import Release
 from dampen.schema.schema import Schema
@@ -165,8 +166,11 @@ class Planned:
         """Looks at the data and draws the answer that was paid for."""
         with paid.looking():
             drawn = self.method.draw(self.source, paid.epsilon, paid.entropy)
-            shown = {**self.question.shown(), **drawn.shown}
-        return paid.release(drawn.answer, shown, drawn.accuracy or self.accuracy)
+            where = getattr(self.question, "where", None)
+            kept = {} if where is None else {"where": where}
+            shown = {**self.question.shown(), **kept, **drawn.shown}
+        accuracy = drawn.accuracy or self.accuracy
+        return paid.release(drawn.answer, shown, accuracy, numbers=drawn.numbers, law=drawn.law)
 
 
 def planned(question: Question, source: Any, price: Price, schema: Schema | None = None) -> Planned:
@@ -235,7 +239,15 @@ class Paid:
                 interrupt.add_note(self.stands)
             raise
 
-    def release(self, answer: Any, shown: dict[str, Any], accuracy: Accuracy) -> Release:
+    def release(
+        self,
+        answer: Any,
+        shown: dict[str, Any],
+        accuracy: Accuracy,
+        *,
+        numbers: Any = None,
+        law: Law | None = None,
+    ) -> Release:
         """The answer with its public facts, kept where the budget keeps answers."""
         made = Release(
             answer,
@@ -249,6 +261,8 @@ class Paid:
             rho=self.cost.rho,
             accuracy=accuracy,
             delta=self.cost.delta,
+            numbers=numbers,
+            law=law,
         )
         keeper: object = self.budget
         if self.charge is not None and keeper is not None and isinstance(keeper, Keeper):

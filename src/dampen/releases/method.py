@@ -14,6 +14,7 @@ from dampen.core.selection import Neighbours
 from dampen.errors import ParameterError
 from dampen.releases.accuracy import Accuracy
 from dampen.releases.cost import Cost, Price
+from dampen.releases.numbers import Law
 
 __all__ = ["Drawn", "Leak", "Method", "Replacing", "is_halved"]
 
@@ -26,11 +27,15 @@ class Drawn:
         answer: the private answer.
         shown: public facts that are known only now, such as a public number of rows.
         accuracy: where it was not known before the charge.
+        numbers: noisy numbers that come with the answer: one, or a dict by name.
+        law: of the noise in them.
     """
 
     answer: Any
     shown: Mapping[str, Any] = field(default_factory=dict)
     accuracy: Accuracy | None = None
+    numbers: Any = None
+    law: Law | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,6 +41,7 @@ __all__ = [
     "parameters",
     "plain_label",
     "shows_size",
+    "where_parameter",
     "with_facts",
 ]
 
@@ -53,13 +54,15 @@ Kind: TypeAlias = Literal[
     "word",  # one of a few words
     "labels",  # a public list of categories, groups or nodes
     "percentiles",  # one number, a list of them, or the name of a list
+    "condition",  # a text that is true or false of every row
     "other",  # for Python alone
 ]
 """How a parameter is written in the command line, in JSON and on the page."""
 
-Shape: TypeAlias = Literal["value", "points", "name", "ranking", "set", "model"]
-"""How an answer is read: an amount; one amount for each of several points; a candidate; candidates
-best first; candidates in public order; a model that predicts.  With groups, one for every group.
+Shape: TypeAlias = Literal["value", "points", "number", "name", "ranking", "set", "model"]
+"""How an answer is read: an amount in the range of a column; one for each of several points; a
+noisy number with an interval; a candidate; candidates best first; candidates in public order; a
+model that predicts.  With groups, one for every group.
 """
 
 
@@ -72,11 +75,14 @@ class Fact:
             `domains` and others of the data set.
         of: the parameter that names the column; empty for a fact of the data set.
         optional: whether the question can be asked where the schema does not state it.
+        either: whether a column needs only one of the facts that are marked so, such as values of
+            categories or the ends of numbers.
     """
 
     name: str
     of: str = ""
     optional: bool = False
+    either: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +144,16 @@ def parameter(
     return field(default=default, metadata={"dampen": told})
 
 
+def where_parameter() -> Any:
+    """The field `where` of a question about a table: which rows it is asked of."""
+    return parameter(
+        "condition",
+        "Only rows for which this holds, such as \"age >= 65 and ward == 'A'\".",
+        default=None,
+        label="Only rows where",
+    )
+
+
 def parameters(question: "type[Question] | Question") -> tuple[Parameter, ...]:
     """The parameters of a question, in the order of its fields."""
     return tuple(_declared(each) for each in fields(question))  # type: ignore[arg-type]
@@ -166,10 +182,16 @@ def with_facts(
         column = known.get(each.fact.of)
         if each.fact.of and column not in schema.columns:
             continue
-        value = schema.fact(each.fact.name, column)
+        value = _fact(each.fact, column, schema)
         if value is not None:
             known[each.name] = value
     return known
+
+
+def _fact(fact: Fact, column: str | None, schema: Schema) -> Any:
+    if fact.either and column is not None:
+        return schema.fact_if_any(fact.name, column)
+    return schema.fact(fact.name, column)
 
 
 def first_missing(question: "type[Question]", known: Mapping[str, Any]) -> Parameter | None:

@@ -80,7 +80,7 @@ def rehearse(question: Question, source: Any, price: Price, *, draws: int = DRAW
     if isinstance(question, Scored):
         return Rehearsal(answers, [question.wrong_share(each, source) for each in answers], False)
     best = _parts(_answers(question, source, EXACTLY, 1)[0])
-    numeric = question.shape() in ("value", "points")
+    numeric = question.shape() in ("value", "points", "number")
     error = _distance if numeric else _wrong_share
     return Rehearsal(answers, [error(_parts(each), best) for each in answers], numeric)
 
@@ -98,7 +98,12 @@ def _distance(parts: Sequence[Any], best: Sequence[Any]) -> float:
 
 
 def _amounts(parts: Sequence[Any]) -> list[float]:
-    return [part[1] if isinstance(part, tuple) else part for part in parts]
+    return [_amount(part) for part in parts]
+
+
+def _amount(part: Any) -> float:
+    """Of an amount, or of one that carries the names of its group and cell."""
+    return _amount(part[1]) if isinstance(part, tuple) else float(part)
 
 
 def _wrong_share(parts: Sequence[Any], best: Sequence[Any]) -> float:

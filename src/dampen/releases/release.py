@@ -13,9 +13,13 @@ from dampen.epsilon import check_length, decimal_text, short_text
 from dampen.errors import ParameterError
 from dampen.printing import html_facts, text_of
 from dampen.releases.accuracy import UNKNOWN, Accuracy
+from dampen.releases.numbers import Law, checked_confidence, law_from
 from dampen.versions import library_version
 
 __all__ = ["Release"]
+
+USUAL_CONFIDENCE = 0.95
+"""Of the intervals that are shown and written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,10 @@ class Release:
         delta: the exact δ of an (ε, δ)-DP release; 0 for a pure one.
         accuracy: how good such an answer is, from public facts alone; where they do not tell, its
             sentence says so.
+        numbers: the noisy numbers that came with the answer, for no further ε: one, or a dict by
+            name; None where there are none.  They are as they were drawn: unlike the answer, a
+            count may be below 0.
+        law: the law of the noise in `numbers`.
     """
 
     answer: Any
@@ -50,6 +58,37 @@ class Release:
     rho: Fraction | None = None
     accuracy: Accuracy = UNKNOWN
     delta: Fraction = Fraction(0)
+    numbers: Any = None
+    law: Law | None = None
+
+    def interval(self, confidence: Any = USUAL_CONFIDENCE) -> Any:
+        """Where the true numbers lie, with at least this confidence each; costs nothing.
+
+        The noise alone decides: whatever the data is, the interval holds the number of the rows as
+        they were counted, with values moved to the public range and grid.
+
+        Args:
+            confidence: between 0 and 1.
+
+        Returns:
+            A pair, or a dict of pairs where `numbers` is a dict.
+
+        Raises:
+            ParameterError: if the release has no numbers, or the confidence is no share.
+
+        >>> import dampen
+        >>> made = dampen.count({"ward": ["A"] * 60}, epsilon="1")
+        >>> low, high = made.interval(0.99)
+        >>> high - low
+        8
+        """
+        tail = checked_confidence(confidence)
+        if self.law is None:
+            raise ParameterError(
+                "Expected a release with numbers, as dampen.count, histogram, total and mean give "
+                "them; this one has none."
+            )
+        return _intervals(self.numbers, self.law, tail)
 
     def to_json(self) -> str:
         """One JSON object; ε is exact decimal text."""
@@ -67,6 +106,7 @@ class Release:
                 "rho": None if self.rho is None else short_text(self.rho, up=True),
                 "delta": decimal_text(self.delta),
                 "accuracy": self.accuracy.to_dict(),
+                **self._written_numbers(),
             },
             default=_plain,
         )
@@ -102,11 +142,23 @@ class Release:
                 # A ρ that was rounded up for the text carries a mark.
                 rho=None if told["rho"] is None else _fraction(told["rho"].lstrip("<")),
                 accuracy=Accuracy.from_dict(told["accuracy"]),
+                numbers=told.get("numbers"),
+                law=None if told.get("law") is None else law_from(told["law"]),
             )
         except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError, RecursionError):
             raise ParameterError(
                 "Expected the JSON of a release, as Release.to_json writes it."
             ) from None
+
+    def _written_numbers(self) -> dict[str, Any]:
+        """The numbers, their law and their usual intervals, where there are numbers."""
+        if self.law is None:
+            return {}
+        return {
+            "numbers": _text_keys(self.numbers),
+            "law": self.law.to_dict(),
+            "intervals": {"confidence": USUAL_CONFIDENCE, "ends": _text_keys(self.interval())},
+        }
 
     def __repr__(self) -> str:
         delta = f"delta={decimal_text(self.delta)}, " if self.delta else ""
@@ -127,6 +179,8 @@ class Release:
     def _facts(self) -> dict[str, Any]:
         facts = {
             "answer": self.answer,
+            "numbers": "" if self.numbers == self.answer else self.numbers,
+            "95 % interval": "" if self.law is None else self.interval(),
             "accuracy": self.accuracy.sentence,
             "epsilon": decimal_text(self.epsilon),
             "delta": decimal_text(self.delta) if self.delta else "",
@@ -136,7 +190,11 @@ class Release:
             "NOT COVERED BY EPSILON": self.leaks,
             "charge": self.charge or "",
         }
-        return {name: value for name, value in facts.items() if name == "answer" or value}
+        return {
+            name: value
+            for name, value in facts.items()
+            if name == "answer" or value not in ("", None, ())
+        }
 
 
 def _fraction(text: str) -> Fraction:
@@ -145,9 +203,17 @@ def _fraction(text: str) -> Fraction:
     return Fraction(text)
 
 
+def _intervals(numbers: Any, law: Law, tail: Fraction) -> Any:
+    if law.is_number(numbers):
+        return law.interval(numbers, tail)
+    return {name: _intervals(each, law, tail) for name, each in numbers.items()}
+
+
 def _text_keys(answer: Any) -> Any:
     """JSON knows text as keys only; an answer per group has the groups as keys."""
-    return {str(k): v for k, v in answer.items()} if isinstance(answer, dict) else answer
+    if not isinstance(answer, dict):
+        return answer
+    return {str(name): _text_keys(each) for name, each in answer.items()}
 
 
 def _plain(value: Any) -> Any:

@@ -150,6 +150,18 @@ class Schema:
         known = [*_OF_COLUMNS, *_OF_DATA_SETS]
         raise ParameterError(f"A schema has no fact {name!r}.{did_you_mean(name, known)}")
 
+    def fact_if_any(self, name: str, column: str) -> Any:
+        """A fact of a column, None where its kind of column has none of that name.
+
+        Raises:
+            ParameterError: if there is no such column.
+        """
+        self.column(column)
+        try:
+            return self.fact(name, column)
+        except ParameterError:
+            return None
+
     def digest(self) -> str:
         """Another one for other facts or another version; the title does not count."""
         named = replace(self, title="", columns=dict(self.columns))

@@ -19,6 +19,8 @@ from typing import Any
 
 from dampen.core.selection import IntArray
 from dampen.data.cells import Keyed
+from dampen.data.expressions import Expression
+from dampen.data.filters import kept
 from dampen.data.open import open_table
 from dampen.data.source import Batch, CellOf, Field, Kind, Opened
 from dampen.service.pacing import Pace
@@ -123,6 +125,11 @@ class CachedTable:
     @property
     def streams(self) -> bool:
         return self.opened.streams
+
+    def filtered(self, condition: Expression, /) -> "CachedTable":
+        """Its histograms are kept beside those of all rows."""
+        state = (self.state, condition.text)
+        return CachedTable(kept(self.opened, condition), self.cache, state)
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         return self.opened.batches(wanted)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
+from dampen.data.expressions import parse_condition
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError, did_you_mean
 from dampen.questions import QUESTIONS, question_type
@@ -105,7 +106,10 @@ class Asked:
         named = [
             each.name for each in asked_parameters(self.question.name) if each.kind == "column"
         ]
-        return tuple(self.options[name] for name in named if name in self.options)
+        columns = [self.options[name] for name in named if name in self.options]
+        where = self.options.get("where")
+        also = () if where is None else parse_condition(where).columns
+        return tuple(dict.fromkeys([*columns, *also]))
 
     def shown(self) -> dict[str, Any]:
         """As JSON: what to send to ask it again, and how to read the answer."""
@@ -146,7 +150,10 @@ def fact_of(schema: Schema, fact: Fact, asked: Mapping[str, Any]) -> Any:
         fact: which fact.
         asked: the parameters that an analyst stated.
     """
-    return schema.fact(fact.name, asked.get(fact.of) if fact.of else None)
+    column = asked.get(fact.of) if fact.of else None
+    if fact.either and column is not None:
+        return schema.fact_if_any(fact.name, column)
+    return schema.fact(fact.name, column)
 
 
 def _facts(schema: Schema, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -162,6 +169,9 @@ def _check_columns(schema: Schema, name: str, asked: Mapping[str, Any]) -> None:
         if each.kind == "columns":
             for column in asked.get(each.name, ()):
                 _check_column(schema, column, each.holds)
+        if each.kind == "condition" and each.name in asked:
+            for column in parse_condition(asked[each.name], each.name).columns:
+                _check_column(schema, column, "")
 
 
 def _check_column(schema: Schema, name: str, holds: str) -> None:
@@ -245,7 +255,11 @@ def _shown(name: str, each: Parameter) -> dict[str, Any]:
         "kind": each.kind,
         "choices": list(LISTS if each.kind == "percentiles" else each.choices),
         "holds": each.holds,
-        "facts": [fact.name for fact in _facts_of_column(name, each) if fact.name in SHOWN_FACTS],
+        "facts": [
+            fact.name
+            for fact in _facts_of_column(name, each)
+            if fact.name in SHOWN_FACTS and not fact.either
+        ],
         "required": each.required,
         "default": None if each.required else each.default,
         "rare": not each.required and each.label == plain_label(each.name),
@@ -253,7 +267,7 @@ def _shown(name: str, each: Parameter) -> dict[str, Any]:
 
 
 def _facts_of_column(name: str, each: Parameter) -> list[Fact]:
-    """The facts that a column must have to be asked for."""
+    """The facts that a column must have to be asked for; of those marked `either`, one."""
     facts = (fact for _, fact in _declared_facts(name) if fact.of == each.name)
     return [fact for fact in facts if not fact.optional]
 
@@ -300,11 +314,7 @@ def _possible_values(schema: Schema, name: str, each: Parameter) -> Iterable[Any
         case "column":
             held = schema.of_kind(HOLDS[each.holds]) if each.holds else list(schema.columns)
             needed = _facts_of_column(name, each)
-            return [
-                column
-                for column in held
-                if all(fact_of(schema, fact, {each.name: column}) is not None for fact in needed)
-            ]
+            return [column for column in held if _has_facts(schema, needed, column)]
         case "percentiles":
             return [50]
         case "word":
@@ -314,6 +324,12 @@ def _possible_values(schema: Schema, name: str, each: Parameter) -> Iterable[Any
         case "exact":
             return ["0.000001"]
     raise AssertionError(f"no example of {each.kind}")
+
+
+def _has_facts(schema: Schema, needed: Sequence[Fact], column: str) -> bool:
+    known = {fact: fact_of(schema, fact, {fact.of: column}) is not None for fact in needed}
+    either = [known[fact] for fact in needed if fact.either]
+    return all(known[fact] for fact in needed if not fact.either) and (not either or any(either))
 
 
 def _first(values: Iterable[Any], without: Sequence[Any]) -> Any:

@@ -83,6 +83,7 @@ def _type(each: Parameter) -> Any:
         "exact": Short,
         "flag": bool,
         "percentiles": Percentiles,
+        "condition": Annotated[str, StringConstraints(min_length=1, max_length=1000)],
         "word": words,
     }
     return types[each.kind]

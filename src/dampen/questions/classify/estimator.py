@@ -42,7 +42,7 @@ except ImportError:
 __all__ = ["Classifier", "NaiveBayesClassifier", "PrivateClassifier", "TreeClassifier"]
 
 E = TypeVar("E", bound="PrivateClassifier")
-OF_TABLE = ("target", "columns")
+OF_TABLE = ("target", "columns", "where")
 """What of a question is stated with the table."""
 
 
@@ -68,7 +68,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         refuse(refused)
         source = Supervised.open(X, y, domains=self.domains)
-        return self._ask(source, target=TARGET, columns=source.names)
+        return self._ask(self._question(TARGET, source.names), source)
 
     def fit_table(
         self: E,
@@ -76,6 +76,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         target: str,
         columns: Sequence[str] | None = None,
+        where: str | None = None,
         header: bool = False,
         table: str | None = None,
     ) -> E:
@@ -86,10 +87,12 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             target: the name of its column of classes.
             columns: the columns to predict from; those that `domains` names if left out, or all
                 others where it names none.
+            where: a condition on every row; other rows are left out.
             header: says that the first line of a text file surely holds the names of its columns.
             table: of a database file (DuckDB, SQLite), which table.
         """
-        return self._ask(data, target=target, columns=columns, header=header, table=table)
+        question = self._question(target, columns, where)
+        return self._ask(question, data, header=header, table=table)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row; X is whatever `fit` takes.
@@ -147,22 +150,23 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         release = read_release(text)
         return cls(epsilon=release.epsilon)._take(release)
 
-    def _question(self, target: str, columns: Sequence[str] | None) -> Any:
+    def _question(
+        self, target: str, columns: Sequence[str] | None, where: str | None = None
+    ) -> Any:
         own = [each.name for each in parameters(self.asks) if each.name not in OF_TABLE]
         given = {name: getattr(self, name) for name in own}
-        return self.asks(target=target, columns=columns, **given)
+        return self.asks(target=target, columns=columns, where=where, **given)
 
     def _ask(
         self: E,
+        question: Any,
         data: Any,
         *,
-        target: str,
-        columns: Sequence[str] | None,
         header: bool = False,
         table: str | None = None,
     ) -> E:
         release = answer(
-            self._question(target, columns),
+            question,
             data,
             epsilon=self.epsilon,
             rho=self.rho,

@@ -28,7 +28,7 @@ from dampen.questions.classify.plan import TreePlan, tree_plan
 from dampen.questions.classify.prediction import wrong_share
 from dampen.questions.classify.splits import check_max_rows
 from dampen.releases.cost import Price
-from dampen.releases.question import Fact, Shape, parameter
+from dampen.releases.question import Fact, Shape, parameter, where_parameter
 from dampen.schema.schema import Schema
 
 __all__ = [
@@ -62,6 +62,8 @@ class Asked(Protocol):
     def classes(self) -> Sequence[Hashable] | None: ...
     @property
     def max_rows(self) -> int | None: ...
+    @property
+    def where(self) -> str | None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +99,7 @@ class TreeQuestion:
     max_rows: int | None = parameter(
         "count", "Public upper bound on the number of rows.", default=None, fact=Fact("rows")
     )
+    where: str | None = where_parameter()
     name: ClassVar[str] = "tree"
     title: ClassVar[str] = "Decision tree"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -161,6 +164,7 @@ class BayesQuestion:
     max_rows: int | None = parameter(
         "count", "Public upper bound on the number of rows.", default=None, fact=Fact("rows")
     )
+    where: str | None = where_parameter()
     name: ClassVar[str] = "naive-bayes"
     title: ClassVar[str] = "Naive Bayes"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -223,6 +227,7 @@ class ClassifierQuestion:
     max_rows: int | None = parameter(
         "count", "Public upper bound on the number of rows.", default=None, fact=Fact("rows")
     )
+    where: str | None = where_parameter()
     name: ClassVar[str] = "classifier"
     title: ClassVar[str] = "Classifier"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -293,7 +298,7 @@ def open_supervised(question: Asked, data: Any, *, header: bool, table: str | No
     Raises:
         ParameterError: if a public parameter is wrong.
     """
-    opened = open_table(data, header=header, table=table)
+    opened = open_table(data, header=header, table=table, where=question.where)
     supervision(question, opened)
     return opened
 

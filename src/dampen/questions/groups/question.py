@@ -24,7 +24,7 @@ from dampen.releases.accuracy import Accuracy, by_lead, by_rows, likely_noise, o
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost, selection_cost
 from dampen.releases.method import Drawn, Leak, Method
-from dampen.releases.question import Fact, Shape, parameter
+from dampen.releases.question import Fact, Shape, parameter, where_parameter
 from dampen.releases.release import Release
 from dampen.schema.schema import Schema
 
@@ -96,6 +96,7 @@ class GroupsQuestion:
     ordered: bool = parameter(
         "flag", "The k groups best first; each of them gets a share of ε.", default=False
     )
+    where: str | None = where_parameter()
     name: ClassVar[str] = "top-groups"
     title: ClassVar[str] = "Group with the largest statistic"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -107,7 +108,13 @@ class GroupsQuestion:
     )
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        opened = open_table(data, header=header, table=table)
+        if self.where is not None and self.problem.neighbours is not Neighbours.ADD_REMOVE_ROW:
+            raise ParameterError(
+                "Expected neighbours='add-remove-row' with where=: a replaced value may enter or "
+                "leave the rows that are kept."
+            )
+        where, value = self.where, self.value
+        opened = open_table(data, header=header, table=table, where=where, value=value)
         require_numbers(opened, self.value)
         self.problem.grouping.check_column(opened, self.by, self.value)
         return opened
@@ -116,7 +123,7 @@ class GroupsQuestion:
         """Under replacement too where everyone's group is public and fixed: one group changes."""
         del source, price
         check_k(self.k, len(self.problem.candidates))
-        fixed = schema.is_fixed(self.by)
+        fixed = self.where is None and schema.is_fixed(self.by)
         problem = replace(
             self.problem, neighbours=schema.relation if fixed else Neighbours.ADD_REMOVE_ROW
         )
@@ -291,6 +298,7 @@ def top_groups(
     min_rows: int = 1,
     caution: Exact = 1,
     ordered: bool = False,
+    where: str | None = None,
     header: bool = False,
     table: str | None = None,
     budget: Budget | None = None,
@@ -327,6 +335,8 @@ def top_groups(
             best group is.
         ordered: the k groups best first.  It asks k times for one group, at ε/k, and the release
             says so (`epsilon_each`); for the sum the order comes at no cost.
+        where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
+            out (see `dampen.data.expressions`).
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
@@ -364,5 +374,6 @@ def top_groups(
         min_rows=min_rows,
         caution=caution,
         ordered=ordered,
+        where=where,
     )
     return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)

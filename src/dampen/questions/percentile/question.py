@@ -33,7 +33,7 @@ from dampen.releases.accuracy import Accuracy
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price
 from dampen.releases.method import Drawn, Leak
-from dampen.releases.question import Fact, Shape, parameter
+from dampen.releases.question import Fact, Shape, parameter, where_parameter
 from dampen.releases.release import Release
 from dampen.schema.schema import Schema
 
@@ -92,6 +92,7 @@ class PercentileQuestion:
         default=None,
         choices=SINGLE,
     )
+    where: str | None = where_parameter()
     name: ClassVar[str] = "percentile"
     title: ClassVar[str] = "Percentile"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -109,7 +110,13 @@ class PercentileQuestion:
         warn_of_shares(self.points)
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        opened = open_table(data, header=header, table=table)
+        if self.where is not None and self.size_is_public:
+            raise ParameterError(
+                "Expected neighbours='add-remove-row' with where=: a replaced value may enter or "
+                "leave the rows that are kept."
+            )
+        where, value = self.where, self.value
+        opened = open_table(data, header=header, table=table, where=where, value=value)
         require_numbers(opened, self.value)
         if self.grouping is not None:
             self.grouping.check_column(opened, str(self.by), self.value)
@@ -229,8 +236,11 @@ class PercentileQuestion:
         return Grouping(self.groups)
 
     def _relation(self, schema: Schema) -> Neighbours:
-        """Replacement where it leaves the number of values alone: of all, or of fixed groups."""
-        fixed = self.by is None or schema.is_fixed(self.by)
+        """Replacement where it leaves the number of values alone: of all, or of fixed groups.
+
+        A filter may keep a row and leave out what replaces it.
+        """
+        fixed = self.where is None and (self.by is None or schema.is_fixed(self.by))
         return schema.relation if fixed else Neighbours.ADD_REMOVE_ROW
 
     def _way(self, relation: Neighbours) -> Any:
@@ -364,6 +374,7 @@ def percentile(
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
     mechanism: str | Mechanism | None = None,
+    where: str | None = None,
     header: bool = False,
     table: str | None = None,
     budget: Budget | None = None,
@@ -402,6 +413,8 @@ def percentile(
         groups: the public list of groups.
         mechanism: on a grid "pf" by default; a name given with a list of p asks for equal shares
             of ε.  Without a grid "em" is the only one.
+        where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
+            out (see `dampen.data.expressions`).
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
@@ -432,5 +445,6 @@ def percentile(
         by=names.get("by"),
         groups=groups,
         mechanism=mechanism,
+        where=where,
     )
     return answer(question, opened, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)

@@ -1,7 +1,7 @@
 // Questions and answers in words, tables and pictures; and what to copy.
 
 import { make, session, table } from "/elements.js";
-import { chosenGroups, dots, drawnTree, plain, ranking, shortened } from "/pictures.js";
+import { bars, chosenGroups, dots, drawnTree, plain, ranking, shortened } from "/pictures.js";
 
 const PROTECTS = { "replace-one": "what one record says", "add-remove-row": "whether a record is there, and what it says", "add-remove-edge": "whether an edge is there" };
 const SEVERAL = { quartiles: [25, 50, 75], deciles: [10, 20, 30, 40, 50, 60, 70, 80, 90] };
@@ -63,6 +63,7 @@ function answerParts(told, set) {
   // A name can be a number, and is no point between bounds; releases of 0.2 have no shape.
   const drawable = (value) => column?.lower !== undefined && (!shape || shape === "value" || shape === "points") && numbers(value);
   if (isModel(told)) return [answer.tree ? make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Picture of the tree" }, drawnTree(answer)) : make("pre", { tabindex: "0" }, JSON.stringify(answer, null, 2))];
+  if (shape === "number") return numberParts(told, isTable(answer) ? null : make("p", { class: "answer" }, shownValue(answer)));
   if (isTable(answer)) {
     const rows = Object.entries(answer);
     if (rows.every(([, value]) => drawable(value))) return [dots(rows.map(([name, value]) => [name, [value].flat()]), column)];
@@ -78,7 +79,22 @@ function answerParts(told, set) {
   if (drawable(answer)) return [large, dots([["", [answer].flat()]], column)];
   const groups = set?.columns[options.by]?.values;
   if (groups && !options.ordered) return [large, chosenGroups(groups, several.map(String))];
+  if (shape === "ranking" && isTable(told.numbers)) return [ranking(several), bars(leaves(told.numbers, told.intervals?.ends))];
+  if (shape === "name" && typeof told.numbers === "number" && told.intervals) return [large, make("p", { class: "soft" }, `Noisy lead over all others: ${plain(told.numbers)}; the true one is ${plain(told.intervals.ends[0])} to ${plain(told.intervals.ends[1])} (95 %).`)];
   return several.length > 1 && shape !== "set" ? [ranking(several)] : [large];
+}
+
+/** Noisy numbers with their intervals: one large, several as bars. */
+function numberParts(told, large) {
+  const ends = told.intervals?.ends, rows = leaves(told.answer, ends);
+  const confidence = `${100 * (told.intervals?.confidence ?? 0.95)} %`;
+  if (large) return [large, ends ? make("p", { class: "soft" }, `${confidence} interval: ${plain(ends[0])} to ${plain(ends[1])}`) : ""];
+  return [bars(rows), table(["name", "answer", `${confidence} interval`], rows.map(([name, value, pair]) => [name, plain(value), pair ? `${plain(pair[0])} to ${plain(pair[1])}` : ""]))];
+}
+
+function leaves(answer, ends, names = []) {
+  if (typeof answer !== "object") return [[names.join(", "), answer, ends]];
+  return Object.entries(answer).flatMap(([name, each]) => leaves(each, ends?.[name], [...names, name]));
 }
 
 function copies(told, link) {

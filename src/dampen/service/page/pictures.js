@@ -39,6 +39,20 @@ export function dots(rows, column) {
     make("div", { class: "ends" }, make("span", {}, plain(column.lower)), make("span", {}, plain(column.upper))));
 }
 
+/** Noisy numbers as bars, each with a line over its interval. */
+export function bars(rows) {
+  const shown = rows.slice(0, 100), ends = shown.flatMap(([, value, pair]) => [value, 0, ...(pair || [])]);
+  const least = Math.min(...ends), most = Math.max(...ends, least + 1e-9), left = 130, width = 420, high = 22;
+  const x = (value) => left + ((value - least) / (most - least)) * (width - left - 8);
+  const lines = shown.flatMap(([name, value, pair], i) => {
+    const y = i * high + 4;
+    return [draw("text", { x: left - 8, y: y + 12, "text-anchor": "end" }, draw("title", {}, name), shortened(name, 18)),
+      draw("rect", { x: Math.min(x(0), x(value)), y, width: Math.max(1, Math.abs(x(value) - x(0))), height: high - 8, class: "c0" }),
+      ...(pair ? [draw("line", { x1: x(pair[0]), x2: x(pair[1]), y1: y + 7, y2: y + 7, class: "step" })] : [])];
+  });
+  return picture(width, shown.length * high + 8, "The numbers and their intervals", "fit", ...lines);
+}
+
 /** A ranked list, best first; ranks are all that is known, so nothing is drawn longer or shorter. */
 export const ranking = (names) => make("ol", { class: "ranks", "aria-label": "The answers, best first" }, ...names.map((name) => make("li", {}, String(name))));
 

@@ -1,0 +1,846 @@
+"""Conditions and formulas over the columns of one row: `where="age >= 65 and ward == 'A'"`.
+
+A small language of its own, read by a recursive descent and never handed to Python:
+
+    condition   = conjunction { "or" conjunction }
+    conjunction = negation { "and" negation }
+    negation    = "not" negation | comparison
+    comparison  = sum { ("==" | "!=" | "<" | "<=" | ">" | ">=") sum }
+                | sum ["not"] "in" "[" literal { "," literal } "]"
+                | column "is" ["not"] "missing"
+    sum         = product { ("+" | "-") product }
+    product     = signed { ("*" | "/") signed }
+    signed      = "-" signed | literal | column | "(" condition ")"
+    literal     = 12.5 | 'text' | "text" | true | false
+    column      = a_name | `any name`
+
+**It is total.**  Every row has an outcome: arithmetic with a missing or unreadable number is
+missing; a comparison with something missing is false, and so is membership.  `a != b` is
+`not (a == b)`, and `not` turns false into true, as in Python and pandas; so `ward != 'A'` holds
+where the ward is missing.
+
+**It is row-wise.**  Whether a row is kept depends on that row and on public text alone.  So
+neighbours by adding or removing one row stay neighbours, or become equal: whatever is ε-DP for
+adding or removing a row is so after a filter, and after a formula.  Where a row is *replaced* this
+does not hold, for it may enter or leave.
+
+Numbers are floats of 64 bits.  Text is compared by its code points.  A column is read as text if it
+is compared with text, and as numbers if it is compared with numbers or calculated with.  Dates
+count in days since 1970; a text that is compared with a column of dates is read as one.  An empty
+text is missing.  Words such as `and` may be written in capitals.
+"""
+
+import operator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, Literal, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dampen.core.selection import FloatArray
+from dampen.data.source import Batch, Chunk, Field, Kind, Opened, require
+from dampen.errors import ParameterError
+
+__all__ = [
+    "Column",
+    "Comparison",
+    "Expression",
+    "Logic",
+    "Membership",
+    "Missing",
+    "Node",
+    "Number",
+    "Operation",
+    "Text",
+    "is_formula",
+    "parse_condition",
+    "parse_formula",
+]
+
+LONGEST = 2000
+"""Characters of an expression."""
+DEEPEST = 50
+"""Nested parentheses and signs."""
+MOST_LISTED = 10_000
+LARGEST = 1e308
+LARGEST_DIGITS = 300
+PYTHON: Mapping[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+}  # fmt: skip
+
+Bools: TypeAlias = NDArray[np.bool_]
+As: TypeAlias = Literal["numbers", "text", "dates", "either"]
+"""How a column is read; either: row by row, as a number where it is one."""
+
+DAY = 86_400_000_000
+"""Microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word of an expression, with the place of its first character."""
+
+    kind: Literal["number", "text", "name", "column", "symbol", "end"]
+    text: str
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number, or true and false as 1 and 0; one without a point is whole, as in Python."""
+
+    value: int | float
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A literal text."""
+
+    value: str
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """The cell of a column."""
+
+    name: str
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Arithmetic of two numbers."""
+
+    symbol: Literal["+", "-", "*", "/"]
+    left: "Node"
+    right: "Node"
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two things that are compared; "!=" is a negated "=="."""
+
+    symbol: Literal["==", "<", "<=", ">", ">="]
+    left: "Node"
+    right: "Node"
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """Whether something is in a public list."""
+
+    what: "Node"
+    listed: "tuple[Number | Text, ...]"
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Whether a cell is missing."""
+
+    what: Column
+    token: Token
+
+
+@dataclass(frozen=True, slots=True)
+class Logic:
+    """and, or of two conditions; not of one."""
+
+    word: Literal["and", "or", "not"]
+    parts: "tuple[Node, ...]"
+    token: Token
+
+
+Node: TypeAlias = Number | Text | Column | Operation | Comparison | Membership | Missing | Logic
+CONDITIONS = (Comparison, Membership, Missing, Logic)
+
+TOKEN = re.compile(
+    r"""(?P<space>\s+)
+      | (?P<number>(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?(?![\w.]))
+      | (?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")
+      | (?P<column>`[^`]+`)
+      | (?P<name>[^\W\d]\w*)
+      | (?P<symbol>==|!=|<=|>=|[<>()+\-*/\[\],])""",
+    re.VERBOSE | re.DOTALL,
+)
+WORDS = ("and", "or", "not", "in", "is", "missing", "true", "false")
+ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
+INSTEAD = {"=": "==", "&": "and", "&&": "and", "|": "or", "||": "or", "!": "not", "~": "not"}
+
+
+def parse_condition(text: str, name: str = "where") -> "Expression":
+    """Reads a condition.
+
+    Args:
+        text: what a user wrote.
+        name: of the parameter, for errors.
+
+    Raises:
+        ParameterError: if it is no condition; the error points at the word that is wrong.
+    """
+    parser = _Parser(name, _checked_text(text, name))
+    node = parser.whole()
+    if not isinstance(node, CONDITIONS):
+        parser.refuse("a condition, such as age >= 65, not only a value", node.token)
+    return Expression(parser.text, name, node, _kinds(node, parser.refuse))
+
+
+def parse_formula(text: str, name: str = "value") -> "Expression":
+    """Reads a formula, whose outcome is a number.
+
+    Raises:
+        ParameterError: if it is none; the error points at the word that is wrong.
+    """
+    parser = _Parser(name, _checked_text(text, name))
+    node = parser.whole()
+    if isinstance(node, CONDITIONS):
+        parser.refuse("a number, such as discharged - admitted, not a condition", node.token)
+    parser.number(node)
+    kinds = _kinds(node, parser.refuse)
+    return Expression(parser.text, name, node, kinds)
+
+
+def is_formula(text: str, opened: Opened) -> bool:
+    """Whether a text is meant as a formula: no column is called so, and it calculates."""
+    if any(field.name == text for field in opened.fields):
+        return False
+    return bool(re.search(r"[-+*/`(]", text)) and bool(re.search(r"\w", text))
+
+
+class _Parser:
+    """A recursive descent over the tokens of one expression."""
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self.text = text
+        self.tokens = list(self._split())
+        self.at = 0
+        self.depth = 0
+
+    def whole(self) -> Node:
+        node = self._condition()
+        if self.next.kind != "end":
+            self.refuse("and, or, or the end", self.next)
+        return node
+
+    @property
+    def next(self) -> Token:
+        return self.tokens[self.at]
+
+    def refuse(self, expected: str, token: Token) -> NoReturn:
+        """Points at a token.
+
+        Raises:
+            ParameterError: always.
+        """
+        _refuse(self.name, self.text, expected, token)
+
+    def number(self, node: Node) -> Node:
+        """Checks that a part can be calculated with."""
+        if isinstance(node, (Text, *CONDITIONS)):
+            self.refuse("a number or a column", node.token)
+        return node
+
+    def condition(self, node: Node) -> Node:
+        """Checks that a part is true or false."""
+        if not isinstance(node, CONDITIONS):
+            self.refuse("a comparison", self.next if node.token.kind == "end" else node.token)
+        return node
+
+    def _split(self) -> Iterator[Token]:
+        place = 0
+        while place < len(self.text):
+            found = TOKEN.match(self.text, place)
+            if found is None:
+                wrong = re.match(r"&&|\|\||.", self.text[place:], re.DOTALL)
+                assert wrong is not None
+                self.refuse(
+                    "a column, a number, a text or a comparison", Token("symbol", wrong[0], place)
+                )
+            kind = found.lastgroup
+            if kind != "space":
+                yield Token(kind, found[0], place)  # type: ignore[arg-type]
+            place = found.end()
+        yield Token("end", "", len(self.text))
+
+    def _word(self, *words: str) -> Token | None:
+        """Takes the next token if it is one of these words."""
+        token = self.next
+        if token.kind in ("name", "symbol") and token.text.lower() in words:
+            self.at += 1
+            return token
+        return None
+
+    def _need(self, word: str) -> Token:
+        found = self._word(word)
+        if found is None:
+            self.refuse(repr(word), self.next)
+        return found
+
+    def _condition(self) -> Node:
+        node = self._conjunction()
+        while token := self._word("or"):
+            parts = self.condition(node), self.condition(self._conjunction())
+            node = Logic("or", parts, token)
+        return node
+
+    def _conjunction(self) -> Node:
+        node = self._negation()
+        while token := self._word("and"):
+            parts = self.condition(node), self.condition(self._negation())
+            node = Logic("and", parts, token)
+        return node
+
+    def _negation(self) -> Node:
+        if token := self._word("not"):
+            with_depth = self._deeper(token, self._negation)
+            return Logic("not", (self.condition(with_depth),), token)
+        return self._comparison()
+
+    def _comparison(self) -> Node:
+        first = self._sum()
+        if token := self._word("is"):
+            return self._missing(first, token)
+        negated = self._word("not")
+        if token := self._word("in"):
+            member = Membership(self._comparable(first), self._list(), token)
+            return Logic("not", (member,), negated) if negated else member
+        if negated:
+            self.refuse("in", self.next)
+        found: Node | None = None
+        while token := self._word("==", "!=", "<", "<=", ">", ">="):
+            second = self._sum()
+            one = self._compared(token, self._comparable(first), self._comparable(second))
+            found = one if found is None else Logic("and", (found, one), token)
+            first = second
+        return first if found is None else found
+
+    def _compared(self, token: Token, left: Node, right: Node) -> Node:
+        symbol: Any = "==" if token.text == "!=" else token.text
+        made = Comparison(symbol, left, right, token)
+        return Logic("not", (made,), token) if token.text == "!=" else made
+
+    def _comparable(self, node: Node) -> Node:
+        if isinstance(node, CONDITIONS):
+            self.refuse("a column, a number or a text to compare", node.token)
+        return node
+
+    def _missing(self, what: Node, token: Token) -> Node:
+        negated = self._word("not")
+        self._need("missing")
+        if not isinstance(what, Column):
+            self.refuse("a column before 'is missing'", what.token)
+        made = Missing(what, token)
+        return Logic("not", (made,), token) if negated else made
+
+    def _list(self) -> tuple[Number | Text, ...]:
+        opening = self._need("[")
+        listed: list[Number | Text] = []
+        while not self._word("]"):
+            if listed:
+                self._need(",")
+            node = self._signed()
+            if not isinstance(node, Number | Text):
+                self.refuse("a number or a text in the list", node.token)
+            listed.append(node)
+            if len(listed) > MOST_LISTED:
+                self.refuse(f"at most {MOST_LISTED:,} values in the list", opening)
+        if len({type(each) for each in listed}) > 1:
+            self.refuse("a list of numbers or a list of texts", opening)
+        return tuple(listed)
+
+    def _sum(self) -> Node:
+        node = self._product()
+        while token := self._word("+", "-"):
+            node = self._operation(token, node, self._product())
+        return node
+
+    def _product(self) -> Node:
+        node = self._signed()
+        while token := self._word("*", "/"):
+            node = self._operation(token, node, self._signed())
+        return node
+
+    def _operation(self, token: Token, left: Node, right: Node) -> Node:
+        symbol: Any = token.text
+        self.number(left)
+        self.number(right)
+        if not (isinstance(left, Number) and isinstance(right, Number)):
+            return Operation(symbol, left, right, token)
+        if symbol == "/" and right.value == 0:
+            self.refuse("a divisor other than 0", token)
+        return self._finite(PYTHON[token.text](left.value, right.value), token)
+
+    def _finite(self, value: int | float, token: Token) -> Number:
+        if not -LARGEST < value < LARGEST:
+            self.refuse("a number below 1e308", token)
+        return Number(value, token)
+
+    def _signed(self) -> Node:
+        token = self.next
+        if self._word("-"):
+            node = self._deeper(token, self._signed)
+            if isinstance(node, Number):
+                return Number(-node.value, token)
+            # -0.0 - x is -x for every float, 0.0 among them.
+            return Operation("-", Number(-0.0, token), self.number(node), token)
+        if self._word("("):
+            node = self._deeper(token, self._condition)
+            self._need(")")
+            return node
+        return self._atom()
+
+    def _atom(self) -> Node:
+        token = self.next
+        if token.kind == "number":
+            self.at += 1
+            return self._finite(_literal(token.text), token)
+        if token.kind == "text":
+            self.at += 1
+            return Text(_unescaped(token.text[1:-1]), token)
+        if token.kind == "column":
+            self.at += 1
+            return Column(token.text[1:-1], token)
+        if token.kind == "name" and token.text.lower() in ("true", "false"):
+            self.at += 1
+            return Number(int(token.text.lower() == "true"), token)
+        if token.kind == "name" and token.text.lower() not in WORDS:
+            self.at += 1
+            return Column(token.text, token)
+        return self.refuse("a column, a number or a text", token)
+
+    def _deeper(self, token: Token, read: Callable[[], Node]) -> Node:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            self.refuse(f"at most {DEEPEST} nested parentheses and signs", token)
+        node = read()
+        self.depth -= 1
+        return node
+
+
+def _refuse(name: str, text: str, expected: str, token: Token) -> NoReturn:
+    shown = "the end" if token.kind == "end" else repr(token.text)
+    instead = f" Write {INSTEAD[token.text]}." if token.text in INSTEAD else ""
+    raise ParameterError(
+        f"Expected {expected} in {name}={text!r}, got {shown} at character {token.place + 1}."
+        f"{instead}"
+    )
+
+
+def _checked_text(text: Any, name: str) -> str:
+    if not isinstance(text, str):
+        raise ParameterError(
+            f'Expected {name}= to be a text, such as "age >= 65", got a {type(text).__name__}.'
+        )
+    if not text.strip():
+        raise ParameterError(f'Expected a condition in {name}=, such as "age >= 65", got none.')
+    if len(text) > LONGEST:
+        raise ParameterError(f"Expected at most {LONGEST:,} characters in {name}=.")
+    return text
+
+
+def _literal(text: str) -> int | float:
+    return int(text) if text.isdecimal() and len(text) < LARGEST_DIGITS else float(text)
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(r"\\(.)", lambda found: ESCAPES.get(found[1], found[1]), text, flags=re.DOTALL)
+
+
+def _kinds(node: Node, refuse: "Callable[[str, Token], NoReturn]") -> dict[str, As | None]:
+    """How every column is read, as far as the expression tells; None where it does not.
+
+    Raises:
+        ParameterError: if a column, or a comparison, mixes text and numbers.
+    """
+    kinds: dict[str, As | None] = {column.name: None for column in _columns(node)}
+    return _spread(node, kinds, refuse)
+
+
+def _spread(
+    node: Node, kinds: dict[str, As | None], refuse: "Callable[[str, Token], NoReturn]"
+) -> dict[str, As | None]:
+    """Columns that are compared are of one kind."""
+    pairs = list(_pairs(node))
+    changed = True
+    while changed:
+        changed = False
+        for left, right, token in pairs:
+            sides = {_kind(left, kinds), _kind(right, kinds)} - {None}
+            if (
+                len(sides) > 1
+                and sides != {"dates", "numbers"}
+                and not _is_dated(left, right, kinds)
+            ):
+                refuse("text on both sides, or numbers on both sides,", token)
+            for side in (left, right):
+                if sides and isinstance(side, Column) and kinds[side.name] is None:
+                    kinds[side.name] = min(sides, key=str)
+                    changed = True
+    return kinds
+
+
+def _is_dated(left: Node, right: Node, kinds: Mapping[str, As | None]) -> bool:
+    """Whether a date is compared with a literal text."""
+    literal = isinstance(left, Text) or isinstance(right, Text)
+    return literal and "dates" in (_kind(left, kinds), _kind(right, kinds))
+
+
+def _kind(node: Node, kinds: Mapping[str, As | None]) -> As | None:
+    if isinstance(node, Column):
+        return kinds[node.name]
+    return "text" if isinstance(node, Text) else "numbers"
+
+
+def _pairs(node: Node) -> Iterator[tuple[Node, Node, Token]]:
+    """What must be of one kind."""
+    if isinstance(node, Comparison):
+        yield node.left, node.right, node.token
+    if isinstance(node, Membership):
+        for each in node.listed:
+            yield node.what, each, node.token
+    if isinstance(node, Operation):
+        for side in (node.left, node.right):
+            yield side, Number(0.0, node.token), node.token
+    for part in _parts(node):
+        yield from _pairs(part)
+
+
+def _parts(node: Node) -> tuple[Node, ...]:
+    if isinstance(node, Operation | Comparison):
+        return (node.left, node.right)
+    if isinstance(node, Membership | Missing):
+        return (node.what,)
+    return node.parts if isinstance(node, Logic) else ()
+
+
+def _columns(node: Node) -> Iterator[Column]:
+    if isinstance(node, Column):
+        yield node
+    for part in _parts(node):
+        yield from _columns(part)
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A condition or a formula, and how its columns are read.
+
+    Attributes:
+        text: as it was written.
+        name: of the parameter that it was written for.
+        node: as it was read.
+        kinds: of every column, as far as the expression tells.
+    """
+
+    text: str
+    name: str
+    node: Node
+    kinds: Mapping[str, As | None]
+
+    def fitted(self, opened: Opened) -> "Expression":
+        """The expression with the kinds of all columns, from declared types where it is open.
+
+        Raises:
+            ParameterError: if a column does not exist, or cannot be what the expression takes it
+                for.
+        """
+        require(opened, *self.kinds)
+        declared = {field.name: field for field in opened.fields if field.name in self.kinds}
+        kinds = {
+            column: self._kind(column, kind, declared[column])
+            for column, kind in self.kinds.items()
+        }
+        spread = _spread(self.node, kinds, self._refuse)
+        self._check_dates(spread)
+        known = {column: kind or "either" for column, kind in spread.items()}
+        return Expression(self.text, self.name, self.node, known)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it speaks of."""
+        return tuple(self.kinds)
+
+    @cached_property
+    def wanted(self) -> dict[str, Kind]:
+        """The columns, and how to read them."""
+        reads: dict[As | None, Kind] = {"numbers": "numbers", "dates": "any"}
+        return {name: reads.get(kind, "text") for name, kind in self.kinds.items()}
+
+    def keeps(self, batch: Batch) -> Bools:
+        """Of a condition: whether each row of a batch is kept."""
+        return _Cells(batch, self.kinds).condition(self.node)
+
+    def numbers(self, batch: Batch) -> FloatArray:
+        """Of a formula: the number of each row of a batch, NaN where something is missing."""
+        cells = _Cells(batch, self.kinds)
+        made = np.broadcast_to(cells.number(self.node), cells.size)
+        return np.array(made, dtype=np.float64)
+
+    def _kind(self, column: str, kind: As | None, field: Field) -> As | None:
+        if _is_date(field):
+            return "dates"
+        if _is_bool(field):
+            return "numbers"
+        if kind is None:
+            return {"numbers": "numbers", "labels": "text", "other": "text", None: None}[
+                field.holds
+            ]
+        place = next(each.token.place for each in _columns(self.node) if each.name == column)
+        where = f"in {self.name}={self.text!r} at character {place + 1}"
+        if kind == "numbers" and field.holds in ("labels", "other"):
+            raise ParameterError(
+                f"Column {column!r} holds {field.type}, not numbers, {where}. Compare it with "
+                "text, such as 'A'."
+            )
+        if kind == "text" and field.holds == "numbers":
+            raise ParameterError(
+                f"Column {column!r} holds numbers, {where}. Compare it with numbers, without "
+                "quotes."
+            )
+        return kind
+
+    def _check_dates(self, kinds: Mapping[str, As | None]) -> None:
+        """Refuses texts that are compared with dates and are none."""
+        for left, right, _ in _pairs(self.node):
+            for one, other in ((left, right), (right, left)):
+                dated = _kind(one, kinds) == "dates"
+                if dated and isinstance(other, Text) and np.isnan(_day(other.value)):
+                    self._refuse("a date, such as '2024-12-31',", other.token)
+
+    def _refuse(self, expected: str, token: Token) -> NoReturn:
+        _refuse(self.name, self.text, expected, token)
+
+
+class _Cells:
+    """The columns of a batch, each turned into what it is read as, once."""
+
+    def __init__(self, batch: Batch, kinds: Mapping[str, As | None]) -> None:
+        self.batch = batch
+        self.kinds = kinds
+        self.read: dict[Any, Any] = {}
+        self.size = len(next(iter(batch.values()))) if batch else 0
+
+    def condition(self, node: Node) -> Bools:
+        if isinstance(node, Logic):
+            parts = [self.condition(part) for part in node.parts]
+            if node.word == "not":
+                return ~parts[0]
+            return parts[0] & parts[1] if node.word == "and" else parts[0] | parts[1]
+        if isinstance(node, Missing):
+            return self._missing(node.what)
+        if isinstance(node, Membership):
+            return self._member(node)
+        assert isinstance(node, Comparison)
+        return self._compared(node)
+
+    def _compared(self, node: Comparison) -> Bools:
+        if self._is_either(node.left) or self._is_either(node.right):
+            both = ~(np.isnan(self.number(node.left)) | np.isnan(self.number(node.right)))
+            return np.where(both, self._number_comparison(node), self._text_comparison(node))
+        if self._is_text(node.left) or self._is_text(node.right):
+            return self._text_comparison(node)
+        return self._number_comparison(node)
+
+    def number(self, node: Node) -> Any:
+        """Floats, one for all rows or one for each."""
+        if isinstance(node, Number):
+            return np.float64(node.value)
+        if isinstance(node, Text):  # compared with dates
+            return np.float64(_day(node.value))
+        if isinstance(node, Column):
+            return self._column(node.name, as_floats)
+        assert isinstance(node, Operation)
+        left = self.number(node.left)
+        right = self.number(node.right)
+        with np.errstate(all="ignore"):
+            return ARITHMETIC[node.symbol](left, right)
+
+    def _number_comparison(self, node: Comparison) -> Bools:
+        with np.errstate(all="ignore"):
+            left = self.number(node.left)
+            right = self.number(node.right)
+            return self._whole(NUMPY[node.symbol](left, right))
+
+    def _is_either(self, node: Node) -> bool:
+        return isinstance(node, Column) and self.kinds[node.name] in ("either", None)
+
+    def _is_text(self, node: Node) -> bool:
+        """Whether it is a column of text; a literal is compared as its other side is."""
+        return isinstance(node, Column) and self.kinds[node.name] == "text"
+
+    def _column(self, name: str, turned: Callable[[Chunk], Any]) -> Any:
+        key = (name, turned)
+        if key not in self.read:
+            self.read[key] = turned(self.batch[name])
+        return self.read[key]
+
+    def _text(self, node: Node) -> Any:
+        import pyarrow as pa
+
+        if isinstance(node, Text):
+            return pa.scalar(_encodable(node.value), pa.string())
+        assert isinstance(node, Column)
+        return self._column(node.name, as_texts)
+
+    def _text_comparison(self, node: Comparison) -> Bools:
+        import pyarrow.compute as pc
+
+        compare = getattr(pc, ARROW[node.symbol])
+        return self._whole(_true(compare(self._text(node.left), self._text(node.right))))
+
+    def _member(self, node: Membership) -> Bools:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if not node.listed:
+            return np.zeros(self.size, dtype=np.bool_)
+        if self._is_text(node.what):
+            texts = [_encodable(each.value) for each in node.listed if isinstance(each, Text)]
+            return _true(pc.is_in(self._text(node.what), pa.array(texts, pa.string())))
+        listed = [self.number(each) for each in node.listed]
+        return self._whole(np.isin(self.number(node.what), np.array(listed)))
+
+    def _missing(self, column: Column) -> Bools:
+        import pyarrow.compute as pc
+
+        number = np.zeros(self.size, dtype=np.bool_)
+        text = np.zeros(self.size, dtype=np.bool_)
+        if not self._is_text(column):
+            number = ~np.isnan(self.number(column))
+        if self._is_text(column) or self._is_either(column):
+            text = _true(pc.not_equal(self._text(column), ""))
+        missing: Bools = ~(number | text)
+        return missing
+
+    def _whole(self, found: Any) -> Bools:
+        return np.broadcast_to(np.asarray(found, dtype=np.bool_), self.size)
+
+
+NUMPY = {
+    "==": np.equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
+}  # fmt: skip
+ARROW = {"==": "equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
+ARITHMETIC = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide}
+
+
+def as_floats(chunk: Chunk) -> FloatArray:
+    """A chunk as floats, NaN where a cell is missing or is no number; nothing is refused.
+
+    Booleans are 1 and 0, dates days since 1970.  Text is read as a number only where it comes from
+    a file, which knows nothing else.
+    """
+    if hasattr(chunk, "to_pylist"):
+        return _arrow_floats(chunk)
+    array = chunk if isinstance(chunk, np.ndarray) else None
+    if array is not None and array.dtype.kind in "iufb":
+        return array.astype(np.float64)
+    if array is not None and array.dtype.kind in "Mm":
+        return _days_of(array)
+    return np.fromiter(map(_float, chunk), dtype=np.float64, count=len(chunk))
+
+
+def as_texts(chunk: Chunk) -> Any:
+    """A chunk as text of Arrow, null where a cell is missing or is no text."""
+    import pyarrow as pa
+
+    kinds = pa.types
+    if hasattr(chunk, "to_pylist"):
+        array: Any = chunk
+        if kinds.is_dictionary(array.type):
+            array = array.dictionary_decode()
+        if kinds.is_large_string(array.type) or kinds.is_string_view(array.type):
+            return array.cast(pa.string()) if array.nbytes < 2**31 else array
+        return array if kinds.is_string(array.type) else pa.nulls(len(array), pa.string())
+    texts = [_encodable(cell) if isinstance(cell, str) else None for cell in chunk]
+    return pa.array(texts, pa.string())
+
+
+def _arrow_floats(chunk: Any) -> FloatArray:
+    import pyarrow as pa
+
+    kinds = pa.types
+    if kinds.is_dictionary(chunk.type):
+        return _arrow_floats(chunk.dictionary_decode())
+    if kinds.is_date(chunk.type) or kinds.is_timestamp(chunk.type):
+        moment = chunk.cast(pa.timestamp("us", getattr(chunk.type, "tz", None)), safe=False)
+        return _arrow_floats(moment.cast(pa.int64())) / DAY
+    if kinds.is_duration(chunk.type):
+        span = chunk.cast(pa.duration("us"), safe=False)
+        return _arrow_floats(span.cast(pa.int64())) / DAY
+    if kinds.is_string(chunk.type) or kinds.is_large_string(chunk.type):
+        return np.array([_parsed(each) for each in chunk.to_pylist()], dtype=np.float64)
+    if kinds.is_boolean(chunk.type):
+        chunk = chunk.cast(pa.int8())
+    elif not (
+        kinds.is_integer(chunk.type)
+        or kinds.is_floating(chunk.type)
+        or kinds.is_decimal(chunk.type)
+    ):
+        return np.full(len(chunk), np.nan)
+    numbers: FloatArray = chunk.cast("float64", safe=False).to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def _days_of(array: NDArray[Any]) -> FloatArray:
+    """Days of times or spans; numpy's NaT is the smallest integer."""
+    unit = "datetime64[us]" if array.dtype.kind == "M" else "timedelta64[us]"
+    whole = array.astype(unit).astype(np.int64)
+    return np.where(np.isnat(array), np.nan, whole / DAY)
+
+
+def _float(cell: Any) -> float:
+    """A cell of Python; what is no number is missing."""
+    if isinstance(cell, str | bytes):
+        return np.nan
+    try:
+        return float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return np.nan
+
+
+def _parsed(cell: str | None) -> float:
+    try:
+        return np.nan if cell is None else float(cell)
+    except ValueError:
+        return np.nan
+
+
+def _day(text: str) -> float:
+    """A date as days since 1970, NaN if it is none; without a zone it is UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return np.nan
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    span = moment - datetime(1970, 1, 1, tzinfo=UTC)
+    return (span.days * DAY + span.seconds * 1_000_000 + span.microseconds) / DAY
+
+
+def _encodable(text: str) -> str:
+    """Half characters, which no encoding holds, become a mark."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _true(found: Any) -> Bools:
+    """Arrow's truth, null as false."""
+    if not hasattr(found, "to_pylist"):
+        return np.asarray(bool(found.as_py()))
+    made: Bools = found.fill_null(False).to_numpy(zero_copy_only=False)
+    return made
+
+
+def _is_date(field: Field) -> bool:
+    return field.type is not None and field.type.lower().startswith(("date", "timestamp"))
+
+
+def _is_bool(field: Field) -> bool:
+    return field.type is not None and field.type.lower().startswith("bool")

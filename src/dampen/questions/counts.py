@@ -1,0 +1,598 @@
+"""How many rows: `count` and `histogram`, as noisy whole numbers with exact intervals.
+
+Add/remove one row.  A public function puts every row into one of several public cells, or into
+none: rows by group, by category, by bin, or all three at once.  c is the vector of the rows of all
+cells.
+
+**Theorem.**  c + Z, with independent integers Z_i, P(z) proportional to exp(-ε |z|), is
+ε-differentially private for adding or removing one row, however many cells there are.  Proof.  The
+row is in one cell at most, so that neighbours have |c - c'|₁ <= 1.  For every integer vector y,
+P(c + Z = y) / P(c' + Z = y) = exp(-ε (|y - c|₁ - |y - c'|₁)) <= exp(ε |c - c'|₁) <= e^ε.  ∎
+
+The noise is drawn exactly, as integers, so that no rounding of floats tells anything.  What is done
+with the noisy counts afterwards (`nonnegative`) is no further look at the data.
+
+Rows of other groups or categories, and rows without a value, are in no cell: they are left out, and
+nobody learns of them.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, ClassVar, Literal, Protocol
+
+import numpy as np
+
+from dampen.core.sampling import LARGEST_SCALE, Entropy, discrete_laplace
+from dampen.core.selection import FloatArray, IntArray, Neighbours
+from dampen.data.cells import GridKey, GridSql, Grouping, Key, Keyed, LabelKey
+from dampen.data.columns import Lookup, finite_range
+from dampen.data.memory import is_column
+from dampen.data.open import is_engine, open_columns, open_table
+from dampen.data.source import Kind, Opened, require_labels, require_numbers
+from dampen.epsilon import Epsilon, decimal_text
+from dampen.errors import ParameterError
+from dampen.questions.frequency import MostFrequent
+from dampen.questions.groups.histograms import Exact
+from dampen.releases.accuracy import Accuracy, by_noise, likely_noise
+from dampen.releases.answer import answer
+from dampen.releases.cost import Budget, Cost, Price, composed_cost
+from dampen.releases.method import Drawn, Leak
+from dampen.releases.numbers import ShiftLaw
+from dampen.releases.question import Fact, Shape, parameter, where_parameter
+from dampen.releases.release import Release
+from dampen.schema.schema import Schema
+
+__all__ = ["CountQuestion", "HistogramQuestion", "count", "histogram"]
+
+NOISE = "discrete-laplace"
+USUAL_BINS = 10
+MOST_BINS = 1_000_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountQuestion:
+    """How many rows are there, in all or in every group?"""
+
+    by: str | None = parameter(
+        "column",
+        "Column of groups: one number for every group.",
+        default=None,
+        label="For every",
+        holds="categories",
+    )
+    groups: Sequence[Hashable] | None = parameter(
+        "labels", "Public list of the groups.", default=None, fact=Fact("values", of="by")
+    )
+    nonnegative: bool = parameter(
+        "flag", "Show a count that the noise made negative as 0.", default=False
+    )
+    where: str | None = where_parameter()
+    name: ClassVar[str] = "count"
+    title: ClassVar[str] = "Number of rows"
+    data: ClassVar[Literal["table", "edges"]] = "table"
+    examples: ClassVar[tuple[str, ...]] = (
+        "dampen count visits.csv --epsilon 0.5",
+        "dampen count stays.csv --by hospital --groups H1,H2,H3 --epsilon 0.5",
+    )
+
+    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
+        opened = open_table(data, header=header, table=table, where=self.where)
+        if not opened.fields:
+            raise ParameterError(f"Expected a table with columns, {opened.title} has none.")
+        if self.grouping is not None:
+            self.grouping.check_column(opened, str(self.by), "")
+        return opened
+
+    def method(self, source: Any, schema: Schema, price: Price, /) -> "CountsMethod":
+        del source, schema, price
+        return CountsMethod(self)
+
+    def shown(self) -> Mapping[str, Any]:
+        return {} if self.groups is None else {"groups": len(self.groups)}
+
+    def text(self) -> str:
+        return "rows" if self.by is None else f"rows by {self.by}"
+
+    def shape(self) -> Shape:
+        return "number"
+
+    @cached_property
+    def grouping(self) -> Grouping | None:
+        """The public groups, if a number is asked for every group."""
+        return grouping_of(self.by, self.groups, 1)
+
+    @property
+    def names(self) -> Sequence[Sequence[Hashable]]:
+        """What the numbers are called, from the outside in."""
+        return [] if self.grouping is None else [self.grouping.groups]
+
+    def counts(self, source: Opened) -> IntArray:
+        """The exact rows of every group, or of all; private."""
+        if self.grouping is None:
+            return _all_rows(source)
+        cell_of = Keyed({}, _first_cell, ("rows",))
+        counted = self.grouping.counts(source, str(self.by), {}, cell_of, 1)
+        return np.asarray(counted[:, 0])
+
+
+@dataclass(frozen=True, kw_only=True)
+class HistogramQuestion:
+    """How many rows has every category, or every bin of numbers?"""
+
+    value: str = parameter("column", "Column that is counted: categories, or numbers.")
+    categories: Sequence[Hashable] | None = parameter(
+        "labels",
+        "Public list of the categories.",
+        default=None,
+        fact=Fact("values", of="value", either=True),
+    )
+    bins: int | Sequence[Exact] | None = parameter(
+        "count",
+        f"How many bins of equal width, for numbers; {USUAL_BINS} if left out.",
+        default=None,
+    )
+    lower: Exact | None = parameter(
+        "exact",
+        "Public lower end of the numbers; smaller ones are counted in the first bin.",
+        default=None,
+        fact=Fact("lower", of="value", either=True),
+    )
+    upper: Exact | None = parameter(
+        "exact",
+        "Public upper end of the numbers; larger ones are counted in the last bin.",
+        default=None,
+        fact=Fact("upper", of="value", either=True),
+    )
+    by: str | None = parameter(
+        "column",
+        "Column of groups: one histogram for every group.",
+        default=None,
+        label="For every",
+        holds="categories",
+    )
+    groups: Sequence[Hashable] | None = parameter(
+        "labels", "Public list of the groups.", default=None, fact=Fact("values", of="by")
+    )
+    nonnegative: bool = parameter(
+        "flag", "Show a count that the noise made negative as 0.", default=False
+    )
+    where: str | None = where_parameter()
+    name: ClassVar[str] = "histogram"
+    title: ClassVar[str] = "Histogram"
+    data: ClassVar[Literal["table", "edges"]] = "table"
+    examples: ClassVar[tuple[str, ...]] = (
+        "dampen histogram visits.csv --value diagnosis --categories flu,cold,covid --epsilon 0.5",
+        "dampen histogram stays.csv --value days --lower 0 --upper 100 --bins 5 --epsilon 0.5",
+    )
+
+    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
+        where, value = self.where, self.value
+        opened = open_table(data, header=header, table=table, where=where, value=value)
+        self.cells.check_column(opened, self.value)
+        if self.grouping is not None:
+            self.grouping.check_column(opened, str(self.by), self.value)
+        return opened
+
+    def method(self, source: Any, schema: Schema, price: Price, /) -> "CountsMethod":
+        del source, schema, price
+        return CountsMethod(self)
+
+    def shown(self) -> Mapping[str, Any]:
+        facts: dict[str, Any] = {"cells": len(self.cells.names)}
+        if self.groups is not None:
+            facts["groups"] = len(self.groups)
+        return facts
+
+    def text(self) -> str:
+        return f"histogram of {self.value}" + ("" if self.by is None else f" by {self.by}")
+
+    def shape(self) -> Shape:
+        return "number"
+
+    @cached_property
+    def cells(self) -> "Cells":
+        """The public cells.
+
+        Raises:
+            ParameterError: unless there are categories, or lower and upper, or a list of edges.
+        """
+        listed = self.bins is not None and not isinstance(self.bins, int)
+        bounds = self.lower is not None and self.upper is not None
+        if self.categories is not None and self.bins is None:
+            return Categories(MostFrequent(self.categories))
+        if self.categories is None and listed:
+            return Bins(_edges(self.bins))
+        if self.categories is None and bounds:
+            return Bins(_equal_edges(self.lower, self.upper, self.bins))
+        raise ParameterError(
+            "Expected categories=, the public list of them, or for numbers lower= and upper=, "
+            "their public ends, with bins=."
+        )
+
+    @cached_property
+    def grouping(self) -> Grouping | None:
+        """The public groups, if a histogram is asked for every group."""
+        return grouping_of(self.by, self.groups, len(self.cells.names))
+
+    @property
+    def names(self) -> Sequence[Sequence[Hashable]]:
+        """What the numbers are called, from the outside in."""
+        groups = [] if self.grouping is None else [self.grouping.groups]
+        return [*groups, self.cells.names]
+
+    def counts(self, source: Opened) -> IntArray:
+        """The exact rows of every cell, of every group; private."""
+        wanted = self.cells.wanted(self.value)
+        cell_of = self.cells.cell_of(self.value)
+        size = len(self.cells.names)
+        if self.grouping is None:
+            return source.counts(wanted, cell_of, size)[:-1]
+        counted = self.grouping.counts(source, str(self.by), wanted, cell_of, size)
+        return np.asarray(counted[:, :-1])
+
+
+class Cells(Protocol):
+    """The public cells of a histogram."""
+
+    @property
+    def names(self) -> Sequence[Hashable]: ...
+
+    def check_column(self, opened: Opened, column: str, /) -> None:
+        """Checks that the column can hold such values."""
+        ...
+
+    def wanted(self, column: str, /) -> dict[str, Kind]: ...
+
+    def cell_of(self, column: str, /) -> Keyed: ...
+
+
+@dataclass(frozen=True)
+class Categories:
+    """One cell for every category."""
+
+    problem: MostFrequent
+
+    @property
+    def names(self) -> Sequence[Hashable]:
+        return self.problem.categories
+
+    def check_column(self, opened: Opened, column: str, /) -> None:
+        require_labels(opened, column)
+
+    def wanted(self, column: str, /) -> dict[str, Kind]:
+        return {column: Lookup(self.names).kind}
+
+    def cell_of(self, column: str, /) -> Keyed:
+        lookup = Lookup(self.names)
+        return Keyed(
+            {column: LabelKey(self.names)},
+            lambda keys: lookup.positions(keys[column]),
+            ("categories", column, tuple(self.names)),
+        )
+
+
+@dataclass(frozen=True)
+class Bins:
+    """Cell i from edge i up to, but not with, edge i+1; the last one with its end."""
+
+    edges: tuple[Fraction, ...]
+
+    @cached_property
+    def names(self) -> Sequence[Hashable]:
+        ends = [_edge_text(edge) for edge in self.edges]
+        return [f"{low} to {high}" for low, high in pairwise(ends)]
+
+    def check_column(self, opened: Opened, column: str, /) -> None:
+        require_numbers(opened, column)
+
+    def wanted(self, column: str, /) -> dict[str, Kind]:
+        return {column: "numbers"}
+
+    def cell_of(self, column: str, /) -> Keyed:
+        ends = float(self.edges[0]), float(self.edges[-1])
+        key = GridKey(self.places, ends, None)
+        return Keyed({column: key}, lambda keys: keys[column], ("bins", column, self.edges))
+
+    def places(self, values: FloatArray) -> IntArray:
+        """The bin of every value, -1 for one that is missing."""
+        inner = np.array([float(edge) for edge in self.edges[1:-1]])
+        cells = np.searchsorted(inner, values, side="right").astype(np.int64)
+        cells[np.isnan(values)] = -1
+        return cells
+
+
+class Counted(Protocol):
+    """A question whose answer is a table of counts."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def nonnegative(self) -> bool: ...
+    @property
+    def names(self) -> Sequence[Sequence[Hashable]]: ...
+
+    def counts(self, source: Opened, /) -> IntArray: ...
+
+
+@dataclass(frozen=True)
+class CountsMethod:
+    """Discrete Laplace noise on all counts, with the theorem of this module."""
+
+    question: Counted
+
+    def cost(self, price: Price, /) -> Cost:
+        cost = composed_cost(
+            Neighbours.ADD_REMOVE_ROW, price, query=self.question.name, mechanism=NOISE
+        )
+        check_scale(self.scale(cost.epsilon))
+        return cost
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        noise = likely_noise(epsilon, self._numbers)
+        return by_noise(noise, "rows", numbers=self._numbers, epsilon=epsilon, most=rows)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        scale = self.scale(epsilon)
+        noisy = with_noise(self.question.counts(source), scale, entropy)
+        shown = np.maximum(noisy, 0) if self.question.nonnegative else noisy
+        names = self.question.names
+        law = ShiftLaw(scale, least=0)
+        return Drawn(named(shown, names), numbers=named(noisy, names), law=law)
+
+    def scale(self, epsilon: Fraction) -> Fraction:
+        """Of the noise: a row changes one count by 1."""
+        return 1 / epsilon
+
+    @property
+    def _numbers(self) -> int:
+        return int(np.prod([len(each) for each in self.question.names], dtype=np.int64))
+
+
+def with_noise(numbers: IntArray, scale: Fraction, entropy: Entropy) -> IntArray:
+    """Exact whole numbers with independent discrete Laplace noise."""
+    noise = discrete_laplace(scale, numbers.size, entropy)
+    noisy: IntArray = numbers + noise.reshape(numbers.shape)
+    return noisy
+
+
+def check_scale(scale: Fraction) -> None:
+    """Refuses noise that would not fit into 64 bits.
+
+    Raises:
+        ParameterError: if the scale is above 2^40.
+    """
+    if scale > LARGEST_SCALE:
+        raise ParameterError(
+            "Expected a larger epsilon: the noise would have a scale above 2^40. Raise epsilon, or "
+            "step where there is one."
+        )
+
+
+def grouping_of(by: str | None, groups: Any, cells: int) -> Grouping | None:
+    """The public groups, None if there are none.
+
+    Raises:
+        ParameterError: if one of both is missing, or the groups are no list.
+    """
+    if by is None and groups is None:
+        return None
+    if by is None or groups is None:
+        raise ParameterError(
+            "Expected both by=, the column of groups, and groups=, the public list of them."
+        )
+    grouping = Grouping(groups)
+    grouping.check_size(cells)
+    return grouping
+
+
+def named(numbers: Any, names: Sequence[Sequence[Hashable]]) -> Any:
+    """Numbers by name, from the outside in; a bare number if there are no names."""
+    if not names:
+        return np.asarray(numbers).reshape(()).item()
+    return {name: named(each, names[1:]) for name, each in zip(names[0], numbers, strict=True)}
+
+
+def open_counted(
+    data: Any, by: Any, *, header: bool, table: str | None
+) -> tuple[Opened, str | None]:
+    """Opens what is counted, a table or a column, and finds the column of groups."""
+    if not is_engine(data) and is_column(data):
+        opened, names = open_columns(data, value=None, by=by)
+        return opened, names.get("by")
+    opened = open_table(data, header=header, table=table)
+    if by is None:
+        return opened, None
+    if isinstance(by, str):
+        return opened, by
+    first = opened.fields[0].name if opened.fields else ""
+    opened, names = open_columns(opened, value=first, by=by)
+    return opened, names["by"]
+
+
+def _all_rows(source: Opened) -> IntArray:
+    """The number of all rows, by the column that is the cheapest to read."""
+    if source.rows is not None:
+        return np.array([source.rows])
+    numeric = [field.name for field in source.fields if field.holds == "numbers"]
+    column = (numeric or [field.name for field in source.fields])[0]
+    constant = GridSql("cast('0.0' as double)", "0")
+    key: Key = GridKey(_first_cells, (0.0, 0.0), constant) if numeric else LabelKey(())
+    kind: Kind = "numbers" if numeric else "text"
+    counted = source.counts({column: kind}, Keyed({column: key}, _first_cell, ("rows", column)), 1)
+    return counted[:1]
+
+
+def _first_cell(keys: Mapping[str, Any]) -> IntArray:
+    """All rows are in cell 0."""
+    return np.zeros(len(next(iter(keys.values()))), dtype=np.int64)
+
+
+def _first_cells(values: FloatArray) -> IntArray:
+    return np.zeros(len(values), dtype=np.int64)
+
+
+def _edge_text(edge: Fraction) -> str:
+    """The decimal where it ends, else ten digits of it."""
+    text = decimal_text(edge)
+    return f"{float(edge):.10g}" if "/" in text else text
+
+
+def _equal_edges(lower: Any, upper: Any, bins: Any) -> tuple[Fraction, ...]:
+    size = USUAL_BINS if bins is None else bins
+    if isinstance(size, bool) or not 1 <= size <= MOST_BINS:
+        raise ParameterError(f"Expected bins from 1 to {MOST_BINS:,}, got bins={bins!r}.")
+    finite_range(lower, upper)
+    low, high = Fraction(str(lower)), Fraction(str(upper))
+    return tuple(low + (high - low) * i / size for i in range(size + 1))
+
+
+def _edges(given: Any) -> tuple[Fraction, ...]:
+    """A list of edges, ascending."""
+    wanted = "Expected bins= to be a number of bins, or a list of ascending edges"
+    if isinstance(given, str | bytes | Mapping):
+        raise ParameterError(f"{wanted}, got a {type(given).__name__}.")
+    try:
+        edges = tuple(Fraction(str(edge)) for edge in given)
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        raise ParameterError(f"{wanted} that are numbers.") from None
+    if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):
+        raise ParameterError(f"{wanted}, at least two.")
+    finite_range(float(edges[0]), float(edges[-1]))
+    return edges
+
+
+def count(
+    data: Any,
+    *,
+    by: Any = None,
+    groups: Sequence[Hashable] | None = None,
+    nonnegative: bool = False,
+    where: str | None = None,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
+    header: bool = False,
+    table: str | None = None,
+    budget: Budget | None = None,
+    entropy: Entropy | None = None,
+) -> Release:
+    """The number of rows, in all or of every group, with ε-differential privacy.
+
+    Guarantee: ε-DP under adding or removing one row, once for all groups, since a row is in one of
+    them.  Rows of groups that are not listed are left out.
+
+    The numbers are integers with exact discrete Laplace noise of scale 1/ε.  `Release.interval`
+    tells where the true ones lie.
+
+    Args:
+        data: a table, a column, or the path of a file (see `dampen.data`).
+        by: the column of groups, or its name.
+        groups: the public list of groups.
+        nonnegative: show a count that the noise made negative as 0.  `Release.numbers` has it as it
+            was drawn.  Sums of such counts are too large on average.
+        where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
+            out (see `dampen.data.expressions`).
+        epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
+        header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database file (DuckDB, SQLite), which table.
+        budget: where to charge ε; None charges nothing.
+        entropy: of random bits; the operating system's by default.
+
+    Returns:
+        A `Release`: the answer is a number, or a dict by group.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+        DataError: if the data cannot be read; the charge stands.
+
+    >>> import dampen
+    >>> visits = {"ward": ["A"] * 600 + ["B"] * 200}
+    >>> made = dampen.count(visits, by="ward", groups=["A", "B"], epsilon="20")
+    >>> made.answer, made.interval(0.95)
+    ({'A': 600, 'B': 200}, {'A': (600, 600), 'B': (200, 200)})
+    """
+    source, by_name = open_counted(data, by, header=header, table=table)
+    question = CountQuestion(by=by_name, groups=groups, nonnegative=nonnegative, where=where)
+    return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)
+
+
+def histogram(
+    data: Any,
+    value: str | None = None,
+    *,
+    categories: Sequence[Hashable] | None = None,
+    bins: int | Sequence[Exact] | None = None,
+    lower: Exact | None = None,
+    upper: Exact | None = None,
+    by: Any = None,
+    groups: Sequence[Hashable] | None = None,
+    nonnegative: bool = False,
+    where: str | None = None,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
+    header: bool = False,
+    table: str | None = None,
+    budget: Budget | None = None,
+    entropy: Entropy | None = None,
+) -> Release:
+    """The number of rows of every category, or of every bin of numbers, with ε-DP.
+
+    Guarantee: ε-DP under adding or removing one row, once for all cells and groups, since a row is
+    in one of them.  Rows of no listed category or group, and rows without a value, are left out.
+
+    The numbers are integers with exact discrete Laplace noise of scale 1/ε.  `Release.interval`
+    tells where the true ones lie.
+
+    Args:
+        data: a column, a table or the path of a file (see `dampen.data`).
+        value: in a table, the name of the column that is counted.
+        categories: the public list of categories.
+        bins: for numbers, how many bins of equal width; in Python also a list of ascending edges.
+        lower: public lower end of the numbers; smaller ones are counted in the first bin.
+        upper: public upper end of the numbers; larger ones are counted in the last bin.
+        by: the column of groups, or its name.
+        groups: the public list of groups.
+        nonnegative: show a count that the noise made negative as 0.  `Release.numbers` has it as it
+            was drawn.
+        where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
+            out (see `dampen.data.expressions`).
+        epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
+        header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database file (DuckDB, SQLite), which table.
+        budget: where to charge ε; None charges nothing.
+        entropy: of random bits; the operating system's by default.
+
+    Returns:
+        A `Release`: the answer is a dict by category or bin; with groups, a dict of them.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+        DataError: if the data cannot be read; the charge stands.
+
+    >>> import dampen
+    >>> days = [1] * 300 + [4] * 200 + [9] * 100
+    >>> dampen.histogram(days, lower=0, upper=10, bins=2, epsilon="20").answer
+    {'0 to 5': 500, '5 to 10': 100}
+    """
+    source, names = open_columns(data, value=value, by=by, header=header, table=table)
+    question = HistogramQuestion(
+        value=names["value"],
+        categories=categories,
+        bins=bins,
+        lower=lower,
+        upper=upper,
+        by=names.get("by"),
+        groups=groups,
+        nonnegative=nonnegative,
+        where=where,
+    )
+    return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)

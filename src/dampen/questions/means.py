@@ -1,0 +1,566 @@
+"""How much: `total` and `mean` of numbers, in all or in every group, with exact intervals.
+
+Add/remove one row.  Values are moved to the nearest point of a public grid lower, lower + step,
+..., upper; rows without a value are left out.  A group is a cell: a row belongs to one at most, so
+that one ε pays for all groups.
+
+**Total.**  T = Σ v is a whole number of units, where the unit divides lower and step.  A row
+changes the total of one group by one v, |v| <= Δ = max(|lower|, |upper|).  **Theorem.**  T + unit Z
+for an integer Z with P(z) proportional to exp(-ε |z| unit / Δ) is ε-DP: the law of a sum that moves
+by d units changes by a factor of at most exp(ε d unit / Δ) <= e^ε.  ∎
+
+**Mean.**  Two sums, in steps: A = Σ (v - lower) / step and B = Σ (upper - v) / step.  With
+m = (upper - lower) / step a row at cell c changes (A, B) by (c, m - c), which has the 1-norm m
+whatever c is.  **Theorem.**  (A + Z_1, B + Z_2) with independent integers,
+P(z) proportional to exp(-ε |z| / m), is ε-DP.  Proof.  As for counts: the ratio of the
+probabilities of an outcome is at most exp(ε |(A, B) - (A', B')|₁ / m) <= e^ε.  ∎
+
+From them come the noisy number of rows n = (A + B) / m, and the noisy sum of v - middle,
+step (A - B) / 2.  Their variances are 4 / ε² and (upper - lower)² / ε²: half of those of the same
+two numbers with ε/2 each, because the set of all changes of (Σ (v - middle), n) by one row is a
+parallelogram, and this noise is shaped like it.  The mean is
+lower + (upper - lower) A⁺ / (A⁺ + B⁺), which is always in the range, and its middle where both are
+0.
+"""
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from operator import itemgetter
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from dampen.core.sampling import Entropy
+from dampen.core.selection import IntArray, Neighbours
+from dampen.data.cells import Grouping, Keyed
+from dampen.data.columns import Lookup, as_numbers, finite_range
+from dampen.data.open import open_columns, open_table
+from dampen.data.source import Kind, Opened, reading, require_numbers
+from dampen.epsilon import Epsilon, decimal_text
+from dampen.questions.counts import NOISE, check_scale, grouping_of, with_noise
+from dampen.questions.groups.histograms import Exact, Grid
+from dampen.releases.accuracy import CONFIDENCE, Accuracy, by_noise, likely_noise, rounded_up
+from dampen.releases.answer import answer
+from dampen.releases.cost import Budget, Cost, Price, composed_cost
+from dampen.releases.method import Drawn, Leak
+from dampen.releases.numbers import RatioLaw, ShiftLaw, share
+from dampen.releases.question import Fact, Shape, parameter, where_parameter
+from dampen.releases.release import Release
+from dampen.schema.schema import Schema
+
+__all__ = ["MeanQuestion", "TotalQuestion", "default_step", "mean", "total"]
+
+USUAL_CELLS = 100_000
+"""Steps of a range whose step nobody stated, at least."""
+MOST_COUNTED = 1 << 20
+"""Cells that are counted one by one; values of more are added up as they are read."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TotalQuestion:
+    """What is the total of a column, in all or in every group?"""
+
+    value: str = parameter("column", "Column of the private numbers.", holds="numbers")
+    lower: Exact = parameter(
+        "exact",
+        "Public lower end of the values; smaller ones count as this.",
+        fact=Fact("lower", of="value"),
+    )
+    upper: Exact = parameter(
+        "exact",
+        "Public upper end of the values; larger ones count as this.",
+        fact=Fact("upper", of="value"),
+    )
+    step: Exact | None = parameter(
+        "exact",
+        "Public distance of the grid to which values are rounded; a fine one if left out.",
+        default=None,
+        fact=Fact("step", of="value"),
+    )
+    by: str | None = parameter(
+        "column",
+        "Column of groups: one number for every group.",
+        default=None,
+        label="For every",
+        holds="categories",
+    )
+    groups: Sequence[Hashable] | None = parameter(
+        "labels", "Public list of the groups.", default=None, fact=Fact("values", of="by")
+    )
+    where: str | None = where_parameter()
+    name: ClassVar[str] = "total"
+    title: ClassVar[str] = "Total"
+    data: ClassVar[Literal["table", "edges"]] = "table"
+    examples: ClassVar[tuple[str, ...]] = (
+        "dampen total stays.csv --value days --lower 0 --upper 100 --step 1 --epsilon 0.5",
+        "dampen total stays.csv --value days --lower 0 --upper 100 --step 1 --by hospital "
+        "--groups H1,H2,H3 --epsilon 0.5",
+    )
+
+    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
+        where, value = self.where, self.value
+        opened = open_table(data, header=header, table=table, where=where, value=value)
+        return self.column.opened(opened)
+
+    def method(self, source: Any, schema: Schema, price: Price, /) -> "TotalMethod":
+        del source, schema, price
+        return TotalMethod(self)
+
+    def shown(self) -> Mapping[str, Any]:
+        return self.column.shown()
+
+    def text(self) -> str:
+        return f"total of {self.value}" + ("" if self.by is None else f" by {self.by}")
+
+    def shape(self) -> Shape:
+        return "number"
+
+    @cached_property
+    def column(self) -> "Numbers":
+        """The column with its public grid and groups."""
+        return Numbers.of(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanQuestion:
+    """What is the mean of a column, in all or in every group?"""
+
+    value: str = parameter("column", "Column of the private numbers.", holds="numbers")
+    lower: Exact = parameter(
+        "exact",
+        "Public lower end of the values; smaller ones count as this.",
+        fact=Fact("lower", of="value"),
+    )
+    upper: Exact = parameter(
+        "exact",
+        "Public upper end of the values; larger ones count as this.",
+        fact=Fact("upper", of="value"),
+    )
+    step: Exact | None = parameter(
+        "exact",
+        "Public distance of the grid to which values are rounded; a fine one if left out.",
+        default=None,
+        fact=Fact("step", of="value"),
+    )
+    by: str | None = parameter(
+        "column",
+        "Column of groups: one number for every group.",
+        default=None,
+        label="For every",
+        holds="categories",
+    )
+    groups: Sequence[Hashable] | None = parameter(
+        "labels", "Public list of the groups.", default=None, fact=Fact("values", of="by")
+    )
+    where: str | None = where_parameter()
+    name: ClassVar[str] = "mean"
+    title: ClassVar[str] = "Mean"
+    data: ClassVar[Literal["table", "edges"]] = "table"
+    examples: ClassVar[tuple[str, ...]] = (
+        "dampen mean stays.csv --value days --lower 0 --upper 100 --step 1 --epsilon 0.5",
+        "dampen mean stays.csv --value days --lower 0 --upper 100 --step 1 --by hospital "
+        "--groups H1,H2,H3 --epsilon 0.5",
+    )
+
+    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
+        where, value = self.where, self.value
+        opened = open_table(data, header=header, table=table, where=where, value=value)
+        return self.column.opened(opened)
+
+    def method(self, source: Any, schema: Schema, price: Price, /) -> "MeanMethod":
+        del source, schema, price
+        return MeanMethod(self)
+
+    def shown(self) -> Mapping[str, Any]:
+        return self.column.shown()
+
+    def text(self) -> str:
+        return f"mean of {self.value}" + ("" if self.by is None else f" by {self.by}")
+
+    def shape(self) -> Shape:
+        return "number"
+
+    @cached_property
+    def column(self) -> "Numbers":
+        """The column with its public grid and groups."""
+        return Numbers.of(self)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column of numbers on a public grid, in public groups.
+
+    Attributes:
+        value: the name of the column.
+        grid: its public grid.
+        by: the column of groups.
+        grouping: the public groups, if there are any.
+    """
+
+    value: str
+    grid: Grid
+    by: str | None
+    grouping: Grouping | None
+
+    @classmethod
+    def of(cls, asked: TotalQuestion | MeanQuestion) -> "Numbers":
+        """Checks the public parameters.
+
+        Raises:
+            ParameterError: if one is wrong.
+        """
+        step = default_step(asked.lower, asked.upper) if asked.step is None else asked.step
+        grid = Grid.between(asked.lower, asked.upper, step)
+        return cls(asked.value, grid, asked.by, grouping_of(asked.by, asked.groups, 1))
+
+    def opened(self, opened: Opened) -> Opened:
+        """Checks the columns of opened data."""
+        require_numbers(opened, self.value)
+        if self.grouping is not None:
+            self.grouping.check_column(opened, str(self.by), self.value)
+        return opened
+
+    def shown(self) -> dict[str, Any]:
+        """What a release shows of the parameters."""
+        facts: dict[str, Any] = {
+            "lower": decimal_text(self.grid.lower),
+            "upper": decimal_text(self.grid.upper),
+            "step": decimal_text(self.grid.step),
+        }
+        if self.grouping is not None:
+            facts["groups"] = len(self.grouping.groups)
+        return facts
+
+    @property
+    def names(self) -> Sequence[Sequence[Hashable]]:
+        """What the numbers are called."""
+        return [] if self.grouping is None else [self.grouping.groups]
+
+    @property
+    def size(self) -> int:
+        """How many numbers are released."""
+        return 1 if self.grouping is None else len(self.grouping.groups)
+
+    def sums(self, source: Opened) -> IntArray:
+        """Of every group, the rows that have a value and the sum of their cells; private."""
+        cells = self.grid.top + 1
+        if self.size * cells > MOST_COUNTED:
+            return self._added(source)
+        keyed = Keyed(
+            {self.value: self.grid.key}, itemgetter(self.value), ("nearest", self.value, self.grid)
+        )
+        wanted: dict[str, Kind] = {self.value: "numbers"}
+        if self.grouping is None:
+            counts = source.counts(wanted, keyed, cells)[None, :-1]
+        else:
+            counts = self.grouping.counts(source, str(self.by), wanted, keyed, cells)[:, :-1]
+        return np.stack([counts.sum(axis=1), counts @ np.arange(cells)], axis=1)
+
+    def _added(self, source: Opened) -> IntArray:
+        """The same, by adding up rows as they are read.
+
+        A batch has fewer than 2^26 rows and a grid fewer than 2^24 cells, so that floats add the
+        cells of a batch without an error.
+        """
+        lookup = Lookup(() if self.grouping is None else self.grouping.groups)
+        wanted: dict[str, Kind] = {self.value: "numbers"}
+        if self.by is not None:
+            wanted[self.by] = lookup.kind
+        added = np.zeros((self.size, 2), dtype=np.int64)
+        with reading(source.batches(wanted)) as stream:
+            for batch in stream:
+                cell = self.grid.cells(as_numbers(batch[self.value]))
+                group = np.zeros(len(cell), dtype=np.int64)
+                if self.by is not None:
+                    group = lookup.positions(batch[self.by])
+                kept = (cell >= 0) & (group >= 0)
+                added[:, 0] += np.bincount(group[kept], minlength=self.size)
+                weights = np.bincount(group[kept], cell[kept], minlength=self.size)
+                added[:, 1] += weights.astype(np.int64)
+        return added
+
+
+@dataclass(frozen=True)
+class TotalMethod:
+    """Discrete Laplace noise on the total of every group, with the theorem of this module."""
+
+    question: TotalQuestion
+
+    def cost(self, price: Price, /) -> Cost:
+        query = self.question.name
+        cost = composed_cost(Neighbours.ADD_REMOVE_ROW, price, query=query, mechanism=NOISE)
+        check_scale(self.scale(cost.epsilon))
+        return cost
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        column = self.question.column
+        noise = likely_noise(1 / self.scale(epsilon), column.size) * self.unit
+        most = None if rows is None else float(rows * self.largest * self.unit)
+        return by_noise(float(noise), "units", numbers=column.size, epsilon=epsilon, most=most)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        scale = self.scale(epsilon)
+        noisy = with_noise(self.totals(source), scale, entropy)
+        told = [_plain(int(each) * self.unit) for each in noisy]
+        numbers = _by_name(told, self.question.column.names)
+        least = 0 if self.question.column.grid.lower >= 0 else None
+        return Drawn(numbers, numbers=numbers, law=ShiftLaw(scale, self.unit, least))
+
+    def totals(self, source: Opened) -> IntArray:
+        """The exact totals, in units; private."""
+        grid = self.question.column.grid
+        rows, cells = self.question.column.sums(source).T
+        totals: IntArray = rows * int(grid.lower / self.unit) + cells * int(grid.step / self.unit)
+        return totals
+
+    def scale(self, epsilon: Fraction) -> Fraction:
+        """Of the noise, in units: Δ / ε."""
+        return self.largest / epsilon
+
+    @cached_property
+    def unit(self) -> Fraction:
+        """The largest number that divides lower and step."""
+        grid = self.question.column.grid
+        below = math.lcm(grid.lower.denominator, grid.step.denominator)
+        return Fraction(math.gcd(int(grid.lower * below), int(grid.step * below)), below)
+
+    @property
+    def largest(self) -> int:
+        """Δ, in units: what one row changes a total by."""
+        grid = self.question.column.grid
+        return int(max(abs(grid.lower), abs(grid.upper)) / self.unit)
+
+
+@dataclass(frozen=True)
+class MeanMethod:
+    """Discrete Laplace noise on two sums of every group, with the theorem of this module."""
+
+    question: MeanQuestion
+
+    def cost(self, price: Price, /) -> Cost:
+        query = self.question.name
+        cost = composed_cost(Neighbours.ADD_REMOVE_ROW, price, query=query, mechanism=NOISE)
+        check_scale(self.scale(cost.epsilon))
+        return cost
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        """The rows that a group needs for an error of one hundredth of the range.
+
+        |(1-r) Z_1 - r Z_2| is at most max |Z_i|, so that the mean of n rows is off by at most
+        (upper - lower) max |Z_i| / (m n~).
+        """
+        size = self.question.column.size
+        noise = likely_noise(1 / self.scale(epsilon), 2 * size) / self.question.column.grid.top
+        needed = rounded_up(102 * noise)
+        every = "the mean" if size == 1 else f"each of the {size:,} means"
+        of = f"{needed:,} rows" if size == 1 else f"its group has {needed:,} rows"
+        runs = f"In at least {10 * CONFIDENCE:.0f} of 10 runs"
+        unit = "rows for an error of 1 % of the range"
+        if rows is not None and rows < 2 * noise:
+            sentence = (
+                f"ε = {decimal_text(epsilon)} is too small for this question: with at most "
+                f"{rows:,} rows the noise is as large as the range. An error of 1 % of the range "
+                f"needs {needed:,} rows, or a larger ε."
+            )
+            return Accuracy(float(needed), unit, sentence, chance=True)
+        there = f"there are {of}" if size == 1 else of
+        sentence = f"{runs} {every} is off by at most 1 % of the range if {there}."
+        return Accuracy(float(needed), unit, sentence)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        scale = self.scale(epsilon)
+        column = self.question.column
+        noisy = with_noise(self.two_sums(source), scale, entropy)
+        law = RatioLaw(scale, column.grid.lower, column.grid.upper, column.grid.step)
+        means = [law.mean(share(float(above), float(below))) for above, below in noisy]
+        numbers = [self._number(int(above), int(below)) for above, below in noisy]
+        return Drawn(
+            _by_name(means, column.names), numbers=_by_name(numbers, column.names), law=law
+        )
+
+    def two_sums(self, source: Opened) -> IntArray:
+        """A and B of every group, exact; private."""
+        rows, cells = self.question.column.sums(source).T
+        return np.stack([cells, rows * self.question.column.grid.top - cells], axis=1)
+
+    def scale(self, epsilon: Fraction) -> Fraction:
+        """Of the noise in both sums: m / ε."""
+        return self.question.column.grid.top / epsilon
+
+    def _number(self, above: int, below: int) -> dict[str, float]:
+        grid = self.question.column.grid
+        rows = Fraction(above + below, grid.top)
+        return {"sum": float(grid.lower * rows + above * grid.step), "count": float(rows)}
+
+
+def default_step(lower: Exact, upper: Exact) -> Fraction:
+    """The public grid of a range whose step nobody stated: at least 100,000 steps.
+
+    A power of ten where one divides the range, so that numbers with few decimals stay as they are.
+
+    >>> default_step(0, 100), default_step(0, "0.333")
+    (Fraction(1, 1000), Fraction(1, 1000000))
+    """
+    finite_range(lower, upper)  # type: ignore[arg-type]
+    width = Fraction(str(upper)) - Fraction(str(lower))
+    step = Fraction(10) ** math.floor(math.log10(width / USUAL_CELLS))
+    return step if (width / step).denominator == 1 else width / USUAL_CELLS
+
+
+def _by_name(numbers: Sequence[Any], names: Sequence[Sequence[Hashable]]) -> Any:
+    return dict(zip(names[0], numbers, strict=True)) if names else numbers[0]
+
+
+def _plain(number: Fraction) -> int | float:
+    return int(number) if number.denominator == 1 else float(number)
+
+
+def total(
+    data: Any,
+    value: str | None = None,
+    *,
+    lower: Exact,
+    upper: Exact,
+    step: Exact | None = None,
+    by: Any = None,
+    groups: Sequence[Hashable] | None = None,
+    where: str | None = None,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
+    header: bool = False,
+    table: str | None = None,
+    budget: Budget | None = None,
+    entropy: Entropy | None = None,
+) -> Release:
+    """The total of a column, in all or of every group, with ε-differential privacy.
+
+    Guarantee: ε-DP under adding or removing one row, once for all groups, since a row is in one of
+    them.  Rows of groups that are not listed, and rows without a value, are left out.
+
+    The noise is exact: a whole number of units with discrete Laplace noise of scale
+    max(|lower|, |upper|) / ε.  `Release.interval` tells where the true total lies.
+
+    Args:
+        data: a column of numbers, a table, or the path of a file (see `dampen.data`).
+        value: in a table, the name of the column of numbers.
+        lower: public lower end of the values; smaller ones count as this.
+        upper: public upper end of the values; larger ones count as this.
+        step: public distance of the grid to which values are rounded.  If left out, a power of ten
+            that is at most one hundred-thousandth of the range.
+        by: the column of groups, or its name.
+        groups: the public list of groups.
+        where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
+            out (see `dampen.data.expressions`).
+        epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
+        header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database file (DuckDB, SQLite), which table.
+        budget: where to charge ε; None charges nothing.
+        entropy: of random bits; the operating system's by default.
+
+    Returns:
+        A `Release`: the answer is a number, or a dict by group.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+        DataError: if the data cannot be read; the charge stands.
+
+    >>> import dampen
+    >>> pay = {"pay": [100, 250, 75] * 1000}
+    >>> made = dampen.total(pay, "pay", lower=0, upper=500, step=1, epsilon="1000")
+    >>> abs(made.answer - 425_000) < 100
+    True
+    """
+    source, names = open_columns(data, value=value, by=by, header=header, table=table)
+    question = TotalQuestion(
+        value=names["value"],
+        lower=lower,
+        upper=upper,
+        step=step,
+        by=names.get("by"),
+        groups=groups,
+        where=where,
+    )
+    return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)
+
+
+def mean(
+    data: Any,
+    value: str | None = None,
+    *,
+    lower: Exact,
+    upper: Exact,
+    step: Exact | None = None,
+    by: Any = None,
+    groups: Sequence[Hashable] | None = None,
+    where: str | None = None,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
+    header: bool = False,
+    table: str | None = None,
+    budget: Budget | None = None,
+    entropy: Entropy | None = None,
+) -> Release:
+    """The mean of a column, in all or of every group, with ε-differential privacy.
+
+    Guarantee: ε-DP under adding or removing one row, once for all groups, since a row is in one of
+    them.  Rows of groups that are not listed, and rows without a value, are left out.  How many
+    rows there are stays private.
+
+    The mean comes from two sums with exact discrete Laplace noise, Σ (v - lower) and Σ (upper - v).
+    `Release.numbers` has the noisy sum and the noisy count, `Release.interval` where the true mean
+    lies.
+
+    Args:
+        data: a column of numbers, a table, or the path of a file (see `dampen.data`).
+        value: in a table, the name of the column of numbers.
+        lower: public lower end of the values; smaller ones count as this.
+        upper: public upper end of the values; larger ones count as this.
+        step: public distance of the grid to which values are rounded.  If left out, a power of ten
+            that is at most one hundred-thousandth of the range.
+        by: the column of groups, or its name.
+        groups: the public list of groups.
+        where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
+            out (see `dampen.data.expressions`).
+        epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
+        header: says that the first line of a text file surely holds the names of its columns.
+        table: of a database file (DuckDB, SQLite), which table.
+        budget: where to charge ε; None charges nothing.
+        entropy: of random bits; the operating system's by default.
+
+    Returns:
+        A `Release`: the answer is a number in the range, or a dict by group.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+        DataError: if the data cannot be read; the charge stands.
+
+    >>> import dampen
+    >>> pay = {"pay": [100, 250, 75] * 1000}
+    >>> made = dampen.mean(pay, "pay", lower=0, upper=500, step=1, epsilon="1000")
+    >>> abs(made.answer - 141.67) < 0.1
+    True
+    """
+    source, names = open_columns(data, value=value, by=by, header=header, table=table)
+    question = MeanQuestion(
+        value=names["value"],
+        lower=lower,
+        upper=upper,
+        step=step,
+        by=names.get("by"),
+        groups=groups,
+        where=where,
+    )
+    return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)

@@ -1,0 +1,55 @@
+"""Noisy numbers on the command line: with their intervals."""
+
+import json
+import re
+
+import pandas as pd
+import pytest
+
+
+@pytest.fixture
+def stays(place):
+    path = place / "numbers.csv"
+    pd.DataFrame({"days": [1, 2, 3] * 50, "ward": ["A", "B"] * 75}).to_csv(path, index=False)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ("count", r"answer +150\ninterval +150 to 150 \(95 %\)"),
+        ("count --by ward --groups A,B", r"A +75 +75 to 75 \(95 %\)"),
+        ("histogram --value ward --categories A,B", r"B +75 +75 to 75"),
+        (
+            "histogram --value days --bins 2 --lower 0 --upper 4 --by ward --groups A",
+            r"A +2 to 4 +50 +50 to 50",
+        ),
+        ("total --value days --lower 0 --upper 4", r"answer +(300|299)(\.\d*)?\n"),
+        ("mean --value days --lower 0 --upper 4", r"answer +(2|2\.0\d*|1\.9\d*)\n"),
+    ],
+)
+def test_numbers_have_intervals(dampen, stays, asked, shown):
+    command, *options = asked.split()
+    done = dampen(command, stays, *options, "--epsilon", "1000000")
+    assert done.code == 0, done.err
+    assert re.search(shown, done.out), done.out
+
+
+def test_a_filter_is_an_option(dampen, stays):
+    sure = ("--epsilon", "1000000")
+    done = dampen("count", stays, "--where", "days >= 2 and ward == 'A'", *sure)
+    assert re.search(r"answer +50\n", done.out), done.out + done.err
+    done = dampen("most-frequent", stays, "--value", "ward", "--categories", "A,B", *sure,
+                  "--where", "ward != 'A'")  # fmt: skip
+    assert re.search(r"answer +B\n", done.out), done.out + done.err
+    wrong = dampen("count", stays, "--where", "days => 2", *sure)
+    assert wrong.code == 2
+    assert "got '=' at character 6" in wrong.err
+
+
+def test_json_has_numbers_law_and_intervals(dampen, stays):
+    done = dampen("count", stays, "--epsilon", "1", "--json")
+    told = json.loads(done.out)
+    assert told["law"] == {"law": "discrete-laplace", "scale": "1", "unit": "1", "least": 0}
+    low, high = told["intervals"]["ends"]
+    assert low <= told["answer"] == told["numbers"] <= high

@@ -1,0 +1,102 @@
+"""Intervals hold the true number with the stated confidence: from the law, and over many draws."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import dampen
+from dampen import Release
+from dampen.core.sampling import InsecureEntropy, discrete_laplace
+from dampen.errors import ParameterError
+from dampen.releases.numbers import RatioLaw, ShiftLaw, likely
+
+LEVELS = (Fraction(1, 2), Fraction(9, 10), Fraction(19, 20), Fraction(99, 100))
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 50), Fraction(1, 3), Fraction(1), Fraction(4)])
+@pytest.mark.parametrize("level", LEVELS)
+def test_the_width_is_the_smallest_that_holds(epsilon, level):
+    """By adding up the probabilities of all integers."""
+    z = np.arange(-5000, 5001)
+    p = np.exp(-float(epsilon) * np.abs(z))
+    p /= p.sum()
+    width = likely(1 / epsilon, 1 - level)
+    assert p[np.abs(z) <= width].sum() >= float(level) - 1e-12
+    assert width == 0 or p[np.abs(z) < width].sum() < float(level)
+
+
+@pytest.mark.parametrize("epsilon", ["0.02", "0.1", "1"])
+def test_counts_are_held_as_often_as_stated(epsilon):
+    """100,000 draws: 95 %, and no more than one further step of the noise adds."""
+    scale = 1 / Fraction(epsilon)
+    law = ShiftLaw(scale, least=0)
+    noise = discrete_laplace(scale, 100_000, InsecureEntropy(1))
+    ends = [law.interval(40 + int(each), Fraction(1, 20)) for each in noise]
+    held = np.mean([low <= 40 <= high for low, high in ends])
+    step = 2 * np.exp(-likely(scale, Fraction(1, 20)) / float(scale)) * (1 / float(scale))
+    assert 0.945 <= held <= 0.955 + step
+
+
+@pytest.mark.parametrize("epsilon", ["0.1", "1"])
+@pytest.mark.parametrize(
+    ("above", "below"), [(0, 4000), (300, 700), (2000, 2000), (90, 10), (0, 0)]
+)
+def test_means_are_held_as_often_as_stated(epsilon, above, below):
+    """Two sums with noise of scale 10 / ε, 4,000 draws; seven standard deviations of slack."""
+    law = RatioLaw(10 / Fraction(epsilon), Fraction(5), Fraction(15), Fraction(1))
+    noise = discrete_laplace(law.scale, 8000, InsecureEntropy(2)).reshape(-1, 2)
+    true = 5 + 10 * above / (above + below) if above + below else 10
+    held = 0
+    for one, other in noise.tolist():
+        rows = (above + below + one + other) / 10
+        number = {"sum": 5 * rows + above + one, "count": rows}
+        low, high = law.interval(number, Fraction(1, 20))
+        assert 5 <= low <= high <= 15
+        held += low <= true + 1e-9 and true - 1e-9 <= high
+    assert held / len(noise) > 0.925
+    if above + below == 4000 and epsilon == "1":
+        assert held / len(noise) < 0.975
+
+
+def test_the_interval_of_a_mean_is_found_by_brute_force():
+    """Every share of a fine grid that is held is inside, and the ends are at those shares."""
+    law = RatioLaw(Fraction(20), Fraction(0), Fraction(1), Fraction(1, 10))
+    rng = np.random.default_rng(3)
+    shares = np.linspace(0, 1, 20_001)
+    samples = rng.laplace(0, 20, (2, 200_000))
+    quantile = np.array(
+        [np.quantile(np.abs((1 - r) * samples[0] - r * samples[1]), 0.95) for r in shares[::2000]]
+    )
+    within = np.interp(shares, shares[::2000], quantile) + 0.5
+    for above, below in [(200.0, 50.0), (30.0, 900.0), (-10.0, 300.0), (500.0, 500.0)]:
+        held = shares[np.abs((1 - shares) * above - shares * below) <= within]
+        number = {"sum": above / 10, "count": (above + below) / 10}
+        low, high = law.interval(number, Fraction(1, 20))
+        assert low == pytest.approx(held.min(), abs=0.02)
+        assert high == pytest.approx(held.max(), abs=0.02)
+
+
+def test_an_interval_comes_back_from_json():
+    table = {"v": np.arange(100.0), "g": ["a", "b"] * 50}
+    for made in [
+        dampen.count(table, by="g", groups=["a", "b"], epsilon="0.3"),
+        dampen.mean(table, "v", lower=0, upper=99, step=1, epsilon="0.3"),
+        dampen.total(table, "v", lower=0, upper=99, step=1, epsilon="1/3"),
+    ]:
+        back = Release.from_json(made.to_json())
+        assert back.interval("0.9") == made.interval(0.9)
+        assert back.law == made.law
+
+
+def test_a_release_without_numbers_says_so():
+    made = dampen.most_frequent(["a"], categories=["a", "b"], epsilon="1")
+    assert made.numbers is None
+    with pytest.raises(ParameterError, match="with numbers"):
+        made.interval()
+
+
+@pytest.mark.parametrize("wrong", [0, 1, 1.5, -1, "x", None, float("nan")])
+def test_a_confidence_is_a_share(wrong):
+    with pytest.raises(ParameterError, match="confidence"):
+        dampen.count([1, 2], epsilon="1").interval(wrong)
