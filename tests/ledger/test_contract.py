@@ -288,7 +288,7 @@ def test_only_charges_take_answers(ledger: Ledger) -> None:
 def test_an_answer_that_is_too_long_is_not_kept(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dampen.ledger.answers.LONGEST_ANSWER", 10)
+    monkeypatch.setattr("dampen.ledger.accounts.LONGEST_ANSWER", 10)
     charge = ledger["payroll"].charge(cost(Fraction(1)))
     with pytest.raises(BudgetError, match="no longer than 10"):
         ledger["payroll"].keep(charge, '"eleven chars"')

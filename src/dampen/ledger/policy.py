@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dampen.errors import BudgetError, ParameterError
-from dampen.ledger.names import folded
+from dampen.ledger.log import folded
 from dampen.schema.grammar import Data, File, load_file
 
 __all__ = ["DataSet", "Policy", "check_policy", "load_policy", "policy_of"]

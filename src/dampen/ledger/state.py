@@ -14,13 +14,22 @@ from typing import Any, Self
 
 from dampen.core.selection import Neighbours
 from dampen.ledger import checkpoints
-from dampen.ledger.balances import EVERYONE, Balance, Limit, Status
-from dampen.ledger.log import START, Draft, Head, Kind, Row, damaged, digest_of, sealed
-from dampen.ledger.names import folded, key_of
+from dampen.ledger.balances import EVERYONE, Balance, Limit, Spent, Status
+from dampen.ledger.log import (
+    START,
+    Draft,
+    Head,
+    Kind,
+    Row,
+    damaged,
+    digest_of,
+    folded,
+    key_of,
+    sealed,
+)
 from dampen.ledger.refusals import Refusals
-from dampen.ledger.totals import Spent
 
-__all__ = ["EVERYONE", "Balance", "Limit", "State", "Status"]
+__all__ = ["State"]
 
 
 UNREADABLE = (ValueError, KeyError, TypeError, ZeroDivisionError, AttributeError)

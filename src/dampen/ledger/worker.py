@@ -20,9 +20,8 @@ from typing import Any, TypeVar
 
 from dampen.errors import BudgetError
 from dampen.ledger import checkpoints
-from dampen.ledger.log import START, Draft, Entry, Head, Kind, Row, damaged, digest_of
+from dampen.ledger.log import START, Draft, Entry, Head, Kind, Row, damaged, digest_of, stamp
 from dampen.ledger.rules import Refused
-from dampen.ledger.stamps import stamp
 from dampen.ledger.state import State
 from dampen.ledger.storage import Log, Storage, Transaction, open_storage
 from dampen.ledger.storage.witness import Witness, open_witness, overtaken

@@ -12,7 +12,7 @@ from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
 from dampen.errors import BudgetError, DampenError, ParameterError
 from dampen.ledger import Account, Balance
-from dampen.ledger.requests import spent
+from dampen.ledger.balances import spent
 from dampen.ledger.rules import STEPS
 from dampen.service.configuration import Configuration, Served
 from dampen.service.history import History, Record

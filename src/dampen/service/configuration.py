@@ -16,7 +16,7 @@ from pathlib import Path
 
 from dampen.errors import ParameterError, did_you_mean
 from dampen.ledger import DataSet, Ledger, default_place
-from dampen.ledger.names import folded
+from dampen.ledger.log import folded
 from dampen.ledger.policy import policy_of
 from dampen.schema import Schema
 from dampen.schema.grammar import Data, load_file, with_nodes
