@@ -57,7 +57,7 @@ from dampen.ledger.rules import (
 )
 from dampen.ledger.state import State
 from dampen.ledger.storage import Log, is_address
-from dampen.ledger.worker import Change, Worker, worker_at
+from dampen.ledger.worker import Change, Look, Worker, worker_at
 from dampen.releases.cost import Cost
 
 __all__ = ["Account", "Ledger", "default_place"]
@@ -233,17 +233,33 @@ class Ledger:
         """`answer` of several charges, in one transaction: for a page of old releases."""
         return _fetch(self._worker(), charges)
 
-    def charge_all(self, charges: Sequence[tuple["Account", Cost]]) -> list[str | BaseException]:
+    def charge_all(
+        self,
+        charges: Sequence[tuple["Account", Cost]],
+        *,
+        last: Head = START,
+        look: Look | None = None,
+    ) -> list[str | BaseException]:
         """`Account.charge` of several of its accounts, in one transaction where they fit.
 
+        Args:
+            charges: the accounts, and what to take from each.
+            last: a head that was seen before.
+            look: if given, takes the entries behind it and the head now, in the same transaction
+                and before the first charge; what it gives the numbers of is not charged.
+
         Returns:
-            For each, in this order, the id of its entry or the error that a charge alone raises.
+            For each, in this order, the id of its entry or the error that a charge alone raises;
+            `Unwanted` for those that `look` named.
         """
 
         def of(account: Account, request: ChargeRequest) -> Change:
             return lambda state, _: grant(state, account.name, request)
 
-        return self._worker().write_all([of(each, each._request(cost)) for each, cost in charges])
+        changes = [of(each, each._request(cost)) for each, cost in charges]
+        if look is None:
+            return self._worker().write_all(changes)
+        return self._worker().follow_and_write_all(last, look, changes)
 
     def keep_all(self, kept: Sequence[tuple[str, str]]) -> list[str | BaseException]:
         """`keep` for several charges and their answers, in one transaction where they fit."""

@@ -184,10 +184,13 @@ class Charge:
 
 def sealed(draft: Draft, after: Head) -> Row:
     """The row of a draft that follows a head."""
-    content = json.dumps(dict(draft.details), ensure_ascii=False, separators=(",", ":"))
+    content = _content(dict(draft.details))
     seq = after.seq + 1
     digest = digest_of(after.digest, seq, draft.kind.value, draft.budget, content)
     return Row(seq, draft.kind.value, draft.budget, content, digest)
+
+
+_content = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def digest_of(before: str, seq: int, kind: str, budget: str, content: str) -> str:

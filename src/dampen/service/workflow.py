@@ -37,6 +37,7 @@ from dampen.epsilon import decimal_text, short_text
 from dampen.errors import BudgetError, DampenError, DataError, ParameterError
 from dampen.ledger import Account
 from dampen.ledger.rules import steps_between
+from dampen.ledger.worker import Unwanted
 from dampen.releases.answer import Paid, Planned
 from dampen.releases.cost import Cost
 from dampen.service.cache import Cache
@@ -99,11 +100,12 @@ class _Order:
     plan: Planned
     account: Account
 
-    def recorded_cost(self) -> Cost:
-        """The cost, with what the ledger records besides."""
+    def wanted(self) -> tuple[Account, Cost, str | None]:
+        """Who pays, what, with all that the ledger records, and which recorded answer will do."""
         asked = self.prepared.asked
         text = marked(asked.question.text(), asked.mark)
-        return replace(self.plan.cost, query=f"{self.plan.cost.query} {text}")
+        cost = replace(self.plan.cost, query=f"{self.plan.cost.query} {text}")
+        return self.account, cost, asked.mark if self.prepared.reuse else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,26 +330,40 @@ class Workflow:
         Each is told what concerns it: a wrong parameter or a refusing budget, and then nothing was
         charged, is no matter of the others.  Nothing here looks at rows.
         """
-        self.catalogue.history.follow()
         found = [self._recorded_or_planned(each) for each in group]
-        plans = [each for each in found if isinstance(each, _Order)]
-        ledger = self.catalogue.configuration.ledger
-        charges = ledger.charge_all([(each.account, each.recorded_cost()) for each in plans])
-        paid = dict(zip(map(id, plans), charges, strict=True))
+        orders = [each for each in found if isinstance(each, _Order)]
+        wanted = [each.wanted() for each in orders]
+        paid = iter(self.catalogue.history.charge(wanted) if wanted else [])
         return [
-            _charged(each, paid[id(each)]) if isinstance(each, _Order) else each for each in found
+            self._charged(each, next(paid)) if isinstance(each, _Order) else each for each in found
         ]
 
     def _recorded_or_planned(self, prepared: Prepared) -> "Answer | _Order | BaseException":
         try:
-            found = self.catalogue.history.answered(prepared.asked.mark) if prepared.reuse else None
-            if found is not None:
-                record, text = found
-                return Answer(text, record.charge.analyst).again_for(prepared.caller)
+            if (recorded := self._recorded(prepared)) is not None:
+                return recorded
             plan = self.plan(prepared.asked)
             return _Order(prepared, plan, payer(prepared.accounts, plan.cost.neighbours))
         except Exception as error:
-            return error
+            self.catalogue.history.follow()  # it may have been answered by another server
+            return self._recorded(prepared) or error
+
+    def _recorded(self, prepared: Prepared) -> Answer | None:
+        """The answer to the same question, as of the last look at the ledger, if it will do."""
+        found = self.catalogue.history.answered(prepared.asked.mark) if prepared.reuse else None
+        if found is None:
+            return None
+        record, text = found
+        return Answer(text, record.charge.analyst).again_for(prepared.caller)
+
+    def _charged(
+        self, order: _Order, charge: str | BaseException
+    ) -> Answer | Charged | BaseException:
+        if isinstance(charge, Unwanted):
+            return self._recorded(order.prepared) or charge
+        if isinstance(charge, BaseException):
+            return charge
+        return Charged(order.prepared, order.plan, charge)
 
     def draw(self, group: Sequence[Charged]) -> list[Drawn | BaseException]:
         """Looks at the data and draws the answers; where the data is not as promised, says so."""
@@ -472,12 +488,6 @@ def _with_relation(
     if declared and options.get("neighbours") is None and Neighbours.REPLACE_ONE not in relations:
         return {**options, "neighbours": str(Neighbours.ADD_REMOVE_ROW)}
     return options
-
-
-def _charged(order: _Order, charge: str | BaseException) -> Charged | BaseException:
-    if isinstance(charge, BaseException):
-        return charge
-    return Charged(order.prepared, order.plan, charge)
 
 
 def _together(paid: Iterable[Charged]) -> list[list[Charged]]:
