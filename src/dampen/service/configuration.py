@@ -16,7 +16,6 @@ from pathlib import Path
 
 from dampen.errors import ParameterError, did_you_mean
 from dampen.ledger import DataSet, Ledger, default_place
-from dampen.ledger.log import folded
 from dampen.ledger.policy import policy_of
 from dampen.schema import Schema
 from dampen.schema.grammar import Data, load_file, with_nodes
@@ -50,9 +49,9 @@ class Settings:
                 raise ParameterError(f"Expected {key} to be a number above 0 and below 10^6.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Served:
-    """A data set that can be asked; `digest` is that of its schema."""
+    """A data set that can be asked, by all analysts or by some; `digest` is that of its schema."""
 
     name: str
     budgets: tuple[str, ...]
@@ -62,12 +61,6 @@ class Served:
     questions: tuple[str, ...]
     analysts: tuple[str, ...] | None = None
     sample: Path | None = None
-
-    def allows(self, analyst: str) -> bool:
-        """Whether an analyst may ask it."""
-        if self.analysts is None:
-            return True
-        return folded(analyst) in map(folded, self.analysts)
 
     def shown(self) -> dict[str, object]:
         """The public facts as JSON, for analysts."""
