@@ -19,9 +19,9 @@ import pyarrow.parquet as pq
 
 from leaks import NUMBER, WORD
 
-COUNT = "most-frequent FILE --column diagnosis --categories flu,cold"
-VALUE = "percentile FILE --column salary --step 1000 -p 10 --upper 1000000"
-WHO = "percentile-record FILE --column salary --labels badge -p 90 --upper 1000000"
+COUNT = "most-frequent FILE --value diagnosis --categories flu,cold"
+VALUE = "percentile FILE --value salary --step 1000 -p 10 --upper 1000000"
+WHO = "percentile-record FILE --value salary --labels badge -p 90 --upper 1000000"
 TREE = "tree FILE --target income --schema good.toml"
 GRAPH = "top-k FILE --n 40 -k 2"
 TABLES = (COUNT, VALUE, WHO, TREE)
@@ -304,7 +304,7 @@ def _public_files() -> Iterator[Broken]:
     }
     for kind, content in lists.items():
         yield Broken(f"nodes {kind}", content, "top-k edges.csv --nodes-file FILE", ".txt")
-        asked = "most-frequent good.csv --column diagnosis --categories-file FILE"
+        asked = "most-frequent good.csv --value diagnosis --categories-file FILE"
         yield Broken(f"categories {kind}", content, asked, ".txt")
     schemas = {
         "bins": SCHEMA.replace(", 6]", ", 1000000000]"),

@@ -251,7 +251,7 @@ CHANGES = [
         "print([name for name in dir(Service('http://x', 't')) if 'least' in name])\n"
         "from dampen.service.questions import declarations\n"
         "print([each['title'] for each in declarations()])",
-        r"(?s)least-frequent.*--column.*'column'.*least_frequent.*Least frequent category",
+        r"(?s)least-frequent.*--value.*'value'.*least_frequent.*Least frequent category",
         file={"questions/rarity.py": QUESTION},
         lines={
             "questions/__init__.py": (

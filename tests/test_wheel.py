@@ -65,8 +65,8 @@ def test_every_application_runs_without_them():
     "arguments",
     [
         "top-k follows.csv.gz -k 2 --epsilon 1 --n 40",
-        "percentile salaries.csv --column salary -p 50 --upper 500000 --step 500 --epsilon 1",
-        "most-frequent visits.csv --column diagnosis --categories flu,cold --epsilon 1",
+        "percentile salaries.csv --value salary -p 50 --upper 500000 --step 500 --epsilon 1",
+        "most-frequent visits.csv --value diagnosis --categories flu,cold --epsilon 1",
         "tree census.csv --target income --schema census.toml --epsilon 1 -o tree.json",
         "schema init census.csv --public --target income",
         "verify my_problem.py",

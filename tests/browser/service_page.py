@@ -233,11 +233,11 @@ def test_a_question_has_an_address(running: Running, tmp_path: Path) -> None:
 
 def test_an_answer_that_somebody_else_paid_for(running: Running, tmp_path: Path) -> None:
     """Its link leads to the question, for the release is not the reader's."""
-    asked = {"column": "days", "p": "quartiles", "epsilon": "0.3"}
+    asked = {"value": "days", "p": "quartiles", "epsilon": "0.3"}
     running.ask("stays/percentile", running.token("first"), **asked)
     with Page(tmp_path, width=390) as page:
         entered(page, running, who="second")
-        page.run("location.hash = '#/ask/stays/percentile?column=days&p=quartiles&epsilon=0.3'")
+        page.run("location.hash = '#/ask/stays/percentile?value=days&p=quartiles&epsilon=0.3'")
         page.wait(f"{MAIN}?.textContent.includes('free')")
         said = ask(page)
         assert "recorded, free" in said

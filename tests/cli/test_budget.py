@@ -13,7 +13,7 @@ import pytest
 from dampen.ledger import Ledger, worker
 from dampen.questions.frequency import most_frequent
 
-COUNT = ("most-frequent", "visits.csv", "--column", "diagnosis", "--categories", "flu,cold")
+COUNT = ("most-frequent", "visits.csv", "--value", "diagnosis", "--categories", "flu,cold")
 
 
 def test_a_budget_from_creation_to_refusal(dampen, place: Path) -> None:

@@ -10,10 +10,10 @@ import pytest
 from dampen.ledger import Ledger
 
 TOP_K = ("top-k", "follows.csv.gz", "-k", "3", "--epsilon", "2", "--n", "40")
-RECORD = ("percentile-record", "salaries.csv", "--column", "salary", "-p", "95", "--upper",
+RECORD = ("percentile-record", "salaries.csv", "--value", "salary", "-p", "95", "--upper",
           "500000", "--epsilon", "2")  # fmt: skip
 PERCENTILE = ("percentile", *RECORD[1:], "--step", "1000")
-FREQUENT = ("most-frequent", "visits.csv", "--column", "diagnosis", "--categories", "flu,cold",
+FREQUENT = ("most-frequent", "visits.csv", "--value", "diagnosis", "--categories", "flu,cold",
             "--epsilon", "1")  # fmt: skip
 GROUPS = ("top-groups", "stays.csv", "--value", "days", "--by", "hospital", "--groups", "H1,H2,H3",
           "--lower", "0", "--upper", "100", "--step", "1", "--epsilon", "1")  # fmt: skip
@@ -21,7 +21,7 @@ TREE = ("tree", "census.csv", "--target", "income", "--schema", "census.toml", "
 BAYES = ("naive-bayes", *TREE[1:])
 COMPARE = ("compare", "top-k", "follows.csv.gz", "--n", "40", "-k", "2", "--epsilon", "1",
            "--tries", "2", "--public")  # fmt: skip
-COMPARE_TABLE = ("compare", "percentile", "salaries.csv", "--column", "salary", "-p", "50",
+COMPARE_TABLE = ("compare", "percentile", "salaries.csv", "--value", "salary", "-p", "50",
                  "--upper", "9e5", "--step", "1000", "--epsilon", "1,9", "--public")  # fmt: skip
 COMPARE_GROUPS = ("compare", "top-groups", "stays.csv", "--value", "days", "--by", "hospital",
                   "--groups", "H1,H2", "--lower", "0", "--upper", "100", "--step", "5", "--epsilon",
@@ -135,8 +135,8 @@ def test_unknown_mechanism_and_budget(dampen, place: Path, name: str) -> None:
 
 
 WRONG_WORDS = [
-    ([*replaced(PERCENTILE, "--column", "salry"), "--header"], "Did you mean 'salary'"),
-    (replaced(PERCENTILE, "--column", "salry"), "Say that its first line is a header (--header)"),
+    ([*replaced(PERCENTILE, "--value", "salry"), "--header"], "Did you mean 'salary'"),
+    (replaced(PERCENTILE, "--value", "salry"), "Say that its first line is a header (--header)"),
     ([*RECORD, "--labels", "name"], "Expected a column 'name'"),
     (replaced(PERCENTILE, "-p", "101"), "from 0 to 100"),
     (replaced(RECORD, "-p", "50,90"), "from 0 to 100"),
@@ -146,7 +146,7 @@ WRONG_WORDS = [
     (replaced(PERCENTILE, "--upper", "x"), "upper"),
     (replaced(PERCENTILE, "--upper", "-5"), "lower < upper"),
     (replaced(PERCENTILE, "--upper", "inf"), "finite"),
-    ([*replaced(FREQUENT, "--column", "diagnose"), "--header"], "Did you mean 'diagnosis'"),
+    ([*replaced(FREQUENT, "--value", "diagnose"), "--header"], "Did you mean 'diagnosis'"),
     (replaced(FREQUENT, "--categories", "flu,flu"), "some occur twice"),
     ([*FREQUENT, "--categories-file", "x"], "either --categories or"),
     ([*FREQUENT, "-k", "3"], "k <= 2, the number of candidates, got k=3"),
@@ -168,7 +168,7 @@ WRONG_WORDS = [
     (COMPARE[:-1], "Expected --public"),
     (replaced(COMPARE, "--epsilon", "1,x"), "got epsilon='x'"),
     (replaced(COMPARE, "-k", "99"), "k <= 40"),
-    ([*replaced(COMPARE_TABLE, "--column", "salry"), "--header"], "Did you mean 'salary'"),
+    ([*replaced(COMPARE_TABLE, "--value", "salry"), "--header"], "Did you mean 'salary'"),
     (SCHEMA[:-1], "Expected --public"),
     ([*SCHEMA, "--target", "incme", "--header"], "Did you mean 'income'"),
     ([*SCHEMA, "-o", "nowhere/s.toml"], "Cannot write"),
@@ -389,6 +389,6 @@ def test_a_renamed_parquet(dampen, place: Path) -> None:
     command = list(PERCENTILE)
     command[1] = "s.parquet"
     assert dampen(*command).code == 0
-    refused(dampen(*replaced(tuple(command), "--column", "employee")), "Expected numbers in column")
+    refused(dampen(*replaced(tuple(command), "--value", "employee")), "Expected numbers in column")
     shutil.move(place / "s.parquet", place / "salaries.csv")
     assert dampen(*PERCENTILE).code == 0

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 ROWS = {"pay": [10, 20, 30, 40] * 50, "team": ["a", "b"] * 100, "a": [0, 1, 2, 3] * 50}
-VALUE = ["--column", "pay", "-p", "50", "--upper", "50", "--step", "10"]
+VALUE = ["--value", "pay", "-p", "50", "--upper", "50", "--step", "10"]
 
 
 @pytest.fixture

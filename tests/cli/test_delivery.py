@@ -17,10 +17,10 @@ from dampen.cli.output import Unprinted
 from dampen.errors import BudgetError
 from dampen.ledger import Account, Ledger
 
-COUNT = "dampen most-frequent visits.csv --column diagnosis --categories flu,cold --epsilon 0.5"
+COUNT = "dampen most-frequent visits.csv --value diagnosis --categories flu,cold --epsilon 0.5"
 TOP_K = "dampen top-k follows.csv.gz -k 1 --metric degree --n 40 --epsilon 0.5"
 VALUE = (
-    "dampen percentile salaries.csv --column salary --step 1000 -p 50,90 "
+    "dampen percentile salaries.csv --value salary --step 1000 -p 50,90 "
     "--upper 500000 --epsilon 0.5"
 )
 TREE = "dampen tree census.csv --target income --schema census.toml --epsilon 0.5"

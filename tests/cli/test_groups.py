@@ -6,7 +6,7 @@ import pytest
 
 STAYS = ("stays.csv", "--by", "hospital", "--groups", "H3,H2,H1", "--upper", "100", "--step", "1")
 TOP = ("top-groups", *STAYS, "--value", "days", "--lower", "0", "--epsilon", "9")
-VALUES = ("percentile", *STAYS, "--column", "days", "--epsilon", "90")
+VALUES = ("percentile", *STAYS, "--value", "days", "--epsilon", "90")
 
 
 def test_the_best_group(dampen):
@@ -76,7 +76,7 @@ def test_values_of_every_group_where_groups_are_public(dampen):
 
 def test_the_most_frequent_of_every_group(dampen):
     done = dampen(
-        "most-frequent", "visits.csv", "--column", "diagnosis", "--categories", "flu,cold",
+        "most-frequent", "visits.csv", "--value", "diagnosis", "--categories", "flu,cold",
         "--by", "day", "--groups", "1,2", "--epsilon", "9", "--json",
     )  # fmt: skip
     assert json.loads(done.out)["answer"] == {"1": "flu", "2": "cold"}

@@ -101,7 +101,7 @@ def test_escapes_elsewhere(dampen, place: Path) -> None:
     (place / "public.jsonl").write_text(
         "".join(json.dumps({"a": ESCAPE, "b": c}) + "\n" for c in ("x", f"y{ESCAPE}"))
     )
-    frequent = ("most-frequent", "visits.csv", "--column", "diagnosis", "--epsilon", "90")
+    frequent = ("most-frequent", "visits.csv", "--value", "diagnosis", "--epsilon", "90")
     commands = [
         (*frequent, "--categories", f"red,{ESCAPE}", "-k", "2"),
         (*frequent, "--categories", f"red,{ESCAPE}", "-k", "2", "--json"),

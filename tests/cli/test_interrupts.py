@@ -15,7 +15,7 @@ import pytest
 
 from dampen.ledger import Ledger
 
-COUNT = ["most-frequent", "visits.csv", "--column", "diagnosis", "--categories", "flu,cold"]
+COUNT = ["most-frequent", "visits.csv", "--value", "diagnosis", "--categories", "flu,cold"]
 PAID = [*COUNT, "--epsilon", "0.5", "--budget", "b", "--verbose"]
 HOOKED = """
 import importlib, os, signal, sys

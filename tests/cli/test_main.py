@@ -17,7 +17,7 @@ from dampen.cli.main import EXIT_CODES, group, run
 ROOT = Path(__file__).parents[2]
 CALL = [sys.executable, "-m", "dampen"]
 HEAVY = ["numpy", "matplotlib", "sklearn", "pyarrow", "pandas", "networkx", "rich"]
-FREQUENT = ("most-frequent", "visits.csv", "--column", "diagnosis", "--epsilon", "1")
+FREQUENT = ("most-frequent", "visits.csv", "--value", "diagnosis", "--epsilon", "1")
 
 
 def test_help_imports_nothing_heavy() -> None:
@@ -190,13 +190,13 @@ def test_completion_of_columns_quotes_only_declared_names(place: Path) -> None:
     import pyarrow.parquet as pq
 
     pq.write_table(pyarrow.csv.read_csv(place / "salaries.csv"), place / "s.parquet")
-    assert completed("dampen percentile s.parquet --column sa") == ["salary"]
+    assert completed("dampen percentile s.parquet --value sa") == ["salary"]
     assert completed("dampen percentile-record --header salaries.csv --labels ") == [
         "employee",
         "salary",
     ]
-    assert completed("dampen percentile salaries.csv --column sa") == []
+    assert completed("dampen percentile salaries.csv --value sa") == []
     if hasattr(os, "mkfifo"):
         os.mkfifo(place / "pipe")  # a completion that opened it would wait for ever
-    assert completed("dampen percentile --header pipe --column sa") == []
-    assert completed("dampen percentile --header none --column sa") == []
+    assert completed("dampen percentile --header pipe --value sa") == []
+    assert completed("dampen percentile --header none --value sa") == []

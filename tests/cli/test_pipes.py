@@ -13,8 +13,8 @@ import pytest
 from dampen.ledger import Ledger
 
 TOP_K = "top-k --n 40 --epsilon 100 --json"
-COUNT = "most-frequent --column diagnosis --categories flu,cold --epsilon 100 --json"
-VALUE = "percentile --column salary --step 1000 -p 50 --upper 500000 --epsilon 100 --json"
+COUNT = "most-frequent --value diagnosis --categories flu,cold --epsilon 100 --json"
+VALUE = "percentile --value salary --step 1000 -p 50 --upper 500000 --epsilon 100 --json"
 TREE = "tree --target income --schema census.toml --max-depth 1 --epsilon 100 --json"
 FILES = {"follows.csv.gz": TOP_K, "visits.csv": COUNT, "salaries.csv": VALUE, "census.csv": TREE}
 

@@ -15,7 +15,7 @@ from dampen.ledger import Ledger
 from dampen.questions import QUESTIONS, question_type
 from dampen.releases.question import Kind, Parameter, parameters
 
-COUNT = ("most-frequent", "visits.csv", "--column", "diagnosis", "--epsilon", "0.5")
+COUNT = ("most-frequent", "visits.csv", "--value", "diagnosis", "--epsilon", "0.5")
 LISTED = (*COUNT, "--categories", "flu,cold")
 COMMON = {
     "--schema", "--table", "--epsilon", "--rho", "--expect", "--budget", "--ledger",
@@ -240,7 +240,7 @@ def test_help_names_choices_and_defaults() -> None:
 def test_a_required_parameter_is_named(dampen) -> None:
     wrong = dampen("most-frequent", "visits.csv", "--epsilon", "1")
     assert wrong.code == 2
-    assert "Missing option '--column'" in wrong.err
+    assert "Missing option '--value'" in wrong.err
 
 
 def test_only_exact_references_to_parameters_become_options() -> None:

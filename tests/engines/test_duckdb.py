@@ -41,7 +41,7 @@ def test_wrong_parameters_charge_nothing_and_run_nothing(connection: Any) -> Non
         ParameterError, match=r"a column 'pya' in the relation\. Did you mean 'pay'"
     ):
         dampen.percentile(relation, "pya", **VALUE, budget=account)
-    with pytest.raises(ParameterError, match="Expected column=, the name of a column"):
+    with pytest.raises(ParameterError, match="Expected value=, the name of a column"):
         dampen.percentile(relation, **VALUE, budget=account)
     with pytest.raises(ParameterError, match="labels=, a column of public names"):
         dampen.percentile_record(relation, "pay", p=50, upper=9, epsilon="1", budget=account)

@@ -172,7 +172,7 @@ def test_from_the_command_line(
     ledger = Ledger(tmp_path / "ledger")
     ledger.create("staff", epsilon=9, neighbours="replace-one")
     secret = address.replace("dampen@", "dampen:hush@")
-    asked = ["percentile", secret, "--table", "people", "--column", "pay", "-p", "50",
+    asked = ["percentile", secret, "--table", "people", "--value", "pay", "-p", "50",
              "--lower", "0", "--upper", "9", "--step", "1", "--epsilon", "5",
              "--budget", "staff", "--ledger", str(ledger.place)]  # fmt: skip
     assert run(asked) == 0

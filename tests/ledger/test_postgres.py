@@ -418,7 +418,7 @@ def test_the_command_line_on_a_server(
     table = tmp_path / "visits.csv"
     table.write_text("diagnosis\n" + "flu\n" * 9)
     monkeypatch.setenv("DAMPEN_LEDGER", secret)
-    shown += dampen("most-frequent", str(table), "--column", "diagnosis", "--categories",
+    shown += dampen("most-frequent", str(table), "--value", "diagnosis", "--categories",
                     "flu,cold", "--epsilon", "0.5", "--budget", "b")  # fmt: skip
     shown += dampen("budget", "verify") + dampen("budget", "show", "b")
     assert "0.5 of 1 left" in shown

@@ -39,7 +39,7 @@ def test_the_accuracy_does_not_depend_on_the_data():
 @pytest.mark.parametrize("neighbours", ["replace-one", "add-remove-row"])
 @pytest.mark.parametrize("p", [0, 50, 99, "deciles"])
 def test_no_error_is_larger_than_is_possible(rows, neighbours, p):
-    question = PercentileQuestion(column="v", p=p, upper=100, step=1, neighbours=neighbours)
+    question = PercentileQuestion(value="v", p=p, upper=100, step=1, neighbours=neighbours)
     stream = StreamTable([Field("v")], lambda _: iter(()))
     told = expect(question, stream, epsilon="0.1", rows=rows).accuracy
     values = np.zeros(rows) if p == 100 else np.full(rows, 100.0)

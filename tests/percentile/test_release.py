@@ -164,7 +164,7 @@ ALWAYS_WRONG = [
     ({"mechanism": "lld"}, "Did you mean 'ld'"),
     ({"mechanism": "joint"}, "for one selection"),
     ({"data": []}, "at least one value"),
-    ({"data": "123"}, "column="),
+    ({"data": "123"}, "value="),
     ({"data": np.ones((2, 2))}, "a column"),
     ({"data": iter([1, 2])}, "a column"),
     ({"entropy": InsecureEntropy(1)}, "secure entropy"),
@@ -297,16 +297,16 @@ def test_heavy_ties_survive():
 @pytest.mark.parametrize(
     ("question", "text", "shape"),
     [
-        (PercentileQuestion(column="v", p=50, upper=9, step=1), "p=50 of v", "value"),
-        (PercentileQuestion(column="v", p="deciles", upper=9, step=1), "p=deciles of v", "points"),
-        (PercentileQuestion(column="v", p=[25, "75"], upper=9, step=1), "p=25, 75 of v", "points"),
+        (PercentileQuestion(value="v", p=50, upper=9, step=1), "p=50 of v", "value"),
+        (PercentileQuestion(value="v", p="deciles", upper=9, step=1), "p=deciles of v", "points"),
+        (PercentileQuestion(value="v", p=[25, "75"], upper=9, step=1), "p=25, 75 of v", "points"),
         (
-            PercentileQuestion(column="v", p=range(1, 100), upper=9, step=1),
+            PercentileQuestion(value="v", p=range(1, 100), upper=9, step=1),
             "99 percentiles of v",
             "points",
         ),
-        (RecordQuestion(column="v", p=50, upper=9), "p=50, k=1 of v", "name"),
-        (RecordQuestion(column="v", p=50, upper=9, k=3), "p=50, k=3 of v", "set"),
+        (RecordQuestion(value="v", p=50, upper=9), "p=50, k=1 of v", "name"),
+        (RecordQuestion(value="v", p=50, upper=9, k=3), "p=50, k=3 of v", "set"),
     ],
 )
 def test_questions_in_a_few_words(question, text, shape):
@@ -317,9 +317,9 @@ def test_questions_in_a_few_words(question, text, shape):
 @pytest.mark.parametrize("ask", [percentile_record, partial(percentile, step=1)])
 def test_what_it_would_cost_reads_no_row(ask):
     question = (
-        RecordQuestion(column="values", p=50, upper=60)
+        RecordQuestion(value="values", p=50, upper=60)
         if ask is percentile_record
-        else PercentileQuestion(column="values", p=50, upper=60, step=1)
+        else PercentileQuestion(value="values", p=50, upper=60, step=1)
     )
     account = Account()
     plan = expect(question, {"values": Unread(WAGES)}, epsilon=9)

@@ -10,7 +10,7 @@ VOTES = {"vote": ["a"] * 30 + ["b"] * 25 + ["c"] * 5}
 
 
 def rehearsed(epsilon: str, **options: object) -> Rehearsal:
-    question = FrequencyQuestion(column="vote", categories=["a", "b", "c"], **options)
+    question = FrequencyQuestion(value="vote", categories=["a", "b", "c"], **options)
     return rehearse(question, question.open(VOTES), Price(epsilon), draws=200)
 
 
@@ -51,7 +51,7 @@ def test_numbers_count_by_their_distance():
 
             return Counted()
 
-    question = Count(column="vote", categories=["a", "b", "c"])
+    question = Count(value="vote", categories=["a", "b", "c"])
     made = rehearse(question, question.open(VOTES), Price(1), draws=3)
     assert (made.errors, made.numeric) == ([3.0, 3.0, 3.0], True)
     assert "off by 3 on average" in made.sentence

@@ -85,7 +85,7 @@ def test_counts_are_counts() -> None:
     options = {"categories": ["rare", "common", "absent"], "epsilon": 5}
     assert dampen.most_frequent(counts, **options).answer == "common"
     assert dampen.most_frequent(dict(counts), **options, k=2).answer == ["common", "rare"]
-    with pytest.raises(ParameterError, match="column="):
+    with pytest.raises(ParameterError, match="value="):
         dampen.most_frequent({"a": ["rare"], "b": ["common"]}, **options)
 
 

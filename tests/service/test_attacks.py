@@ -10,7 +10,7 @@ import pytest
 from dampen.service.middleware import HEADERS, LARGEST_BODY
 from dampen.service.pacing import Pace, Rate
 
-FREQUENT = {"column": "diagnosis", "epsilon": "0.5"}
+FREQUENT = {"value": "diagnosis", "epsilon": "0.5"}
 
 
 def test_nothing_without_a_token(running) -> None:
@@ -123,14 +123,14 @@ def test_a_name_can_be_registered(serving) -> None:
     ("body", "status"),
     [
         (b"[" * 60_000, 400),
-        (b'{"column":' * 5000, 400),
-        (b'{"column": "' + b"x" * LARGEST_BODY + b'"}', 413),
-        (b'{"column": "diagnosis", "epsilon": ' + b"9" * 5000 + b"}", 400),
-        (b'{"column": "diagnosis", "epsilon": 1e999999}', 400),
-        (b'{"column": "diagnosis", "epsilon": NaN}', 400),
-        (b'{"column": "diagnosis", "epsilon": true}', 400),
-        (b'{"column": ["diagnosis"], "epsilon": 1}', 400),
-        (b'{"column": "diagnosis", "epsilon": 1, "data": "/etc/passwd"}', 400),
+        (b'{"value":' * 5000, 400),
+        (b'{"value": "' + b"x" * LARGEST_BODY + b'"}', 413),
+        (b'{"value": "diagnosis", "epsilon": ' + b"9" * 5000 + b"}", 400),
+        (b'{"value": "diagnosis", "epsilon": 1e999999}', 400),
+        (b'{"value": "diagnosis", "epsilon": NaN}', 400),
+        (b'{"value": "diagnosis", "epsilon": true}', 400),
+        (b'{"value": ["diagnosis"], "epsilon": 1}', 400),
+        (b'{"value": "diagnosis", "epsilon": 1, "data": "/etc/passwd"}', 400),
         (b"\xff\xfe{}", 400),
         (b"", 400),
         (b"null", 400),
@@ -156,7 +156,7 @@ def test_hostile_bodies(running, body: bytes, status: int) -> None:
     ],
 )
 def test_column_names_are_those_of_the_public_facts(running, name: str) -> None:
-    refused = running.ask("visits/most-frequent", running.token(), column=name, epsilon=1)
+    refused = running.ask("visits/most-frequent", running.token(), value=name, epsilon=1)
     assert refused.status_code == 400
     assert not running.ledger.history("visits")
 
@@ -263,7 +263,7 @@ def test_data_sets_that_differ_in_one_row_take_the_same_steps(running) -> None:
     for text in (rows, rows + "cold,3\n"):
         running.config.with_name("visits.csv").write_text(text)
         for _ in range(5):
-            asked = {"column": "diagnosis", "epsilon": "0.01", "reuse": False}
+            asked = {"value": "diagnosis", "epsilon": "0.01", "reuse": False}
             assert running.ask("visits/most-frequent", who, **asked).status_code == 200
     # All ten wait for the end of the first step.
     assert len(waited) == 10

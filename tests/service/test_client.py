@@ -69,7 +69,7 @@ def test_a_method_sends_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Service, "ask", ask)
     service = Service("https://x", "token")
     service.most_frequent("visits", "diagnosis", epsilon=1, k=2)
-    assert sent == [("visits", "most-frequent", {"column": "diagnosis", "epsilon": 1, "k": 2})]
+    assert sent == [("visits", "most-frequent", {"value": "diagnosis", "epsilon": 1, "k": 2})]
     with pytest.raises(ParameterError, match="unexpected keyword argument 'kk'"):
         service.most_frequent("visits", "diagnosis", kk=2)
     with pytest.raises(ParameterError, match="missing a required argument: 'column'"):

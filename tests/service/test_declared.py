@@ -40,9 +40,9 @@ MOST_MODULES = 35
 class MiddleQuestion:
     """What is in the middle of the range?"""
 
-    column: str = parameter("column", "Column of the numbers.", holds="numbers")
-    lower: float = parameter("exact", "Lower end.", fact=Fact("lower", of="column"))
-    upper: float = parameter("exact", "Upper end.", fact=Fact("upper", of="column"))
+    value: str = parameter("column", "Column of the numbers.", holds="numbers")
+    lower: float = parameter("exact", "Lower end.", fact=Fact("lower", of="value"))
+    upper: float = parameter("exact", "Upper end.", fact=Fact("upper", of="value"))
     shift: Any = parameter("exact", "What to add; nothing if left out.", default=0)
     twice: bool = parameter("flag", "Twice that.", default=False)
     tone: str = parameter("word", "How to say it.", default="flat", choices=("flat", "sharp"))
@@ -60,7 +60,7 @@ class MiddleQuestion:
         return {"shift": self.shift}
 
     def text(self) -> str:
-        return f"of {self.column}"
+        return f"of {self.value}"
 
     def shape(self) -> str:
         return "value"
@@ -98,7 +98,7 @@ def test_a_declared_question_is_in_every_front(middle: None, serving) -> None:
     assert (told["title"], told["data"]) == ("Middle of the range", "table")
     column, shift, twice, tone = told["parameters"]
     assert column == {
-        "name": "column", "label": "Column", "help": "Column of the numbers.", "kind": "column",
+        "name": "value", "label": "Value", "help": "Column of the numbers.", "kind": "column",
         "choices": [], "holds": "numbers", "facts": ["lower", "upper"], "required": True,
         "default": None, "rare": False,
     }  # fmt: skip
@@ -107,7 +107,7 @@ def test_a_declared_question_is_in_every_front(middle: None, serving) -> None:
     assert {each["name"] for each in sets if "middle" in each["questions"]} == {
         "salaries", "visits", "stays", "census"
     }  # fmt: skip
-    asked = {"column": "day", "epsilon": "0.5", "shift": "0.5"}
+    asked = {"value": "day", "epsilon": "0.5", "shift": "0.5"}
     expected = running.ask("visits/middle/expect", who, **asked).json()
     assert (expected["sentence"], expected["chance"]) == ("This would be chance.", True)
     answer = running.ask("visits/middle", who, **asked).json()
@@ -127,12 +127,12 @@ def test_a_declared_question_is_in_every_front(middle: None, serving) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"lower": 0}, {"shift": "1e9999999"}, {"twice": "yes"}, {"tone": "loud"}, {"column": "x"},
-     {"column": "diagnosis"}, {"shift": [1]}, {"column": None}],
+    [{"lower": 0}, {"shift": "1e9999999"}, {"twice": "yes"}, {"tone": "loud"}, {"value": "x"},
+     {"value": "diagnosis"}, {"shift": [1]}, {"value": None}],
 )  # fmt: skip
 def test_what_was_not_declared_is_refused(middle: None, serving, wrong: dict) -> None:
     running = serving()
-    body = {"column": "day", "epsilon": "0.5"} | wrong
+    body = {"value": "day", "epsilon": "0.5"} | wrong
     told = running.ask("visits/middle", running.token(), **body)
     assert (told.status_code, told.json()["exit_code"]) == (400, 2)
     assert not running.ledger.history("visits")
@@ -160,8 +160,8 @@ def test_questions_about_different_cells_never_share_a_histogram(tmp_path: Path)
     (tmp_path / "t.csv").write_text(TABLE)
     (tmp_path / "dampen.toml").write_text(FACTS)
     served = load_configuration(tmp_path / "dampen.toml").sets["t"]
-    cells = [{"column": name} for name in "abc"]
-    cells += [{"column": c, "by": g} for c in "abc" for g in "abc" if c != g]
+    cells = [{"value": name} for name in "abc"]
+    cells += [{"value": c, "by": g} for c in "abc" for g in "abc" if c != g]
     cache = Cache(served.source)
     for asked in cells:
         before = set(cache._counts)
@@ -185,8 +185,8 @@ GRID = {"lower": 0, "upper": 8, "step": 1}
 GRIDS = [GRID, {**GRID, "lower": 2}, {**GRID, "upper": 6}, {**GRID, "step": 2}]
 GROUPS = [("a", "b"), ("b", "a"), ("a", "b", "c")]
 OF_NUMBERS = [
-    *[("percentile", {"column": c, "p": 50, **grid}) for c in "xy" for grid in GRIDS],
-    *[("percentile", {"column": "x", "p": 50, "by": "g", "groups": groups, **grid})
+    *[("percentile", {"value": c, "p": 50, **grid}) for c in "xy" for grid in GRIDS],
+    *[("percentile", {"value": "x", "p": 50, "by": "g", "groups": groups, **grid})
       for groups in GROUPS for grid in GRIDS],
     *[("top-groups", {"value": c, "by": "g", "groups": groups, **grid})
       for c in "xy" for groups in GROUPS for grid in GRIDS],
@@ -256,9 +256,9 @@ def test_one_question_walks_through_few_modules(config: Path) -> None:
         workflow = Workflow.of(load_configuration(config))
         app = application(Service(workflow), log=lambda **_: None)
         token = workflow.tokens.create("ana")
-        await _sent(app, token, b'{"column": "diagnosis", "epsilon": "0.1"}')
+        await _sent(app, token, b'{"value": "diagnosis", "epsilon": "0.1"}')
         watching.set()
-        await _sent(app, token, b'{"column": "diagnosis", "epsilon": "0.2"}')
+        await _sent(app, token, b'{"value": "diagnosis", "epsilon": "0.2"}')
         watching.clear()
         workflow.close()
 

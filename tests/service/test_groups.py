@@ -20,7 +20,7 @@ ANA = Token("1", "ana", Role.ANALYST, "")
 
 
 def asked(workflow: Workflow, epsilon: object, *, reuse: bool = True, **more: Any) -> Prepared:
-    options = {"column": "diagnosis", "epsilon": epsilon} | more
+    options = {"value": "diagnosis", "epsilon": epsilon} | more
     return workflow.prepare(ANA, "visits", "most-frequent", options, reuse=reuse)
 
 
@@ -76,7 +76,7 @@ def test_a_question_is_planned_once_and_its_answer_drawn_from_that_plan(
         return plans[-1]
 
     monkeypatch.setattr(dampen.service.questions, "planned", noted)
-    told = running.ask("visits/most-frequent", running.token(), column="diagnosis", epsilon=1)
+    told = running.ask("visits/most-frequent", running.token(), value="diagnosis", epsilon=1)
     assert len(plans) == 1
     assert told.json()["accuracy"] == plans[0].accuracy.to_dict()
     (charge,) = running.ledger.history("visits")
@@ -104,7 +104,7 @@ def test_those_that_come_meanwhile_share_a_charge_and_a_step(
     who, told = running.token(), list[int]()
 
     def ask(i: int) -> None:
-        body = {"column": "diagnosis", "epsilon": f"0.1{i}"}
+        body = {"value": "diagnosis", "epsilon": f"0.1{i}"}
         told.append(running.ask("visits/most-frequent", who, **body).status_code)
 
     threads = [threading.Thread(target=ask, args=(i,)) for i in range(6)]
@@ -125,28 +125,28 @@ def test_those_that_come_meanwhile_share_a_charge_and_a_step(
 @pytest.mark.parametrize(
     ("body", "status"),
     [
-        ({"column": "diagnosis", "epsilon": "0.5"}, 200),
-        ({"column": "diagnosis", "epsilon": 1, "k": 2}, 200),
-        ({"column": "diagnosis", "epsilon": 0.25, "reuse": True, "budget": "visits"}, 200),
-        ({"column": "diagnosis", "epsilon": 1, "budget": None}, 200),
-        ({"column": "diagnosis", "epsilon": 1, "budget": "none"}, 400),
-        ({"column": "diagnosis", "epsilon": "1000"}, 409),
-        ({"column": "none", "epsilon": 1}, 400),
-        ({"column": "\ud800", "epsilon": 1}, 400),
-        ({"column": "diagnosis", "epsilon": 1, "k": 1.0}, 400),
-        ({"column": "diagnosis", "epsilon": 1, "k": "1"}, 400),
-        ({"column": "diagnosis", "epsilon": 1, "k": True}, 400),
-        ({"column": "diagnosis", "epsilon": 1, "k": 10**30}, 400),
-        ({"column": "diagnosis", "epsilon": 1, "categories": ["flu"]}, 400),
-        ({"column": "diagnosis", "epsilon": 10**400}, 400),
-        ({"column": "diagnosis", "epsilon": float("nan")}, 400),
-        ({"column": "diagnosis", "epsilon": 1, "more": 1}, 400),
-        ({"column": 7, "epsilon": 1}, 400),
-        ({"column": "diagnosis"}, 400),
+        ({"value": "diagnosis", "epsilon": "0.5"}, 200),
+        ({"value": "diagnosis", "epsilon": 1, "k": 2}, 200),
+        ({"value": "diagnosis", "epsilon": 0.25, "reuse": True, "budget": "visits"}, 200),
+        ({"value": "diagnosis", "epsilon": 1, "budget": None}, 200),
+        ({"value": "diagnosis", "epsilon": 1, "budget": "none"}, 400),
+        ({"value": "diagnosis", "epsilon": "1000"}, 409),
+        ({"value": "none", "epsilon": 1}, 400),
+        ({"value": "\ud800", "epsilon": 1}, 400),
+        ({"value": "diagnosis", "epsilon": 1, "k": 1.0}, 400),
+        ({"value": "diagnosis", "epsilon": 1, "k": "1"}, 400),
+        ({"value": "diagnosis", "epsilon": 1, "k": True}, 400),
+        ({"value": "diagnosis", "epsilon": 1, "k": 10**30}, 400),
+        ({"value": "diagnosis", "epsilon": 1, "categories": ["flu"]}, 400),
+        ({"value": "diagnosis", "epsilon": 10**400}, 400),
+        ({"value": "diagnosis", "epsilon": float("nan")}, 400),
+        ({"value": "diagnosis", "epsilon": 1, "more": 1}, 400),
+        ({"value": 7, "epsilon": 1}, 400),
+        ({"value": "diagnosis"}, 400),
         ([1], 400),
-        (b'\xef\xbb\xbf{"column": "diagnosis", "epsilon": 1}', 400),
-        (b'{"column": "diagnosis", "epsilon": 1} x', 400),
-        (b'{"column": "\xff", "epsilon": 1}', 400),
+        (b'\xef\xbb\xbf{"value": "diagnosis", "epsilon": 1}', 400),
+        (b'{"value": "diagnosis", "epsilon": 1} x', 400),
+        (b'{"value": "\xff", "epsilon": 1}', 400),
         (b"", 400),
     ],
 )  # fmt: skip

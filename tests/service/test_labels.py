@@ -2,7 +2,7 @@
 
 import pytest
 
-ASKED = {"column": "salary", "p": 50, "epsilon": "1"}
+ASKED = {"value": "salary", "p": 50, "epsilon": "1"}
 
 
 def test_several_labels_are_named_and_charged_once(running) -> None:

@@ -69,8 +69,8 @@ def question(who: int, i: int) -> tuple[str, dict]:
     """Different ones, so that none is answered from the record."""
     epsilon = str(Fraction(1, 100) + Fraction(who * QUESTIONS + i, 10**9))
     if i % 2:
-        return "most-frequent", {"column": "ward", "epsilon": epsilon}
-    return "percentile", {"column": "pay", "p": 1 + (who + i) % 99, "epsilon": epsilon}
+        return "most-frequent", {"value": "ward", "epsilon": epsilon}
+    return "percentile", {"value": "pay", "p": 1 + (who + i) % 99, "epsilon": epsilon}
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,8 +17,8 @@ from dampen.service.configuration import Served, load_configuration
 from dampen.service.questions import example, question_of
 
 ASKS = {
-    "salaries/percentile": {"column": "salary", "p": 50, "epsilon": "1"},
-    "visits/most-frequent": {"column": "diagnosis", "epsilon": "0.5"},
+    "salaries/percentile": {"value": "salary", "p": 50, "epsilon": "1"},
+    "visits/most-frequent": {"value": "diagnosis", "epsilon": "0.5"},
     "stays/top-groups": {"value": "days", "by": "hospital", "epsilon": "2"},
     "census/tree": {"target": "income", "epsilon": "1", "max_depth": 2},
     "follows/top-k": {"k": 2, "epsilon": "1"},
@@ -57,18 +57,18 @@ def test_the_same_question_again_is_free(running) -> None:
 @pytest.mark.parametrize(
     ("path", "one", "other"),
     [
-        ("salaries/percentile", {"column": "salary", "p": 50},
-         {"column": "salary", "p": "50.0", "neighbours": "replace-one"}),
-        ("salaries/percentile", {"column": "salary", "p": "quartiles"},
-         {"column": "salary", "p": [25, "50", 75.0]}),
-        ("salaries/percentile", {"column": "salary", "p": 50},
-         {"column": "salary", "p": 50, "mechanism": "pf"}),
-        ("visits/most-frequent", {"column": "diagnosis"},
-         {"column": "diagnosis", "mechanism": "pf"}),
+        ("salaries/percentile", {"value": "salary", "p": 50},
+         {"value": "salary", "p": "50.0", "neighbours": "replace-one"}),
+        ("salaries/percentile", {"value": "salary", "p": "quartiles"},
+         {"value": "salary", "p": [25, "50", 75.0]}),
+        ("salaries/percentile", {"value": "salary", "p": 50},
+         {"value": "salary", "p": 50, "mechanism": "pf"}),
+        ("visits/most-frequent", {"value": "diagnosis"},
+         {"value": "diagnosis", "mechanism": "pf"}),
         ("stays/top-groups", {"value": "days", "by": "hospital", "p": 90},
          {"value": "days", "by": "hospital", "p": "90", "statistic": "quantile"}),
-        ("stays/percentile", {"column": "days", "p": [25, 99.5]},
-         {"column": "days", "p": ["25", "199/2"], "neighbours": "add-remove-row"}),
+        ("stays/percentile", {"value": "days", "p": [25, 99.5]},
+         {"value": "days", "p": ["25", "199/2"], "neighbours": "add-remove-row"}),
         ("stays/top-groups", {"value": "days", "by": "hospital"},
          {"value": "days", "by": "hospital", "statistic": "median", "smallest": False}),
         ("follows/top-k", {"k": 1}, {"k": 1, "metric": "betweenness"}),
@@ -132,15 +132,15 @@ def test_the_same_question_at_the_same_time_is_charged_once(running) -> None:
 def test_a_wrong_question_costs_nothing(running) -> None:
     who = running.token()
     for path, body, message in [
-        ("salaries/percentile", {"column": "salary", "p": 101, "epsilon": 1}, "p"),
-        ("salaries/percentile", {"column": "salary", "p": 50, "epsilon": "x"}, "epsilon"),
-        ("salaries/percentile", {"column": "salary", "p": 50}, "epsilon= or rho="),
-        ("salaries/percentile", {"column": "pay", "p": 50, "epsilon": 1}, "no public column"),
-        ("salaries/percentile", {"column": "salary", "p": 50, "epsilon": 1, "upper": 9}, "upper"),
-        ("visits/most-frequent", {"column": "day", "epsilon": 1}, "public values"),
+        ("salaries/percentile", {"value": "salary", "p": 101, "epsilon": 1}, "p"),
+        ("salaries/percentile", {"value": "salary", "p": 50, "epsilon": "x"}, "epsilon"),
+        ("salaries/percentile", {"value": "salary", "p": 50}, "epsilon= or rho="),
+        ("salaries/percentile", {"value": "pay", "p": 50, "epsilon": 1}, "no public column"),
+        ("salaries/percentile", {"value": "salary", "p": 50, "epsilon": 1, "upper": 9}, "upper"),
+        ("visits/most-frequent", {"value": "day", "epsilon": 1}, "public values"),
         ("census/tree", {"target": "income", "epsilon": 1, "max_depth": 99}, "depth"),
         ("salaries/tree", {"target": "salary", "epsilon": 1}, "'salaries' does not answer 'tree'"),
-        ("salaries/percentile", {"column": "salary", "p": 50, "epsilon": 1, "budget": "visits"},
+        ("salaries/percentile", {"value": "salary", "p": 50, "epsilon": 1, "budget": "visits"},
          "has no budget"),
     ]:  # fmt: skip
         refused = running.ask(path, who, **body)
@@ -234,14 +234,14 @@ def test_a_public_sample_shows_what_to_expect(serving) -> None:
     def sample(path: str, **asked: object) -> dict:
         return running.ask(f"{path}/expect", who, **asked).json()["sample"]
 
-    frequent = sample("census/most-frequent", column="income", epsilon=1)
+    frequent = sample("census/most-frequent", value="income", epsilon=1)
     assert frequent["draws"] == sum(count for _, count in frequent["answers"]) == 20
     tree = sample("census/tree", target="income", epsilon=4, max_depth=1)
     assert (tree["draws"], tree["answers"]) == (3, [])
     assert 0 <= tree["error"] < 0.5
     bayes = sample("census/naive-bayes", target="income", epsilon=4)
     assert 0 <= bayes["error"] < 0.5
-    days = {"column": "days", "p": 90}
+    days = {"value": "days", "p": 90}
     far, near = (sample("stays/percentile", **days, epsilon=e)["error"] for e in ("0.01", 5))
     assert far > near >= 0
     groups = sample("stays/top-groups", value="days", by="hospital", epsilon=5)
@@ -256,7 +256,7 @@ def test_a_public_sample_shows_what_to_expect(serving) -> None:
 def test_the_promised_error_of_a_percentile_is_kept(running) -> None:
     """At most 10 % may be further away; of 200 draws 40 are with probability below 1e-5."""
     served: Served = running.configuration.sets["salaries"]
-    asked = question_of(served, "percentile", {"column": "salary", "p": 50, "epsilon": "0.3"})
+    asked = question_of(served, "percentile", {"value": "salary", "p": 50, "epsilon": "0.3"})
     cache = Cache(served.source)
     plan = asked.plan(cache)
     assert (plan.accuracy.unit, plan.accuracy.chance) == ("ranks", False)
@@ -312,15 +312,15 @@ def test_questions_about_different_cells_share_no_histogram(running) -> None:
     who = running.token()
     stays = {"value": "days", "by": "hospital", "epsilon": 5}
     assert running.ask("stays/top-groups", who, **stays).json()["answer"] == "H2"
-    median = running.ask("stays/percentile", who, column="days", p=50, epsilon=4).json()["answer"]
+    median = running.ask("stays/percentile", who, value="days", p=50, epsilon=4).json()["answer"]
     assert 1 <= median <= 15
-    by = running.ask("stays/percentile", who, column="days", p=50, by="hospital", epsilon=1).json()
+    by = running.ask("stays/percentile", who, value="days", p=50, by="hospital", epsilon=1).json()
     assert by["answer"].keys() == {"H1", "H2", "H3"}
 
 
 def test_a_file_that_changed_is_read_again(running) -> None:
     who = running.token()
-    body = {"column": "diagnosis", "epsilon": 5, "reuse": False}
+    body = {"value": "diagnosis", "epsilon": 5, "reuse": False}
     assert running.ask("visits/most-frequent", who, **body).json()["answer"] == "flu"
     running.config.with_name("visits.csv").write_text("diagnosis,day\n" + "cold,1\n" * 90)
     assert running.ask("visits/most-frequent", who, **body).json()["answer"] == "cold"
@@ -338,7 +338,7 @@ def test_a_curator_sees_activity_and_freezes(running) -> None:
     ]
     frozen = running.http.post("/v1/budgets/visits/freeze", headers=carl, json={"why": "audit"})
     assert frozen.json() == {"name": "visits", "status": "frozen"}
-    refused = running.ask("visits/most-frequent", ana, column="diagnosis", epsilon=1)
+    refused = running.ask("visits/most-frequent", ana, value="diagnosis", epsilon=1)
     assert refused.status_code == 409
     assert running.http.get("/v1/activity", headers=carl).json()["refusals"] == {"ana": 1}
     thawed = running.http.post("/v1/budgets/visits/thaw", headers=carl, json={}).json()

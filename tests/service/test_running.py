@@ -80,7 +80,7 @@ def test_the_client_in_three_lines(running) -> None:
     person = {"age": [30], "workclass": ["?"]}
     assert dampen.TreeClassifier.from_json(tree.to_json()).predict_table(person)[0] == "<=50K"
     assert len(service.releases()) == 5
-    assert service.expect("visits", "most-frequent", column="diagnosis", epsilon=5)["recorded"]
+    assert service.expect("visits", "most-frequent", value="diagnosis", epsilon=5)["recorded"]
     assert {each["name"] for each in service.budget()} == {s["name"] for s in service.datasets()}
     with pytest.raises(ParameterError, match="no public column"):
         service.most_frequent("visits", "x", epsilon=1)
@@ -173,7 +173,7 @@ def test_several_servers_on_one_ledger_never_overspend(config: Path) -> None:
         def ask(which: int, first: int) -> None:
             for i in range(first, first + 30):
                 epsilon = f"{2000 + i}/10000"
-                asked = servers[which].ask("visits/most-frequent", who, column="diagnosis",
+                asked = servers[which].ask("visits/most-frequent", who, value="diagnosis",
                                            epsilon=epsilon)  # fmt: skip
                 statuses.append(asked.status_code)
 
@@ -189,7 +189,7 @@ def test_several_servers_on_one_ledger_never_overspend(config: Path) -> None:
         # What one server released, the other gives again.
         again = ledger.history("visits")[0]
         for server in servers:
-            asked = server.ask("visits/most-frequent", who, column="diagnosis",
+            asked = server.ask("visits/most-frequent", who, value="diagnosis",
                                epsilon=str(again.epsilon)).json()  # fmt: skip
             assert (asked["charge"], asked["reused"]) == (again.id, True)
     finally:
@@ -245,7 +245,7 @@ def test_a_long_answer_is_fetched_later(serving, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(slow, "table", held)
     who = running.token()
-    late = running.ask("visits/most-frequent", who, column="diagnosis", epsilon=1)
+    late = running.ask("visits/most-frequent", who, value="diagnosis", epsilon=1)
     assert (late.status_code, late.json()["exit_code"]) == (504, 1)
     gate.set()
     while not running.http.get("/v1/releases", who).json():
@@ -261,7 +261,7 @@ def test_too_many_questions_are_turned_away(serving, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(running.workflow, "draw", lambda group: draw(group) if gate.wait() else [])
     who = running.token()
     codes = [
-        running.ask("visits/most-frequent", who, column="diagnosis", epsilon=i).status_code
+        running.ask("visits/most-frequent", who, value="diagnosis", epsilon=i).status_code
         for i in range(1, 5)
     ]
     gate.set()

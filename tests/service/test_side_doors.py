@@ -21,7 +21,7 @@ from dampen.service.app import WRONG_TOKENS_PER_MINUTE
 from dampen.service.cache import Cache
 from dampen.service.pacing import Pace
 
-FREQUENT = {"column": "diagnosis", "epsilon": "0.5"}
+FREQUENT = {"value": "diagnosis", "epsilon": "0.5"}
 HEAD = b"Host: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n"
 
 
@@ -133,7 +133,7 @@ def test_one_analyst_cannot_spend_what_others_may(running) -> None:
     running.ledger["visits"].cap("1")
     ana, ben = running.token(), running.token("ben")
     codes = [
-        running.ask("visits/most-frequent", ana, column="diagnosis", epsilon=f"0.{i}").status_code
+        running.ask("visits/most-frequent", ana, value="diagnosis", epsilon=f"0.{i}").status_code
         for i in range(40, 50)
     ]
     assert codes == [200, 200] + [409] * 8
@@ -170,7 +170,7 @@ def test_addresses_that_a_proxy_tells_do_not_lift_the_limit(running) -> None:
      "1" * 101, "\ud800", "${7*7}", "1; drop table token"],
 )  # fmt: skip
 def test_strange_epsilons(running, epsilon: str) -> None:
-    told = running.ask("visits/most-frequent", running.token(), column="diagnosis", epsilon=epsilon)
+    told = running.ask("visits/most-frequent", running.token(), value="diagnosis", epsilon=epsilon)
     assert (told.status_code, told.json()["exit_code"]) == (400, 2)
     assert not running.ledger.history("visits")
 
@@ -181,7 +181,7 @@ def test_strange_epsilons(running, epsilon: str) -> None:
 def test_percentiles_that_take_long_to_read(running, p: str) -> None:
     """An exponent of seven digits would hold all others up for seconds."""
     for asked in (p, [50, p]):
-        told = running.ask("stays/percentile", running.token(), column="days", p=asked, epsilon=1)
+        told = running.ask("stays/percentile", running.token(), value="days", p=asked, epsilon=1)
         assert (told.status_code, told.json()["exit_code"]) == (400, 2)
     told = running.ask("stays/top-groups", running.token(), value="days", by="hospital", p=p,
                        epsilon=1)  # fmt: skip

@@ -97,8 +97,8 @@ def asked_of_everything(running: Running) -> dict[str, object]:
     who = running.token()
     asked = {
         "stays/top-groups": {"value": "days", "by": "hospital", "epsilon": 20},
-        "stays/percentile": {"column": "days", "p": 99, "epsilon": 20},
-        "stays/most-frequent": {"column": "hospital", "k": 2, "epsilon": 20},
+        "stays/percentile": {"value": "days", "p": 99, "epsilon": 20},
+        "stays/most-frequent": {"value": "hospital", "k": 2, "epsilon": 20},
         "stays/tree": {"target": "hospital", "max_depth": 1, "epsilon": 20},
         "follows/top-k": {"k": 1, "epsilon": 20, "metric": "degree"},
     }
@@ -138,7 +138,7 @@ def test_check_reads_the_catalogue_alone(
 
 def test_a_table_that_is_gone_is_told_by_its_name(serving_tables, database: str) -> None:
     running = serving_tables(address=database, stays="gone", follows="follows")
-    told = running.ask("stays/most-frequent", running.token(), column="hospital", epsilon=1)
+    told = running.ask("stays/most-frequent", running.token(), value="hospital", epsilon=1)
     assert told.status_code == 400
     assert "Expected a table 'gone' in stays" in told.json()["message"]
     assert not running.ledger.history("stays")
@@ -149,7 +149,7 @@ def test_a_table_that_went_away_costs_nothing(serving_tables, database: str) -> 
     import psycopg
 
     running = serving_tables(address=database, stays="stays", follows="follows")
-    who, asked = running.token(), {"column": "hospital"}
+    who, asked = running.token(), {"value": "hospital"}
     assert running.ask("stays/most-frequent", who, **asked, epsilon=1).status_code == 200
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("alter table stays rename to elsewhere")
@@ -164,7 +164,7 @@ def test_a_table_that_went_away_costs_nothing(serving_tables, database: str) -> 
 def test_a_server_that_is_down_costs_nothing(serving_tables) -> None:
     address = "postgresql://reader:hush@127.0.0.1:1/staff"
     running = serving_tables(address=address, stays="stays", follows="follows")
-    told = running.ask("stays/most-frequent", running.token(), column="hospital", epsilon=1)
+    told = running.ask("stays/most-frequent", running.token(), value="hospital", epsilon=1)
     assert told.status_code == 400
     assert not any(word in json.dumps(told.json()) for word in ("hush", "reader", "127.0.0.1"))
     assert not running.ledger.history("stays")

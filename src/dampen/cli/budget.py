@@ -48,7 +48,7 @@ def _name(command: F) -> F:
 @click.group(
     epilog=examples(
         "dampen budget create payroll --epsilon 3 --neighbours replace-one",
-        "dampen percentile salaries.csv --column salary --step 1000 -p 50 \\",
+        "dampen percentile salaries.csv --value salary --step 1000 -p 50 \\",
         "  --upper 500000 --epsilon 0.5 --budget payroll",
         "dampen budget show payroll",
     )

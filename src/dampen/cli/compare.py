@@ -48,7 +48,7 @@ class _Comparisons(click.Group):
     cls=_Comparisons,
     epilog=examples(
         "dampen compare top-k follows.csv.gz --n 40 -k 5 --epsilon 0.1,0.5,1 --public",
-        "dampen compare percentile salaries.csv --column salary -p 50 --upper 500000 \\",
+        "dampen compare percentile salaries.csv --value salary -p 50 --upper 500000 \\",
         "  --step 1000 --epsilon 0.1,1 --public",
     ),
 )

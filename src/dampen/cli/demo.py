@@ -255,7 +255,7 @@ def _salaries(file: Path) -> Scene:
     from dampen.questions.percentile import PercentileQuestion
 
     salaries = _columns(file, "salary")
-    question = PercentileQuestion(column="salary", p="quartiles", lower=0, upper=500_000, step=500)
+    question = PercentileQuestion(value="salary", p="quartiles", lower=0, upper=500_000, step=500)
     return Scene(
         "What are the quartiles of the salaries?",
         "300 made-up salaries; each salary is protected",
@@ -271,7 +271,7 @@ def _diagnoses(file: Path) -> Scene:
 
     visits = _columns(file)
     question = FrequencyQuestion(
-        column="diagnosis", categories=["flu", "cold", "asthma", "fracture", "migraine"]
+        value="diagnosis", categories=["flu", "cold", "asthma", "fracture", "migraine"]
     )
     return Scene(
         "Which diagnosis is the most frequent?",

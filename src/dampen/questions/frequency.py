@@ -136,12 +136,12 @@ class MostFrequent:
 class FrequencyQuestion:
     """Which category occurs most often?"""
 
-    column: str = parameter("column", "Column of the categories.", holds="categories")
+    value: str = parameter("column", "Column of the categories.", holds="categories")
     categories: Sequence[Hashable] | None = parameter(
         "labels",
         "Public list of the categories.",
         default=None,
-        fact=Fact("values", of="column"),
+        fact=Fact("values", of="value"),
     )
     k: int | None = parameter(
         "count", "How many categories; one if left out.", default=None, label="How many", short="k"
@@ -166,22 +166,22 @@ class FrequencyQuestion:
     title: ClassVar[str] = "Most frequent category"
     data: ClassVar[Literal["table", "edges"]] = "table"
     examples: ClassVar[tuple[str, ...]] = (
-        "dampen most-frequent visits.csv --column diagnosis --categories flu,cold,covid "
+        "dampen most-frequent visits.csv --value diagnosis --categories flu,cold,covid "
         "--epsilon 0.5",
-        "dampen most-frequent visits.csv --column diagnosis --categories flu,cold,covid -k 2 "
+        "dampen most-frequent visits.csv --value diagnosis --categories flu,cold,covid -k 2 "
         "--epsilon 0.5 --expect",
-        "dampen most-frequent visits.csv --column diagnosis --categories flu,cold,covid "
+        "dampen most-frequent visits.csv --value diagnosis --categories flu,cold,covid "
         "--by day --groups 1,2 --epsilon 0.5",
     )
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Any:
         """A table; or counts, as a mapping from categories, which need no column."""
-        if not self.column and is_counts(data):
+        if not self.value and is_counts(data):
             return data
         opened = open_table(data, header=header, table=table)
-        require_labels(opened, self.column)
+        require_labels(opened, self.value)
         if self.grouping is not None:
-            self.grouping.check_column(opened, str(self.by), self.column)
+            self.grouping.check_column(opened, str(self.by), self.value)
         return opened
 
     def method(self, source: Any, price: Price, /) -> "CountMethod":
@@ -203,7 +203,7 @@ class FrequencyQuestion:
         return facts
 
     def text(self) -> str:
-        return f"k={self.k or 1} of {self.column}".rstrip()
+        return f"k={self.k or 1} of {self.value}".rstrip()
 
     def shape(self) -> Shape:
         return "name" if self.k is None else "ranking"
@@ -293,7 +293,7 @@ class CountMethod:
     def _counted(self, source: Any) -> tuple[MostFrequent, Sequence[IntArray]]:
         """The problem, and its counts: one vector, or one for every group."""
         public = self.question.problem
-        column = self.question.column
+        column = self.question.value
         if public is None or not is_opened(source):
             rows = _tally(source, column) if is_opened(source) else source
             problem = public or MostFrequent(list(dict.fromkeys(rows)))
@@ -315,7 +315,7 @@ def _tally(opened: Opened, name: str) -> Counter[Hashable]:
 
 def most_frequent(
     data: Any,
-    column: str | None = None,
+    value: str | None = None,
     *,
     categories: Sequence[Hashable] | None = None,
     epsilon: Epsilon | None = None,
@@ -344,7 +344,7 @@ def most_frequent(
     Args:
         data: a column, a table or the path of a file (see `dampen.data`); or the counts themselves,
             as a mapping from categories, such as a `Counter`.
-        column: in a table, the name of the column of categories.
+        value: in a table, the name of the column of categories.
         categories: the public candidates.  Of files they are compared as text where all are text.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
@@ -371,11 +371,11 @@ def most_frequent(
     'tea'
     """
     source = data
-    names = {"column": ""}
-    if column is not None or by is not None or not is_counts(data):
-        source, names = open_columns(data, column=column, by=by, header=header, table=table)
+    names = {"value": ""}
+    if value is not None or by is not None or not is_counts(data):
+        source, names = open_columns(data, value=value, by=by, header=header, table=table)
     question = FrequencyQuestion(
-        column=names["column"],
+        value=names["value"],
         categories=categories,
         k=k,
         by=names.get("by"),

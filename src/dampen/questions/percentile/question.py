@@ -42,7 +42,7 @@ SINGLE = tuple(each.name for each in MECHANISMS if not each.noise.joint)
 class PercentileQuestion:
     """What is the value at a percentile, or at several?"""
 
-    column: str = parameter("column", "Column of the numbers.", holds="numbers")
+    value: str = parameter("column", "Column of the numbers.", holds="numbers")
     p: Percent | Sequence[Percent] = parameter(
         "percentiles",
         "Percentile from 0 to 100, a list of them, quartiles or deciles.",
@@ -50,13 +50,13 @@ class PercentileQuestion:
         short="p",
     )
     upper: float = parameter(
-        "exact", "Public upper end of the numbers.", fact=Fact("upper", of="column")
+        "exact", "Public upper end of the numbers.", fact=Fact("upper", of="value")
     )
     lower: float = parameter(
-        "exact", "Public lower end of the numbers.", default=0.0, fact=Fact("lower", of="column")
+        "exact", "Public lower end of the numbers.", default=0.0, fact=Fact("lower", of="value")
     )
     step: float = parameter(
-        "exact", "Distance of the possible answers.", fact=Fact("step", of="column")
+        "exact", "Distance of the possible answers.", fact=Fact("step", of="value")
     )
     by: str | None = parameter(
         "column",
@@ -85,11 +85,11 @@ class PercentileQuestion:
     title: ClassVar[str] = "Percentile"
     data: ClassVar[Literal["table", "edges"]] = "table"
     examples: ClassVar[tuple[str, ...]] = (
-        "dampen percentile salaries.csv --column salary -p 50 --upper 500000 --step 1000 "
+        "dampen percentile salaries.csv --value salary -p 50 --upper 500000 --step 1000 "
         "--epsilon 0.5",
-        "dampen percentile salaries.csv --column salary -p deciles --upper 500000 --step 1000 "
+        "dampen percentile salaries.csv --value salary -p deciles --upper 500000 --step 1000 "
         "--epsilon 0.5",
-        "dampen percentile stays.csv --column days -p 50 --upper 100 --step 1 --by hospital "
+        "dampen percentile stays.csv --value days -p 50 --upper 100 --step 1 --by hospital "
         "--groups H1,H2,H3 --epsilon 1",
     )
 
@@ -98,9 +98,9 @@ class PercentileQuestion:
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
         opened = open_table(data, header=header, table=table)
-        require_numbers(opened, self.column)
+        require_numbers(opened, self.value)
         if self.grouping is not None:
-            self.grouping.check_column(opened, str(self.by), self.column)
+            self.grouping.check_column(opened, str(self.by), self.value)
         elif opened.rows == 0 and self.size_is_public:
             raise ParameterError("Expected at least one value, got an empty column.")
         return opened
@@ -126,10 +126,10 @@ class PercentileQuestion:
 
     def text(self) -> str:
         if isinstance(self.p, str) or not self.several:
-            return f"p={self.p} of {self.column}"
+            return f"p={self.p} of {self.value}"
         if len(self.points) > FEW:
-            return f"{len(self.points)} percentiles of {self.column}"
-        return f"p={', '.join(map(str, self.points))} of {self.column}"
+            return f"{len(self.points)} percentiles of {self.value}"
+        return f"p={', '.join(map(str, self.points))} of {self.value}"
 
     def shape(self) -> Shape:
         return "points" if self.several else "value"
@@ -262,7 +262,7 @@ class ValuesMethod:
 
     def _counted(self) -> tuple[dict[str, Literal["numbers", "text", "any"]], Keyed, int]:
         """What is counted: which column, by which cells, how many."""
-        column = self.question.column
+        column = self.question.value
         grid = self.question.grid
         of = ("ranks", column, grid)
         return {column: "numbers"}, Keyed({column: grid.key}, itemgetter(column), of), grid.size
@@ -309,7 +309,7 @@ def _is_one(p: Percent | Sequence[Percent]) -> bool:
 
 def percentile(
     data: Any,
-    column: str | None = None,
+    value: str | None = None,
     *,
     p: Percent | Sequence[Percent],
     epsilon: Epsilon | None = None,
@@ -342,7 +342,7 @@ def percentile(
 
     Args:
         data: a column of numbers, a table, or the path of a file (see `dampen.data`).
-        column: in a table, the name of the column of numbers.
+        value: in a table, the name of the column of numbers.
         p: the percentile, 0 to 100; "quartiles", "deciles" or a list in any order.  The answer is
             then a list in that order, never decreasing in p, for one ε: they are drawn together
             (`dampen.questions.percentile.joint_tight`).
@@ -373,9 +373,9 @@ def percentile(
     >>> dampen.percentile(hours, p=50, epsilon=2, upper=100, step=5).answer
     40
     """
-    opened, names = open_columns(data, column=column, by=by, header=header, table=table)
+    opened, names = open_columns(data, value=value, by=by, header=header, table=table)
     question = PercentileQuestion(
-        column=names["column"],
+        value=names["value"],
         p=p,
         upper=upper,
         lower=lower,

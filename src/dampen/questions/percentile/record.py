@@ -49,13 +49,13 @@ MANY = 1 << 62
 class RecordQuestion:
     """Which record is at a percentile, or which k are nearest to it?"""
 
-    column: str = parameter("column", "Column of the numbers.", holds="numbers")
+    value: str = parameter("column", "Column of the numbers.", holds="numbers")
     p: Percent = parameter("exact", "Percentile from 0 to 100.", label="Percentile", short="p")
     upper: float = parameter(
-        "exact", "Public upper end of the numbers.", fact=Fact("upper", of="column")
+        "exact", "Public upper end of the numbers.", fact=Fact("upper", of="value")
     )
     lower: float = parameter(
-        "exact", "Public lower end of the numbers.", default=0.0, fact=Fact("lower", of="column")
+        "exact", "Public lower end of the numbers.", default=0.0, fact=Fact("lower", of="value")
     )
     labels: str | None = parameter(
         "column",
@@ -83,9 +83,9 @@ class RecordQuestion:
     title: ClassVar[str] = "Record at a percentile"
     data: ClassVar[Literal["table", "edges"]] = "table"
     examples: ClassVar[tuple[str, ...]] = (
-        "dampen percentile-record salaries.csv --column salary --labels employee -p 95 "
+        "dampen percentile-record salaries.csv --value salary --labels employee -p 95 "
         "--upper 500000 --epsilon 2",
-        "dampen percentile-record salaries.csv --column salary --labels employee -p 95 -k 5 "
+        "dampen percentile-record salaries.csv --value salary --labels employee -p 95 -k 5 "
         "--upper 500000 --epsilon 8",
     )
 
@@ -95,7 +95,7 @@ class RecordQuestion:
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
         """A table; in memory the number of records and their names are at hand, and both public."""
         opened = open_table(data, header=header, table=table)
-        require_numbers(opened, self.column)
+        require_numbers(opened, self.value)
         if self.labels is not None:
             require_labels(opened, self.labels)
         elif not opened.ordered:
@@ -127,7 +127,7 @@ class RecordQuestion:
         return facts if self.k is None else {**facts, "k": self.k}
 
     def text(self) -> str:
-        return f"p={self.p}, k={self.size} of {self.column}"
+        return f"p={self.p}, k={self.size} of {self.value}"
 
     def shape(self) -> Shape:
         return "name" if self.k is None else "set"
@@ -169,11 +169,11 @@ class RecordQuestion:
         Raises:
             DataError: if there are no records.
         """
-        wanted: dict[str, Kind] = {self.column: "numbers"}
+        wanted: dict[str, Kind] = {self.value: "numbers"}
         if self.labels is not None:
             wanted[self.labels] = "text" if source.rows is None else "any"
         columns = whole_columns(source, wanted)
-        values = joined_numbers(columns[self.column])
+        values = joined_numbers(columns[self.value])
         if len(values) == 0:
             raise no_values()
         return values, None if self.labels is None else as_labels(columns[self.labels])
@@ -306,7 +306,7 @@ class InTwoStages:
 
     def _streamed(self, source: Opened, epsilon: Fraction, entropy: Entropy) -> Drawn:
         """The number of cells is that of many records nearly always: one count will do."""
-        rows = StreamedLabels(source, self.question.column, self.question.labels)
+        rows = StreamedLabels(source, self.question.value, self.question.labels)
         of_many = self._problem(MANY, epsilon)
         counts = rows.counts(of_many)
         n = int(counts.sum())
@@ -346,7 +346,7 @@ def label_mechanism(lower: float, upper: float) -> Mechanism:
 
 def percentile_record(
     data: Any,
-    column: str | None = None,
+    value: str | None = None,
     *,
     p: Percent,
     epsilon: Epsilon | None = None,
@@ -372,7 +372,7 @@ def percentile_record(
 
     Args:
         data: a column of numbers, a table, or the path of a file (see `dampen.data`).
-        column: in a table, the name of the column of numbers.
+        value: in a table, the name of the column of numbers.
         p: the percentile, 0 to 100.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         upper: public upper end of the values.
@@ -410,9 +410,9 @@ def percentile_record(
     >>> best.answer
     'west'
     """
-    opened, names = open_columns(data, column=column, labels=labels, header=header, table=table)
+    opened, names = open_columns(data, value=value, labels=labels, header=header, table=table)
     question = RecordQuestion(
-        column=names["column"],
+        value=names["value"],
         p=p,
         upper=upper,
         lower=lower,

@@ -24,16 +24,16 @@ export function inWords({ kind, options }) {
   const by = options.by && kind !== "top-groups" ? `, for every ${options.by}` : "", many = options.k > 1;
   if (kind === "percentile") {
     const points = percentiles(options.p), name = points.length > 1 ? `Percentiles ${points.join(", ")}` : ordinal(points[0]);
-    return `${name} of ${options.column}${by}`;
+    return `${name} of ${options.value}${by}`;
   }
-  if (kind === "percentile-record") return `${many ? `The ${options.k} records nearest to the` : "Record at the"} ${ordinal(options.p).toLowerCase()} of ${options.column}`;
-  if (kind === "most-frequent") return `${many ? `The ${options.k} most frequent` : "Most frequent"} ${options.column}${by}`;
+  if (kind === "percentile-record") return `${many ? `The ${options.k} records nearest to the` : "Record at the"} ${ordinal(options.p).toLowerCase()} of ${options.value}`;
+  if (kind === "most-frequent") return `${many ? `The ${options.k} most frequent` : "Most frequent"} ${options.value}${by}`;
   if (kind === "top-groups") {
     const statistic = options.statistic || (options.p === undefined ? "median" : "quantile");
     return `${many ? `The ${options.k} of ${options.by}` : `The ${options.by}`} with the ${options.smallest ? "smallest" : "largest"} ${statistic}${options.p === undefined ? "" : ` (${options.p} %)`} of ${options.value}`;
   }
   if (kind === "top-k") return `The ${many ? `${options.k} nodes` : "node"} of largest ${options.metric || "betweenness"}`;
-  const about = options.target ? ` for ${options.target}` : options.column ? ` of ${options.column}` : "";
+  const about = options.target ? ` for ${options.target}` : options.value ? ` of ${options.value}` : "";
   return `${titleOf(kind)}${about}${by}`;
 }
 
@@ -59,7 +59,7 @@ const numbers = (value) => [value].flat().every((each) => typeof each === "numbe
 
 /** An answer by its shape: a model, a table of groups, points, a ranking, a set or a value. */
 function answerParts(told, set) {
-  const { answer } = told, { kind, options, shape } = told.question, column = set?.columns[options.column];
+  const { answer } = told, { kind, options, shape } = told.question, column = set?.columns[options.value];
   // A name can be a number, and is no point between bounds; releases of 0.2 have no shape.
   const drawable = (value) => column?.lower !== undefined && (!shape || shape === "value" || shape === "points") && numbers(value);
   if (isModel(told)) return [answer.tree ? make("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Picture of the tree" }, drawnTree(answer)) : make("pre", { tabindex: "0" }, JSON.stringify(answer, null, 2))];
