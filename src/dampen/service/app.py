@@ -142,7 +142,7 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
     @app.get("/healthz", tags=["service"])
     async def health() -> dict[str, str]:
         """Whether the service can charge."""
-        await workflow.work(catalogue.history.follow)
+        await workflow.control(catalogue.history.follow)
         return {"status": "ok", "version": __version__}
 
     @app.post("/v1/login", tags=["service"])
@@ -177,7 +177,7 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
     @app.get("/v1/budget", tags=["analysts"])
     async def budget(who: Annotated[Token, Depends(caller)]) -> list[dict[str, Any]]:
         """What is left of every budget that one may use."""
-        return await workflow.work(partial(catalogue.budgets, who))
+        return await workflow.control(partial(catalogue.budgets, who))
 
     @app.get("/v1/releases", tags=["analysts"])
     async def releases(
@@ -208,7 +208,7 @@ def _add_question(app: FastAPI, service: Service, question: str, shape: type[Bod
         who = service.caller(request.scope)
         body = _checked(shape, await request.body())
         task = partial(workflow.expect, who, name, question, dict(body), body.budget)
-        return JSONResponse(await workflow.work(task))
+        return JSONResponse(await workflow.try_out(task))
 
     ask.__doc__ = f"{said} Costs epsilon, unless it was asked before."
     expect.__doc__ = f"What to expect of the same question, before paying. Free. {said}"
@@ -259,22 +259,21 @@ def _add_curators(app: FastAPI, service: Service, caller: Any) -> None:
     async def freeze(
         name: str, body: Why, who: Annotated[Token, Depends(curator)]
     ) -> dict[str, str]:
-        """The budget pays nothing until it is thawed."""
-        account = catalogue.account(name)
-        await workflow.work(partial(account.freeze, why=body.why, who=who.analyst))
-        return {"name": name, "status": str(account.status)}
+        """The budget pays nothing until it is thawed; questions that wait for it are ended."""
+        status = await workflow.control(partial(catalogue.freeze, name, body.why, who.analyst))
+        workflow.stop(name)
+        return {"name": name, "status": status}
 
     @app.post("/v1/budgets/{name}/thaw", tags=["curators"])
     async def thaw(name: str, body: Why, who: Annotated[Token, Depends(curator)]) -> dict[str, str]:
         """The budget pays again."""
-        account = catalogue.account(name)
-        await workflow.work(partial(account.thaw, why=body.why, who=who.analyst))
-        return {"name": name, "status": str(account.status)}
+        status = await workflow.control(partial(catalogue.thaw, name, body.why, who.analyst))
+        return {"name": name, "status": status}
 
     @app.get("/v1/incidents/{number}", tags=["curators"])
     async def incident(number: str, _: Annotated[Token, Depends(curator)]) -> dict[str, str | None]:
         """Why a question that was paid for has no answer.  Not for analysts."""
-        found = await workflow.work(partial(service.tokens.incident, number))
+        found = await workflow.control(partial(service.tokens.incident, number))
         if found is None:
             raise Refusal(404, "There is no such incident.")
         return asdict(found)

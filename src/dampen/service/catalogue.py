@@ -120,8 +120,19 @@ class Catalogue:
             "refusals": dict(self.history.refusals),
         }
 
-    def account(self, name: str) -> Account:
-        """A budget, for a curator."""
+    def freeze(self, name: str, why: str, who: str) -> str:
+        """Lets a budget pay nothing until it is thawed, for a curator; its status then."""
+        account = self._budget(name)
+        account.freeze(why=why, who=who)
+        return str(account.status)
+
+    def thaw(self, name: str, why: str, who: str) -> str:
+        """Lets a budget pay again, for a curator; its status then."""
+        account = self._budget(name)
+        account.thaw(why=why, who=who)
+        return str(account.status)
+
+    def _budget(self, name: str) -> Account:
         if not any(name in served.budgets for served in self.sets):
             raise NotFound(f"No data set here has a budget {name!r}.")
         return self.configuration.ledger[name]

@@ -7,7 +7,8 @@ step = 0.25                    # seconds: answers leave at multiples of it
 patience = 60                  # seconds: an answer that takes longer is fetched later
 requests-per-minute = 240      # of one analyst
 waiting = 1000                 # questions that wait; more are turned away
-workers = 16                   # questions that are worked on at a time
+waiting-each = 100             # the same of one analyst
+workers = 16                   # questions that are worked on at a time; a quarter may be long ones
 """
 
 from collections.abc import Mapping
@@ -39,6 +40,7 @@ class Settings:
     patience: float = 60
     requests_per_minute: int = 240
     waiting: int = 1000
+    waiting_each: int = 100
     workers: int = 16
 
     def __post_init__(self) -> None:
