@@ -16,8 +16,8 @@ A question that takes longer than the service is patient for goes on: its answer
 caller's releases when it is ready.
 """
 
+import time
 from collections.abc import Awaitable, Callable, Coroutine
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import sha256
@@ -34,7 +34,7 @@ from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from dampen import __version__
-from dampen.errors import BudgetError, DampenError, ParameterError
+from dampen.errors import BudgetError, DampenError
 from dampen.service.catalogue import NotFound
 from dampen.service.middleware import Middleware, Refusal, Scope, error_body, log_line
 from dampen.service.pacing import Rate
@@ -48,6 +48,12 @@ __all__ = ["Service", "application"]
 WRONG_TOKENS_PER_MINUTE = 30
 """From one address; ten times as many from all, for an address is what a proxy says it is."""
 ADMINISTRATOR = "administrator"
+SECONDS_OF_LINK = 15 * 60
+"""How long the administrator's link is good for."""
+SPENT_LINK = (
+    "This link was used, or is older than a quarter of an hour. For a token of your own run, where "
+    "the service is: dampen token create NAME --role curator."
+)
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 PAGES = {"/": "index.html", "/docs": "docs.html"}
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
@@ -60,10 +66,12 @@ class Service:
     Attributes:
         workflow: answers questions.
         code: the hash of the code of the administrator's link, until it is used.
+        opened: when that link was made, by `time.monotonic`.
     """
 
     workflow: Workflow
     code: str | None = None
+    opened: float = 0.0
 
     def __post_init__(self) -> None:
         self.tokens = self.workflow.tokens
@@ -76,15 +84,16 @@ class Service:
         address = request.client.host if request.client else ""
         return self._wrong.allows(address) and self._all_wrong.allows("")
 
-    def open_link(self) -> str:
-        """A code that gives its first user a curator's token; kept as a hash.
+    def open_link(self) -> str | None:
+        """A code that gives its first user, if soon, a curator's token; kept as a hash.
 
-        Tokens from earlier links end here.
+        None if there is a curator already, who can do without.
         """
+        if any(each.role is Role.CURATOR and not each.revoked for each in self.tokens.tokens()):
+            return None
         code = random_text(24)
         self.code = _hash(code)
-        with suppress(ParameterError):  # if nobody came by such a link before
-            self.tokens.revoke(ADMINISTRATOR)
+        self.opened = time.monotonic()
         return code
 
     def log_in(self, code: str) -> str | None:
@@ -92,6 +101,8 @@ class Service:
         if self.code is None or not compare_digest(self.code, _hash(code)):
             return None
         self.code = None
+        if time.monotonic() - self.opened > SECONDS_OF_LINK:
+            return None
         return self.tokens.create(ADMINISTRATOR, Role.CURATOR)
 
     def caller(self, scope: Scope) -> Token:
@@ -140,10 +151,16 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
     catalogue = workflow.catalogue
 
     @app.get("/healthz", tags=["service"])
-    async def health() -> dict[str, str]:
-        """Whether the service can charge."""
-        await workflow.control(catalogue.history.follow)
-        return {"status": "ok", "version": __version__}
+    async def health(request: Request) -> Response:
+        """Whether the service can charge; to curators also why not."""
+        who = service.caller(request.scope) if "authorization" in request.headers else None
+        told: dict[str, str] = {} if who is None else {"version": __version__}
+        try:
+            await workflow.control(catalogue.history.follow)
+        except DampenError as error:
+            why = {"why": str(error)} if who is not None and who.role is Role.CURATOR else {}
+            return JSONResponse({"status": "failing", **told, **why}, 503)
+        return JSONResponse({"status": "ok", **told})
 
     @app.post("/v1/login", tags=["service"])
     async def log_in(body: Login, request: Request) -> dict[str, str]:
@@ -152,11 +169,7 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
         if token is None:
             if not service.hears_wrong_one(request):
                 raise Refusal(429, "Too many wrong codes. Wait a minute.")
-            raise Refusal(
-                401,
-                "This login link has expired. Run `dampen token create --role curator` to get a "
-                "new one.",
-            )
+            raise Refusal(401, SPENT_LINK)
         return {"token": token}
 
     @app.get("/v1/me", tags=["analysts"])

@@ -33,8 +33,15 @@ def check(path: str | Path) -> list[str]:
     return Workflow.of(load_configuration(path)).check()
 
 
-def run(path: str | Path, *, host: str, port: int, say: Callable[[str], None]) -> None:
-    """Serves until it is told to stop."""
+def run(path: str | Path, *, host: str, port: int, say: Callable[[str, str | None], None]) -> None:
+    """Serves until it is told to stop.
+
+    Args:
+        path: of the configuration.
+        host: where to listen.
+        port: the same; 0 for any.
+        say: is told the address, and the administrator's link if there is no curator yet.
+    """
     workflow = Workflow.of(load_configuration(path))
     workflow.check()
     service = Service(workflow)
@@ -46,7 +53,12 @@ def run(path: str | Path, *, host: str, port: int, say: Callable[[str], None]) -
         h11_max_incomplete_event_size=16384,
     )  # fmt: skip
     server = _Server(settings)
-    server.started_at = lambda address: say(f"{address}/#login={service.open_link()}")
+
+    def started_at(address: str) -> None:
+        code = service.open_link()
+        say(f"{address}/", None if code is None else f"{address}/#login={code}")
+
+    server.started_at = started_at
     server.finish = workflow.finish
     try:
         server.run()
