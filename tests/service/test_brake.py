@@ -18,18 +18,23 @@ SECONDS = 20
 
 
 @contextmanager
-def held(running: Running, monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
-    """Nothing is drawn until the gate opens, at the latest in the end."""
+def held(
+    running: Running, monkeypatch: pytest.MonkeyPatch, only: str = ""
+) -> Iterator[tuple[threading.Event, threading.Event]]:
+    """Nothing is drawn, or no graph, until the gate opens; says when the first one is there."""
     gate = threading.Event()
+    there = threading.Event()
     draw = running.workflow.draw
 
     def later(group: Any) -> Any:
-        gate.wait()
+        if only in ("", group[0].prepared.asked.question.data):
+            there.set()
+            gate.wait()
         return draw(group)
 
     monkeypatch.setattr(running.workflow, "draw", later)
     try:
-        yield gate
+        yield gate, there
     finally:
         gate.set()
 
@@ -65,8 +70,9 @@ def test_a_freeze_waits_for_no_question_and_ends_those_that_wait(
 ) -> None:
     running = serving(settings=SETTINGS.format(8))
     ana, cleo = running.token(), running.token("cleo", "curator")
-    with held(running, monkeypatch) as gate, ThreadPoolExecutor(70) as pool:
+    with held(running, monkeypatch) as (gate, there), ThreadPoolExecutor(70) as pool:
         sent = asking(running, pool, ana, 60)
+        there.wait()
         control = [
             pool.submit(running.http.get, "/healthz"),
             pool.submit(running.http.get, "/v1/budget", ana),
@@ -90,7 +96,7 @@ def test_who_asks_little_does_not_wait_for_who_asks_much(
 ) -> None:
     running = serving(settings=SETTINGS.format(4))
     ana, ben = running.token(), running.token("ben")
-    with held(running, monkeypatch) as gate, ThreadPoolExecutor(40) as pool:
+    with held(running, monkeypatch) as (gate, _), ThreadPoolExecutor(40) as pool:
         asking(running, pool, ana, 30)
         asking(running, pool, ben, 2, first=500)
         gate.set()
@@ -103,17 +109,9 @@ def test_questions_about_tables_wait_for_no_graph(serving, monkeypatch: pytest.M
     """Long questions have a quarter of the workers."""
     running = serving(settings=SETTINGS.format(8))
     ana, ben = running.token(), running.token("ben")
-    draw = running.workflow.draw
-    gate = threading.Event()
-
-    def later(group: Any) -> Any:
-        if group[0].prepared.asked.question.data == "edges":
-            gate.wait()
-        return draw(group)
-
-    monkeypatch.setattr(running.workflow, "draw", later)
-    with ThreadPoolExecutor(40) as pool:
+    with held(running, monkeypatch, "edges") as (gate, there), ThreadPoolExecutor(40) as pool:
         asking(running, pool, ana, 30)
+        there.wait()
         quick = pool.submit(running.ask, "visits/most-frequent", ben, value="diagnosis", epsilon=1)
         try:
             assert quick.result(SECONDS).status_code == 200
@@ -126,7 +124,7 @@ def test_an_analyst_has_so_many_questions_at_a_time(
 ) -> None:
     running = serving(settings=SETTINGS.format(4) + "waiting-each = 3\n")
     ana, ben = running.token(), running.token("ben")
-    with held(running, monkeypatch) as gate, ThreadPoolExecutor(10) as pool:
+    with held(running, monkeypatch) as (gate, _), ThreadPoolExecutor(10) as pool:
         sent = asking(running, pool, ana, 3)
         more = running.ask("follows/top-k", ana, k=1, epsilon="0.5")
         assert more.status_code == 429
