@@ -63,6 +63,8 @@ R = TypeVar("R")
 
 LARGEST_GROUP = 64
 """Questions that are charged together."""
+GATHERING = 0.002
+"""Seconds that a charge, or a record, waits for others to share its transaction."""
 CONTROLLERS = 4
 """Threads for freezing, balances and health."""
 
@@ -198,6 +200,8 @@ class Workflow:
     _open: "set[asyncio.Future[Answer]]" = field(default_factory=set)
     _first: "dict[str, asyncio.Future[Answer]]" = field(default_factory=dict)
     _lanes: dict[str, _Lane] = field(default_factory=dict)
+    _ready: list[Drawn] = field(default_factory=list)
+    _keeping: "asyncio.Future[Sequence[Answer | BaseException]] | None" = None
     _asking: Counter[str] = field(default_factory=Counter)
     _begun: Counter[str] = field(default_factory=Counter)
     _tasks: "set[asyncio.Task[None]]" = field(default_factory=set)
@@ -288,7 +292,9 @@ class Workflow:
         """Charges what waits in a lane, in turn, until nothing does."""
         long = lane is self._long
         try:
-            while taken := lane.waiting.take(1 if long else LARGEST_GROUP):
+            while len(lane.waiting):
+                await asyncio.sleep(0 if long else GATHERING)
+                taken = lane.waiting.take(1 if long else LARGEST_GROUP)
                 drawing = await self._charge_group({w.prepared: w.answer for w in taken})
                 if long and drawing:
                     await asyncio.wait(drawing)
@@ -298,7 +304,7 @@ class Workflow:
     async def _charge_group(
         self, group: "Mapping[Prepared, asyncio.Future[Answer]]"
     ) -> "list[asyncio.Task[None]]":
-        """Charges questions, and begins to draw the answers to those that were paid for."""
+        """Charges questions, if any, and begins to draw the answers to those that were paid for."""
         outcomes = await self._outcomes(self._clerks, self.charge, list(group))
         start = time.monotonic()
         paid = [each for each in outcomes if isinstance(each, Charged)]
@@ -325,9 +331,24 @@ class Workflow:
         for charged, outcome in zip(paid, outcomes, strict=True):
             if not isinstance(outcome, Drawn):
                 self._end(charged.prepared, group[charged.prepared], outcome)
-        kept = await self._outcomes(self._clerks, self.keep, drawn)
-        for each, answer in zip(drawn, kept, strict=True):
+        for each, answer in zip(drawn, await self._kept(drawn), strict=True):
             self._end(each.prepared, group[each.prepared], answer)
+
+    async def _kept(self, drawn: Sequence[Drawn]) -> "Sequence[Answer | BaseException]":
+        """Answers that are in the ledger; those that are ready at the same step share a record."""
+        first = len(self._ready)
+        self._ready += drawn
+        if self._keeping is None:
+            self._keeping = asyncio.ensure_future(self._keep_all())
+        kept = await self._keeping
+        return kept[first : first + len(drawn)]
+
+    async def _keep_all(self) -> "Sequence[Answer | BaseException]":
+        await asyncio.sleep(GATHERING)
+        group = self._ready
+        self._ready = []
+        self._keeping = None
+        return await self._outcomes(self._clerks, self.keep, group)
 
     def _end(
         self, prepared: Prepared, answer: "asyncio.Future[Answer]", outcome: Answer | BaseException
