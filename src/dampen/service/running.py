@@ -18,8 +18,16 @@ from dampen.service.app import Service, application
 from dampen.service.configuration import load_configuration
 from dampen.service.workflow import Workflow
 
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None  # type: ignore[assignment]
+
 __all__ = ["check", "run"]
 
+MOST_CONNECTIONS = 10_000
+MOST_FILES = 128
+"""Descriptors of a service besides those of connections."""
 SECONDS_TO_FINISH = 60
 SECONDS_FOR_HEAD = 10
 
@@ -49,7 +57,7 @@ def run(path: str | Path, *, host: str, port: int, say: Callable[[str, str | Non
         application(service), host=host, port=port, http=_Punctual, ws="none", log_config=None,
         access_log=False,
         server_header=False, timeout_graceful_shutdown=SECONDS_TO_FINISH, timeout_keep_alive=30,
-        limit_concurrency=2 * workflow.settings.waiting,
+        limit_concurrency=min(2 * workflow.settings.waiting, _most_connections()),
         h11_max_incomplete_event_size=16384,
     )  # fmt: skip
     server = _Server(settings)
@@ -66,19 +74,41 @@ def run(path: str | Path, *, host: str, port: int, say: Callable[[str, str | Non
         workflow.close()
 
 
+def _most_connections() -> int:
+    """What the process has descriptors for, besides those of its files."""
+    if resource is None:
+        return MOST_CONNECTIONS
+    found, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if found == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    return max(MOST_FILES // 2, min(MOST_CONNECTIONS, found - MOST_FILES))
+
+
 class _Punctual(H11Protocol):
     """Ends a connection whose next request does not come in time, once it has begun.
 
     uvicorn itself counts from the end of an answer until the next byte, and then waits for ever.
+    If there are too many connections, the one that has been idle for longest makes room.
     """
 
     _timer: asyncio.TimerHandle | None = None
+    _since = 0.0
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._since = self.loop.time()
         self._expect_head()
+        if len(self.connections) >= (self.limit_concurrency or MOST_CONNECTIONS):
+            own = [each for each in self.connections if isinstance(each, _Punctual)]
+            idle = [each for each in own if each.is_idle()]
+            min(idle, key=lambda each: each._since).transport.abort()
+
+    def is_idle(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
 
     def data_received(self, data: bytes) -> None:
+        self._since = self.loop.time()
         before = self.cycle
         super().data_received(data)
         if self.cycle is not before:
