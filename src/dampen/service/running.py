@@ -26,6 +26,8 @@ except ImportError:  # not on Windows
 __all__ = ["check", "run"]
 
 MOST_CONNECTIONS = 10_000
+BACKLOG = 128
+"""Connections that are taken at once."""
 MOST_FILES = 128
 """Descriptors of a service besides those of connections."""
 SECONDS_TO_FINISH = 60
@@ -58,7 +60,7 @@ def run(path: str | Path, *, host: str, port: int, say: Callable[[str, str | Non
         access_log=False,
         server_header=False, timeout_graceful_shutdown=SECONDS_TO_FINISH, timeout_keep_alive=30,
         limit_concurrency=min(2 * workflow.settings.waiting, _most_connections()),
-        h11_max_incomplete_event_size=16384,
+        h11_max_incomplete_event_size=16384, backlog=BACKLOG,
     )  # fmt: skip
     server = _Server(settings)
 
@@ -75,13 +77,13 @@ def run(path: str | Path, *, host: str, port: int, say: Callable[[str, str | Non
 
 
 def _most_connections() -> int:
-    """What the process has descriptors for, besides those of its files."""
+    """What the process has descriptors for, besides those of its files and those that knock."""
     if resource is None:
         return MOST_CONNECTIONS
     found, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if found == resource.RLIM_INFINITY:
         return MOST_CONNECTIONS
-    return max(MOST_FILES // 2, min(MOST_CONNECTIONS, found - MOST_FILES))
+    return max(MOST_FILES // 2, min(MOST_CONNECTIONS, found - MOST_FILES - BACKLOG))
 
 
 class _Punctual(H11Protocol):
@@ -104,7 +106,9 @@ class _Punctual(H11Protocol):
             min(idle, key=lambda each: each._since).transport.abort()
 
     def is_idle(self) -> bool:
-        """Whether no request is being answered."""
+        """Whether it is open and no request is being answered."""
+        if self.transport.is_closing():
+            return False
         return self.cycle is None or self.cycle.response_complete
 
     def data_received(self, data: bytes) -> None:
