@@ -18,11 +18,6 @@ from dampen.service.app import Service, application
 from dampen.service.configuration import load_configuration
 from dampen.service.workflow import Workflow
 
-try:
-    import resource
-except ImportError:  # not on Windows
-    resource = None  # type: ignore[assignment]
-
 __all__ = ["check", "run"]
 
 MOST_CONNECTIONS = 10_000
@@ -78,7 +73,9 @@ def run(path: str | Path, *, host: str, port: int, say: Callable[[str, str | Non
 
 def _most_connections() -> int:
     """What the process has descriptors for, besides those of its files and those that knock."""
-    if resource is None:
+    try:
+        import resource
+    except ImportError:  # not on Windows
         return MOST_CONNECTIONS
     found, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if found == resource.RLIM_INFINITY:
