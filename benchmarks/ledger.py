@@ -25,9 +25,8 @@ from fractions import Fraction
 from pathlib import Path
 
 from dampen.ledger import Ledger, checkpoints, worker
-from dampen.ledger.log import Draft, Kind, Row
-from dampen.ledger.requests import limit
-from dampen.ledger.stamps import stamp
+from dampen.ledger.actions import limit
+from dampen.ledger.log import Draft, Kind, Row, stamp
 from dampen.ledger.state import State
 from dampen.ledger.storage import files
 from dampen.ledger.storage.copies import write_copy

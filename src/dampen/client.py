@@ -8,6 +8,9 @@ The methods are the questions of the library, by their names: `percentile`, `mos
 on.  In the place of the data stands the name of a data set; its bounds, categories, groups and
 nodes are public facts that the service knows.  Errors are the library's: `ParameterError`,
 `BudgetError` (nothing was charged), `DataError` (the charge stands).
+
+The token goes to the address that was given and nowhere else: no redirect is followed, and nothing
+that is meant for this machine passes a proxy.
 """
 
 import json
@@ -20,7 +23,7 @@ from inspect import Signature
 from typing import Any, NoReturn
 from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
-from urllib.request import Request, urlopen
+from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from dampen.epsilon import Epsilon
 from dampen.errors import BudgetError, DampenError, DataError, ParameterError, did_you_mean
@@ -129,14 +132,40 @@ class Service:
 
     def _send(self, request: Request) -> Any:
         try:
-            with urlopen(request, timeout=SECONDS) as response:
+            with _opener(self.url).open(request, timeout=SECONDS) as response:
                 return json.load(response)
         except HTTPError as error:
             with error:
+                if 300 <= error.code < 400:
+                    raise _redirected(self.url, error.headers.get("Location", "")) from None
                 _fail(error.code, error.read())
+        except RecursionError:
+            raise ServiceError(
+                f"The service at {self.url} sent what is too deep to read."
+            ) from None
         except (URLError, HTTPException, OSError, ValueError) as error:
             why = getattr(error, "reason", None) or type(error).__name__
             raise ServiceError(f"The service at {self.url} did not answer: {why}.") from None
+
+
+class _NoRedirects(HTTPRedirectHandler):
+    """Urllib would send the token on to wherever it is told to go."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+@cache
+def _opener(url: str) -> OpenerDirector:
+    here = [ProxyHandler({})] if urlsplit(url).hostname in LOCAL else []
+    return build_opener(_NoRedirects, *here)
+
+
+def _redirected(url: str, location: str) -> ServiceError:
+    return ServiceError(
+        f"The service at {url} points to {location[:200]!r}. The token was not sent there. If that "
+        "is where the service is, connect to it."
+    )
 
 
 def _path(dataset: str, question: str) -> str:
@@ -159,7 +188,7 @@ def _fail(status: int, body: bytes) -> NoReturn:
         told = json.loads(body)
         code = told["exit_code"]
         message = str(told["message"])
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise ServiceError(f"The service answered with status {status}.") from None
     if code == 3:
         raise DataError(message)

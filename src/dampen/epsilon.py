@@ -122,6 +122,8 @@ def short_text(value: Fraction, *, up: bool) -> str:
 
 
 def _fraction(epsilon: object, name: str) -> Fraction:
+    if type(epsilon) is Fraction:
+        return epsilon
     wanted = f"Expected {name} to be a positive number such as '0.5'"
     if isinstance(epsilon, bool):
         raise ParameterError(f"{wanted}, got {name}={epsilon}.")

@@ -15,7 +15,8 @@ _NUMBERS = {
     "x86_64": {"pwrite64": 18, "fsync": 74, "fdatasync": 75},
     "aarch64": {"pwrite64": 68, "fsync": 82, "fdatasync": 83},
 }
-_NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
+_SECCOMP = {"x86_64": 317, "aarch64": 277}
+_NO_NEW_PRIVILEGES, _SET_FILTER, _ALL_THREADS = 38, 1, 1
 _LOAD, _IF_EQUAL, _RETURN = 0x20, 0x15, 0x06
 _ALLOW, _FAIL = 0x7FFF0000, 0x00050000
 
@@ -29,7 +30,7 @@ def supported() -> bool:
 
 
 def inject(fault: str) -> None:
-    """From now on these calls fail in this process."""
+    """From now on these calls fail in this process, in all of its threads."""
     numbers = [_NUMBERS[platform.machine()][call] for call in CALLS[fault]]
     code = [(_LOAD, 0, 0, 0)]
     code += [(_IF_EQUAL, len(numbers) - i, 0, number) for i, number in enumerate(numbers)]
@@ -38,6 +39,7 @@ def inject(fault: str) -> None:
     program = _Program(len(code), ctypes.cast(packed, ctypes.c_void_p))
     libc = ctypes.CDLL(None, use_errno=True)
     failed = libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-    failed = failed or libc.prctl(_SECCOMP, _FILTER, ctypes.byref(program), 0, 0)
+    number = _SECCOMP[platform.machine()]
+    failed = failed or libc.syscall(number, _SET_FILTER, _ALL_THREADS, ctypes.byref(program))
     if failed:
         raise OSError(ctypes.get_errno(), "no filter of system calls")

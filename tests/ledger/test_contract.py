@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dampen.core.selection import Neighbours
 from dampen.errors import BudgetError, ParameterError
-from dampen.ledger import Head, Kind, Ledger, verify, worker
+from dampen.ledger import Entry, Head, Kind, Ledger, verify, worker
 from dampen.releases.cost import Cost
 
 ONE = "replace-one"
@@ -288,10 +288,31 @@ def test_only_charges_take_answers(ledger: Ledger) -> None:
 def test_an_answer_that_is_too_long_is_not_kept(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dampen.ledger.answers.LONGEST_ANSWER", 10)
+    monkeypatch.setattr("dampen.ledger.accounts.LONGEST_ANSWER", 10)
     charge = ledger["payroll"].charge(cost(Fraction(1)))
     with pytest.raises(BudgetError, match="no longer than 10"):
         ledger["payroll"].keep(charge, '"eleven chars"')
+
+
+def test_a_look_before_charges_takes_back_what_it_names(ledger: Ledger) -> None:
+    """It sees what was written behind a head, from memory or from the storage, and before them."""
+    payroll, seen = ledger["payroll"], list[list[Kind]]()
+
+    def look(entries: list[Entry], _: Head) -> set[int]:
+        seen.append([entry.kind for entry in entries])
+        return {1}
+
+    _, head = ledger.entries_after()
+    for _ in range(2):
+        costs = [(payroll, cost(Fraction(1, 100)))] * 3
+        first, second, third = ledger.charge_all(costs, last=head, look=look)
+        assert isinstance(second, worker.Unwanted)
+        charges = [charge.id for charge in ledger.history("payroll")]
+        assert charges[-2:] == [first, third]
+        worker.close_all()
+    assert seen == [[], [Kind.CHARGE, Kind.CHARGE]]
+    ledger.charge_all([], last=head, look=look)
+    assert seen[2:] == [[Kind.CHARGE] * 4]
 
 
 def test_there_is_no_ledger_before_a_budget(new_place: Callable[[], str]) -> None:

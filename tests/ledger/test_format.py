@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from dampen.ledger import Ledger, verify
+from dampen.ledger import Ledger, Status, verify
 from dampen.ledger.log import Draft, Head, Kind, Row, sealed
-from dampen.ledger.state import State, Status
+from dampen.ledger.state import State
 from dampen.ledger.storage import files
 from dampen.ledger.storage.copies import write_copy
 from dampen.ledger.storage.head_file import HeadFile

@@ -312,10 +312,10 @@ def test_a_file_that_may_not_grow(tmp_path: Path) -> None:
 USER = """
 import os, sys
 from dampen.errors import BudgetError
-from dampen.ledger import Ledger, requests, worker
+from dampen.ledger import Ledger, log, worker
 ledger = Ledger(sys.argv[1])
 # Loads modules, which nobody may not read if Python is root's own.
-requests.stamp(), ledger.spent("b")
+log.stamp(), ledger.spent("b")
 worker.close_all()
 if os.geteuid() == 0:
     os.setgroups([]); os.setgid(65534); os.setuid(65534)

@@ -230,9 +230,34 @@ def test_the_administrators_link_works_once(running) -> None:
     token = running.http.post("/v1/login", json={"code": code}).json()["token"]
     who = {"authorization": f"Bearer {token}"}
     assert running.http.get("/v1/me", who).json()["role"] == "curator"
+    spent = running.http.post("/v1/login", json={"code": code})
+    assert spent.status_code == 401
+    assert "dampen token create NAME --role curator" in spent.json()["message"]
+    assert running.service.open_link() is None  # there is a curator now
+    assert running.http.get("/v1/me", who).status_code == 200
+    running.tokens.revoke("administrator")
+    assert running.service.open_link() is not None
+
+
+def test_the_administrators_link_expires(running, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = running.service.open_link()
+    monkeypatch.setattr("dampen.service.app.SECONDS_OF_LINK", -1)
     assert running.http.post("/v1/login", json={"code": code}).status_code == 401
-    running.service.open_link()
-    assert running.http.get("/v1/me", who).status_code == 401
+    monkeypatch.undo()
+    assert running.http.post("/v1/login", json={"code": code}).status_code == 401
+    assert running.tokens.tokens() == []
+
+
+def test_health_is_all_that_is_told_without_a_token(running) -> None:
+    ana, curator = running.token(), running.token("cleo", "curator")
+    assert running.http.get("/healthz").json() == {"status": "ok"}
+    assert running.http.get("/healthz", ana).json().keys() == {"status", "version"}
+    running.config.with_name("ledger.sqlite3-head").unlink()
+    told = running.http.get("/healthz")
+    assert (told.status_code, told.json()) == (503, {"status": "failing"})
+    assert running.http.get("/healthz", ana).json().keys() == {"status", "version"}
+    assert "has no valid head file" in running.http.get("/healthz", curator).json()["why"]
+    assert running.http.get("/healthz", {"authorization": "Bearer no"}).status_code == 401
 
 
 def test_analysts_do_not_learn_where_data_lies(running) -> None:

@@ -4,6 +4,9 @@ import inspect
 import json
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
@@ -72,7 +75,7 @@ def test_a_method_sends_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sent == [("visits", "most-frequent", {"value": "diagnosis", "epsilon": 1, "k": 2})]
     with pytest.raises(ParameterError, match="unexpected keyword argument 'kk'"):
         service.most_frequent("visits", "diagnosis", kk=2)
-    with pytest.raises(ParameterError, match="missing a required argument: 'column'"):
+    with pytest.raises(ParameterError, match="missing a required argument: 'value'"):
         service.most_frequent("visits")
 
 
@@ -97,3 +100,58 @@ def test_an_unknown_question_is_no_attribute() -> None:
     with pytest.raises(AttributeError, match="Did you mean 'most-frequent'"):
         service.most_frequen  # noqa: B018
     assert not hasattr(service, "percentil_")
+
+
+@contextmanager
+def server(status: int = 200, body: bytes = b"[]", location: str = "") -> Iterator[list]:
+    """A server that answers everything alike; gives its address, then what it was asked."""
+    seen: list = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append((self.path, self.headers.get("Authorization")))
+            self.send_response(status)
+            if location:
+                self.send_header("Location", location)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=http.serve_forever)
+    thread.start()
+    seen.append(f"http://127.0.0.1:{http.server_address[1]}")
+    try:
+        yield seen
+    finally:
+        http.shutdown()
+        thread.join()
+        http.server_close()
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_gets_no_token(status: int) -> None:
+    """Neither to another origin nor, since a service has none, to its own."""
+    with server() as other, server(status, location=f"{other[0]}/v1/budget") as first:
+        with pytest.raises(ServiceError, match="The token was not sent there"):
+            Service(first[0], "secret").budget()
+        assert first[1:] == [("/v1/budget", "Bearer secret")]
+        assert other[1:] == []
+
+
+def test_no_proxy_sees_what_is_sent_to_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    with server() as proxy, server() as here:
+        monkeypatch.setenv("http_proxy", proxy[0])
+        monkeypatch.setattr("urllib.request._opener", None)  # which knows the proxies of before
+        monkeypatch.delenv("no_proxy", raising=False)
+        assert Service(here[0], "secret").budget() == []
+        assert proxy[1:] == []
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_deep_json_is_an_error_of_the_service(status: int) -> None:
+    with server(status, b"[" * 10**6) as deep, pytest.raises(ServiceError):
+        Service(deep[0], "secret").budget()

@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -271,6 +271,29 @@ def test_a_slow_head_is_not_waited_for(
             assert wire.recv(65536) == b""
             wire.close()
         assert dampen.connect(server.url, token=token(config)).budget()
+
+
+def test_idle_connections_make_room(
+    tmp_path: Path, config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More of them than the process has descriptors; a question is answered beside them."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))\n"
+        "import dampen.service.running as r\nr.SECONDS_FOR_HEAD = 600\n"
+    )
+    here = os.environ.get("PYTHONPATH", "")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{here}")
+    monkeypatch.setattr("dampen.client.SECONDS", 20)
+    with command(config) as server:
+        port = int(server.url.rpartition(":")[2])
+        with ExitStack() as stack:
+            idle = [
+                stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+                for _ in range(400)
+            ]
+            service = dampen.connect(server.url, token=token(config))
+            assert service.most_frequent("visits", "diagnosis", epsilon=1).answer == "flu"
+            assert idle[0].recv(1) == b""  # it was ended, the oldest first
 
 
 def _impatient(place: Path) -> Path:

@@ -22,7 +22,7 @@ from dampen.cli.receipt import open_ledger
 from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
 from dampen.ledger import Account, Balance, Charge, Entry, Ledger, backup, restore, verify
-from dampen.ledger.requests import spent
+from dampen.ledger.balances import spent
 
 __all__ = ["budget"]
 

@@ -30,8 +30,9 @@ __all__ = ["serve"]
 def serve(*, config: Path | None, check: bool, demo: bool, host: str, port: int) -> None:
     """Serves the data sets of CONFIG, a dampen.toml, to analysts with tokens.
 
-    Prints a link that makes its first visitor the administrator. Listens on this machine alone
-    unless told otherwise; TLS is a reverse proxy's. Needs the extra dampen[serve].
+    Without a curator's token yet, prints a link that makes its first visitor the administrator.
+    Listens on this machine alone unless told otherwise; TLS is a reverse proxy's. Needs the extra
+    dampen[serve].
     """
     try:
         from dampen.service import running
@@ -53,5 +54,7 @@ def serve(*, config: Path | None, check: bool, demo: bool, host: str, port: int)
         running.run(config, host=host, port=port, say=_say)
 
 
-def _say(link: str) -> None:
-    write(f"Serving at {link.partition('#')[0]}\nFor the administrator, once: {link}")
+def _say(address: str, link: str | None) -> None:
+    write(f"Serving at {address}")
+    if link is not None:
+        write(f"For the administrator, once and within a quarter of an hour: {link}")

@@ -2,12 +2,10 @@
 
 from dampen.errors import ExposedLedgerWarning
 from dampen.ledger.accounts import Account, Ledger, default_place
-from dampen.ledger.charges import Charge
-from dampen.ledger.log import Entry, Head, Kind
+from dampen.ledger.balances import Balance, Limit, Spent, Status
+from dampen.ledger.log import Charge, Entry, Head, Kind
 from dampen.ledger.policy import DataSet, Policy, check_policy, load_policy
 from dampen.ledger.recovery import backup, restore, verify
-from dampen.ledger.state import Balance, Limit, Status
-from dampen.ledger.totals import Spent
 from dampen.ledger.watching import Watch, watch
 
 __all__ = [

@@ -22,6 +22,7 @@ Charges of a budget of ε add up (basic composition); those of a budget of (ε, 
 
 import os
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -30,19 +31,39 @@ from typing import Self
 from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon
 from dampen.errors import BudgetError, ParameterError
-from dampen.ledger import actions, answers, requests
-from dampen.ledger.charges import Charge
-from dampen.ledger.log import START, Draft, Entry, Head, Kind
-from dampen.ledger.names import bounded, budget_name, key_of
-from dampen.ledger.rendering import balances_html
-from dampen.ledger.rules import ChargeRequest, balance_of, grant
-from dampen.ledger.state import EVERYONE, Balance, State, Status
+from dampen.ledger import actions
+from dampen.ledger.balances import EVERYONE, Balance, Status, balances_html, spent
+from dampen.ledger.log import (
+    START,
+    Charge,
+    Draft,
+    Entry,
+    Head,
+    Kind,
+    Row,
+    bounded,
+    budget_name,
+    damaged,
+    key_of,
+    storable,
+)
+from dampen.ledger.rules import (
+    ChargeRequest,
+    balance_of,
+    charge_request,
+    fingerprint,
+    grant,
+    relation,
+)
+from dampen.ledger.state import State
 from dampen.ledger.storage import Log, is_address
-from dampen.ledger.worker import Change, Worker, worker_at
+from dampen.ledger.worker import Change, Look, Worker, worker_at
 from dampen.releases.cost import Cost
 
 __all__ = ["Account", "Ledger", "default_place"]
 
+LONGEST_ANSWER = 16 * 2**20
+"""Characters of the JSON of a release that is kept."""
 
 _UNLISTED = (Kind.ANSWER, Kind.CHECKPOINT)
 """Kinds of entries that say nothing that the others do not."""
@@ -123,14 +144,14 @@ class Ledger:
         proper = budget_name(name)
         details = {
             "name": proper,
-            **requests.limit(epsilon, delta),
-            "neighbours": requests.relation(neighbours).value,
+            **actions.limit(epsilon, delta),
+            "neighbours": relation(neighbours).value,
             "dataset": bounded(dataset, "dataset"),
-            "location": requests.fingerprint(location),
-            "largest": "" if largest is None else requests.amount(largest, "largest"),
-            "each": None if each is None else requests.limit(each, delta, "each"),
+            "location": fingerprint(location),
+            "largest": "" if largest is None else actions.amount(largest, "largest"),
+            "each": None if each is None else actions.limit(each, delta, "each"),
             **({"trial": True} if trial else {}),
-            **requests.signature(who),
+            **actions.signature(who),
         }
 
         def make(state: State, _: Log) -> Draft:
@@ -176,10 +197,10 @@ class Ledger:
             ParameterError: if ε, ρ, a text or the relation is not valid.
             BudgetError: if there is no such budget, it refuses, or the ledger cannot be written.
         """
-        request = requests.charge_request(
+        request = charge_request(
             epsilon,
             rho,
-            requests.relation(neighbours),
+            relation(neighbours),
             query=query,
             mechanism=mechanism,
             analyst=analyst,
@@ -197,7 +218,7 @@ class Ledger:
             BudgetError: if the ledger has no such charge, the charge has an answer already, the
                 answer is too long, or the ledger cannot be written.
         """
-        self._worker().write(answers.keep(charge, answer))
+        self._worker().write(_keep(charge, answer))
 
     def answer(self, charge: str) -> str:
         """The JSON of the release that a charge paid for, found without reading other entries.
@@ -206,27 +227,43 @@ class Ledger:
             ParameterError: if that is no id.
             BudgetError: if there is no such charge, or its answer was not kept.
         """
-        return answers.fetch(self._worker(), [charge])[0]
+        return _fetch(self._worker(), [charge])[0]
 
     def answers(self, charges: Sequence[str]) -> list[str]:
         """`answer` of several charges, in one transaction: for a page of old releases."""
-        return answers.fetch(self._worker(), charges)
+        return _fetch(self._worker(), charges)
 
-    def charge_all(self, charges: Sequence[tuple["Account", Cost]]) -> list[str | BaseException]:
+    def charge_all(
+        self,
+        charges: Sequence[tuple["Account", Cost]],
+        *,
+        last: Head = START,
+        look: Look | None = None,
+    ) -> list[str | BaseException]:
         """`Account.charge` of several of its accounts, in one transaction where they fit.
 
+        Args:
+            charges: the accounts, and what to take from each.
+            last: a head that was seen before.
+            look: if given, takes the entries behind it and the head now, in the same transaction
+                and before the first charge; what it gives the numbers of is not charged.
+
         Returns:
-            For each, in this order, the id of its entry or the error that a charge alone raises.
+            For each, in this order, the id of its entry or the error that a charge alone raises;
+            `Unwanted` for those that `look` named.
         """
 
         def of(account: Account, request: ChargeRequest) -> Change:
             return lambda state, _: grant(state, account.name, request)
 
-        return self._worker().write_all([of(each, each._request(cost)) for each, cost in charges])
+        changes = [of(each, each._request(cost)) for each, cost in charges]
+        if look is None:
+            return self._worker().write_all(changes)
+        return self._worker().follow_and_write_all(last, look, changes)
 
     def keep_all(self, kept: Sequence[tuple[str, str]]) -> list[str | BaseException]:
         """`keep` for several charges and their answers, in one transaction where they fit."""
-        return self._worker().write_all([answers.keep(*each) for each in kept])
+        return self._worker().write_all([_keep(*each) for each in kept])
 
     def set_witness(self, place: str | os.PathLike[str], *, who: str = "") -> None:
         """Keeps the newest head in a second place, which each copy of the ledger must ask.
@@ -249,7 +286,7 @@ class Ledger:
 
     def balance(self, name: str) -> Balance:
         """A budget as it stands: its limits, its status, what was spent and by whom."""
-        return self._worker().read(lambda state: requests.copied(balance_of(state, name)))
+        return self._worker().read(lambda state: deepcopy(balance_of(state, name)))
 
     def total(self, name: str) -> Fraction:
         """The ε that a budget may spend in all."""
@@ -261,12 +298,12 @@ class Ledger:
 
     def spent(self, name: str) -> Fraction:
         """The exact sum of all ε of a budget; with δ, the ε of all that was spent, at that δ."""
-        return requests.spent(self.balance(name))
+        return spent(self.balance(name))
 
     def remaining(self, name: str) -> Fraction:
         """What is left of a budget, exactly: `total - spent`."""
         balance = self.balance(name)
-        return balance.limit.epsilon - requests.spent(balance)
+        return balance.limit.epsilon - spent(balance)
 
     def history(self, name: str) -> list[Charge]:
         """The charges of a budget, oldest first."""
@@ -358,7 +395,7 @@ class Account:
         self._write(actions.change_status(self.name, Kind.CLOSE, why, who))
 
     def _request(self, cost: Cost) -> ChargeRequest:
-        return requests.charge_request(
+        return charge_request(
             cost.epsilon,
             cost.rho,
             cost.neighbours,
@@ -413,3 +450,58 @@ def default_place() -> str:
     from platformdirs import user_data_path
 
     return str(user_data_path("dampen", appauthor=False) / "ledger.sqlite3")
+
+
+def _keep(charge: str, answer: str) -> Change:
+    """Keeps the JSON of a release.  A charge takes one answer.
+
+    Raises:
+        ParameterError: if that is no id of a charge.
+    """
+    wanted = Head.parse(charge)
+    text = storable(answer)
+
+    def change(_: State, log: Log) -> Draft:
+        if len(text) > LONGEST_ANSWER:
+            raise BudgetError(
+                f"The ledger keeps answers no longer than {LONGEST_ANSWER:,} characters."
+            )
+        found = log.row(wanted.seq)
+        if found is None or found.kind != Kind.CHARGE or not wanted.names(found):
+            raise BudgetError(f"The ledger has no charge {charge}.")
+        if any(True for _ in log.answers(wanted.seq)):
+            raise BudgetError(
+                f"The charge {charge} already has an answer. A charge takes one; the first stays."
+            )
+        id = Head(found.seq, found.digest).id
+        return Draft(Kind.ANSWER, "", {"charge": id, "answer": text})
+
+    return change
+
+
+def _fetch(worker: Worker, charges: Sequence[str]) -> list[str]:
+    """The JSON of the releases that charges paid for, in one transaction.
+
+    Raises:
+        ParameterError: if one is no id.
+        BudgetError: if there is no such charge, its answer was not kept, or was changed.
+    """
+    wanted = [Head.parse(charge) for charge in charges]
+    found = worker.find(
+        lambda log: [(log.row(each.seq), next(log.answers(each.seq), None)) for each in wanted]
+    )
+    return [_answer(each, *rows) for each, rows in zip(wanted, found, strict=True)]
+
+
+def _answer(wanted: Head, paid: Row | None, kept: Row | None) -> str:
+    if paid is None or paid.kind != Kind.CHARGE or not wanted.names(paid):
+        raise BudgetError(f"The ledger has no charge {wanted.id}.")
+    if kept is None:
+        raise BudgetError(
+            f"The charge {wanted.id} stands, but no answer to it was kept: the release was not "
+            "made, or was interrupted."
+        )
+    entry = Entry.of(kept)
+    if not Head.parse(entry.details["charge"]).names(paid):
+        raise damaged(f"entry {kept.seq} was changed")
+    return str(entry.details["answer"])

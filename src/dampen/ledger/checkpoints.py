@@ -12,8 +12,7 @@ from typing import Any
 
 from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text
-from dampen.ledger.balances import Balance, Limit, Status
-from dampen.ledger.totals import Spent, Total
+from dampen.ledger.balances import Balance, Limit, Spent, Status, Total
 
 __all__ = ["EVERY", "budgets_of", "content"]
 

@@ -5,21 +5,50 @@ head of a ledger, its last number and digest, knows every entry before it: an en
 removed, inserted or put back from an older copy gives another head.  The log guards against
 accidents and shows tampering to those who keep a head elsewhere; whoever may write the file can
 forge a whole new log, so its permissions are part of the trust in the curator.
+
+Names and texts in entries are bounded, and one name has one spelling (`key_of`).
 """
 
 import json
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from enum import StrEnum
+from fractions import Fraction
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, NamedTuple, Self
 
+from dampen.core.selection import Neighbours
 from dampen.errors import BudgetError, ParameterError
+from dampen.versions import library_version
 
-__all__ = ["START", "Draft", "Entry", "Head", "Kind", "Row", "damaged", "digest_of", "sealed"]
+__all__ = [
+    "START",
+    "Charge",
+    "Draft",
+    "Entry",
+    "Head",
+    "Kind",
+    "Row",
+    "bounded",
+    "budget_name",
+    "damaged",
+    "digest_of",
+    "folded",
+    "key_of",
+    "sealed",
+    "stamp",
+    "storable",
+]
 
 SHORT = 16
 """Hexadecimal digits of a digest in the id of an entry."""
+
+LONGEST_NAME = 200
+LONGEST_TEXT = 4000
+"""Characters of a query, a mechanism, an analyst, a data set."""
 
 
 class Kind(StrEnum):
@@ -116,12 +145,52 @@ class Entry:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """One charge of a budget; `epsilon` is None if the release had no pure ε."""
+
+    id: str
+    epsilon: Fraction | None
+    rho: Fraction
+    query: str
+    mechanism: str
+    neighbours: Neighbours
+    analyst: str
+    dataset: str
+    leaks: tuple[str, ...]
+    converted: str
+    time: datetime
+    version: str
+
+    @classmethod
+    def of(cls, entry: Entry) -> Self:
+        """The charge in an entry."""
+        details = dict(entry.details)
+        return cls(
+            id=entry.id,
+            epsilon=Fraction(details["epsilon"]) if details["epsilon"] else None,
+            rho=Fraction(details["rho"]),
+            query=details["query"],
+            mechanism=details["mechanism"],
+            neighbours=Neighbours(details["neighbours"]),
+            analyst=details["analyst"],
+            dataset=details["dataset"],
+            leaks=tuple(details["leaks"]),
+            converted=details.get("converted", ""),
+            time=datetime.fromisoformat(details["time"]),
+            version=details["version"],
+        )
+
+
 def sealed(draft: Draft, after: Head) -> Row:
     """The row of a draft that follows a head."""
-    content = json.dumps(dict(draft.details), ensure_ascii=False, separators=(",", ":"))
+    content = _content(dict(draft.details))
     seq = after.seq + 1
     digest = digest_of(after.digest, seq, draft.kind.value, draft.budget, content)
     return Row(seq, draft.kind.value, draft.budget, content, digest)
+
+
+_content = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def digest_of(before: str, seq: int, kind: str, budget: str, content: str) -> str:
@@ -135,3 +204,55 @@ def damaged(why: str) -> BudgetError:
         f"The ledger is damaged: {why}. Nothing was charged. Restore it from a backup: "
         "dampen budget restore FILE."
     )
+
+
+def stamp() -> dict[str, str]:
+    """When, and by which version of dampen."""
+    return {
+        "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "version": library_version(),
+    }
+
+
+def budget_name(name: str) -> str:
+    """A name for a budget, in Unicode's composed form and without surrounding blanks.
+
+    Raises:
+        ParameterError: if it is empty, too long or cannot be printed.
+    """
+    if not isinstance(name, str) or not name.strip() or not name.strip().isprintable():
+        raise ParameterError("Expected a name for the budget, such as 'payroll'.")
+    composed = unicodedata.normalize("NFC", name.strip())
+    if len(composed) > LONGEST_NAME:
+        raise ParameterError(f"Expected a name of at most {LONGEST_NAME} characters.")
+    return composed
+
+
+def key_of(name: str) -> str:
+    """What the spellings of one budget's name have in common: names differ by more than case."""
+    return folded(budget_name(name))
+
+
+@lru_cache(maxsize=4096)
+def folded(text: str) -> str:
+    """What the spellings of one name have in common."""
+    composed = unicodedata.normalize("NFC", text.strip())
+    return unicodedata.normalize("NFC", composed.casefold())
+
+
+def bounded(text: str, what: str) -> str:
+    """A text of a ledger.
+
+    Raises:
+        ParameterError: if it is too long.
+    """
+    if len(text) > LONGEST_TEXT:
+        raise ParameterError(
+            f"Expected {what} of at most {LONGEST_TEXT:,} characters, got {len(text):,}."
+        )
+    return storable(text)
+
+
+def storable(text: str) -> str:
+    """A text that every storage can keep: what is not Unicode (a file name of bytes) is escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from dampen.core.selection import Neighbours
 from dampen.errors import BudgetError, ParameterError, did_you_mean
-from dampen.ledger.names import folded
+from dampen.ledger.log import folded
 from dampen.schema.grammar import Data, File, load_file, with_nodes
 from dampen.schema.schema import Schema
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from dampen.errors import BudgetError
-from dampen.ledger import requests
 from dampen.ledger.accounts import Ledger
+from dampen.ledger.actions import signature
 from dampen.ledger.log import Draft, Head, Kind, Row, sealed
 from dampen.ledger.state import State
 from dampen.ledger.storage.copies import read_copy, write_copy
@@ -123,7 +123,7 @@ def _check_needed(ledger: Ledger) -> None:
 
 def _restore_draft(backup: Head, known: Head | None, lost: bool, who: str) -> Draft:
     details = {"backup": backup.id, "known": "" if known is None else known.id, "lost": lost}
-    return Draft(Kind.RESTORE, "", details | requests.signature(who))
+    return Draft(Kind.RESTORE, "", details | signature(who))
 
 
 def _followed(rows: Iterator[Row], last: Row) -> Iterator[Row]:

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-from dampen.ledger.log import Draft
-from dampen.ledger.names import folded
+from dampen.ledger.log import Draft, folded
 
 __all__ = ["Refusals"]
 

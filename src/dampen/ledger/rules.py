@@ -6,16 +6,26 @@ appends its entry, so no other charge can come between the check and the entry.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from hashlib import sha256
 from typing import Any
 
 from dampen.core.selection import Neighbours
-from dampen.epsilon import decimal_text, short_text
-from dampen.errors import BudgetError, did_you_mean
-from dampen.ledger.log import Draft, Kind
-from dampen.ledger.names import key_of
-from dampen.ledger.state import Balance, Limit, State, Status
+from dampen.epsilon import Epsilon, decimal_text, exact, short_text
+from dampen.errors import BudgetError, ParameterError, did_you_mean
+from dampen.ledger.balances import Balance, Limit, Status
+from dampen.ledger.log import Draft, Kind, bounded, key_of, stamp
+from dampen.ledger.state import State
 
-__all__ = ["ChargeRequest", "Refused", "balance_of", "grant", "steps_between"]
+__all__ = [
+    "ChargeRequest",
+    "Refused",
+    "balance_of",
+    "charge_request",
+    "fingerprint",
+    "grant",
+    "relation",
+    "steps_between",
+]
 
 STEPS: dict[tuple[Neighbours, Neighbours], int] = {
     (Neighbours.ADD_REMOVE_ROW, Neighbours.REPLACE_ONE): 2,
@@ -24,6 +34,9 @@ STEPS: dict[tuple[Neighbours, Neighbours], int] = {
 budget: to replace a row is to remove it and to add another.  By group privacy m steps cost m ε and
 m² ρ (Bun and Steinke 2016, Proposition 1.9).  The other way round there is no number: a table with
 one row more is not reached by replacing rows."""
+
+RHO_DIGITS = 130
+"""Of a ρ: the square of an ε has twice its digits."""
 
 
 class Refused(BudgetError):
@@ -60,6 +73,61 @@ class ChargeRequest:
         if self.epsilon is None:
             return f"rho {short_text(self.rho, up=True)}"
         return f"epsilon {short_text(self.epsilon, up=True)}"
+
+
+def charge_request(
+    epsilon: Epsilon | None,
+    rho: Epsilon | None,
+    neighbours: Neighbours,
+    *,
+    query: str,
+    mechanism: str,
+    analyst: str,
+    dataset: str,
+    leaks: tuple[str, ...],
+    location: str,
+    delta: Fraction = Fraction(0),
+) -> ChargeRequest:
+    """A charge to ask for.
+
+    Raises:
+        ParameterError: if there is neither ε nor ρ, or one is not valid, or a text is too long.
+    """
+    e = None if epsilon is None else exact(epsilon)
+    if rho is not None:
+        r = exact(rho, "rho", digits=RHO_DIGITS)
+    elif e is not None:
+        r = e**2 / 2
+    else:
+        raise ParameterError("Expected epsilon, rho or both.")
+    note: dict[str, Any] = {
+        "query": bounded(query, "query"),
+        "mechanism": bounded(mechanism, "mechanism"),
+        "analyst": bounded(analyst, "analyst"),
+        "dataset": bounded(dataset, "dataset"),
+        "leaks": [bounded(each, "a leak") for each in leaks],
+        **stamp(),
+    }
+    return ChargeRequest(e, r, neighbours, note, fingerprint(location), delta)
+
+
+def relation(neighbours: Neighbours | str) -> Neighbours:
+    """A neighbour relation by its name."""
+    try:
+        return Neighbours(neighbours)
+    except ValueError:
+        known = [each.value for each in Neighbours]
+        raise ParameterError(
+            f"Expected neighbours to be one of {', '.join(known)}, got {neighbours!r}."
+            f"{did_you_mean(str(neighbours), known)}"
+        ) from None
+
+
+def fingerprint(location: str) -> str:
+    """Of where data lies, never of what is in it; empty if that is not known."""
+    if not location:
+        return ""
+    return sha256(location.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def balance_of(state: State, name: str) -> Balance:

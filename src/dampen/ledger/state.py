@@ -6,22 +6,37 @@ way, and from then on only those that are new.
 """
 
 import json
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Self
 
 from dampen.core.selection import Neighbours
 from dampen.ledger import checkpoints
-from dampen.ledger.balances import EVERYONE, Balance, Limit, Status
-from dampen.ledger.log import START, Draft, Head, Kind, Row, damaged, digest_of, sealed
-from dampen.ledger.names import folded, key_of
+from dampen.ledger.balances import EVERYONE, Balance, Limit, Spent, Status
+from dampen.ledger.log import (
+    START,
+    Draft,
+    Head,
+    Kind,
+    Row,
+    damaged,
+    digest_of,
+    folded,
+    key_of,
+    sealed,
+)
 from dampen.ledger.refusals import Refusals
-from dampen.ledger.totals import Spent
 
-__all__ = ["EVERYONE", "Balance", "Limit", "State", "Status"]
+__all__ = ["State"]
 
+
+MOST_RECENT = 1024
+LONGEST_RECENT = 2**16
+"""Entries that are held, and their characters: a longer one is not, nor are those before it."""
 
 UNREADABLE = (ValueError, KeyError, TypeError, ZeroDivisionError, AttributeError)
 """What reading an entry raises that says what no entry can say."""
@@ -38,6 +53,7 @@ class State:
         checkpoint: the number of the last checkpoint.
         witness: where the newest head is kept besides; empty if nowhere.
         origin: the digest of the first entry.
+        recent: the newest entries, so that who follows the log need not read them again.
     """
 
     head: Head = START
@@ -46,6 +62,7 @@ class State:
     checkpoint: int = 0
     witness: str = ""
     origin: str = ""
+    recent: "deque[Row]" = field(default_factory=lambda: deque(maxlen=MOST_RECENT))
 
     @classmethod
     def resumed(cls, row: Row, before: str) -> Self:
@@ -91,15 +108,28 @@ class State:
         """Adds an entry that was just made, and gives it its place in the log."""
         row = sealed(draft, self.head)
         if draft.kind is not Kind.ANSWER:  # which is long, and changes no balance
-            self._add(draft.kind, draft.budget, json.loads(row.content))
+            self._add(draft.kind, draft.budget, draft.details)
         self._move_to(row)
         return row
 
     def _move_to(self, row: Row) -> None:
         self.head = Head(row.seq, row.digest)
         self.origin = self.origin or row.digest
+        if len(row.content) > LONGEST_RECENT:
+            self.recent.clear()
+        else:
+            self.recent.append(row)
 
-    def _add(self, kind: Kind, budget: str, details: dict[str, Any]) -> None:
+    def rows_after(self, last: Head) -> list[Row] | None:
+        """The entries behind a head that was seen before; None if they are not all held."""
+        first = len(self.recent) - (self.head.seq - last.seq)
+        if last == self.head:
+            return []
+        if first < 1 or last != _head_of(self.recent[first - 1]):
+            return None
+        return list(islice(self.recent, first, None))
+
+    def _add(self, kind: Kind, budget: str, details: Mapping[str, Any]) -> None:
         match kind:
             case Kind.CHARGE:
                 _charge(self.budgets[budget], details)
@@ -128,10 +158,14 @@ class State:
                 _freeze(self.budgets.values())
 
 
+def _head_of(row: Row) -> Head:
+    return Head(row.seq, row.digest)
+
+
 _STATUS = {Kind.FREEZE: Status.FROZEN, Kind.THAW: Status.OPEN, Kind.CLOSE: Status.CLOSED}
 
 
-def _check_summary(details: dict[str, Any], summary: dict[str, Any]) -> None:
+def _check_summary(details: Mapping[str, Any], summary: dict[str, Any]) -> None:
     if {key: details[key] for key in summary} != summary:
         raise ValueError
 
@@ -142,18 +176,18 @@ def _freeze(balances: Iterable[Balance]) -> None:
             balance.status = Status.RESTORED
 
 
-def _charge(balance: Balance, details: dict[str, Any]) -> None:
+def _charge(balance: Balance, details: Mapping[str, Any]) -> None:
     costs = _costs(details)
     who = details["analyst"]
     balance.spent.add(*costs)
     balance.spent_by.setdefault(folded(who), Spent()).add(*costs)
 
 
-def _costs(details: dict[str, Any]) -> tuple[Fraction | None, Fraction]:
+def _costs(details: Mapping[str, Any]) -> tuple[Fraction | None, Fraction]:
     return positive(details["epsilon"]) if details["epsilon"] else None, positive(details["rho"])
 
 
-def _created(details: dict[str, Any]) -> Balance:
+def _created(details: Mapping[str, Any]) -> Balance:
     largest = details["largest"]
     each = details["each"]
     return Balance(
@@ -168,7 +202,7 @@ def _created(details: dict[str, Any]) -> Balance:
     )
 
 
-def _limit(details: dict[str, Any]) -> Limit:
+def _limit(details: Mapping[str, Any]) -> Limit:
     delta = positive(details["delta"]) if details["delta"] else None
     return Limit(
         positive(details["epsilon"]), delta, Fraction(details["rho"]) if delta is not None else None

@@ -1,18 +1,19 @@
 """A ledger as one process has it open: verified once, then kept up with; commits in groups.
 
-Every use of the storage happens in a worker thread that lives while there is work.  So an interrupt
-(Ctrl-C) ends the waiting and never a transaction, and charges that threads ask for while the disk
-is busy share the next synchronisation.  A charge returns when it is on disk.
+Every use of the storage happens in a worker thread.  So an interrupt (Ctrl-C) ends the waiting and
+never a transaction, and charges that threads ask for while the disk is busy share the next
+synchronisation.  A charge returns when it is on disk.
 
-Workers are kept per process, so that making a `Ledger` again costs nothing.  Before a fork they are
-closed, and both processes open theirs again; a connection never crosses a fork.
+Workers are kept per process, so that making a `Ledger` again costs nothing.  Before a fork, and
+when the process ends, they finish their transaction and are closed; after a fork both processes
+open theirs again: neither a thread nor a connection crosses it.
 """
 
 import atexit
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
@@ -20,14 +21,13 @@ from typing import Any, TypeVar
 
 from dampen.errors import BudgetError
 from dampen.ledger import checkpoints
-from dampen.ledger.log import START, Draft, Entry, Head, Kind, Row, damaged, digest_of
+from dampen.ledger.log import START, Draft, Entry, Head, Kind, Row, damaged, digest_of, stamp
 from dampen.ledger.rules import Refused
-from dampen.ledger.stamps import stamp
 from dampen.ledger.state import State
 from dampen.ledger.storage import Log, Storage, Transaction, open_storage
 from dampen.ledger.storage.witness import Witness, open_witness, overtaken
 
-__all__ = ["Change", "Worker", "close_all", "forget", "worker_at"]
+__all__ = ["Change", "Look", "Unwanted", "Worker", "close_all", "forget", "worker_at"]
 
 T = TypeVar("T")
 Change = Callable[[State, Log], Draft]
@@ -38,6 +38,16 @@ OPEN_WORKERS = 8
 LARGEST_GROUP = 512
 """Charges that share a transaction."""
 
+SECONDS_IDLE = 5.0
+"""How long a thread waits for work before it ends."""
+
+Look = Callable[[list[Entry], Head], Collection[int]]
+"""Takes in new entries, and says which of the changes that follow are not wanted any more."""
+
+
+class Unwanted(Exception):
+    """A change that `Look` took back; nothing was charged."""
+
 
 @dataclass(eq=False, slots=True)
 class _Job:
@@ -46,6 +56,7 @@ class _Job:
     change: Change | None = None
     question: Callable[[State, Transaction], Any] | None = None
     create: bool = False
+    first: bool = False
     done: threading.Event = field(default_factory=threading.Event)
     result: Any = None
     error: BaseException | None = None
@@ -103,6 +114,37 @@ class Worker:
         self._do_all(jobs)
         return [job.error or Head(job.result.seq, job.result.digest).id for job in jobs]
 
+    def follow_and_write_all(
+        self, last: Head, look: Look, changes: Sequence[Change]
+    ) -> list[str | BaseException]:
+        """`entries_after` and `write_all` in one transaction.
+
+        Args:
+            last: a head that was seen before.
+            look: is given the entries behind it and the head now, before the first change.
+            changes: those that `look` names by their number are not made, but `Unwanted`.
+        """
+        unwanted: Collection[int] = ()
+
+        def follow(state: State, transaction: Transaction) -> None:
+            nonlocal unwanted
+            unwanted = look(_entries_after(last, state, transaction), state.head)
+
+        def wanted(i: int) -> Change:
+            def change(state: State, log: Log) -> Draft:
+                if i in unwanted:
+                    raise Unwanted
+                return changes[i](state, log)
+
+            return change
+
+        following = _Job(question=follow, first=True)
+        jobs = [_Job(change=wanted(i)) for i in range(len(changes))]
+        self._do_all([following, *jobs])
+        if following.error is not None:
+            raise following.error from None
+        return [job.error or Head(job.result.seq, job.result.digest).id for job in jobs]
+
     def read(self, question: Callable[[State], T]) -> T:
         """An answer from the state as it is now.
 
@@ -142,8 +184,7 @@ class Worker:
         """
 
         def look(state: State, transaction: Transaction) -> tuple[list[Entry], Head]:
-            rows = list(_following(transaction.rows(last.seq), last, state.head))
-            return [Entry.of(row) for row in rows], state.head
+            return _entries_after(last, state, transaction), state.head
 
         return self._do(_Job(question=look))
 
@@ -161,9 +202,10 @@ class Worker:
         self.resume()
 
     def pause(self) -> None:
-        """Closes, and begins no work before `resume`."""
+        """Closes, ends the thread, and begins no work before `resume`."""
         with self._mutex:
             self._paused = True
+            self._mutex.notify_all()
             self._mutex.wait_for(lambda: not self._is_working())
             self.storage.close()
             self._state = None
@@ -186,7 +228,9 @@ class Worker:
         try:
             with self._mutex:
                 self._jobs += jobs
-                if jobs and not (self._paused or self._is_working()):
+                if self._is_working():
+                    self._mutex.notify_all()
+                elif jobs and not self._paused:
                     self._start()
             for job in jobs:
                 job.done.wait()
@@ -200,7 +244,8 @@ class Worker:
         return self._thread is not None and self._thread.is_alive()
 
     def _start(self) -> None:
-        self._thread = threading.Thread(target=self._work, name="dampen-ledger")
+        # A process may end while its thread waits for work: `close_all` sees to what is being done.
+        self._thread = threading.Thread(target=self._work, name="dampen-ledger", daemon=True)
         self._thread.start()
 
     def _withdraw(self, job: _Job, interrupt: BaseException) -> None:
@@ -215,15 +260,20 @@ class Worker:
             interrupt.add_note(f"The {entry.kind} {entry.id} stands.")
 
     def _work(self) -> None:
-        while True:
-            with self._mutex:
-                if self._paused or not self._jobs:
-                    self._thread = None
-                    self._mutex.notify_all()
-                    return
-                jobs = self._jobs[:LARGEST_GROUP]
-                self._jobs = self._jobs[LARGEST_GROUP:]
+        while jobs := self._next_jobs():
             self._process(jobs)
+
+    def _next_jobs(self) -> list[_Job]:
+        """The next group; none if the thread shall end, because of a pause or for lack of work."""
+        with self._mutex:
+            self._mutex.wait_for(lambda: self._jobs or self._paused, SECONDS_IDLE)
+            if self._paused or not self._jobs:
+                self._thread = None
+                self._mutex.notify_all()
+                return []
+            jobs = self._jobs[:LARGEST_GROUP]
+            self._jobs = self._jobs[LARGEST_GROUP:]
+            return jobs
 
     def _process(self, jobs: list[_Job]) -> None:
         try:
@@ -231,9 +281,9 @@ class Worker:
             if any(job.create for job in changes):
                 self.storage.create()
             if changes:
-                self._change(changes)
+                self._change(changes, [job for job in jobs if job.first])
             for job in jobs:
-                if job.question is not None:
+                if job.question is not None and not job.done.is_set():
                     self._answer(job)
         except BaseException as error:
             self._state = None
@@ -241,13 +291,19 @@ class Worker:
                 if not job.done.is_set():
                     job.fail(error)
 
-    def _change(self, jobs: list[_Job]) -> None:
-        """All changes in one transaction; an error in it is the error of all of them."""
+    def _change(self, jobs: list[_Job], first: list[_Job]) -> None:
+        """All changes in one transaction, after the questions that come before them.
+
+        An error in it is the error of all of them.
+        """
         refusals: dict[_Job, BaseException] = {}
         with self.storage.write() as transaction:
             state = self._current(transaction)
             _check_witness(_seen(state.witness, state.origin), state, transaction)
             rows: list[Row] = []
+            for job in first:
+                assert job.question is not None
+                job.result = job.question(state, transaction)
             for job in jobs:
                 assert job.change is not None
                 try:
@@ -270,7 +326,7 @@ class Worker:
                 transaction.append(rows)
         if rows and state.witness:
             self._move_witness(open_witness(state.witness, state.origin), state.head)
-        for job in jobs:
+        for job in (*first, *jobs):
             if job in refusals:
                 job.fail(refusals[job])
             else:
@@ -350,6 +406,14 @@ def _resumed(transaction: Transaction, stored: Head, reached: set[Head]) -> Stat
         return State()
     before = transaction.row(found.seq - 1)
     return State.resumed(found, START.digest if before is None else before.digest)
+
+
+def _entries_after(last: Head, state: State, transaction: Transaction) -> list[Entry]:
+    """The entries behind a head; those that are not held are read and checked again."""
+    rows = state.rows_after(last)
+    if rows is None:
+        rows = list(_following(transaction.rows(last.seq), last, state.head))
+    return [Entry.of(row) for row in rows]
 
 
 def _checkpoint(state: State) -> Draft:

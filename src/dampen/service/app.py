@@ -16,8 +16,8 @@ A question that takes longer than the service is patient for goes on: its answer
 caller's releases when it is ready.
 """
 
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+import time
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import sha256
@@ -29,11 +29,12 @@ from typing import Annotated, Any
 from fastapi import Depends, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
+from fastapi.routing import APIRoute
 from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 
 from dampen import __version__
-from dampen.errors import BudgetError, DampenError, ParameterError
+from dampen.errors import BudgetError, DampenError
 from dampen.service.catalogue import NotFound
 from dampen.service.middleware import Middleware, Refusal, Scope, error_body, log_line
 from dampen.service.pacing import Rate
@@ -47,6 +48,12 @@ __all__ = ["Service", "application"]
 WRONG_TOKENS_PER_MINUTE = 30
 """From one address; ten times as many from all, for an address is what a proxy says it is."""
 ADMINISTRATOR = "administrator"
+SECONDS_OF_LINK = 15 * 60
+"""How long the administrator's link is good for."""
+SPENT_LINK = (
+    "This link was used, or is older than a quarter of an hour. For a token of your own run, where "
+    "the service is: dampen token create NAME --role curator."
+)
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 PAGES = {"/": "index.html", "/docs": "docs.html"}
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
@@ -59,10 +66,12 @@ class Service:
     Attributes:
         workflow: answers questions.
         code: the hash of the code of the administrator's link, until it is used.
+        opened: when that link was made, by `time.monotonic`.
     """
 
     workflow: Workflow
     code: str | None = None
+    opened: float = 0.0
 
     def __post_init__(self) -> None:
         self.tokens = self.workflow.tokens
@@ -75,15 +84,16 @@ class Service:
         address = request.client.host if request.client else ""
         return self._wrong.allows(address) and self._all_wrong.allows("")
 
-    def open_link(self) -> str:
-        """A code that gives its first user a curator's token; kept as a hash.
+    def open_link(self) -> str | None:
+        """A code that gives its first user, if soon, a curator's token; kept as a hash.
 
-        Tokens from earlier links end here.
+        None if there is a curator already, who can do without.
         """
+        if any(each.role is Role.CURATOR and not each.revoked for each in self.tokens.tokens()):
+            return None
         code = random_text(24)
         self.code = _hash(code)
-        with suppress(ParameterError):  # if nobody came by such a link before
-            self.tokens.revoke(ADMINISTRATOR)
+        self.opened = time.monotonic()
         return code
 
     def log_in(self, code: str) -> str | None:
@@ -91,6 +101,8 @@ class Service:
         if self.code is None or not compare_digest(self.code, _hash(code)):
             return None
         self.code = None
+        if time.monotonic() - self.opened > SECONDS_OF_LINK:
+            return None
         return self.tokens.create(ADMINISTRATOR, Role.CURATOR)
 
     def caller(self, scope: Scope) -> Token:
@@ -139,10 +151,16 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
     catalogue = workflow.catalogue
 
     @app.get("/healthz", tags=["service"])
-    async def health() -> dict[str, str]:
-        """Whether the service can charge."""
-        await workflow.work(catalogue.history.follow)
-        return {"status": "ok", "version": __version__}
+    async def health(request: Request) -> Response:
+        """Whether the service can charge; to curators also why not."""
+        who = service.caller(request.scope) if "authorization" in request.headers else None
+        told: dict[str, str] = {} if who is None else {"version": __version__}
+        try:
+            await workflow.control(catalogue.history.follow)
+        except DampenError as error:
+            why = {"why": str(error)} if who is not None and who.role is Role.CURATOR else {}
+            return JSONResponse({"status": "failing", **told, **why}, 503)
+        return JSONResponse({"status": "ok", **told})
 
     @app.post("/v1/login", tags=["service"])
     async def log_in(body: Login, request: Request) -> dict[str, str]:
@@ -151,11 +169,7 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
         if token is None:
             if not service.hears_wrong_one(request):
                 raise Refusal(429, "Too many wrong codes. Wait a minute.")
-            raise Refusal(
-                401,
-                "This login link has expired. Run `dampen token create --role curator` to get a "
-                "new one.",
-            )
+            raise Refusal(401, SPENT_LINK)
         return {"token": token}
 
     @app.get("/v1/me", tags=["analysts"])
@@ -176,7 +190,7 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
     @app.get("/v1/budget", tags=["analysts"])
     async def budget(who: Annotated[Token, Depends(caller)]) -> list[dict[str, Any]]:
         """What is left of every budget that one may use."""
-        return await workflow.work(partial(catalogue.budgets, who))
+        return await workflow.control(partial(catalogue.budgets, who))
 
     @app.get("/v1/releases", tags=["analysts"])
     async def releases(
@@ -203,21 +217,33 @@ def _add_question(app: FastAPI, service: Service, question: str, shape: type[Bod
         answer = await workflow.ask(who, name, question, dict(body), body.budget, reuse=body.reuse)
         return Response(answer.shown(), media_type="application/json")
 
-    async def expect(name: str, request: Request) -> dict[str, Any]:
+    async def expect(name: str, request: Request) -> Response:
         who = service.caller(request.scope)
         body = _checked(shape, await request.body())
         task = partial(workflow.expect, who, name, question, dict(body), body.budget)
-        return await workflow.work(task)
+        return JSONResponse(await workflow.try_out(task))
 
     ask.__doc__ = f"{said} Costs epsilon, unless it was asked before."
     expect.__doc__ = f"What to expect of the same question, before paying. Free. {said}"
     described = {"application/json": {"schema": shape.model_json_schema()}}
     path = f"/v1/datasets/{{name}}/{question}"
     for end, name, handler in (("", question, ask), ("/expect", f"{question}-expect", expect)):
-        app.post(
-            path + end, tags=["questions"], operation_id=name, response_model=dict[str, Any],
+        app.router.add_api_route(
+            path + end, handler, methods=["POST"], tags=["questions"], operation_id=name,
+            response_model=dict[str, Any], route_class_override=_QuestionRoute,
             openapi_extra={"requestBody": {"content": described, "required": True}},
-        )(handler)  # fmt: skip
+        )  # fmt: skip
+
+
+class _QuestionRoute(APIRoute):
+    """A route whose handler reads the request itself: FastAPI's own reading costs as much again."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        async def handle(request: Request) -> Response:
+            answer: Response = await self.endpoint(request.path_params["name"], request)
+            return answer
+
+        return handle
 
 
 def _checked(shape: type[Body], content: bytes) -> Body:
@@ -246,22 +272,21 @@ def _add_curators(app: FastAPI, service: Service, caller: Any) -> None:
     async def freeze(
         name: str, body: Why, who: Annotated[Token, Depends(curator)]
     ) -> dict[str, str]:
-        """The budget pays nothing until it is thawed."""
-        account = catalogue.account(name)
-        await workflow.work(partial(account.freeze, why=body.why, who=who.analyst))
-        return {"name": name, "status": str(account.status)}
+        """The budget pays nothing until it is thawed; questions that wait for it are ended."""
+        status = await workflow.control(partial(catalogue.freeze, name, body.why, who.analyst))
+        workflow.stop(name)
+        return {"name": name, "status": status}
 
     @app.post("/v1/budgets/{name}/thaw", tags=["curators"])
     async def thaw(name: str, body: Why, who: Annotated[Token, Depends(curator)]) -> dict[str, str]:
         """The budget pays again."""
-        account = catalogue.account(name)
-        await workflow.work(partial(account.thaw, why=body.why, who=who.analyst))
-        return {"name": name, "status": str(account.status)}
+        status = await workflow.control(partial(catalogue.thaw, name, body.why, who.analyst))
+        return {"name": name, "status": status}
 
     @app.get("/v1/incidents/{number}", tags=["curators"])
     async def incident(number: str, _: Annotated[Token, Depends(curator)]) -> dict[str, str | None]:
         """Why a question that was paid for has no answer.  Not for analysts."""
-        found = await workflow.work(partial(service.tokens.incident, number))
+        found = await workflow.control(partial(service.tokens.incident, number))
         if found is None:
             raise Refusal(404, "There is no such incident.")
         return asdict(found)

@@ -12,7 +12,8 @@ from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
 from dampen.errors import BudgetError, DampenError, ParameterError
 from dampen.ledger import Account, Balance
-from dampen.ledger.requests import spent
+from dampen.ledger.balances import spent
+from dampen.ledger.log import folded
 from dampen.ledger.rules import STEPS
 from dampen.service.configuration import Configuration, Served
 from dampen.service.history import History, Record
@@ -122,8 +123,19 @@ class Catalogue:
             "refusals": dict(self.history.refusals),
         }
 
-    def account(self, name: str) -> Account:
-        """A budget, for a curator."""
+    def freeze(self, name: str, why: str, who: str) -> str:
+        """Lets a budget pay nothing until it is thawed, for a curator; its status then."""
+        account = self._budget(name)
+        account.freeze(why=why, who=who)
+        return str(account.status)
+
+    def thaw(self, name: str, why: str, who: str) -> str:
+        """Lets a budget pay again, for a curator; its status then."""
+        account = self._budget(name)
+        account.thaw(why=why, who=who)
+        return str(account.status)
+
+    def _budget(self, name: str) -> Account:
         if not any(name in served.budgets for served in self.sets):
             raise NotFound(f"No data set here has a budget {name!r}.")
         return self.configuration.ledger[name]
@@ -185,7 +197,9 @@ def shown_balance(balance: Balance, caller: Token) -> dict[str, Any]:
 
 
 def _allows(served: Served, caller: Token) -> bool:
-    return _is_curator(caller) or served.allows(caller.analyst)
+    if served.analysts is None or _is_curator(caller):
+        return True
+    return folded(caller.analyst) in map(folded, served.analysts)
 
 
 def _is_curator(caller: Token) -> bool:

@@ -7,7 +7,8 @@ step = 0.25                    # seconds: answers leave at multiples of it
 patience = 60                  # seconds: an answer that takes longer is fetched later
 requests-per-minute = 240      # of one analyst
 waiting = 1000                 # questions that wait; more are turned away
-workers = 16                   # questions that are worked on at a time
+waiting-each = 100             # the same of one analyst
+workers = 16                   # questions that are worked on at a time; a quarter may be long ones
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,6 @@ from pathlib import Path
 
 from dampen.errors import ParameterError, did_you_mean
 from dampen.ledger import DataSet, Ledger, default_place
-from dampen.ledger.names import folded
 from dampen.ledger.policy import policy_of
 from dampen.schema import Schema
 from dampen.schema.grammar import Data, load_file, with_nodes
@@ -40,6 +40,7 @@ class Settings:
     patience: float = 60
     requests_per_minute: int = 240
     waiting: int = 1000
+    waiting_each: int = 100
     workers: int = 16
 
     def __post_init__(self) -> None:
@@ -50,9 +51,9 @@ class Settings:
                 raise ParameterError(f"Expected {key} to be a number above 0 and below 10^6.")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Served:
-    """A data set that can be asked; `digest` is that of its schema."""
+    """A data set that can be asked, by all analysts or by some; `digest` is that of its schema."""
 
     name: str
     budgets: tuple[str, ...]
@@ -62,12 +63,6 @@ class Served:
     questions: tuple[str, ...]
     analysts: tuple[str, ...] | None = None
     sample: Path | None = None
-
-    def allows(self, analyst: str) -> bool:
-        """Whether an analyst may ask it."""
-        if self.analysts is None:
-            return True
-        return folded(analyst) in map(folded, self.analysts)
 
     def shown(self) -> dict[str, object]:
         """The public facts as JSON, for analysts."""

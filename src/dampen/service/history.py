@@ -10,8 +10,9 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from dampen.ledger import Charge, Entry, Head, Kind, Ledger
+from dampen.ledger import Account, Charge, Entry, Head, Kind, Ledger
 from dampen.ledger.log import START
+from dampen.releases.cost import Cost
 
 __all__ = ["History", "Record", "marked"]
 
@@ -63,12 +64,38 @@ class History:
         with self._looking:
             if self._looks >= before + 2:
                 return
-            entries, head = self.ledger.entries_after(self._head)
-            with self._mutex:
-                for entry in entries:
-                    self._add(entry)
-            self._head = head
+            last = self._head
+            self._take(last, *self.ledger.entries_after(last))
             self._looks += 1
+
+    def charge(
+        self, wanted: Sequence[tuple[Account, Cost, str | None]]
+    ) -> list[str | BaseException]:
+        """Charges for questions, unless one was answered meanwhile, in one look at the ledger.
+
+        Args:
+            wanted: who pays, what, and the mark of the question if a recorded answer will do.
+
+        Returns:
+            For each the id of the charge, or why there is none: `Unwanted` if it was answered.
+        """
+        last = self._head
+
+        def look(entries: list[Entry], head: Head) -> set[int]:
+            self._take(last, entries, head)
+            return {i for i, (_, _, mark) in enumerate(wanted) if mark in self._by_mark}
+
+        charges = [(account, cost) for account, cost, _ in wanted]
+        return self.ledger.charge_all(charges, last=last, look=look)
+
+    def _take(self, last: Head, entries: list[Entry], head: Head) -> None:
+        """Takes in the entries from one head to another, unless another look was faster."""
+        with self._mutex:
+            if self._head != last:
+                entries = [each for each in entries if Head.parse(each.id).seq > self._head.seq]
+            for entry in entries:
+                self._add(entry)
+            self._head = max(self._head, head)
 
     def released(self, mark: str) -> tuple[Record, str] | None:
         """The charge and the JSON of the release that answered a question, if there is one."""

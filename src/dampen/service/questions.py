@@ -136,7 +136,7 @@ def question_of(served: "Served", name: str, options: Mapping[str, Any]) -> Aske
     given = _canonical(name, options)
     asked = {key: value for key, value in given.items() if key not in ("epsilon", "rho")}
     _check_columns(served.schema, name, asked)
-    question = question_type(name)(**asked, **_facts(served.schema, name, asked))
+    question = question_type(name)(**asked, **_facts(served, name, _of_facts(name, asked)))
     price = Price(given.get("epsilon"), given.get("rho"))
     resolved = question.resolved(price) if isinstance(question, Resolved) else {}
     return Asked(served, question, price, given, _mark(served, name, {**given, **resolved}))
@@ -156,9 +156,18 @@ def fact_of(schema: Schema, fact: Fact, asked: Mapping[str, Any]) -> Any:
     return schema.fact(fact.name, column)
 
 
-def _facts(schema: Schema, name: str, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters that are facts, where they are known."""
-    found = {each: fact_of(schema, fact, asked) for each, fact in _declared_facts(name)}
+def _of_facts(name: str, asked: Mapping[str, Any]) -> tuple[tuple[str, str | None], ...]:
+    """The parameters that facts are of, with the columns that were asked for."""
+    return tuple((fact.of, asked.get(fact.of)) for _, fact in _declared_facts(name) if fact.of)
+
+
+@lru_cache
+def _facts(
+    served: "Served", name: str, asked: tuple[tuple[str, str | None], ...]
+) -> Mapping[str, Any]:
+    """The parameters that are facts, where they are known: the same for all who ask."""
+    columns = dict(asked)
+    found = {each: fact_of(served.schema, fact, columns) for each, fact in _declared_facts(name)}
     return {each: value for each, value in found.items() if value is not None}
 
 

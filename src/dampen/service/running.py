@@ -20,6 +20,11 @@ from dampen.service.workflow import Workflow
 
 __all__ = ["check", "run"]
 
+MOST_CONNECTIONS = 10_000
+BACKLOG = 128
+"""Connections that are taken at once."""
+MOST_FILES = 128
+"""Descriptors of a service besides those of connections."""
 SECONDS_TO_FINISH = 60
 SECONDS_FOR_HEAD = 10
 
@@ -33,8 +38,15 @@ def check(path: str | Path) -> list[str]:
     return Workflow.of(load_configuration(path)).check()
 
 
-def run(path: str | Path, *, host: str, port: int, say: Callable[[str], None]) -> None:
-    """Serves until it is told to stop."""
+def run(path: str | Path, *, host: str, port: int, say: Callable[[str, str | None], None]) -> None:
+    """Serves until it is told to stop.
+
+    Args:
+        path: of the configuration.
+        host: where to listen.
+        port: the same; 0 for any.
+        say: is told the address, and the administrator's link if there is no curator yet.
+    """
     workflow = Workflow.of(load_configuration(path))
     workflow.check()
     service = Service(workflow)
@@ -42,11 +54,16 @@ def run(path: str | Path, *, host: str, port: int, say: Callable[[str], None]) -
         application(service), host=host, port=port, http=_Punctual, ws="none", log_config=None,
         access_log=False,
         server_header=False, timeout_graceful_shutdown=SECONDS_TO_FINISH, timeout_keep_alive=30,
-        limit_concurrency=2 * workflow.settings.waiting,
-        h11_max_incomplete_event_size=16384,
+        limit_concurrency=min(2 * workflow.settings.waiting, _most_connections()),
+        h11_max_incomplete_event_size=16384, backlog=BACKLOG,
     )  # fmt: skip
     server = _Server(settings)
-    server.started_at = lambda address: say(f"{address}/#login={service.open_link()}")
+
+    def started_at(address: str) -> None:
+        code = service.open_link()
+        say(f"{address}/", None if code is None else f"{address}/#login={code}")
+
+    server.started_at = started_at
     server.finish = workflow.finish
     try:
         server.run()
@@ -54,19 +71,45 @@ def run(path: str | Path, *, host: str, port: int, say: Callable[[str], None]) -
         workflow.close()
 
 
+def _most_connections() -> int:
+    """What the process has descriptors for, besides those of its files and those that knock."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return MOST_CONNECTIONS
+    found, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if found == resource.RLIM_INFINITY:
+        return MOST_CONNECTIONS
+    return max(MOST_FILES // 2, min(MOST_CONNECTIONS, found - MOST_FILES - BACKLOG))
+
+
 class _Punctual(H11Protocol):
     """Ends a connection whose next request does not come in time, once it has begun.
 
     uvicorn itself counts from the end of an answer until the next byte, and then waits for ever.
+    If there are too many connections, the one that has been idle for longest makes room.
     """
 
     _timer: asyncio.TimerHandle | None = None
+    _since = 0.0
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self._since = self.loop.time()
         self._expect_head()
+        if len(self.connections) >= (self.limit_concurrency or MOST_CONNECTIONS):
+            own = [each for each in self.connections if isinstance(each, _Punctual)]
+            idle = [each for each in own if each.is_idle()]
+            min(idle, key=lambda each: each._since).transport.abort()
+
+    def is_idle(self) -> bool:
+        """Whether it is open and no request is being answered."""
+        if self.transport.is_closing():
+            return False
+        return self.cycle is None or self.cycle.response_complete
 
     def data_received(self, data: bytes) -> None:
+        self._since = self.loop.time()
         before = self.cycle
         super().data_received(data)
         if self.cycle is not before:

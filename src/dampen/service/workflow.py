@@ -11,20 +11,25 @@
 Steps 2 to 4 take a group of questions: it shares one look at the ledger, one charge that is
 synchronised to disk, and one record.  `Workflow.ask` takes a question through all of them:
 
-- Questions that come while others are charged are charged together.  Then one worker draws those
-  of the same kind about the same columns of a table, and other workers the others, each alone.
+- Questions wait for their charge, and analysts take turns (`pacing.Turns`).  Those about a table
+  that wait when others were charged are charged together; then one worker draws those of the same
+  kind about the same columns.  Graphs and models, which take long, are charged one by one, when a
+  worker is free, so that a freeze finds most of them not charged and ends them (`stop`).
+- Control (freezing, balances, health) has threads of its own, and waits for no question.
 - A question that is asked again while it is being answered gets the same answer, for free.
 - What looked at data is heard of at a public step of time alone (`pacing.Pace`), counted from its
   charge, which no data has a part in: the answer is neither sent nor in the ledger before, so that
   nobody can watch the moment when it was ready, not by asking the same, not by looking at releases,
   not at another server on the same ledger.  Those that are drawn by one worker one after the other
-  leave at the same step, so that their clocks together tell no more than one.
+  leave at the same step, so that their clocks together tell no more than one.  A worker is free for
+  the next long question at that step, too: no charge tells when the one before was ready.
 - What was begun is finished even if nobody waits for it any more.
 """
 
 import asyncio
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -36,7 +41,9 @@ from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
 from dampen.errors import BudgetError, DampenError, DataError, ParameterError
 from dampen.ledger import Account
+from dampen.ledger.log import key_of
 from dampen.ledger.rules import steps_between
+from dampen.ledger.worker import Unwanted
 from dampen.releases.answer import Paid, Planned
 from dampen.releases.cost import Cost
 from dampen.service.cache import Cache
@@ -44,7 +51,7 @@ from dampen.service.catalogue import Catalogue, payer, shown_balance
 from dampen.service.configuration import Configuration, Served
 from dampen.service.history import History, marked
 from dampen.service.middleware import Refusal
-from dampen.service.pacing import Pace
+from dampen.service.pacing import Pace, Turns
 from dampen.service.questions import Asked, example, question_of
 from dampen.service.sample import Samples
 from dampen.service.tokens import Role, Token, Tokens
@@ -56,6 +63,10 @@ R = TypeVar("R")
 
 LARGEST_GROUP = 64
 """Questions that are charged together."""
+GATHERING = 0.002
+"""Seconds that a charge, or a record, waits for others to share its transaction."""
+CONTROLLERS = 4
+"""Threads for freezing, balances and health."""
 
 
 class Failed(DataError):
@@ -92,6 +103,26 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A question that was not charged yet, and who waits for its answer."""
+
+    prepared: Prepared
+    answer: "asyncio.Future[Answer]"
+
+    def is_paid_by(self, budget: str) -> bool:
+        """Whether no other budget can pay for it."""
+        return all(key_of(each.name) == key_of(budget) for each, _ in self.prepared.accounts)
+
+
+@dataclass
+class _Lane:
+    """Questions that wait for their charge, and how many of its groups may be on their way."""
+
+    waiting: "Turns[_Waiting]" = field(default_factory=Turns)
+    free: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class _Order:
     """A question that was planned and not answered before, and who pays."""
 
@@ -99,11 +130,12 @@ class _Order:
     plan: Planned
     account: Account
 
-    def recorded_cost(self) -> Cost:
-        """The cost, with what the ledger records besides."""
+    def wanted(self) -> tuple[Account, Cost, str | None]:
+        """Who pays, what, with all that the ledger records, and which recorded answer will do."""
         asked = self.prepared.asked
         text = marked(asked.question.text(), asked.mark)
-        return replace(self.plan.cost, query=f"{self.plan.cost.query} {text}")
+        cost = replace(self.plan.cost, query=f"{self.plan.cost.query} {text}")
+        return self.account, cost, asked.mark if self.prepared.reuse else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +199,11 @@ class Workflow:
     _caches: dict[str, Cache] = field(default_factory=dict)
     _open: "set[asyncio.Future[Answer]]" = field(default_factory=set)
     _first: "dict[str, asyncio.Future[Answer]]" = field(default_factory=dict)
-    _queues: "dict[str, list[tuple[Prepared, asyncio.Future[Answer]]]]" = field(
-        default_factory=dict
-    )
+    _lanes: dict[str, _Lane] = field(default_factory=dict)
+    _ready: list[Drawn] = field(default_factory=list)
+    _keeping: "asyncio.Future[Sequence[Answer | BaseException]] | None" = None
+    _asking: Counter[str] = field(default_factory=Counter)
+    _begun: Counter[str] = field(default_factory=Counter)
     _tasks: "set[asyncio.Task[None]]" = field(default_factory=set)
 
     @classmethod
@@ -183,11 +217,15 @@ class Workflow:
         self.settings = self.catalogue.configuration.settings
         for served in self.catalogue.sets:
             self._caches[served.name] = Cache(served.source, self.settings.step)
+            self._lanes[served.name] = _Lane()
+        self._long = _Lane(free=max(1, self.settings.workers // 4))
         self.samples = Samples.of(self.catalogue.sets)
         # Charges and records never wait for those who look at data.
         clerks = 2 * len(self.catalogue.sets)
         self._pool = ThreadPoolExecutor(self.settings.workers, thread_name_prefix="dampen-worker")
         self._clerks = ThreadPoolExecutor(clerks, thread_name_prefix="dampen-clerk")
+        self._trials = ThreadPoolExecutor(self._long.free, thread_name_prefix="dampen-trial")
+        self._control = ThreadPoolExecutor(CONTROLLERS, thread_name_prefix="dampen-control")
 
     async def ask(
         self,
@@ -205,9 +243,13 @@ class Workflow:
             Refusal: if too many wait, or the answer takes longer than the service is patient for.
             DampenError: as the steps do.
         """
+        who = caller.analyst
         if max(self.waiting, len(self._open)) >= self.settings.waiting:
             raise Refusal(503, "Too many questions are waiting. Nothing was charged.")
+        if max(self._asking[who], self._begun[who]) >= self.settings.waiting_each:
+            raise Refusal(429, "Too many of your questions are waiting. Nothing was charged.")
         self.waiting += 1
+        _count(self._asking, who, 1)
         try:
             async with asyncio.timeout(self.settings.patience):
                 prepare = partial(self.prepare, caller, dataset, name, options, budget, reuse=reuse)
@@ -220,6 +262,7 @@ class Workflow:
             ) from None
         finally:
             self.waiting -= 1
+            _count(self._asking, who, -1)
 
     async def _answer(self, prepared: Prepared) -> Answer:
         while prepared.reuse and (first := self._first.get(prepared.asked.mark)) is not None:
@@ -236,28 +279,46 @@ class Workflow:
         self._open.add(answer)
         if prepared.reuse:
             self._first[prepared.asked.mark] = answer
-        dataset = prepared.asked.served.name
-        if dataset in self._queues:
-            self._queues[dataset].append((prepared, answer))
-        else:
-            self._queues[dataset] = [(prepared, answer)]
-            self._go(self._charge_queue(dataset))
+        _count(self._begun, prepared.caller.analyst, 1)
+        asked = prepared.asked
+        lane = self._long if _is_long(asked) else self._lanes[asked.served.name]
+        lane.waiting.add(prepared.caller.analyst, _Waiting(prepared, answer))
+        if lane.free:
+            lane.free -= 1
+            self._go(self._work_through(lane))
         return answer
 
-    async def _charge_queue(self, dataset: str) -> None:
-        """Charges the questions about a data set, group after group, until there are none."""
-        while queue := self._queues[dataset]:
-            group = dict(queue[:LARGEST_GROUP])
-            self._queues[dataset] = queue[LARGEST_GROUP:]
-            outcomes = await self._outcomes(self._clerks, self.charge, list(group))
-            start = time.monotonic()
-            paid = [each for each in outcomes if isinstance(each, Charged)]
-            for prepared, outcome in zip(group, outcomes, strict=True):
-                if not isinstance(outcome, Charged):
-                    self._end(prepared, group[prepared], outcome)
-            for some in _together(paid):
-                self._go(self._draw_and_keep(some, group, start))
-        del self._queues[dataset]
+    async def _work_through(self, lane: _Lane) -> None:
+        """Charges what waits in a lane, in turn, until nothing does."""
+        long = lane is self._long
+        try:
+            while len(lane.waiting):
+                await asyncio.sleep(0 if long else GATHERING)
+                taken = lane.waiting.take(1 if long else LARGEST_GROUP)
+                drawing = await self._charge_group({w.prepared: w.answer for w in taken})
+                if long and drawing:
+                    await asyncio.wait(drawing)
+        finally:
+            lane.free += 1
+
+    async def _charge_group(
+        self, group: "Mapping[Prepared, asyncio.Future[Answer]]"
+    ) -> "list[asyncio.Task[None]]":
+        """Charges questions, if any, and begins to draw the answers to those that were paid for."""
+        outcomes = await self._outcomes(self._clerks, self.charge, list(group))
+        start = time.monotonic()
+        paid = [each for each in outcomes if isinstance(each, Charged)]
+        for prepared, outcome in zip(group, outcomes, strict=True):
+            if not isinstance(outcome, Charged):
+                self._end(prepared, group[prepared], outcome)
+        return [self._go(self._draw_and_keep(some, group, start)) for some in _together(paid)]
+
+    def stop(self, budget: str) -> None:
+        """Ends all questions that wait and that only this budget could pay for: it was frozen."""
+        refusal = f"Budget {budget!r} is frozen. Nothing was charged."
+        for lane in (self._long, *self._lanes.values()):
+            for each in lane.waiting.remove(lambda one: one.is_paid_by(budget)):
+                self._end(each.prepared, each.answer, BudgetError(refusal))
 
     async def _draw_and_keep(
         self, paid: Sequence[Charged], group: "Mapping[Prepared, asyncio.Future[Answer]]",
@@ -270,14 +331,30 @@ class Workflow:
         for charged, outcome in zip(paid, outcomes, strict=True):
             if not isinstance(outcome, Drawn):
                 self._end(charged.prepared, group[charged.prepared], outcome)
-        kept = await self._outcomes(self._clerks, self.keep, drawn)
-        for each, answer in zip(drawn, kept, strict=True):
+        for each, answer in zip(drawn, await self._kept(drawn), strict=True):
             self._end(each.prepared, group[each.prepared], answer)
+
+    async def _kept(self, drawn: Sequence[Drawn]) -> "Sequence[Answer | BaseException]":
+        """Answers that are in the ledger; those that are ready at the same step share a record."""
+        first = len(self._ready)
+        self._ready += drawn
+        if self._keeping is None:
+            self._keeping = asyncio.ensure_future(self._keep_all())
+        kept = await self._keeping
+        return kept[first : first + len(drawn)]
+
+    async def _keep_all(self) -> "Sequence[Answer | BaseException]":
+        await asyncio.sleep(GATHERING)
+        group = self._ready
+        self._ready = []
+        self._keeping = None
+        return await self._outcomes(self._clerks, self.keep, group)
 
     def _end(
         self, prepared: Prepared, answer: "asyncio.Future[Answer]", outcome: Answer | BaseException
     ) -> None:
         self._open.discard(answer)
+        _count(self._begun, prepared.caller.analyst, -1)
         if prepared.reuse:
             del self._first[prepared.asked.mark]
         if isinstance(outcome, Answer):
@@ -328,26 +405,40 @@ class Workflow:
         Each is told what concerns it: a wrong parameter or a refusing budget, and then nothing was
         charged, is no matter of the others.  Nothing here looks at rows.
         """
-        self.catalogue.history.follow()
         found = [self._recorded_or_planned(each) for each in group]
-        plans = [each for each in found if isinstance(each, _Order)]
-        ledger = self.catalogue.configuration.ledger
-        charges = ledger.charge_all([(each.account, each.recorded_cost()) for each in plans])
-        paid = dict(zip(map(id, plans), charges, strict=True))
+        orders = [each for each in found if isinstance(each, _Order)]
+        wanted = [each.wanted() for each in orders]
+        paid = iter(self.catalogue.history.charge(wanted) if wanted else [])
         return [
-            _charged(each, paid[id(each)]) if isinstance(each, _Order) else each for each in found
+            self._charged(each, next(paid)) if isinstance(each, _Order) else each for each in found
         ]
 
     def _recorded_or_planned(self, prepared: Prepared) -> "Answer | _Order | BaseException":
         try:
-            found = self.catalogue.history.answered(prepared.asked.mark) if prepared.reuse else None
-            if found is not None:
-                record, text = found
-                return Answer(text, record.charge.analyst).again_for(prepared.caller)
+            if (recorded := self._recorded(prepared)) is not None:
+                return recorded
             plan = self.plan(prepared.asked)
             return _Order(prepared, plan, payer(prepared.accounts, plan.cost.neighbours))
         except Exception as error:
-            return error
+            self.catalogue.history.follow()  # it may have been answered by another server
+            return self._recorded(prepared) or error
+
+    def _recorded(self, prepared: Prepared) -> Answer | None:
+        """The answer to the same question, as of the last look at the ledger, if it will do."""
+        found = self.catalogue.history.answered(prepared.asked.mark) if prepared.reuse else None
+        if found is None:
+            return None
+        record, text = found
+        return Answer(text, record.charge.analyst).again_for(prepared.caller)
+
+    def _charged(
+        self, order: _Order, charge: str | BaseException
+    ) -> Answer | Charged | BaseException:
+        if isinstance(charge, Unwanted):
+            return self._recorded(order.prepared) or charge
+        if isinstance(charge, BaseException):
+            return charge
+        return Charged(order.prepared, order.plan, charge)
 
     def draw(self, group: Sequence[Charged]) -> list[Drawn | BaseException]:
         """Looks at the data and draws the answers; where the data is not as promised, says so."""
@@ -435,6 +526,14 @@ class Workflow:
         """Does something that may take a while beside the event loop."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, task)
 
+    async def control(self, task: Callable[[], T]) -> T:
+        """Does something that must wait for no question, and takes no longer than a transaction."""
+        return await asyncio.get_running_loop().run_in_executor(self._control, task)
+
+    async def try_out(self, task: Callable[[], T]) -> T:
+        """Does something that reads no private row, such as `expect`, and may take long."""
+        return await asyncio.get_running_loop().run_in_executor(self._trials, task)
+
     async def finish(self, seconds: float) -> None:
         """Waits for what was begun."""
         if self._open:
@@ -442,8 +541,8 @@ class Workflow:
 
     def close(self) -> None:
         """Waits for the threads to end."""
-        self._pool.shutdown(wait=True)
-        self._clerks.shutdown(wait=True)
+        for pool in (self._pool, self._clerks, self._trials, self._control):
+            pool.shutdown(wait=True)
 
     async def _outcomes(
         self,
@@ -457,30 +556,31 @@ class Workflow:
         except Exception as error:
             return [error] * len(group)
 
-    def _go(self, work: "Coroutine[Any, Any, None]") -> None:
+    def _go(self, work: "Coroutine[Any, Any, None]") -> "asyncio.Task[None]":
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _charged(order: _Order, charge: str | BaseException) -> Charged | BaseException:
-    if isinstance(charge, BaseException):
-        return charge
-    return Charged(order.prepared, order.plan, charge)
+        return task
 
 
 def _together(paid: Iterable[Charged]) -> list[list[Charged]]:
-    """Those of one kind about the same columns together; graphs and models, which take long, alone.
-
-    The groups follow from public parameters alone.
-    """
+    """Those of one kind about the same columns together: groups by public parameters alone."""
     groups: dict[Hashable, list[Charged]] = {}
     for each in paid:
         asked = each.prepared.asked
-        slow = asked.question.data == "edges" or asked.question.shape() == "model"
-        key = each.charge if slow else (asked.question.name, asked.columns())
-        groups.setdefault(key, []).append(each)
+        groups.setdefault((asked.question.name, asked.columns()), []).append(each)
     return list(groups.values())
+
+
+def _is_long(asked: Asked) -> bool:
+    """Whether a question, by its kind, takes long: one about a graph, or a model."""
+    return asked.question.data == "edges" or asked.question.shape() == "model"
+
+
+def _count(counter: Counter[str], who: str, change: int) -> None:
+    counter[who] += change
+    if not counter[who]:
+        del counter[who]
 
 
 def _with_members(text: str, **more: Any) -> str:

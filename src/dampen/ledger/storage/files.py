@@ -16,7 +16,6 @@ from dampen.ledger.storage import sqlite_errors
 __all__ = [
     "connect",
     "head_path",
-    "identity",
     "initialise",
     "log_path",
     "migrate",
@@ -189,15 +188,6 @@ def put_aside(path: Path) -> None:
         if each.exists():
             suffix = each.name.removeprefix(path.name)
             each.rename(path.with_name(f"{path.name}.{mark}{suffix}"))
-
-
-def identity(path: Path) -> tuple[int, int] | None:
-    """Which file lies at a path."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 def writable(path: Path) -> bool:

@@ -36,11 +36,14 @@ class HeadFile:
         flags = os.O_RDWR if writable else os.O_RDONLY
         self.path = path
         self._file = os.open(path, flags | (os.O_CREAT if create else 0) | _CLOSE_ON_EXEC, 0o600)
+        self._opened = os.fstat(self._file)
+        self._content = b""
+        self._heads: tuple[Head | None, Head | None] = (None, None)
 
     def in_place(self) -> bool:
         """Whether this file still lies at its path."""
         try:
-            return os.path.samestat(os.stat(self.path), os.fstat(self._file))
+            return self._file >= 0 and os.path.samestat(os.stat(self.path), self._opened)
         except OSError:
             return False
 
@@ -87,7 +90,10 @@ class HeadFile:
     def _slots(self) -> tuple[Head | None, Head | None]:
         os.lseek(self._file, 0, os.SEEK_SET)
         content = os.read(self._file, 2 * SLOT)
-        return _unpacked(content[:SLOT]), _unpacked(content[SLOT:])
+        if content != self._content:
+            self._content = content
+            self._heads = _unpacked(content[:SLOT]), _unpacked(content[SLOT:])
+        return self._heads
 
 
 _CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)

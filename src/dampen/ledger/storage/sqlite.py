@@ -158,7 +158,7 @@ class SQLiteStorage:
 
     def _opened(self) -> "_OpenFile":
         """The file that lies at the path, opened if it is not the one that is open."""
-        found = files.identity(self._path)
+        found = _identity(self._path)
         file = self._open_file
         if file is None or file.identity != found or not file.head_file.in_place():
             self.close()
@@ -174,8 +174,8 @@ class SQLiteStorage:
             uncertain = sqlite_errors.code(error) == sqlite3.SQLITE_IOERR
             self.close()  # so that what is believed from now on is read from the disk
             raise sqlite_errors.explanation(error, self._path, uncertain=uncertain) from None
-        log = files.identity(files.log_path(self._path))
-        if files.identity(self._path) != file.identity or log is None or log != (file.log or log):
+        log = _identity(file.log_path)
+        if _identity(self._path) != file.identity or log is None or log != (file.log or log):
             self.close()
             raise BudgetError(
                 f"The ledger {self._path} or its log was replaced while it was in use. The charge "
@@ -214,13 +214,14 @@ class _OpenFile:
     head_file: HeadFile
     writable: bool
     identity: tuple[int, int] | None
+    log_path: Path
     log: tuple[int, int] | None = None
     fresh: bool = True
 
     @classmethod
     def open(cls, path: Path) -> "_OpenFile":
         writable = files.writable(path)
-        identity = files.identity(path)
+        identity = _identity(path)
         connection = _patiently(path, lambda: files.connect(path, _mode(path, writable)))
         try:
             head_file = _open_head_file(path, writable)
@@ -230,7 +231,7 @@ class _OpenFile:
         except BaseException:
             connection.close()
             raise
-        return cls(path, connection, head_file, writable, identity)
+        return cls(path, connection, head_file, writable, identity, files.log_path(path))
 
     def begin(self, statement: str) -> _View:
         # First the head file, then the view: so the view has come at least as far.
@@ -249,6 +250,15 @@ class _OpenFile:
         self.head_file.close()
         with suppress(*sqlite_errors.FAILURES):
             self.connection.close()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file lies at a path."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _mode(path: Path, writable: bool) -> str:
