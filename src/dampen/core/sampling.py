@@ -28,6 +28,7 @@ from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dampen.core.noise import EXPONENTIAL, Bounded, Words
 from dampen.core.selection import FloatArray, IntArray
@@ -48,6 +49,7 @@ __all__ = [
     "narrowed",
     "noisy_top",
     "random_order",
+    "random_words",
     "settle",
 ]
 
@@ -230,6 +232,11 @@ def discrete_laplace(scale: Fraction, size: int, entropy: Entropy) -> IntArray:
     if not 0 < scale <= LARGEST_SCALE:
         raise ParameterError("Expected noise of a scale above 0 and at most 2^40. Raise epsilon.")
     return geometric(scale, size, entropy) - geometric(scale, size, entropy)
+
+
+def random_words(size: int, entropy: Entropy) -> NDArray[np.uint64]:
+    """Independent and uniform words of 64 bits."""
+    return np.frombuffer(entropy.read(8 * size), dtype=np.uint64)
 
 
 def random_order(size: int, entropy: Entropy) -> IntArray:
