@@ -174,7 +174,7 @@ class UnitTable:
     def streams(self) -> bool:
         return self.opened.streams
 
-    def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
+    def batches(self, _: Mapping[str, Kind], /) -> Iterator[Batch]:
         """Rows have no weights: a question that looks at them is asked of `KeptRows`."""
         raise DataError("This question needs rows, and the data set protects persons.")
 
@@ -306,7 +306,7 @@ class _Piece:
 
 
 def unit_kind(opened: Opened, unit: str) -> Kind:
-    """How ids are read: as declared, else as text, for a file may show another type in every piece."""
+    """How ids are read: declared numbers as they are, else text: pieces of a file may differ."""
     [found] = [each for each in opened.fields if each.name == unit]
     return "any" if found.holds == "numbers" else "text"
 

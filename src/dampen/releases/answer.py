@@ -173,7 +173,8 @@ def planned(question: Question, source: Any, price: Price, schema: Schema | None
     """
     facts = Schema() if schema is None else schema
     if facts.relation is Neighbours.ADD_REMOVE_UNIT:
-        return _of_method(question, source, unit_method(question, source, facts, price), price, facts)
+        of_units = unit_method(question, source, facts, price)
+        return _of_method(question, source, of_units, price, facts)
     method = question.method(source, facts, price)
     if schema is not None and is_halved(schema.relation, method.cost(price), question.title):
         method = Replacing(question.method(source, facts, price.divided(2)))

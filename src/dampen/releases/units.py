@@ -5,7 +5,7 @@ most m kept rows of every person where it looks at rows; `dampen.data.units` has
 question that knows a better way, or may be asked of counts, says so by a method `unit_method`.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol, TypeAlias, runtime_checkable
@@ -52,15 +52,15 @@ class OfUnits:
         method: for one row.
         steps: how many rows a person is, as `view` shows them.
         cap: m, the rows of a person that count in full: one such row is steps / m of what is shown.
-        unit: the column that names the person.
         view: what the method sees of the data.
+        facts: public ones that a release shows.
     """
 
     method: Method
     steps: int
     cap: int
-    unit: str
     view: View
+    facts: Mapping[str, Any]
 
     def cost(self, price: Price, /) -> Cost:
         step = self.method.cost(price.divided(self.steps))
@@ -83,8 +83,9 @@ class OfUnits:
 
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         drawn = self.method.draw(self.view(source, entropy), epsilon / self.steps, entropy)
-        facts = {"unit": self.unit, "rows_per_unit": self.cap}
-        return Drawn(drawn.answer, {**drawn.shown, **facts})
+        # The ε of one step, which a method may show, says nothing about a person.
+        shown = {name: fact for name, fact in drawn.shown.items() if name != "epsilon_each"}
+        return Drawn(drawn.answer, {**shown, **self.facts})
 
 
 def unit_method(question: Question, source: Any, schema: Schema, price: Price) -> Method:
@@ -106,7 +107,13 @@ def unit_method(question: Question, source: Any, schema: Schema, price: Price) -
 
 
 def weighed(
-    method_of: MethodOf, source: Any, schema: Schema, price: Price, *, width: int = 0
+    method_of: MethodOf,
+    source: Any,
+    schema: Schema,
+    price: Price,
+    *,
+    width: int = 0,
+    distinct: bool = False,
 ) -> OfUnits:
     """A method that looks at nothing but counts, on the weights of persons.
 
@@ -116,18 +123,20 @@ def weighed(
         schema: its public facts, with the column of persons.
         price: of the whole.
         width: of lines of cells, see `UnitTable`.
+        distinct: whether a person counts once in a cell, and up to `groups_per_unit` cells in full.
     """
     unit = str(schema.people)
-    cap = schema.rows_per_unit
+    cap = (schema.groups_per_unit or 1) if distinct else schema.rows_per_unit
     quantum = quantum_of(cap)
     method = method_of(source, schema.of_rows(), price.divided(quantum))
-    weighing = Shares(quantum, cap)
+    weighing = Shares(quantum, cap, distinct=distinct)
 
     def view(opened: Opened, entropy: Entropy) -> Opened:
         del entropy
         return UnitTable(opened, unit, weighing, width)
 
-    return OfUnits(method, quantum, cap, unit, view)
+    facts = {"unit": unit, "groups_per_unit" if distinct else "rows_per_unit": cap}
+    return OfUnits(method, quantum, cap, view, facts)
 
 
 def kept_rows(
@@ -146,9 +155,11 @@ def kept_rows(
             f"{title}: this question names single rows or shows their number, and the data set "
             f"protects {schema.protected}. Ask for a value instead, such as percentile."
         )
-    return OfUnits(
-        method, most, most, unit, lambda opened, entropy: KeptRows(opened, unit, most, entropy)
-    )
+
+    def view(opened: Opened, entropy: Entropy) -> Opened:
+        return KeptRows(opened, unit, most, entropy)
+
+    return OfUnits(method, most, most, view, {"unit": unit, "kept_rows_per_unit": most})
 
 
 def _of_people(told: Accuracy) -> Accuracy:

@@ -104,7 +104,8 @@ class Schema:
     def _check_units(self) -> None:
         if not 1 <= self.rows_per_unit <= MOST_ROWS_PER_UNIT:
             raise ParameterError(
-                f"Expected rows_per_unit from 1 to {MOST_ROWS_PER_UNIT:,}, got {self.rows_per_unit}."
+                f"Expected rows_per_unit from 1 to {MOST_ROWS_PER_UNIT:,}, got "
+                f"rows_per_unit={self.rows_per_unit}."
             )
         if self.groups_per_unit is not None and self.groups_per_unit < 1:
             raise ParameterError("Expected groups_per_unit to be a whole number above 0.")
