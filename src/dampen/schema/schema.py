@@ -67,7 +67,9 @@ class Schema:
         unit: what one person or thing contributes: "row", the name of a column whose value names
             the person, "edge", or "source" for all edges of one source.  By default an edge of a
             graph without columns, else a row.
-        units_public: whether the number of units is public.
+        units_public: whether the number of units is public.  If rows are the units, ε then protects
+            a replaced row; where a column names the person, it protects that they are there at all
+            in any case.
         rows_per_unit: where a column names the person, how many rows of one person count in full;
             a person with more rows has their weight shared by all of them.  Noise grows with it.
         groups_per_unit: in how many groups or categories a person usually is.  A hint: a wrong one
@@ -114,11 +116,6 @@ class Schema:
                 "rows_per_unit and groups_per_unit need unit=, the column that names the person a "
                 "row belongs to."
             )
-        if self.people is not None and self.units_public:
-            raise ParameterError(
-                f"units_public cannot be combined with unit={self.unit!r}. Leave it out: ε then "
-                f"protects that a {self.unit} is in the data at all."
-            )
 
     @property
     def people(self) -> str | None:
@@ -142,7 +139,7 @@ class Schema:
     def relation(self) -> Neighbours:
         """What two neighbouring data sets differ in: it follows from the facts alone.
 
-        One edge of a graph; all rows of one person where a column names the person; else one row
+        One edge of a graph, or all edges of a source; all rows of one person where a column names the person; else one row
         more or less, or one replaced row if their number is public.
         """
         if self.unit == "edge":
