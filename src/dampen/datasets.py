@@ -103,6 +103,8 @@ def dataset(
     *,
     unit: str = "",
     units_public: bool = False,
+    rows_per_unit: int = 1,
+    groups_per_unit: int | None = None,
     rows: int | None = None,
     columns: Mapping[str, Column | Sequence[Any]] | None = None,
     nodes: int | Sequence[Any] | None = None,
@@ -122,9 +124,13 @@ def dataset(
     Args:
         data: a table, a graph or the path of a file (see `dampen.data`); with `config=` the name of
             a data set that is registered there.
-        unit: what one person or thing contributes: "row", or "edge" in a graph.
+        unit: what one person or thing contributes: "row", "edge" in a graph, or the name of the
+            column that says whose row it is: ε then protects a person with all their rows.
         units_public: whether the number of units is public.  If it is, ε protects a replaced unit,
             else that a unit is there at all.
+        rows_per_unit: where `unit` is a column, how many rows of a person count in full; see
+            `dampen.data.units`.
+        groups_per_unit: a hint, in how many groups or categories a person usually is.
         rows: a public bound on the number of rows, or the number to expect.
         columns: the facts of columns by their names: a list of values, `dampen.number`,
             `dampen.categories` or `dampen.names`.
@@ -158,6 +164,8 @@ def dataset(
     schema = Schema(
         unit=unit,
         units_public=units_public,
+        rows_per_unit=rows_per_unit,
+        groups_per_unit=groups_per_unit,
         rows=rows,
         columns={name: _column(each) for name, each in (columns or {}).items()},
         graph=graph,
@@ -328,7 +336,7 @@ class Dataset:
 
     def __repr__(self) -> str:
         facts = ", ".join(self.schema.columns) or "no columns"
-        return f"<Dataset ({facts}), protects {self.relation}>"
+        return f"<Dataset ({facts}), protects {self.schema.protected}>"
 
 
 def _kind(name: str) -> type[Question]:

@@ -34,6 +34,7 @@ class Neighbours(StrEnum):
     REPLACE_ONE = "replace-one"
     ADD_REMOVE_EDGE = "add-remove-edge"
     ADD_REMOVE_ROW = "add-remove-row"
+    ADD_REMOVE_UNIT = "add-remove-unit"
 
 
 class Sensitivity(Protocol):

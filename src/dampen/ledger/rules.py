@@ -29,9 +29,11 @@ __all__ = [
 
 STEPS: dict[tuple[Neighbours, Neighbours], int] = {
     (Neighbours.ADD_REMOVE_ROW, Neighbours.REPLACE_ONE): 2,
+    (Neighbours.ADD_REMOVE_UNIT, Neighbours.ADD_REMOVE_ROW): 2,
 }
 """How many steps of the first relation, that of a release, make one step of the second, that of a
-budget: to replace a row is to remove it and to add another.  By group privacy m steps cost m ε and
+budget: to replace a row is to remove it and to add another; to add a row of a person is to remove
+the person and to add them with one row more.  By group privacy m steps cost m ε and
 m² ρ (Bun and Steinke 2016, Proposition 1.9).  The other way round there is no number: a table with
 one row more is not reached by replacing rows."""
 

@@ -15,7 +15,7 @@ times at ε/k.  Numbers come with both: `dampen.questions.noisy_counts`.
 import sys
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from types import MappingProxyType
@@ -35,6 +35,7 @@ from dampen.core.mechanisms import (
     named,
     select,
 )
+from dampen.core.noise import LAPLACE
 from dampen.core.sampling import Entropy
 from dampen.core.scores import Global, Shifted
 from dampen.core.selection import IntArray, Neighbours, Selection
@@ -43,6 +44,7 @@ from dampen.data.columns import Lookup, as_labels
 from dampen.data.memory import MemoryTable, is_counts
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Kind, Opened, is_opened, reading, require_labels
+from dampen.data.units import Present, UnitTable
 from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError
 from dampen.questions.keys import KeysMethod, exact_delta
@@ -51,13 +53,19 @@ from dampen.questions.universes import PublicUniverse, UniverseMethod
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, lead
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, selection_cost
-from dampen.releases.method import Drawn, Leak
+from dampen.releases.method import Drawn, Leak, Method
 from dampen.releases.numbers import Law, MarginLaw, ShiftLaw
 from dampen.releases.question import Fact, Shape, parameter, where_parameter
 from dampen.releases.release import Release
+from dampen.releases.units import weighed
 from dampen.schema.schema import Schema
 
 __all__ = ["FrequencyQuestion", "MostFrequent", "most_frequent"]
+
+MANY = 10
+"""From so many answers on, one noisy draw may beat as many draws."""
+EXACT_JOINT = Mechanism("joint", Global(), LAPLACE)
+"""On counts as they are: other scores would be cut at 2^28."""
 
 
 @dataclass(frozen=True)
@@ -231,6 +239,39 @@ class FrequencyQuestion:
         wanted: Literal["name", "ranking"] = "name" if self.k is None else "ranking"
         return KeysMethod(self.name, self.value, delta, self.k or 1, wanted)
 
+    def unit_method(self, source: Any, schema: Schema, price: Price, /) -> "Method":
+        """Distinct persons of every category; or the weights of persons, by a public rule.
+
+        Weights serve an answer for every group, rows (`rows_per_unit` above 1), and many
+        categories of which a person has few: there one noisy draw names any k of them.
+        """
+        if self.problem is None:
+            raise ParameterError(
+                f"Expected categories=, the public list of them, where ε protects "
+                f"{schema.protected}."
+            )
+        check_k(self.k, len(self.problem.candidates))
+        of_rows = schema.rows_per_unit > 1
+        by_group = self.grouping is not None
+        if not of_rows and not by_group and not self._is_joint_for(schema):
+            mechanism = named(self.mechanism or "pf")
+            return DistinctMethod(self, mechanism, str(schema.people))
+        width = len(self.problem.candidates) + 1 if by_group else 0
+        joint = replace(self, mechanism=EXACT_JOINT) if self._several_or_joint else self
+        distinct = not of_rows and not by_group
+        return weighed(joint.method, source, schema, price, width=width, distinct=distinct)
+
+    @property
+    def _several_or_joint(self) -> bool:
+        return self.chosen_mechanism.name == EXACT_JOINT.name
+
+    def _is_joint_for(self, schema: Schema) -> bool:
+        """Whether one noisy draw of weights beats k draws on distinct persons: a public rule."""
+        if self.mechanism is not None:
+            return self._several_or_joint
+        k = self.k or 1
+        return k >= MANY and 2 * (schema.groups_per_unit or k) <= k
+
     def shown(self) -> Mapping[str, Any]:
         facts: dict[str, Any] = {}
         if isinstance(self.categories, PublicUniverse):
@@ -374,6 +415,67 @@ class CountMethod:
             return public, [public.opened_counts(source, column)]
         by = str(self.question.by)
         return public, list(public.grouped_counts(source, column, by, self.question.grouping))
+
+
+@dataclass(frozen=True)
+class DistinctMethod:
+    """A mechanism on the number of distinct persons of every category.
+
+    **Theorem.**  A person who comes moves every count by 0 or 1, upwards only, however many
+    categories they have.  So one answer of permute-and-flip, or of the exponential mechanism, with
+    the exponent ε u is ε-DP for one person, as for every one-sided utility of sensitivity 1; and k
+    answers at ε/k each are too.  The counts are neither separable nor of a bounded 1-norm: other
+    scores pay a factor 2, and one noisy vector for all k is not private.
+
+    Attributes:
+        question: what is asked.
+        mechanism: how it is drawn.
+        unit: the column that names the person.
+    """
+
+    question: FrequencyQuestion
+    mechanism: Mechanism
+    unit: str
+
+    def cost(self, price: Price, /) -> Cost:
+        return selection_cost(
+            Neighbours.ADD_REMOVE_UNIT,
+            price,
+            query=self.question.name,
+            mechanism=self.mechanism,
+            k=self.question.k or 1,
+        )
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        m = len(self._problem.categories)
+        k = self.question.k or 1
+        tiny = distinct_selection(np.zeros(3, dtype=np.int64))
+        needed = lead(tiny, self.mechanism, m=m, k=k, epsilon=epsilon)
+        who = ("category", "categories")
+        return by_lead(needed, "people", who=who, k=k, epsilon=epsilon, most=rows)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        people = UnitTable(source, self.unit, Present())
+        counts = self._problem.opened_counts(people, self.question.value)
+        selection = distinct_selection(counts[:-1])
+        k = self.question.k
+        picked = select(selection, epsilon=epsilon, mechanism=self.mechanism, k=k, entropy=entropy)
+        names = self._problem.candidates
+        answered = [names[i] for i in picked] if isinstance(picked, list) else names[picked]
+        return Drawn(answered, {"categories": len(names), "unit": self.unit, "counted": "people"})
+
+    @property
+    def _problem(self) -> MostFrequent:
+        assert self.question.problem is not None
+        return self.question.problem
+
+
+def distinct_selection(people: IntArray) -> Selection:
+    """From the number of distinct persons of every category."""
+    return Selection(people, sensitivity.constant(1), one_sided=True, exact=True)
 
 
 def _tally(opened: Opened, name: str) -> Counter[Hashable]:

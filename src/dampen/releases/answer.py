@@ -23,6 +23,7 @@ from fractions import Fraction
 from typing import Any
 
 from dampen.core.sampling import Entropy, SystemEntropy
+from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import (
     AccuracyWarning,
@@ -40,6 +41,7 @@ from dampen.releases.method import Method, Replacing, is_halved
 from dampen.releases.numbers import Law
 from dampen.releases.question import Question, check_size_is_public
 from dampen.releases.release import Release
+from dampen.releases.units import unit_method
 from dampen.schema.schema import Schema
 
 __all__ = ["Paid", "Planned", "answer", "expect", "open_entropy", "pay", "planned"]
@@ -187,9 +189,18 @@ def planned(question: Question, source: Any, price: Price, schema: Schema | None
             relation of the data set.
     """
     facts = Schema() if schema is None else schema
+    if facts.relation is Neighbours.ADD_REMOVE_UNIT:
+        of_units = unit_method(question, source, facts, price)
+        return _of_method(question, source, of_units, price, facts)
     method = question.method(source, facts, price)
     if schema is not None and is_halved(schema.relation, method.cost(price), question.title):
         method = Replacing(question.method(source, facts, price.divided(2)))
+    return _of_method(question, source, method, price, facts)
+
+
+def _of_method(
+    question: Question, source: Any, method: Method, price: Price, facts: Schema
+) -> Planned:
     cost = method.cost(price)
     return Planned(question, source, method, cost, method.accuracy(cost.epsilon, facts.rows))
 

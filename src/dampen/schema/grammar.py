@@ -10,6 +10,8 @@
     title = "Days in hospital"
     unit = "row"                     # or the name of a column; of edges "edge" or "source"
     units-public = false             # whether the number of units is public
+    rows-per-unit = 1                # where unit is a column: rows of a person that count in full
+    groups-per-unit = 2              # a hint: in how many groups a person usually is
     rows = 5000                      # a public bound on the number of rows
     version = "May"                  # a new version makes every question a new one
     missing = "drop"                 # or "own"; what happens to rows with a missing cell
@@ -254,7 +256,9 @@ def format_schema(
     """The text of a data set, which `parse_schema` reads back as the same schema."""
     listed = {"name": name, "files": list(files), "budgets": list(budgets)}
     simple = {"title": schema.title, "unit": schema.unit, "units-public": schema.units_public,
-              "rows": schema.rows, "version": schema.version}  # fmt: skip
+              "rows": schema.rows, "version": schema.version,
+              "rows-per-unit": None if schema.rows_per_unit == 1 else schema.rows_per_unit,
+              "groups-per-unit": schema.groups_per_unit}  # fmt: skip
     rules = {"missing": schema.missing, "unlisted": schema.unlisted}
     lines = ["[[data]]", f"name = {written(name)}"]
     lines += [_line(key, listed[key]) for key in ("files", "budgets") if listed[key]]

@@ -16,6 +16,15 @@ from dampen.schema.columns import Categories, Column, Names, Numbers, Rule, Word
 __all__ = ["Graph", "Schema"]
 
 MOST_ROWS = 2**52
+MOST_ROWS_PER_UNIT = 1000
+RESERVED = ("row", "edge", "source")
+"""Units that are no columns."""
+WORDS = {
+    Neighbours.ADD_REMOVE_EDGE: "one edge",
+    Neighbours.ADD_REMOVE_ROW: "one row",
+    Neighbours.REPLACE_ONE: "what one row says",
+}
+"""Whom ε protects, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,13 @@ class Schema:
         unit: what one person or thing contributes: "row", the name of a column whose value names
             the person, "edge", or "source" for all edges of one source.  By default an edge of a
             graph without columns, else a row.
-        units_public: whether the number of units is public.
+        units_public: whether the number of units is public.  If rows are the units, ε then protects
+            a replaced row; where a column names the person, it protects that they are there at all
+            in any case.
+        rows_per_unit: where a column names the person, how many rows of one person count in full;
+            a person with more rows has their weight shared by all of them.  Noise grows with it.
+        groups_per_unit: in how many groups or categories a person usually is.  A hint: a wrong one
+            costs accuracy, never privacy.
         rows: a public bound on the number of rows, or the number to expect.
         columns: the columns that may be asked about, by name.
         graph: of edges, the nodes and the columns of their ends.
@@ -70,6 +85,8 @@ class Schema:
 
     unit: str = ""
     units_public: bool = False
+    rows_per_unit: int = 1
+    groups_per_unit: int | None = None
     rows: int | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
     graph: Graph | None = None
@@ -84,16 +101,51 @@ class Schema:
         if not self.unit:
             edges = self.graph is not None and not self.columns
             object.__setattr__(self, "unit", "edge" if edges else "row")
+        self._check_units()
+
+    def _check_units(self) -> None:
+        if not 1 <= self.rows_per_unit <= MOST_ROWS_PER_UNIT:
+            raise ParameterError(
+                f"Expected rows_per_unit from 1 to {MOST_ROWS_PER_UNIT:,}, got "
+                f"rows_per_unit={self.rows_per_unit}."
+            )
+        if self.groups_per_unit is not None and self.groups_per_unit < 1:
+            raise ParameterError("Expected groups_per_unit to be a whole number above 0.")
+        if self.people is None and (self.rows_per_unit > 1 or self.groups_per_unit is not None):
+            raise ParameterError(
+                "rows_per_unit and groups_per_unit need unit=, the column that names the person a "
+                "row belongs to."
+            )
+
+    @property
+    def people(self) -> str | None:
+        """The column that names the person a row belongs to, if ε protects persons."""
+        return None if self.unit in RESERVED else self.unit
+
+    def of_rows(self) -> "Schema":
+        """The same facts where every row is a unit of its own."""
+        return replace(self, unit="row", rows_per_unit=1, groups_per_unit=None)
+
+    @property
+    def protected(self) -> str:
+        """Whom ε protects, in words."""
+        if self.unit == "source":
+            return "one source, with all its edges"
+        if self.people is not None:
+            return f"one {self.people}, with all their rows"
+        return WORDS[self.relation]
 
     @property
     def relation(self) -> Neighbours:
         """What two neighbouring data sets differ in: it follows from the facts alone.
 
-        One edge of a graph; else one row more or less, or one replaced row if their number is
-        public.
+        One edge of a graph, or all edges of a source; all rows of one person where a column names the person; else one row
+        more or less, or one replaced row if their number is public.
         """
         if self.unit == "edge":
             return Neighbours.ADD_REMOVE_EDGE
+        if self.unit != "row":
+            return Neighbours.ADD_REMOVE_UNIT
         return Neighbours.REPLACE_ONE if self.units_public else Neighbours.ADD_REMOVE_ROW
 
     def is_fixed(self, name: str | None) -> bool:
@@ -173,6 +225,8 @@ class Schema:
             "title": self.title,
             "version": self.version,
             "unit": self.unit,
+            "rows_per_unit": self.rows_per_unit,
+            "protects": self.protected,
             "rows": self.rows,
             "columns": {name: column.shown() for name, column in self.columns.items()},
             "graph": None if self.graph is None else self.graph.shown(),

@@ -118,6 +118,25 @@ class Universe(Generic[X]):
         return Universe(databases, _pairs(pairs))
 
     @classmethod
+    def units(
+        cls, rows: Iterable[Any], max_units: int, max_rows: int
+    ) -> "Universe[tuple[tuple[Any, ...], ...]]":
+        """All multisets of at most `max_units` persons; neighbours differ by one person.
+
+        A person is a multiset of 1 to `max_rows` of the rows.
+
+        >>> Universe.units("ab", max_units=2, max_rows=2)
+        <Universe of 21 databases, 30 pairs>
+        """
+        domain = list(rows)
+        people = [
+            person
+            for size in range(1, max_rows + 1)
+            for person in itertools.combinations_with_replacement(domain, size)
+        ]
+        return Universe.add_remove_row(people, max_units)
+
+    @classmethod
     def graphs(cls, n: int) -> "Universe[Graph]":
         """All graphs with n vertices, as (src, dst) arrays; neighbours differ by one edge."""
         edges = np.array(list(itertools.combinations(range(n), 2)), dtype=np.int64).reshape(-1, 2)

@@ -55,7 +55,8 @@ BEGIN
       EXISTS (SELECT 1 FROM dampen_entry WHERE kind = 'create' AND budget = budgets[i])
       AND said ->> 'rho' ~ amount AND (said ->> 'epsilon' = '' OR said ->> 'epsilon' ~ amount)
       AND json_typeof(said -> 'epsilon') = 'string' AND json_typeof(said -> 'rho') = 'string'
-      AND said ->> 'neighbours' IN ('replace-one', 'add-remove-row', 'add-remove-edge')
+      AND said ->> 'neighbours' IN (
+        'replace-one', 'add-remove-row', 'add-remove-edge', 'add-remove-unit')
       AND json_typeof(said -> 'analyst') = 'string' AND json_typeof(said -> 'query') = 'string'
       AND json_typeof(said -> 'mechanism') = 'string' AND json_typeof(said -> 'dataset') = 'string'
       AND json_typeof(said -> 'version') = 'string' AND json_typeof(said -> 'leaks') = 'array'

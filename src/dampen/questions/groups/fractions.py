@@ -1,8 +1,8 @@
 """Exact fractions in arrays: numpy has integers and floats, and a float must not decide here.
 
-A fraction is whole + rest / of with 0 <= rest < of < 2^35.  Two different fractions with such
-denominators differ by more than 2^-70, so the first 84 binary digits of rest / of order them as the
-fractions themselves; three rounds of long division by 2^28 give these digits in 64-bit integers.
+A fraction is whole + rest / of with 0 <= rest < of < 2^45.  Two different fractions with such
+denominators differ by more than 2^-90, so the first 108 binary digits of rest / of order them as
+the fractions themselves; six rounds of long division by 2^18 give these digits in 64-bit integers.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from dampen.core.selection import IntArray
 
-DIGITS = 28
+DIGITS = 18
+ROUNDS = 3
+"""Of long division, for each of two integers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +28,7 @@ class Fractions:
 
     @classmethod
     def ratio(cls, numerator: IntArray, denominator: IntArray) -> "Fractions":
-        """numerator / denominator, for denominators from 1 to 2^35."""
+        """numerator / denominator, for denominators from 1 to 2^45."""
         whole, rest = np.divmod(numerator, denominator)
         return cls(whole, rest, denominator)
 
@@ -43,9 +45,17 @@ class Fractions:
 
     def ordinals(self) -> tuple[IntArray, IntArray, IntArray]:
         """Three integers per number, the most significant first: their order is the numbers'."""
-        first, rest = np.divmod(self.rest << DIGITS, self.of)
-        second, rest = np.divmod(rest << DIGITS, self.of)
-        return self.whole, (first << DIGITS) | second, (rest << DIGITS) // self.of
+        first, rest = self._digits(self.rest)
+        second, _ = self._digits(rest)
+        return self.whole, first, second
+
+    def _digits(self, rest: IntArray) -> tuple[IntArray, IntArray]:
+        """The next digits of a rest, and what is left after them."""
+        digits = np.zeros_like(rest)
+        for _ in range(ROUNDS):
+            next_digits, rest = np.divmod(rest << DIGITS, self.of)
+            digits = (digits << DIGITS) | next_digits
+        return digits, rest
 
     def best(self) -> "Fractions":
         """The largest number of every row of a two-dimensional array."""

@@ -51,6 +51,7 @@ from dampen.epsilon import Epsilon, exact
 from dampen.errors import ParameterError, did_you_mean
 from dampen.questions.groups.histograms import Exact, Grid, Histograms
 from dampen.questions.groups.law import winning_probabilities
+from dampen.questions.groups.min_max import ByMinMax
 from dampen.questions.groups.reach import Reach, Replacements, Rows, Steps
 from dampen.questions.groups.statistics import (
     MEAN,
@@ -193,15 +194,21 @@ class BestGroup:
 
     def contest(self, counts: IntArray) -> "ByReach | BySum":
         """The private counts, one row per group, ready to be drawn from."""
-        chosen = self.compared
         x = Histograms(np.asarray(counts, dtype=np.int64))
-        if isinstance(chosen, Sum):
+        if isinstance(self.compared, Sum):
             return BySum.of(x, self.grid, self.neighbours, smallest=self.smallest)
+        return ByReach(self._reach(x, self.compared), _exact_caution(self.caution))
+
+    def min_max(self, counts: IntArray, quantum: int) -> ByMinMax:
+        """Private weights in which everyone weighs `quantum` in every group they are in."""
+        assert not isinstance(self.compared, Sum), "sums are compared by a mechanism on them"
+        x = Histograms(np.asarray(counts, dtype=np.int64))
+        return ByMinMax(self._reach(x, self.compared), quantum, _exact_caution(self.caution))
+
+    def _reach(self, x: Histograms, chosen: Statistic) -> Reach:
         if self.smallest:
-            chosen = chosen.mirrored()
-            x = x.mirrored
-        reach = Reach(x, chosen, STEPS[self.neighbours], self.min_rows)
-        return ByReach(reach, _exact_caution(self.caution))
+            return Reach(x.mirrored, chosen.mirrored(), STEPS[self.neighbours], self.min_rows)
+        return Reach(x, chosen, STEPS[self.neighbours], self.min_rows)
 
     def offset(self, epsilon: Fraction) -> int:
         """z0, in rows: what caution takes off every group."""

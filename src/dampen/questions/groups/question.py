@@ -15,23 +15,30 @@ from dampen.core.sampling import Entropy
 from dampen.core.selection import Neighbours
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
+from dampen.data.units import Shares, UnitTable, quantum_of
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import ParameterError
 from dampen.questions.groups.histograms import Exact, usual_step
+from dampen.questions.groups.min_max import MIN_MAX
 from dampen.questions.groups.problem import STATISTICS, BestGroup
+from dampen.questions.groups.statistics import Mean, Quantile
 from dampen.questions.groups.sums import sum_lead, sum_mechanism
-from dampen.releases.accuracy import Accuracy, by_lead, by_rows, likely_noise, of_all
+from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, by_rows, likely_noise, of_all
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost, selection_cost
 from dampen.releases.method import Drawn, Leak, Method
 from dampen.releases.question import Fact, Shape, parameter, where_parameter
 from dampen.releases.release import Release
+from dampen.releases.units import weighed
 from dampen.schema.schema import Schema
 
 __all__ = ["GroupsQuestion", "top_groups"]
 
 WHO = ("group", "groups")
 UNIT = "rows per group"
+FEW_GROUPS = 2
+"""Up to so many groups a person, weights that are shared by all groups are better than min-max."""
+MOST_WEIGHT = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +135,31 @@ class GroupsQuestion:
             self.problem, neighbours=schema.relation if fixed else Neighbours.ADD_REMOVE_ROW
         )
         return SumMethod(self, problem) if problem.by_sum else ReachMethod(self, problem)
+
+    def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
+        """The weights of persons, shared by all groups; min-max where persons are in many groups.
+
+        They cross at two groups a person (`groups_per_unit`, a public hint).  Sums and trimmed
+        means have no min-max.
+        """
+        cap = schema.rows_per_unit
+        quantum = quantum_of(cap)
+        if self.min_rows * quantum > MOST_WEIGHT:
+            raise ParameterError(
+                f"Expected min_rows <= {MOST_WEIGHT // quantum:,} where ε protects "
+                f"{schema.protected}, got min_rows={self.min_rows}."
+            )
+        many = (schema.groups_per_unit or 1) > FEW_GROUPS
+        scaled = self if self.problem.by_sum else self._of_weights(quantum // cap)
+        if many and isinstance(self.problem.compared, Quantile | Mean):
+            check_k(self.k, len(self.problem.candidates))
+            return MinMaxMethod(scaled, str(schema.people), Shares(quantum, cap, within_lines=True))
+        width = self.problem.grid.top + 2
+        return weighed(scaled.method, source, schema, price, width=width)
+
+    def _of_weights(self, row: int) -> "GroupsQuestion":
+        """The same question of weights, of which a row has so many."""
+        return replace(self, min_rows=self.min_rows * row)
 
     def shown(self) -> Mapping[str, Any]:
         return {**self.problem.public, "k": self.k, "ordered": self.ordered}
@@ -232,6 +264,51 @@ class ReachMethod:
     def _draws(self) -> int:
         """How many times ε is divided."""
         return self.question.size if self.question.ordered else 1
+
+
+@dataclass(frozen=True)
+class MinMaxMethod:
+    """The min-max score of `dampen.questions.groups.min_max`, for persons in many groups.
+
+    Attributes:
+        question: what is asked, of weights.
+        unit: the column that names the person.
+        weighing: of persons, within each group.
+    """
+
+    question: GroupsQuestion
+    unit: str
+    weighing: Shares
+
+    def cost(self, price: Price, /) -> Cost:
+        return selection_cost(
+            Neighbours.ADD_REMOVE_UNIT,
+            price,
+            query=self.question.name,
+            mechanism=MIN_MAX,
+            k=self.question.size,
+        )
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        """How many persons decide depends on how the values lie on the grid."""
+        del epsilon, rows
+        if self.question.size == len(self.question.problem.candidates):
+            return of_all("people", who=WHO, ordered=self.question.ordered)
+        return UNKNOWN
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        question = self.question
+        problem = question.problem
+        weights = UnitTable(source, self.unit, self.weighing, problem.grid.top + 2)
+        counts = problem.opened_counts(weights, question.value, question.by)
+        contest = problem.min_max(counts, self.weighing.quantum)
+        best = contest.ranking(question.size, epsilon, entropy)
+        names = [problem.candidates[i] for i in (best if question.ordered else sorted(best))]
+        answered = names[0] if question.k is None else names
+        return Drawn(answered, {"unit": self.unit, "rows_per_unit": self.weighing.cap})
 
 
 @dataclass(frozen=True)

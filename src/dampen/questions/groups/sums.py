@@ -17,7 +17,8 @@ from math import gcd, lcm
 import numpy as np
 
 from dampen.core import sensitivity
-from dampen.core.mechanisms import JOINT, PF, Mechanism, probabilities, select
+from dampen.core.mechanisms import PF, Mechanism, probabilities, select
+from dampen.core.noise import LAPLACE
 from dampen.core.sampling import Entropy
 from dampen.core.scores import Global, Shifted
 from dampen.core.selection import FloatArray, Neighbours, Selection
@@ -25,6 +26,8 @@ from dampen.questions.groups.histograms import Grid, Histograms
 from dampen.releases.accuracy import lead
 
 LARGEST_EXACT = 2**53
+JOINT = Mechanism("joint", Global(), LAPLACE)
+"""On the sums as they are, which are exact: other scores would be cut at 2^28 units."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -35,11 +35,14 @@ from dampen.releases.cost import Budget, Cost, Price
 from dampen.releases.method import Drawn, Leak
 from dampen.releases.question import Fact, Shape, parameter, where_parameter
 from dampen.releases.release import Release
+from dampen.releases.units import OfUnits, weighed
 from dampen.schema.schema import Schema
 
 __all__ = ["LISTS", "PercentileQuestion", "percentile"]
 
 LISTS = {"quartiles": range(25, 100, 25), "deciles": range(10, 100, 10)}
+FINEST_OF_UNITS = 10**4
+"""p has at most two decimals for persons, whose weights are larger numbers than rows."""
 FEW = 5
 """So many percentiles are written out in a few words."""
 SINGLE = tuple(each.name for each in MECHANISMS if not each.noise.joint)
@@ -166,6 +169,15 @@ class PercentileQuestion:
             neighbours=relation,
             rows=rows,
         )
+
+    def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
+        """On the weights of persons: ranks are sums of counts."""
+        if max((as_fraction(p) / 100).denominator for p in self.points) > FINEST_OF_UNITS:
+            raise ParameterError(
+                f"Expected p with at most two decimals where ε protects {schema.protected}."
+            )
+        width = 0 if self.grouping is None else self.grid.size + 1
+        return weighed(self.method, source, schema, price, width=width)
 
     def shown(self) -> Mapping[str, Any]:
         asked = list(self.points) if self.several else self.p

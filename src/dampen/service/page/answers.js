@@ -3,7 +3,7 @@
 import { make, session, table } from "/elements.js";
 import { bars, chosenGroups, dots, drawnTree, plain, ranking, shortened } from "/pictures.js";
 
-const PROTECTS = { "replace-one": "what one record says", "add-remove-row": "whether a record is there, and what it says", "add-remove-edge": "whether an edge is there" };
+const PROTECTS = { "replace-one": "what one record says", "add-remove-row": "whether a record is there, and what it says", "add-remove-edge": "whether an edge is there", "add-remove-unit": "one person, with all their rows" };
 const SEVERAL = { quartiles: [25, 50, 75], deciles: [10, 20, 30, 40, 50, 60, 70, 80, 90] };
 
 export const protects = (relation) => PROTECTS[relation] || relation;

@@ -1,0 +1,418 @@
+"""People, not rows: tables in which a column names the person that a row belongs to.
+
+Neighbours differ in one person with all their rows.  Two views of a table make questions about
+rows questions about persons; both are `Opened` and wrap any other.
+
+**Weights** (`UnitTable`).  Everyone weighs the same.  With a public Q, the *quantum*, and a public
+m, the *cap*, let a person have c_1, c_2, ... rows in the public cells, in their order, r in all,
+C_j = c_1 + ... + c_j and R = max(r, m).  The person adds
+
+    ⌊Q C_j / R⌋ - ⌊Q C_{j-1} / R⌋
+
+to the count of cell j.  Up to m rows count in full, Q/m each; more rows share Q, as evenly as whole
+numbers can.  Rows that are in no cell, because they are filtered or not listed, do not count in r.
+
+**Theorem.**  A person who comes moves the counts upwards only, by at most Q in the 1-norm, whatever
+rows they have.  So whatever is ε/Q-DP for adding or removing one row, as a function of the counts
+alone, is ε-DP for adding or removing one person on these counts; and ρ/Q²-zCDP becomes ρ-zCDP.
+Proof.  Every person's weights depend on their own rows, C_j never falls, and the weights add up to
+⌊Q r / R⌋ <= Q.  The counts with the person are reached from those without by at most Q steps, each
+one row more in one cell; group privacy adds up the steps. ∎
+
+Without the floors, or with a count of rows in place of weights, one person moves the counts by more
+than Q: tests show that the loss then exceeds ε.
+
+What is estimated is the *average person* for m = 1: everybody's rows weigh the same in total.  With
+a larger m it is the rows, where those of heavy users are cut to the weight of m rows.
+
+**Kept rows** (`KeptRows`).  Questions that look at rows, not counts, see at most m rows of every
+person, drawn at random among the person's own rows without regard to others.  Given the draws of
+all others, a person who comes adds at most m rows: whatever is ε/m-DP for one row is ε-DP for one
+person; a mixture over independent draws keeps that.
+
+**Who is who.**  Rows whose id is missing (null, NaN or an empty text) belong to nobody and are left
+out.  Ids are equal where the type of their column says so: text byte by byte.
+
+Memory: of rows that count, the ids and 16 bytes each; of kept rows, at most three times the wanted
+columns of the rows that are kept in the end, and one batch.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dampen.core.sampling import Entropy, uniform_words
+from dampen.core.selection import IntArray
+from dampen.data.columns import as_labels, missing_in
+from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, Opened, counted, reading
+from dampen.errors import DataError
+
+__all__ = ["KeptRows", "Pairs", "Present", "Shares", "UnitTable", "quantum_of", "unit_kind"]
+
+LEAST_QUANTUM = 840
+"""Q for m = 1: up to 8 rows, and 10, 12, 14 or 15, share it without a remainder."""
+PRUNED = 1 << 17
+"""Rows that are gathered before all but the kept ones are let go."""
+
+
+def quantum_of(cap: int) -> int:
+    """Q for a cap m: the least multiple of m that is at least 840, so that Q/m is whole.
+
+    >>> [quantum_of(m) for m in (1, 8, 11)]
+    [840, 840, 847]
+    """
+    return cap * -(-LEAST_QUANTUM // cap)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Pairs:
+    """Every person and cell once, sorted by person, then cell; private.
+
+    Attributes:
+        owner: of the pair: the person, or the person within one line of cells.
+        cell: of the pair.
+        rows: that the person has in the cell.
+    """
+
+    owner: IntArray
+    cell: IntArray
+    rows: IntArray
+
+
+class Weighing(Protocol):
+    """What a person adds to the count of a cell."""
+
+    @property
+    def within_lines(self) -> bool:
+        """Whether a person weighs that much in every line of cells, such as a group."""
+        ...
+
+    def weights(self, pairs: Pairs, /) -> IntArray:
+        """One weight per pair, from the pairs of the same owner alone."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Everyone weighs `quantum`, shared by their rows; see the theorem above.
+
+    Attributes:
+        quantum: Q.
+        cap: m.
+        distinct: whether a person counts once in a cell, however many rows they have there.
+        within_lines: whether a person weighs Q in every line of cells; they then move the counts of
+            each line by at most Q.
+    """
+
+    quantum: int
+    cap: int = 1
+    distinct: bool = False
+    within_lines: bool = False
+
+    def weights(self, pairs: Pairs, /) -> IntArray:
+        rows = np.ones_like(pairs.rows) if self.distinct else pairs.rows
+        if len(rows) == 0:
+            return rows
+        first = np.flatnonzero(np.diff(pairs.owner, prepend=pairs.owner[0] - 1))
+        size = np.diff(first, append=len(rows))
+        running = np.cumsum(rows)
+        before = np.repeat(running[first] - rows[first], size)
+        own = np.repeat(np.add.reduceat(rows, first), size)
+        most = np.maximum(own, self.cap)
+        up_to = self.quantum * (running - before) // most
+        return up_to - self.quantum * (running - before - rows) // most
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """A person counts once in every cell where they have rows: distinct persons.
+
+    A person who comes moves every count by 0 or 1, upwards only.
+    """
+
+    within_lines = False
+
+    def weights(self, pairs: Pairs, /) -> IntArray:
+        return np.ones_like(pairs.rows)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class UnitTable:
+    """An opened table whose counts are of persons' weights; rows of no cell are left out.
+
+    Attributes:
+        opened: the table.
+        unit: the column that names the person.
+        weighing: what a person adds.
+        width: where cells come in lines, such as one for every group, the cells of a line; the last
+            of them holds rows of no cell, which are left out too.  0 if there are no lines.
+    """
+
+    opened: Opened
+    unit: str
+    weighing: Weighing
+    width: int = 0
+    rows = None
+    ordered = False
+
+    @property
+    def title(self) -> str:
+        return self.opened.title
+
+    @property
+    def fields(self) -> Sequence[Field]:
+        return self.opened.fields
+
+    @property
+    def declared(self) -> bool:
+        return self.opened.declared
+
+    @property
+    def streams(self) -> bool:
+        return self.opened.streams
+
+    def batches(self, _: Mapping[str, Kind], /) -> Iterator[Batch]:
+        """Rows have no weights: a question that looks at them is asked of `KeptRows`."""
+        raise DataError("This question needs rows, and the data set protects persons.")
+
+    def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
+        pairs = self._pairs(wanted, cell_of, size)
+        total = np.zeros(size + 1, dtype=np.int64)
+        np.add.at(total, pairs.cell, self.weighing.weights(pairs))
+        return total
+
+    def _pairs(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int) -> Pairs:
+        ids = _Ids()
+        cells = [np.empty(0, dtype=np.int64)]
+        needed = {self.unit: unit_kind(self.opened, self.unit), **wanted}
+        with reading(self.opened.batches(needed)) as stream:
+            for batch in stream:
+                of_unit = batch[self.unit]
+                known = ~_without_id(of_unit)
+                cell = cell_of(batch)
+                kept = np.flatnonzero(known & self._in_cells(cell))
+                ids.add(taken(of_unit, kept))
+                cells.append(cell[kept])
+        return _paired(ids.codes(), np.concatenate(cells), size, self._line)
+
+    def _in_cells(self, cell: IntArray) -> NDArray[np.bool_]:
+        inside = cell >= 0
+        if self.width:
+            inside &= cell % self.width != self.width - 1
+        return inside
+
+    @property
+    def _line(self) -> int:
+        return self.width if self.weighing.within_lines else 0
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class KeptRows:
+    """An opened table with at most `most` rows of every person, drawn once.
+
+    Attributes:
+        opened: the table.
+        unit: the column that names the person.
+        most: m.
+        entropy: of the draw.
+    """
+
+    opened: Opened
+    unit: str
+    most: int
+    entropy: Entropy
+    rows = None
+    ordered = False
+    streams = False
+    _held: list[Batch] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        return self.opened.title
+
+    @property
+    def fields(self) -> Sequence[Field]:
+        return self.opened.fields
+
+    @property
+    def declared(self) -> bool:
+        return self.opened.declared
+
+    @property
+    def named(self) -> bool:
+        """Whether the columns have names of their own."""
+        return bool(getattr(self.opened, "named", True))
+
+    def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
+        """The kept rows: the same ones whenever they are asked for."""
+        if not self._held:
+            self._held.extend(self._drawn(wanted))
+        # A second draw would show other rows of the same person, more than m in all.
+        assert wanted.keys() <= self._held[0].keys(), "columns that the draw did not hold"
+        for batch in self._held:
+            yield {name: batch[name] for name in wanted}
+
+    def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
+        return counted(self.batches(wanted), cell_of, size)
+
+    def _drawn(self, wanted: Mapping[str, Kind]) -> list[Batch]:
+        needed = {self.unit: unit_kind(self.opened, self.unit), **wanted}
+        held: list[_Piece] = []
+        fresh = 0
+        with reading(self.opened.batches(needed)) as stream:
+            for batch in stream:
+                size = len(batch[self.unit])
+                piece = _Piece(batch, uniform_words(size, self.entropy))
+                held.append(piece.taken(np.flatnonzero(~_without_id(batch[self.unit]))))
+                fresh += size
+                if fresh > max(PRUNED, 2 * (sum(map(len, held)) - fresh)):
+                    held = self._pruned(held)
+                    fresh = 0
+        return [piece.batch for piece in self._pruned(held)]
+
+    def _pruned(self, held: "list[_Piece]") -> "list[_Piece]":
+        """The rows with the m smallest words of every person."""
+        ids = _Ids()
+        for piece in held:
+            ids.add(piece.batch[self.unit])
+        codes = ids.codes()
+        words = np.concatenate([np.empty(0, np.uint64), *(piece.words for piece in held)])
+        order = np.lexsort((words, codes))
+        first = np.flatnonzero(np.diff(codes[order], prepend=-1))
+        place = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
+        kept = np.zeros(len(order), dtype=np.bool_)
+        kept[order[place < self.most]] = True
+        ends = np.cumsum([len(piece) for piece in held])
+        parts = np.split(kept, ends[:-1]) if held else []
+        return [p.taken(np.flatnonzero(keep)) for p, keep in zip(held, parts, strict=True)]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Piece:
+    """Rows with a random word each."""
+
+    batch: Batch
+    words: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def taken(self, rows: IntArray) -> "_Piece":
+        batch = {name: taken(chunk, rows) for name, chunk in self.batch.items()}
+        return _Piece(batch, self.words[rows])
+
+
+def unit_kind(opened: Opened, unit: str) -> Kind:
+    """How ids are read: declared numbers as they are, else text: pieces of a file may differ."""
+    [found] = [each for each in opened.fields if each.name == unit]
+    return "any" if found.holds == "numbers" else "text"
+
+
+def taken(chunk: Chunk, rows: IntArray) -> Chunk:
+    """Some rows of a chunk."""
+    if isinstance(chunk, np.ndarray):
+        return chunk[rows]
+    if hasattr(chunk, "to_pylist"):
+        return chunk if len(rows) == len(chunk) else chunk.take(_arrow(rows))
+    return chunk if len(rows) == len(chunk) else [chunk[i] for i in rows.tolist()]
+
+
+def _paired(codes: IntArray, cells: IntArray, size: int, line: int) -> Pairs:
+    """Every person and cell once; codes times `size` fit into 63 bits."""
+    keys = codes * size + cells
+    keys.sort()
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    rows = np.diff(first, append=len(keys))
+    keys = keys[first]
+    owner, cell = np.divmod(keys, size)
+    return Pairs(keys // line if line else owner, cell, rows)
+
+
+class _Ids:
+    """The ids of rows, gathered piece by piece."""
+
+    def __init__(self) -> None:
+        self._chunks: list[Chunk] = []
+
+    def add(self, chunk: Chunk) -> None:
+        self._chunks.append(chunk)
+
+    def codes(self) -> IntArray:
+        """0, 1, ... for every row: equal where the ids are."""
+        import pyarrow as pa
+
+        try:
+            arrays = [_alike(chunk) for chunk in self._chunks if len(chunk)]
+            if not arrays:
+                return np.empty(0, dtype=np.int64)
+            encoded = pa.chunked_array(arrays).dictionary_encode().unify_dictionaries()
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            return self._python_codes()
+        indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks])
+        return np.asarray(indices.to_numpy(), dtype=np.int64)
+
+    def _python_codes(self) -> IntArray:
+        """Of ids of several types, by Python's own equality."""
+        known: dict[Any, int] = {}
+        ids = as_labels(self._chunks)
+        return np.array([known.setdefault(each, len(known)) for each in ids], dtype=np.int64)
+
+
+def _without_id(chunk: Chunk) -> NDArray[np.bool_]:
+    """Which rows belong to nobody."""
+    missing = missing_in(chunk)
+    if hasattr(chunk, "to_pylist"):
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        plain = _plain(chunk)
+        if pa.types.is_string(plain.type) or pa.types.is_large_string(plain.type):
+            empty = pc.equal(pc.utf8_length(plain), 0).fill_null(True)
+            return missing | empty.to_numpy(zero_copy_only=False)
+        return missing
+    if isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O":
+        return missing | (chunk == "") if chunk.dtype.kind == "U" else missing
+    nobody = (each == "" if isinstance(each, str) else not _is_hashable(each) for each in chunk)
+    return missing | np.fromiter(nobody, dtype=np.bool_, count=len(chunk))
+
+
+def _arrow(chunk: Chunk) -> Any:
+    import pyarrow as pa
+
+    return chunk if hasattr(chunk, "to_pylist") else pa.array(chunk)
+
+
+def _alike(chunk: Chunk) -> Any:
+    """Ids of one type as an Arrow array, in which they are equal where Python's are.
+
+    Raises:
+        TypeError: if they are of several types, which Arrow would convert.
+    """
+    import pyarrow as pa
+
+    if hasattr(chunk, "to_pylist"):
+        return _plain(chunk)
+    if isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O":
+        return pa.array(chunk)
+    kinds = set(map(type, chunk))
+    if kinds not in ({str}, {int}):
+        raise TypeError
+    return pa.array(chunk, type=pa.string() if kinds == {str} else pa.int64())
+
+
+def _plain(array: Any) -> Any:
+    """An Arrow array without a dictionary."""
+    import pyarrow as pa
+
+    return array.dictionary_decode() if pa.types.is_dictionary(array.type) else array
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True

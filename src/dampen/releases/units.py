@@ -1,0 +1,168 @@
+"""Questions of a data set that protects persons: methods for rows, asked for all rows of a person.
+
+A question is answered on the weights of persons where its method looks at counts alone, and on at
+most m kept rows of every person where it looks at rows; `dampen.data.units` has both theorems.  A
+question that knows a better way, or may be asked of counts, says so by a method `unit_method`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from dampen.core.sampling import Entropy
+from dampen.core.selection import Neighbours
+from dampen.data.source import Opened, is_opened, require_labels
+from dampen.data.units import KeptRows, Shares, UnitTable, quantum_of
+from dampen.errors import ParameterError
+from dampen.releases.accuracy import Accuracy
+from dampen.releases.cost import Cost, Price
+from dampen.releases.method import Drawn, Leak, Method
+from dampen.releases.question import Question
+from dampen.schema.schema import Schema
+
+__all__ = ["OfUnits", "Unitwise", "kept_rows", "unit_method", "weighed"]
+
+View: TypeAlias = Callable[[Opened, Entropy], Opened]
+MethodOf: TypeAlias = Callable[[Any, Schema, Price], Method]
+
+
+@runtime_checkable
+class Unitwise(Protocol):
+    """A question that chooses its method where a column names the person a row belongs to."""
+
+    def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
+        """A method for adding or removing one person with all their rows.
+
+        Raises:
+            ParameterError: if the question cannot be asked of persons.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class OfUnits:
+    """A method for one row more or less, for one person more or less.
+
+    Theorem.  Let a person move what `view` shows by at most `steps` rows.  If the method is
+    ε/steps-DP under adding or removing one row, it is ε-DP here, and ρ-zCDP if it is ρ/steps²-zCDP
+    there: group privacy.
+
+    Attributes:
+        method: for one row.
+        steps: how many rows a person is, as `view` shows them.
+        cap: m, the rows of a person that count in full: one such row is steps / m of what is shown.
+        view: what the method sees of the data.
+        facts: public ones that a release shows.
+    """
+
+    method: Method
+    steps: int
+    cap: int
+    view: View
+    facts: Mapping[str, Any]
+
+    def cost(self, price: Price, /) -> Cost:
+        step = self.method.cost(price.divided(self.steps))
+        return replace(
+            step,
+            epsilon=self.steps * step.epsilon,
+            rho=self.steps**2 * step.rho,
+            neighbours=Neighbours.ADD_REMOVE_UNIT,
+        )
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        """In rows that count in full, for which the noise is that of ε / m; else in persons."""
+        if self.method.accuracy(epsilon / self.steps, None).error is None:
+            return self.method.accuracy(epsilon / self.steps, None)
+        told = self.method.accuracy(epsilon / self.cap, rows)
+        return told if self.cap > 1 or self.steps == 1 else _of_people(told)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return self.method.leaks()
+
+    def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        drawn = self.method.draw(self.view(source, entropy), epsilon / self.steps, entropy)
+        # The ε of one step, which a method may show, says nothing about a person.
+        shown = {name: fact for name, fact in drawn.shown.items() if name != "epsilon_each"}
+        return Drawn(drawn.answer, {**shown, **self.facts})
+
+
+def unit_method(question: Question, source: Any, schema: Schema, price: Price) -> Method:
+    """The method of a question for persons: its own, else the one for rows on kept rows.
+
+    Raises:
+        ParameterError: if the question cannot be asked of persons.
+    """
+    if schema.people is None or not is_opened(source):
+        raise ParameterError(
+            f"{question.title}: this question cannot be asked of a data set that protects "
+            f"{schema.protected}. A node is what its edges make it, so that hiding all of them "
+            "hides the node. Ask about a column of the table, or protect edges: unit='edge'."
+        )
+    require_labels(source, schema.people)
+    if isinstance(question, Unitwise):
+        return question.unit_method(source, schema, price)
+    return kept_rows(question.method, source, schema, price, question.title)
+
+
+def weighed(
+    method_of: MethodOf,
+    source: Any,
+    schema: Schema,
+    price: Price,
+    *,
+    width: int = 0,
+    distinct: bool = False,
+) -> OfUnits:
+    """A method that looks at nothing but counts, on the weights of persons.
+
+    Args:
+        method_of: gives the method for rows at a price.
+        source: the opened data.
+        schema: its public facts, with the column of persons.
+        price: of the whole.
+        width: of lines of cells, see `UnitTable`.
+        distinct: whether a person counts once in a cell, and up to `groups_per_unit` cells in full.
+    """
+    unit = str(schema.people)
+    cap = (schema.groups_per_unit or 1) if distinct else schema.rows_per_unit
+    quantum = quantum_of(cap)
+    method = method_of(source, schema.of_rows(), price.divided(quantum))
+    weighing = Shares(quantum, cap, distinct=distinct)
+
+    def view(opened: Opened, entropy: Entropy) -> Opened:
+        del entropy
+        return UnitTable(opened, unit, weighing, width)
+
+    facts = {"unit": unit, "groups_per_unit" if distinct else "rows_per_unit": cap}
+    return OfUnits(method, quantum, cap, view, facts)
+
+
+def kept_rows(
+    method_of: MethodOf, source: Any, schema: Schema, price: Price, title: str
+) -> OfUnits:
+    """A method that looks at rows, on at most m rows of every person.
+
+    Raises:
+        ParameterError: if the method is for replaced rows.
+    """
+    unit = str(schema.people)
+    most = schema.rows_per_unit
+    method = method_of(source, schema.of_rows(), price.divided(most))
+    if method.cost(price.divided(most)).neighbours is not Neighbours.ADD_REMOVE_ROW:
+        raise ParameterError(
+            f"{title}: this question names single rows or shows their number, and the data set "
+            f"protects {schema.protected}. Ask for a value instead, such as percentile."
+        )
+
+    def view(opened: Opened, entropy: Entropy) -> Opened:
+        return KeptRows(opened, unit, most, entropy)
+
+    return OfUnits(method, most, most, view, {"unit": unit, "kept_rows_per_unit": most})
+
+
+def _of_people(told: Accuracy) -> Accuracy:
+    """Everyone weighs one: what is counted is persons."""
+    unit = told.unit.replace("rows", "people")
+    return replace(told, unit=unit, sentence=told.sentence.replace(" rows", " people"))
