@@ -30,7 +30,7 @@ from typing import IO, Any, NoReturn
 import numpy as np
 
 from dampen.data.edges import END_COLUMNS, Ends, OpenedEdges, end_columns, open_edge_table
-from dampen.data.files import BLOCK_BYTES, COLUMNAR, is_json, is_pattern, open_file
+from dampen.data.files import COLUMNAR, is_json, is_pattern, open_file
 from dampen.data.labels import INTEGER, as_labels
 from dampen.data.open import is_database, open_database
 from dampen.data.streams import (
@@ -53,6 +53,9 @@ LONG = 1 << 23
 SEPARATORS = (",", ";", "\t")
 LOOKED_AT = 1000
 """Lines among which the form of a file is looked for."""
+
+PIECE = 1 << 21
+"""Bytes of a line that are read at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,11 +234,11 @@ def _numbered(lines: Iterator[bytes]) -> Iterator[tuple[int, str]]:
 
 def _raw_lines(stream: IO[bytes]) -> Iterator[bytes]:
     """The lines of a stream; an empty one in place of what is too long."""
-    while line := stream.readline(BLOCK_BYTES):
+    while line := stream.readline(PIECE):
         rest = line
-        while len(rest) == BLOCK_BYTES and not rest.endswith(b"\n"):
+        while len(rest) == PIECE and not rest.endswith(b"\n"):
             line = b""
-            rest = stream.readline(BLOCK_BYTES)
+            rest = stream.readline(PIECE)
         yield line
 
 

@@ -316,7 +316,8 @@ def taken(chunk: Chunk, rows: IntArray) -> Chunk:
     if isinstance(chunk, np.ndarray):
         return chunk[rows]
     if hasattr(chunk, "to_pylist"):
-        return chunk if len(rows) == len(chunk) else chunk.take(_arrow(rows))
+        whole = len(rows) == len(chunk)
+        return chunk if whole else chunk.take(_arrow(rows))  # type: ignore[union-attr]
     return chunk if len(rows) == len(chunk) else [chunk[i] for i in rows.tolist()]
 
 
