@@ -2,13 +2,25 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import exp
 from typing import Protocol, runtime_checkable
 
 from dampen.core.mechanisms import Mechanism
 from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon, asked_epsilon, exact
+from dampen.errors import ParameterError
 
-__all__ = ["Budget", "Cost", "Keeper", "Price", "composed_cost", "selection_cost"]
+__all__ = [
+    "Budget",
+    "Cost",
+    "Keeper",
+    "Price",
+    "composed_cost",
+    "group_delta",
+    "selection_cost",
+]
+
+MOST_EXPONENT = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +71,27 @@ class Cost:
     neighbours: Neighbours
     leaks: tuple[str, ...] = ()
     delta: Fraction = Fraction(0)
+
+
+def group_delta(delta: Fraction, epsilon: Fraction, steps: int) -> Fraction:
+    """The δ of an (ε, δ)-DP release for groups of `steps`: δ (1 + e^ε + ... + e^((steps-1) ε)).
+
+    Rounded up; never below the exact number, for the exponential of Python is off by less than
+    2^-40 of itself.
+
+    Raises:
+        ParameterError: if it is not below 1.
+    """
+    if not delta:
+        return delta
+    exponents = [float((i * epsilon).limit_denominator(10**12)) for i in range(steps)]
+    if max(exponents) > MOST_EXPONENT:
+        raise ParameterError("Expected a smaller epsilon: the delta of a group would be above 1.")
+    above = sum(Fraction(exp(each)) for each in exponents) * (1 + Fraction(1, 2**30))
+    found = delta if steps == 1 else delta * above
+    if found >= 1:
+        raise ParameterError("Expected a smaller delta: that of a group would be above 1.")
+    return found.limit_denominator(10**30) + Fraction(1, 10**30) if steps > 1 else found
 
 
 class Budget(Protocol):

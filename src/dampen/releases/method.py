@@ -13,7 +13,7 @@ from dampen.core.sampling import Entropy
 from dampen.core.selection import Neighbours
 from dampen.errors import ParameterError
 from dampen.releases.accuracy import Accuracy
-from dampen.releases.cost import Cost, Price
+from dampen.releases.cost import Cost, Price, group_delta
 from dampen.releases.numbers import Law
 
 __all__ = ["Drawn", "Leak", "Method", "Replacing", "is_halved"]
@@ -81,7 +81,7 @@ class Replacing:
     Theorem.  If a method is ε/2-DP under adding or removing one row, it is ε-DP under replacing
     one; if it is ρ/4-zCDP there, it is ρ-zCDP here.  Proof: a replacement is a removal and an
     addition; between the three data sets ε/2 adds up twice, and √ρ/2 twice (group privacy of
-    zCDP for two steps).
+    zCDP for two steps).  An (ε/2, δ')-DP method costs δ' (1 + e^(ε/2)).
     """
 
     method: Method
@@ -92,6 +92,7 @@ class Replacing:
             half,
             epsilon=2 * half.epsilon,
             rho=4 * half.rho,
+            delta=group_delta(half.delta, half.epsilon, 2),
             neighbours=Neighbours.REPLACE_ONE,
         )
 

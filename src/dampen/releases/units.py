@@ -16,7 +16,7 @@ from dampen.data.source import Opened, is_opened, require_labels
 from dampen.data.units import KeptRows, Shares, UnitTable, quantum_of
 from dampen.errors import ParameterError
 from dampen.releases.accuracy import Accuracy
-from dampen.releases.cost import Cost, Price
+from dampen.releases.cost import Cost, Price, group_delta
 from dampen.releases.method import Drawn, Leak, Method
 from dampen.releases.question import Question
 from dampen.schema.schema import Schema
@@ -46,7 +46,7 @@ class OfUnits:
 
     Theorem.  Let a person move what `view` shows by at most `steps` rows.  If the method is
     ε/steps-DP under adding or removing one row, it is ε-DP here, and ρ-zCDP if it is ρ/steps²-zCDP
-    there: group privacy.
+    there: group privacy.  An (ε', δ')-DP method costs δ' (1 + e^ε' + ... + e^((steps-1) ε')).
 
     Attributes:
         method: for one row.
@@ -68,6 +68,7 @@ class OfUnits:
             step,
             epsilon=self.steps * step.epsilon,
             rho=self.steps**2 * step.rho,
+            delta=group_delta(step.delta, step.epsilon, self.steps),
             neighbours=Neighbours.ADD_REMOVE_UNIT,
         )
 
@@ -85,7 +86,7 @@ class OfUnits:
         drawn = self.method.draw(self.view(source, entropy), epsilon / self.steps, entropy)
         # The ε of one step, which a method may show, says nothing about a person.
         shown = {name: fact for name, fact in drawn.shown.items() if name != "epsilon_each"}
-        return Drawn(drawn.answer, {**shown, **self.facts})
+        return replace(drawn, shown={**shown, **self.facts}, accuracy=None)
 
 
 def unit_method(question: Question, source: Any, schema: Schema, price: Price) -> Method:

@@ -35,7 +35,7 @@ from dampen.releases.cost import Budget, Cost, Price
 from dampen.releases.method import Drawn, Leak
 from dampen.releases.question import Fact, Shape, parameter, where_parameter
 from dampen.releases.release import Release
-from dampen.releases.units import OfUnits, weighed
+from dampen.releases.units import OfUnits, kept_rows, weighed
 from dampen.schema.schema import Schema
 
 __all__ = ["LISTS", "PercentileQuestion", "percentile"]
@@ -166,7 +166,9 @@ class PercentileQuestion:
         )
 
     def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
-        """On the weights of persons: ranks are sums of counts."""
+        """On the weights of persons: ranks are sums of counts.  Without a grid, on kept rows."""
+        if not self.has_grid:
+            return kept_rows(self.method, source, schema, price, self.title)
         if max((as_fraction(p) / 100).denominator for p in self.points) > FINEST_OF_UNITS:
             raise ParameterError(
                 f"Expected p with at most two decimals where ε protects {schema.protected}."
