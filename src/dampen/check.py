@@ -19,7 +19,7 @@ import numpy as np
 from dampen.core.selection import FloatArray, IntArray
 from dampen.data.columns import Lookup, as_labels, as_numbers, is_missing
 from dampen.data.files import TextFile
-from dampen.data.open import open_table
+from dampen.data.open import located, open_table
 from dampen.data.source import Chunk, Kind, Opened, reading
 from dampen.errors import ParameterError
 from dampen.printing import printable
@@ -94,7 +94,9 @@ def check(asked: "Dataset") -> Check:
     """
     if asked.schema.graph is not None and not asked.schema.columns:
         raise ParameterError("Expected a table to check, got a graph.")
-    opened = open_table(asked.data, header=asked.header, table=asked.table)
+    facts = asked.schema
+    data = located(asked.data, header=asked.header, encoding=facts.encoding, decimal=facts.decimal)
+    opened = open_table(data, header=asked.header, table=asked.table)
     columns = {name: each for name, each in asked.schema.columns.items() if each.kind != "names"}
     _require(opened, columns)
     rows, counted = _counted(opened, columns)

@@ -113,6 +113,8 @@ def dataset(
     max_degree: int | None = None,
     missing: Rule = "drop",
     unlisted: Rule = "drop",
+    encoding: str = "",
+    decimal: str = ".",
     title: str = "",
     budget: Budget | None = None,
     config: str | PathLike[str] | None = None,
@@ -141,6 +143,8 @@ def dataset(
         missing: "drop" leaves out rows with a missing cell, "own" makes them a category of their
             own, where a column does not say.
         unlisted: the same for values that are not listed.
+        encoding: of a text file that is not UTF-8, such as "cp1252".
+        decimal: the point of numbers in CSV, if it is not ".".
         title: for people.
         budget: where to charge ε.  One that is registered is opened by itself.
         config: a `dampen.toml` that holds the facts.
@@ -172,6 +176,8 @@ def dataset(
         title=title,
         missing=missing,
         unlisted=unlisted,
+        encoding=encoding,
+        decimal=decimal,
     )
     return Dataset(data, schema, budget, header=header, table=table)
 

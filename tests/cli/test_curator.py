@@ -67,3 +67,26 @@ def test_a_check_needs_facts(dampen, wards):
     done = dampen("check", "other.csv")
     assert done.code == 2
     assert "dampen draft other.csv" in done.err
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "latin-1", "utf-8"])
+def test_a_file_is_read_as_it_is_written(dampen, wards, encoding):
+    rows = "Ward name;age\n" + "München;40,5\n" * 60 + "Ash;30,5\n" * 20
+    (wards / "wards.csv").write_bytes(rows.encode(encoding))
+    facts = FACTS.replace('"Ash", "Oak"', '"Ash", "München"')
+    stated = f'rows = 100\nencoding = "{encoding}"\ndecimal = ","\n'
+    (wards / "dampen.toml").write_text(facts.replace("rows = 5\n", stated))
+    dampen("budget", "create", "wards", "--epsilon", "99", "--neighbours", "add-remove-row")
+    found = dampen("most-frequent", "wards", "--value", "Ward name", "--epsilon", "20")
+    assert found.out.splitlines()[0].split() == ["answer", "München"], found
+    half = dampen("percentile", "wards", "--value", "age", "-p", "50", "--epsilon", "20")
+    assert half.out.splitlines()[0].split() == ["answer", "40.5"], half
+    told = json.loads(dampen("check", "wards", "--json").out)
+    assert (told["columns"]["age"]["missing"], told["rows"]) == (0, 80)
+
+
+def test_an_unknown_encoding_is_refused_before_the_charge(dampen, wards):
+    (wards / "dampen.toml").write_text(FACTS.replace("rows = 5\n", 'encoding = "cp125"\n'))
+    dampen("budget", "create", "wards", "--epsilon", "9", "--neighbours", "add-remove-row")
+    done = dampen("percentile", "wards", "--value", "age", "-p", "50", "--epsilon", "1")
+    assert (done.code, "such as 'cp1252'" in done.err) == (2, True)

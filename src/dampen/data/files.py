@@ -14,7 +14,7 @@ Limits: a first line of 1 MiB, and what `dampen.data.streams` says of packed fil
 import csv
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import glob, has_magic
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -51,6 +51,7 @@ class TextFile:
     fields: Sequence[Field]
     separator: str
     declared: bool
+    decimal: str = "."
     rows = None
     ordered = True
     streams = False
@@ -69,7 +70,8 @@ class TextFile:
         with self.bytes.open() as stream:
             if self.separator:
                 names = [field.name for field in self.fields]
-                yield from CsvRows(self.separator, names).batches(stream, wanted)
+                rows = CsvRows(self.separator, names, self.decimal)
+                yield from rows.batches(stream, wanted)
             else:
                 yield from json_rows(stream, wanted)
 
@@ -104,12 +106,16 @@ class ColumnarFiles:
             yield {name: typed(batch.column(name), kind) for name, kind in wanted.items()}
 
 
-def open_file(path: "str | PathLike[str]", *, header: bool = False) -> TextFile | ColumnarFiles:
+def open_file(
+    path: "str | PathLike[str]", *, header: bool = False, encoding: str = "", decimal: str = "."
+) -> TextFile | ColumnarFiles:
     """Checks that a path is a table and reads the names of its columns, nothing else.
 
     Args:
         path: a file, a directory or a pattern of Parquet files, a pipe, or `-`.
         header: says that the first line of a text file surely holds names, which may be quoted.
+        encoding: of a text file that is not UTF-8, such as "cp1252".
+        decimal: the point of numbers in CSV, "." or ",".
 
     Raises:
         ParameterError: if there is no such file, or it is not a table with a header.
@@ -125,8 +131,11 @@ def open_file(path: "str | PathLike[str]", *, header: bool = False) -> TextFile 
         if opened.path is None:
             raise ParameterError(f"Expected a file for {kind.capitalize()}, not a pipe.")
         return _open_columnar(name, [name], kind)
-    opener = _open_json if is_json(opened) else _open_csv
-    return opener(opened, header=header)
+    if encoding:
+        opened = opened.in_encoding(encoding)
+    if is_json(opened):
+        return _open_json(opened, header=header)
+    return replace(_open_csv(opened, header=header), decimal=decimal)
 
 
 def is_pattern(name: str) -> bool:

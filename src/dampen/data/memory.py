@@ -25,6 +25,7 @@ __all__ = [
     "StreamTable",
     "arrow_field",
     "as_chunk",
+    "as_counts",
     "field_of",
     "is_column",
     "is_counts",
@@ -120,6 +121,19 @@ def is_column(data: Any) -> bool:
 def is_counts(data: Any) -> bool:
     """Whether `data` maps categories to counts, as a `Counter` does, not names to columns."""
     return isinstance(data, Mapping) and not _is_sparse(data) and open_memory(data) is None
+
+
+def as_counts(data: Any) -> Any:
+    """What `Series.value_counts()` of pandas gives, as a mapping; all else as it is.
+
+    It is known by its name, "count", and by its index, which holds values and not places.
+    """
+    if not offers("pandas", "to_numpy", "dtype", "items")(data) or data.name != "count":
+        return data
+    if type(data.index).__name__ == "RangeIndex":
+        return data
+    alone = data.index.nlevels == 1
+    return {value if alone or len(value) > 1 else value[0]: n for value, n in data.items()}
 
 
 def numbers_in(column: Any) -> FloatArray:

@@ -24,7 +24,15 @@ from dampen.data.spark import is_spark_frame, open_spark_frame
 from dampen.data.sqlite import SqliteTable, open_sqlite_file
 from dampen.errors import ParameterError, did_you_mean
 
-__all__ = ["FILES", "is_database", "is_engine", "open_columns", "open_database", "open_table"]
+__all__ = [
+    "FILES",
+    "is_database",
+    "is_engine",
+    "located",
+    "open_columns",
+    "open_database",
+    "open_table",
+]
 
 FILES = (
     "the path of a file (CSV, TSV, JSON lines, Parquet, Feather, DuckDB, SQLite), '-' for "
@@ -67,6 +75,29 @@ def open_table(
     if value is not None:
         opened = derived(opened, value)
     return filtered(opened, where)
+
+
+def located(data: Any, *, header: bool = False, encoding: str = "", decimal: str = ".") -> Any:
+    """Data as its facts say that it is written: a text file in another encoding is opened by them.
+
+    Args:
+        data: what a question is asked of.
+        header: see `open_table`.
+        encoding: of a text file that is not UTF-8.
+        decimal: the point of numbers in CSV.
+
+    Returns:
+        The opened file; anything else as it is.
+
+    Raises:
+        ParameterError: if it cannot be opened so.
+    """
+    plain = not encoding and decimal == "."
+    if plain or not isinstance(data, str | PathLike) or is_database(data):
+        return data
+    from dampen.data.files import open_file
+
+    return open_file(data, header=header, encoding=encoding, decimal=decimal)
 
 
 def _open_any(data: Any, *, header: bool, table: str | None) -> Opened:

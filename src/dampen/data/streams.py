@@ -5,13 +5,14 @@ everything from the beginning.
 """
 
 import bz2
+import codecs
 import gzip
 import io
 import os
 import stat
 import sys
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -39,18 +40,38 @@ class Bytes:
         title: what errors call it.
         head: its beginning, unpacked.
         path: where it lies, None for a pipe.
+        encoding: of its text, if it is not UTF-8; what is read is UTF-8 in any case.
     """
 
     title: str
     head: bytes
     path: Path | None
     _pipe: Any = None
+    encoding: str = ""
 
     def open(self) -> IO[bytes]:
-        """All bytes from the beginning, unpacked; of a pipe only once."""
+        """All bytes from the beginning, unpacked and as UTF-8; of a pipe only once."""
         if self.path is None:
             return cast("IO[bytes]", self._pipe)
-        return _unpacked(self.path.open("rb"))
+        return _as_utf8(_unpacked(self.path.open("rb")), self.encoding)
+
+    def in_encoding(self, encoding: str) -> "Bytes":
+        """The same text, whose bytes are in this encoding.
+
+        Raises:
+            ParameterError: if there is no such encoding of text, or this is a pipe.
+        """
+        try:
+            if not codecs.lookup(encoding)._is_text_encoding:
+                raise LookupError
+        except (LookupError, ValueError):
+            raise ParameterError(
+                f"Expected the name of an encoding, such as 'cp1252', got {encoding!r}."
+            ) from None
+        if self.path is None:
+            raise ParameterError("Expected a file where an encoding is stated, not a pipe.")
+        start = codecs.getincrementaldecoder(encoding)("replace").decode(self.head)
+        return replace(self, head=start.encode(), encoding=encoding)
 
 
 def open_bytes(path: str | Path) -> Bytes:
@@ -86,6 +107,38 @@ def _standard_input() -> IO[bytes]:
 def _of_pipe(title: str, pipe: IO[bytes]) -> Bytes:
     raw = _Unpacked(pipe)
     return Bytes(title, raw.head(HEAD_BYTES), None, io.BufferedReader(raw, BUFFER))
+
+
+def _as_utf8(stream: IO[bytes], encoding: str) -> IO[bytes]:
+    return io.BufferedReader(_Recoded(stream, encoding), BUFFER) if encoding else stream
+
+
+class _Recoded(io.RawIOBase):
+    """Text of another encoding as UTF-8; what cannot be decoded becomes U+FFFD."""
+
+    def __init__(self, stream: IO[bytes], encoding: str) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+        self._ahead = b""
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        while not self._ahead and not self._ended:
+            piece = self._stream.read(BUFFER)
+            self._ended = not piece
+            self._ahead = self._decoder.decode(piece, final=self._ended).encode()
+        given = self._ahead[: len(buffer)]
+        self._ahead = self._ahead[len(given) :]
+        buffer[: len(given)] = given
+        return len(given)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
 
 
 def _unpacked(stream: IO[bytes]) -> IO[bytes]:

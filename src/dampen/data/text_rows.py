@@ -53,10 +53,12 @@ class CsvRows:
     Attributes:
         separator: of cells, one character.
         names: of all columns, in the order of the file; the first line of the file is skipped.
+        decimal: the point of numbers, "." or ",".
     """
 
     separator: str
     names: Sequence[str]
+    decimal: str = "."
 
     def batches(self, stream: IO[bytes], wanted: Mapping[str, Kind]) -> Iterator[Batch]:
         """The wanted columns of all rows, in their order."""
@@ -126,7 +128,15 @@ class CsvRows:
             table = self._arrow_table(block, dict.fromkeys(wanted, pa.string()))
         if table is None:
             table = self._python_table(block, list(wanted))
-        return {name: _as_kind(table[name], kind) for name, kind in wanted.items()}
+        return {name: self._typed(table[name], kind) for name, kind in wanted.items()}
+
+    def _typed(self, column: "pa.Array", kind: Kind) -> Chunk:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if kind == "numbers" and self.decimal != "." and column.type == pa.string():
+            column = pc.replace_substring(column, self.decimal, ".")
+        return _as_kind(column, kind)
 
     def _arrow_table(
         self, block: bytes, types: "Mapping[str, pa.DataType]"
@@ -157,6 +167,7 @@ class CsvRows:
                     invalid_row_handler=skip,
                 ),
                 convert_options=csv.ConvertOptions(
+                    decimal_point=self.decimal,
                     include_columns=list(places.values()),
                     column_types={places[name]: kind for name, kind in types.items()},
                 ),

@@ -41,7 +41,7 @@ from dampen.core.scores import Global, Shifted
 from dampen.core.selection import IntArray, Neighbours, Selection
 from dampen.data.cells import Grouping, Keyed, LabelKey
 from dampen.data.columns import Lookup, as_labels
-from dampen.data.memory import MemoryTable, is_counts
+from dampen.data.memory import MemoryTable, as_counts, is_counts
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Kind, Opened, is_opened, reading, require_labels
 from dampen.data.units import Present, UnitTable
@@ -523,7 +523,8 @@ def most_frequent(
 
     Args:
         data: a column, a table or the path of a file (see `dampen.data`); or the counts themselves,
-            as a mapping from categories, such as a `Counter`.
+            as a mapping from categories, such as a `Counter`, or what `value_counts()` of pandas
+            gives.
         value: in a table, the name of the column of categories.
         categories: the public candidates: a list, or all values of a `dampen.universe`.  Of files
             they are compared as text where all are text.
@@ -554,6 +555,8 @@ def most_frequent(
     >>> dampen.most_frequent(votes, categories=["coffee", "tea", "water"], epsilon="1").answer
     'tea'
     """
+    if value is None:
+        data = as_counts(data)
     source = data
     names = {"value": ""}
     if value is not None or by is not None or not is_counts(data):

@@ -24,6 +24,7 @@ from typing import Any
 
 from dampen.core.sampling import Entropy, SystemEntropy
 from dampen.core.selection import Neighbours
+from dampen.data.open import located
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import (
     AccuracyWarning,
@@ -92,7 +93,7 @@ def answer(
     """
     if schema is not None:
         check_size_is_public(question, schema)
-    source = question.open(data, header=header, table=table)
+    source = _opened(question, data, schema, header=header, table=table)
     plan = planned(question, source, Price(epsilon, rho), schema)
     plan.warn()
     paid = pay(plan.cost, budget=budget, entropy=entropy)
@@ -128,8 +129,17 @@ def expect(
     """
     if schema is not None:
         check_size_is_public(question, schema)
-    source = question.open(data, header=header, table=table)
+    source = _opened(question, data, schema, header=header, table=table)
     return planned(question, source, Price(epsilon, rho), schema)
+
+
+def _opened(
+    question: Question, data: Any, schema: Schema | None, *, header: bool, table: str | None
+) -> Any:
+    """The data, opened by the question, and read as the schema says that it is written."""
+    if schema is not None and question.data == "table":
+        data = located(data, header=header, encoding=schema.encoding, decimal=schema.decimal)
+    return question.open(data, header=header, table=table)
 
 
 @dataclass(frozen=True, slots=True)

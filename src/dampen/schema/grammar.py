@@ -16,6 +16,8 @@
     version = "May"                  # a new version makes every question a new one
     missing = "drop"                 # or "own"; what happens to rows with a missing cell
     unlisted = "drop"                # or "own"; the same for values that are not listed
+    encoding = "cp1252"              # of a text file that is not UTF-8
+    decimal = ","                    # the point of numbers in CSV, if it is not "."
 
     [data.columns]
     hospital = ["Ash", "Birch"]      # short for { values = ["Ash", "Birch"] }
@@ -260,10 +262,12 @@ def format_schema(
               "rows-per-unit": None if schema.rows_per_unit == 1 else schema.rows_per_unit,
               "groups-per-unit": schema.groups_per_unit}  # fmt: skip
     rules = {"missing": schema.missing, "unlisted": schema.unlisted}
+    written_as = {"encoding": schema.encoding, "decimal": schema.decimal}
     lines = ["[[data]]", f"name = {written(name)}"]
     lines += [_line(key, listed[key]) for key in ("files", "budgets") if listed[key]]
     lines += [_line(key, value) for key, value in simple.items() if value not in ("", None)]
     lines += [_line(key, value) for key, value in rules.items() if value != "drop"]
+    lines += [_line(key, value) for key, value in written_as.items() if value not in ("", ".")]
     if schema.columns:
         lines += ["", "[data.columns]"]
         lines += [_line(key, column) for key, column in schema.columns.items()]

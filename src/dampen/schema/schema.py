@@ -81,6 +81,8 @@ class Schema:
         version: a new version makes every question a new one.
         missing: what happens to a row whose cell is missing, where its column does not say.
         unlisted: the same for a cell that is none of the listed values.
+        encoding: of a text file that is not UTF-8, such as "cp1252".
+        decimal: the point of numbers in CSV, "." or ",".
     """
 
     unit: str = ""
@@ -94,8 +96,12 @@ class Schema:
     version: str = ""
     missing: Rule = "drop"
     unlisted: Rule = "drop"
+    encoding: str = ""
+    decimal: str = "."
 
     def __post_init__(self) -> None:
+        if self.decimal not in (".", ","):
+            raise ParameterError("Expected decimal to be '.' or ','.")
         if self.rows is not None and not 1 <= self.rows <= MOST_ROWS:
             raise ParameterError("Expected rows to be a whole number above 0, at most 2^52.")
         if not self.unit:

@@ -118,7 +118,7 @@ def _served(registered: DataSet, data: Data, source: Path) -> Served:
         registered.budgets,
         schema,
         schema.digest(),
-        source_of(registered.files, registered.tables, data.table, where),
+        source_of(registered.files, registered.tables, data.table, where, schema),
         _questions(schema, data.questions, where),
         data.analysts,
         None if data.sample is None else base / data.sample,

@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
-from dampen.data.open import open_table
+from dampen.data.open import located, open_table
 from dampen.data.postgres import is_address, shown
 from dampen.errors import ParameterError, raise_alone
+from dampen.schema.schema import Schema
 
 __all__ = ["FileSource", "PostgresSource", "Source", "SparkSource", "source_of"]
 
@@ -61,6 +62,8 @@ class FileSource:
 
     path: Path
     table: str | None = None
+    encoding: str = ""
+    decimal: str = "."
 
     @property
     def place(self) -> str:
@@ -71,7 +74,7 @@ class FileSource:
         return (str(self.path),)
 
     def data(self) -> Data:
-        return self.path, self.table
+        return located(self.path, encoding=self.encoding, decimal=self.decimal), self.table
 
     def state(self) -> Hashable:
         try:
@@ -146,7 +149,7 @@ class SparkSource:
 
 
 def source_of(
-    files: tuple[Path, ...], tables: tuple[str, ...], table: str | None, where: str
+    files: tuple[Path, ...], tables: tuple[str, ...], table: str | None, where: str, schema: Schema
 ) -> Source:
     """The one source of a data set; nothing is opened.
 
@@ -156,7 +159,7 @@ def source_of(
     if len(files) + len(tables) != 1:
         raise ParameterError(f"Expected one of files, or one of tables, beside {where}.")
     if files:
-        return FileSource(files[0], table)
+        return FileSource(files[0], table, schema.encoding, schema.decimal)
     if is_address(tables[0]):
         return PostgresSource(tables[0], table)
     if not tables[0].startswith(SPARK):
