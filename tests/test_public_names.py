@@ -14,12 +14,11 @@ ROOT = Path(__file__).parents[1]
 
 EXPORTED = [
     "BudgetError", "Classifier", "DampenError", "DataError", "InsecureEntropy", "Ledger",
-    "Mechanism",
-    "NaiveBayesClassifier", "Neighbours", "Noise", "ParameterError", "PrivacyLeakWarning",
-    "Problem", "Release", "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "connect",
-    "data",
-    "egocentric_betweenness", "errors", "mechanisms", "most_frequent", "noise", "paper",
-    "percentile", "percentile_record", "probabilities", "problems", "release", "sampling", "select",
+    "Mechanism", "NaiveBayesClassifier", "Neighbours", "Noise", "ParameterError",
+    "PrivacyLeakWarning", "Problem", "Release", "Selection", "TreeClassifier", "Universe",
+    "accuracy", "bins", "categories", "connect", "data", "dataset", "egocentric_betweenness",
+    "errors", "mechanisms", "most_frequent", "names", "noise", "number", "paper", "percentile",
+    "percentile_record", "probabilities", "problems", "release", "sampling", "select",
     "sensitivity", "show_versions", "testing", "top_groups", "top_k", "tune",
 ]  # fmt: skip
 

@@ -71,7 +71,9 @@ def test_the_most_frequent_value_under_replacement(mechanism: str) -> None:
     assert is_private(law_at(plan.cost.epsilon), universe, 2).fails
 
 
-@pytest.mark.parametrize("options", [{}, {"statistic": "mean"}, {"min_rows": 2, "caution": 0}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"statistic": "mean"}, {"min_rows": 2, "caution": 0}], ids=str
+)
 def test_the_best_group_under_replacement(options: Mapping[str, Any]) -> None:
     """A replaced row may change its group too, unless the column is public and fixed."""
     held = dampen.dataset({"v": [], "g": []}, units_public=True, columns=COLUMNS)
