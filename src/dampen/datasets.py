@@ -62,6 +62,9 @@ def number(
         missing: "drop" leaves out a row without a number; "own" gives a model one more bin.
         public: whether everyone's number is known and does not change.
 
+    Returns:
+        The facts, for `columns=` of `dampen.dataset`.
+
     Raises:
         ParameterError: if the facts do not fit together.
     """
@@ -87,6 +90,9 @@ def categories(
         unlisted: the same for a row with another value.
         public: whether everyone's value is known and does not change, as a ward is on the door.
 
+    Returns:
+        The facts, for `columns=` of `dampen.dataset`.
+
     Raises:
         ParameterError: if there is none, or one occurs twice.
     """
@@ -94,7 +100,11 @@ def categories(
 
 
 def names() -> Names:
-    """The public facts of a column that holds the public names of the rows."""
+    """The public facts of a column that holds the public names of the rows.
+
+    Returns:
+        The facts, for `columns=` of `dampen.dataset`.
+    """
     return Names()
 
 

@@ -19,7 +19,7 @@ from dampen.ledger import Account, Ledger
 
 COUNT = "dampen most-frequent visits.csv --value diagnosis --categories flu,cold --epsilon 0.5"
 TOP_K = "dampen top-k follows.csv.gz -k 1 --metric degree --n 40 --epsilon 0.5"
-RECORD = "dampen percentile-record salaries.csv --value salary -p 50 --upper 500000 --epsilon 90"
+RECORD = "dampen percentile-record salaries.csv --value salary -p 50 --upper 500000 --epsilon 0.5"
 TREE = "dampen tree census.csv --target income --schema census.toml --epsilon 0.5"
 COMMANDS = {
     "add-remove-row": COUNT,

@@ -106,7 +106,7 @@ def test_views_and_tables_elsewhere(address: str) -> None:
 @pytest.mark.parametrize("table", ["broken"])
 def test_a_failure_after_the_charge_quotes_nothing(address: str, table: str, tmp_path) -> None:
     ledger = Ledger(tmp_path / "ledger")
-    ledger.create("b", epsilon=9, neighbours="replace-one")
+    ledger.create("b", epsilon=9, neighbours="add-remove-row")
     with pytest.raises(DataError) as caught:
         dampen.percentile(address, "pay", **VALUE, table=table, budget=ledger["b"])
     told = str(caught.value)
@@ -170,7 +170,7 @@ def test_from_the_command_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     ledger = Ledger(tmp_path / "ledger")
-    ledger.create("staff", epsilon=9, neighbours="replace-one")
+    ledger.create("staff", epsilon=9, neighbours="add-remove-row")
     secret = address.replace("dampen@", "dampen:hush@")
     asked = ["percentile", secret, "--table", "people", "--value", "pay", "-p", "50",
              "--lower", "0", "--upper", "9", "--step", "1", "--epsilon", "5",
