@@ -18,9 +18,9 @@ EXPORTED = [
     "NaiveBayesClassifier", "Neighbours", "Noise", "ParameterError", "PrivacyLeakWarning",
     "Problem", "Release", "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "connect",
     "count", "data",
-    "egocentric_betweenness", "errors", "histogram", "mean", "mechanisms", "most_frequent",
-    "noise", "paper", "percentile", "percentile_record", "probabilities", "problems", "release",
-    "sampling", "select", "sensitivity", "show_versions", "testing", "top_groups", "top_k",
+    "egocentric_betweenness", "errors", "groups_above", "histogram", "mean", "mechanisms",
+    "most_frequent", "noise", "paper", "percentile", "percentile_record", "probabilities",
+    "problems", "release", "sampling", "select", "sensitivity", "show_versions", "testing", "top_groups", "top_k",
     "total", "tune",
 ]  # fmt: skip
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dampen.questions.classify import Classifier, NaiveBayesClassifier, TreeClassifier, bins
     from dampen.questions.counts import count, histogram
     from dampen.questions.frequency import most_frequent
-    from dampen.questions.groups import top_groups
+    from dampen.questions.groups import groups_above, top_groups
     from dampen.questions.means import mean, total
     from dampen.questions.nodes import egocentric_betweenness, top_k
     from dampen.questions.percentile import percentile, percentile_record
@@ -62,6 +62,7 @@ _HOME = {
     "connect": "dampen.client",
     "count": "dampen.questions.counts",
     "egocentric_betweenness": "dampen.questions.nodes",
+    "groups_above": "dampen.questions.groups",
     "histogram": "dampen.questions.counts",
     "mean": "dampen.questions.means",
     "most_frequent": "dampen.questions.frequency",
@@ -114,6 +115,7 @@ __all__ = [
     "data",
     "egocentric_betweenness",
     "errors",
+    "groups_above",
     "histogram",
     "mean",
     "mechanisms",

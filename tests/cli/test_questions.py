@@ -24,6 +24,7 @@ COMMON = {
 FOR_PYTHON_ALONE: dict[str, set[str]] = {
     "most-frequent": set(),
     "top-groups": set(),
+    "groups-above": set(),
     "percentile": set(),
     "percentile-record": set(),
     "count": set(),

@@ -44,9 +44,9 @@ class Grid:
             ParameterError: unless lower < upper, step > 0 and step divides upper - lower.
         """
         finite_range(cast("float", lower), cast("float", upper))
-        low = _decimal(lower, "lower")
-        high = _decimal(upper, "upper")
-        distance = _decimal(step, "step")
+        low = decimal(lower, "lower")
+        high = decimal(upper, "upper")
+        distance = decimal(step, "step")
         if distance <= 0:
             raise ParameterError(f"Expected step > 0, got step={step}.")
         top = (high - low) / distance
@@ -162,7 +162,12 @@ def _running(counts: IntArray) -> IntArray:
     return sums
 
 
-def _decimal(number: Exact, name: str) -> Fraction:
+def decimal(number: Exact, name: str) -> Fraction:
+    """A public number as the decimal it is written as.
+
+    Raises:
+        ParameterError: if it is no number.
+    """
     try:
         check_length(str(number))
         return Fraction(str(number))
