@@ -20,8 +20,8 @@ EXPORTED = [
     "count", "data",
     "egocentric_betweenness", "errors", "groups_above", "histogram", "mean", "mechanisms",
     "most_frequent", "noise", "paper", "percentile", "percentile_record", "probabilities",
-    "problems", "release", "sampling", "select", "sensitivity", "show_versions", "testing", "top_groups", "top_k",
-    "total", "tune",
+    "problems", "release", "sampling", "select", "sensitivity", "show_versions", "testing",
+    "top_groups", "top_k", "total", "tune",
 ]  # fmt: skip
 
 

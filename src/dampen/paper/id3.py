@@ -52,7 +52,7 @@ from dampen.questions.classify.splits import check_integer, split_selection
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, likely_noise
 from dampen.releases.cost import Budget, Cost, Price, composed_cost
 from dampen.releases.method import Drawn, Leak
-from dampen.releases.question import Fact, Shape, checked_choice, parameter
+from dampen.releases.question import Fact, Shape, checked_choice, parameter, where_parameter
 
 __all__ = [
     "DiffPID3",
@@ -160,6 +160,7 @@ class ID3Question:
     max_rows: int | None = parameter(
         "count", "Public upper bound on the number of rows.", default=None, fact=Fact("rows")
     )
+    where: str | None = where_parameter()
     name: ClassVar[str] = "id3"
     title: ClassVar[str] = "Decision tree of the paper"
     data: ClassVar[Literal["table", "edges"]] = "table"

@@ -213,7 +213,7 @@ class AboveMethod:
         who = np.arange(len(problem.candidates))
         noise = discrete_laplace(1 / epsilon, len(who), entropy)
         above = question.passes(reach.at(who, noise))
-        return Drawn([problem.candidates[i] for i in np.flatnonzero(above)])
+        return Drawn([problem.candidates[i] for i in np.flatnonzero(above).tolist()])
 
 
 def groups_above(
