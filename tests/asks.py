@@ -236,6 +236,16 @@ ASKS = [
         ({"v": [1, 2, WORD], "g": LETTERS}, {"v": [1, 2, None], "g": LETTERS}),
     ),
     Ask(
+        "groups_above",
+        lambda data, **options: dampen.groups_above(data, "v", by="g", **options),
+        GROUPED,
+        lambda hook: armed_table(GROUPED, hook),
+        {"groups": ["a", "b"], "threshold": 5, "lower": 0, "upper": 10, "step": 1},
+        cost("groups-above", "reach", "add-remove-row"),
+        several({"groups": [[], ["a", "a"]], "statistic": ["mode", "sum"], "threshold": ["x"]}),
+        ({"v": [1, 2, WORD], "g": LETTERS},),
+    ),
+    Ask(
         "top_k",
         dampen.top_k,
         EDGES,

@@ -61,7 +61,15 @@ def test_six_questions_have_six_answers(place: Path, capfd: pytest.CaptureFixtur
         ("most-frequent", "--value", "Diagnosis"): "flu",
         ("count", "--by", "Ward Name "): None,
         ("mean", "--value", "days (total)"): None,
-        ("histogram", "--value", "Diagnosis"): None,
+        (
+            "groups-above",
+            "--value",
+            "days (total)",
+            "--by",
+            "Ward Name ",
+            "--threshold",
+            "5",
+        ): "Oak",
     }
     for (question, *options), answer in asked.items():
         capfd.readouterr()

@@ -18,7 +18,7 @@ EXPORTED = [
     "PrivacyLeakWarning",
     "Problem", "Release", "Selection", "TreeClassifier", "Universe", "accuracy", "bins", "connect",
     "categories", "count", "data", "dataset",
-    "egocentric_betweenness", "errors", "histogram", "keys", "mean", "mechanisms", "most_frequent",
+    "egocentric_betweenness", "errors", "groups_above", "histogram", "keys", "mean", "mechanisms", "most_frequent",
     "names", "noise", "number", "paper", "percentile", "percentile_record", "probabilities",
     "problems", "release", "sampling", "select", "sensitivity", "show_versions", "testing",
     "top_groups", "top_k", "total", "tune", "universe",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from dampen.questions.classify import Classifier, NaiveBayesClassifier, TreeClassifier, bins
     from dampen.questions.counts import count, histogram
     from dampen.questions.frequency import most_frequent
-    from dampen.questions.groups import top_groups
+    from dampen.questions.groups import groups_above, top_groups
     from dampen.questions.keys import keys
     from dampen.questions.means import mean, total
     from dampen.questions.nodes import egocentric_betweenness, top_k
@@ -69,6 +69,7 @@ _HOME = {
     "count": "dampen.questions.counts",
     "dataset": "dampen.datasets",
     "egocentric_betweenness": "dampen.questions.nodes",
+    "groups_above": "dampen.questions.groups",
     "histogram": "dampen.questions.counts",
     "keys": "dampen.questions.keys",
     "mean": "dampen.questions.means",
@@ -129,6 +130,7 @@ __all__ = [
     "dataset",
     "egocentric_betweenness",
     "errors",
+    "groups_above",
     "histogram",
     "keys",
     "mean",

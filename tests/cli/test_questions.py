@@ -25,6 +25,7 @@ FOR_PYTHON_ALONE: dict[str, set[str]] = {
     "most-frequent": set(),
     "keys": set(),
     "top-groups": set(),
+    "groups-above": set(),
     "percentile": set(),
     "percentile-record": set(),
     "count": set(),
@@ -88,10 +89,10 @@ def test_a_question_is_not_a_command_of_its_own() -> None:
 def test_the_answer_comes_first_then_accuracy_cost_and_what_is_left(dampen) -> None:
     dampen("budget", "create", "b", "--epsilon", "3", "--neighbours", "add-remove-row")
     lines = dampen(*LISTED, "--budget", "b").out.splitlines()
-    assert [line.split()[0] for line in lines] == ["answer", "accuracy", "cost", "budget"]
-    assert lines[3].split(None, 1)[1] == "b, 2.5 of 3 left"
+    assert [line.split()[0] for line in lines] == ["answer", "accuracy", "lead", "cost", "budget"]
+    assert lines[4].split(None, 1)[1] == "b, 2.5 of 3 left"
     more = dampen(*LISTED, "--budget", "b", "--verbose").out.splitlines()
-    assert [line.split()[0] for line in more[4:]] == ["mechanism", "neighbours", "charge"]
+    assert [line.split()[0] for line in more[5:]] == ["mechanism", "neighbours", "charge"]
 
 
 def test_expect_is_free_and_reads_no_row(dampen, place: Path) -> None:

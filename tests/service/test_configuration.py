@@ -42,6 +42,7 @@ def test_facts_and_settings(tmp_path: Path) -> None:
     assert found.sets["pay"].questions == (
         "most-frequent",
         "top-groups",
+        "groups-above",
         "percentile",
         "percentile-record",
         "count",

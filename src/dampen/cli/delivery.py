@@ -133,7 +133,8 @@ def _shown(release: "Release", shape: "Shape", points: str, facts: dict[str, Any
         else:
             table = table_text(["rank", "answer"], enumerate(answer, 1))
     else:
-        return facts_text({"answer": answer} | _margin_facts(release, shape) | facts)
+        first = {"answer": answer, "accuracy": facts["accuracy"]}
+        return facts_text(first | _margin_facts(release, shape) | facts)
     return f"{table}\n{facts_text(facts)}"
 
 

@@ -31,6 +31,9 @@ QUESTIONS: Mapping[str, Listed] = {
     "top-groups": Listed(
         "groups.question.GroupsQuestion", "Which group has the largest statistic?"
     ),
+    "groups-above": Listed(
+        "groups.above.AboveQuestion", "Which groups have a statistic of at least a threshold?"
+    ),
     "percentile": Listed(
         "percentile.PercentileQuestion", "What is the value at a percentile, or at several?"
     ),

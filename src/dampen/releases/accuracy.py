@@ -45,6 +45,7 @@ __all__ = [
     "by_neighbours",
     "by_noise",
     "by_rows",
+    "by_sides",
     "by_tail",
     "by_threshold",
     "lead",
@@ -416,6 +417,25 @@ def by_rows(
     decide = f"1 row per {one} decides" if whole == 1 else f"{whole:,} {unit} decide"
     close = f", or {near} so close that {decide}" if whole else ""
     return Accuracy(float(whole), unit, f"{RUNS} the answer is {right}{close}.")
+
+
+def by_sides(rows: int, *, epsilon: Fraction, most: float | None = None) -> Accuracy:
+    """The accuracy of one bit for every group, which so many of its rows decide at most.
+
+    >>> print(by_sides(14, epsilon=Fraction(3, 10)))
+    In at least 9 of 10 runs every group is on the right side, unless 14 rows of it decide.
+    """
+    unit = "rows per group"
+    if most is not None and rows >= max(most, 1):
+        sentence = (
+            f"ε = {decimal_text(epsilon)} is too small for this question: the noise is worth "
+            f"{rows:,} {unit}, and there are at most {most:,.0f} rows. "
+            f"Use ε ≥ {_larger_epsilon(epsilon, rows, most / 10)}."
+        )
+        return Accuracy(float(most), unit, sentence, chance=True)
+    decide = f"{rows:,} rows of it decide" if rows != 1 else "1 row of it decides"
+    close = f", unless {decide}" if rows else ""
+    return Accuracy(float(rows), unit, f"{RUNS} every group is on the right side{close}.")
 
 
 def by_noise(

@@ -47,9 +47,9 @@ class Grid:
             ParameterError: unless lower < upper, step > 0 and step divides upper - lower.
         """
         finite_range(cast("float", lower), cast("float", upper))
-        low = _decimal(lower, "lower")
-        high = _decimal(upper, "upper")
-        distance = _decimal(step, "step")
+        low = decimal(lower, "lower")
+        high = decimal(upper, "upper")
+        distance = decimal(step, "step")
         if distance <= 0:
             raise ParameterError(f"Expected step > 0, got step={step}.")
         top = (high - low) / distance
@@ -109,7 +109,7 @@ def usual_step(lower: Exact, upper: Exact) -> Fraction:
     >>> usual_step(0, 90), usual_step("-1.5", 2)
     (Fraction(1, 20), Fraction(1, 500))
     """
-    span = _decimal(upper, "upper") - _decimal(lower, "lower")
+    span = decimal(upper, "upper") - decimal(lower, "lower")
     if span <= 0:
         return Fraction(1)  # the grid refuses it
     power = Fraction(10) ** (len(str(int(span))) if span >= 1 else 0)
@@ -186,7 +186,12 @@ def _running(counts: IntArray) -> IntArray:
     return sums
 
 
-def _decimal(number: Exact, name: str) -> Fraction:
+def decimal(number: Exact, name: str) -> Fraction:
+    """A public number as the decimal it is written as.
+
+    Raises:
+        ParameterError: if it is no number.
+    """
     try:
         check_length(str(number))
         return Fraction(str(number))

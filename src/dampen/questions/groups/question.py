@@ -82,7 +82,7 @@ class GroupsQuestion:
         "Public distance of the grid to which values are rounded; it divides the range. If left "
         "out, the range is cut into at least 1,000 equal steps.",
         default=None,
-        fact=Fact("step", of="value"),
+        fact=Fact("step", of="value", optional=True),
     )
     k: int | None = parameter(
         "count", "How many groups; one if left out.", default=None, label="How many", short="k"
