@@ -72,7 +72,7 @@ def test_a_method_sends_what_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sent == [("visits", "most-frequent", {"value": "diagnosis", "epsilon": 1, "k": 2})]
     with pytest.raises(ParameterError, match="unexpected keyword argument 'kk'"):
         service.most_frequent("visits", "diagnosis", kk=2)
-    with pytest.raises(ParameterError, match="missing a required argument: 'column'"):
+    with pytest.raises(ParameterError, match="missing a required argument: 'value'"):
         service.most_frequent("visits")
 
 
