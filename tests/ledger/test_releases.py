@@ -58,7 +58,7 @@ def ask_tree(budget: Account, data: list[int]) -> Any:
 
 RELATIONS: dict[Callable[[Account, Any], Any], str] = {
     ask_record: "replace-one",
-    ask_value: "replace-one",
+    ask_value: "add-remove-row",
     ask_frequent: "add-remove-row",
     ask_top_k: "add-remove-edge",
     ask_tree: "add-remove-row",
