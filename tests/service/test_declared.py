@@ -33,7 +33,7 @@ from dampen.service.questions import question_of
 from dampen.service.sources import FileSource
 from dampen.service.workflow import Workflow
 
-MOST_MODULES = 45
+MOST_MODULES = 48
 
 
 @dataclass(frozen=True, kw_only=True)
