@@ -2,6 +2,7 @@
 
 import random
 
+import pandas as pd
 import pytest
 
 import dampen
@@ -75,9 +76,12 @@ def test_a_statement_is_one_question(statement, question, stated):
     ("where", "meant"),
     [
         ("age >= 65 AND ward = 'A'", "((age >= 65) and (ward == 'A'))"),
-        ("NOT (age < 65 OR ward = 'A')", "((age >= 65) and (ward != 'A'))"),
+        (
+            "NOT (age < 65 OR ward = 'A')",
+            "((age >= 65) and (not (ward is missing) and ward != 'A'))",
+        ),
         ("age NOT BETWEEN 3 AND 4", "(age < 3 or age > 4)"),
-        ("ward NOT IN ('A', 'B')", "(ward != 'A' and ward != 'B')"),
+        ("ward NOT IN ('A', 'B')", "(not (ward is missing) and ward != 'A' and ward != 'B')"),
         ("age IS NOT NULL", "(not (age is missing))"),
         ("last - first > -2 * 3", "((last - first) > ((-2) * 3))"),
         ("name = 'it''s'", r"(name == 'it\'s')"),
@@ -185,3 +189,20 @@ def test_mutated_statements_are_refused_or_answered(stays, count):
             pass
         assert len(stays.budget.charges) == before
     assert answered > count / 200
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "sex = 'f'", "sex <> 'f'", "NOT (sex = 'f')", "NOT (sex <> 'm' OR days < 4)",
+        "days NOT BETWEEN 3 AND 5", "sex NOT IN ('m')", "sex IS NULL OR days * 2 > 9",
+        "NOT (sex IS NOT NULL)", "days - 2 <> 1 AND sex IN ('f', 'm')",
+    ],
+)  # fmt: skip
+def test_where_keeps_the_rows_that_sql_keeps(where):
+    duckdb = pytest.importorskip("duckdb")
+    frame = pd.DataFrame({"sex": ["f", "m", None] * 40, "days": [3, 4, None, 9, 2, 5] * 20})
+    kept = duckdb.sql(f"SELECT COUNT(*) FROM frame WHERE {where}").fetchall()[0][0]
+    asked = dampen.dataset(frame, columns={"sex": ["f", "m"], "days": dampen.number(0, 9)})
+    counted = asked.sql(f"SELECT COUNT(*) FROM frame WHERE {where}", epsilon=1000)
+    assert counted.answer == kept

@@ -483,9 +483,9 @@ JOINED = {"And": ("and", "or"), "Or": ("or", "and")}
 def _condition(node: Any, *, negated: bool = False) -> str:
     """A condition of SQL in the language of `where=`.
 
-    To SQL a comparison with a missing value is neither true nor false, and so is its negation; in
-    `where=` it is false.  Both leave out the same rows if NOT stands at no comparison, so it is
-    moved inwards: NOT (a = b) becomes a != b, which is false as well where a is missing.
+    To SQL a comparison with a missing value is neither true nor false, and so is its negation.  In
+    `where=` it is false, and "not" and "!=" of it are true.  Both leave out the same rows if NOT is
+    moved inwards, to the comparisons, and "!=" asks for values on both sides.
     """
     from sqlglot import exp
 
@@ -496,7 +496,8 @@ def _condition(node: Any, *, negated: bool = False) -> str:
         return f"({f' {word} '.join(parts)})"
     if kind in COMPARED:
         compared = OPPOSITE[COMPARED[kind]] if negated else COMPARED[kind]
-        return f"({_amount(node.this)} {compared} {_amount(node.expression)})"
+        sides = f"{_amount(node.this)} {compared} {_amount(node.expression)}"
+        return f"({_present(node)}{sides})" if compared == "!=" else f"({sides})"
     if isinstance(node, exp.Paren | exp.Not):
         return _condition(node.this, negated=negated != isinstance(node, exp.Not))
     return _special(node, negated=negated)
@@ -514,11 +515,19 @@ def _special(node: Any, *, negated: bool) -> str:
     if isinstance(node, exp.In) and node.expressions:
         listed = [_amount(each) for each in node.expressions]
         if negated:
-            return "(" + " and ".join(f"{of} != {each}" for each in listed) + ")"
+            return f"({_present(node)}" + " and ".join(f"{of} != {each}" for each in listed) + ")"
         return f"({of} in [{', '.join(listed)}])"
     if isinstance(node, exp.Is) and isinstance(node.expression, exp.Null):
         return f"(not ({of} is missing))" if negated else f"({of} is missing)"
     raise ParameterError(f"WHERE cannot hold {_shown(node)}. {_WHERE}")
+
+
+def _present(node: Any) -> str:
+    """That no column of a comparison is missing, to stand before it."""
+    from sqlglot import exp
+
+    names = dict.fromkeys(_name(_column(each)) for each in node.find_all(exp.Column))
+    return "".join(f"not ({name} is missing) and " for name in names)
 
 
 def _amount(node: Any) -> str:
