@@ -53,8 +53,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_six_questions_have_six_answers(place: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    create = "budget create stays --epsilon 3 --neighbours add-remove-unit --ledger ledger.sqlite3"
-    assert run(create.split()) == 0
+    assert run(["budget", "create", "stays", "--epsilon", "3"]) == 0
     asked = {
         ("top-groups", "--value", "days (total)", "--by", "Ward Name "): "Oak",
         ("percentile", "--value", "age", "-p", "50"): None,

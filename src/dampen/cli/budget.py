@@ -21,8 +21,10 @@ from dampen.cli.output import (
 from dampen.cli.receipt import open_ledger
 from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
+from dampen.errors import ParameterError
 from dampen.ledger import Account, Balance, Charge, Entry, Ledger, backup, restore, verify
 from dampen.ledger.balances import spent
+from dampen.ledger.policy import payable_by
 
 __all__ = ["budget"]
 
@@ -59,6 +61,7 @@ def budget() -> None:
 
 @budget.command(
     epilog=examples(
+        "dampen budget create stays --epsilon 3      # for a data set in dampen.toml",
         "dampen budget create payroll --epsilon 3 --neighbours replace-one",
         "dampen budget create visits --epsilon 3 --delta 1e-6 --neighbours add-remove-row",
         "dampen budget create first-try --epsilon 1 --neighbours add-remove-row --trial",
@@ -69,10 +72,10 @@ def budget() -> None:
 @click.option("--delta", metavar="D", help="Spend by zCDP, for a promise of (epsilon, delta).")
 @click.option(
     "--neighbours",
-    required=True,
     metavar="RELATION",
     shell_complete=known_relations,
-    help=f"What epsilon protects: one of {', '.join(RELATIONS)}.",
+    help=f"What epsilon protects: one of {', '.join(RELATIONS)}. [default: what the facts of the "
+    "data set say, if dampen.toml lists this budget]",
 )
 @click.option("--dataset", metavar="NAME", default="", help="The only data set that it pays for.")
 @click.option("--largest", metavar="E", help="The largest epsilon of one question.")
@@ -85,7 +88,7 @@ def create(
     name: str,
     epsilon: str,
     delta: str | None,
-    neighbours: str,
+    neighbours: str | None,
     dataset: str,
     largest: str | None,
     each: str | None,
@@ -95,9 +98,19 @@ def create(
 ) -> None:
     """Opens a budget of EPSILON for one neighbour relation.
 
-    replace-one protects the values of one record (percentile); add-remove-edge one edge of a graph
-    (top-k); add-remove-row one row of a table (tree, most-frequent).
+    add-remove-row protects one row of a table, add-remove-unit one person with all their rows,
+    replace-one what one row says where the number of rows is public, add-remove-edge one edge of a
+    graph. If dampen.toml lists this budget, its data set decides, and its ledger is taken.
     """
+    registered = payable_by(name)
+    if neighbours is None:
+        if registered is None:
+            raise ParameterError(
+                f"Expected --neighbours, one of {', '.join(RELATIONS)}, or a dampen.toml whose "
+                f"data set lists the budget {name!r}."
+            )
+        neighbours = str(registered.schema.relation)
+    ledger = ledger or (None if registered is None else registered.ledger)
     account = open_ledger(ledger).create(
         name,
         epsilon=epsilon,
@@ -118,7 +131,8 @@ def create(
 @json_option
 def show(name: str | None, ledger: str | None, as_json: bool) -> None:
     """Shows one budget with its charges, or all budgets."""
-    book = open_ledger(ledger)
+    registered = None if name is None else payable_by(name)
+    book = open_ledger(ledger or (None if registered is None else registered.ledger))
     if name is None:
         _show_all(book, as_json)
     else:

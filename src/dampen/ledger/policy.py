@@ -37,6 +37,7 @@ __all__ = [
     "Policy",
     "check_policy",
     "load_policy",
+    "payable_by",
     "policy_of",
     "registered_name",
 ]
@@ -207,10 +208,24 @@ def registered_name(name: str, config: str | os.PathLike[str] | None = None) -> 
     """
     if name == "-" or "://" in name or os.path.lexists(name):
         return None
+    return next((each for each in _near_sets(config) if each.name == name), None)
+
+
+def payable_by(budget: str, config: str | os.PathLike[str] | None = None) -> DataSet | None:
+    """The data set that a budget is registered to pay for, if there is one.
+
+    Raises:
+        ParameterError: if a policy cannot be read.
+    """
+    asked = folded(budget)
+    return next((each for each in _near_sets(config) if asked in map(folded, each.budgets)), None)
+
+
+def _near_sets(config: str | os.PathLike[str] | None) -> tuple[DataSet, ...]:
+    """The data sets of the policy that was named, or is the nearest."""
     named = config or os.environ.get("DAMPEN_CONFIG")
     file = Path(named) if named else _nearest(Path.cwd())
-    sets = () if file is None else load_policy(file).sets
-    return next((each for each in sets if each.name == name), None)
+    return () if file is None else load_policy(file).sets
 
 
 def load_policy(path: str | os.PathLike[str]) -> Policy:
