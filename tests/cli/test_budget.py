@@ -173,7 +173,7 @@ def test_registered_data_is_asked_with_its_budget_alone(dampen, place: Path) -> 
     (place / "dampen.toml").write_text(POLICY)
     create = ("budget", "create", "visits", "--epsilon", "1", "--neighbours", "add-remove-row")
     assert dampen(*create, "--ledger", "books.sqlite3").code == 0
-    dampen(*create)  # another budget of that name, in the user's own ledger
+    dampen(*create, "--ledger", "ledger.sqlite3")  # another one of that name
     for extra in ([], ["--budget", "other"], ["--budget", "visits", "--ledger", "ledger.sqlite3"]):
         refused = dampen(*COUNT, "--epsilon", "0.5", *extra)
         assert (refused.code, refused.out) == (2, "")
