@@ -380,6 +380,7 @@ def _charge(charge: Charge) -> dict[str, Any]:
     return fields | {
         "epsilon": "" if charge.epsilon is None else decimal_text(charge.epsilon),
         "rho": decimal_text(charge.rho),
+        "delta": decimal_text(charge.delta) if charge.delta else "",
         "neighbours": str(charge.neighbours),
         "leaks": list(charge.leaks),
         "time": charge.time.isoformat(),

@@ -6,6 +6,11 @@ hundred hostile charges would make every later sum slow.  A sum stays exact whil
 multiple of its denominators has at most 400 digits, which holds for any number of decimals, and for
 thirds, sevenths and their like; beyond, it is rounded *up* to a multiple of 10^-200.  The result
 depends on the order of the charges only, so everyone who adds up a ledger gets the same.
+
+**Charges with a δ.**  An (ε, δ)-DP release is δ-approximately ε²/2-zCDP; of such releases ρ adds up
+and δ adds up, and what is ρ-zCDP with a Σδ in all is (ε', δ' + Σδ)-DP for every δ' > 0 and the ε'
+that zCDP has at δ' (Bun and Steinke 2016, section 8).  So a budget of (ε, δ) covers what was spent
+if either Σε <= ε and Σδ <= δ, or Σδ < δ and ρ-zCDP gives at most ε at δ - Σδ.
 """
 
 from collections.abc import Iterable
@@ -72,6 +77,7 @@ class Spent:
     charges: int = 0
     _epsilon: Total = field(default_factory=Total)
     _rho: Total = field(default_factory=Total)
+    _delta: Total = field(default_factory=Total)
 
     @property
     def epsilon(self) -> Fraction | None:
@@ -83,17 +89,23 @@ class Spent:
         """The sum of all ρ."""
         return self._rho.value
 
-    def sums(self) -> tuple[int, int, int, int]:
-        """Numerators and denominators of both sums, as they are kept: later sums depend on them."""
-        return (
-            self._epsilon.numerator,
-            self._epsilon.denominator,
-            self._rho.numerator,
-            self._rho.denominator,
-        )
+    @property
+    def delta(self) -> Fraction:
+        """The sum of all δ."""
+        return self._delta.value
 
-    def add(self, epsilon: Fraction | None, rho: Fraction) -> None:
+    def sums(self) -> list[int]:
+        """Numerators and denominators of the sums, as they are kept: later sums depend on them.
+
+        Those of δ are left out where no charge had one.
+        """
+        kept = [self._epsilon, self._rho, *([self._delta] if self._delta.numerator else [])]
+        return [number for total in kept for number in (total.numerator, total.denominator)]
+
+    def add(self, epsilon: Fraction | None, rho: Fraction, delta: Fraction = Fraction(0)) -> None:
         """Adds a charge."""
+        if delta:
+            self._delta.add(delta)
         if epsilon is None:
             self.pure = False
         else:
@@ -103,18 +115,25 @@ class Spent:
 
     def joined(self, other: "Spent") -> "Spent":
         """What was charged here and there."""
-        both = replace(self, _epsilon=replace(self._epsilon), _rho=replace(self._rho))
+        both = self._copied()
         both.pure = self.pure and other.pure
         both.charges += other.charges
         both._epsilon.add(other._epsilon.value)
         both._rho.add(other._rho.value)
+        both._delta.add(other._delta.value)
         return both
 
-    def plus(self, epsilon: Fraction | None, rho: Fraction) -> "Spent":
+    def plus(
+        self, epsilon: Fraction | None, rho: Fraction, delta: Fraction = Fraction(0)
+    ) -> "Spent":
         """What will have been charged after one more charge."""
-        after = Spent(self.pure, self.charges, replace(self._epsilon), replace(self._rho))
-        after.add(epsilon, rho)
+        after = self._copied()
+        after.add(epsilon, rho, delta)
         return after
+
+    def _copied(self) -> "Spent":
+        totals = (replace(each) for each in (self._epsilon, self._rho, self._delta))
+        return Spent(self.pure, self.charges, *totals)
 
 
 class Status(StrEnum):
@@ -135,9 +154,16 @@ class Limit:
     rho: Fraction | None = None
 
     def covers(self, spent: Spent) -> bool:
-        """Whether so much may be spent."""
+        """Whether so much may be spent; see the module for charges with a δ."""
         pure = spent.epsilon is not None and spent.epsilon <= self.epsilon
-        return pure or (self.rho is not None and spent.rho <= self.rho)
+        if pure and spent.delta <= (self.delta or 0):
+            return True
+        if self.delta is None or self.rho is None:
+            return False
+        if not spent.delta:
+            return spent.rho <= self.rho
+        left = self.delta - spent.delta
+        return left > 0 and epsilon_at(spent.rho, left) <= self.epsilon
 
 
 @dataclass(slots=True)
@@ -189,9 +215,10 @@ def spent(balance: Balance) -> Fraction:
     if limit.delta is None or limit.rho is None:
         assert pure is not None
         return pure
-    bounds = [epsilon_at(rho, limit.delta)]
+    left = limit.delta - balance.spent.delta
+    bounds = [] if left <= 0 else [epsilon_at(rho, left)]
     bounds += [] if pure is None else [pure]
-    bounds += [limit.epsilon] if rho <= limit.rho else []
+    bounds += [limit.epsilon] if limit.covers(balance.spent) else []
     return min(bounds)
 
 

@@ -79,9 +79,9 @@ def _spent_content(spent: Spent) -> list[Any]:
 
 def _spent(saved: list[Any]) -> Spent:
     pure, charges, *sums = saved
-    epsilon_numerator, epsilon_denominator, rho_numerator, rho_denominator = map(int, sums)
-    epsilon = Total(epsilon_numerator, epsilon_denominator)
-    return Spent(bool(pure), int(charges), epsilon, Total(rho_numerator, rho_denominator))
+    numbers = list(map(int, sums))
+    totals = [Total(*numbers[i : i + 2]) for i in range(0, len(numbers), 2)]
+    return Spent(bool(pure), int(charges), *totals)
 
 
 def _text(value: Fraction | None) -> str:

@@ -161,6 +161,7 @@ class Charge:
     converted: str
     time: datetime
     version: str
+    delta: Fraction = Fraction(0)
 
     @classmethod
     def of(cls, entry: Entry) -> Self:
@@ -179,6 +180,7 @@ class Charge:
             converted=details.get("converted", ""),
             time=datetime.fromisoformat(details["time"]),
             version=details["version"],
+            delta=Fraction(details.get("delta", 0)),
         )
 
 

@@ -4,7 +4,7 @@
 appends its entry, so no other charge can come between the check and the entry.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
 from typing import Any
@@ -15,6 +15,7 @@ from dampen.errors import BudgetError, ParameterError, did_you_mean
 from dampen.ledger.balances import Balance, Limit, Status
 from dampen.ledger.log import Draft, Kind, bounded, key_of, stamp
 from dampen.ledger.state import State
+from dampen.releases.cost import group_delta
 
 __all__ = [
     "ChargeRequest",
@@ -68,6 +69,11 @@ class ChargeRequest:
     note: dict[str, Any]
     location: str = ""
     delta: Fraction = Fraction(0)
+
+    @property
+    def costs(self) -> tuple[Fraction | None, Fraction, Fraction]:
+        """ε, ρ and δ."""
+        return self.epsilon, self.rho, self.delta
 
     @property
     def price(self) -> str:
@@ -176,15 +182,17 @@ def steps_between(asked: Neighbours, own: Neighbours) -> int:
 
 def _in_steps(request: ChargeRequest, steps: int) -> ChargeRequest:
     epsilon = None if request.epsilon is None else request.epsilon * steps
-    return ChargeRequest(
-        epsilon, request.rho * steps**2, request.neighbours, request.note, request.location
-    )
+    delta = request.delta
+    if delta and request.epsilon is not None:
+        delta = group_delta(delta, request.epsilon, steps)
+    return replace(request, epsilon=epsilon, rho=request.rho * steps**2, delta=delta)
 
 
 def _details(request: ChargeRequest) -> dict[str, Any]:
     return {
         "epsilon": "" if request.epsilon is None else decimal_text(request.epsilon),
         "rho": decimal_text(request.rho),
+        **({"delta": decimal_text(request.delta)} if request.delta else {}),
         "neighbours": request.neighbours.value,
         **request.note,
     }
@@ -237,13 +245,13 @@ def _relation_objection(balance: Balance, request: ChargeRequest) -> str:
 
 
 def _delta_objection(balance: Balance, request: ChargeRequest) -> str:
-    """No budget adds up the δ of releases yet, so each of them must be pure."""
-    if not request.delta:
+    """A pure budget promises that nothing happens outside ε, however seldom."""
+    if not request.delta or balance.limit.delta is not None:
         return ""
-    asked = decimal_text(request.delta)
-    if balance.limit.delta is None:
-        return f"is pure: it has no delta, and this release needs delta {asked}."
-    return f"does not add up the delta of single releases; this one needs delta {asked}."
+    return (
+        f"is pure: it has no delta, and this release needs delta {decimal_text(request.delta)}. "
+        "Ask with a list of the possible values instead, or open a budget with --delta."
+    )
 
 
 def _size_objection(balance: Balance, charged: ChargeRequest) -> str:
@@ -263,12 +271,12 @@ def _size_objection(balance: Balance, charged: ChargeRequest) -> str:
 def _funds_objection(balance: Balance, charged: ChargeRequest) -> str:
     who = charged.note.get("analyst", "")
     cap = balance.cap(who)
-    if cap is not None and not cap.covers(balance.by(who).plus(charged.epsilon, charged.rho)):
+    if cap is not None and not cap.covers(balance.by(who).plus(*charged.costs)):
         left = _left(cap, balance.by(who).epsilon, balance.by(who).rho)
         return f"cannot pay {charged.price} for {who!r}: {left} is left for this analyst."
     limit = balance.limit
     spent = balance.spent
-    if limit.covers(spent.plus(charged.epsilon, charged.rho)):
+    if limit.covers(spent.plus(*charged.costs)):
         return ""
     if charged.epsilon is None and limit.delta is None:
         return "has no delta, and this release has no pure epsilon."

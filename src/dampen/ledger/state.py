@@ -183,8 +183,10 @@ def _charge(balance: Balance, details: Mapping[str, Any]) -> None:
     balance.spent_by.setdefault(folded(who), Spent()).add(*costs)
 
 
-def _costs(details: Mapping[str, Any]) -> tuple[Fraction | None, Fraction]:
-    return positive(details["epsilon"]) if details["epsilon"] else None, positive(details["rho"])
+def _costs(details: Mapping[str, Any]) -> tuple[Fraction | None, Fraction, Fraction]:
+    epsilon = positive(details["epsilon"]) if details["epsilon"] else None
+    delta = positive(details["delta"]) if details.get("delta") else Fraction(0)
+    return epsilon, positive(details["rho"]), delta
 
 
 def _created(details: Mapping[str, Any]) -> Balance:
