@@ -50,7 +50,17 @@ from dampen.data.columns import as_labels, missing_in
 from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, Opened, counted, reading
 from dampen.errors import DataError
 
-__all__ = ["KeptRows", "Pairs", "Present", "Shares", "UnitTable", "quantum_of", "unit_kind"]
+__all__ = [
+    "KeptRows",
+    "Pairs",
+    "Present",
+    "Shares",
+    "UnitTable",
+    "quantum_of",
+    "unit_codes",
+    "unit_kind",
+    "without_id",
+]
 
 LEAST_QUANTUM = 840
 """Q for m = 1: up to 8 rows, and 10, 12, 14 or 15, share it without a remainder."""
@@ -191,7 +201,7 @@ class UnitTable:
         with reading(self.opened.batches(needed)) as stream:
             for batch in stream:
                 of_unit = batch[self.unit]
-                known = ~_without_id(of_unit)
+                known = ~without_id(of_unit)
                 cell = cell_of(batch)
                 kept = np.flatnonzero(known & self._in_cells(cell))
                 ids.add(taken(of_unit, kept))
@@ -266,7 +276,7 @@ class KeptRows:
             for batch in stream:
                 size = len(batch[self.unit])
                 piece = _Piece(batch, random_words(size, self.entropy))
-                held.append(piece.taken(np.flatnonzero(~_without_id(batch[self.unit]))))
+                held.append(piece.taken(np.flatnonzero(~without_id(batch[self.unit]))))
                 fresh += size
                 if fresh > max(PRUNED, 2 * (sum(map(len, held)) - fresh)):
                     held = self._pruned(held)
@@ -311,6 +321,20 @@ def unit_kind(opened: Opened, unit: str) -> Kind:
     return "any" if found.holds == "numbers" else "text"
 
 
+def unit_codes(opened: Opened, unit: str) -> tuple[IntArray, NDArray[np.bool_], Mapping[int, Any]]:
+    """For a curator: a number per person of every row with one, which rows have one, and who."""
+    ids = _Ids()
+    known = [np.empty(0, dtype=np.bool_)]
+    with reading(opened.batches({unit: unit_kind(opened, unit)})) as stream:
+        for batch in stream:
+            known.append(~without_id(batch[unit]))
+            ids.add(taken(batch[unit], np.flatnonzero(known[-1])))
+    codes = ids.codes()
+    labels = as_labels(ids.chunks)
+    _, first = np.unique(codes, return_index=True)
+    return codes, np.concatenate(known), {int(codes[i]): labels[i] for i in first.tolist()}
+
+
 def taken(chunk: Chunk, rows: IntArray) -> Chunk:
     """Some rows of a chunk."""
     if isinstance(chunk, np.ndarray):
@@ -335,17 +359,17 @@ class _Ids:
     """The ids of rows, gathered piece by piece."""
 
     def __init__(self) -> None:
-        self._chunks: list[Chunk] = []
+        self.chunks: list[Chunk] = []
 
     def add(self, chunk: Chunk) -> None:
-        self._chunks.append(chunk)
+        self.chunks.append(chunk)
 
     def codes(self) -> IntArray:
         """0, 1, ... for every row: equal where the ids are."""
         import pyarrow as pa
 
         try:
-            arrays = [_alike(chunk) for chunk in self._chunks if len(chunk)]
+            arrays = [_alike(chunk) for chunk in self.chunks if len(chunk)]
             if not arrays:
                 return np.empty(0, dtype=np.int64)
             encoded = pa.chunked_array(arrays).dictionary_encode().unify_dictionaries()
@@ -357,11 +381,11 @@ class _Ids:
     def _python_codes(self) -> IntArray:
         """Of ids of several types, by Python's own equality."""
         known: dict[Any, int] = {}
-        ids = as_labels(self._chunks)
+        ids = as_labels(self.chunks)
         return np.array([known.setdefault(each, len(known)) for each in ids], dtype=np.int64)
 
 
-def _without_id(chunk: Chunk) -> NDArray[np.bool_]:
+def without_id(chunk: Chunk) -> NDArray[np.bool_]:
     """Which rows belong to nobody."""
     missing = missing_in(chunk)
     if hasattr(chunk, "to_pylist"):

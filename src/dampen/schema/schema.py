@@ -139,8 +139,8 @@ class Schema:
     def relation(self) -> Neighbours:
         """What two neighbouring data sets differ in: it follows from the facts alone.
 
-        One edge of a graph, or all edges of a source; all rows of one person where a column names the person; else one row
-        more or less, or one replaced row if their number is public.
+        One edge of a graph, or all edges of a source; all rows of one person where a column names
+        the person; else one row more or less, or one replaced row if their number is public.
         """
         if self.unit == "edge":
             return Neighbours.ADD_REMOVE_EDGE
