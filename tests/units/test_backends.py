@@ -38,7 +38,8 @@ def by_definition(unit):
     """Person by person, row by row."""
     total = np.zeros((3, 21), dtype=np.int64)
     for _, rows in FRAME[FRAME.ward.isin(["A", "B", "C"])].groupby(unit):
-        place = [(("A", "B", "C").index(w), int(min(d, 20))) for w, d in zip(rows.ward, rows.days)]
+        both = (rows.ward, rows.days)
+        place = [(("A", "B", "C").index(w), int(min(d, 20))) for w, d in zip(*both, strict=True)]
         before = 0
         for i, cell in enumerate(sorted(place), 1):
             up_to = 840 * i // max(len(place), 2)
