@@ -339,9 +339,12 @@ def taken(chunk: Chunk, rows: IntArray) -> Chunk:
     """Some rows of a chunk."""
     if isinstance(chunk, np.ndarray):
         return chunk[rows]
-    if hasattr(chunk, "to_pylist"):
-        return chunk if len(rows) == len(chunk) else chunk.take(_arrow(rows))
-    return chunk if len(rows) == len(chunk) else [chunk[i] for i in rows.tolist()]
+    if len(rows) == len(chunk):
+        return chunk
+    if isinstance(chunk, list | tuple):
+        return [chunk[i] for i in rows.tolist()]
+    kept: Chunk = chunk.take(_arrow(rows))
+    return kept
 
 
 def _paired(codes: IntArray, cells: IntArray, size: int, line: int) -> Pairs:
