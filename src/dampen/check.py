@@ -154,7 +154,7 @@ def _units(
         len(rows),
         tuple(map(int, quantiles)) or (0, 0, 0, 0),  # type: ignore[arg-type]
         int((~known).sum()),
-        {str(names[i]): int(rows[i]) for i in large},
+        {str(names[int(i)]): int(rows[i]) for i in large},
     )
     special = {}
     if 0 < found.without < len(known):

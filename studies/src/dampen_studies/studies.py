@@ -13,6 +13,7 @@ from dampen_studies.experiments import (
     models,
     nodes,
     peers,
+    people,
     percentiles,
     privatesql,
     roots,
@@ -45,6 +46,7 @@ ALL: tuple[Study, ...] = (
     long_lists.STUDY,
     split.STUDY,
     groups.STUDY,
+    people.STUDY,
     models.MODELS,
     models.CRITERIA_STUDY,
 )
