@@ -15,6 +15,7 @@ from dampen.questions.frequency import MostFrequent, distinct_selection
 from dampen.questions.groups.problem import BestGroup
 from dampen.questions.percentile.values import PercentileValueOfRows
 from dampen.releases.release import Release
+from dampen.schema import format_schema, parse_schema
 from goodness import assert_draws_follow, counts_of, draw_many
 
 rng = np.random.default_rng(3)
@@ -209,6 +210,26 @@ def test_what_cannot_be_asked_of_persons():
     edges = dampen.dataset(np.array([[0, 1], [1, 2]]), unit="source", nodes=3)
     with pytest.raises(ParameterError, match="one source, with all its edges"):
         edges.ask("top-k", k=1, epsilon=1)
+
+
+def test_distinct_sources_of_a_target():
+    """In-degrees of a table of edges: a source that calls one target often counts once."""
+    calls = {
+        "from": np.r_[np.arange(60), np.zeros(500, dtype=int)],
+        "to": ["many"] * 60 + ["often"] * 500,
+    }
+    asked = dampen.dataset(calls, unit="from", columns={"to": ["many", "often"]})
+    assert asked.most_frequent("to", epsilon=2).answer == "many"
+
+
+def test_facts_are_read_and_written():
+    text = 'data = [{ name = "a", unit = "patient", rows-per-unit = 4, groups-per-unit = 3 }]'
+    schema = parse_schema(text)
+    assert (schema.people, schema.rows_per_unit, schema.groups_per_unit) == ("patient", 4, 3)
+    assert parse_schema(format_schema(schema, name="a")) == schema
+    assert schema.relation == "add-remove-unit"
+    assert schema.of_rows().relation == "add-remove-row"
+    assert schema.shown()["protects"] == "one patient, with all their rows"
 
 
 def test_budgets_bind_to_persons(tmp_path):

@@ -96,7 +96,8 @@ def create(
     """Opens a budget of EPSILON for one neighbour relation.
 
     replace-one protects the values of one record (percentile); add-remove-edge one edge of a graph
-    (top-k); add-remove-row one row of a table (tree, most-frequent).
+    (top-k); add-remove-row one row of a table (tree, most-frequent); add-remove-unit one person
+    with all their rows (data sets whose facts name a unit).
     """
     account = open_ledger(ledger).create(
         name,
