@@ -64,6 +64,8 @@ __all__ = [
 
 LEAST_QUANTUM = 840
 """Q for m = 1: up to 8 rows, and 10, 12, 14 or 15, share it without a remainder."""
+MOST_KEYS = 1 << 62
+"""Persons times cells, which are sorted as one number."""
 PRUNED = 1 << 17
 """Rows that are gathered before all but the kept ones are let go."""
 
@@ -133,7 +135,9 @@ class Shares:
         own = np.repeat(np.add.reduceat(rows, first), size)
         most = np.maximum(own, self.cap)
         up_to = self.quantum * (running - before) // most
-        return up_to - self.quantum * (running - before - rows) // most
+        weights = np.diff(up_to, prepend=0)
+        weights[first] = up_to[first]
+        return weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +210,7 @@ class UnitTable:
                 kept = np.flatnonzero(known & self._in_cells(cell))
                 ids.add(taken(of_unit, kept))
                 cells.append(cell[kept])
-        return _paired(ids.codes(), np.concatenate(cells), size, self._line)
+        return _paired(ids.codes(MOST_KEYS // size), np.concatenate(cells), size, self._line)
 
     def _in_cells(self, cell: IntArray) -> NDArray[np.bool_]:
         inside = cell >= 0
@@ -367,15 +371,25 @@ class _Ids:
     def add(self, chunk: Chunk) -> None:
         self.chunks.append(chunk)
 
-    def codes(self) -> IntArray:
-        """0, 1, ... for every row: equal where the ids are."""
+    def codes(self, most: int = 0) -> IntArray:
+        """0, 1, ... for every row: equal where the ids are.
+
+        Whole numbers that are close to each other stay as they are, less the smallest, if that
+        makes no number above `most`.
+        """
         import pyarrow as pa
 
         try:
             arrays = [_alike(chunk) for chunk in self.chunks if len(chunk)]
             if not arrays:
                 return np.empty(0, dtype=np.int64)
-            encoded = pa.chunked_array(arrays).dictionary_encode().unify_dictionaries()
+            close = _close(arrays, most)
+            if close is not None:
+                return close
+            encoded = pa.chunked_array(arrays).dictionary_encode()
+            words = (chunk.dictionary.buffers()[-1] for chunk in encoded.chunks)
+            if len({each and each.address for each in words}) > 1:
+                encoded = encoded.unify_dictionaries()
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             return self._python_codes()
         indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks])
@@ -410,6 +424,17 @@ def _arrow(chunk: Chunk) -> Any:
     import pyarrow as pa
 
     return chunk if hasattr(chunk, "to_pylist") else pa.array(chunk)
+
+
+def _close(arrays: list[Any], most: int) -> IntArray | None:
+    """Whole numbers less the smallest, if the largest is then at most `most`."""
+    import pyarrow as pa
+
+    if any(not pa.types.is_signed_integer(array.type) or array.null_count for array in arrays):
+        return None
+    ids = np.concatenate([array.to_numpy() for array in arrays]).astype(np.int64, copy=False)
+    low = int(ids.min())
+    return ids - low if int(ids.max()) - low < most else None
 
 
 def _alike(chunk: Chunk) -> Any:
