@@ -20,7 +20,8 @@ from dampen.core.selection import FloatArray, IntArray
 from dampen.data.columns import Lookup, as_labels, as_numbers, is_missing
 from dampen.data.files import TextFile
 from dampen.data.open import located, open_table
-from dampen.data.source import Chunk, Kind, Opened, reading
+from dampen.data.source import Chunk, Kind, Opened, reading, require_labels
+from dampen.data.units import unit_codes, unit_kind, without_id
 from dampen.errors import ParameterError
 from dampen.printing import printable
 from dampen.schema import Categories, Column, Numbers, Schema
@@ -28,10 +29,12 @@ from dampen.schema import Categories, Column, Numbers, Schema
 if TYPE_CHECKING:
     from dampen.datasets import Dataset
 
-__all__ = ["HEADING", "Check", "ColumnCheck", "check"]
+__all__ = ["HEADING", "Check", "ColumnCheck", "UnitCheck", "check"]
 
 HEADING = "NOT PRIVATE: exact counts of the data, for its curator alone. Do not publish them."
 PIECE = 1 << 20
+SPECIAL = 0.5
+"""Rows without a unit whose shares of values differ by more are special."""
 LIKELY = "cp1252"
 """The encoding of most text files that are not UTF-8."""
 
@@ -58,6 +61,33 @@ class ColumnCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitCheck:
+    """Who the rows belong to, where a column names the person.
+
+    Attributes:
+        unit: the column.
+        units: how many different ones there are.
+        rows_per_unit: the median, the 90th and 99th percentile and the largest number of rows.
+        without: rows that belong to nobody; questions leave them out.
+        largest: those who have a tenth of all rows or more, with their rows.
+    """
+
+    unit: str
+    units: int
+    rows_per_unit: tuple[int, int, int, int]
+    without: int
+    largest: Mapping[str, int]
+
+    def __str__(self) -> str:
+        middle, most, nearly_all, largest = self.rows_per_unit
+        return (
+            f"{self.unit}: {self.units:,} units; rows per unit: median {middle:,}, 90 % at most "
+            f"{most:,}, 99 % at most {nearly_all:,}, largest {largest:,}; {self.without:,} rows "
+            "without a unit"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """Exact counts of a data set; **not private**.
 
@@ -65,14 +95,17 @@ class Check:
         rows: how many there are.
         columns: what the cells of every declared column are.
         advice: what the curator may want to change, one sentence each.
+        units: who the rows belong to, where a column names the person.
     """
 
     rows: int
     columns: Mapping[str, ColumnCheck]
     advice: Sequence[str] = field(default_factory=tuple)
+    units: UnitCheck | None = None
 
     def __str__(self) -> str:
         lines = [HEADING, f"rows: {self.rows:,}"]
+        lines += [] if self.units is None else [str(self.units)]
         lines += [f"{name}: {_told(each, self.rows)}" for name, each in self.columns.items()]
         return "\n".join(printable(line) for line in [*lines, *self.advice])
 
@@ -83,6 +116,8 @@ class Check:
             for name, each in self.columns.items()
         }
         told: dict[str, Any] = {"warning": HEADING, "rows": self.rows, "columns": columns}
+        if self.units is not None:
+            told["units"] = {key: getattr(self.units, key) for key in UnitCheck.__slots__}
         return told | {"advice": list(self.advice)}
 
 
@@ -101,7 +136,77 @@ def check(asked: "Dataset") -> Check:
     _require(opened, columns)
     rows, counted = _counted(opened, columns)
     advice = [*_advice(asked.schema, rows, counted), *_text_advice(opened, rows)]
-    return Check(rows, counted, advice)
+    if asked.schema.people is None:
+        return Check(rows, counted, advice)
+    require_labels(opened, asked.schema.people)
+    units, special = _units(opened, asked.schema.people, columns)
+    return Check(rows, counted, [*_unit_advice(units, special, rows), *advice], units)
+
+
+def _units(
+    opened: Opened, unit: str, columns: Mapping[str, Column]
+) -> tuple[UnitCheck, dict[str, float]]:
+    """Who the rows belong to; and how much rows without a unit differ from others, by column."""
+    codes, known, names = unit_codes(opened, unit)
+    rows = np.bincount(codes)
+    quantiles = np.quantile(rows, [0.5, 0.9, 0.99, 1], method="inverted_cdf") if len(rows) else ()
+    large = np.flatnonzero(rows * 10 >= len(known)) if len(rows) else ()
+    found = UnitCheck(
+        unit,
+        len(rows),
+        tuple(map(int, quantiles)) or (0, 0, 0, 0),  # type: ignore[arg-type]
+        int((~known).sum()),
+        {str(names[int(i)]): int(rows[i]) for i in large},
+    )
+    special = {}
+    if 0 < found.without < len(known):
+        special = {
+            name: _difference(opened, name, column, unit)
+            for name, column in columns.items()
+            if name != unit
+        }
+    return found, special
+
+
+def _difference(opened: Opened, name: str, column: Column, unit: str) -> float:
+    """How far the shares of values of rows with and without a unit differ, from 0 to 1."""
+    lookup = Lookup(column.values) if isinstance(column, Categories) else None
+    wanted: dict[str, Kind] = {name: lookup.kind if lookup else "numbers"}
+    cells = [np.empty(0, dtype=np.int64)]
+    without = [np.empty(0, dtype=np.bool_)]
+    with reading(opened.batches({**wanted, unit: unit_kind(opened, unit)})) as batches:
+        for batch in batches:
+            chunk = batch[name]
+            cells.append(lookup.positions(chunk) + 1 if lookup else _tenths(chunk, column))
+            without.append(without_id(batch[unit]))
+    cell = np.concatenate(cells)
+    nobody = np.concatenate(without)
+    size = int(cell.max(initial=0)) + 1
+    with_unit, bare = (np.bincount(cell[each], minlength=size) for each in (~nobody, nobody))
+    return float(np.abs(with_unit / with_unit.sum() - bare / bare.sum()).sum() / 2)
+
+
+def _tenths(chunk: Chunk, column: Column) -> IntArray:
+    """0 for a missing number, else one of ten equal parts of the range; 1 where it has none."""
+    numbers = as_numbers(chunk)
+    lower, upper = getattr(column, "lower", np.nan), getattr(column, "upper", np.nan)
+    place = np.clip(10 * (numbers - lower) / (upper - lower), 0, 9)
+    part = np.where(np.isnan(place), 0, place).astype(np.int64) + 1
+    return np.where(np.isnan(numbers), 0, part)
+
+
+def _unit_advice(units: UnitCheck, special: Mapping[str, float], rows: int) -> Iterator[str]:
+    for name, share in special.items():
+        if share > SPECIAL:
+            yield (
+                f"The {units.without:,} rows without a {units.unit} are special: their {name} "
+                "differs from that of other rows. Questions leave them out."
+            )
+    for name, count in units.largest.items():
+        yield (
+            f"{name} has {count / rows:.0%} of all rows. If it is not one {units.unit} but a mark "
+            "for unknown ones, make it a missing value."
+        )
 
 
 def _require(opened: Opened, columns: Mapping[str, Column]) -> None:

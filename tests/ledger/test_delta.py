@@ -22,7 +22,7 @@ def ledger(tmp_path):
 
 def test_a_pure_budget_refuses_a_delta_with_the_reason(ledger):
     pure = ledger.create("pure", epsilon=9, neighbours="add-remove-row")
-    with pytest.raises(BudgetError, match="is pure.*needs delta 0.000001.*--delta"):
+    with pytest.raises(BudgetError, match=r"is pure.*needs delta 0.000001.*--delta"):
         dampen.keys(WORDS, **ASKED, budget=pure)
     assert ledger.history("pure") == []
 
@@ -62,7 +62,7 @@ def test_sums_without_a_delta_are_kept_as_before():
     assert len(spent.sums()) == 6
 
 
-@pytest.mark.parametrize("steps", [1, 2, 5])
+@pytest.mark.parametrize("steps", [2, 5])
 def test_the_delta_of_a_group_is_never_too_small(steps):
     from flint import arb, fmpq
 

@@ -1,7 +1,7 @@
 """Loss <= ε for one person with all their rows: exact laws over all small universes.
 
-Three groups, at most three persons with at most three rows each, any memberships.  Laws are made
-for every different table of weights once.  Small quanta, with and without remainders, make every
+Three groups, at most three persons with at most three rows each, any memberships.  The law of every
+different table of weights is computed once.  Small quanta, with and without remainders, make every
 corner: floors, caps, groups that a person shares.
 """
 

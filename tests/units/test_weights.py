@@ -102,6 +102,28 @@ def test_ids_of_any_type(ids):
     assert counts.tolist() == [420, 840, 420, 0, 0, 840, 0]
 
 
+@pytest.mark.parametrize("kind", ["text", "numbers far apart", "fractions", "objects"])
+def test_ids_in_many_batches(kind):
+    """The same counts as with small whole numbers, which are used as they are."""
+    rng = np.random.default_rng(4)
+    small = rng.integers(0, 5000, 300_000)
+    ids = {
+        "text": np.array([f"person {i}" for i in range(5000)])[small],
+        "numbers far apart": small * 2**50 - 2**60,
+        "fractions": small / 7,
+        "objects": [(i, "x") if i % 2 else i for i in small.tolist()],
+    }[kind]
+    cell = rng.integers(0, 50, 300_000)
+    found = [
+        UnitTable(MemoryTable({"unit": each, "cell": cell}), "unit", Shares(840)).counts(
+            {"cell": "any"}, lambda batch: np.asarray(batch["cell"]), 50
+        )
+        for each in (small, ids)
+    ]
+    assert found[0].tolist() == found[1].tolist()
+    assert found[0].sum() == 840 * 5000
+
+
 def test_rows_that_do_not_count_take_no_weight():
     """Rows of no cell, and of the last cell of a line."""
     opened = MemoryTable({"unit": [1, 1, 1, 2, 2], "cell": np.array([-1, 0, 2, 5, 4])})

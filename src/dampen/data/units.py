@@ -50,10 +50,22 @@ from dampen.data.columns import as_labels, missing_in
 from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, Opened, counted, reading
 from dampen.errors import DataError
 
-__all__ = ["KeptRows", "Pairs", "Present", "Shares", "UnitTable", "quantum_of", "unit_kind"]
+__all__ = [
+    "KeptRows",
+    "Pairs",
+    "Present",
+    "Shares",
+    "UnitTable",
+    "quantum_of",
+    "unit_codes",
+    "unit_kind",
+    "without_id",
+]
 
 LEAST_QUANTUM = 840
 """Q for m = 1: up to 8 rows, and 10, 12, 14 or 15, share it without a remainder."""
+MOST_KEYS = 1 << 62
+"""Persons times cells, which are sorted as one number."""
 PRUNED = 1 << 17
 """Rows that are gathered before all but the kept ones are let go."""
 
@@ -123,7 +135,9 @@ class Shares:
         own = np.repeat(np.add.reduceat(rows, first), size)
         most = np.maximum(own, self.cap)
         up_to = self.quantum * (running - before) // most
-        return up_to - self.quantum * (running - before - rows) // most
+        weights = np.diff(up_to, prepend=0)
+        weights[first] = up_to[first]
+        return weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,12 +205,12 @@ class UnitTable:
         with reading(self.opened.batches(needed)) as stream:
             for batch in stream:
                 of_unit = batch[self.unit]
-                known = ~_without_id(of_unit)
+                known = ~without_id(of_unit)
                 cell = cell_of(batch)
                 kept = np.flatnonzero(known & self._in_cells(cell))
                 ids.add(taken(of_unit, kept))
                 cells.append(cell[kept])
-        return _paired(ids.codes(), np.concatenate(cells), size, self._line)
+        return _paired(ids.codes(MOST_KEYS // size), np.concatenate(cells), size, self._line)
 
     def _in_cells(self, cell: IntArray) -> NDArray[np.bool_]:
         inside = cell >= 0
@@ -266,7 +280,7 @@ class KeptRows:
             for batch in stream:
                 size = len(batch[self.unit])
                 piece = _Piece(batch, uniform_words(size, self.entropy))
-                held.append(piece.taken(np.flatnonzero(~_without_id(batch[self.unit]))))
+                held.append(piece.taken(np.flatnonzero(~without_id(batch[self.unit]))))
                 fresh += size
                 if fresh > max(PRUNED, 2 * (sum(map(len, held)) - fresh)):
                     held = self._pruned(held)
@@ -311,14 +325,30 @@ def unit_kind(opened: Opened, unit: str) -> Kind:
     return "any" if found.holds == "numbers" else "text"
 
 
+def unit_codes(opened: Opened, unit: str) -> tuple[IntArray, NDArray[np.bool_], Mapping[int, Any]]:
+    """For a curator: a number per person of every row with one, which rows have one, and who."""
+    ids = _Ids()
+    known = [np.empty(0, dtype=np.bool_)]
+    with reading(opened.batches({unit: unit_kind(opened, unit)})) as stream:
+        for batch in stream:
+            known.append(~without_id(batch[unit]))
+            ids.add(taken(batch[unit], np.flatnonzero(known[-1])))
+    codes = ids.codes()
+    labels = as_labels(ids.chunks)
+    _, first = np.unique(codes, return_index=True)
+    return codes, np.concatenate(known), {int(codes[i]): labels[i] for i in first.tolist()}
+
+
 def taken(chunk: Chunk, rows: IntArray) -> Chunk:
     """Some rows of a chunk."""
     if isinstance(chunk, np.ndarray):
         return chunk[rows]
-    if hasattr(chunk, "to_pylist"):
-        whole = len(rows) == len(chunk)
-        return chunk if whole else chunk.take(_arrow(rows))  # type: ignore[union-attr]
-    return chunk if len(rows) == len(chunk) else [chunk[i] for i in rows.tolist()]
+    if len(rows) == len(chunk):
+        return chunk
+    if isinstance(chunk, list | tuple):
+        return [chunk[i] for i in rows.tolist()]
+    kept: Chunk = chunk.take(_arrow(rows))
+    return kept
 
 
 def _paired(codes: IntArray, cells: IntArray, size: int, line: int) -> Pairs:
@@ -336,20 +366,30 @@ class _Ids:
     """The ids of rows, gathered piece by piece."""
 
     def __init__(self) -> None:
-        self._chunks: list[Chunk] = []
+        self.chunks: list[Chunk] = []
 
     def add(self, chunk: Chunk) -> None:
-        self._chunks.append(chunk)
+        self.chunks.append(chunk)
 
-    def codes(self) -> IntArray:
-        """0, 1, ... for every row: equal where the ids are."""
+    def codes(self, most: int = 0) -> IntArray:
+        """0, 1, ... for every row: equal where the ids are.
+
+        Whole numbers that are close to each other stay as they are, less the smallest, if that
+        makes no number above `most`.
+        """
         import pyarrow as pa
 
         try:
-            arrays = [_alike(chunk) for chunk in self._chunks if len(chunk)]
+            arrays = [_alike(chunk) for chunk in self.chunks if len(chunk)]
             if not arrays:
                 return np.empty(0, dtype=np.int64)
-            encoded = pa.chunked_array(arrays).dictionary_encode().unify_dictionaries()
+            close = _close(arrays, most)
+            if close is not None:
+                return close
+            encoded = pa.chunked_array(arrays).dictionary_encode()
+            words = (chunk.dictionary.buffers()[-1] for chunk in encoded.chunks)
+            if len({each and each.address for each in words}) > 1:
+                encoded = encoded.unify_dictionaries()
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             return self._python_codes()
         indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks])
@@ -358,11 +398,11 @@ class _Ids:
     def _python_codes(self) -> IntArray:
         """Of ids of several types, by Python's own equality."""
         known: dict[Any, int] = {}
-        ids = as_labels(self._chunks)
+        ids = as_labels(self.chunks)
         return np.array([known.setdefault(each, len(known)) for each in ids], dtype=np.int64)
 
 
-def _without_id(chunk: Chunk) -> NDArray[np.bool_]:
+def without_id(chunk: Chunk) -> NDArray[np.bool_]:
     """Which rows belong to nobody."""
     missing = missing_in(chunk)
     if hasattr(chunk, "to_pylist"):
@@ -384,6 +424,17 @@ def _arrow(chunk: Chunk) -> Any:
     import pyarrow as pa
 
     return chunk if hasattr(chunk, "to_pylist") else pa.array(chunk)
+
+
+def _close(arrays: list[Any], most: int) -> IntArray | None:
+    """Whole numbers less the smallest, if the largest is then at most `most`."""
+    import pyarrow as pa
+
+    if any(not pa.types.is_signed_integer(array.type) or array.null_count for array in arrays):
+        return None
+    ids = np.concatenate([array.to_numpy() for array in arrays]).astype(np.int64, copy=False)
+    low = int(ids.min())
+    return ids - low if int(ids.max()) - low < most else None
 
 
 def _alike(chunk: Chunk) -> Any:

@@ -176,6 +176,13 @@ class Release:
     def _repr_html_(self) -> str:
         return html_facts(self._facts())
 
+    @property
+    def _protects(self) -> str:
+        """Whom ε protects, where a column names the person a row belongs to."""
+        if self.neighbours is not Neighbours.ADD_REMOVE_UNIT:
+            return ""
+        return f"one {self.parameters.get('unit', 'person')}, with all their rows"
+
     def _facts(self) -> dict[str, Any]:
         facts = {
             "answer": self.answer,
@@ -186,6 +193,7 @@ class Release:
             "delta": decimal_text(self.delta) if self.delta else "",
             "mechanism": self.mechanism,
             "neighbours": self.neighbours,
+            "protects": self._protects,
             "NOT SECURE": "" if self.secure else "seeded randomness",
             "NOT COVERED BY EPSILON": self.leaks,
             "charge": self.charge or "",

@@ -95,11 +95,17 @@ def unit_method(question: Question, source: Any, schema: Schema, price: Price) -
     Raises:
         ParameterError: if the question cannot be asked of persons.
     """
-    if schema.people is None or not is_opened(source):
+    if schema.people is None or question.data == "edges":
         raise ParameterError(
             f"{question.title}: this question cannot be asked of a data set that protects "
             f"{schema.protected}. A node is what its edges make it, so that hiding all of them "
-            "hides the node. Ask about a column of the table, or protect edges: unit='edge'."
+            "hides the node. Protect edges with unit='edge'; or ask most_frequent for the column "
+            "of the targets, with unit= the column of the sources."
+        )
+    if not is_opened(source):
+        raise ParameterError(
+            f"{question.title}: expected a table with a column {schema.people!r}, which says whose "
+            "row it is, got counts."
         )
     require_labels(source, schema.people)
     if isinstance(question, Unitwise):

@@ -13,6 +13,7 @@ from dampen_studies.experiments import (
     models,
     nodes,
     peers,
+    people,
     percentiles,
     privatesql,
     roots,
@@ -47,6 +48,7 @@ ALL: tuple[Study, ...] = (
     unbounded.STUDY,
     split.STUDY,
     groups.STUDY,
+    people.STUDY,
     models.MODELS,
     models.CRITERIA_STUDY,
 )
