@@ -13,6 +13,7 @@ from dampen.paper.id3 import DiffPID3
 from dampen.questions import question_type
 from dampen.questions.classify.methods import leaf_lead
 from dampen.releases.answer import expect
+from dampen.schema import Schema
 
 PUBLIC = {"domains": [2, 2, 2], "max_depth": 2, "max_rows": 5000}
 
@@ -38,7 +39,7 @@ def test_price_and_accuracy_are_free(name: str) -> None:
     assert plan.cost.epsilon == Fraction(3, 10)
     assert plan.accuracy.unit == "rows"
     assert not plan.accuracy.chance
-    assert expect(asked, {"x": [], "c": []}, epsilon="0.3", rows=1).accuracy.chance
+    assert expect(asked, {"x": [], "c": []}, epsilon="0.3", schema=Schema(rows=1)).accuracy.chance
 
 
 @pytest.mark.parametrize("classes", [2, 5, 26])

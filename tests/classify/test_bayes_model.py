@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dampen.core.sampling import InsecureEntropy
-from dampen.errors import DataError, ParameterError
+from dampen.errors import ParameterError
 from dampen.questions.classify import NaiveBayesClassifier, TreeClassifier, bins
 from dampen.questions.classify.noisy_tables import NoisyTables
 
@@ -127,9 +127,19 @@ def test_too_small_an_epsilon_costs_nothing():
         NaiveBayesClassifier("1e-13", **PUBLIC).fit(X, y)
 
 
-def test_values_outside_their_domains_are_an_error_that_names_the_column():
-    with pytest.raises(DataError, match="job"):
-        NaiveBayesClassifier("1", **PUBLIC).fit({"age": [3], "job": ["spy"]}, [0])
+@pytest.mark.parametrize("make", [NaiveBayesClassifier, TreeClassifier])
+@pytest.mark.parametrize(
+    "row", [(3, "spy", 0), (3, "farm", 7), (None, "farm", 0), (3, None, 1)], ids=str
+)
+def test_rows_outside_the_domains_do_not_count(make, row):
+    X, y = people(30)
+    age, job, target = row
+    seen = {"age": [*X["age"], age], "job": [*X["job"], job]}
+    plain, more = (
+        make("1", max_rows=99, entropy=InsecureEntropy(4, allow_release=True), **PUBLIC).fit(*rows)
+        for rows in ((X, y), (seen, [*y, target]))
+    )
+    assert more.release_ == plain.release_
 
 
 def test_a_notebook_shows_what_is_likeliest_in_each_class() -> None:

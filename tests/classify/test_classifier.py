@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import dampen
 from dampen import Classifier, InsecureEntropy, NaiveBayesClassifier, ParameterError, TreeClassifier
+from dampen.data.source import Field
 from dampen.questions.classify.model import BayesModel, TreeModel
 from dampen.questions.classify.question import prefers_bayes
 
@@ -56,6 +57,19 @@ def test_the_rule_is_a_function_of_public_sizes():
     assert not prefers_bayes(Fraction(1), 10**6, [3, 3], 7)  # few classes
 
 
+class Unreadable:
+    """An opened table whose rows cannot be read."""
+
+    title, declared, rows, ordered, streams = "the table", True, None, True, True
+    fields = (Field("x0"), Field("x1"), Field("y"))
+
+    def batches(self, wanted, /):
+        raise OSError("gone: row 17")
+
+    def counts(self, wanted, cell_of, size, /):
+        raise OSError("gone: row 17")
+
+
 def test_one_charge_before_the_data_and_the_same_budget_for_clones():
     class Account:
         def __init__(self):
@@ -69,9 +83,11 @@ def test_one_charge_before_the_data_and_the_same_budget_for_clones():
     cross_val_score(model(budget=account), X, y, cv=3)
     assert account.charges == [("classifier", 1.0)] * 3
     assert clone(model(budget=account)).budget is account
-    with pytest.raises(dampen.DataError):
-        model(budget=account, classes=2).fit(X, y)  # classes that are not public
-    assert account.charges[3:] == [("classifier", 1.0)]
+    fitted = model(budget=account, classes=2).fit(X, y)  # rows of other classes do not count
+    assert set(fitted.predict(X)) <= {0, 1}
+    with pytest.raises(dampen.DataError, match="charge of epsilon 1 stands"):
+        model(budget=account, domains={"x0": 3, "x1": 3}).fit_table(Unreadable(), target="y")
+    assert account.charges[3:] == [("classifier", 1.0)] * 2
 
 
 def test_parameters_first():

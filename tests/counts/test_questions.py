@@ -14,6 +14,7 @@ from dampen.questions import means
 from dampen.questions.counts import CountQuestion
 from dampen.questions.means import MeanQuestion, TotalQuestion
 from dampen.releases.answer import answer, expect
+from dampen.schema import Schema
 
 EXACTLY = {"epsilon": "1000000"}
 STAYS = {
@@ -118,11 +119,12 @@ def test_the_accuracy_is_a_number_with_a_unit():
     told = expect(CountQuestion(), STAYS, epsilon="0.1").accuracy
     assert (told.error, told.unit, told.chance) == (23.0, "rows", False)
     assert "23 rows" in told.sentence
-    assert expect(CountQuestion(), STAYS, epsilon="0.1", rows=20).accuracy.chance
-    mean = expect(MeanQuestion(value="days", **DAYS), STAYS, epsilon="0.1", rows=20).accuracy
+    few = Schema(rows=20)
+    assert expect(CountQuestion(), STAYS, epsilon="0.1", schema=few).accuracy.chance
+    mean = expect(MeanQuestion(value="days", **DAYS), STAYS, epsilon="0.1", schema=few).accuracy
     assert mean.chance
     with pytest.warns(AccuracyWarning, match="too small"):
-        answer(CountQuestion(), STAYS, epsilon="0.1", rows=5)
+        answer(CountQuestion(), STAYS, epsilon="0.1", schema=Schema(rows=5))
 
 
 def test_a_mean_is_as_good_as_is_said():

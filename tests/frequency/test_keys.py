@@ -18,7 +18,8 @@ from dampen.core.truncated import Threshold
 from dampen.data.open import open_table
 from dampen.errors import AccuracyWarning, BudgetError, ParameterError
 from dampen.questions.keys import KeysMethod, KeysQuestion, tally
-from dampen.releases.answer import expect
+from dampen.releases.answer import answer, expect
+from dampen.schema import Schema
 from dampen.testing import Universe
 
 WORDS = ["weather"] * 400 + ["news"] * 90 + ["maps"] * 60 + [f"name {i}" for i in range(300)]
@@ -156,7 +157,7 @@ def test_what_it_is_worth_is_known_before():
     assert plan.cost.delta == Fraction(1, 10**6)
     assert plan.accuracy.error == 16
     assert "16 rows or more" in plan.accuracy.sentence
-    assert expect(question, {"v": WORDS}, epsilon=1, rows=10).accuracy.chance
+    assert expect(question, {"v": WORDS}, epsilon=1, schema=Schema(rows=10)).accuracy.chance
 
 
 def test_the_stated_rows_are_released_nine_times_in_ten():
@@ -191,4 +192,4 @@ def test_a_delta_takes_the_place_of_categories(other):
 def test_too_few_rows_are_warned_of():
     question = KeysQuestion(value="v", delta="1e-6")
     with pytest.warns(AccuracyWarning, match="too small for 10 rows"):
-        dampen.releases.answer.answer(question, {"v": ["a"] * 10}, epsilon=1, rows=10)
+        answer(question, {"v": ["a"] * 10}, epsilon=1, schema=Schema(rows=10))

@@ -15,6 +15,7 @@ from dampen.questions.percentile.decimals import Decimals
 from dampen.questions.percentile.question import PercentileQuestion
 from dampen.questions.percentile.unbounded import read_columns
 from dampen.releases.answer import expect
+from dampen.schema import Schema
 
 PAY = np.random.default_rng(1).lognormal(10.8, 0.6, size=20_000).round(2)
 
@@ -32,6 +33,14 @@ def test_nothing_but_the_column_is_needed():
     assert abs(rank_of(PAY, made.answer) - 10_000) < 150  # false alarms: below 1e-25
     assert made.mechanism == "em"
     assert made.rho == Fraction(1, 8)
+    assert made.neighbours == "add-remove-row"
+    assert made.parameters == {"p": 50}
+
+
+def test_a_public_number_of_rows_is_shown():
+    made = dampen.dataset({"pay": PAY}, units_public=True).percentile("pay", p=50, epsilon=1)
+    assert abs(rank_of(PAY, made.answer) - 10_000) < 150
+    assert made.neighbours == "replace-one"
     assert made.parameters == {"p": 50, "n": 20_000}
 
 
@@ -52,7 +61,7 @@ def test_a_fine_step_in_a_wide_range_costs_no_time():
 
 
 def test_bounds_and_steps_cut_the_answers():
-    nothing = {"neighbours": "add-remove-row", "epsilon": 1, "p": 50}
+    nothing = {"epsilon": 1, "p": 50}
     for seed in range(50):
         bounded = dampen.percentile([], lower=3, upper=4, entropy=seeded(seed), **nothing)
         assert 3 <= bounded.answer <= 4
@@ -89,8 +98,10 @@ def test_every_group_has_its_value():
 def test_rows_without_a_number_are_skipped():
     values = [None, 5.0, float("nan"), 5.0] * 200
     assert dampen.percentile(values, p=50, epsilon=2).answer == 5
+    assert dampen.percentile([None, None], p=50, epsilon=2) is not None
+    known = dampen.dataset({"v": [None, None]}, units_public=True)
     with pytest.warns(AccuracyWarning, match="too few"):
-        assert dampen.percentile([None, None], p=50, epsilon=2) is not None
+        assert known.percentile("v", p=50, epsilon=2) is not None
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -98,7 +109,7 @@ def test_files_give_what_memory_gives(tmp_path, suffix):
     path = tmp_path / f"pay.{suffix}"
     frame = pd.DataFrame({"pay": PAY, "team": np.arange(len(PAY)) % 3})
     frame.to_csv(path, index=False) if suffix == "csv" else frame.to_parquet(path)
-    options = {"p": 30, "epsilon": 1, "by": "team", "neighbours": "add-remove-row"}
+    options = {"p": 30, "epsilon": 1, "by": "team"}
     groups = ["0", "1"] if suffix == "csv" else [0, 1]
     from_file = dampen.percentile(path, "pay", groups=groups, entropy=seeded(), **options)
     from_memory = dampen.percentile(frame, "pay", groups=[0, 1], entropy=seeded(), **options)
@@ -129,20 +140,21 @@ def test_too_few_rows_are_said_before_the_charge(p, epsilon, says):
         def charge(self, cost, /):
             raise RuntimeError("charged")
 
+    known = dampen.dataset({"pay": PAY[:300]}, units_public=True, budget=Refusing())
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with pytest.raises(RuntimeError, match="charged"):
-            dampen.percentile(PAY[:300], p=p, epsilon=epsilon, budget=Refusing())
+            known.percentile("pay", p=p, epsilon=epsilon)
     assert [w.category for w in caught] == [AccuracyWarning]
     assert says in str(caught[0].message)
 
 
 def test_stated_rows_are_enough_to_say_it():
-    question = PercentileQuestion(value="v", p=99, neighbours="add-remove-row")
+    question = PercentileQuestion(value="v", p=99)
     table = {"v": PAY[:300]}
     assert not expect(question, table, epsilon=1).accuracy.chance
-    assert expect(question, table, epsilon=1, rows=300).accuracy.chance
-    assert not expect(question, table, epsilon=1, rows=30_000).accuracy.chance
+    assert expect(question, table, epsilon=1, schema=Schema(rows=300)).accuracy.chance
+    assert not expect(question, table, epsilon=1, schema=Schema(rows=30_000)).accuracy.chance
 
 
 @pytest.mark.parametrize("p", [10, 50, 95])

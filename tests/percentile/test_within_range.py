@@ -99,13 +99,15 @@ def test_listed_points_are_candidates_of_few_digits(low_high, step):
     assert (few[0], few[-1]) == (low, high)
 
 
-@pytest.mark.parametrize("neighbours", ["replace-one", "add-remove-row"])
+@pytest.mark.parametrize("units_public", [True, False])
 @pytest.mark.parametrize("p", ["deciles", range(1, 100)])
-def test_long_lists_come_out_in_order_and_near(neighbours, p):
+def test_long_lists_come_out_in_order_and_near(units_public, p):
     rng = np.random.default_rng(1)
     pay = rng.lognormal(10, 0.5, size=20_000).round(0)
     entropy = InsecureEntropy(1, allow_release=True)
-    made = dampen.percentile(pay, p=p, epsilon=4, neighbours=neighbours, entropy=entropy)
+    asked = dampen.dataset({"pay": pay}, units_public=units_public)
+    made = asked.percentile("pay", p=p, epsilon=4, entropy=entropy)
+    assert made.neighbours == ("replace-one" if units_public else "add-remove-row")
     assert made.mechanism == "joint-in-range"
     assert made.answer == sorted(made.answer)
     shares = np.searchsorted(np.sort(pay), made.answer) / len(pay)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from dampen import Neighbours, ParameterError, Selection
+from dampen import DataError, Neighbours, ParameterError, Selection
 from dampen.core import sensitivity
 from dampen.core.mechanisms import MECHANISMS, Mechanism
 from dampen.core.scores import Dampened, Global, Shifted
@@ -197,8 +197,17 @@ def test_universe_of_rows_and_tuples() -> None:
 
 
 def test_a_problem_that_rejects_a_database_is_told() -> None:
+    class Refusing:
+        candidates = ("a",)
+        neighbours = Neighbours.ADD_REMOVE_ROW
+
+        def selection(self, x: tuple[str, ...], /) -> Selection:
+            if "b" in x:
+                raise DataError("Expected a.")
+            return Selection([float(len(x))], sensitivity.constant(1.0))
+
     with pytest.raises(ParameterError, match="accepts every database"):
-        check_admissible(MostFrequent(["a"]), Universe.add_remove_row("ab", 1))
+        check_admissible(Refusing(), Universe.add_remove_row("ab", 1))
 
 
 def test_all_named_mechanisms_are_combinations() -> None:

@@ -124,16 +124,17 @@ def is_counts(data: Any) -> bool:
 
 
 def as_counts(data: Any) -> Any:
-    """What `Series.value_counts()` of pandas gives, as a mapping; all else as it is.
+    """What `value_counts()` of pandas gives, as a mapping; all else as it is.
 
-    It is known by its name, "count", and by its index, which holds values and not places.
+    It is known by its name, "count", and by its index, which holds values and not places.  Of a
+    frame with one column every value is alone in a tuple.
     """
     if not offers("pandas", "to_numpy", "dtype", "items")(data) or data.name != "count":
         return data
     if type(data.index).__name__ == "RangeIndex":
         return data
-    alone = data.index.nlevels == 1
-    return {value if alone or len(value) > 1 else value[0]: n for value, n in data.items()}
+    of_one_column = type(data.index).__name__ == "MultiIndex" and data.index.nlevels == 1
+    return {value[0] if of_one_column else value: n for value, n in data.items()}
 
 
 def numbers_in(column: Any) -> FloatArray:

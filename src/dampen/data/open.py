@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, cast
 
 from dampen.data.duckdb import DuckTable, is_relation, open_duckdb_file, open_relation
-from dampen.data.filters import derived, filtered
 from dampen.data.memory import COLUMNS, TABLES, MemoryTable, is_column, open_memory
 from dampen.data.postgres import PostgresTable, is_address, open_postgres, shown
 from dampen.data.source import Opened, is_opened, is_opened_type, require
@@ -73,7 +72,11 @@ def open_table(
     """
     opened = _open_any(data, header=header, table=table)
     if value is not None:
-        opened = derived(opened, value)
+        opened = _with_column(opened, value)
+    if where is None:
+        return opened
+    from dampen.data.filters import filtered
+
     return filtered(opened, where)
 
 
@@ -98,6 +101,15 @@ def located(data: Any, *, header: bool = False, encoding: str = "", decimal: str
     from dampen.data.files import open_file
 
     return open_file(data, header=header, encoding=encoding, decimal=decimal)
+
+
+def _with_column(opened: Opened, value: str) -> Opened:
+    """The table with a column of that name; a name that it does not have may be a formula."""
+    if any(field.name == value for field in opened.fields):
+        return opened
+    from dampen.data.filters import derived
+
+    return derived(opened, value)
 
 
 def _open_any(data: Any, *, header: bool, table: str | None) -> Opened:
@@ -171,7 +183,7 @@ def open_columns(
     extra: dict[str, Any] = {}
     for role, column in roles.items():
         if isinstance(column, str):
-            opened = derived(opened, column) if role == first else opened
+            opened = _with_column(opened, column) if role == first else opened
             require(opened, column)
             names[role] = column
         elif column is not None:
