@@ -214,7 +214,9 @@ def test_bad_objects_in_memory(held: str) -> None:
         for name in names:
             if held != "list" and name in MODELS and isinstance(cell, str | bytes | bool):
                 continue  # in arrays of objects a model reads numbers from text
-            assert told(ROW_LESS[name], given) == told(ROW_LESS[name], columns(ROWS)), name
+            is_one = cell is True and name.startswith("most frequent")  # as a value, True equals 1
+            meant = planted(ROWS, (1, "a", "q")) if is_one else ROWS
+            assert told(ROW_LESS[name], given) == told(ROW_LESS[name], columns(meant)), name
         same = columns(planted(ROWS, (0.0, "a", "q")))
         for name, question in LOWEST.items():
             assert told(question, given, FIXED) == told(question, same, FIXED), name
