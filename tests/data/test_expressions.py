@@ -351,7 +351,6 @@ def test_a_value_may_be_a_formula():
     )
     assert by.answer == {"a": 7, "b": 0}
     whole = {"came": [1, 2, 3], "left": [4, 6, 5]}
-    assert dampen.percentile(whole, "(left - came) * 2", p=50, neighbours="add-remove-row",
-                             **given).answer == 6  # fmt: skip
+    assert dampen.percentile(whole, "(left - came) * 2", p=50, **given).answer == 6
     with pytest.raises(ParameterError, match="at character 8"):
         dampen.total(stays, "left - ", **given)
