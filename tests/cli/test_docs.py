@@ -4,6 +4,7 @@ import doctest
 import json
 import re
 import shlex
+import shutil
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -101,6 +102,13 @@ BEFORE = {
 SERVED = """
 ledger = "ledger.sqlite3"
 [[data]]
+name = "stays"
+budgets = ["stays"]
+files = ["stays.csv"]
+[data.columns]
+hospital = ["H1", "H2", "H3"]
+days = { lower = 0, upper = 100, step = 1 }
+[[data]]
 name = "salaries"
 budgets = ["payroll"]
 files = ["salaries.csv"]
@@ -113,8 +121,10 @@ salary = { lower = 0, upper = 500000, step = 1000 }
 def test_the_examples_of_help(dampen, shell, path: str) -> None:
     if path not in ("budget", "budget create"):
         dampen("budget", "create", "payroll", "--epsilon", "3", "--neighbours", "replace-one")
-    if path.startswith("token"):
+    if path in ("check", "sql") or path.startswith("token"):
         Path("dampen.toml").write_text(SERVED)
+        shutil.copy("dampen.toml", "stays.toml")
+        dampen("budget", "create", "stays", "--epsilon", "3", "--neighbours", "add-remove-row")
     if path in BEFORE:
         dampen(*shlex.split(BEFORE[path])[1:])
     if path == "budget verify":
