@@ -4,7 +4,6 @@ import doctest
 import json
 import re
 import shlex
-import shutil
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
@@ -99,8 +98,7 @@ BEFORE = {
 }
 
 
-SERVED = """
-ledger = "ledger.sqlite3"
+STAYS = """
 [[data]]
 name = "stays"
 budgets = ["stays"]
@@ -108,6 +106,9 @@ files = ["stays.csv"]
 [data.columns]
 hospital = ["H1", "H2", "H3"]
 days = { lower = 0, upper = 100, step = 1 }
+"""
+SERVED = """
+ledger = "ledger.sqlite3"
 [[data]]
 name = "salaries"
 budgets = ["payroll"]
@@ -122,8 +123,8 @@ def test_the_examples_of_help(dampen, shell, path: str) -> None:
     if path not in ("budget", "budget create"):
         dampen("budget", "create", "payroll", "--epsilon", "3", "--neighbours", "replace-one")
     if path in ("check", "sql") or path.startswith("token"):
-        Path("dampen.toml").write_text(SERVED)
-        shutil.copy("dampen.toml", "stays.toml")
+        Path("dampen.toml").write_text(SERVED + STAYS)
+        Path("stays.toml").write_text(STAYS)
         dampen("budget", "create", "stays", "--epsilon", "3", "--neighbours", "add-remove-row")
     if path in BEFORE:
         dampen(*shlex.split(BEFORE[path])[1:])
