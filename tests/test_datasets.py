@@ -57,9 +57,7 @@ def test_what_is_typed_comes_before_what_is_stated() -> None:
         ({"columns": {}, "nodes": 9}, Neighbours.ADD_REMOVE_EDGE, "one edge"),
     ],
 )
-def test_the_relation_follows_from_the_facts(
-    facts: Any, relation: Neighbours, words: str
-) -> None:
+def test_the_relation_follows_from_the_facts(facts: Any, relation: Neighbours, words: str) -> None:
     held = stays(**facts)
     assert held.relation is relation
     assert repr(held).endswith(f"protects {words}>")
