@@ -263,7 +263,7 @@ ASKS = [
                 "mechanism": ["no such"],
             }
         ),
-        (([0], [NUMBER]), ([0], [WORD]), ([0], [None]), ([0, 1], [1]), ([-NUMBER], [1])),
+        (([0], [NUMBER]), ([0], [WORD]), ([0], [None]), ([-NUMBER], [1])),
         {"n": None},
         ("nodes",),
     ),
@@ -293,7 +293,7 @@ ASKS = [
             {"n": 400, "k": 2, "metric": metric},
             cost("top-k", "two-rounds", "add-remove-edge"),
             several({"k": [0, 401], "delta": ["codegree"], "mechanism": ["joint", "no such"]}),
-            (([0], [NUMBER]), ([0], [WORD]), ([0], [None]), ([0, 1], [1])),
+            (([0], [NUMBER]), ([0], [WORD]), ([0], [None])),
             {"n": None},
             ("nodes",),
         )

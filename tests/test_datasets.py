@@ -49,17 +49,18 @@ def test_what_is_typed_comes_before_what_is_stated() -> None:
 
 
 @pytest.mark.parametrize(
-    ("facts", "relation"),
+    ("facts", "relation", "words"),
     [
-        ({}, Neighbours.ADD_REMOVE_ROW),
-        ({"units_public": True}, Neighbours.REPLACE_ONE),
-        ({"columns": {}, "nodes": 9}, Neighbours.ADD_REMOVE_EDGE),
+        ({}, Neighbours.ADD_REMOVE_ROW, "one row"),
+        ({"units_public": True}, Neighbours.REPLACE_ONE, "what one row says"),
+        ({"unit": "person"}, Neighbours.ADD_REMOVE_UNIT, "one person, with all their rows"),
+        ({"columns": {}, "nodes": 9}, Neighbours.ADD_REMOVE_EDGE, "one edge"),
     ],
 )
-def test_the_relation_follows_from_the_facts(facts: Any, relation: Neighbours) -> None:
+def test_the_relation_follows_from_the_facts(facts: Any, relation: Neighbours, words: str) -> None:
     held = stays(**facts)
     assert held.relation is relation
-    assert str(relation) in repr(held)
+    assert repr(held).endswith(f"protects {words}>")
 
 
 def test_every_release_has_the_relation_of_its_data_set() -> None:
@@ -119,7 +120,8 @@ def test_a_method_has_the_signature_of_its_question() -> None:
         (lambda held: held.top_groups("days", b="hospital", epsilon=1), "unexpected keyword"),
         (lambda held: held.top_groups("days", by="hospital"), "epsilon"),
         (lambda held: held.top_groups("days", by="town", epsilon=1), r'columns={"town": \[...\]}'),
-        (lambda held: held.percentile("age", p=50, epsilon=1), "dampen.number"),
+        (lambda held: held.percentile("age", p=50, epsilon=1), "Expected a column 'age'"),
+        (lambda held: held.total("age", epsilon=1), "dampen.number"),
         (lambda held: held.percentile("hospital", p=50, epsilon=1), "not numeric"),
         (lambda held: held.top_groups("hospital", by="days", epsilon=1), "Column"),
         (lambda held: held.most_frequent("days", epsilon=1), "no public list of values"),

@@ -68,11 +68,12 @@ def test_a_ledger_that_others_may_write_is_warned_of(dampen, place: Path) -> Non
     assert "warning: Others may write the file of the ledger" in dampen("budget", "show").err
 
 
-def test_bad_data_costs_the_charge_and_says_so(dampen, place: Path) -> None:
-    dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "add-remove-row")
-    with (place / "visits.csv").open("a") as file:
-        file.write("SECRET,3\n")
-    bad = dampen(*COUNT, "--epsilon", "0.25", "--budget", "b")
+def test_data_that_cannot_be_answered_costs_the_charge_and_says_so(dampen, place: Path) -> None:
+    """A record is named among rows whose number is public, and there is none."""
+    dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "replace-one")
+    (place / "salaries.csv").write_text("SECRET,salary\n")
+    asked = ("percentile-record", "salaries.csv", "--value", "salary", "-p", "95", "--upper", "9")
+    bad = dampen(*asked, "--epsilon", "0.25", "--budget", "b")
     assert bad.code == 3
     assert "The charge of epsilon 0.25 (" in bad.err
     assert "SECRET" not in bad.err

@@ -220,7 +220,7 @@ def test_a_tree_that_cannot_be_written_is_not_lost(
 def test_other_commands(dampen, shell, monkeypatch: pytest.MonkeyPatch) -> None:
     gone = shell("set -o pipefail; dampen example | true; echo $?")
     assert (gone.out, gone.err) == ("0\n", "")
-    for command in ("example", "--help", "budget answer --help", "schema"):
+    for command in ("example", "--help", "budget answer --help", "draft stays.csv"):
         with monkeypatch.context() as patch, unwritable("full") as stream:
             patch.setattr(sys, "stdout", stream)
             full = dampen(*command.split())

@@ -98,6 +98,15 @@ BEFORE = {
 }
 
 
+STAYS = """
+[[data]]
+name = "stays"
+budgets = ["stays"]
+files = ["stays.csv"]
+[data.columns]
+hospital = ["H1", "H2", "H3"]
+days = { lower = 0, upper = 100, step = 1 }
+"""
 SERVED = """
 ledger = "ledger.sqlite3"
 [[data]]
@@ -113,8 +122,10 @@ salary = { lower = 0, upper = 500000, step = 1000 }
 def test_the_examples_of_help(dampen, shell, path: str) -> None:
     if path not in ("budget", "budget create"):
         dampen("budget", "create", "payroll", "--epsilon", "3", "--neighbours", "replace-one")
-    if path.startswith("token"):
-        Path("dampen.toml").write_text(SERVED)
+    if path in ("check", "sql") or path.startswith("token"):
+        Path("dampen.toml").write_text(SERVED + STAYS)
+        Path("stays.toml").write_text(STAYS)
+        dampen("budget", "create", "stays", "--epsilon", "3", "--neighbours", "add-remove-row")
     if path in BEFORE:
         dampen(*shlex.split(BEFORE[path])[1:])
     if path == "budget verify":

@@ -108,7 +108,7 @@ def test_escapes_elsewhere(dampen, place: Path) -> None:
         (*frequent, "--categories", "red", "--dataset", ESCAPE, "--budget", ESCAPE),
         ("top-k", "edges.txt", "--nodes-file", "nodes.txt", "-k", "2", "--epsilon", "1"),
         ("top-k", f"{ESCAPE}.csv", "--epsilon", "1"),
-        ("schema", "init", "public.jsonl", "--public"),
+        ("draft", "public.jsonl", "--look"),
         ("predict", ESCAPE, "visits.csv"),
         ("predict", ESCAPE, "visits.csv", "--json"),
         (ESCAPE,),
@@ -118,7 +118,7 @@ def test_escapes_elsewhere(dampen, place: Path) -> None:
         shown = dampen(*command)
         assert harmless(shown.out), command
         assert harmless(shown.err), command
-    draft = dampen("schema", "init", "public.jsonl", "--public").out
+    draft = dampen("draft", "public.jsonl", "--look").out
     assert "\\U0000202E" in draft  # which TOML reads back
 
 

@@ -1,6 +1,7 @@
 """Two files that differ by one hostile row: what the command line tells of them is the same.
 
-At this ε the answer is sure, so that exit code, output and messages can be compared byte by byte.
+At this ε the answer is sure, so that exit code, output and messages can be compared byte by byte,
+but for noisy numbers such as a lead.
 """
 
 import bz2
@@ -51,6 +52,13 @@ def test_there_are_enough() -> None:
     assert len(set(json_lines())) >= 200
 
 
+def without_noise(out: str) -> str:
+    """The release, but for the noisy numbers: these are drawn anew every time."""
+    made = json.loads(out) if out else {}
+    noisy = made.keys() & {"numbers", "intervals"}
+    return json.dumps(made | dict.fromkeys(noisy))
+
+
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "csv.gz", "csv.bz2", "jsonl", "jsonl.gz"])
 def test_a_hostile_row_changes_no_word(dampen, place: Path, suffix: str) -> None:
     """One row of 49 changes neither winner nor median; each line meets one question."""
@@ -74,7 +82,7 @@ def test_a_hostile_row_changes_no_word(dampen, place: Path, suffix: str) -> None
         file.write_bytes(PACKED.get(suffix.rpartition(".")[2], bytes)(content))
         options = QUESTIONS[name].split()
         done = dampen(name, file.name, *options, "--epsilon", "500", "--json")
-        return done.code, done.out, done.err
+        return done.code, without_noise(done.out), done.err
 
     expected = {name: asked(name, lines) for name in QUESTIONS}
     assert all(code == 0 for code, _, _ in expected.values())

@@ -17,6 +17,8 @@ from dampen.cli.main import EXIT_CODES, group, run
 ROOT = Path(__file__).parents[2]
 CALL = [sys.executable, "-m", "dampen"]
 HEAVY = ["numpy", "matplotlib", "sklearn", "pyarrow", "pandas", "networkx", "rich"]
+EMPTY = ("percentile-record", "empty.csv", "--value", "salary", "-p", "9", "--upper", "9",
+         "--epsilon", "1")  # fmt: skip
 FREQUENT = ("most-frequent", "visits.csv", "--value", "diagnosis", "--epsilon", "1")
 
 
@@ -101,11 +103,14 @@ def test_no_colours_in_a_pipe(dampen) -> None:
         (("precentile",), 2, "There is no command"),
         ((*FREQUENT, "--categories", "flu,flu"), 2, "some occur twice"),
         ((*FREQUENT, "--categories", "flu,cold", "--budget", "b"), 2, "There is no ledger"),
-        ((*FREQUENT, "--categories", "flu"), 3, "categories"),
+        (EMPTY, 3, "The data could not be read"),
         (("verify", "none.py"), 2, "none.py"),
     ],
 )
-def test_errors_as_json(dampen, arguments: tuple[str, ...], code: int, words: str) -> None:
+def test_errors_as_json(
+    dampen, place: Path, arguments: tuple[str, ...], code: int, words: str
+) -> None:
+    (place / "empty.csv").write_text("employee,salary\n")
     wrong = dampen(*arguments, "--json")
     assert (wrong.code, wrong.out) == (code, "")
     assert wrong.err.count("\n") == 1
@@ -116,9 +121,10 @@ def test_errors_as_json(dampen, arguments: tuple[str, ...], code: int, words: st
     assert told["charge"] is None
 
 
-def test_an_error_as_json_names_the_charge(dampen) -> None:
-    dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "add-remove-row")
-    wrong = dampen(*FREQUENT, "--categories", "flu", "--budget", "b", "--json")
+def test_an_error_as_json_names_the_charge(dampen, place: Path) -> None:
+    dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "replace-one")
+    (place / "empty.csv").write_text("employee,salary\n")
+    wrong = dampen(*EMPTY, "--budget", "b", "--json")
     told = json.loads(wrong.err)
     assert wrong.code == 3
     assert f"({told['charge']}) stands." in told["message"]
@@ -182,6 +188,7 @@ def test_completion_of_values(dampen) -> None:
     assert completed("dampen budget create x --neighbours add") == [
         "add-remove-edge",
         "add-remove-row",
+        "add-remove-unit",
     ]
 
 

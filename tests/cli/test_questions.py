@@ -97,10 +97,11 @@ def test_the_answer_comes_first_then_accuracy_cost_and_what_is_left(dampen) -> N
 
 def test_expect_is_free_and_reads_no_row(dampen, place: Path) -> None:
     dampen("budget", "create", "b", "--epsilon", "3", "--neighbours", "add-remove-row")
-    with (place / "visits.csv").open("a") as file:
-        file.write("SECRET,1\n")
     asked = (*LISTED, "--budget", "b")
+    before = dampen(*asked, "--expect")
+    (place / "visits.csv").write_text("diagnosis,day\nSECRET,1\n")
     told = dampen(*asked, "--expect")
+    assert told == before
     assert (told.code, told.err) == (0, "")
     assert [line.split()[0] for line in told.out.splitlines()] == ["accuracy", "cost", "budget"]
     assert "3 of 3 left" in told.out
@@ -110,7 +111,6 @@ def test_expect_is_free_and_reads_no_row(dampen, place: Path) -> None:
     assert (plan["epsilon"], plan["mechanism"]) == ("0.5", "pf")
     assert plan["budget"]["left"] == "3"
     assert Ledger(place / "ledger.sqlite3").spent("b") == 0
-    assert dampen(*asked).code == 3  # the row is there
 
 
 def test_expect_names_what_would_be_taken_from_the_data(dampen) -> None:

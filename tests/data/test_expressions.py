@@ -333,13 +333,19 @@ def test_every_table_question_takes_a_filter():
     assert model.predict_table(frame).tolist() == [0] * 200
 
 
-@pytest.mark.parametrize("ask", ["percentile", "top_groups"])
-def test_replaced_values_and_a_filter_do_not_go_together(ask):
-    table = {"v": [1, 2], "g": ["a", "b"]}
-    given = {"lower": 0, "upper": 9, "step": 1, "by": "g", "groups": ["a"], "epsilon": 1}
-    more = {"p": 50} if ask == "percentile" else {}
-    with pytest.raises(ParameterError, match="may enter or"):
-        getattr(dampen, ask)(table, "v", neighbours="replace-one", where="v > 1", **given, **more)
+@pytest.mark.parametrize("ask", ["percentile", "top-groups"])
+def test_a_replaced_value_may_enter_or_leave_what_a_filter_keeps(ask):
+    """So that a filtered release under replacement is one for a row more or less, at half ε."""
+    table = {"v": [1, 2] * 50, "g": ["a", "b"] * 50}
+    columns = {"v": dampen.number(0, 9, step=1), "g": dampen.categories(["a", "b"], public=True)}
+    asked = {"value": "v", "by": "g", **({"p": 50} if ask == "percentile" else {})}
+    fixed = dampen.dataset(table, units_public=True, columns=columns)
+    free = dampen.dataset(table, columns=columns)
+    plan = fixed.expect(ask, where="v > 1", epsilon=2, **asked)
+    assert (str(plan.cost.neighbours), plan.cost.epsilon) == ("replace-one", 2)
+    half = free.expect(ask, where="v > 1", epsilon=1, **asked)
+    assert plan.accuracy == half.accuracy
+    assert plan.accuracy != free.expect(ask, where="v > 1", epsilon=2, **asked).accuracy
 
 
 def test_a_value_may_be_a_formula():
@@ -351,7 +357,6 @@ def test_a_value_may_be_a_formula():
     )
     assert by.answer == {"a": 7, "b": 0}
     whole = {"came": [1, 2, 3], "left": [4, 6, 5]}
-    assert dampen.percentile(whole, "(left - came) * 2", p=50, neighbours="add-remove-row",
-                             **given).answer == 6  # fmt: skip
+    assert dampen.percentile(whole, "(left - came) * 2", p=50, **given).answer == 6
     with pytest.raises(ParameterError, match="at character 8"):
         dampen.total(stays, "left - ", **given)

@@ -35,7 +35,7 @@ def test_a_packed_file_that_expands_too_far(
     path, budget = tmp_path / "t.csv", Recorder()
     path.write_bytes(pack(BOMB))
     monkeypatch.setattr(streams, "MOST_EXPANDED", SMALL)
-    with pytest.raises(DataError, match="expands to at most 200 times"):
+    with pytest.raises(DataError, match="could not be read"):
         dampen.most_frequent(path, "diagnosis", categories=["flu"], epsilon=1, budget=budget)
     assert budget.charges == 1
 
@@ -44,7 +44,7 @@ def test_an_array_that_expands_too_far(tmp_path: Path, monkeypatch: pytest.Monke
     path, budget, zeros = tmp_path / "t.npz", Recorder(), np.zeros(2_000_000, dtype=np.int64)
     np.savez_compressed(path, src=zeros, dst=zeros, n=5)
     monkeypatch.setattr(edge_files, "MOST_EXPANDED", SMALL)
-    with pytest.raises(DataError, match="expand to at most 200 times"):
+    with pytest.raises(DataError, match="could not be read"):
         dampen.top_k(path, epsilon=1, budget=budget)
     assert budget.charges == 1
 

@@ -26,7 +26,7 @@ import pytest
 import dampen
 from dampen.core.sampling import InsecureEntropy
 from dampen.data.edges import open_edges
-from dampen.errors import AccuracyWarning
+from dampen.errors import AccuracyWarning, ParameterError
 from dampen.questions.nodes.graphs import load_degrees, load_graph
 
 N = 6
@@ -260,6 +260,11 @@ def test_a_bad_row_is_as_if_it_were_not_there(case: str, tmp_path: Path) -> None
         for place in (PLACES[0], PLACES[1 + i % 2]):
             rows = [*good[:place], bad, *good[place:]]
             assert graph_and_answers(*hold(rows, tmp_path), nodes) == expected, (bad, place)
+
+
+def test_ends_of_unequal_number_are_refused_before_they_are_looked_at() -> None:
+    with pytest.raises(ParameterError, match="as many sources as targets"):
+        open_edges(([0, 1], [1]))
 
 
 UNDECODABLE = [pa.string(), pa.large_string()]

@@ -31,7 +31,7 @@ EXIT_CODES = {
     DONE: "done",
     FAILED: "a check failed, the answer could not be printed, or an error of dampen itself",
     REFUSED: "a wrong parameter, an unreadable file or a refused budget; no data was read",
-    BAD_DATA: "the data is not what the parameters promise; a charge stands",
+    BAD_DATA: "the data could not be read; a charge stands",
     INTERRUPTED: "interrupted",
 }
 

@@ -231,6 +231,9 @@ def _as_bytes(column: Any) -> Any:
     import pyarrow as pa
 
     views = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
+    if pa.types.is_dictionary(column.type):
+        coded = _as_bytes(column.dictionary)
+        return pa.DictionaryArray.from_arrays(column.indices, coded, safe=False)
     return column.view(views[column.type]) if column.type in views else column
 
 

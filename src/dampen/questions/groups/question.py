@@ -115,11 +115,6 @@ class GroupsQuestion:
     )
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        if self.where is not None and self.problem.neighbours is not Neighbours.ADD_REMOVE_ROW:
-            raise ParameterError(
-                "Expected neighbours='add-remove-row' with where=: a replaced value may enter or "
-                "leave the rows that are kept."
-            )
         where, value = self.where, self.value
         opened = open_table(data, header=header, table=table, where=where, value=value)
         require_numbers(opened, self.value)
