@@ -47,7 +47,7 @@ def test_the_wheel_holds_the_library_and_nothing_else():
     ]
     assert "dampen/py.typed" in files
     assert "dampen/service/page/index.html" in files
-    reproduction = ("studies/", "datasets", "claims", "report")
+    reproduction = ("studies/", "datasets/", "claims", "report")
     assert [f for f in files if any(word in f for word in reproduction)] == []
 
 

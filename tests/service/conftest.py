@@ -11,6 +11,7 @@ pytest.importorskip("fastapi")
 
 from dampen.cli.serve_demo import write_service
 from dampen.ledger import worker
+from dampen.questions.frequency import CountMethod
 
 sys.path.insert(0, str(Path(__file__).parent))
 from service_running import Running, started
@@ -38,6 +39,16 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Running]]:
 @pytest.fixture
 def running(serving: Callable[..., Running]) -> Running:
     return serving()
+
+
+@pytest.fixture
+def unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts fail after the charge, as on a machine whose disk breaks."""
+
+    def draw(*_: object) -> None:
+        raise OSError("SECRET")
+
+    monkeypatch.setattr(CountMethod, "draw", draw)
 
 
 @pytest.fixture

@@ -41,6 +41,7 @@ def test_facts_and_settings(tmp_path: Path) -> None:
     }  # fmt: skip
     assert found.sets["pay"].questions == (
         "most-frequent",
+        "keys",
         "top-groups",
         "groups-above",
         "percentile",
@@ -60,7 +61,7 @@ def test_facts_and_settings(tmp_path: Path) -> None:
 def test_a_column_alone_predicts_nothing(tmp_path: Path) -> None:
     text = BASE + 'rows = 9\n[data.columns]\n"1" = ["f", "m"]\nname = { names = true }\n'
     found = load_configuration(config(tmp_path, text))
-    assert found.sets["pay"].questions == ("most-frequent", "count", "histogram")
+    assert found.sets["pay"].questions == ("most-frequent", "keys", "count", "histogram")
 
 
 @pytest.mark.parametrize(
@@ -99,12 +100,22 @@ NAMES = "name = { names = true }\n"
 
 def test_records_are_named_only_where_their_number_is_public(tmp_path: Path) -> None:
     private = load_configuration(config(tmp_path, BASE + COLUMN + NAMES))
-    assert private.sets["pay"].questions == ("percentile",)
+    numbers = ("count", "histogram", "total", "mean")
+    assert private.sets["pay"].questions == ("percentile", *numbers)
     asked = BASE + "questions = ['percentile-record']\n" + COLUMN + NAMES
     with pytest.raises(ParameterError, match="that the facts are enough for"):
         load_configuration(config(tmp_path, asked))
     public = load_configuration(config(tmp_path, BASE + "units-public = true\n" + COLUMN + NAMES))
-    assert public.sets["pay"].questions == ("percentile", "percentile-record")
+    assert public.sets["pay"].questions == ("percentile", "percentile-record", *numbers)
+
+
+def test_questions_are_those_of_the_unit(tmp_path: Path) -> None:
+    """A graph is asked about its edges, a table of persons names no single row."""
+    graph = load_configuration(config(tmp_path, BASE + "[data.graph]\nnodes = 3\n"))
+    assert graph.sets["pay"].questions == ("top-k",)
+    people = BASE + "unit = 'who'\nunits-public = true\n" + COLUMN + NAMES
+    asked = load_configuration(config(tmp_path, people)).sets["pay"].questions
+    assert asked == ("percentile", "count", "histogram", "total", "mean")
 
 
 PUBLIC = "units-public = true\n"
@@ -176,7 +187,8 @@ def test_a_budget_of_replaced_rows_pays_twice_for_a_private_number_of_rows(
 ) -> None:
     """Percentiles of 0.2 had such budgets; they keep working."""
     told = checked(tmp_path, capsys, "pay\n1\n", "replace-one")
-    assert told == "pay: percentile (add-remove-row)\n"
+    names = ("percentile", "count", "histogram", "total", "mean")
+    assert told == f"pay: {', '.join(f'{name} (add-remove-row)' for name in names)}\n"
 
 
 def test_the_same_file_is_a_policy(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def token(config: Path, analyst: str = "ana") -> str:
     return Tokens(config.resolve().parent / "service.sqlite3").create(analyst)
 
 
-def test_the_client_in_three_lines(running) -> None:
+def test_the_client_in_three_lines(running, request: pytest.FixtureRequest) -> None:
     url = f"http://127.0.0.1:{running.http.port}"
     service = dampen.connect(url, token=running.token()["authorization"].split()[1])
     made = service.percentile("salaries", "salary", p=50, epsilon="1/3")
@@ -87,6 +87,8 @@ def test_the_client_in_three_lines(running) -> None:
     with pytest.raises(BudgetError, match="at most epsilon 5"):
         service.most_frequent("visits", "diagnosis", epsilon=6)
     running.config.with_name("visits.csv").write_text("diagnosis,day\nx,1\n")
+    assert service.most_frequent("visits", "diagnosis", epsilon="0.2").answer in ("flu", "cold")
+    request.getfixturevalue("unreadable")
     with pytest.raises(DataError, match="Ask the curator to look up"):
         service.most_frequent("visits", "diagnosis", epsilon="0.1")
     assert "dampen_" not in repr(service)

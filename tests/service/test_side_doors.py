@@ -82,10 +82,10 @@ def test_a_histogram_is_ready_at_a_step(running) -> None:
     assert time.monotonic() - start >= 0.3
 
 
+@pytest.mark.usefixtures("unreadable")
 def test_a_question_that_failed_is_not_paid_for_twice_at_once(running) -> None:
     """Who asks the same meanwhile is told of the failure, and pays nothing."""
     steps, told = Steps.of(running), dict[str, dict]()
-    running.config.with_name("visits.csv").write_text("diagnosis,day\nother,1\n")
 
     def ask(name: str) -> None:
         who = running.token(name)

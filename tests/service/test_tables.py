@@ -131,7 +131,7 @@ def test_check_reads_the_catalogue_alone(
         locked.execute("lock table stays, follows in access exclusive mode")
         assert run(["serve", str(file), "--check"]) == 0
     assert (
-        "stays: most-frequent (add-remove-row), top-groups (add-remove-row)"
+        "stays: most-frequent (add-remove-row), keys (add-remove-row), top-groups (add-remove-row)"
         in capsys.readouterr().out
     )
 

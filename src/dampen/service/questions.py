@@ -289,13 +289,14 @@ def possible_questions(schema: Schema) -> tuple[str, ...]:
 def example(schema: Schema, name: str) -> dict[str, Any] | None:
     """The options of a question that can be asked; None if the facts are not enough for one."""
     declared = question_type(name)
-    if shows_size(declared) and not schema.units_public:
+    if shows_size(declared) and (schema.people is not None or not schema.units_public):
         return None
     if declared.data == "edges":
-        enough = schema.graph is not None
+        enough = schema.graph is not None and schema.unit == "edge"
     else:
         needed = [fact for _, fact in _declared_facts(name) if not fact.of]
-        enough = all(fact_of(schema, fact, {}) is not None for fact in needed)
+        has_rows = schema.unit == "row" or schema.people is not None
+        enough = has_rows and all(fact_of(schema, fact, {}) is not None for fact in needed)
     if not enough:
         return None
     asked: dict[str, Any] = {}
