@@ -209,7 +209,8 @@ def test_a_failure_is_one_public_sentence_and_an_incident_for_the_curator(runnin
     found = running.http.get(path, headers=running.token("carl", "curator")).json()
     assert (found["charge"], found["analyst"]) == (told["charge"], "ana")
     assert "The data could not be read." in found["text"]
-    assert "SECRET" not in json.dumps([told, found, running.log])
+    assert "OSError: SECRET" in found["text"]
+    assert "SECRET" not in json.dumps([told, again, running.log])
 
 
 def test_facts_are_public_and_nothing_else_is(running) -> None:

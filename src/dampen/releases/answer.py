@@ -229,12 +229,21 @@ def pay(cost: Cost, *, budget: Budget | None = None, entropy: Entropy | None = N
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """The right to one release: its parameters were checked and its ε was charged."""
+    """The right to one release: its parameters were checked and its ε was charged.
+
+    Attributes:
+        cost: what was charged.
+        entropy: of random bits.
+        budget: who paid, if anybody.
+        charge: the id of the charge.
+        reasons: where a service keeps, for its curator alone, why reading failed.
+    """
 
     cost: Cost
     entropy: Entropy
     budget: Budget | None = None
     charge: str | None = None
+    reasons: list[str] | None = None
 
     @property
     def epsilon(self) -> Fraction:
@@ -251,6 +260,8 @@ class Paid:
         try:
             yield
         except Exception as error:
+            if self.reasons is not None:
+                self.reasons.append(f"{type(error).__name__}: {error}")
             if os.environ.get("DAMPEN_TRACEBACK"):
                 raise DataError(self._told(error)) from error
             raise_alone(DataError(self._told(error)))

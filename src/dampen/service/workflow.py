@@ -446,13 +446,15 @@ class Workflow:
 
     def _drawn(self, charged: Charged) -> Drawn | BaseException:
         asked = charged.prepared.asked
+        reasons: list[str] = []
         try:
-            paid = Paid(charged.plan.cost, SystemEntropy(), charge=charged.charge)
+            paid = Paid(charged.plan.cost, SystemEntropy(), charge=charged.charge, reasons=reasons)
             release = charged.plan.release(paid)
         except DampenError as error:
             incident = self.tokens.report(
                 charged.prepared.caller.analyst, asked.served.name,
-                f"{asked.question.name} {asked.question.text()}", charged.charge, str(error),
+                f"{asked.question.name} {asked.question.text()}", charged.charge,
+                " ".join([str(error), *reasons]),
             )  # fmt: skip
             return Failed(incident, charged.charge)
         except Exception as error:  # of dampen itself, and of this question alone

@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from dampen.core.sampling import InsecureEntropy, random_words
+from dampen.core.sampling import InsecureEntropy, uniform_words
 from dampen.core.selection import FloatArray, IntArray
 from dampen.data.memory import MemoryTable
 from dampen.data.units import Shares, UnitTable
@@ -100,7 +100,7 @@ class _Rows:
         most, share = {
             "one row": (1, 1), "five rows": (5, 5), "row per group": (1, self.most_groups),
         }[method]  # fmt: skip
-        order = np.lexsort((random_words(len(owner), entropy), owner))
+        order = np.lexsort((uniform_words(len(owner), entropy), owner))
         first = np.flatnonzero(np.diff(owner[order], prepend=-1))
         place = np.arange(len(order)) - np.repeat(first, np.diff(first, append=len(order)))
         kept = order[place < most]
