@@ -74,7 +74,7 @@ def rehearse(question: Question, source: Any, price: Price, *, draws: int = DRAW
 
     Raises:
         ParameterError: if a public parameter is wrong.
-        DataError: if the data is not as promised.
+        DataError: if the machine cannot read the data.
     """
     answers = _answers(question, source, price, draws)
     if isinstance(question, Scored):

@@ -441,7 +441,7 @@ class Workflow:
         return Charged(order.prepared, order.plan, charge)
 
     def draw(self, group: Sequence[Charged]) -> list[Drawn | BaseException]:
-        """Looks at the data and draws the answers; where the data is not as promised, says so."""
+        """Looks at the data and draws the answers; where reading failed, says so."""
         return [self._drawn(each) for each in group]
 
     def _drawn(self, charged: Charged) -> Drawn | BaseException:

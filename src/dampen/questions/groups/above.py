@@ -276,7 +276,7 @@ def groups_above(
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
         BudgetError: if the budget refuses; nothing was charged.
-        DataError: if the data is not as promised; the charge stands.
+        DataError: if the machine cannot read the data; the charge stands.
 
     >>> import dampen
     >>> stays = {"days": [2, 3, 4] * 40 + [5, 6, 9] * 40, "ward": ["A"] * 120 + ["B"] * 120}
