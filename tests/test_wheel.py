@@ -25,7 +25,7 @@ import numpy as np
 from dampen import TreeClassifier, most_frequent, percentile, top_k
 rows, classes = np.arange(40).reshape(-1, 1) % 2, np.arange(40) % 2
 print(top_k((np.zeros(9, int), np.arange(1, 10)), k=1, epsilon=1000, n=10).answer)
-print(percentile(np.arange(100), p=50, epsilon=1000, upper=100, step=1).answer)
+print(percentile(np.arange(101), p=50, epsilon=1000, upper=100, step=1).answer)
 print(most_frequent(["a"] * 50, categories=["a", "b"], epsilon=1000).answer)
 print(TreeClassifier(
     epsilon=1000, max_depth=1, domains=[2], classes=[0, 1], max_rows=50

@@ -61,7 +61,6 @@ def budget() -> None:
 
 @budget.command(
     epilog=examples(
-        "dampen budget create stays --epsilon 3      # for a data set in dampen.toml",
         "dampen budget create payroll --epsilon 3 --neighbours replace-one",
         "dampen budget create visits --epsilon 3 --delta 1e-6 --neighbours add-remove-row",
         "dampen budget create first-try --epsilon 1 --neighbours add-remove-row --trial",

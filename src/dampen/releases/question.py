@@ -20,6 +20,7 @@ from typing import (
     runtime_checkable,
 )
 
+from dampen.core.selection import Neighbours
 from dampen.errors import ParameterError, did_you_mean
 from dampen.releases.cost import Price
 from dampen.schema.schema import Schema
@@ -288,12 +289,18 @@ def check_size_is_public(question: "Question", schema: Schema) -> None:
     Raises:
         ParameterError: if it is.
     """
-    if shows_size(question) and not schema.units_public:
+    if not shows_size(question) or schema.relation is Neighbours.REPLACE_ONE:
+        return
+    if schema.people is not None:
         raise ParameterError(
-            f"{question.title}: this question shows the number of rows, which this data set keeps "
-            "private. If the number is public, the curator can state it: units_public=True in "
-            "Python, units-public = true in dampen.toml."
+            f"{question.title}: this question names single rows, and the data set protects "
+            f"{schema.protected}. Ask for a value instead, such as percentile."
         )
+    raise ParameterError(
+        f"{question.title}: this question shows the number of rows, which this data set keeps "
+        "private. If the number is public, the curator can state it: units_public=True in "
+        "Python, units-public = true in dampen.toml."
+    )
 
 
 def checked_choice(name: str, value: Any, choices: tuple[str, ...]) -> str:
