@@ -7,12 +7,18 @@ but for noisy numbers such as a lead.
 import bz2
 import gzip
 import json
+import sqlite3
+from contextlib import closing
 from itertools import cycle
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 
 from contracts.test_total import CSV_LINES, JSON_LINES
+from dampen import Ledger
 
 ROWS = [(i % 3 + 3 * (i % 2), "ab"[i % 2]) for i in range(40)] + [(4, "b")] * 9
 CELLS = [
@@ -94,3 +100,69 @@ def test_a_hostile_row_changes_no_word(dampen, place: Path, suffix: str) -> None
         if found != expected[name]:
             faults.append((line[:40], place_of, name, found))
     assert faults == []
+
+
+NUMBERS = [None, float("nan"), float("inf"), float("-inf"), 1e308, -1e308, 5e-324, -0.0, 2.0**63]
+LABELS = [None, *(cell.decode("latin-1") for cell in CELLS)]
+
+
+def write_parquet(file: Path, rows: list[tuple]) -> None:
+    pq.write_table(arrow_table(rows), file)
+
+
+def write_feather(file: Path, rows: list[tuple]) -> None:
+    feather.write_feather(arrow_table(rows), file)
+
+
+def arrow_table(rows: list[tuple]) -> pa.Table:
+    x, g = zip(*rows, strict=True)
+    return pa.table({"x": pa.array(x, pa.float64()), "g": pa.array(g, pa.string())})
+
+
+def write_sqlite(file: Path, rows: list[tuple]) -> None:
+    file.unlink(missing_ok=True)
+    with closing(sqlite3.connect(file)) as connection, connection:
+        connection.execute("CREATE TABLE rows (x REAL, g TEXT)")
+        connection.executemany("INSERT INTO rows VALUES (?, ?)", rows)
+
+
+def write_duckdb(file: Path, rows: list[tuple]) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    file.unlink(missing_ok=True)
+    with duckdb.connect(str(file)) as connection:
+        connection.execute("CREATE TABLE rows (x DOUBLE, g VARCHAR)")
+        connection.executemany("INSERT INTO rows VALUES (?, ?)", rows)
+
+
+@pytest.mark.parametrize("write", [write_parquet, write_feather, write_sqlite, write_duckdb])
+def test_a_hostile_cell_of_typed_columns_changes_no_word_and_no_entry(
+    dampen, place: Path, write
+) -> None:
+    """Neither what is told nor what the ledger records, ids, times and answers apart."""
+    file = place / "rows.data"
+    dampen("budget", "create", "b", "--epsilon", "10000000", "--neighbours", "add-remove-row")
+    cells = [(x, "a") for x in NUMBERS] + [(3.0, g) for g in LABELS]
+    if write is write_sqlite:
+        cells += [(value, "a") for value in ("n/a", b"\xff\x00", "5", "")] + [(3, b"\xff"), (3, 7)]
+
+    def asked(name: str, rows: list[tuple]) -> tuple:
+        write(file, rows)
+        options = (*QUESTIONS[name].split(), "--epsilon", "500", "--budget", "b", "--json")
+        done = dampen(name, file.name, *options)
+        charge = dampen_ledger(place).history("b")[-1]
+        recorded = (charge.query, charge.mechanism, charge.epsilon, charge.rho, charge.leaks)
+        told = json.loads(without_noise(done.out))
+        del told["charge"], told["budget"]
+        return done.code, told, done.err, recorded
+
+    expected = {name: asked(name, ROWS) for name in QUESTIONS}
+    faults = []
+    for row, name in zip(cells, cycle(QUESTIONS), strict=False):
+        found = asked(name, [*ROWS[:20], row, *ROWS[20:]])
+        if found != expected[name]:
+            faults.append((row, name, found))
+    assert faults == []
+
+
+def dampen_ledger(place: Path) -> Ledger:
+    return Ledger(place / "ledger.sqlite3")
