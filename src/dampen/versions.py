@@ -7,7 +7,18 @@ from importlib.metadata import PackageNotFoundError, requires, version
 
 __all__ = ["library_version", "show_versions"]
 
-OPTIONAL = ("duckdb", "ipython", "matplotlib", "networkx", "pandas", "polars", "psycopg", "pyspark")
+OPTIONAL = (
+    "duckdb",
+    "ipython",
+    "matplotlib",
+    "networkx",
+    "pandas",
+    "polars",
+    "psycopg",
+    "pyspark",
+    "scikit-learn",
+    "sqlglot",
+)
 
 
 @cache
