@@ -36,12 +36,12 @@ import numpy as np
 from dampen.core.sampling import Entropy
 from dampen.core.selection import IntArray, Neighbours
 from dampen.data.cells import Grouping, Keyed
-from dampen.data.columns import Lookup, as_numbers, finite_range
+from dampen.data.columns import Lookup, as_numbers
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Kind, Opened, reading, require_numbers
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.questions.counts import NOISE, check_scale, grouping_of, with_noise
-from dampen.questions.groups.histograms import Exact, Grid
+from dampen.questions.groups.histograms import Exact, Grid, usual_step
 from dampen.releases.accuracy import CONFIDENCE, Accuracy, by_noise, likely_noise, rounded_up
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost
@@ -51,7 +51,7 @@ from dampen.releases.question import Fact, Shape, parameter, where_parameter
 from dampen.releases.release import Release
 from dampen.schema.schema import Schema
 
-__all__ = ["MeanQuestion", "TotalQuestion", "default_step", "mean", "total"]
+__all__ = ["MeanQuestion", "TotalQuestion", "mean", "total"]
 
 USUAL_CELLS = 100_000
 """Steps of a range whose step nobody stated, at least."""
@@ -212,7 +212,9 @@ class Numbers:
         Raises:
             ParameterError: if one is wrong.
         """
-        step = default_step(asked.lower, asked.upper) if asked.step is None else asked.step
+        step = asked.step
+        if step is None:
+            step = usual_step(asked.lower, asked.upper, USUAL_CELLS, firsts=(1,))
         grid = Grid.between(asked.lower, asked.upper, step)
         return cls(asked.value, grid, asked.by, grouping_of(asked.by, asked.groups, 1))
 
@@ -400,20 +402,6 @@ class MeanMethod:
         grid = self.question.column.grid
         rows = Fraction(above + below, grid.top)
         return {"sum": float(grid.lower * rows + above * grid.step), "count": float(rows)}
-
-
-def default_step(lower: Exact, upper: Exact) -> Fraction:
-    """The public grid of a range whose step nobody stated: at least 100,000 steps.
-
-    A power of ten where one divides the range, so that numbers with few decimals stay as they are.
-
-    >>> default_step(0, 100), default_step(0, "0.333")
-    (Fraction(1, 1000), Fraction(1, 1000000))
-    """
-    finite_range(lower, upper)  # type: ignore[arg-type]
-    width = Fraction(str(upper)) - Fraction(str(lower))
-    step = Fraction(10) ** math.floor(math.log10(width / USUAL_CELLS))
-    return step if (width / step).denominator == 1 else width / USUAL_CELLS
 
 
 def _by_name(numbers: Sequence[Any], names: Sequence[Sequence[Hashable]]) -> Any:

@@ -24,8 +24,8 @@ Exact: TypeAlias = str | int | float | Fraction | Decimal
 
 LARGEST_GRID = 10_000_000
 USUAL_STEPS = 1000
-PLACES = 12
-"""Decades that are tried for a usual step."""
+MOST_FINER = 100
+"""How many times as many steps a usual step may make, to be a round number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,25 +101,33 @@ class Grid:
         return self.lower + cells * self.step
 
 
-def usual_step(lower: Exact, upper: Exact) -> Fraction:
-    """A step for a range of which no step is stated: it divides the range, 1,000 times at least.
+def usual_step(
+    lower: Exact,
+    upper: Exact,
+    least: int = USUAL_STEPS,
+    firsts: tuple[int, ...] = (5, 2, 1),
+) -> Fraction:
+    """A step for a range of which no step is stated: it divides the range, `least` times or more.
 
-    The largest one of the form 1, 2 or 5 times a power of ten; a thousandth where none divides.
+    The largest one of the form 1, 2 or 5 times a power of ten (`firsts`) that gives at most a
+    hundred times as many; where none does, the range divided by `least`.
 
-    >>> usual_step(0, 90), usual_step("-1.5", 2)
-    (Fraction(1, 20), Fraction(1, 500))
+    >>> usual_step(0, 90), usual_step("-1.5", 2), usual_step(0, "0.123456789")
+    (Fraction(1, 20), Fraction(1, 500), Fraction(123456789, 1000000000000))
+
+    Raises:
+        ParameterError: unless lower < upper, both finite.
     """
+    finite_range(cast("float", lower), cast("float", upper))
     span = decimal(upper, "upper") - decimal(lower, "lower")
-    if span <= 0:
-        return Fraction(1)  # the grid refuses it
-    power = Fraction(10) ** (len(str(int(span))) if span >= 1 else 0)
-    for _ in range(PLACES):
-        for first in (5, 2, 1):
-            step = first * power
-            if span >= USUAL_STEPS * step and (span / step).denominator == 1:
-                return step
+    power = Fraction(10) ** len(str(int(span)))
+    while span < least * power:
         power /= 10
-    return span / USUAL_STEPS
+    for candidate in (first * power / 10**decade for decade in range(3) for first in firsts):
+        steps = span / candidate
+        if least <= steps <= MOST_FINER * least and steps.denominator == 1:
+            return candidate
+    return span / least
 
 
 @dataclass(frozen=True, eq=False, repr=False)
