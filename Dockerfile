@@ -1,13 +1,24 @@
 # The service, from the wheel.  Data, dampen.toml and ledger lie in /data.
-FROM python:3.12 AS build
+#
+# Packages are those of packaging/locks, by their hashes.  For an image that can be built again, pass the
+# images below by digest; `docker buildx imagetools inspect python:3.12-slim` tells it:
+#     docker build --build-arg RUN_IMAGE=python:3.12-slim@sha256:... .
+ARG BUILD_IMAGE=python:3.12
+ARG RUN_IMAGE=python:3.12-slim
+
+FROM ${BUILD_IMAGE} AS build
 WORKDIR /source
+COPY packaging/locks/build.txt locks/build.txt
+RUN pip install --no-cache-dir --require-hashes -r locks/build.txt
 COPY pyproject.toml setup.py MANIFEST.in README.md LICENSE CHANGELOG.md ./
 COPY src src
-RUN pip install --no-cache-dir build && python -m build --wheel --outdir /wheels
+RUN python -m build --wheel --no-isolation --outdir /wheels
 
-FROM python:3.12-slim
+FROM ${RUN_IMAGE}
+COPY packaging/locks/image.txt /wheels/image.txt
+RUN pip install --no-cache-dir --require-hashes -r /wheels/image.txt
 COPY --from=build /wheels /wheels
-RUN pip install --no-cache-dir "$(ls /wheels/*.whl)[serve,postgres,duckdb]" && rm -r /wheels \
+RUN pip install --no-cache-dir --no-index --no-deps /wheels/*.whl && rm -r /wheels \
     && useradd --uid 10001 --create-home dampen
 USER dampen
 WORKDIR /data

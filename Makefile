@@ -7,6 +7,8 @@ WINDOWS := $(filter Windows_NT,$(OS))
 PYTHON ?= $(if $(WINDOWS),python,python3)
 BIN := .venv/$(if $(WINDOWS),Scripts,bin)
 INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "uv pip install --quiet --python $(BIN)/python" || echo "$(BIN)/python -m pip install --quiet --disable-pip-version-check")
+# uv takes versions from the lock and compares hashes; pip would refuse an editable install.
+LOCKED := $(shell command -v uv >/dev/null 2>&1 && echo "--constraint packaging/locks/test.txt")
 CREATE := $(shell command -v uv >/dev/null 2>&1 && echo "uv venv --quiet --allow-existing --python $(PYTHON) .venv" || echo "$(PYTHON) -m venv .venv")
 
 .PHONY: run serve check test lint types imports pytest test-slow test-report test-page docs notebooks dist paper paper-full clean
@@ -55,7 +57,7 @@ docs: .venv/.test
 notebooks: .venv/.test
 	$(BIN)/python docs/notebooks/execute.py
 
-# Wheel and sdist, and a question of every kind to the wheel in an empty environment.
+# Wheel and sdist, tried in empty environments: every question, sizes, first times, the README.
 dist: .venv/.test
 	rm -rf dist
 	$(BIN)/python -m build
@@ -74,6 +76,7 @@ paper-full: .venv/.studies
 .venv/.run: pyproject.toml setup.py
 	$(CREATE)
 	$(INSTALL) -e .
+	@$(BIN)/python -m dampen.kernels.uncompiled
 	touch $@
 
 .venv/.serve: pyproject.toml
@@ -88,7 +91,7 @@ paper-full: .venv/.studies
 
 .venv/.test: pyproject.toml studies/pyproject.toml
 	$(CREATE)
-	$(INSTALL) -e ".[test]" -e ./studies
+	$(INSTALL) $(LOCKED) -e ".[test]" -e ./studies
 	touch .venv/.run .venv/.serve .venv/.studies $@
 
 clean:

@@ -1,7 +1,7 @@
 """Compiles the kernels, where there is a compiler; all else is in pyproject.toml."""
 
-import platform
 import sys
+import sysconfig
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -10,12 +10,15 @@ from setuptools.command.build_ext import build_ext
 
 PLAIN = {"__init__", "primitives", "uncompiled"}
 UNIX = ["-O3", "-g0", "-ffp-contract=off"]
-if platform.machine() in ("x86_64", "AMD64"):
+if sysconfig.get_platform().endswith("x86_64"):
     UNIX.append("-mpopcnt")
 FLAGS = ["/O2", "/fp:precise"] if sys.platform == "win32" else UNIX
+# One wheel for all Pythons; those without a global lock have no stable ABI.
+STABLE = "bdist_wheel" in sys.argv and not sysconfig.get_config_var("Py_GIL_DISABLED")
 UNCHECKED = {
     "boundscheck": False,
     "cdivision": True,
+    "freethreading_compatible": True,
     "initializedcheck": False,
     "language_level": 3,
     "wraparound": False,
@@ -36,11 +39,18 @@ class Build(build_ext):
 
 
 sources = [
-    Extension(f"dampen.kernels.{path.stem}", [path.as_posix()], extra_compile_args=FLAGS)
+    Extension(
+        f"dampen.kernels.{path.stem}",
+        [path.as_posix()],
+        define_macros=[("Py_LIMITED_API", "0x030B0000")] if STABLE else [],
+        extra_compile_args=FLAGS,
+        py_limited_api=STABLE,
+    )
     for path in sorted(Path("src/dampen/kernels").glob("*.py"))
     if path.stem not in PLAIN
 ]
 kernels = cythonize(sources, build_dir="build", compiler_directives=UNCHECKED, include_path=["src"])
 for made in kernels:
     made.optional = True
-setup(cmdclass={"build_ext": Build}, ext_modules=kernels)
+tag = {"bdist_wheel": {"py_limited_api": "cp311"}} if STABLE else {}
+setup(cmdclass={"build_ext": Build}, ext_modules=kernels, options=tag)

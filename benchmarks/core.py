@@ -5,8 +5,11 @@ The peer is not private (floats, a seeded generator): it is the least that any n
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -44,19 +47,19 @@ def measure(n: int) -> None:
     utility = np.floor(rng.exponential(200, n))
     start = 1 + np.floor(rng.exponential(20, n))
     selection = Selection(utility, Growing(start, 1000), bound=float(start.max() + 1000))
-    flat = np.zeros(n)
-    peaked = np.r_[1e3, np.zeros(n - 1)]
     half = Fraction(1, 2)
     entropy = SystemEntropy()
-    tasks = {
-        PEER: lambda: np.argmax(utility * 0.5 + rng.gumbel(size=n)),
-        "exact draw, Gumbel, flat": lambda: noisy_top(flat, half, GUMBEL, 1, entropy),
-        "exact draw, Gumbel, peaked": lambda: noisy_top(peaked, half, GUMBEL, 1, entropy),
-        "exact draw, exponential": lambda: noisy_top(flat, half, EXPONENTIAL, 1, entropy),
-        "exact draw, Laplace, k = 20": lambda: noisy_top(flat, half, LAPLACE, 20, entropy),
-        "LD scores, closed form": lambda: Dampened().of(selection),
-        "SLD scores, closed form": lambda: Shifted().of(selection),
+    shapes = {"flat": np.zeros(n), "peaked": np.r_[1e3, np.zeros(n - 1)], "spread": utility}
+    tasks: dict[str, Callable[[], object]] = {
+        PEER: lambda: np.argmax(utility * 0.5 + rng.gumbel(size=n))
     }
+    for noise, k in product((GUMBEL, EXPONENTIAL, LAPLACE), (1, 20)):
+        for shape, values in shapes.items():
+            tasks[f"exact draw, {noise.name}, {shape}, k = {k}"] = partial(
+                noisy_top, values, half, noise, k, entropy
+            )
+    tasks["LD scores, closed form"] = lambda: Dampened().of(selection)
+    tasks["SLD scores, closed form"] = lambda: Shifted().of(selection)
     compare(f"{n:,} candidates", tasks, PEER)
 
 

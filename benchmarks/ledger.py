@@ -24,12 +24,12 @@ from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
-from dampen.ledger import Ledger, checkpoints, worker
-from dampen.ledger.actions import limit
+from dampen.ledger import Ledger, worker
+from dampen.ledger.accounts import limit
 from dampen.ledger.log import Draft, Kind, Row, stamp
-from dampen.ledger.state import State
+from dampen.ledger.state import CHECKPOINT_EVERY, State
 from dampen.ledger.storage import files
-from dampen.ledger.storage.copies import write_copy
+from dampen.ledger.storage.files import write_copy
 from dampen.ledger.storage.head_file import HeadFile
 from dampen.ledger.zcdp import epsilon_at
 
@@ -141,9 +141,9 @@ def generated(place: str, entries: int) -> tuple[Ledger, list[tuple[str, int]]]:
             charge = state.head.id
             yield state.append(Draft(Kind.ANSWER, "", {"charge": charge, "answer": "x" * 400}))
             made.append((charge, state.head.seq))
-            due = state.head.seq - state.checkpoint >= checkpoints.EVERY
-            if due and state.head.seq < entries - checkpoints.EVERY:
-                yield state.append(worker._checkpoint(state))
+            due = state.checkpoint_due()
+            if due is not None and state.head.seq < entries - CHECKPOINT_EVERY:
+                yield state.append(due)
 
     path = Path(place) / "ledger"
     head = write_copy(path, rows())

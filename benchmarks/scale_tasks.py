@@ -65,6 +65,25 @@ def top_groups(data: Any, _: int) -> Any:
     )
 
 
+def count(data: Any, _: int) -> Any:
+    return dampen.count(data, by="ward", groups=WARDS, epsilon="1")
+
+
+def total(data: Any, _: int) -> Any:
+    pay = {"lower": 0, "upper": 600_000, "step": 1}
+    return dampen.total(data, "pay", **pay, by="ward", groups=WARDS, epsilon="1")
+
+
+def mean(data: Any, _: int) -> Any:
+    pay = {"lower": 0, "upper": 600_000, "step": 1}
+    return dampen.mean(data, "pay", **pay, by="ward", groups=WARDS, epsilon="1")
+
+
+def mean_days(data: Any, _: int) -> Any:
+    days = {"lower": 0, "upper": 60, "step": 1}
+    return dampen.mean(data, "days", **days, by="ward", groups=WARDS, epsilon="1")
+
+
 def tree(data: Any, size: int) -> Any:
     return dampen.TreeClassifier(
         "1",
@@ -105,6 +124,10 @@ TASKS: dict[str, Callable[[Any, int], Any]] = {
     "percentile label": percentile_label,
     "most frequent": most_frequent,
     "top groups": top_groups,
+    "count": count,
+    "total": total,
+    "mean": mean,
+    "mean of whole numbers": mean_days,
     "tree": tree,
     "degree": degree,
     "betweenness": betweenness,
@@ -154,6 +177,10 @@ def bare(engine: str, data: Any) -> dict[str, Callable[[], Any]]:
         return {
             "percentile value": lambda: data.aggregate(f"{cell} as c, count(*)", "c").fetchall(),
             "top groups": lambda: data.aggregate("ward, days, count(*)", "ward, days").fetchall(),
+            "count": lambda: data.aggregate("ward, count(*)", "ward").fetchall(),
+            "total": lambda: data.aggregate("ward, sum(pay)", "ward").fetchall(),
+            "mean": lambda: data.aggregate("ward, avg(pay)", "ward").fetchall(),
+            "mean of whole numbers": lambda: data.aggregate("ward, avg(days)", "ward").fetchall(),
         }
     if engine == "spark":
         return {

@@ -1,5 +1,6 @@
 """The documentation site: `make docs` builds it into docs/_build, without the network."""
 
+import os
 import re
 import tomllib
 from itertools import groupby
@@ -52,7 +53,8 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
-    "footer_end": [],
+    # A link to the other versions, where this one will be beside them (docs/versions.py).
+    "footer_end": ["versions"] if "DAMPEN_VERSIONS" in os.environ else [],
     "pygments_light_style": "tango",
     "pygments_dark_style": "github-dark",
 }

@@ -8,9 +8,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
-from dampen.questions.groups.histograms import Histograms
 from dampen.questions.groups.reach import Reach, Rows
-from dampen.questions.groups.statistics import Quantile
+from dampen.questions.groups.statistics import Histograms, Quantile
 
 HERE = Path(__file__).parent / "figures"
 BLUE, ORANGE, GREY = "#0068a8", "#c8641e", "#8a9099"

@@ -1,9 +1,11 @@
-"""Installs what was built into an empty environment per Python, and follows the README there.
+"""Installs what was built into empty environments, measures them and follows the README there.
 
     python packaging/check_dist.py dist
 
-Every Python from 3.11 to 3.14 that is on the PATH is tried; those that are not are named.  A wheel
-is for one of them, because its kernels are compiled; the others install the sdist and compile it.
+Every Python from 3.11 to 3.14 that is on the PATH is tried with the wheel; those that are not are
+named.  The first of them also installs the sdist, with and without a C compiler, and all extras.
+A base beyond its bound and anything that fails make the exit code 1.  Times are printed with the
+ratio of processor times, for machines are busy.
 """
 
 import os
@@ -25,20 +27,37 @@ IN_THE_SDIST = (
     "Makefile",
     "README.md",
 )
-QUESTIONS = """
-import dampen
-votes = ["tea"] * 90 + ["coffee"] * 30
-print(dampen.__version__, dampen.most_frequent(votes, categories=["tea", "coffee"], epsilon=1))
-print(dampen.percentile(range(100), p=50, upper=99, step=1, epsilon=1))
-print(dampen.percentile_record(range(100), p=50, upper=99, epsilon=20))
-print(dampen.top_k(([0] * 9, list(range(1, 10))), n=10, k=1, epsilon=9))
-print(dampen.top_groups([1, 9] * 50, by=["a", "b"] * 50, groups=["a", "b"], lower=0, upper=9,
-                        step=1, epsilon=1))
-tree = dampen.TreeClassifier(epsilon=1, domains=[2], classes=[0, 1], max_rows=50)
-print(tree.fit([[0], [1]] * 20, [0, 1] * 20).predict([[1]]))
-"""
+BASE_MEGABYTES = 150
 COMMANDS = (["--version"], ["--help"], ["example"], ["demo"], ["demo", "--files", "."])
-README = Path(__file__).parents[1] / "README.md"
+FOLDER = Path(__file__).parent
+README = FOLDER.parent / "README.md"
+FIRST = {
+    "import": "import dampen",
+    "top_groups": "dampen.top_groups([1, 9] * 50, by=['a', 'b'] * 50, groups=['a', 'b'], lower=0, "
+    "upper=9, step=1, epsilon=1)",
+    "percentile": "dampen.percentile(range(100), p=50, upper=99, step=1, epsilon=1)",
+    "most_frequent": "dampen.most_frequent(['a'] * 9, categories=['a', 'b'], epsilon=1)",
+    "top_k": "dampen.top_k((np.arange(10**4) % 97, np.arange(10**4) % 1009), n=1009, k=5, "
+    "epsilon=1)",
+    "tree": "dampen.dataset({'x': np.arange(1000) % 5, 'y': np.arange(1000) % 2}, columns="
+    "{'x': dampen.categories(range(5))}).tree(target='y', classes=[0, 1], max_rows=1000, "
+    "epsilon=1)",
+}
+"""The first of each in a process."""
+TIMED = """
+import time, warnings
+import numpy as np
+warnings.simplefilter("ignore")
+start = time.perf_counter()
+used = time.process_time()
+{prepared}
+{call}
+print(time.perf_counter() - start, time.process_time() - used)
+"""
+
+
+class Failed(Exception):
+    """A call in an environment that should have worked."""
 
 
 def main() -> int:
@@ -47,18 +66,20 @@ def main() -> int:
     (wheel,), (sdist,) = built.glob("*.whl"), built.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         names = {Path(name).name for name in archive.getnames()}
-    if missing := [name for name in IN_THE_SDIST if name not in names]:
-        print(f"Missing in {sdist.name}: {', '.join(missing)}")
-        return 1
     found = [python for python in PYTHONS if runs(python)]
     print(f"Not on this machine: {', '.join(sorted(set(PYTHONS) - set(found))) or 'none'}")
-    return max(tried(python, fitting(python, wheel, sdist)) for python in found)
-
-
-def fitting(python: str, wheel: Path, sdist: Path) -> Path:
-    """The wheel for the Python that it was built for, the sdist for any other."""
-    tag = python.removeprefix("python").replace(".", "")
-    return (wheel if f"-cp{tag}-" in wheel.name else sdist).resolve()
+    try:
+        if missing := [name for name in IN_THE_SDIST if name not in names]:
+            raise Failed(f"Missing in {sdist.name}: {', '.join(missing)}")
+        for python in found:
+            follow(python, wheel.resolve(), "")
+        follow(found[0], sdist.resolve(), "")
+        follow(found[0], sdist.resolve(), "", compiler=False)
+        follow(found[0], wheel.resolve(), "all")
+    except Failed as failure:
+        print(failure)
+        return 1
+    return 0
 
 
 def runs(python: str) -> bool:
@@ -69,35 +90,80 @@ def runs(python: str) -> bool:
     return subprocess.run([place, "-c", ""], capture_output=True, check=False).returncode == 0
 
 
+def follow(python: str, built: Path, extras: str, *, compiler: bool = True) -> None:
+    """Installs into an empty environment, asks every question, follows the README."""
+    with tempfile.TemporaryDirectory() as place:
+        home = Path(place)
+        programs = home / "env" / ("Scripts" if sys.platform == "win32" else "bin")
+        own = environment(home, compiler=compiler)
+        wanted = f"{built}[{extras}]" if extras else str(built)
+        called([python, "-m", "venv", str(home / "env")], home, own)
+        inside = str(programs / "python")
+        called([inside, "-m", "pip", "install", "--quiet", wanted], home, own)
+        size = megabytes(home / "env")
+        before = files(home)
+        asked = [inside, str(FOLDER / "questions.py"), *([] if compiler else ["--plain"])]
+        told = called(asked, home, own)
+        if written := files(home) - before:
+            raise Failed(f"Written outside the ledger: {sorted(written)[:5]}")
+        print(f"{python}, {built.name} {extras}: {size} MB without pip. {told.strip()}")
+        if not extras and size > BASE_MEGABYTES:
+            raise Failed("It is larger than promised.")
+        if compiler and not extras and built.suffix == ".whl":
+            print_times(inside, home, own)
+        for command in (*COMMANDS, *printed_commands()):
+            called([str(programs / "dampen"), *command], home, own)
+        called([inside, "-m", "doctest", str(README)], home, own)
+
+
+def environment(home: Path, *, compiler: bool) -> dict[str, str]:
+    """A home of its own; without a compiler its names lead nowhere."""
+    own = os.environ | {"DAMPEN_LEDGER": str(home / "ledger.sqlite3"), "HOME": str(home)}
+    own.pop("PYTHONPATH", None)
+    return own if compiler else own | {"CC": "no-compiler", "CXX": "no-compiler"}
+
+
+def called(call: list[str], home: Path, own: dict[str, str]) -> str:
+    """What a call prints."""
+    done = subprocess.run(call, cwd=home, env=own, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise Failed(f"{' '.join(call)[:200]} failed\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def files(home: Path) -> set[Path]:
+    return {
+        path
+        for path in home.rglob("*")
+        if path.is_file() and not path.name.startswith("ledger.") and path.suffix != ".pyc"
+    }
+
+
+def megabytes(env: Path) -> int:
+    """Of an environment, less what every environment holds."""
+    every = ("pip", "setuptools")
+    held = [path for path in env.rglob("*") if path.is_file() and not path.is_symlink()]
+    own = [
+        path
+        for path in held
+        if not any(f"site-packages/{name}" in path.as_posix() for name in every)
+    ]
+    return round(sum(path.stat().st_size for path in own) / 1e6)
+
+
+def print_times(inside: str, home: Path, own: dict[str, str]) -> None:
+    """The first call in a process, and the same in a second process."""
+    for name, call in FIRST.items():
+        code = TIMED.format(prepared="" if name == "import" else "import dampen", call=call)
+        first, second = (called([inside, "-c", code], home, own).split() for _ in range(2))
+        ratio = float(first[1]) / float(second[1])
+        print(f"  {name}: {float(first[0]):.2f} s, {ratio:.2f} times the second process")
+
+
 def printed_commands() -> list[list[str]]:
     """The commands of the README's examples."""
     lines = re.findall(r"^\$ dampen (.*)$", README.read_text(encoding="utf-8"), re.MULTILINE)
     return [shlex.split(line, comments=True) for line in lines]
-
-
-def tried(python: str, built: Path) -> int:
-    """The exit code of one Python."""
-    with tempfile.TemporaryDirectory() as place:
-        home = Path(place)
-        programs = home / "env" / ("Scripts" if sys.platform == "win32" else "bin")
-        calls = [
-            [python, "-m", "venv", str(home / "env")],
-            [str(programs / "python"), "-m", "pip", "install", "--quiet", str(built)],
-            [str(programs / "python"), "-c", QUESTIONS],
-            *([str(programs / "dampen"), *command] for command in COMMANDS),
-            [str(programs / "python"), "-m", "doctest", str(README)],
-            *([str(programs / "dampen"), *command] for command in printed_commands()),
-        ]
-        own = os.environ | {"DAMPEN_LEDGER": str(home / "ledger.sqlite3")}
-        for call in calls:
-            done = subprocess.run(
-                call, cwd=home, env=own, capture_output=True, text=True, check=False
-            )
-            if done.returncode:
-                print(f"{python}: {' '.join(call[1:3])} failed\n{done.stdout}{done.stderr}")
-                return 1
-    print(f"{python}: {built.name} installs and answers")
-    return 0
 
 
 if __name__ == "__main__":

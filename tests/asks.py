@@ -55,7 +55,7 @@ ASKS = [
             }
         ),
         (["a", WORD], ["a", NUMBER], ["a", None], [["a"]], {"a": 1, WORD: 2}, {"a": 1.5}),
-        {"categories": None},
+        {"categories": None, "public": "data"},
         ("categories",),
     ),
     Ask(
@@ -67,7 +67,7 @@ ASKS = [
         cost("most-frequent", "joint", "add-remove-row"),
         (),
         (["a", WORD],),
-        {"categories": None},
+        {"categories": None, "public": "data"},
         ("categories",),
     ),
     Ask(
@@ -264,7 +264,7 @@ ASKS = [
             }
         ),
         (([0], [NUMBER]), ([0], [WORD]), ([0], [None]), ([-NUMBER], [1])),
-        {"n": None},
+        {"n": None, "public": "data"},
         ("nodes",),
     ),
     Ask(
@@ -281,7 +281,7 @@ ASKS = [
             *several({"nodes": [range(0), range(2**31)]}),
         ),
         (([0], [NUMBER]), ([0], [WORD])),
-        {"nodes": None},
+        {"nodes": None, "public": "data"},
         ("nodes",),
     ),
     *(
@@ -294,7 +294,7 @@ ASKS = [
             cost("top-k", "two-rounds", "add-remove-edge"),
             several({"k": [0, 401], "delta": ["codegree"], "mechanism": ["joint", "no such"]}),
             (([0], [NUMBER]), ([0], [WORD]), ([0], [None])),
-            {"n": None},
+            {"n": None, "public": "data"},
             ("nodes",),
         )
         for metric in ("triangles", "eigenvector", "core", "pagerank")
@@ -308,7 +308,7 @@ ASKS = [
         cost("top-k", "joint", "add-remove-edge"),
         several({"k": [401], "max_degree": [0], "mechanism": ["two-rounds"]}),
         (([0], [NUMBER]), ([0], [WORD])),
-        {"n": None},
+        {"n": None, "public": "data"},
         ("nodes",),
     ),
     Ask(
@@ -320,7 +320,7 @@ ASKS = [
         cost("top-k", "ld", "add-remove-edge", EPSILON**2 / 16),
         (),
         (([0], [NUMBER]),),
-        {"n": None},
+        {"n": None, "public": "data"},
         ("nodes",),
     ),
     *MODELS,

@@ -54,6 +54,8 @@ WRONG_MODEL = several(
         "classes": [["no"], ["no", "no"], "no", 5, [["no"], ["yes"]]],
         "domains": [{"x": ["p"], "nope": 3}, {"x": 1.5, "z": 3}, 5, {"x": "pq"}],
         "max_rows": [0, "9", 2**40],
+        "delta": [0, 1, "x", -1],
+        "public": ["all", True],
     }
 )
 WRONG_TABLE = several({"columns": [["x", "nope"], ["x", "c"], ["x", "x"], [], "x"]})
@@ -91,7 +93,7 @@ MODELS = [
         cost("tree", "pf", "add-remove-row"),
         WRONG_TREE,
         tuple(map(split, BAD_TABLES)),
-        {"domains": {"x": ["p", "q"]}, "max_rows": None, "classes": None},
+        {"domains": {"x": ["p", "q"]}, "max_rows": None, "classes": None, "public": "data"},
         ("domains", "classes", "max_rows"),
     ),
     Ask(
@@ -103,7 +105,7 @@ MODELS = [
         cost("tree", "pf", "add-remove-row"),
         WRONG_TREE + WRONG_TABLE,
         BAD_TABLES,
-        {"max_rows": None, "classes": None},
+        {"max_rows": None, "classes": None, "public": "data"},
         ("classes", "max_rows"),
     ),
     Ask(
@@ -115,7 +117,7 @@ MODELS = [
         cost("tree", STAGED, "add-remove-row"),
         WRONG_TREE,
         tuple(map(split, BAD_TABLES)),
-        {"domains": {"x": ["p", "q"]}, "max_rows": None, "classes": None},
+        {"domains": {"x": ["p", "q"]}, "max_rows": None, "classes": None, "public": "data"},
         ("domains", "classes", "max_rows"),
     ),
     Ask(
@@ -137,7 +139,7 @@ MODELS = [
         cost("id3", "em + noisy-counts", "add-remove-row"),
         WRONG_ID3,
         tuple(map(split, BAD_TABLES[:-1])),
-        {"domains": {"x": ["p", "q"]}, "max_rows": None, "classes": None},
+        {"domains": {"x": ["p", "q"]}, "max_rows": None, "classes": None, "public": "data"},
         ("domains", "classes", "max_rows"),
     ),
     Ask(
@@ -149,7 +151,7 @@ MODELS = [
         cost("naive-bayes", "discrete-laplace", "add-remove-row"),
         (*WRONG_MODEL, {"epsilon": "1e-13"}),
         tuple(map(split, BAD_TABLES[:-1])),
-        {"domains": {"x": ["p", "q"]}, "classes": None},
+        {"domains": {"x": ["p", "q"]}, "classes": None, "public": "data"},
         ("domains", "classes"),
     ),
     Ask(
@@ -161,7 +163,7 @@ MODELS = [
         cost("naive-bayes", "discrete-laplace", "add-remove-row"),
         WRONG_MODEL + WRONG_TABLE,
         BAD_TABLES[:-1],
-        {"classes": None},
+        {"classes": None, "public": "data"},
         ("classes",),
     ),
     Ask(
@@ -173,7 +175,7 @@ MODELS = [
         cost("classifier", STAGED, "add-remove-row"),
         WRONG_MODEL,
         tuple(map(split, BAD_TABLES)),
-        {"domains": {"x": ["p", "q"]}, "max_rows": None, "classes": None},
+        {"domains": {"x": ["p", "q"]}, "max_rows": None, "classes": None, "public": "data"},
         ("domains", "classes", "max_rows"),
     ),
     Ask(
@@ -185,7 +187,7 @@ MODELS = [
         cost("classifier", STAGED, "add-remove-row"),
         WRONG_MODEL + WRONG_TABLE,
         BAD_TABLES,
-        {"max_rows": None, "classes": None},
+        {"max_rows": None, "classes": None, "public": "data"},
         ("classes", "max_rows"),
     ),
 ]

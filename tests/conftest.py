@@ -8,6 +8,15 @@ from hypothesis import settings
 settings.register_profile("dampen", deadline=None)
 settings.load_profile("dampen")
 
+
+@pytest.fixture(params=[True, False], ids=["pyarrow", "without"])
+def arrow(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Whether dampen finds pyarrow; a test that asks for it runs both ways."""
+    if not request.param:
+        monkeypatch.setattr("dampen.data.source.find_spec", lambda name: None)
+    return bool(request.param)
+
+
 SMALL = {"engines", "fuzz"}
 """Folders whose tests ask of few rows or nodes: that answers are chance is not their point."""
 

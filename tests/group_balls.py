@@ -25,8 +25,11 @@ def rows_of(x: Histogram) -> list[int]:
     return [v for v, count in enumerate(x) for _ in range(count)]
 
 
-def quantile(p: Fraction) -> Statistic:
-    """v + (p n - b) / c, by walking through the cells; halfway to the next where a cell ends."""
+def quantile(p: Fraction, end: str = "middle") -> Statistic:
+    """v + (p n - b) / c, by walking through the cells.
+
+    Where a cell ends: halfway to the next, or that end, or the start of the next.
+    """
 
     def statistic(x: Histogram) -> Fraction:
         target, b = p * sum(x), 0
@@ -36,7 +39,8 @@ def quantile(p: Fraction) -> Statistic:
             b += c
             if b == target:
                 following = next(u for u in range(v + 1, len(x)) if x[u])
-                return Fraction(v + 1 + following, 2)
+                places = {"lower": v + 1, "upper": following, "middle": (v + 1 + following) / 2}
+                return Fraction(places[end])
         raise AssertionError
 
     return statistic

@@ -12,8 +12,8 @@ import numpy as np
 
 from dampen.core.scores import Score
 from dampen.core.selection import FloatArray, IntArray, Selection
-from dampen.questions.nodes.ego_sensitivity import EgoSensitivity, q
 from dampen.questions.nodes.graphs import Graph, betweenness, codegrees, graph_of
+from dampen.questions.nodes.shortlist_betweenness import EgoSensitivity, q
 from dampen.testing.universe import Universe
 
 

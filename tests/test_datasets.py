@@ -119,15 +119,15 @@ def test_a_method_has_the_signature_of_its_question() -> None:
         (lambda held: held.top_groups("days", "hospital", epsilon=1), "too many positional"),
         (lambda held: held.top_groups("days", b="hospital", epsilon=1), "unexpected keyword"),
         (lambda held: held.top_groups("days", by="hospital"), "epsilon"),
-        (lambda held: held.top_groups("days", by="town", epsilon=1), r'columns={"town": \[...\]}'),
+        (lambda held: held.top_groups("days", by="town", epsilon=1), "groups=, the public list"),
         (lambda held: held.percentile("age", p=50, epsilon=1), "Expected a column 'age'"),
-        (lambda held: held.total("age", epsilon=1), "dampen.number"),
+        (lambda held: held.total("age", epsilon=1), "Expected a column 'age'"),
         (lambda held: held.percentile("hospital", p=50, epsilon=1), "not numeric"),
         (lambda held: held.top_groups("hospital", by="days", epsilon=1), "Column"),
         (lambda held: held.most_frequent("days", epsilon=1), "no public list of values"),
         (lambda held: held.ask("top-group", epsilon=1), "Did you mean 'top-groups'"),
         (lambda held: held.ask("percentile", vaule="days", epsilon=1), "Did you mean 'value'"),
-        (lambda held: held.top_k(k=1, epsilon=1), "protects add-remove-edge"),
+        (lambda held: held.top_k(k=1, n=5, epsilon=1), "protects add-remove-edge"),
     ],
 )
 def test_mistakes_cost_nothing(ask: Any, says: str, tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_mistakes_cost_nothing(ask: Any, says: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "columns",
-    [{"a": "text"}, {"a": 3}, {"a": []}, {"a": ["x", "x"]}, {"a": None}],
+    [{"a": "text"}, {"a": 3}, {"a": ["x", "x"]}, {"a": None}],
     ids=str,
 )
 def test_facts_that_are_none(columns: Any) -> None:

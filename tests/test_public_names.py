@@ -20,7 +20,7 @@ EXPORTED = [
     "egocentric_betweenness", "errors", "groups_above", "histogram", "keys", "mean", "mechanisms",
     "most_frequent", "names", "noise", "number", "paper", "percentile", "percentile_record",
     "probabilities", "problems", "release", "sampling", "select", "sensitivity", "show_versions",
-    "testing", "top_groups", "top_k", "total", "tune", "universe",
+    "testing", "top_groups", "top_k", "total", "tune", "universe", "warehouse", "watch",
 ]  # fmt: skip
 
 

@@ -117,7 +117,7 @@ votes = dampen.Selection([9, 1], dampen.sensitivity.constant(1), exact=True)
 FRONTS = """
 from dampen.cli.main import run
 from dampen.client import Service
-from dampen.service.requests import bodies
+from dampen.service.questions import bodies
 """
 
 CHANGES = [

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from dampen.core.noise import Noise
     from dampen.core.sampling import InsecureEntropy
     from dampen.core.selection import Neighbours, Problem, Selection
+    from dampen.data.warehouse import warehouse
     from dampen.errors import (
+        MISSING,
+        OTHER,
         BudgetError,
         DampenError,
         DataError,
@@ -33,10 +36,10 @@ if TYPE_CHECKING:
     from dampen.questions.nodes import egocentric_betweenness, top_k
     from dampen.questions.percentile import percentile, percentile_record
     from dampen.questions.universes import universe
+    from dampen.questions.watch import watch
     from dampen.releases.own_problem import release
     from dampen.releases.release import Release
     from dampen.releases.tuning import tune
-    from dampen.rules import MISSING, OTHER
     from dampen.testing import Universe
     from dampen.versions import show_versions
 
@@ -44,8 +47,8 @@ __version__ = "0.2.0"
 
 # Loaded when first used: the command line starts before numpy has, and trees wait for scikit-learn.
 _HOME = {
-    "MISSING": "dampen.rules",
-    "OTHER": "dampen.rules",
+    "MISSING": "dampen.errors",
+    "OTHER": "dampen.errors",
     "BudgetError": "dampen.errors",
     "Classifier": "dampen.questions.classify",
     "DampenError": "dampen.errors",
@@ -87,6 +90,8 @@ _HOME = {
     "total": "dampen.questions.means",
     "tune": "dampen.releases.tuning",
     "universe": "dampen.questions.universes",
+    "warehouse": "dampen.data.warehouse",
+    "watch": "dampen.questions.watch",
 }
 _MODULES = {
     "accuracy": "dampen.core.error_analysis",
@@ -155,6 +160,8 @@ __all__ = [
     "total",
     "tune",
     "universe",
+    "warehouse",
+    "watch",
 ]
 
 

@@ -1,7 +1,8 @@
 """`dampen check`: what a curator looks at before the first question is asked.
 
 **Not private.**  It reads every row and shows counts of them as they are.  It is for the person who
-may see the data, before any charge; the service never runs it.
+may see the data, before any charge.  A service runs it for a curator on its own machine alone,
+unless its operator allows more (`show-check`).
 
 What it counts is what the questions do with each cell: rows that a missing or unlisted cell leaves
 out, numbers that are moved to the end of their range, listed values that no row has.
@@ -12,6 +13,7 @@ import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from dampen.data.columns import Lookup, as_labels, as_numbers, is_missing
 from dampen.data.files import TextFile
 from dampen.data.open import located, open_table
 from dampen.data.source import Chunk, Kind, Opened, reading, require_labels
+from dampen.data.times import measured
 from dampen.data.units import unit_codes, unit_kind, without_id
 from dampen.errors import ParameterError
 from dampen.printing import printable
@@ -229,6 +232,9 @@ def _counted(opened: Opened, columns: Mapping[str, Column]) -> tuple[int, dict[s
     wanted: dict[str, Kind] = {
         name: lookups[name].kind if name in lookups else "numbers" for name in columns
     }
+    for name, each in columns.items():
+        if isinstance(each, Numbers) and each.dates:
+            opened = measured(opened, name, (date.min,))
     rows = 0
     with reading(opened.batches(wanted or _any_column(opened))) as batches:
         for batch in batches:

@@ -104,6 +104,15 @@ class Service:
         """What a question, such as "percentile", would cost and how good it would be; free."""
         return self._post(f"{_path(dataset, question)}/expect", options)
 
+    def sql(self, statement: str, **options: Any) -> Release:
+        """The answer to one SELECT statement; epsilon, rho, budget and reuse as in `ask`.
+
+        Raises:
+            ParameterError: if no private question answers the statement; nothing was charged.
+            BudgetError: if the budget refuses; nothing was charged.
+        """
+        return _release(self._post("/v1/sql", {"statement": statement, **options}))
+
     def __getattr__(self, name: str) -> Callable[..., Release]:
         """A question as a method: `most_frequent` for "most-frequent"."""
         question = name.replace("_", "-")

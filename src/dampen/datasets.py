@@ -14,6 +14,7 @@ another one.  Opening a data set looks at no row.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from inspect import Parameter as Argument
 from inspect import Signature
 from os import PathLike
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from dampen.core.sampling import Entropy
 from dampen.core.selection import Neighbours
+from dampen.data.source import joined_columns
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError, did_you_mean
 from dampen.questions import QUESTIONS, question_type
@@ -30,7 +32,7 @@ from dampen.releases.cost import Budget
 from dampen.releases.question import Parameter, Question, first_missing, parameters, with_facts
 from dampen.releases.release import Release
 from dampen.schema import Categories, Column, Graph, Names, Numbers, Schema
-from dampen.schema.columns import DEFAULT_BINS, Rule
+from dampen.schema.schema import DEFAULT_BINS, Rule
 
 if TYPE_CHECKING:
     from dampen.check import Check
@@ -42,25 +44,27 @@ PAYING = ("epsilon", "rho", "budget", "entropy")
 
 
 def number(
-    lower: float | None = None,
-    upper: float | None = None,
+    lower: float | date | None = None,
+    upper: float | date | None = None,
     *,
     step: float | None = None,
     bins: int = DEFAULT_BINS,
     edges: Sequence[float] = (),
     missing: Rule | None = None,
     public: bool = False,
+    dates: bool = False,
 ) -> Numbers:
-    """The public facts of a column of numbers.
+    """The public facts of a column of numbers, or of dates.
 
     Args:
-        lower: its lower end; smaller numbers count as this.
+        lower: its lower end; smaller numbers count as this.  A date for a column of dates.
         upper: its upper end; larger numbers count as this.
         step: the distance of possible values, such as 1 for whole numbers.
         bins: how many bins of equal width a model sorts the numbers into.
         edges: the ends of bins one by one, ascending, in place of `bins`.
         missing: "drop" leaves out a row without a number; "own" gives a model one more bin.
         public: whether everyone's number is known and does not change.
+        dates: whether the numbers are dates, where no end says so.
 
     Returns:
         The facts, for `columns=` of `dampen.dataset`.
@@ -68,7 +72,7 @@ def number(
     Raises:
         ParameterError: if the facts do not fit together.
     """
-    ends = {"lower": lower, "upper": upper}
+    ends: dict[str, Any] = {"lower": lower, "upper": upper, "dates": dates or None}
     stated = {name: end for name, end in ends.items() if end is not None}
     return Numbers(
         **stated, step=step, bins=bins, edges=tuple(edges), missing=missing, public=public
@@ -116,6 +120,7 @@ def dataset(
     rows_per_unit: int = 1,
     groups_per_unit: int | None = None,
     rows: int | None = None,
+    max_delta: float | None = None,
     columns: Mapping[str, Column | Sequence[Any]] | None = None,
     nodes: int | Sequence[Any] | None = None,
     source: str | None = None,
@@ -144,6 +149,7 @@ def dataset(
             `dampen.data.units`.
         groups_per_unit: a hint, in how many groups or categories a person usually is.
         rows: a public bound on the number of rows, or the number to expect.
+        max_delta: the largest δ of one question; None for any.
         columns: the facts of columns by their names: a list of values, `dampen.number`,
             `dampen.categories` or `dampen.names`.
         nodes: of a graph, how many, named 0, 1, ..., or their names.
@@ -181,6 +187,7 @@ def dataset(
         rows_per_unit=rows_per_unit,
         groups_per_unit=groups_per_unit,
         rows=rows,
+        max_delta=max_delta,
         columns={name: _column(each) for name, each in (columns or {}).items()},
         graph=graph,
         title=title,
@@ -284,7 +291,7 @@ class Dataset:
             raise ParameterError(
                 f"{kind.name} has no parameter {each}.{did_you_mean(each, declared)}"
             )
-        known = with_facts(kind, stated, self.schema)
+        known = with_facts(kind, _with_names(kind, stated), self.schema)
         lacking = first_missing(kind, known)
         if lacking is not None:
             raise ParameterError(f"{kind.name} needs {lacking.name}=. {_advice(lacking, known)}")
@@ -325,13 +332,7 @@ class Dataset:
         """
         from dampen.sql import parse
 
-        asked = parse(text)
-        if asked.unit is not None and asked.unit != self.schema.unit:
-            raise ParameterError(
-                f"privacy_unit_column is {asked.unit!r}, and the data set protects one "
-                f"{self.schema.unit}. Leave it out."
-            )
-        return asked.with_columns(list(self.schema.columns))
+        return parse(text).about(self.schema)
 
     def check(self) -> "Check":
         """What a curator looks at before any charge: **not private**, not for publication."""
@@ -360,6 +361,17 @@ def _kind(name: str) -> type[Question]:
     if asked not in QUESTIONS:
         raise ParameterError(f"There is no question {name!r}.{did_you_mean(asked, QUESTIONS)}")
     return question_type(asked)
+
+
+def _with_names(kind: type[Question], stated: Mapping[str, Any]) -> dict[str, Any]:
+    """What was stated, lists of names of columns joined."""
+    columns = {each.name for each in parameters(kind) if each.kind == "column"}
+    return {
+        name: joined_columns(value)
+        if name in columns and isinstance(value, list | tuple)
+        else value
+        for name, value in stated.items()
+    }
 
 
 def _advice(lacking: Parameter, known: Mapping[str, Any]) -> str:
@@ -428,5 +440,6 @@ def _registered(name: Any, config: str | PathLike[str], budget: Budget | None) -
 
     found = load_policy(Path(config)).named(str(name))
     if budget is None:
-        budget = Ledger(found.ledger or default_place())[found.budgets[0]]
+        account = Ledger(found.ledger or default_place())[found.budgets[0]]
+        budget = account.by(dataset=found.name, location=str(found.only_place))
     return Dataset(found.only_place, found.schema, budget, table=found.table)

@@ -30,6 +30,7 @@ __all__ = [
     "check_length",
     "decimal_text",
     "exact",
+    "price_text",
     "root_below",
     "short_text",
     "shortened",
@@ -119,6 +120,17 @@ def short_text(value: Fraction, *, up: bool) -> str:
     scaled = value * Fraction(10) ** places
     digits = Decimal(ceil(scaled) if up else floor(scaled)).scaleb(-places)
     return f"{'<' if up else '>'}{digits.normalize()}"
+
+
+def price_text(epsilon: Fraction | None, rho: Fraction | None) -> str:
+    """What something costs in words: ε, or ρ where it has no pure ε.
+
+    >>> price_text(Fraction(1, 2), Fraction(1, 8)), price_text(None, Fraction(1, 8))
+    ('epsilon 0.5', 'rho 0.125')
+    """
+    if epsilon is not None:
+        return f"epsilon {short_text(epsilon, up=True)}"
+    return f"rho {'' if rho is None else short_text(rho, up=True)}"
 
 
 def _fraction(epsilon: object, name: str) -> Fraction:

@@ -3,6 +3,8 @@
 A release first checks its public parameters (`ParameterError`: nothing was charged), then charges
 the budget (`BudgetError`: refused, nothing was charged), then looks at the data (`DataError`: the
 charge stands).  A `DataError` is for the curator and never quotes a value, a count or a row.
+
+Two labels that carry a rule: listed among public labels, they stand for cells without one.
 """
 
 import difflib
@@ -12,6 +14,9 @@ from collections.abc import Iterable
 from typing import NoReturn
 
 __all__ = [
+    "MISSING",
+    "OTHER",
+    "RULES",
     "AccuracyWarning",
     "BudgetError",
     "DampenError",
@@ -133,3 +138,10 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     by_lower = {name.lower(): name for name in known}
     close = difflib.get_close_matches(word.lower(), list(by_lower), n=1)
     return f" Did you mean {by_lower[close[0]]!r}?" if close else ""
+
+
+MISSING = "(missing)"
+"""Stands for missing cells."""
+OTHER = "(other)"
+"""Stands for values that are not listed."""
+RULES = (MISSING, OTHER)

@@ -1,10 +1,13 @@
 """Text that may come from files, made safe to show: on a terminal, in a notebook."""
 
+import csv
+import io
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
-__all__ = ["html_facts", "html_table", "printable", "text_of"]
+__all__ = ["csv_text", "html_facts", "html_table", "printable", "text_of"]
 
 
 def printable(text: str) -> str:
@@ -14,6 +17,25 @@ def printable(text: str) -> str:
     'a\N{REPLACEMENT CHARACTER}[31mb'
     """
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
+    r"""Rows as CSV with a header; no spreadsheet takes a cell for a formula.
+
+    >>> csv_text([{"who": "=1+1", "n": 2}])
+    "who,n\r\n'=1+1,2\r\n"
+    """
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    written = io.StringIO()
+    writer = csv.DictWriter(written, columns or ["id"], restval="")
+    writer.writeheader()
+    writer.writerows({column: _cell(value) for column, value in row.items()} for row in rows)
+    return written.getvalue()
+
+
+def _cell(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def html_table(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:

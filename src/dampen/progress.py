@@ -16,7 +16,9 @@ PATIENCE = 2.0
 """Seconds of work before a bar appears."""
 
 PAUSE = 0.2
-"""Seconds between two pictures of a notebook's bar."""
+"""Seconds between two pictures of a bar."""
+WIDTH = 40
+"""Characters of a bar on a terminal."""
 
 
 class Bar(Protocol):
@@ -59,44 +61,51 @@ def progress(total: int, label: str) -> Iterator[Callable[[int], None]]:
 
 def _open(total: int, label: str) -> Bar | None:
     if _in_notebook():
-        return _NotebookBar(total, label)
-    return _TerminalBar(total, label) if sys.stderr.isatty() else None
+        return _notebook_bar(total, label)
+    return _terminal_bar(total, label) if sys.stderr.isatty() else None
 
 
-class _TerminalBar:
-    def __init__(self, total: int, label: str) -> None:
-        from rich.console import Console
-        from rich.progress import Progress
+class _Picture:
+    """A bar that is drawn anew at most every `PAUSE`."""
 
-        self._bar = Progress(console=Console(stderr=True), transient=True)
-        self._task = self._bar.add_task(label, total=total)
-        self._bar.start()
-
-    def show(self, done: int) -> None:
-        self._bar.update(self._task, completed=done)
-
-    def close(self) -> None:
-        self._bar.stop()
-
-
-class _NotebookBar:
-    """HTML's own progress bar, which needs no widgets."""
-
-    def __init__(self, total: int, label: str) -> None:
-        self._total = total
-        self._label = label
+    def __init__(self, draw: Callable[[int], None], clear: Callable[[], None]) -> None:
+        self._draw = draw
         self._shown = 0.0
-        self._handle = _Handle()
+        self.close = clear
 
     def show(self, done: int) -> None:
         now = time.monotonic()
         if now - self._shown >= PAUSE:
             self._shown = now
-            bar = f'<progress value="{done}" max="{self._total}"></progress>'
-            self._handle.show(f"{self._label} {bar} {done:,} of {self._total:,}")
+            self._draw(done)
 
-    def close(self) -> None:
-        self._handle.clear()
+
+def _terminal_bar(total: int, label: str) -> Bar:
+    """One line that is written over and at last removed."""
+
+    def draw(done: int) -> None:
+        full = min(done, total) * WIDTH // max(total, 1)
+        bar = "━" * full + " " * (WIDTH - full)
+        _to_terminal(f"\r{label} {bar} {done:,} of {total:,}")
+
+    return _Picture(draw, lambda: _to_terminal("\r\x1b[2K"))
+
+
+def _to_terminal(text: str) -> None:
+    with suppress(OSError, ValueError):  # such as an encoding without the bar
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _notebook_bar(total: int, label: str) -> Bar:
+    """HTML's own progress bar, which needs no widgets."""
+    handle = _Handle()
+
+    def draw(done: int) -> None:
+        bar = f'<progress value="{done}" max="{total}"></progress>'
+        handle.show(f"{label} {bar} {done:,} of {total:,}")
+
+    return _Picture(draw, handle.clear)
 
 
 class _Handle:

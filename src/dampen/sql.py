@@ -7,7 +7,7 @@ read off its clauses:
 |---|---|
 | `SELECT g ... GROUP BY g ORDER BY COUNT(*) DESC LIMIT k` | most-frequent |
 | `SELECT g ... GROUP BY g ORDER BY MEDIAN(x) DESC LIMIT k`, also AVG, SUM | top-groups |
-| `SELECT g ... GROUP BY g HAVING MEDIAN(x) >= t` | groups-above |
+| `SELECT g ... GROUP BY g HAVING MEDIAN(x) >= t`, or `> t` | groups-above |
 | `SELECT MEDIAN(x) ...`, also by group | percentile |
 | `SELECT COUNT(*) ...`, also by group | count |
 | `SELECT SUM(x) ...`, `SELECT AVG(x) ...`, also by group | total, mean |
@@ -28,6 +28,8 @@ from dampen.errors import ParameterError, did_you_mean, raise_alone
 
 if TYPE_CHECKING:
     from sqlglot import exp
+
+    from dampen.schema import Schema
 
 __all__ = ["Statement", "parse"]
 
@@ -86,9 +88,18 @@ class Statement:
             raise ParameterError("Expected epsilon once: beside the statement, or in OPTIONS.")
         return self.epsilon
 
-    def with_columns(self, names: Sequence[str]) -> "Statement":
-        """The same with columns as they are declared: SQL does not tell Days from days."""
-        folded = {name.lower(): name for name in names}
+    def about(self, schema: "Schema") -> "Statement":
+        """The same about a data set, its columns as declared: SQL does not tell Days from days.
+
+        Raises:
+            ParameterError: if OPTIONS names another unit than the data set protects.
+        """
+        if self.unit is not None and self.unit != schema.unit:
+            raise ParameterError(
+                f"privacy_unit_column is {self.unit!r}, and the data set protects one "
+                f"{schema.unit}. Leave it out."
+            )
+        folded = {name.lower(): name for name in schema.columns}
         known = {key: self.stated[key] for key in ("value", "by") if key in self.stated}
         declared = {key: _declared(value, folded) for key, value in known.items()}
         return replace(self, stated={**self.stated, **declared})
@@ -233,15 +244,16 @@ class _Clauses:
     def _above(self) -> tuple[str, dict[str, Any]]:
         assert self.having is not None
         aggregate, compared, threshold = self.having
-        self._require(compared == ">=", "HAVING with >=, such as HAVING MEDIAN(days) >= 6")
+        self._require(compared in (">=", ">"), "HAVING with > or >=, such as MEDIAN(days) >= 6")
         self._require(bool(self.keys), "GROUP BY before HAVING")
         self._require(aggregate.name != "count", "HAVING with a median, mean or percentile")
         self._require(not self.aggregates, "SELECT with the group alone beside HAVING")
         self._require(
             self.order is None and self.limit is None, "HAVING without ORDER BY and LIMIT"
         )
+        strict = {"strict": True} if compared == ">" else {}
         stated = {"value": aggregate.value, "by": self._by(), "threshold": threshold}
-        return "groups-above", stated | aggregate.statistic()
+        return "groups-above", stated | aggregate.statistic() | strict
 
     def _largest(self) -> tuple[str, dict[str, Any]]:
         self._require(self.order is not None and self.limit is not None, "ORDER BY with LIMIT")
@@ -251,6 +263,7 @@ class _Clauses:
         k = {} if self.limit == 1 else {"k": self.limit}
         if aggregate.name == "count":
             self._require(descending, "ORDER BY COUNT(*) DESC: the most frequent, not the rarest")
+            self._require(len(self.keys) == 1, "one column in GROUP BY beside ORDER BY COUNT(*)")
             self._require(not set(self.aggregates) - {aggregate}, "SELECT with COUNT(*) at most")
             return "most-frequent", {"value": self._by(), **k}
         self._require(

@@ -15,6 +15,7 @@ OPTIONAL = (
     "pandas",
     "polars",
     "psycopg",
+    "pyarrow",
     "pyspark",
     "scikit-learn",
     "sqlglot",

@@ -9,9 +9,8 @@ import pytest
 import group_balls as balls
 from dampen import testing
 from dampen.problems import BestGroup
-from dampen.questions.groups.histograms import Histograms
 from dampen.questions.groups.reach import Reach, Rows
-from dampen.questions.groups.statistics import Mean, Quantile
+from dampen.questions.groups.statistics import Histograms, Mean, Quantile
 from dampen_studies.rivals.groups import (
     GroupMethod,
     _Rivals,

@@ -11,7 +11,7 @@ import dampen
 from dampen.errors import AccuracyWarning
 from dampen.paper.id3 import DiffPID3
 from dampen.questions import question_type
-from dampen.questions.classify.methods import leaf_lead
+from dampen.questions.classify.question import leaf_lead
 from dampen.releases.answer import expect
 from dampen.schema import Schema
 

@@ -9,8 +9,8 @@ import pytest
 from dampen.core.sampling import SystemEntropy
 from dampen.questions.classify import NaiveBayesClassifier
 from dampen.questions.classify.encoding import Categories, first_codes
-from dampen.questions.classify.noisy_tables import noise_scale, noisy_tables
-from dampen.questions.classify.rows import Rows
+from dampen.questions.classify.growing import Rows
+from dampen.questions.classify.model import noise_scale, noisy_tables
 from dampen.testing.universe import Universe
 from goodness import assert_draws_follow
 

@@ -10,7 +10,7 @@ import pytest
 from dampen.core.sampling import InsecureEntropy
 from dampen.errors import ParameterError
 from dampen.questions.classify import NaiveBayesClassifier, TreeClassifier, bins
-from dampen.questions.classify.noisy_tables import NoisyTables
+from dampen.questions.classify.model import NoisyTables
 
 FIRST = np.array([0, 2, 5])
 COUNTS = np.array([[8, -3], [2, 4], [5, 0], [5, 1], [0, 0]])

@@ -12,7 +12,11 @@ from dampen.questions.classify import NaiveBayesClassifier
 
 @pytest.mark.filterwarnings("ignore::dampen.errors.PrivacyLeakWarning")
 @parametrize_with_checks(
-    [NaiveBayesClassifier(epsilon=10_000, entropy=InsecureEntropy(5, allow_release=True))]
+    [
+        NaiveBayesClassifier(
+            epsilon=10_000, public="data", entropy=InsecureEntropy(5, allow_release=True)
+        )
+    ]
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

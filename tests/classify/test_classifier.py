@@ -16,7 +16,9 @@ from dampen.questions.classify.question import prefers_bayes
 
 
 @pytest.mark.filterwarnings("ignore::dampen.errors.PrivacyLeakWarning")
-@parametrize_with_checks([Classifier(10_000, entropy=InsecureEntropy(5, allow_release=True))])
+@parametrize_with_checks(
+    [Classifier(10_000, public="data", entropy=InsecureEntropy(5, allow_release=True))]
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -95,7 +97,9 @@ def test_parameters_first():
     with pytest.raises(ParameterError, match="sample_weight"):
         model().fit(X, y, sample_weight=np.ones(len(y)))
     with pytest.raises(ParameterError, match="epsilon"):
-        Classifier().fit(X, y)
+        Classifier(classes=range(9)).fit(X, y)
+    with pytest.raises(ParameterError, match=r"classes=\['no', 'yes'\]"):
+        Classifier(1).fit(X, y)
     with pytest.raises(ParameterError, match="for a plan"):
         Classifier(1).plan()
     with pytest.raises(ParameterError, match="JSON of a release"):
@@ -111,10 +115,13 @@ def test_tables_and_what_is_left_out():
     assert chosen.release_.epsilon == 1
     assert np.mean(chosen.predict_table({"a": X[:, 0], "b": X[:, 1]}) == y) > 0.95
     with pytest.warns(dampen.PrivacyLeakWarning, match="number of rows"):
-        leaky = model(max_rows=None).fit(X, y)
+        leaky = model(max_rows=None, public="data").fit(X, y)
     assert type(leaky.model_) is TreeModel
     assert leaky.release_.mechanism == "pf or joint-subtrees"
     assert leaky.release_.leaks == ("max_rows",)
+    counted = model(max_rows=None).fit(X, y)
+    assert type(counted.model_) is BayesModel
+    assert counted.release_.leaks == ()
 
 
 def test_the_plan_of_naive_bayes_says_what_its_noise_amounts_to():

@@ -118,7 +118,7 @@ def test_no_rows_are_charged_for_where_all_is_taken_from_the_data():
     account = Account()
     for rows, classes in (([], []), ([[0, 1.0]], ["a"]), ([0], ["a"])):
         with pytest.warns(PrivacyLeakWarning), pytest.raises(DataError):
-            TreeClassifier("1", budget=account).fit(rows, classes)
+            TreeClassifier("1", public="data", budget=account).fit(rows, classes)
     assert account.charges == [1, 1, 1]
 
 
@@ -188,21 +188,21 @@ def test_classes_come_back_as_they_are():
 def test_names_of_an_undeclared_header_are_not_taken_for_attributes(tmp_path):
     (tmp_path / "t.csv").write_text(f"{NUMBER},yes\n18,no\n19,yes\n")
     with pytest.raises(ParameterError, match="header=True") as caught:
-        TreeClassifier("1").fit_table(tmp_path / "t.csv", target="yes")
+        TreeClassifier("1", classes=[0, 1]).fit_table(tmp_path / "t.csv", target="yes")
     assert str(NUMBER) not in str(caught.value)
 
 
 def test_too_many_categories_in_the_data_are_not_counted_out():
     rows = pd.DataFrame({"a": [f"v{i}" for i in range(40_000)]})
     with pytest.warns(PrivacyLeakWarning), pytest.raises(DataError) as caught:
-        TreeClassifier("1").fit(rows, np.arange(40_000) % 2)
+        TreeClassifier("1", public="data").fit(rows, np.arange(40_000) % 2)
     assert "40" not in str(caught.value)
 
 
 @pytest.mark.parametrize("values", [[1e16, 1e16 + 2], [-1.7e308, 1.7e308], [5e-324, 0.0], [3, 3]])
 def test_any_range_in_the_data_gives_bins(values):
     with pytest.warns(PrivacyLeakWarning):
-        tree = TreeClassifier("1").fit(np.array([values]).T, [0, 1])
+        tree = TreeClassifier("1", public="data").fit(np.array([values]).T, [0, 1])
     assert len(tree.domains_[0]) >= 1
 
 
@@ -211,7 +211,9 @@ def test_one_class_in_the_data_alone():
         pytest.warns(PrivacyLeakWarning, match="classes"),
         pytest.raises(DataError, match="one class"),
     ):
-        TreeClassifier("1", domains=PUBLIC["domains"], max_rows=100).fit(X, ["a"] * 60)
+        TreeClassifier("1", domains=PUBLIC["domains"], public="data", max_rows=100).fit(
+            X, ["a"] * 60
+        )
 
 
 @pytest.mark.parametrize(
@@ -225,7 +227,7 @@ def test_one_class_in_the_data_alone():
 )
 def test_what_is_taken_from_the_data_is_named(missing, name):
     with pytest.warns(PrivacyLeakWarning) as caught:
-        TreeClassifier("1", **{**PUBLIC, **missing}).fit(X, Y)
+        TreeClassifier("1", public="data", **{**PUBLIC, **missing}).fit(X, Y)
     assert any(name in str(w.message) for w in caught)
 
 

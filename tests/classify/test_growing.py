@@ -9,12 +9,10 @@ import pytest
 from dampen.core.mechanisms import named
 from dampen.core.sampling import InsecureEntropy
 from dampen.paper.id3 import ID3Rule
-from dampen.questions.classify.candidates import candidates_of
-from dampen.questions.classify.encoding import Bins, Categories
-from dampen.questions.classify.growing import Selections, grow
+from dampen.questions.classify.encoding import Bins, Categories, candidates_of
+from dampen.questions.classify.growing import Rows, Selections, grow
+from dampen.questions.classify.model import collapsed
 from dampen.questions.classify.plan import default_depth, split_shares, tree_plan
-from dampen.questions.classify.released_tree import collapsed
-from dampen.questions.classify.rows import Rows
 from dampen.questions.classify.splits import split_selection
 
 DOMAINS = [Bins([0, 1, 2, 3, 4]), Categories("abc"), Categories((0, 1)), Categories((0,))]

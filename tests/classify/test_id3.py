@@ -24,7 +24,7 @@ NAMES = {
 
 @pytest.mark.filterwarnings("ignore::dampen.errors.PrivacyLeakWarning")
 @parametrize_with_checks(
-    [DiffPID3(100_000, max_depth=3, entropy=InsecureEntropy(5, allow_release=True))],
+    [DiffPID3(100_000, max_depth=3, public="data", entropy=InsecureEntropy(5, True))],
     expected_failed_checks=lambda _: {
         "check_classifier_data_not_an_array": "what only turns into an array when it is asked to "
         "would be looked at before the charge, so it is refused",

@@ -14,11 +14,18 @@ from dampen import InsecureEntropy, TreeClassifier
 from dampen.core.sampling import SystemEntropy
 from dampen.data.open import open_table
 from dampen.questions.classify import growing
-from dampen.questions.classify.candidates import candidates_of
-from dampen.questions.classify.encoding import Categories
-from dampen.questions.classify.joint_subtrees import LEAF, STAY, Choices, Weights, draw_menu
+from dampen.questions.classify.encoding import Categories, candidates_of
+from dampen.questions.classify.growing import (
+    LEAF,
+    STAY,
+    Choices,
+    Coding,
+    Rows,
+    StreamedRows,
+    Weights,
+    draw_menu,
+)
 from dampen.questions.classify.plan import TreePlan, split_shares
-from dampen.questions.classify.rows import Coding, Rows, StreamedRows
 from dampen.testing.universe import Universe
 from goodness import assert_draws_follow
 

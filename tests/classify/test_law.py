@@ -12,11 +12,9 @@ from dampen.core.mechanisms import PF, named, probabilities
 from dampen.core.sampling import SystemEntropy
 from dampen.core.selection import Selection
 from dampen.core.sensitivity import constant
-from dampen.questions.classify.candidates import candidates_of
-from dampen.questions.classify.encoding import Categories
-from dampen.questions.classify.growing import Selections, grow
+from dampen.questions.classify.encoding import Categories, candidates_of
+from dampen.questions.classify.growing import Rows, Selections, grow
 from dampen.questions.classify.plan import split_shares
-from dampen.questions.classify.rows import Rows
 from dampen.questions.classify.splits import split_selection
 from dampen.testing.universe import Universe
 from goodness import assert_draws_follow

@@ -5,7 +5,7 @@ import pytest
 
 from dampen import InsecureEntropy, NaiveBayesClassifier
 from dampen.paper.id3 import DiffPID3
-from dampen.questions.classify.released_tree import chances, expected_counts
+from dampen.questions.classify.model import chances, expected_counts
 
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.7, 4.0])

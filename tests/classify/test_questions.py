@@ -13,7 +13,7 @@ from dampen.releases.answer import answer
 from dampen.releases.question import parameters
 
 OF_THE_PRICE = {"epsilon", "rho", "budget", "entropy"}
-OF_THE_TABLE = {"data", "header", "table"}
+OF_THE_TABLE = {"data", "header", "table", "unit", "rows_per_unit"}
 TABLE = {"x": ["p", "q"] * 50, "z": [1.0, 5.0] * 50, "c": ["no", "yes"] * 50}
 PUBLIC = {
     "domains": {"x": ["p", "q"], "z": dampen.bins(0, 10, 5), "c": ["no", "yes"]},

@@ -22,8 +22,8 @@ SEEDED = InsecureEntropy(5, allow_release=True)
 @pytest.mark.filterwarnings("ignore::dampen.errors.PrivacyLeakWarning")
 @parametrize_with_checks(
     [
-        TreeClassifier(epsilon=10_000, entropy=SEEDED),
-        TreeClassifier(epsilon=10_000, max_depth=5, entropy=SEEDED),
+        TreeClassifier(epsilon=10_000, public="data", entropy=SEEDED),
+        TreeClassifier(epsilon=10_000, max_depth=5, public="data", entropy=SEEDED),
     ],
     expected_failed_checks=lambda _: {
         "check_classifier_data_not_an_array": "what only turns into an array when it is asked to "

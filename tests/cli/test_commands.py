@@ -197,7 +197,6 @@ def spoil(path: Path, line: str) -> None:
     ("command", "line"),
     [
         (TOP_K, "SECRET,1\n"),
-        (TOP_K[:-2], "SECRET\n"),
         (PERCENTILE, "E9999,SECRET\n"),
         (PERCENTILE, "E9999,\n"),
         (PERCENTILE, "SECRET\n"),
@@ -235,11 +234,10 @@ def test_files_without_rows(dampen, place: Path, command: tuple[str, ...]) -> No
     assert done.err.count("\n") == (1 if command == RECORD else 0)
 
 
-def test_a_missing_node_set_is_warned_of(dampen) -> None:
+def test_a_missing_node_set_is_refused(dampen) -> None:
     done = dampen(*TOP_K[:-2])
-    assert done.code == 0
-    assert done.err.startswith("warning: nodes was taken from the private data")
-    assert done.err.count("\n") == 1
+    assert (done.code, done.out) == (2, "")
+    assert "Expected --nodes, the public list of nodes, or --n" in done.err
 
 
 def test_nodes_from_a_file(dampen, place: Path) -> None:

@@ -12,7 +12,7 @@ from typing import TextIO
 
 import pytest
 
-from dampen.cli import delivery
+from dampen.cli import question_command
 from dampen.cli.output import Unprinted
 from dampen.errors import BudgetError
 from dampen.ledger import Account, Ledger
@@ -158,7 +158,7 @@ def test_the_last_resort(dampen, ledger, monkeypatch: pytest.MonkeyPatch, name: 
     def full(_: str) -> None:
         raise Unprinted("No space left on device")
 
-    monkeypatch.setattr(delivery, "write", full)
+    monkeypatch.setattr(question_command, "write", full)
     lost = dampen(*COMMANDS[name].split()[1:], "--budget", name)
     assert (lost.code, lost.out) == (1, "")
     told, answer = lost.err.splitlines()

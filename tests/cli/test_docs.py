@@ -87,6 +87,7 @@ ELSEWHERE = {
     "completion": "it writes into a home directory",
     "budget answer": "it needs the id of a charge: see the tests of delivery",
     "serve": "it runs until it is stopped: see the tests of the service",
+    "mcp": "it runs until its agent ends: see the tests of the service",
     "budget restore": "it needs a ledger that is damaged: see the tests of budgets",
     "budget witness": "it needs other storage or a server: see the tests of witnesses",
 }

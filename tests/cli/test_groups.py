@@ -90,7 +90,7 @@ def test_a_value_for_every_group_needs_both_options(dampen):
     given = [word for word in VALUES if word not in ("--groups", "H3,H2,H1")]
     done = dampen(*given, "-p", "50")
     assert (done.code, done.out) == (2, "")
-    assert "Expected both --by" in done.err
+    assert "Expected --groups, the public list of groups" in done.err
 
 
 COMPARE = (

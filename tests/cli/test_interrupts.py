@@ -117,10 +117,10 @@ def test_after_the_charge(ledger: Ledger, where: str, when: str, kept: bool) -> 
 
 
 def test_while_the_answer_is_printed(ledger: Ledger) -> None:
-    done = interrupted("dampen.cli.delivery:write", "before")
+    done = interrupted("dampen.cli.question_command:write", "before")
     (charge,) = ledger.history("b")
     assert charge.id in done.stdout  # the interrupt has waited
-    done = interrupted("dampen.cli.delivery:write", "before", times=2)
+    done = interrupted("dampen.cli.question_command:write", "before", times=2)
     assert done.stdout == ""  # the second one has not
     assert f"dampen budget answer {ledger.history('b')[1].id}" in done.stderr
 

@@ -131,9 +131,10 @@ def test_an_error_as_json_names_the_charge(dampen, place: Path) -> None:
 
 
 def test_warnings_as_json(dampen) -> None:
-    done = dampen("top-k", "follows.csv.gz", "--epsilon", "1", "--json")
-    assert "--nodes" in json.loads(done.err)["warning"]
-    assert json.loads(done.out)["leaks"] == ["nodes"]
+    given = ("percentile", "salaries.csv", "--value", "salary", "-p", "0.5", "--epsilon", "1")
+    done = dampen(*given, "--json")
+    assert "did you mean 50" in json.loads(done.err)["warning"]
+    assert json.loads(done.out)["leaks"] == []
 
 
 def broken(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:

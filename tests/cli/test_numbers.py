@@ -53,3 +53,17 @@ def test_json_has_numbers_law_and_intervals(dampen, stays):
     assert told["law"] == {"law": "discrete-laplace", "scale": "1", "unit": "1", "least": 0}
     low, high = told["intervals"]["ends"]
     assert low <= told["answer"] == told["numbers"] <= high
+
+
+def test_a_winner_is_shown_with_its_number(dampen, stays):
+    given = ("--value", "days", "--by", "ward", "--groups", "A,B", "--lower", "0", "--upper", "4")
+    asked = (*given, "--step", "1", "--statistic", "sum", "--epsilon", "1000000")
+    done = dampen("top-groups", stays, *asked, "--measure", "statistic", "-k", "2")
+    assert done.code == 0, done.err
+    assert re.search(r"number +A: 150, 150 to 150 \(95 %\); B: 150", done.out), done.out
+
+
+def test_rho_is_shown_as_the_cost_of_gaussian_noise(dampen, stays):
+    done = dampen("count", stays, "--rho", "0.02", "--verbose")
+    assert re.search(r"cost +rho 0.02\n", done.out), done.out + done.err
+    assert "discrete-gaussian" in done.out

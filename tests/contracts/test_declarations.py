@@ -15,7 +15,10 @@ import dampen
 from dampen.questions import QUESTIONS, question_type
 from dampen.releases.question import Parameter, Question, parameters
 
-NOT_ASKED = {"epsilon", "rho", "header", "table", "budget", "entropy"}
+NOT_ASKED = {
+    "epsilon", "rho", "header", "table", "budget", "entropy", "unit", "rows_per_unit",
+    "groups_per_unit",
+}  # fmt: skip
 """What public functions take beside the data, which comes first, and the question's parameters."""
 
 pytestmark = pytest.mark.parametrize(

@@ -2,16 +2,19 @@
 
 import json
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dampen
 from dampen.data.memory import MemoryTable
+from dampen.data.source import AddsCells
 from dampen.errors import AccuracyWarning, ParameterError
 from dampen.questions import means
-from dampen.questions.counts import CountQuestion
+from dampen.questions.counts import CountQuestion, nonnegative_counts
 from dampen.questions.means import MeanQuestion, TotalQuestion
 from dampen.releases.answer import answer, expect
 from dampen.schema import Schema
@@ -95,6 +98,31 @@ def test_sums_by_cells_and_by_rows_are_the_same(kind, by, monkeypatch):
         assert counted.tolist() == [[5000, int(places.sum())]]
 
 
+@pytest.mark.parametrize(
+    "grid", [(0, 100, "0.5"), (-3, 40, 1), ("-0.3", "0.9", "0.1"), (-(10**6), 10**6, 1)]
+)
+@pytest.mark.parametrize("column", ["v", "w", "small"])
+def test_sums_in_duckdb_are_those_of_memory(grid, column):
+    """Cells are added up by the engine, to the last unit, whatever the values are."""
+    duckdb = pytest.importorskip("duckdb")
+    rng = np.random.default_rng(6)
+    values = np.r_[rng.normal(20, 60, 3000), np.arange(-2, 2, 0.05), 1e300, -1e300, np.inf, -np.inf]
+    v = pa.array([*values, None, float("nan")])
+    w = pa.array([*rng.integers(-(2**62), 2**62, 40).tolist(), None, *[7] * (len(v) - 41)])
+    small = pa.array([*rng.integers(-9, 200, len(v) - 1).tolist(), None], pa.int16())
+    g = pa.array([None if i % 17 == 0 else f"ward {i % 5}" for i in range(len(v))])
+    data = pa.table({"v": v, "w": w, "small": small, "g": g})
+    lower, upper, step = grid
+    for by in ({}, {"by": "g", "groups": [f"ward {i}" for i in range(4)]}):
+        asked = MeanQuestion(value=column, lower=lower, upper=upper, step=step, **by)
+        connection = duckdb.connect()
+        relation = asked.open(connection.from_arrow(data))
+        assert isinstance(relation, AddsCells)
+        added = asked.column.sums(relation)
+        assert added.tolist() == asked.column.sums(asked.open(data)).tolist()
+        assert added.tolist() == asked.column._added(relation).tolist()
+
+
 def test_negative_counts_are_shown_as_zero_only_if_asked():
     entropy = dampen.InsecureEntropy(1, allow_release=True)
     groups = [*range(200)]
@@ -159,3 +187,29 @@ def test_a_mean_is_as_good_as_is_said():
 def test_what_is_wrong_is_said_before_the_charge(ask, says):
     with pytest.raises(ParameterError, match=says):
         ask()
+
+
+def test_nonnegative_counts_are_the_nearest_ones_with_the_noisy_total():
+    """By brute force over all whole numbers with that sum; rounding leaves less than a row each."""
+    rng = np.random.default_rng(9)
+    for _ in range(60):
+        noisy = rng.integers(-4, 7, 4)
+        total = max(int(noisy.sum()), 0)
+        found = nonnegative_counts(noisy)
+        assert found.min() >= 0
+        assert found.sum() == total
+        every = [each for each in product(range(total + 1), repeat=4) if sum(each) == total]
+        best = min(sum((np.array(each) - noisy) ** 2) for each in every)
+        assert ((found - noisy) ** 2).sum() <= best + 2
+    assert nonnegative_counts(np.array([[3, 1], [0, 2]])).tolist() == [[3, 1], [0, 2]]
+    assert nonnegative_counts(np.array([-3])).tolist() == [0]
+
+
+def test_sums_of_nonnegative_counts_are_right_on_average():
+    """Of 300 cells of which 3 have rows; seven standard errors of slack."""
+    groups = [*range(300)]
+    data = {"g": [0] * 500 + [1] * 300 + [2] * 200}
+    entropy = dampen.InsecureEntropy(3, allow_release=True)
+    given = {"by": "g", "groups": groups, "epsilon": "0.5", "nonnegative": True}
+    sums = [sum(dampen.count(data, entropy=entropy, **given).answer.values()) for _ in range(60)]
+    assert abs(np.mean(sums) - 1000) < 7 * np.sqrt(2 * 300 / 0.25 / 60)

@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 
 import dampen
-from dampen.data.expressions import parse_condition, parse_formula
-from dampen.data.filters import FilteredTable, filtered
+from dampen.data.expressions import FilteredTable, filtered, parse_condition, parse_formula
 from dampen.data.memory import MemoryTable
 from dampen.data.open import open_table
 from dampen.errors import ParameterError

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dampen
-from dampen.data import edge_files, streams
+from dampen.data import edge_files, files
 from dampen.errors import DataError, ParameterError
 from dampen.questions.classify import Categories
 from dampen.questions.nodes import graphs
@@ -34,7 +34,7 @@ def test_a_packed_file_that_expands_too_far(
 ) -> None:
     path, budget = tmp_path / "t.csv", Recorder()
     path.write_bytes(pack(BOMB))
-    monkeypatch.setattr(streams, "MOST_EXPANDED", SMALL)
+    monkeypatch.setattr(files, "MOST_EXPANDED", SMALL)
     with pytest.raises(DataError, match="could not be read"):
         dampen.most_frequent(path, "diagnosis", categories=["flu"], epsilon=1, budget=budget)
     assert budget.charges == 1

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dampen.data import text_rows
+from dampen.data import files
 from dampen.data.columns import as_labels, as_numbers, parsed_numbers
-from dampen.data.text_rows import CsvRows, json_rows
+from dampen.data.files import CsvRows, json_rows
 
 NUMBERS = [
     "1", " 1", "1\t", "+1", "-1", ".5", "5.", "1e5", "1E+5", "1e-5", "-5.e3", "01", "inf", "-Inf",
@@ -36,6 +37,8 @@ def fast(cell: str) -> float:
 def test_both_ways_read_the_same_numbers(cell: str) -> None:
     slow = parsed_numbers(pa.array([cell]))
     np.testing.assert_array_equal(slow, [fast(cell)])
+    np.testing.assert_array_equal(parsed_numbers([cell]), slow)
+    assert np.signbit(parsed_numbers([cell])) == np.signbit(slow) or np.isnan(slow)
     assert not np.signbit(slow[0]) or np.signbit(fast(cell)) or np.isnan(slow[0])
 
 
@@ -61,11 +64,31 @@ def test_what_a_writer_writes_is_read_whatever_the_blocks(
     csv.writer(sink, lineterminator="\r\n", quoting=csv.QUOTE_ALL).writerows(rows)
     content = sink.getvalue().encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(text_rows, "BLOCK_BYTES", max(size, 6))
+        patch.setattr(files, "BLOCK_BYTES", max(size, 6))
         found = read(b"c0,c1\n" + content, TEXT)
         assert list(zip(*found.values(), strict=True)) == rows
         found = read(b"c0,c1\nx\n" + content + b"y\n", TEXT)
         assert list(zip(*found.values(), strict=True)) == [(None, None), *rows, (None, None)]
+
+
+lines = st.lists(
+    st.sampled_from([*NUMBERS, '"1,5"', '"a\nb"', "x", "1,2", ",", '"', ""]), max_size=9
+)
+
+
+@given(lines, st.sampled_from(["\n", "\r", "\r\n"]), st.sampled_from([".", ","]))
+def test_answers_do_not_depend_on_the_reader(words: list[str], end: str, decimal: str) -> None:
+    """Arrow, and Python's own reader: every kind of cell of whatever lines there are."""
+    wanted: Any = {"c0": "text", "c1": "numbers", "c2": "any"}
+    content = end.join(["c0;c1;c2", *(f"{a};{b};{a}" for a in words for b in words), *words])
+    rows = CsvRows(";", list(wanted), decimal)
+    both = []
+    for found in (find_spec, lambda name: None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("dampen.data.source.find_spec", found)
+            batches = list(rows.batches(io.BytesIO(content.encode()), wanted))
+        both.append({name: repr(as_labels(batch[name] for batch in batches)) for name in wanted})
+    assert both[0] == both[1]
 
 
 @given(st.binary(max_size=60), st.integers(1, 70))
@@ -73,7 +96,7 @@ def test_any_bytes_are_rows_whatever_the_blocks(content: bytes, size: int) -> No
     for tail in (content, content.replace(b"\x00", b'"').replace(b"\x01", b",")):
         whole = read(b"c0,c1\n" + tail, TEXT)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(text_rows, "BLOCK_BYTES", max(size, 6))
+            patch.setattr(files, "BLOCK_BYTES", max(size, 6))
             assert read(b"c0,c1\n" + tail, TEXT) == whole
             objects = json_rows(io.BytesIO(tail), {"a": "numbers", "b": "text", "c": "any"})
             assert all(len(set(map(len, batch.values()))) == 1 for batch in objects)

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from dampen.data import open_table
 from dampen.data.cells import Grouping, Keyed
-from dampen.questions.groups.histograms import Grid
+from dampen.questions.groups.statistics import Grid
 from dampen.questions.percentile.values import ValueGrid
 
 GRIDS = [

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from dampen.data.filters import FilteredTable, filtered
+from dampen.data.expressions import FilteredTable, filtered
 from dampen.data.open import open_table
 from engines.holders import HOLDERS
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from dampen.data import files
-from dampen.questions.classify import rows
+from dampen.questions.classify import growing
 from engines import holders, questions
 
 
@@ -56,7 +56,7 @@ BAD_EDGES = {
 
 @pytest.mark.parametrize("kind", BAD_EDGES)
 def test_rows_that_join_no_two_nodes_are_dropped(hold: holders.Hold, kind: str) -> None:
-    """The graph, the degrees and the answers for equal bits are those without these rows."""
+    """The graph, the degrees and the answers for equal bits are those without these growing."""
     friends = questions.friends()
     ask = [questions.edges, questions.top_k, questions.degrees]
     expected = [question(friends, {}) for question in ask]
@@ -79,9 +79,9 @@ def test_a_level_of_a_tree_is_one_question(
 ) -> None:
     """Depth d: d passes, and one where there is no split at all."""
     asked = []
-    count = rows.StreamedRows._count
+    count = growing.StreamedRows._count
     monkeypatch.setattr(
-        rows.StreamedRows, "_count", lambda *a, **k: asked.append(1) or count(*a, **k)
+        growing.StreamedRows, "_count", lambda *a, **k: asked.append(1) or count(*a, **k)
     )
     questions.tree(*hold(questions.wine()))
     depths = [depth for _, depth in questions.TREES]  # those of the paper may stop earlier

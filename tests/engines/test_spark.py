@@ -18,6 +18,7 @@ from dampen.questions.nodes.graphs import load_degrees, load_graph
 from engines import questions, sparks
 from engines.accounts import Account, ask_all
 from engines.nasty import GRIDS, cells_of, numbers_near, points_of, table_of
+from engines.warehouses import QUESTIONS, ROWS, assert_counts_as_memory
 
 pytestmark = [
     pytest.mark.skipif(bool(sparks.missing()), reason=sparks.missing()),
@@ -142,3 +143,11 @@ def test_no_collation_makes_nodes_equal_and_missing_ends_are_dropped(spark: Any)
     for nodes in (range(3), [0, 1, 2], ["0", "1", "2"]):
         assert load_degrees(gap, nodes).degrees.tolist() == [1, 1, 0]
         assert load_graph(gap, nodes).degrees.tolist() == [1, 1, 0]
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_the_statement_of_a_warehouse_counts_as_memory_does(spark: Any, name: str) -> None:
+    frame = spark.createDataFrame(ROWS, "id int, ward string, days int, dose double")
+    frame.createOrReplaceTempView("stays")
+    assert_counts_as_memory("spark", name, lambda asked: spark.sql(asked).collect())
+    spark.catalog.dropTempView("stays")

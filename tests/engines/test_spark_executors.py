@@ -11,7 +11,7 @@ from dampen.data import spark
 from dampen.data.spark import CountedPart, VersionPart, open_spark_frame
 from dampen.errors import ParameterError
 from dampen.questions.classify.encoding import Bins
-from dampen.questions.classify.rows import Coding, LevelCells
+from dampen.questions.classify.growing import Coding, LevelCells
 from dampen.questions.percentile.values import ValueGrid
 
 

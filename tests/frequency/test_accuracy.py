@@ -43,4 +43,4 @@ def test_the_lead_that_is_told_suffices():
 
 def test_where_categories_are_taken_from_the_data_nothing_is_told():
     with pytest.warns(dampen.PrivacyLeakWarning):
-        assert dampen.most_frequent(["a", "b"], epsilon="1").accuracy == UNKNOWN
+        assert dampen.most_frequent(["a", "b"], epsilon="1", public="data").accuracy == UNKNOWN

@@ -63,9 +63,16 @@ def test_an_unlisted_value_is_a_row_less():
     assert set(ask(groups=["closed"]).answer) == {"closed"}
 
 
-@pytest.mark.parametrize("wrong", [{"groups": None}, {"by": None}, {"categories": None}])
-def test_groups_need_all_three(wrong):
-    with pytest.raises(ParameterError, match="by=, the column of groups, with groups="):
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        ({"groups": None}, "groups=, the public list"),
+        ({"by": None}, "by=, the column of groups, with groups="),
+        ({"categories": None}, r"dampen.keys\(data, \['clinic', 'diagnosis'\]"),
+    ],
+)
+def test_groups_need_all_three(wrong, says):
+    with pytest.raises(ParameterError, match=says):
         ask(**wrong)
 
 

@@ -39,7 +39,7 @@ def pmf(epsilon):
 def probability(question, counts, epsilon=EPSILON, group=0):
     """That a group is called above, by adding up all noise."""
     reach = question.reach(np.asarray(counts))
-    passes = question.passes(reach.at(np.full(len(Z), group), Z))
+    passes = question.passes(reach.at(np.full(len(Z), group), Z), question.cells)
     assert (np.diff(passes.astype(int)) >= 0).all()  # a half-line
     return float(pmf(epsilon)[passes].sum())
 
@@ -85,7 +85,7 @@ def test_without_noise_the_answer_is_that_of_the_statistic(threshold, given):
         if not sum(x):
             continue
         reach = question.reach(np.array([x, x]))
-        [found] = question.passes(reach.at(np.array([0]), np.array([0])))
+        [found] = question.passes(reach.at(np.array([0]), np.array([0])), question.cells)
         rows = sorted(rows_of(x))
         if given.get("statistic") == "mean":
             expected = np.mean(rows) >= float(threshold)
@@ -107,7 +107,7 @@ def test_the_probability_of_an_error_is_the_closed_form(given):
     q = np.exp(-float(EPSILON))
     for x in histograms(4, 5):
         reach = question.reach(np.array([x, x]))
-        passes = question.passes(reach.at(np.zeros(len(Z), dtype=int), Z))
+        passes = question.passes(reach.at(np.zeros(len(Z), dtype=int), Z), question.cells)
         first = int(Z[np.argmax(passes)])
         right = bool(passes[Z == 0][0])
         d = -first if right else first - 1
@@ -122,7 +122,9 @@ def test_the_median_is_decided_by_the_rows_below():
         n, b = sum(x), x[0] + x[1]
         if n % 2:
             reach = question.reach(np.array([x, x]))
-            passes = question.passes(reach.at(np.zeros(3, dtype=int), np.array([-1, 0, 1])))
+            passes = question.passes(
+                reach.at(np.zeros(3, dtype=int), np.array([-1, 0, 1])), question.cells
+            )
             assert passes[1] == (n - 2 * b >= 1)
 
 
@@ -167,3 +169,28 @@ def test_what_is_wrong_is_refused(wrong, says):
     given = {"by": "g", "groups": ["a"], "threshold": 2, "lower": 0, "upper": 3, "step": 1}
     with pytest.raises(ParameterError, match=says):
         dampen.groups_above({"v": [1], "g": ["a"]}, "v", epsilon=1, **(given | wrong))
+
+
+@pytest.mark.parametrize("bounds", [{"lower": 0, "upper": 9, "step": 1}, {}])
+def test_above_a_whole_number_is_at_least_the_next(bounds):
+    rows = {"days": [2, 5, 5, 6, 7, 5, 5, 9] * 3, "ward": ["A", "B", "A", "C"] * 6}
+    asked = {"by": "ward", "groups": ["A", "B", "C"], "epsilon": "0.7", **bounds}
+    for threshold in range(1, 9):
+        for seed in range(8):
+            drawn = [InsecureEntropy(seed, allow_release=True) for _ in range(2)]
+            above = {"threshold": threshold, "strict": True, "entropy": drawn[0]}
+            next_one = {"threshold": threshold + 1, "entropy": drawn[1]}
+            assert (
+                dampen.groups_above(rows, "days", **asked, **above).answer
+                == dampen.groups_above(rows, "days", **asked, **next_one).answer
+            )
+
+
+def test_a_mean_equal_to_the_threshold_is_not_above_it():
+    rows = {"days": [4, 6] * 500, "ward": ["A"] * 1000}
+    asked = {"by": "ward", "groups": ["A"], "lower": 0, "upper": 10, "statistic": "mean"}
+    for threshold, strict, answer in [(5, False, ["A"]), ("4.9", True, ["A"]), ("5.1", True, [])]:
+        found = dampen.groups_above(
+            rows, "days", **asked, threshold=threshold, strict=strict, epsilon=50
+        )
+        assert found.answer == answer

@@ -16,14 +16,13 @@ import group_balls as balls
 from dampen import testing
 from dampen.core.selection import Neighbours
 from dampen.problems import BestGroup
-from dampen.questions.groups.histograms import Histograms
-from dampen.questions.groups.law import _levels
-from dampen.questions.groups.reach import Reach, Replacements, Rows, Steps
-from dampen.questions.groups.statistics import Mean, Quantile, Statistic, TrimmedMean
+from dampen.questions.groups.reach import Reach, Replacements, Rows, Steps, _levels
+from dampen.questions.groups.statistics import Histograms, Mean, Quantile, Statistic, TrimmedMean
 
 GROUPS = list(balls.histograms(4, 4))
 STATISTICS = [
     *(Quantile(Fraction(p, 100)) for p in (10, 50, 90)),
+    *(Quantile(Fraction(p, 100), "lower") for p in (10, 50, 90)),
     Mean(),
     TrimmedMean(Fraction(1, 4)),
 ]

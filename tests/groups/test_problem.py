@@ -8,10 +8,15 @@ import pytest
 
 from dampen.errors import ParameterError
 from dampen.problems import BestGroup
-from dampen.questions.groups.fractions import Fractions
-from dampen.questions.groups.histograms import Grid, Histograms
 from dampen.questions.groups.reach import Reach, Rows
-from dampen.questions.groups.statistics import Mean, Quantile, TrimmedMean
+from dampen.questions.groups.statistics import (
+    Fractions,
+    Grid,
+    Histograms,
+    Mean,
+    Quantile,
+    TrimmedMean,
+)
 
 GIVEN = {"groups": ["a", "b"], "lower": 0, "upper": 10, "step": 1}
 

@@ -7,10 +7,15 @@ import numpy as np
 import pytest
 
 import group_balls as brute
-from dampen.questions.groups.fractions import Fractions
-from dampen.questions.groups.histograms import Histograms
 from dampen.questions.groups.reach import Reach, Replacements, Rows
-from dampen.questions.groups.statistics import Mean, Quantile, Statistic, TrimmedMean
+from dampen.questions.groups.statistics import (
+    Fractions,
+    Histograms,
+    Mean,
+    Quantile,
+    Statistic,
+    TrimmedMean,
+)
 
 CELLS = 4
 GROUPS = list(brute.histograms(CELLS, 4))
@@ -18,6 +23,11 @@ PERCENT = [10, 25, 40, 50, 60, 90, 99]
 
 STATISTICS = [
     *((Quantile(Fraction(p, 100)), brute.quantile(Fraction(p, 100))) for p in PERCENT),
+    *(
+        (Quantile(Fraction(p, 100), end), brute.quantile(Fraction(p, 100), end))
+        for p in (25, 50, 60)
+        for end in ("lower", "upper")
+    ),
     (Mean(), brute.mean),
     *((TrimmedMean(Fraction(p, 100)), brute.trimmed_mean(Fraction(p, 100))) for p in (10, 25, 40)),
 ]

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 import dampen
-from dampen.questions.groups.histograms import Grid, usual_step
+from dampen.questions.groups.statistics import Grid, usual_step
 
 RANGES = [(0, 90), ("-1.5", 2), (17.3, 90), (0, 1e9), (0, "713.37"), (0, "0.123456789"), (-1e-7, 3)]
 

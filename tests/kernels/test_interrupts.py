@@ -10,7 +10,7 @@ import pytest
 STORM = """
 import os, signal, subprocess, sys
 import numpy as np
-from dampen.questions.nodes import half_adjacency as rows
+from dampen.questions.nodes import graphs as rows
 
 (size, wanted, rows.PART), rows.FEW = map(int, sys.argv[1:]), 0
 ends, kernel_runs = np.arange(size, dtype=np.int32) % 999, False

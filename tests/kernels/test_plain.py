@@ -227,6 +227,24 @@ def test_plain_kernels_give_the_same_bits(case: Any, seed: int) -> None:
         assert np.array_equal(one, other)
 
 
+@pytest.mark.parametrize("begin", [0, 1, 4])
+def test_larger_ends_are_counted_by_subtraction(begin: int) -> None:
+    """The counts are those of the cells of every row, wherever a part of the trees begins."""
+    rng = np.random.default_rng(begin)
+    codes = rng.integers(0, 4, (300, 3)).astype(np.int16)
+    classes = rng.integers(0, 2, 300)
+    slot = rng.integers(0, 2, 300)
+    widths, start = np.array([2, 3]), np.array([0, 2, 14])
+    attribute, low = rng.integers(0, 3, (2, 14)), rng.integers(0, 4, (2, 14))
+    first, menu = np.array([0, 4, 8, 12]), (attribute, low, low + 1, start, widths)
+    for load in (compiled, plain):
+        of = load("joint_subtrees")
+        tables = np.zeros((2, 6 - begin, 4, 12, 2), dtype=np.int64)
+        of.count_ends(codes, classes, slot, *menu, begin, first, tables)
+        cells = np.asarray(of.end_cells(codes, classes, slot, *menu, begin, 6, first, 2))
+        assert np.array_equal(tables.ravel(), np.bincount(cells, minlength=tables.size))
+
+
 def test_every_kernel_is_compared() -> None:
     names = {path.stem for path in FOLDER.glob("*.py")} - {"__init__", "primitives", "uncompiled"}
     source = Path(__file__).read_text()

@@ -120,7 +120,7 @@ def test_a_reopened_ledger_goes_on_counting_refusals(ledger: Ledger) -> None:
 def test_refusals_under_many_names_are_bounded(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dampen.ledger.refusals.MOST_ANALYSTS", 3)
+    monkeypatch.setattr("dampen.ledger.state.MOST_ANALYSTS", 3)
     for i in range(40):
         refuse(ledger, 1, f"eve{i}")
     kinds = [entry.kind for entry in ledger.entries("payroll")]
@@ -335,6 +335,29 @@ def test_a_notebook_shows_what_is_left(ledger: Ledger) -> None:
     )
     assert "&lt;b&gt;" in shown and "<td><b>" not in shown
     assert ledger["payroll"]._repr_html_().count("<tr>") == 2
+
+
+def test_a_note_is_an_entry_that_spends_nothing(ledger: Ledger) -> None:
+    before = ledger.balance("payroll")
+    ledger.note("create token", {"analyst": "ben"}, who="carl")
+    last = ledger.entries()[-1]
+    assert (last.kind, last.budget) == (Kind.NOTE, "")
+    assert {"what": "create token", "analyst": "ben", "who": "carl"}.items() <= last.details.items()
+    assert ledger.balance("payroll") == before
+    worker.close_all()
+    assert verify(ledger).id == last.id  # the chain holds it after a restart, too
+    with pytest.raises(ParameterError, match="at most"):
+        ledger.note("x" * 5000, {})
+
+
+def test_a_refusal_is_known_before_the_charge(ledger: Ledger) -> None:
+    account = ledger["payroll"]
+    before = verify(ledger)
+    assert account.refusal(cost(Fraction(3))) == ""
+    assert "cannot pay epsilon 4: 3 of 3 is left" in account.refusal(cost(Fraction(4)))
+    assert verify(ledger) == before
+    with pytest.raises(BudgetError, match="cannot pay epsilon 4"):
+        account.charge(cost(Fraction(4)))
 
 
 def test_a_trial_can_be_told_from_the_rest(ledger: Ledger) -> None:

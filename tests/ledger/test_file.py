@@ -2,6 +2,9 @@
 
 import os
 import sqlite3
+import subprocess
+import sys
+import tempfile
 import threading
 import warnings
 from fractions import Fraction
@@ -10,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from dampen.errors import BudgetError
-from dampen.ledger import ExposedLedgerWarning, Ledger, default_place, worker
-from dampen.ledger.storage import sqlite_errors
+from dampen.ledger import ExposedLedgerWarning, Ledger, default_place, storage, worker
 
 ONE = "replace-one"
 
@@ -175,7 +177,7 @@ def test_few_ledgers_are_open_at_a_time(tmp_path: Path) -> None:
 
 def test_a_held_ledger_ends_in_one_line(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     worker.close_all()
-    monkeypatch.setattr(sqlite_errors, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(storage, "PATIENCE_SECONDS", 0.05)
     other = sqlite3.connect(ledger.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(BudgetError, match="another process has held it"):
@@ -234,3 +236,27 @@ def test_default_place(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("DAMPEN_LEDGER")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     assert default_place() == str(tmp_path / "dampen" / "ledger.sqlite3")
+
+
+ELSEWHERE = """
+import os, sys
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+place = sys.argv[1]
+for act in (lambda: os.listdir(place), lambda: open(place + "/ledger", "ab"),
+            lambda: open(place + "/ledger")):
+    try:
+        act()
+    except PermissionError:
+        continue
+    sys.exit(1)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="needs two accounts")
+def test_another_account_neither_reads_nor_writes() -> None:
+    """On SQLite the account is the only power there is."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as shared:
+        os.chmod(shared, 0o777)
+        Ledger(Path(shared) / "own" / "ledger").create("b", epsilon=1, neighbours=ONE)
+        command = [sys.executable, "-I", "-S", "-c", ELSEWHERE, f"{shared}/own"]
+        assert subprocess.run(command, check=False).returncode == 0

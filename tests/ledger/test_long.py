@@ -80,7 +80,7 @@ def test_an_edited_answer_is_not_given(ledger: Ledger, edit: str) -> None:
 @pytest.fixture
 def long(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> Ledger:
     """With a checkpoint every 20 entries: budgets and caps of every kind before the last one."""
-    monkeypatch.setattr("dampen.ledger.checkpoints.EVERY", 20)
+    monkeypatch.setattr("dampen.ledger.state.CHECKPOINT_EVERY", 20)
     many = ledger.create("many", epsilon="2.5", delta="1e-6", neighbours=ONE, each=1, largest=1)
     many.cap("0.5", analyst="Ana")
     ledger.create("closed", epsilon="1/3", neighbours=ONE, dataset="d", trial=True).close()

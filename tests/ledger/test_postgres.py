@@ -1,11 +1,14 @@
 """A ledger on a real PostgreSQL: many processes, edits, a server that stops, roles, migration."""
 
+import json
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from fractions import Fraction
 from multiprocessing import get_context
 from pathlib import Path
@@ -14,9 +17,8 @@ from typing import Any
 import pytest
 
 from dampen.errors import BudgetError, ParameterError
-from dampen.ledger import Ledger, Status, backup, restore, verify, worker
-from dampen.ledger.log import Draft, Kind, Row, sealed
-from dampen.ledger.storage import sqlite_errors
+from dampen.ledger import Ledger, Status, backup, restore, storage, verify, worker
+from dampen.ledger.log import Draft, Head, Kind, Row, digest_of, sealed, stamp
 
 psycopg = pytest.importorskip("psycopg")
 ONE = "replace-one"
@@ -224,33 +226,138 @@ def test_a_role_that_may_only_read(ledger: Ledger) -> None:
         connection.execute("DROP OWNED BY reader")
 
 
+def documented() -> list[str]:
+    """The blocks of SQL in docs/budgets.md: for the curator's role, and for those of analysts."""
+    text = (Path(__file__).parents[2] / "docs" / "budgets.md").read_text("utf-8")
+    return [block.replace("\n  ", "\n") for block in re.findall(r"```sql\n(.*?)```", text, re.S)]
+
+
+@dataclass(frozen=True)
+class Ledgers:
+    """One ledger as its curator, and as two analysts have it."""
+
+    curator: Ledger
+    ana: Ledger
+    eve: Ledger
+
+
 @pytest.fixture
-def analyst(ledger: Ledger) -> Iterator[Ledger]:
-    """The ledger as the documented role of analysts has it."""
-    schema = ledger.place.rpartition("%3D")[2]
-    with connected(ledger) as connection:
-        connection.execute("DROP ROLE IF EXISTS analyst")
-        connection.execute("CREATE ROLE analyst LOGIN")
-        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO analyst")
-        connection.execute("GRANT SELECT ON dampen_entry, dampen_head TO analyst")
-        connection.execute("GRANT EXECUTE ON FUNCTION dampen_lock, dampen_append TO analyst")
-    yield Ledger(ledger.place.replace("dampen@", "analyst@"))
-    worker.close_all()
-    with connected(ledger) as connection:
-        connection.execute("DROP OWNED BY analyst")
+def roles(postgresql: Any) -> Iterator[Ledgers]:
+    """Exactly the documented roles; the curator is no superuser."""
+    place = postgresql.new_schema()
+    schema = place.rpartition("%3D")[2]
+    powers, analysts = documented()
+    with psycopg.connect(place, autocommit=True) as admin:
+        admin.execute("DROP ROLE IF EXISTS curator, analyst, ana, eve")
+        admin.execute("CREATE ROLE curator LOGIN")
+        admin.execute(f"GRANT ALL ON SCHEMA {schema} TO curator")
+        admin.execute(powers)
+        curator = Ledger(place.replace("dampen@", "curator@"))
+        curator.create("b", epsilon=3, neighbours=ONE)
+        admin.execute(analysts)
+        for line in analysts.splitlines():
+            if re.search(r"ROLE ana\b", line):
+                admin.execute(line.replace("ROLE ana ", "ROLE eve "))
+        admin.execute(f"GRANT USAGE ON SCHEMA {schema} TO analyst")
+        yield Ledgers(
+            curator, *(Ledger(place.replace("dampen@", f"{who}@")) for who in ("ana", "eve"))
+        )
+        worker.close_all()
+        admin.execute(f"DROP SCHEMA {schema} CASCADE")
+        admin.execute("DROP OWNED BY curator, analyst, ana, eve")
+        admin.execute("DROP ROLE curator, analyst, ana, eve")
 
 
-def test_an_analyst_charges_keeps_and_is_refused(analyst: Ledger, ledger: Ledger) -> None:
-    paid = charge(analyst, 1)
-    analyst.keep(paid, '{"answer": "é"}')
-    assert ledger.answer(paid) == '{"answer": "é"}'
+def test_analysts_charge_keep_and_are_refused(roles: Ledgers) -> None:
+    paid = charge(roles.ana, 1)
+    roles.ana.keep(paid, '{"answer": "é"}')
+    assert roles.curator.answer(paid) == roles.ana.answer(paid) == '{"answer": "é"}'
     with pytest.raises(BudgetError, match="2 of 3 is left"):
-        charge(analyst, "2.5")
-    assert ledger.entries()[-1].kind == "refusal"
-    charge(ledger, 1)
-    charge(analyst, 1)
-    assert ledger.remaining("b") == 0
-    verify(ledger)
+        charge(roles.eve, "2.5")
+    assert roles.curator.entries()[-1].kind == "refusal"
+    charge(roles.curator, 1)
+    charge(roles.eve, "1/3")
+    charge(roles.ana, "2/3")
+    assert roles.eve.remaining("b") == roles.curator.remaining("b") == 0
+    assert verify(roles.eve) == verify(roles.ana) == verify(roles.curator)
+
+
+def test_budgets_with_a_delta_pay_analysts_as_they_pay_curators(roles: Ledgers) -> None:
+    roles.curator.create("d", epsilon="2.5", delta="1e-6", neighbours=ONE)
+    for who in (roles.ana, roles.eve, roles.curator) * 20:
+        who.charge("d", epsilon="0.1", rho="0.00125", neighbours=ONE)
+    with pytest.raises(BudgetError, match="cannot pay"):
+        roles.ana.charge("d", epsilon=3, neighbours=ONE)
+    assert len(roles.curator.history("d")) == 60
+
+
+def test_an_answer_is_for_its_owner_and_the_curator(roles: Ledgers, tmp_path: Path) -> None:
+    paid = charge(roles.ana, 1)
+    roles.ana.keep(paid, '{"answer": "SECRET"}')
+    own = charge(roles.eve, 1)
+    roles.eve.keep(own, '{"answer": "own"}')
+    assert roles.eve.answer(own) == '{"answer": "own"}'
+    with pytest.raises(BudgetError, match="belongs to another role"):
+        roles.eve.answer(paid)
+    entries, head = roles.eve.entries_after()
+    assert "SECRET" not in str(entries)
+    assert head == verify(roles.eve)
+    with pytest.raises(BudgetError, match="does not see all answers"):
+        backup(roles.eve, tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_digest_does_not_confirm_a_guessed_answer(roles: Ledgers) -> None:
+    paid = charge(roles.ana, 1)
+    roles.ana.keep(paid, "guessed")
+    with connected(roles.eve) as connection:
+        found = connection.execute("SELECT seq, digest FROM dampen_log ORDER BY seq").fetchall()
+    before, last = found[-2:]
+    guess = Draft(Kind.ANSWER, "", {"charge": paid, "answer": "guessed"})
+    assert sealed(guess, Head(*before)).digest != last[1]
+
+
+@contextmanager
+def holding(ledger: Ledger, statement: str, parameters: list[Any]) -> Iterator[None]:
+    """A session that keeps the ledger locked, with timeouts that it lifted itself."""
+    connection = psycopg.connect(ledger.place)
+    try:
+        connection.execute("SET idle_in_transaction_session_timeout = 0")
+        connection.execute("SET statement_timeout = 0")
+        connection.commit()
+        connection.execute(statement, parameters)
+        yield
+        with pytest.raises(psycopg.OperationalError):
+            connection.execute("SELECT 1")
+    finally:
+        connection.close()
+
+
+def test_a_session_that_keeps_the_ledger_locked_is_ended(
+    roles: Ledgers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A charge of others waits a few seconds, and nothing of the session is charged."""
+    monkeypatch.setattr("dampen.ledger.storage.postgres.SECONDS_OF_LOCK", 0.5)
+    (row,) = forged(Kind.CHARGE, "b", now(CHARGE), verify(roles.curator))
+    columns = [[value] for value in row]
+    append = "SELECT dampen_append(%s::bigint[], %s, %s, %s, %s)"
+    with holding(roles.eve, append, columns):
+        charge(roles.ana, 1)
+    assert roles.curator.remaining("b") == 2
+    # An advisory lock stops nobody.
+    with psycopg.connect(roles.eve.place) as other:
+        other.execute("SELECT pg_advisory_lock(x) FROM unnest(ARRAY[0, 1, 1684106608]) AS x")
+        roles.curator.create("c", epsilon=1, neighbours=ONE)
+
+
+def test_a_curator_is_not_evicted(roles: Ledgers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "PATIENCE_SECONDS", 6.0)
+    monkeypatch.setattr("dampen.ledger.storage.postgres.SECONDS_OF_LOCK", 0.5)
+    with psycopg.connect(roles.curator.place) as other:
+        other.execute("SELECT * FROM dampen_head FOR UPDATE")
+        with pytest.raises(BudgetError, match="another process has held it"):
+            charge(roles.eve)
+        other.execute("SELECT 1")
 
 
 CURATOR_ACTS: dict[str, Any] = {
@@ -264,8 +371,11 @@ CURATOR_ACTS: dict[str, Any] = {
 
 STATEMENTS = [
     "INSERT INTO dampen_entry VALUES (99, 'raise', 'b', '{}', 'x')",
+    "INSERT INTO dampen_log VALUES (99, 'raise', 'b', '{}', 'x')",
     "UPDATE dampen_entry SET content = ''",
+    "UPDATE dampen_log SET budget = ''",
     "DELETE FROM dampen_entry",
+    "DELETE FROM dampen_log",
     "TRUNCATE dampen_entry",
     "DROP TABLE dampen_entry",
     "ALTER TABLE dampen_entry DISABLE TRIGGER ALL",
@@ -274,74 +384,137 @@ STATEMENTS = [
     "UPDATE dampen_head SET seq = 0",
     "DELETE FROM dampen_head",
     "INSERT INTO dampen_head VALUES (2, 1, 'x')",
+    "UPDATE dampen_budget SET epsilon = 1000",
+    "SELECT * FROM dampen_budget",
+    "DELETE FROM dampen_refused",
+    "SELECT dampen_add_up('raise', 'b', '{\"epsilon\": \"1000\"}')",
+    "SELECT dampen_pays('b', '{}')",
+    "SELECT content FROM dampen_entry",
+    "SELECT role FROM dampen_entry",
     "SELECT * FROM dampen_head FOR UPDATE",
+    "SELECT * FROM dampen_head FOR SHARE",
     "SELECT * FROM dampen_entry FOR UPDATE",
+    "SELECT * FROM dampen_log FOR UPDATE",
     "LOCK TABLE dampen_head IN EXCLUSIVE MODE",
     "LOCK TABLE dampen_entry IN SHARE MODE",
+    "LOCK TABLE dampen_log IN ACCESS EXCLUSIVE MODE",
+    "DROP VIEW dampen_log",
+    "CREATE OR REPLACE VIEW dampen_log AS SELECT 1",
     "DROP FUNCTION dampen_lock",
     "CREATE OR REPLACE FUNCTION dampen_lock() RETURNS void LANGUAGE sql AS ''",
     "ALTER FUNCTION dampen_lock() SECURITY INVOKER",
-    "GRANT INSERT ON dampen_entry TO analyst",
-    "SET ROLE dampen",
+    "CREATE FUNCTION sha256(text) RETURNS bytea LANGUAGE sql AS $$ SELECT ''::bytea $$",
+    "CREATE TABLE dampen_mine (a text)",
+    "SET ROLE curator",
+    "SET SESSION AUTHORIZATION ana",
+    "ALTER ROLE eve CONNECTION LIMIT 100",
+    "GRANT curator TO eve",
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'ana'",
 ]
 
 CHARGE = {
     "epsilon": "1", "rho": "0.5", "neighbours": ONE, "query": "", "mechanism": "", "analyst": "",
-    "dataset": "", "leaks": [], "time": "2026-11-18T00:00:00+00:00", "version": "0.3.0",
+    "dataset": "", "leaks": [], "time": "", "version": "0.3.0",
 }  # fmt: skip
 
 FORGED: dict[str, tuple[str, str, Any]] = {
     "raised": ("raise", "b", {"epsilon": "1000", "delta": "", "rho": ""}),
     "checkpoint": ("checkpoint", "", {"budgets": {}, "witness": "", "origin": ""}),
-    "given back": ("charge", "b", CHARGE | {"epsilon": "-1"}),
-    "rho given back": ("charge", "b", CHARGE | {"rho": "-1"}),
-    "nothing": ("charge", "b", CHARGE | {"epsilon": "0"}),
-    "by zero": ("charge", "b", CHARGE | {"epsilon": "1/0"}),
-    "no text": ("charge", "b", CHARGE | {"analyst": 7}),
-    "no budget": ("charge", "none", CHARGE),
-    "no fields": ("refusal", "b", {}),
-    "answer to nothing": ("answer", "", {"charge": "1-" + "0" * 16, "answer": "{}"}),
+    "witness": ("witness", "", {"place": "/tmp/own"}),
+    "given back": ("charge", "b", {"epsilon": "-1"}),
+    "rho given back": ("charge", "b", {"rho": "-1"}),
+    "nothing": ("charge", "b", {"epsilon": "0"}),
+    "by zero": ("charge", "b", {"epsilon": "1/0"}),
+    "no fraction": ("charge", "b", {"epsilon": "0.1/3"}),
+    "more than there is": ("charge", "b", {"epsilon": "900"}),
+    "more than is left": ("charge", "b", {"epsilon": "2.000000000000000000000000001"}),
+    "no epsilon": ("charge", "b", {"epsilon": ""}),
+    "a delta": ("charge", "b", {"delta": "0.1"}),
+    "an unreadable delta": ("charge", "b", {"delta": "x"}),
+    "a frozen budget": ("charge", "frozen", {"epsilon": "0.1"}),
+    "too large": ("charge", "small", {"epsilon": "0.2"}),
+    "no text": ("charge", "b", {"analyst": 7}),
+    "no member": ("charge", "b", {"analyst": None}),
+    "another member": ("charge", "b", {"who": "curator"}),
+    "deep": ("charge", "b", {"leaks": [[[["x"]]]]}),
+    "no Unicode": ("charge", "b", {"query": "\ud800"}),
+    "another time": ("charge", "b", {"time": "9999-12-31T00:00:00+00:00"}),
+    "no time": ("charge", "b", {"time": "infinity"}),
+    "no relation": ("charge", "b", {"neighbours": "none"}),
+    "long": ("charge", "b", {"query": "x" * 10**5}),
+    "a service's question": ("charge", "b", {"query": f"most-frequent #{'0f' * 16}"}),
+    "no budget": ("charge", "none", {}),
+    "endless repeats": ("refusal", "b", {"repeats": 10**12}),
 }
 
 
-def test_the_documented_analyst_can_do_nothing_but_charge(analyst: Ledger, ledger: Ledger) -> None:
-    charge(ledger, 1)
-    before = verify(ledger)
+def now(details: dict[str, Any]) -> dict[str, Any]:
+    return details | {"time": details["time"] or stamp()["time"]}
+
+
+def test_the_documented_analyst_can_do_nothing_but_charge(roles: Ledgers) -> None:
+    curator = roles.curator
+    for name, more in (("frozen", {}), ("small", {"largest": "0.1"})):
+        curator.create(name, epsilon=3, neighbours=ONE, **more)
+    curator["frozen"].freeze()
+    paid = charge(roles.ana, 1)
+    before = verify(curator)
+    acts = 0
     for act in CURATOR_ACTS.values():
         with pytest.raises(BudgetError, match="may only charge"):
-            act(analyst)
+            act(roles.eve)
+        acts += 1
     for statement in STATEMENTS:
-        if statement.startswith("GRANT"):  # the server warns, and grants nothing
-            with connected(analyst) as connection:
-                connection.execute(statement)
-            continue
-        with connected(analyst) as connection:
-            try:
-                connection.execute(statement)
-            except psycopg.Error:
-                continue
-        pytest.fail(f"an analyst could: {statement}")
-    for kind, budget, details in FORGED.values():
-        row = sealed(Draft(Kind(kind), budget, details), before)
-        append(analyst, row)
-    good = sealed(Draft(Kind.CHARGE, "b", CHARGE), before)
-    append(analyst, good._replace(digest="0" * 64))
-    append(analyst, good._replace(seq=good.seq + 1))
-    assert verify(ledger) == before
-    assert len(CURATOR_ACTS) + len(STATEMENTS) + len(FORGED) + 2 >= 30
-    charge(analyst, 1)
-    assert ledger.remaining("b") == 1
+        with connected(roles.eve) as connection, suppress(psycopg.Error):
+            connection.execute(statement)
+            pytest.fail(f"an analyst could: {statement}")
+        acts += 1
+    for name, (kind, budget, details) in FORGED.items():
+        whole = now(CHARGE | details) if kind in ("charge", "refusal") else details
+        refuses(roles.eve, forged(Kind(kind), budget, whole, before), name)
+        acts += 1
+    answers = {"to another's charge": paid, "to nothing": "9-" + "0" * 16, "to no charge": "1-x"}
+    for name, id in answers.items():
+        answer = forged(Kind.ANSWER, "", {"charge": id, "answer": "false"}, before)
+        refuses(roles.eve, answer, name)
+        acts += 1
+    good = sealed(Draft(Kind.CHARGE, "b", now(CHARGE)), before)
+    refuses(roles.eve, [good._replace(digest="0" * 64)], "digest")
+    refuses(roles.eve, [good._replace(seq=good.seq + 1)], "number")
+    twice = [good, sealed(Draft(Kind.CHARGE, "b", now(CHARGE)), Head(good.seq, good.digest))]
+    more = sealed(Draft(Kind.CHARGE, "b", now(CHARGE)), Head(twice[1].seq, twice[1].digest))
+    refuses(roles.eve, [*twice, more], "the third of three that are too many")
+    assert acts + 3 >= 60
+    assert verify(curator) == before
+    charge(roles.eve, 1)
+    assert curator.remaining("b") == 1
 
 
-def append(ledger: Ledger, row: Row) -> None:
-    columns = [[value] for value in row]
-    with connected(ledger) as connection, pytest.raises(psycopg.Error):
+def test_refusals_of_a_role_are_bounded(roles: Ledgers) -> None:
+    with connected(roles.curator) as connection:
+        connection.execute("INSERT INTO dampen_refused VALUES ('eve', current_date, 2000)")
+    head = verify(roles.curator)
+    refuses(roles.eve, forged(Kind.REFUSAL, "b", now(CHARGE), head), "a refusal")
+    charge(roles.eve, 1)
+
+
+def forged(kind: Kind, budget: str, details: dict[str, Any], before: Head) -> list[Row]:
+    shown = {key: value for key, value in details.items() if value is not None}
+    content = json.dumps(shown, separators=(",", ":"))
+    digest = digest_of(before.digest, before.seq + 1, kind, budget, content)
+    return [Row(before.seq + 1, kind, budget, content, digest)]
+
+
+def refuses(ledger: Ledger, rows: list[Row], name: str) -> None:
+    columns = [list(column) for column in zip(*rows, strict=True)]
+    with connected(ledger) as connection, suppress(psycopg.Error):
         connection.execute("SELECT dampen_append(%s::bigint[], %s, %s, %s, %s)", columns)
+        pytest.fail(f"an analyst could append: {name}")
 
 
 def test_a_held_ledger_ends_in_one_line(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
     charge(ledger)
-    monkeypatch.setattr(sqlite_errors, "PATIENCE_SECONDS", 0.2)
+    monkeypatch.setattr(storage, "PATIENCE_SECONDS", 0.2)
     with psycopg.connect(ledger.place) as other:
         other.execute("SELECT * FROM dampen_head FOR UPDATE")
         with pytest.raises(BudgetError, match="another process has held it"):

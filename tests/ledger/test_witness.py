@@ -148,7 +148,7 @@ def test_processes_that_share_a_ledger_share_its_witness(ledger: Ledger) -> None
 def test_a_checkpoint_remembers_the_witness(
     ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dampen.ledger.checkpoints.EVERY", 5)
+    monkeypatch.setattr("dampen.ledger.state.CHECKPOINT_EVERY", 5)
     for _ in range(10):
         charge(ledger, "0.1")
     copy = copied(ledger, "copy")

@@ -10,11 +10,10 @@ import dampen
 from dampen.core.sampling import InsecureEntropy
 from dampen.errors import AccuracyWarning
 from dampen.questions.nodes import NodesQuestion
-from dampen.questions.nodes.accuracy import largest_lead
-from dampen.questions.nodes.gradual_noise import nested_laplace
+from dampen.questions.nodes.methods import largest_lead
 from dampen.questions.nodes.problem import InfluentialNode
 from dampen.questions.nodes.shortlist_betweenness import largest
-from dampen.questions.nodes.two_rounds import FIRST_SHARE
+from dampen.questions.nodes.two_rounds import FIRST_SHARE, nested_laplace
 from dampen.releases.accuracy import UNKNOWN, Accuracy
 from dampen.releases.answer import expect
 from small_graphs import all_graphs

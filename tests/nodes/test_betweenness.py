@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from dampen.questions.nodes import graphs, threads
+from dampen.questions.nodes import graphs
 from dampen.questions.nodes.graphs import (
     Graph,
     betweenness,
@@ -117,7 +117,7 @@ def test_an_interrupt_stops_all_threads(monkeypatch: pytest.MonkeyPatch) -> None
     graph = graph_of(nx.powerlaw_cluster_graph(3000, 10, 0.7, seed=8))
     before = betweenness(graph)
     with monkeypatch.context() as patch:
-        patch.setattr(threads, "_watch", interrupted)
+        patch.setattr(graphs, "_watch", interrupted)
         with pytest.raises(KeyboardInterrupt):
             betweenness(graph)
     assert np.array_equal(betweenness(graph), before)

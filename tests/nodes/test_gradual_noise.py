@@ -7,7 +7,7 @@ import pytest
 
 from dampen import ParameterError
 from dampen.core.sampling import InsecureEntropy
-from dampen.questions.nodes.gradual_noise import nested_laplace
+from dampen.questions.nodes.two_rounds import nested_laplace
 from goodness import FALSE_ALARM, p_value
 
 REACH = 60

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from dampen.core.selection import IntArray
-from dampen.questions.nodes import half_adjacency, threads
-from dampen.questions.nodes.counting import counts_around, oriented_degrees
-from dampen.questions.nodes.graphs import graph_of
-from dampen.questions.nodes.half_adjacency import rows_of
+from dampen.questions.nodes import graphs
+from dampen.questions.nodes.graphs import graph_of, rows_of
+from dampen.questions.nodes.two_rounds import counts_around, oriented_degrees
 
 Ends = tuple[np.ndarray, np.ndarray]
 rng = np.random.default_rng(7)
@@ -58,11 +57,11 @@ SIZES = [
 def _sizes(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """One part or many, a bucket for all or for a few edges, one thread or several."""
     part, bucket, bits, cores, few = request.param
-    monkeypatch.setattr(half_adjacency, "FEW", few)
-    monkeypatch.setattr(half_adjacency, "PART", part)
-    monkeypatch.setattr(half_adjacency, "BUCKET", bucket)
-    monkeypatch.setattr(half_adjacency, "CELL_BITS", bits)
-    monkeypatch.setattr(half_adjacency, "cores", lambda: cores)
+    monkeypatch.setattr(graphs, "FEW", few)
+    monkeypatch.setattr(graphs, "PART", part)
+    monkeypatch.setattr(graphs, "BUCKET", bucket)
+    monkeypatch.setattr(graphs, "CELL_BITS", bits)
+    monkeypatch.setattr(graphs, "cores", lambda: cores)
 
 
 @pytest.mark.usefixtures("_sizes")
@@ -120,14 +119,14 @@ def test_an_interrupt_leaves_nothing_half_done(monkeypatch: pytest.MonkeyPatch) 
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(half_adjacency, "PART", 100)
-    monkeypatch.setattr(half_adjacency, "BUCKET", 100)
-    monkeypatch.setattr(half_adjacency, "cores", lambda: 3)
+    monkeypatch.setattr(graphs, "PART", 100)
+    monkeypatch.setattr(graphs, "BUCKET", 100)
+    monkeypatch.setattr(graphs, "cores", lambda: 3)
     graph = nx.barabasi_albert_graph(500, 4, seed=1)
     made, chosen = graph_of(graph), np.arange(20)
     before = counts_around(chosen, 9, made)
     with monkeypatch.context() as patch:
-        patch.setattr(threads, "_watch", interrupted)
+        patch.setattr(graphs, "_watch", interrupted)
         for ask in (lambda: graph_of(graph), lambda: counts_around(chosen, 9, made)):
             with pytest.raises(KeyboardInterrupt):
                 ask()

@@ -16,8 +16,8 @@ from dampen.questions.nodes.graphs import graph_of
 from dampen.questions.nodes.metric import Usual
 from dampen.questions.nodes.metrics import METRICS, NAMES
 from dampen.questions.nodes.problem import InfluentialNode
-from dampen.questions.nodes.round_two import TriangleList
 from dampen.questions.nodes.triangles import Brokerage, DegreeSensitivity, Triangles, triangles
+from dampen.questions.nodes.two_rounds import TriangleList
 from dampen.releases.question import parameters
 from dampen.testing import Universe, check_admissible
 from small_graphs import all_graphs

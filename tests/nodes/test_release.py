@@ -170,7 +170,9 @@ def test_nodes_taken_from_edges_are_warned_of(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("a,b\nb,c\n")
     for bare in (tmp_path / "edges.csv", ([0, 1], [1, 2]), spider()):
         with pytest.warns(PrivacyLeakWarning, match="nodes") as caught:
-            made = top_k(bare, k=1, epsilon=1)
+            made = top_k(bare, k=1, epsilon=1, public="data")
+        with pytest.raises(ParameterError, match="n=, their number"):
+            top_k(bare, k=1, epsilon=1)
         assert caught[0].filename == __file__
         assert made.leaks == ("nodes",)
     with warnings.catch_warnings():
@@ -237,7 +239,7 @@ def test_too_few_nodes_found_in_the_edges_cost_the_charge(tmp_path: Path) -> Non
     edges = tmp_path / "edges.txt"
     edges.write_text("x y\n")
     with pytest.warns(PrivacyLeakWarning), pytest.raises(DataError) as caught:
-        top_k(edges, k=3, epsilon=1, budget=Recorder())
+        top_k(edges, k=3, epsilon=1, public="data", budget=Recorder())
     told = str(caught.value)
     assert (
         told

@@ -12,10 +12,13 @@ from dampen.core.sampling import Entropy, InsecureEntropy
 from dampen.core.selection import IntArray
 from dampen.questions.nodes import two_rounds as module
 from dampen.questions.nodes.graphs import Graph, betweenness, graph_of
-from dampen.questions.nodes.round_two import UNIT, Oriented, Question, Shortlist
 from dampen.questions.nodes.two_rounds import (
+    UNIT,
     BetweennessRounds,
+    Oriented,
+    Question,
     Shares,
+    Shortlist,
     question_after,
     two_rounds,
     worth_it,

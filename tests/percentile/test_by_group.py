@@ -107,7 +107,7 @@ def test_every_group_has_its_value(table):
 def test_groups_that_are_not_text_can_be_shown_as_json():
     years = {"salary": [1, 2, 3] * 50, "team": [(2020, 1)] * 150}
     made = dampen.percentile(years, "salary", by="team", groups=[(2020, 1)], **GIVEN)
-    assert json.loads(made.to_json())["answer"] == {"(2020, 1)": 2}
+    assert json.loads(made.to_json())["answer"] == {"[2020, 1]": 2}
 
 
 def test_several_percentiles_of_every_group():
@@ -142,8 +142,8 @@ def test_the_number_of_rows_is_private():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"by": "team"}, "both by="),
-        ({"groups": TEAMS}, "both by="),
+        ({"by": "team"}, "groups=, the public list"),
+        ({"groups": TEAMS}, "by=, the column of groups"),
         ({"by": "team", "groups": []}, "groups"),
         ({"by": "team", "groups": ["a", "a"]}, "different groups"),
         ({"by": "tem", "groups": TEAMS}, "Did you mean 'team'"),

@@ -4,7 +4,7 @@ import pytest
 
 import dampen
 from dampen.errors import ParameterError
-from dampen.questions.percentile import plot
+from dampen.releases.pictures import plot
 
 GIVEN = {"epsilon": 500, "upper": 100, "step": 1}
 
@@ -32,7 +32,5 @@ def test_groups_have_a_line_each(ax):
 
 def test_one_answer_is_no_curve(ax):
     for options in ({"p": 50}, {"p": "50"}):
-        with pytest.raises(ParameterError, match="no curve"):
+        with pytest.raises(ParameterError, match="no picture"):
             plot(dampen.percentile(range(101), **(GIVEN | options)), ax)
-    with pytest.raises(ParameterError, match="several values"):
-        plot(dampen.most_frequent(["a", "b"], categories=["a", "b"], epsilon=1), ax)

@@ -295,8 +295,8 @@ def test_missing_numbers_are_answered(column, ask):
 def test_missing_numbers_are_among_the_public_number_of_rows():
     known = dampen.dataset({"v": [1, None, 3]}, units_public=True)
     for grid in ({}, {"step": 1}):
-        found = known.percentile("v", p=50, upper=60, epsilon=40, **grid)
-        assert 0 <= found.answer <= 60
+        found = known.percentile("v", p=50, lower=-9, upper=60, epsilon=80, **grid)
+        assert -9 <= found.answer <= 60
         assert found.parameters["n"] == 3
 
 
@@ -305,15 +305,12 @@ def test_missing_numbers_are_among_the_public_number_of_rows():
     [
         pd.Series(["a", "b", "c"]),
         pd.Series(["a", "b", "c"], dtype="category"),
-        pd.Series([True, False, True]),
-        pd.to_datetime(pd.Series(["2020-01-01"] * 3)),
         np.array(["1", "2", "3"]),
         np.array([1j, 2, 3]),
         pl.Series(["a", "b", "c"]),
         pl.Series([[1], [2], [3]]),
         pl.Series([1, 2, 3], dtype=pl.Int128),
         pa.array(["a", "b", "c"]),
-        pa.array([True, False, None]),
     ],
     ids=lambda c: f"{type(c).__module__} {c.type if hasattr(c, 'type') else c.dtype}",
 )

@@ -11,8 +11,7 @@ from dampen import testing
 from dampen.core.sampling import InsecureEntropy, SystemEntropy, uniform_below, weighted_best
 from dampen.core.selection import Neighbours
 from dampen.errors import ParameterError
-from dampen.questions.percentile.decimals import Decimals
-from dampen.questions.percentile.runs import Column, RankDraw, Runs
+from dampen.questions.percentile.decimals import Column, Decimals, RankDraw, Runs
 from goodness import FALSE_ALARM, assert_draws_follow, counts_of, draw_many, p_value
 
 REPLACE = Neighbours.REPLACE_ONE
@@ -137,6 +136,70 @@ def test_draws_follow_the_law(decimals, neighbours):
     codes = [code for code, _ in candidates_of(decimals)]
     right, wrong = (brute_force(draw, values, e) for e in (Fraction(2), Fraction(26, 10)))
     assert_draws_follow(counts_of(drawn, codes), right, wrong)
+
+
+def with_none(draw, values, epsilon):
+    """The law of all candidates and of "too few rows", one by one."""
+    codes = draw.candidates.codes(np.array(values, dtype=float))
+    each = candidates_of(draw.candidates)
+    q = float(draw.share)
+    away = [max(0, (codes < g).sum() - q * len(codes), q * len(codes) - (codes <= g).sum())
+            for g, _ in each]  # fmt: skip
+    c = float(epsilon) / (2 * float(draw.span))
+    none = np.ceil(14 / draw.scale(epsilon)) / draw.share.denominator
+    none -= float(draw.open_tail) * len(codes)
+    weights = np.array([w for _, w in each], dtype=float)
+    law = np.append(weights, weights.sum()) * np.exp(c * (np.append(-np.array(away), none) - none))
+    return law / law.sum()
+
+
+@pytest.mark.parametrize("p", [20, 50])
+@pytest.mark.parametrize("neighbours", [REPLACE, ROWS])
+def test_too_few_rows_are_private(neighbours, p):
+    """At a large ε, so that numbers are not negligible beside "too few rows"."""
+    epsilon = Fraction(8)
+    draw = RankDraw(p, TINY, neighbours)
+    if neighbours is ROWS:
+        universe = testing.Universe.add_remove_row((1.0, 5.0), max_rows=9)
+    else:
+        universe = testing.Universe.replace_one((1.0, 5.0), 9)
+    assert testing.law_loss(lambda x: with_none(draw, x, epsilon), universe, epsilon="8", name="")
+
+
+def test_a_bonus_that_grows_with_the_rows_is_not_private():
+    """The broken twin: "too few rows" falls by 3 per record."""
+
+    class Steep(RankDraw):
+        open_tail = Fraction(3)
+
+    universe = testing.Universe.add_remove_row((1.0, 5.0), max_rows=9)
+    draw = Steep(50, TINY, ROWS)
+    law = lambda x: with_none(draw, x, Fraction(8))  # noqa: E731
+    assert not testing.law_loss(law, universe, epsilon="8", name="steep")
+
+
+def test_draws_of_too_few_rows_follow_the_law():
+    draw = RankDraw(40, TINY, ROWS)
+    values = [1.25, 3.0, 3.0, 0.2, 7.5, 8.0, -4.0] * 2
+    column = column_of(draw, values)
+    entropy = SystemEntropy()
+    drawn = draw_many(lambda: draw.draw_or_none(column, Fraction(4), entropy), 3_000)
+    codes = [*(code for code, _ in candidates_of(TINY)), None]
+    right, wrong = (with_none(draw, values, e) for e in (Fraction(4), Fraction(52, 10)))
+    assert_draws_follow(counts_of(drawn, codes), right, wrong)
+
+
+@pytest.mark.parametrize("n", [1, 5, 30, 100, 300])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(5)])
+def test_numbers_beyond_the_records_have_a_probability_below_a_millionth(n, epsilon):
+    draw = RankDraw(95, Decimals(), ROWS)
+    column = column_of(draw, np.random.default_rng(n).integers(1950, 2020, n))
+    runs = Runs.of(column, draw.candidates)
+    exponent = draw.utility(runs, column.n) * float(draw.scale(epsilon)) + np.log(runs.mass)
+    none = draw.none_utility(column.n, epsilon) * float(draw.scale(epsilon))
+    none += np.log(draw.candidates.total)
+    beyond = (runs.at_most == 0) | (runs.less == n)
+    assert np.exp(exponent[beyond] - none).sum() < 1e-6
 
 
 @pytest.mark.parametrize("bits", [3, 32])

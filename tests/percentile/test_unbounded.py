@@ -1,5 +1,6 @@
 """`percentile` without a grid: what goes in, what comes out, what is said before the charge."""
 
+import json
 import warnings
 from fractions import Fraction
 
@@ -9,6 +10,7 @@ import pytest
 
 import dampen
 from dampen.core.sampling import InsecureEntropy
+from dampen.data.cells import Grouping
 from dampen.data.open import open_table
 from dampen.errors import AccuracyWarning, ParameterError
 from dampen.questions.percentile.decimals import Decimals
@@ -65,7 +67,9 @@ def test_bounds_and_steps_cut_the_answers():
     for seed in range(50):
         bounded = dampen.percentile([], lower=3, upper=4, entropy=seeded(seed), **nothing)
         assert 3 <= bounded.answer <= 4
-        stepped = dampen.percentile([], lower=0, step=7, entropy=seeded(seed), **nothing)
+        stepped = dampen.percentile(
+            [], lower=0, upper=10**9, step=7, entropy=seeded(seed), **nothing
+        )
         assert stepped.answer >= 0
         assert stepped.answer % 7 == 0
 
@@ -121,7 +125,8 @@ def test_batches_are_merged():
     [column], n = read_columns(open_table(table), "v", Decimals())
     assert n == column.n == 300_000
     assert len(column.codes) == 7
-    two, _ = read_columns(open_table(table), "v", Decimals(), "g", (0, 1))
+    opened = open_table(table)
+    two, _ = read_columns(opened, "v", Decimals(), Grouping((0, 1)).lookup(opened, "g"))
     assert [each.n for each in two] == [150_000, 150_000]
 
 
@@ -129,10 +134,9 @@ def test_batches_are_merged():
     ("p", "epsilon", "says"),
     [
         (99, 1, "300 rows are too few for p = 99 at ε = 1"),
-        (99, 1, "Use ε ≥ 17, or ask for a percentile from 16.7 to 83.3"),
-        (50, "0.01", "Use ε ≥ 0.34."),
+        (99, 1, "Use ε ≥ 25, or ask for a percentile from 25.1 to 74.9"),
+        (50, "0.01", "Use ε ≥ 0.5."),
         ([5, 50], 1, "p = 5 at"),
-        (0, 1, "p = 0 at"),
     ],
 )
 def test_too_few_rows_are_said_before_the_charge(p, epsilon, says):
@@ -147,6 +151,25 @@ def test_too_few_rows_are_said_before_the_charge(p, epsilon, says):
             known.percentile("pay", p=p, epsilon=epsilon)
     assert [w.category for w in caught] == [AccuracyWarning]
     assert says in str(caught[0].message)
+
+
+def test_too_few_rows_have_no_answer():
+    """The probability of a number is below 10^-5 for ten rows."""
+    made = dampen.percentile(PAY[:10], p=99, epsilon=1)
+    assert made.answer is None
+    assert made.accuracy.chance
+    assert "too few rows" in made.accuracy.sentence
+    assert json.loads(made.to_json())["answer"] is None
+    several = dampen.percentile(PAY, p=[50, "99.9"], epsilon="0.5")
+    assert several.answer[0] is not None
+    assert several.answer[1] is None
+    assert dampen.percentile(PAY[:10], p=99, epsilon=1, lower=0, upper=1e6).answer is not None
+
+
+@pytest.mark.parametrize(("p", "ends"), [(0, {}), (100, {"lower": 0}), ([0, 50], {"upper": 9})])
+def test_the_ends_need_a_public_end(p, ends):
+    with pytest.raises(ParameterError, match="needs a public end"):
+        dampen.percentile(PAY, p=p, epsilon=1, **ends)
 
 
 def test_stated_rows_are_enough_to_say_it():

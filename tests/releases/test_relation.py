@@ -23,7 +23,7 @@ from dampen.errors import BudgetError, ParameterError
 from dampen.ledger import Ledger
 from dampen.problems import BestGroup
 from dampen.questions.frequency import MostFrequent
-from dampen.questions.groups.law import _levels, _support
+from dampen.questions.groups.reach import _levels, _support
 from dampen.releases.answer import Planned
 from dampen.releases.method import Drawn, Replacing
 from goodness import assert_draws_follow, counts_of

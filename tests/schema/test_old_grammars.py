@@ -6,8 +6,8 @@ import pytest
 
 from dampen.errors import OldGrammarWarning, ParameterError
 from dampen.schema import Categories, Graph, Names, Numbers, Schema, parse_schema
-from dampen.schema.columns import Word
 from dampen.schema.grammar import load_file
+from dampen.schema.schema import Word
 
 SCHEMA = """
 rows = 50_000

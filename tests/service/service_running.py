@@ -95,12 +95,12 @@ class Running:
         self.workflow.close()
 
 
-def started(config: Path) -> Running:
+def started(config: Path, made: Any = application, lifespan: Any = "off") -> Running:
     """A service for a configuration, in a thread."""
     log: list[dict[str, Any]] = []
     service = Service(Workflow.of(load_configuration(config)))
-    app = application(service, log=lambda **facts: log.append(facts))
-    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan="off"))
+    app = made(service, log=lambda **facts: log.append(facts))
+    server = uvicorn.Server(uvicorn.Config(app, port=0, log_config=None, lifespan=lifespan))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

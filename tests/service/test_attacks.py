@@ -4,11 +4,13 @@ import json
 import stat
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from dampen.service.middleware import HEADERS, LARGEST_BODY
-from dampen.service.pacing import Pace, Rate
+from dampen.questions.percentile.question import PercentileQuestion
+from dampen.service.middleware import HEADERS, LARGEST_BODY, Pace, Rate
+from dampen.service.questions import least_steps
 
 FREQUENT = {"value": "diagnosis", "epsilon": "0.5"}
 
@@ -129,7 +131,8 @@ def test_a_name_can_be_registered(serving) -> None:
         (b'{"value": "diagnosis", "epsilon": 1e999999}', 400),
         (b'{"value": "diagnosis", "epsilon": NaN}', 400),
         (b'{"value": "diagnosis", "epsilon": true}', 400),
-        (b'{"value": ["diagnosis"], "epsilon": 1}', 400),
+        (b'{"value": [["diagnosis"]], "epsilon": 1}', 400),
+        (b'{"value": {"diagnosis": 1}, "epsilon": 1}', 400),
         (b'{"value": "diagnosis", "epsilon": 1, "data": "/etc/passwd"}', 400),
         (b"\xff\xfe{}", 400),
         (b"", 400),
@@ -200,7 +203,7 @@ def test_no_handler_takes_what_it_does_not_describe(running) -> None:
         for operation in methods.values()
         for each in operation.get("parameters", [])
     }
-    assert {name for _, name in named} == {"name", "charge", "number", "limit", "skip"}
+    assert {name for _, name in named} == {"name", "charge", "number", "limit", "skip", "format"}
 
 
 def test_headers_of_every_response(running) -> None:
@@ -274,6 +277,37 @@ def test_analysts_do_not_learn_where_data_lies(running) -> None:
 def test_answers_leave_at_public_steps() -> None:
     pace = Pace(0.25)
     assert [pace.steps(t) for t in (0, 0.1, 0.249999, 0.25, 0.250001, 1.1)] == [1, 1, 1, 1, 2, 5]
+    assert [pace.steps(t, 4) for t in (0, 0.9, 1, 1.1)] == [4, 4, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("options", "least"),
+    [
+        ({"p": 50, "upper": 10**6, "step": 1}, 1),
+        ({"p": [25, 50], "upper": 10**5, "step": 1}, 1),
+        ({"p": [25, 50], "upper": 10**6, "step": 1}, 4),
+        ({"p": [25, 50], "upper": 1000, "step": "0.001"}, 4),
+        ({"p": [25, 50], "upper": 10**7 - 1, "step": 1}, 16),
+        ({"p": 50}, 4),
+        ({"p": 50, "upper": 10**6}, 4),
+    ],
+)
+def test_the_least_steps_of_a_class_follow_from_public_facts(
+    options: dict[str, Any], least: int
+) -> None:
+    lower = {"lower": 0} if "upper" in options else {}
+    assert least_steps(PercentileQuestion(value="salary", **lower, **options)) == least
+
+
+def test_a_list_on_a_fine_grid_leaves_at_the_step_of_the_slowest_data(serving) -> None:
+    """By public facts alone, however fast it was drawn."""
+    running = serving(
+        lambda text: text.replace("step = 1000", "step = 1"), settings="\n[service]\nstep = 0.2\n"
+    )
+    start = time.monotonic()
+    asked = {"value": "salary", "p": [25, 75], "epsilon": 1}
+    assert running.ask("salaries/percentile", running.token(), **asked).status_code == 200
+    assert time.monotonic() - start >= 4 * 0.2
 
 
 def test_data_sets_that_differ_in_one_row_take_the_same_steps(running) -> None:

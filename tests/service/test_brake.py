@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from service_running import Response, Running
 
-from dampen.service.pacing import Turns
+from dampen.service.middleware import Turns
 
 SETTINGS = "\n[service]\nstep = 0.01\nrequests-per-minute = 100000\nworkers = {}\n"
 SECONDS = 20
@@ -133,3 +133,11 @@ def test_an_analyst_has_so_many_questions_at_a_time(
         gate.set()
         assert {each.result().status_code for each in sent + others} == {200}
     assert running.ask("follows/top-k", ana, k=1, epsilon="0.5").status_code == 200
+
+
+def test_a_question_alone_waits_for_nobody(serving, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Charges wait for others to share a transaction, but only if there are others."""
+    monkeypatch.setattr("dampen.service.workflow.GATHERING", 10**6)
+    running = serving(settings=SETTINGS.format(4))
+    asked = {"value": "diagnosis", "epsilon": "0.5"}
+    assert running.ask("visits/most-frequent", running.token(), **asked).status_code == 200

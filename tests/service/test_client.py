@@ -15,7 +15,7 @@ from dampen import InsecureEntropy, ParameterError, Release
 from dampen.client import Service, ServiceError, _release
 from dampen.questions import QUESTIONS, question_type
 from dampen.releases.question import parameters
-from dampen.service.requests import bodies
+from dampen.service.questions import bodies
 
 VOTES = ["tea"] * 9 + ["coffee"]
 

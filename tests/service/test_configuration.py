@@ -74,7 +74,7 @@ def test_a_column_alone_predicts_nothing(tmp_path: Path) -> None:
         (BASE + "questions = ['tree']\n" + COLUMN, "that the facts are enough for"),
         (BASE + COLUMN.replace("lower = 0", "lower = 'a'"), "Expected lower to be a number"),
         (BASE + COLUMN.replace("lower = 0, ", "lower = 9, "), "lower < upper"),
-        (BASE + COLUMN + "x = { values = [] }", "at least one"),
+        (BASE + COLUMN + "x = { values = [1, 1] }", "all different"),
         (BASE + COLUMN + "x = { values = ['a', 'a'] }", "different"),
         (BASE + COLUMN + "x = { names = false }", "names = true"),
         (BASE + "[data.graph]\nnodes = -1", "a number, a list or a file"),

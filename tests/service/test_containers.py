@@ -1,7 +1,8 @@
-"""`Dockerfile` and `compose.yaml`, against the package that they install and start."""
+"""`Dockerfile`, `compose.yaml`, locks and workflows, against the package and its dependencies."""
 
 import re
 import shlex
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ import yaml
 
 from dampen.cli.main import run
 from dampen.service.running import SECONDS_TO_FINISH
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "packaging"))
+import lock
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -41,21 +45,41 @@ def test_the_wheel_is_built_of_what_is_copied() -> None:
     """Every file that is copied is there, and every one that the build names is copied."""
     copied = [rest for word, rest in instructions() if word == "COPY" and "--from" not in rest]
     names = {name for rest in copied for name in shlex.split(rest)[:-1]}
+    assert {"packaging/locks/build.txt", "packaging/locks/image.txt"} <= names
     assert all((ROOT / name).exists() for name in names)
     project = PROJECT["project"]
     assert {"pyproject.toml", "src", project["readme"], *project["license-files"]} <= names
     assert {"setup.py", "MANIFEST.in"} <= names
 
 
-def test_the_image_installs_extras_that_exist_for_a_version_that_is_supported() -> None:
-    (installed,) = [rest for word, rest in instructions() if word == "RUN" and ".whl" in rest]
-    found = re.search(r"\[([a-z,]+)\]", installed)
-    assert found is not None
-    extras = set(found[1].split(","))
-    assert {"serve", "postgres"} <= extras <= PROJECT["project"]["optional-dependencies"].keys()
-    versions = {rest.split()[0] for word, rest in instructions() if word == "FROM"}
-    (version,) = {re.sub(r"python:(\d+\.\d+).*", r"\1", each) for each in versions}
+def test_the_image_installs_locked_packages_for_a_version_that_is_supported() -> None:
+    installs = [rest for word, rest in instructions() if word == "RUN" and "pip install" in rest]
+    assert all("--require-hashes" in each or "--no-index --no-deps" in each for each in installs)
+    assert {"serve", "postgres"} <= set(lock.IMAGE)
+    images = [rest.partition("=")[2] for word, rest in instructions() if word == "ARG"]
+    (version,) = {re.sub(r"python:(\d+\.\d+).*", r"\1", each) for each in images}
     assert f"Programming Language :: Python :: {version}" in PROJECT["project"]["classifiers"]
+    assert lock.inputs()["image"][1][-1] == version
+
+
+@pytest.mark.parametrize("name", lock.inputs())
+def test_a_lock_has_all_that_is_declared_by_hash_and_names_no_index(name: str) -> None:
+    text = (lock.LOCKS / f"{name}.txt").read_text("utf-8")
+    entries = re.split(r"\n(?=\S)", text.strip())
+    assert all("==" in each and "--hash=sha256:" in each for each in entries)
+    assert "://" not in text
+    assert "--index" not in text
+    locked = {re.split(r"[=\[ ]", each)[0].lower() for each in entries}
+    declared = {re.split(r"[<>=\[; ]", each)[0].lower() for each in lock.inputs()[name][0]}
+    assert declared <= locked
+
+
+def test_actions_are_pinned_by_commit() -> None:
+    for file in (ROOT / ".github" / "workflows").glob("*.yml"):
+        used = re.findall(r"uses: ([^.\s]\S*)", file.read_text("utf-8"))  # ./ is our own
+        assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", each) for each in used), file
+        for step in re.findall(r"pip install (.*)", file.read_text("utf-8")):
+            assert "--require-hashes" in step, file
 
 
 def test_what_the_image_starts_and_asks_exists(capsys: pytest.CaptureFixture[str]) -> None:

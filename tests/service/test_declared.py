@@ -19,7 +19,7 @@ import dampen.questions
 from dampen.core.selection import Neighbours
 from dampen.data.cells import Keyed, LabelKey
 from dampen.data.open import open_table
-from dampen.questions.percentile.record_streamed import StreamedLabels
+from dampen.questions.percentile.record import StreamedLabels
 from dampen.questions.percentile.record_two_stages import Shares, TwoStages
 from dampen.releases.accuracy import Accuracy
 from dampen.releases.answer import Paid, planned
@@ -101,7 +101,7 @@ def test_a_declared_question_is_in_every_front(middle: None, serving) -> None:
     assert column == {
         "name": "value", "label": "Value", "help": "Column of the numbers.", "kind": "column",
         "choices": [], "holds": "numbers", "facts": ["lower", "upper"], "required": True,
-        "default": None, "rare": False,
+        "default": None, "usual": "", "several": False, "rare": False,
     }  # fmt: skip
     assert (shift["default"], twice["default"], tone["choices"]) == (0, False, ["flat", "sharp"])
     sets = running.http.get("/v1/datasets", who).json()

@@ -12,7 +12,7 @@ import dampen.service.questions
 from dampen import BudgetError, DataError, ParameterError
 from dampen.ledger import verify
 from dampen.service.configuration import load_configuration
-from dampen.service.pacing import Pace
+from dampen.service.middleware import Pace
 from dampen.service.tokens import Role, Token
 from dampen.service.workflow import Charged, Drawn, Failed, Prepared, Workflow
 

@@ -19,7 +19,7 @@ import dampen
 from dampen.data.cells import Keyed, LabelKey
 from dampen.service.app import WRONG_TOKENS_PER_MINUTE
 from dampen.service.cache import Cache
-from dampen.service.pacing import Pace
+from dampen.service.middleware import Pace
 
 FREQUENT = {"value": "diagnosis", "epsilon": "0.5"}
 HEAD = b"Host: 127.0.0.1\r\nContent-Type: application/json\r\nConnection: close\r\n"

@@ -1,5 +1,6 @@
 """The documentation site builds without a warning, is whole, and asks nothing of the network."""
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -43,3 +44,20 @@ def nothing_is_loaded_from_elsewhere(site: Path) -> None:
         loaded = re.findall(r'<(?:script|img|iframe)[^>]*\ssrc="(https?:[^"]*)"', text)
         styles = re.findall(r'<link[^>]*rel="stylesheet"[^>]*href="(https?:[^"]*)"', text)
         assert loaded + styles == [], page.name
+
+
+def test_versions_stand_beside_each_other(tmp_path: Path) -> None:
+    spec = importlib.util.spec_from_file_location("versions", ROOT / "docs" / "versions.py")
+    assert spec is not None
+    assert spec.loader is not None
+    versions = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(versions)
+    pages, site = tmp_path / "pages", tmp_path / "site"
+    pages.mkdir()
+    site.mkdir()
+    for version in ("0.9.0", "0.10.0", "0.9.0"):
+        (pages / "index.html").write_text(version)
+        versions.add_version(pages, site, version)
+    listed = re.findall(r'href="([^"]*)"', (site / "index.html").read_text())
+    assert listed == ["0.10.0/index.html", "0.9.0/index.html"]
+    assert (site / "0.10.0" / "index.html").read_text() == "0.10.0"

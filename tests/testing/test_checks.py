@@ -212,4 +212,4 @@ def test_a_problem_that_rejects_a_database_is_told() -> None:
 
 def test_all_named_mechanisms_are_combinations() -> None:
     assert all(isinstance(m, Mechanism) for m in MECHANISMS)
-    assert len({(m.score, m.noise) for m in MECHANISMS}) == len(MECHANISMS)
+    assert len({(m.score, m.noise, m.shift) for m in MECHANISMS}) == len(MECHANISMS)

@@ -20,8 +20,8 @@ from dampen.core.selection import Neighbours, Selection
 from dampen.core.sensitivity import constant
 from dampen.data.units import Pairs, Present, Shares
 from dampen.questions.frequency import MostFrequent, distinct_selection
-from dampen.questions.groups.law import _levels, _support, largest_wins
 from dampen.questions.groups.problem import ByReach
+from dampen.questions.groups.reach import _levels, _support, largest_wins
 from dampen.questions.percentile.halving import Ranks
 from dampen.questions.percentile.joint_tight import FLOOR, intervals, together
 from dampen.questions.percentile.values import PercentileValueOfRows, ValueGrid

@@ -162,10 +162,10 @@ def test_a_price_in_zcdp():
 
 
 def test_a_public_rule_chooses_the_method():
-    def mechanism(question, facts, **options):
+    def mechanism(question, facts, epsilon="1", **options):
         many = {"columns": {**FACTS, "ward": [f"W{i}" for i in range(40)]}}
         asked = dampen.dataset(STAYS, unit="patient", **{**many, **facts})
-        return asked.expect(question, epsilon=1, **options).cost.mechanism
+        return asked.expect(question, epsilon=epsilon, **options).cost.mechanism
 
     groups = {"value": "days", "by": "ward"}
     assert mechanism("top-groups", {}, **groups) == "reach"
@@ -174,8 +174,11 @@ def test_a_public_rule_chooses_the_method():
     assert mechanism("top-groups", {"groups_per_unit": 3}, statistic="sum", **groups) == "pf"
     assert mechanism("most-frequent", {}, value="ward") == "pf"
     assert mechanism("most-frequent", {}, value="ward", k=12) == "pf"
-    assert mechanism("most-frequent", {"groups_per_unit": 6}, value="ward", k=12) == "joint"
-    assert mechanism("most-frequent", {"groups_per_unit": 7}, value="ward", k=12) == "pf"
+    assert mechanism("most-frequent", {}, "0.15", value="ward", k=12) == "pf"
+    assert mechanism("most-frequent", {}, "0.14", value="ward", k=12) == "joint"
+    assert mechanism("most-frequent", {"groups_per_unit": 2}, value="ward", k=12) == "pf"
+    assert mechanism("most-frequent", {"groups_per_unit": 1}, value="ward", k=3) == "joint"
+    assert mechanism("most-frequent", {"groups_per_unit": 1}, value="ward", k=2) == "pf"
     assert mechanism("most-frequent", {"rows_per_unit": 4}, value="ward", k=2) == "joint"
 
 

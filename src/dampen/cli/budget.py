@@ -1,8 +1,5 @@
 """`dampen budget`: create budgets, show what was spent, audit the ledger."""
 
-import csv
-import io
-import json
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,9 +19,11 @@ from dampen.cli.receipt import open_ledger
 from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
 from dampen.errors import ParameterError
-from dampen.ledger import Account, Balance, Charge, Entry, Ledger, backup, restore, verify
+from dampen.ledger import Account, Balance, Charge, Ledger, backup, restore, verify
 from dampen.ledger.balances import spent
 from dampen.ledger.policy import payable_by
+from dampen.printing import csv_text
+from dampen.schema.schema import PROTECTED
 
 __all__ = ["budget"]
 
@@ -286,32 +285,11 @@ def restore_(file: Path, head: str | None, who: str, ledger: str | None) -> None
 @ledger_option
 def export(name: str | None, style: str, ledger: str | None) -> None:
     """Prints every entry of one budget, or of all."""
-    entries = open_ledger(ledger).entries(name)
+    rows = [entry.row() for entry in open_ledger(ledger).entries(name)]
     if style == "csv":
-        _write_csv(entries)
+        write(csv_text(rows).rstrip("\r\n"))
     else:
-        write("\n".join(json_text(_row(entry)) for entry in entries))
-
-
-def _write_csv(entries: list[Entry]) -> None:
-    rows = [_row(entry) for entry in entries]
-    columns = list(dict.fromkeys(column for row in rows for column in row))
-    written = io.StringIO()
-    writer = csv.DictWriter(written, columns or ["id"], restval="")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({column: _cell(value) for column, value in row.items()})
-    write(written.getvalue().rstrip("\r\n"))
-
-
-def _row(entry: Entry) -> dict[str, Any]:
-    return {"id": entry.id, "kind": str(entry.kind), "budget": entry.budget, **entry.details}
-
-
-def _cell(value: Any) -> str:
-    """Text for a spreadsheet, which must not take it for a formula."""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+        write("\n".join(map(json_text, rows)))
 
 
 def _show_all(book: Ledger, as_json: bool) -> None:
@@ -345,6 +323,7 @@ def _facts(balance: Balance) -> dict[str, str]:
     facts = {
         "budget": balance.name,
         "neighbours": str(balance.neighbours),
+        "protects": PROTECTED[balance.neighbours],
         "epsilon": decimal_text(limit.epsilon),
     }
     if limit.delta is not None and limit.rho is not None:

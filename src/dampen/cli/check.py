@@ -4,10 +4,16 @@ from pathlib import Path
 
 import click
 
-from dampen.cli.options import file_argument, header_option, json_option, table_option
+from dampen.cli.options import (
+    file_argument,
+    header_option,
+    json_option,
+    looking_at,
+    read_schema,
+    schema_option,
+    table_option,
+)
 from dampen.cli.output import examples, print_json, write
-from dampen.cli.question_options import read_schema, schema_option
-from dampen.cli.reading import looking_at
 from dampen.errors import ParameterError
 
 __all__ = ["check"]
@@ -32,7 +38,7 @@ def check(
     """Counts what questions would make of the cells of FILE, or of a registered data set.
 
     NOT PRIVATE: it reads all rows and prints exact counts, for the curator alone. It charges
-    nothing, and no service runs it.
+    nothing.
     """
     from dampen.datasets import Dataset
     from dampen.ledger.policy import registered_name

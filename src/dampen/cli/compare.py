@@ -9,13 +9,16 @@ import click
 
 from dampen.cli.options import (
     json_option,
+    looking_at,
     public_option,
+    read_schema,
+    schema_option,
     table_option,
+    unit_options,
+    with_unit,
 )
 from dampen.cli.output import examples, print_json, print_table
 from dampen.cli.question_command import command_of, stated_question
-from dampen.cli.question_options import read_schema, schema_option
-from dampen.cli.reading import looking_at
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError
 from dampen.questions import QUESTIONS, question_type
@@ -24,6 +27,7 @@ from dampen.releases.question import parameters
 if TYPE_CHECKING:
     from dampen.releases.cost import Price
     from dampen.releases.question import Question
+    from dampen.schema import Schema
 
 __all__ = ["compare"]
 
@@ -63,7 +67,15 @@ def _comparison(name: str) -> click.Command:
     return command_of(
         question_type(name),
         _compare,
-        (schema_option, table_option, public_option, _prices_option, _tries_option, json_option),
+        (
+            schema_option,
+            unit_options,
+            table_option,
+            public_option,
+            _prices_option,
+            _tries_option,
+            json_option,
+        ),
         help="Asks the question several times by every method and shows the mean error of amounts, "
         "or the share of right names.",
     )
@@ -86,6 +98,8 @@ def _compare(
     *,
     file: str,
     schema_file: Path | None,
+    unit: str | None,
+    rows_per_unit: int | None,
     table: str | None,
     public: bool,
     epsilon: str | None,
@@ -101,10 +115,13 @@ def _compare(
             "same kind to choose a method."
         )
     prices = _prices(epsilon, rho)
-    question = stated_question(kind, options, read_schema(schema_file, options.get("target")))
+    schema = with_unit(read_schema(schema_file, options.get("target")), unit, rows_per_unit)
+    question = stated_question(kind, options, schema)
+    if hasattr(question, "public"):
+        question = replace(question, public="data")  # type: ignore[type-var]
     with looking_at(file):
         source = question.open(file, header=header, table=table)
-        lines = list(_lines(question, source, prices, tries))
+        lines = list(_lines(question, source, prices, tries, schema))
     if as_json:
         print_json(lines)
     else:
@@ -127,7 +144,11 @@ def _parts(text: str | None) -> list[str]:
 
 
 def _lines(
-    question: "Question", source: Any, prices: "dict[str, Price]", tries: int
+    question: "Question",
+    source: Any,
+    prices: "dict[str, Price]",
+    tries: int,
+    schema: "Schema | None",
 ) -> Iterator[dict[str, Any]]:
     """One line for every method, with its error at every price."""
     from dampen.progress import progress
@@ -139,7 +160,7 @@ def _lines(
             line: dict[str, Any] = {}
             for heading, price in prices.items():
                 try:
-                    seen = rehearse(asked, source, price, draws=tries)
+                    seen = rehearse(asked, source, price, draws=tries, schema=schema)
                 except ParameterError:
                     if name == DEFAULT:
                         raise

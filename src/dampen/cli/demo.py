@@ -15,6 +15,7 @@ from dampen.errors import DampenError, ParameterError
 
 if TYPE_CHECKING:
     from dampen.releases.question import Question
+    from dampen.schema import Schema
 
 __all__ = ["demo", "next_commands"]
 
@@ -37,6 +38,7 @@ class Scene:
         source: what it is asked of.
         epsilon: of the answer that is shown.
         usual: the error of the exponential mechanism at an ε.
+        schema: the public facts that say whom ε protects; None for single rows and edges.
     """
 
     words: str
@@ -45,6 +47,7 @@ class Scene:
     source: Any
     epsilon: str
     usual: Callable[[str], float]
+    schema: "Schema | None" = None
 
 
 @click.command(epilog=examples("dampen demo", "dampen demo -o tour", "dampen demo --files ."))
@@ -96,7 +99,7 @@ def next_commands(folder: Path) -> list[list[str]]:
         [
             f"{program} top-groups {folder / 'stays.csv'}",
             "--value days --by hospital --groups H1,H2,H3",
-            f"--lower 0 --upper 100 --step 1 --epsilon 0.3 --budget {budget}",
+            f"--epsilon 0.3 --budget {budget}",
         ],
         [f"{program} budget show {budget}"],
     ]
@@ -139,12 +142,13 @@ def _shown(scene: Scene) -> list[str]:
     from dampen.releases.cost import Price
     from dampen.releases.rehearsal import EXACTLY, rehearse
 
-    seen = rehearse(scene.question, scene.source, Price(scene.epsilon), draws=1)
+    facts = scene.schema
+    seen = rehearse(scene.question, scene.source, Price(scene.epsilon), draws=1, schema=facts)
     [private] = seen.answers
-    [true] = rehearse(scene.question, scene.source, EXACTLY, draws=1).answers
+    [true] = rehearse(scene.question, scene.source, EXACTLY, draws=1, schema=facts).answers
     errors = {
         epsilon: (
-            rehearse(scene.question, scene.source, Price(epsilon), draws=TRIES).error,
+            rehearse(scene.question, scene.source, Price(epsilon), draws=TRIES, schema=facts).error,
             scene.usual(epsilon),
         )
         for epsilon in EPSILONS
@@ -205,19 +209,19 @@ def _columns(file: Path, *numbers: str) -> dict[str, list[Any]]:
 
 def _hospitals(file: Path) -> Scene:
     from dampen.questions.groups.question import GroupsQuestion
+    from dampen.schema import Schema
 
     stays = _columns(file, "days")
     groups = ["H1", "H2", "H3"]
-    question = GroupsQuestion(
-        value="days", by="hospital", groups=groups, lower=0, upper=100, step=1
-    )
+    question = GroupsQuestion(value="days", by="hospital", groups=groups)
     return Scene(
         "Which hospital has the longest median stay?",
-        "600 made-up stays in three hospitals; each stay is protected",
+        "600 made-up stays of 360 patients; a patient with all stays is protected",
         question,
         question.open(stays),
         "0.3",
         lambda epsilon: _usual_medians(stays, groups, epsilon),
+        Schema(unit="patient"),
     )
 
 

@@ -5,9 +5,15 @@ from pathlib import Path
 
 import click
 
-from dampen.cli.options import file_argument, header_option, output_option
+from dampen.cli.options import (
+    check_output,
+    file_argument,
+    header_option,
+    looking_at,
+    output_option,
+    write_text,
+)
 from dampen.cli.output import examples, write
-from dampen.cli.reading import check_output, looking_at, write_text
 from dampen.errors import ParameterError
 
 __all__ = ["draft"]

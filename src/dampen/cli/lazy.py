@@ -1,4 +1,7 @@
-"""A click group whose commands are imported when they are called, not when help is shown."""
+"""A click group whose commands are imported when they are called, not when help is shown.
+
+The library's messages with the options of a command in place of its parameters.
+"""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -8,7 +11,10 @@ import click
 from dampen.errors import did_you_mean
 from dampen.questions import QUESTIONS
 
-__all__ = ["LazyGroup"]
+__all__ = [
+    "LazyGroup",
+    "in_options",
+]
 
 
 class LazyGroup(click.Group):
@@ -62,3 +68,49 @@ class LazyGroup(click.Group):
         for heading, summaries in self.sections.items():
             with formatter.section(heading):
                 formatter.write_dl(list(summaries.items()))
+
+
+BEFORE = "("
+AFTER = ".,;:)"
+
+
+def in_options(text: str, command: click.Command) -> str:
+    """A message in which `min_rows=` is written as the command line has it, `--min-rows`.
+
+    A word is replaced only if it is exactly a reference to a parameter of this command: `name=`,
+    `name=True` of a flag, `name='word'` of an option with choices and `name=[...]` of a list.
+    Everything else stays, so no path and no value can be changed.
+
+    >>> groups = click.Option(["--groups"], metavar="A,B,...")
+    >>> header = click.Option(["--header"], is_flag=True)
+    >>> command = click.Command("ask", params=[groups, header])
+    >>> in_options("Pass groups=, a list (header=True). Cannot read groups=1/a.csv.", command)
+    'Pass --groups, a list (--header). Cannot read groups=1/a.csv.'
+    """
+    references: dict[str, str] = {}
+    for option in command.params:
+        if isinstance(option, click.Option):
+            references |= _references(option)
+    return " ".join(_replaced(word, references) for word in text.split(" "))
+
+
+def _references(option: click.Option) -> dict[str, str]:
+    spelling = max(option.opts, key=len)
+    references = {f"{option.name}=": spelling}
+    if option.is_flag:
+        references[f"{option.name}=True"] = spelling
+    if option.metavar is not None:
+        references[f"{option.name}=[...]"] = f"{spelling} {option.metavar}"
+    for choice in getattr(option, "choices", ()):
+        references[f"{option.name}={choice!r}"] = f"{spelling} {choice}"
+    return references
+
+
+def _replaced(word: str, references: dict[str, str]) -> str:
+    core = word.lstrip(BEFORE)
+    start = word[: len(word) - len(core)]
+    if core in references:
+        return start + references[core]
+    bare = core.rstrip(AFTER)
+    end = core[len(bare) :]
+    return start + references[bare] + end if bare in references else word

@@ -42,6 +42,7 @@ COMMANDS = {
     "sql": "One SELECT statement, privately.",
     "budget": "Create budgets, show what was spent.",
     "serve": "Questions over HTTP and a page in the browser.",
+    "mcp": "Questions of language-model agents (MCP).",
     "token": "Who may ask a service.",
     "compare": "Mechanisms side by side, on public data.",
     "verify": "The proof kit on a problem of your own.",
@@ -127,7 +128,7 @@ def _secure_streams() -> None:
 def _invoke(arguments: list[str], receipt: "Receipt", *, as_json: bool) -> int:
     import click
 
-    from dampen.cli.option_names import in_options
+    from dampen.cli.lazy import in_options
     from dampen.cli.output import show_warnings, write
     from dampen.errors import DampenError
 
@@ -171,8 +172,8 @@ def _complete(arguments: list[str]) -> int:
 def _end(error: BaseException, receipt: "Receipt", *, as_json: bool) -> int:
     """Tells how a command ended, and returns its exit code."""
     interrupts.deafen()
-    from dampen.cli.delivery import Undelivered
     from dampen.cli.output import complain
+    from dampen.cli.question_command import Undelivered
 
     code, text = _told(error, receipt)
     if text:
@@ -186,7 +187,7 @@ def _told(error: BaseException, receipt: "Receipt") -> tuple[int, str]:
     """The exit code and the sentence that an error deserves; no sentence, no complaint."""
     import click
 
-    from dampen.cli.delivery import Undelivered
+    from dampen.cli.question_command import Undelivered
     from dampen.errors import DampenError, DataError
 
     if interrupts.heard() or isinstance(error, KeyboardInterrupt | click.Abort):

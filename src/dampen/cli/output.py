@@ -5,15 +5,14 @@ nothing is printed that could command a terminal.
 """
 
 import errno
-import io
 import json
 import os
-import shutil
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Self
+from unicodedata import combining, east_asian_width
 
 import click
 
@@ -37,8 +36,7 @@ __all__ = [
     "write",
 ]
 
-WIDE = 10_000
-"""The width of a pipe: nothing is cut off."""
+GAP = "   "
 
 
 class Unprinted(Exception):
@@ -93,7 +91,7 @@ def complain(
 
 def show_warnings(*, as_json: bool = False) -> None:
     """Shows dampen's own warnings, one line each; those of other libraries may quote data."""
-    from dampen.cli.option_names import in_options
+    from dampen.cli.lazy import in_options
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
         if category.__module__ == errors.__name__:
@@ -113,24 +111,28 @@ def examples(*lines: str) -> str:
 
 def table_text(columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     """A table with a header; numbers to the right."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
     listed = [list(row) for row in rows]
-    table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for i, column in enumerate(columns):
-        numeric = listed and all(isinstance(row[i], int | float) for row in listed)
-        table.add_column(column, justify="right" if numeric else "left", overflow="fold")
-    for row in listed:
-        table.add_row(*[Text(cell(value)) for value in row])
-    terminal = sys.stdout is not None and sys.stdout.isatty()
-    drawn = io.StringIO()
-    width = shutil.get_terminal_size().columns if terminal else WIDE
-    Console(file=drawn, highlight=False, markup=False, width=width).print(table)
-    lines = [line.rstrip() for line in drawn.getvalue().splitlines()]
-    return "\n".join(line for line in lines if line)
+    drawn = [list(columns), *([cell(value) for value in row] for row in listed)]
+    widths = [max(map(_width, column)) for column in zip(*drawn, strict=True)]
+    right = [
+        bool(listed) and all(isinstance(row[i], int | float) for row in listed)
+        for i in range(len(columns))
+    ]
+    head, *lines = (_table_line(row, widths, right) for row in drawn)
+    return "\n".join([head, "─" * (sum(widths) + len(GAP) * (len(widths) - 1)), *lines])
+
+
+def _table_line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    blanks = [" " * (width - _width(text)) for text, width in zip(cells, widths, strict=True)]
+    aligned = zip(cells, blanks, right, strict=True)
+    return GAP.join(fill + text if end else text + fill for text, fill, end in aligned).rstrip()
+
+
+def _width(text: str) -> int:
+    """The columns of a terminal that a text takes: two for each wide character."""
+    return sum(
+        2 if east_asian_width(character) in "WF" else not combining(character) for character in text
+    )
 
 
 def facts_text(facts: Mapping[str, Any]) -> str:

@@ -6,9 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dampen.cli.options import file_argument, header_option, json_option, table_option
+from dampen.cli.options import (
+    file_argument,
+    header_option,
+    json_option,
+    looking_at,
+    read_text,
+    table_option,
+)
 from dampen.cli.output import examples, print_json, printable, write
-from dampen.cli.reading import looking_at, read_text
 from dampen.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -32,7 +38,7 @@ def predict(model_file: Path, file: str, header: bool, table: str | None, as_jso
     tree -o`, `dampen naive-bayes -o`, `dampen classifier -o` or `dampen budget answer` wrote.
     """
     from dampen.data.open import open_table
-    from dampen.questions.classify.prediction import predicted_places
+    from dampen.questions.classify.question import predicted_places
 
     model = _model(model_file)
     with looking_at(file):

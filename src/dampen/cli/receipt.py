@@ -78,13 +78,11 @@ class Receipt:
     @property
     def told(self) -> str:
         """What was charged and where the answer is, in sentences."""
-        from dampen.epsilon import decimal_text
-
         if self.account is None:
             return ""
         if self.charged is None or self.cost is None:
             return "Nothing was charged."
-        stands = f"The charge of epsilon {decimal_text(self.cost.epsilon)} ({self.charged}) stands."
+        stands = f"The charge of {self.cost.price} ({self.charged}) stands."
         return f"{stands} {self.fetching}".strip()
 
     @property
@@ -124,7 +122,7 @@ class Receipt:
         return {
             "budget": {
                 "name": self.account.name,
-                "charged": decimal_text(steps * cost.epsilon),
+                "charged": decimal_text(steps * cost.epsilon) if cost.pure else None,
                 "left": short_text(left, up=False),
                 "total": decimal_text(total),
             }

@@ -45,7 +45,7 @@ def serve(*, config: Path | None, check: bool, demo: bool, host: str, port: int)
         if demo == (config is not None):
             raise ParameterError("Expected either CONFIG, a dampen.toml, or --demo.")
         if config is None:
-            from dampen.cli.serve_demo import write_service
+            from dampen.cli.demo_files import write_service
 
             config = write_service(Path(stack.enter_context(TemporaryDirectory())))
         if check:

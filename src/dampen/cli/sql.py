@@ -4,7 +4,6 @@ from typing import Any
 
 import click
 
-from dampen.cli.delivery import show_plan, show_release
 from dampen.cli.options import (
     epsilon_option,
     expect_option,
@@ -13,6 +12,7 @@ from dampen.cli.options import (
     verbose_option,
 )
 from dampen.cli.output import examples
+from dampen.cli.question_command import show_plan, show_release
 from dampen.cli.receipt import Receipt
 
 __all__ = ["sql"]

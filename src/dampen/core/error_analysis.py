@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dampen.core.mechanisms import Mechanism, Prepared, named, prepare
+from dampen.core.mechanisms import Mechanism, Prepared, PreparedShift, named, prepare
 from dampen.core.scores import Shifted
 from dampen.core.selection import FloatArray, Selection
 from dampen.epsilon import Epsilon, decimal_text, exact, short_text
@@ -217,7 +217,7 @@ def compare(
             mechanism = ready.mechanism
             e = mechanism.asked_epsilon(epsilon, rho)
             found = _errors(ready, e)
-            cost = mechanism.noise.rho(e)
+            cost = mechanism.rho(e)
             best = float(found.probability[0])
             lines.append(Comparison(mechanism.name, e, cost, _mean(found), best))
     return lines
@@ -271,7 +271,7 @@ def _cells(line: Comparison) -> list[str]:
     ]
 
 
-def _errors(ready: Prepared, epsilon: Fraction) -> ErrorDistribution:
+def _errors(ready: Prepared | PreparedShift, epsilon: Fraction) -> ErrorDistribution:
     p = ready.probabilities(epsilon=epsilon)
     u = ready.selection.utility
     error, where = np.unique(u.max() - u, return_inverse=True)

@@ -7,6 +7,7 @@
 | `ld` | dampened | Gumbel | local dampening (Def. 15) |
 | `sld` | shifted to +infinity | Gumbel | shifted local dampening (Def. 17) |
 | `ld-pf`, `sld-pf` | dampened, shifted | exponential | permute-and-flip on dampened scores |
+| `ld-shifted` | dampened, shifted privately | exponential | a shift first, then permute-and-flip |
 | `joint` | shifted to +infinity | Laplace | all scores released at once; any k for one ε |
 
 Other directions, public shifts and caps: make a `Mechanism` of your own, for instance
@@ -14,7 +15,7 @@ Other directions, public shifts and caps: make a `Mechanism` of your own, for in
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, TypeVar, overload
 
@@ -22,7 +23,7 @@ import numpy as np
 
 from dampen.core.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 from dampen.core.sampling import Contenders, Entropy, SystemEntropy, contenders, noisy_top, settle
-from dampen.core.scores import Dampened, Global, Score, Scores, Shifted
+from dampen.core.scores import DAMPENED_ETA, Dampened, Global, Score, Scores, Shifted
 from dampen.core.selection import FloatArray, Selection
 from dampen.epsilon import Epsilon, asked_epsilon, exact
 from dampen.errors import ParameterError, did_you_mean
@@ -32,6 +33,7 @@ __all__ = [
     "JOINT",
     "LD",
     "LD_PF",
+    "LD_SHIFTED",
     "MECHANISMS",
     "PF",
     "SLD",
@@ -40,24 +42,67 @@ __all__ = [
     "Global",
     "Mechanism",
     "Prepared",
+    "PreparedShift",
+    "PrivateShift",
     "Shifted",
     "named",
     "prepare",
     "probabilities",
     "select",
     "select_streamed",
+    "with_scores",
 ]
 
 X = TypeVar("X")
 
 
 @dataclass(frozen=True, slots=True)
+class PrivateShift:
+    """How the shift of a dampened score is found privately (the paper's section 4.2 asks for it).
+
+    LD depends on where u is zero: D spreads utilities well near zero, where steps are as small as
+    δ(x, 0, r), and badly far from it.  The best zero lies a little below the largest utility, which
+    is private.  So it is drawn: with ε1 = share ε from a public grid of shifts s, by
+    permute-and-flip on -|f(s) - c|, f(s) = max over r of D_{u-s}(x, r), for k answers the k-th
+    largest, and c = target / ε1: the best candidate shall stand a little above the noise.  Then k
+    answers are drawn from the dampened scores of u - s with ε2 = ε - ε1.
+
+    **Theorem.**  The shift and the answers together are ε-DP.  Proof.  For every public s, u - s
+    has the sensitivity of u, so each D_{u-s}(x, r) moves by at most 1 (Lemma 4 of the paper).  So
+    does the k-th largest of them, and its distance from the public c.  The first draw is ε1-DP with
+    the factor 1/2 of two-sided scores; given s, the second is ε2-DP; and losses add up.  Scores are
+    within η of exact ones, so that is paid for in both.  ∎
+
+    Attributes:
+        share: of ε, for the shift.
+        target: c in units of 1 / ε1.
+        points: how finely the grid divides the bound.
+    """
+
+    share: Fraction = Fraction(3, 10)
+    target: Fraction = Fraction(2)
+    points: int = 128
+
+    def grid(self, selection: Selection) -> FloatArray:
+        """Public shifts: evenly within the bound, then by eighths of an octave up to the range."""
+        reach = selection.utility_range
+        even = np.linspace(0, min(reach, 1.0), self.points + 1)
+        octaves = np.arange(1, int(8 * np.log2(reach)) + 1) if reach > 1 else np.empty(0)
+        sizes = np.concatenate([even, 2.0 ** (octaves / 8)]) * selection.bound
+        return np.unique(np.concatenate([-sizes, sizes]))
+
+
+@dataclass(frozen=True, slots=True)
 class Mechanism:
-    """A score times a draw; the name is what a release reports."""
+    """A score times a draw; the name is what a release reports.
+
+    With a `shift`, the score is dampened and its shift is drawn privately first.
+    """
 
     name: str
     score: Score
     noise: Noise
+    shift: PrivateShift | None = None
 
     def asked_epsilon(
         self, epsilon: Epsilon | None, rho: Epsilon | None = None, k: int = 1
@@ -72,7 +117,14 @@ class Mechanism:
         >>> PF.asked_epsilon(None, "0.02")
         Fraction(1, 5)
         """
-        return asked_epsilon(epsilon, rho, self.noise.rho(Fraction(1), k))
+        return asked_epsilon(epsilon, rho, self.rho(Fraction(1), k))
+
+    def rho(self, epsilon: Fraction, k: int = 1) -> Fraction:
+        """The zCDP cost of k answers that are ε-DP together."""
+        if self.shift is None:
+            return self.noise.rho(epsilon, k)
+        first = self.shift.share * epsilon
+        return SHIFT_NOISE.rho(first) + self.noise.rho(epsilon - first, k)
 
 
 EM = Mechanism("em", Global(), GUMBEL)
@@ -81,9 +133,12 @@ LD = Mechanism("ld", Dampened(), GUMBEL)
 SLD = Mechanism("sld", Shifted(), GUMBEL)
 LD_PF = Mechanism("ld-pf", Dampened(), EXPONENTIAL)
 SLD_PF = Mechanism("sld-pf", Shifted(), EXPONENTIAL)
+LD_SHIFTED = Mechanism("ld-shifted", Dampened(), EXPONENTIAL, PrivateShift())
 JOINT = Mechanism("joint", Shifted(), LAPLACE)
 
-MECHANISMS = (EM, PF, LD, SLD, LD_PF, SLD_PF, JOINT)
+MECHANISMS = (EM, PF, LD, SLD, LD_PF, SLD_PF, LD_SHIFTED, JOINT)
+SHIFT_NOISE = EXPONENTIAL
+"""By which a private shift is drawn."""
 
 
 def named(mechanism: str | Mechanism) -> Mechanism:
@@ -191,12 +246,13 @@ def select_streamed(
         The name of the candidate.
     """
     assert mechanism.score.pointwise, "the scores of a block depend on other blocks"
+    assert mechanism.shift is None, "a private shift looks at all blocks"
     left = list[Contenders]()
     names = dict[int, X]()
     scales = set[Fraction]()
     start = 0
     for selection, name in blocks:
-        ready = prepare(selection, mechanism)
+        ready = with_scores(selection, mechanism)
         scale = ready.noise_scale(exact(epsilon), 1)
         found = contenders(ready.scores.values, scale, mechanism.noise, 1, entropy, start=start)
         left.append(found)
@@ -233,7 +289,7 @@ def probabilities(
     return prepare(selection, mechanism).probabilities(epsilon=epsilon)
 
 
-def prepare(selection: Selection, mechanism: str | Mechanism) -> "Prepared":
+def prepare(selection: Selection, mechanism: str | Mechanism) -> "Prepared | PreparedShift":
     """Computes the scores of a selection once, for any number of draws.
 
     Every draw costs its own ε: this saves time, not privacy.
@@ -256,7 +312,22 @@ def prepare(selection: Selection, mechanism: str | Mechanism) -> "Prepared":
     """
     chosen = named(mechanism)
     check_joint(chosen, selection.joint)
-    return Prepared(selection, chosen, chosen.score.of(selection))
+    if chosen.shift is not None:
+        return PreparedShift(selection, chosen, chosen.shift)
+    return with_scores(selection, chosen)
+
+
+def with_scores(selection: Selection, mechanism: Mechanism) -> "Prepared":
+    """A selection with its scores under a mechanism without a private shift.
+
+    Args:
+        selection: the candidates and their utilities.
+        mechanism: the score, and the noise that is added to it.
+
+    Returns:
+        Both, ready to draw from.
+    """
+    return Prepared(selection, mechanism, mechanism.score.of(selection))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -311,6 +382,72 @@ class Prepared:
         separable = self.selection.separable and score.pointwise
         span = 1 + 4 * eta if one_sided or separable else 2 * (1 + 2 * eta)
         return epsilon / (k * span * self.scores.unit)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PreparedShift:
+    """A selection whose shift is drawn with every answer: see `PrivateShift`."""
+
+    selection: Selection
+    mechanism: Mechanism
+    shift: PrivateShift
+    _heights: dict[int, FloatArray] = field(default_factory=dict)
+
+    @overload
+    def draw(self, *, epsilon: Epsilon, k: None = None, entropy: Entropy | None = None) -> int: ...
+    @overload
+    def draw(self, *, epsilon: Epsilon, k: int, entropy: Entropy | None = None) -> list[int]: ...
+    def draw(
+        self, *, epsilon: Epsilon, k: int | None = None, entropy: Entropy | None = None
+    ) -> int | list[int]:
+        """One candidate, or a list of k different ones, best first: as `select`."""
+        source = entropy or SystemEntropy()
+        e = exact(epsilon)
+        first = self.shift.share * e
+        values, scale = self._shift_scores(first, check_k(k, len(self.selection)))
+        [place] = noisy_top(values, scale, SHIFT_NOISE, 1, source)
+        ready = self.at(float(self.shift.grid(self.selection)[place]))
+        return ready.draw(epsilon=e - first, k=k, entropy=source)
+
+    def probabilities(self, *, epsilon: Epsilon) -> FloatArray:
+        """The probability of every candidate under one draw, to about 1e-12; not private."""
+        law = np.zeros(len(self.selection))
+        e2 = exact(epsilon) * (1 - self.shift.share)
+        for s, weight in self.shift_law(exact(epsilon), 1):
+            law += weight * self.at(s).probabilities(epsilon=e2)
+        return law / law.sum()
+
+    def shift_law(self, epsilon: Fraction, k: int) -> list[tuple[float, float]]:
+        """The shifts with their probabilities, of a whole ε; not private.
+
+        Shifts of a probability below 1e-18 are left out.
+        """
+        values, scale = self._shift_scores(self.shift.share * epsilon, k)
+        law = SHIFT_NOISE.law((values - values.max()) * float(scale))
+        grid = self.shift.grid(self.selection)
+        return [(float(grid[i]), float(law[i])) for i in np.flatnonzero(law > 1e-18)]
+
+    def at(self, s: float) -> Prepared:
+        """The same after a public shift."""
+        assert isinstance(self.mechanism.score, Dampened), "only dampened scores have a shift"
+        score = replace(self.mechanism.score, shift=s)
+        return with_scores(self.selection, replace(self.mechanism, score=score, shift=None))
+
+    def _shift_scores(self, epsilon: Fraction, k: int) -> tuple[FloatArray, Fraction]:
+        """-|f(s) - c| of every shift, and the factor at which noise of scale 1 pays for rounding.
+
+        f is a multiple of 2^-21 of at most 2^28, and c is taken as one, so that floats hold the
+        difference exactly.
+        """
+        c = np.rint(float(min(self.shift.target / epsilon, LARGEST_TARGET)) * 2**21) / 2**21
+        if k not in self._heights:
+            grid = self.shift.grid(self.selection).tolist()
+            found = [np.partition(self.at(s).scores.values, -k)[-k] for s in grid]
+            self._heights[k] = np.array(found)
+        return -np.abs(self._heights[k] - c), epsilon / (2 * (1 + 2 * DAMPENED_ETA))
+
+
+LARGEST_TARGET = Fraction(2**27)
 
 
 def check_joint(mechanism: Mechanism, joint: Mapping[Any, float]) -> None:

@@ -43,6 +43,7 @@ __all__ = [
     "InsecureEntropy",
     "SystemEntropy",
     "contenders",
+    "discrete_gaussian",
     "discrete_laplace",
     "fresh",
     "geometric",
@@ -58,6 +59,8 @@ __all__ = [
 
 FIRST_PASS_BITS = 32
 REFINEMENT_BITS = 64
+STRIDE = 32
+"""One in so many candidates shows how far a leader must be ahead."""
 CHUNK = 1 << 14
 PIECE = 1 << 18  # bytes of the system's entropy that are worth a thread
 SLACK = 2.0**-40
@@ -230,7 +233,7 @@ def contenders(
     if weights is not None:
         upper += np.log(weights) + WEIGHT_SLACK
     if k < len(values):
-        leaders = np.argpartition(upper, -k)[-k:] if k > 1 else upper[None].argmax(1)
+        leaders = _largest(upper, k)
         least = race.lower(values[leaders], words[leaders], _part(weights, leaders)).min()
         pool = np.flatnonzero(upper >= least)
     else:
@@ -238,6 +241,15 @@ def contenders(
     return Contenders(
         pool + start, values[pool], words[pool], bits, race.largest, _part(weights, pool)
     )
+
+
+def _largest(values: FloatArray, k: int) -> IntArray:
+    """Where the k largest stand; of long arrays those who fall behind a part are left out first."""
+    if k == 1:
+        return values[None].argmax(1)
+    part = values[:: max(1, min(STRIDE, len(values) // k))]
+    pool = np.flatnonzero(values >= np.partition(part, -k)[-k])
+    return pool[np.argpartition(values[pool], -k)[-k:]]
 
 
 def narrowed(blocks: Iterable[Contenders], scale: Fraction, noise: Bounded, k: int) -> Contenders:
@@ -284,6 +296,70 @@ def discrete_laplace(scale: Fraction, size: int, entropy: Entropy) -> IntArray:
     if not 0 < scale <= LARGEST_SCALE:
         raise ParameterError("Expected noise of a scale above 0 and at most 2^40. Raise epsilon.")
     return geometric(scale, size, entropy) - geometric(scale, size, entropy)
+
+
+def discrete_gaussian(scale: Fraction, size: int, entropy: Entropy) -> IntArray:
+    """`size` integers with P(z) proportional to exp(-z² / (2 scale²)), drawn exactly.
+
+    Discrete Laplace noise y of the scale t, near its own, is proposed, and accepted with
+    probability exp(-γ), γ = (|y| - scale² / t)² / (2 scale²); else drawn again (Canonne, Kamath and
+    Steinke 2020).  The product exp(-|y| / t) exp(-γ) is exp(-y² / (2 scale²)) times a constant.
+    At least a third is accepted.
+
+    Raises:
+        ParameterError: if the scale is above 2^40.
+    """
+    if not 0 < scale <= LARGEST_SCALE:
+        raise ParameterError("Expected noise of a scale above 0 and at most 2^40. Raise epsilon.")
+    around = min(int(scale) + 1, LARGEST_SCALE)
+    drawn = np.zeros(size, dtype=np.int64)
+    left = np.arange(size)
+    while len(left):
+        proposed = discrete_laplace(Fraction(around), len(left), entropy)
+        accepted = _are_accepted(np.abs(proposed), scale, scale**2 / around, entropy)
+        drawn[left[accepted]] = proposed[accepted]
+        left = left[~accepted]
+    return drawn
+
+
+def _are_accepted(
+    sizes: IntArray, scale: Fraction, centre: Fraction, entropy: Entropy
+) -> NDArray[np.bool_]:
+    """Each yes with probability exp(-γ), γ = (size - centre)² / (2 scale²), exactly.
+
+    An exponential number is compared with γ.  Floats know γ up to (1 + size / scale)² 2^-44, and
+    the exponential of 53 bits up to 1 / word; where that does not decide, further bits do.
+    """
+    words = uniform_words(len(sizes), entropy) >> np.uint64(11)
+    word = words.astype(np.float64)
+    width = max(float(scale), 1e-150)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
+        exponent = ((sizes - float(centre)) / width) ** 2 / 2
+        x = -np.log(word * 2.0**-53)
+        error = 1 / word + 2.0**-44 * x + SLACK + (1 + sizes / width) ** 2 * 2.0**-44
+        surely = x - error > exponent
+        never = x + error < exponent
+    for i in np.flatnonzero(~surely & ~never):
+        exact = (int(sizes[i]) - centre) ** 2 / (2 * scale**2)
+        surely[i] = _exceeds(exact, int(words[i]), entropy)
+    return surely
+
+
+def _exceeds(exponent: Fraction, word: int, entropy: Entropy) -> bool:
+    """Whether -log U, of which 53 bits are known, is above a number: by as many further bits."""
+    from flint import arb, ctx, fmpq
+
+    bits = 53
+    while True:
+        with ctx.workprec(bits + 64 + exponent.numerator.bit_length()):
+            ball = EXPONENTIAL.ball(word, bits)
+            ball -= arb(fmpq(exponent.numerator, exponent.denominator))
+        if ball > 0 or ball < 0:
+            return bool(ball > 0)
+        word = (word << REFINEMENT_BITS) | int.from_bytes(
+            entropy.read(REFINEMENT_BITS // 8), "little"
+        )
+        bits += REFINEMENT_BITS
 
 
 def truncated_laplace(scale: Fraction, bound: int, size: int, entropy: Entropy) -> IntArray:

@@ -13,12 +13,20 @@ probability P(X = T); under c it is c - T, or the part of "not published" that c
 P(X = -T), the same.  The rest of "not published" is a sum of such terms. ∎
 It is tight: a key of one row is published with probability δ(T), a key of none never.
 
+**Several keys at once.**  Where a person moves all counts together by at most s *steps*, upwards or
+downwards, on however many keys, and ε is that of one step, this is (s ε, δ)-DP for T >= s with
+δ(T) = P(X > T - s).  Proof.  Let the counts of keys i move by w_i, Σ w_i <= s.  Outputs of which
+each noisy count has a noise x_i on one side and x_i - w_i, both within T, on the other have a ratio
+of at most exp(Σ ε w_i).  The others need a noise beyond T - w_i for one key: a probability of at
+most Σ f(w_i), f(w) = P(X > T - w).  Each step adds P(X = T - w) to f, which grows with w up to T,
+so that f is convex, f(0) = 0, and Σ f(w_i) <= f(s).  ∎  One row is s = 1.
+
 **The coin.**  The least T with δ(T) <= δ may waste most of δ.  So each key has a coin of its own: a
 public probability λ decides whether its threshold is T - 1 in place of T, noise included, with
 (1 - λ) δ(T) + λ δ(T-1) <= δ.  The coins do not depend on the data, and the divergence of a mixture
 is at most the mean of the divergences.
 
-**Exactness.**  δ(T) = a^T (1 - a) / (1 + a - 2 a^(T+1)), a = e^-ε, is enclosed by a ball; T, and λ
+**Exactness.**  δ(T) = a^(T-s+1) (1 - a^s) / (1 + a - 2 a^(T+1)), a = e^-ε, is a ball; T, and λ
 as a multiple of 2^-64, follow from the upper ends of balls as exact fractions.  So the true δ is
 never above the stated one.  The noise is drawn exactly (`dampen.core.sampling.truncated_laplace`).
 """
@@ -50,20 +58,27 @@ class Threshold:
     """How counts of keys are published; all of it is public.
 
     Attributes:
-        epsilon: the exact ε.
+        epsilon: the exact ε of one step.
         delta: the true δ is at most this, and this is at most the δ that was asked for.
         high: T.
         coin: λ times 2^64: so often the threshold of a key is T - 1.
+        steps: s, by how much a person moves all counts together.
     """
 
     epsilon: Fraction
     delta: Fraction
     high: int
     coin: int
+    steps: int = 1
 
     @classmethod
-    def of(cls, epsilon: Fraction, delta: Fraction) -> "Threshold":
+    def of(cls, epsilon: Fraction, delta: Fraction, steps: int = 1) -> "Threshold":
         """The threshold that publishes the most keys.
+
+        Args:
+            epsilon: of one step.
+            delta: of all of it.
+            steps: s.
 
         Raises:
             ParameterError: unless 0 < δ < 1 and ε >= 2^-40.
@@ -72,7 +87,7 @@ class Threshold:
             raise ParameterError("Expected delta above 0 and below 1, such as delta='1e-6'.")
         if epsilon * LARGEST_SCALE < 1:
             raise ParameterError("Expected epsilon of at least 2^-40. Raise epsilon.")
-        return _threshold(epsilon, delta)
+        return _threshold(epsilon, delta, steps)
 
     @property
     def chance_of_lower(self) -> Fraction:
@@ -113,47 +128,49 @@ class Threshold:
         )
 
 
-def delta_above(epsilon: Fraction, high: int) -> Fraction:
-    """A number that is at least δ(T) = P(X = T), and by less than 2^-200 of it above.
+def delta_above(epsilon: Fraction, high: int, steps: int = 1) -> Fraction:
+    """A number that is at least δ(T) = P(X > T - s), and by less than 2^-200 of it above.
 
     >>> float(delta_above(Fraction(1), 14))
     3.8...e-07
     """
-    mantissa, exponent = _delta(epsilon, high).upper().man_exp()
+    mantissa, exponent = _delta(epsilon, high, steps).upper().man_exp()
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
-def _delta(epsilon: Fraction, high: int) -> "arb":
+def _delta(epsilon: Fraction, high: int, steps: int) -> "arb":
     from flint import arb, ctx, fmpq
 
     size = epsilon.denominator.bit_length() + epsilon.numerator.bit_length()
     with ctx.workprec(BITS + size + high.bit_length()):
         e = arb(fmpq(epsilon.numerator, epsilon.denominator))
         a = (-e).exp()
-        at_end = (-e * high).exp()
+        at_end = (-e * (high - steps + 1)).exp()
         # expm1 keeps the digits of 1 - a where ε is small.
         none = -(-e).expm1()
-        return at_end * none / (none + 2 * a * -(-e * high).expm1())
+        return at_end * -(-e * steps).expm1() / (none + 2 * a * -(-e * high).expm1())
 
 
 @lru_cache(maxsize=1024)
-def _threshold(epsilon: Fraction, delta: Fraction) -> Threshold:
-    high = 1
-    while delta_above(epsilon, high) > delta:
+def _threshold(epsilon: Fraction, delta: Fraction, steps: int) -> Threshold:
+    least = steps
+    high = least
+    while delta_above(epsilon, high, steps) > delta:
         high *= 2
-    low = high // 2
+    low = max(high // 2, least - 1)
     while high - low > 1:
         middle = (low + high) // 2
-        if delta_above(epsilon, middle) > delta:
+        if delta_above(epsilon, middle, steps) > delta:
             low = middle
         else:
             high = middle
-    at_high = delta_above(epsilon, high)
-    at_lower = Fraction(1) if high == 1 else delta_above(epsilon, high - 1)
+    at_high = delta_above(epsilon, high, steps)
+    # Below T = s nothing is hidden.
+    at_lower = Fraction(1) if high == least else delta_above(epsilon, high - 1, steps)
     coin = ((delta - at_high) * (1 << COIN_BITS)) // (at_lower - at_high)
     coin = min(max(int(coin), 0), (1 << COIN_BITS) - 1)
     share = Fraction(coin, 1 << COIN_BITS)
-    return Threshold(epsilon, (1 - share) * at_high + share * at_lower, high, coin)
+    return Threshold(epsilon, (1 - share) * at_high + share * at_lower, high, coin, steps)
 
 
 def _noise_law(epsilon: Fraction, bound: int) -> FloatArray:

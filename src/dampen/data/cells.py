@@ -19,8 +19,10 @@ replaced, again one group changes: ε-DP under replace-one, with releases that a
 that may change the group as well is a row less in one group and one more in another: 2ε.
 """
 
+import math
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Number
 from typing import Any, TypeAlias
 
@@ -29,18 +31,20 @@ import numpy as np
 from dampen.core.selection import FloatArray, IntArray
 from dampen.data.columns import Lookup, as_numbers
 from dampen.data.memory import MemoryTable, StreamTable
-from dampen.data.source import Batch, Chunk, Field, Kind, Opened, require_labels
-from dampen.errors import ParameterError
-from dampen.rules import RULES
+from dampen.data.source import Batch, Chunk, Field, Kind, Opened, columns_of, require_labels
+from dampen.errors import RULES, ParameterError
 
 __all__ = [
+    "ANY_GROUP",
     "LARGEST_TABLE",
     "GridKey",
     "GridSql",
+    "GroupLookup",
     "Grouping",
     "Key",
     "Keyed",
     "LabelKey",
+    "NumberKey",
     "cell_between",
     "end_cell",
     "nearest_cell",
@@ -83,14 +87,24 @@ class GridSql:
         number: of the column {x}, a double or null: the number within the ends, null if missing.
         cell: of that number {x} and its {place}: a whole number, null where {x} is.
         quotient: of that number {x}; the place is the whole number nearest to it.
+        whole: the cell of a column {x} of whole numbers, where arithmetic of those is enough.
     """
 
     number: str
     cell: str
     quotient: str = ""
+    whole: str = ""
 
 
-Key: TypeAlias = LabelKey | GridKey
+@dataclass(frozen=True)
+class NumberKey:
+    """A column of numbers as they are; its key is the float, NaN where a number is missing."""
+
+    def of(self, chunk: Chunk) -> FloatArray:
+        return as_numbers(chunk)
+
+
+Key: TypeAlias = LabelKey | GridKey | NumberKey
 
 
 @dataclass(frozen=True)
@@ -113,10 +127,24 @@ class Keyed:
 
 
 def nearest_cell(lower: float, upper: float, step: float, top: int) -> GridSql:
-    """The cell nearest to a number: the very operations of `dampen.questions.groups.histograms`."""
-    place = f"floor(({{x}} - {_double(lower)}) / {_double(step)} + {_double(0.5)})"
-    cell = f"case when {place} > {_double(top)} then {_double(top)} else {place} end"
-    return GridSql(_clipped(lower, upper), cell)
+    """The cell nearest to a number: the very operations of `dampen.questions.groups.statistics`.
+
+    Operations that change no number are left out: of 0, by 1, and the comparison with the top where
+    the upper end is not above it, for each operation keeps the order of numbers.
+    """
+    distance = f"({{x}} - {_double(lower)})" if lower else "{x}"
+    share = f"{distance} / {_double(step)}" if step != 1 else distance
+    cell = place = f"floor({share} + {_double(0.5)})"
+    if math.floor((upper - lower) / step + 0.5) > top:
+        cell = f"case when {place} > {_double(top)} then {_double(top)} else {place} end"
+    whole = ""
+    if step == 1 and lower.is_integer() and max(abs(lower), abs(upper)) < 2**52:
+        low = int(lower)
+        high = int(upper)
+        whole = (
+            f"case when {{x}} < {low} then 0 when {{x}} > {high} then {top} else {{x}} - {low} end"
+        )
+    return GridSql(_clipped(lower, upper), cell, whole=whole)
 
 
 def cell_between(first: int, stride: int, unit: int, count: int, last: float) -> GridSql | None:
@@ -171,6 +199,8 @@ def _double(number: float) -> str:
 
 
 LARGEST_TABLE = 50_000_000
+ANY_GROUP: tuple[Hashable, ...] = (("",),)
+"""In the place of groups that are not known yet: no column holds such a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +208,7 @@ class Grouping:
     """The public list of groups; rows of other groups are dropped, and nobody learns of them.
 
     `MISSING` and `OTHER` among them are groups of rows without a group, and of all other groups.
+    Where several columns make a group, each group is a tuple with one label of each.
 
     Raises:
         ParameterError: if it is no list, is empty or names a group twice.
@@ -195,28 +226,20 @@ class Grouping:
             raise ParameterError("Expected different groups; some occur twice.")
 
     def check_column(self, opened: Opened, by: str, values: str) -> None:
-        """Checks that the column of groups exists, and by its declared type can hold these groups.
+        """Checks that the columns of groups exist, and by their types can hold these groups.
 
         Rows of other groups are dropped silently, so numbers that never equal a text would show in
         nothing but a random answer.
 
         Raises:
-            ParameterError: if it does not, or is the column of the values.
+            ParameterError: if they do not, or one is the column of the values.
         """
-        if by == values:
+        columns = columns_of(opened, by)
+        if values in columns:
             raise ParameterError("Expected by=, the column of groups, beside that of the values.")
-        require_labels(opened, by)
-        [field] = [field for field in opened.fields if field.name == by]
-        in_memory = isinstance(opened, MemoryTable | StreamTable)  # of files numbers become text
-        listed = [group for group in self.groups if group not in RULES]
-        text = all(isinstance(group, str) for group in listed)
-        numbers = bool(listed) and all(isinstance(group, Number) for group in listed)
-        told = f"{field.type}" if opened.declared else "another type"
-        if (text and in_memory and field.holds == "numbers") or (numbers and _is_text(field)):
-            got = "text" if text else "numbers"
-            raise ParameterError(
-                f"Expected groups as they stand in column {by!r}, which holds {told}; got {got}."
-            )
+        require_labels(opened, *columns)
+        for column, groups in zip(columns, self._parts(len(columns)), strict=True):
+            _check_labels(opened, column, groups)
 
     def check_size(self, cells: int) -> None:
         """Refuses more counts than fit into memory."""
@@ -238,22 +261,121 @@ class Grouping:
             cell_of: as in `Opened.counts`, within a group.
             cells: how many cells a group has.
         """
-        lookup = Lookup(self.groups)
+        lookup = self.lookup(rows, by)
         width = cells + 1
 
         def place_of(keys: Mapping[str, Any]) -> IntArray:
-            group = lookup.positions(keys[by])
+            group = lookup.positions(keys)
             place = cell_of.cells(keys)
             place[place < 0] = cells
             place += group * width
             place[group < 0] = -1
             return place
 
-        needed: dict[str, Kind] = {**wanted, by: lookup.kind}
+        needed: dict[str, Kind] = {**wanted, **lookup.wanted}
         of = None if cell_of.of is None else (cell_of.of, by, self.groups, cells)
-        keyed = Keyed({**cell_of.keys, by: LabelKey(self.groups)}, place_of, of)
+        keyed = Keyed({**cell_of.keys, **lookup.keys}, place_of, of)
         total = rows.counts(needed, keyed, len(self.groups) * width)
         return np.asarray(total[:-1].reshape(len(self.groups), width))
+
+    def lookup(self, rows: Opened, by: str) -> "GroupLookup":
+        """How the group of a row is found.
+
+        Args:
+            rows: the opened data.
+            by: the name of the column of groups, or several with commas.
+        """
+        columns = columns_of(rows, by)
+        parts = self._parts(len(columns))
+        lookups = {name: Lookup(labels) for name, labels in zip(columns, parts, strict=True)}
+        return GroupLookup(lookups, self.groups)
+
+    def _parts(self, columns: int) -> list[tuple[Hashable, ...]]:
+        """The different labels of every column of groups.
+
+        Raises:
+            ParameterError: if there are several columns, and a group has not one label of each.
+        """
+        if columns == 1 or self.groups == ANY_GROUP:
+            return [tuple(self.groups)] * columns
+        if not all(isinstance(group, tuple) and len(group) == columns for group in self.groups):
+            raise ParameterError(
+                f"Expected groups with one value of each of the {columns} columns, such as "
+                "('A', 2020)."
+            )
+        return [
+            tuple(dict.fromkeys(group[i] for group in self.groups))  # type: ignore[index]
+            for i in range(columns)
+        ]
+
+
+@dataclass(frozen=True)
+class GroupLookup:
+    """The position of rows among public groups, by the labels of one or several columns.
+
+    Attributes:
+        lookups: of every column.
+        groups: the public groups; tuples of labels where there are several columns.
+    """
+
+    lookups: Mapping[str, Lookup]
+    groups: Sequence[Hashable]
+
+    @property
+    def wanted(self) -> dict[str, Kind]:
+        return {name: lookup.kind for name, lookup in self.lookups.items()}
+
+    @property
+    def keys(self) -> dict[str, Key]:
+        return {name: LabelKey(lookup.categories) for name, lookup in self.lookups.items()}
+
+    def positions(self, batch: Mapping[str, Any]) -> IntArray:
+        """One position per row, -1 for one of no listed group."""
+        if len(self.lookups) == 1:
+            [(name, lookup)] = self.lookups.items()
+            return lookup.positions(batch[name])
+        levels, position = self._listed
+        prefix = np.zeros(1, dtype=np.int64)
+        for (name, lookup), codes in zip(self.lookups.items(), levels, strict=True):
+            prefix = _place_in(codes, prefix, lookup.positions(batch[name]), len(lookup))
+        return position[prefix]
+
+    @cached_property
+    def _listed(self) -> tuple[list[IntArray], IntArray]:
+        """Of every column, the codes of the beginnings of groups up to it; and whose they are.
+
+        A code is the place of the beginning before the column, times its labels, plus its label.
+        Codes ascend; the last ones are those of whole groups, and have positions, -1 for none.
+        """
+        levels = []
+        prefix = np.zeros(1, dtype=np.int64)
+        for i, lookup in enumerate(self.lookups.values()):
+            place = lookup.positions([group[i] for group in self.groups])  # type: ignore[index]
+            levels.append(np.unique(prefix * len(lookup) + place))
+            prefix = _place_in(levels[-1], prefix, place, len(lookup))
+        return levels, np.append(np.argsort(prefix), -1)
+
+
+def _place_in(codes: IntArray, prefix: IntArray, place: IntArray, labels: int) -> IntArray:
+    """The place of a beginning of groups among the listed ones, -1 if it is none of them."""
+    coded = prefix * labels + place
+    found = np.minimum(np.searchsorted(codes, coded), len(codes) - 1)
+    return np.where((prefix >= 0) & (place >= 0) & (codes[found] == coded), found, -1)
+
+
+def _check_labels(opened: Opened, by: str, groups: Sequence[Hashable]) -> None:
+    """Checks that a column can hold these labels, by its declared type."""
+    [field] = [field for field in opened.fields if field.name == by]
+    in_memory = isinstance(opened, MemoryTable | StreamTable)  # of files numbers become text
+    listed = [group for group in groups if group not in RULES]
+    text = bool(listed) and all(isinstance(group, str) for group in listed)
+    numbers = bool(listed) and all(isinstance(group, Number) for group in listed)
+    told = f"{field.type}" if opened.declared else "another type"
+    if (text and in_memory and field.holds == "numbers") or (numbers and _is_text(field)):
+        got = "text" if text else "numbers"
+        raise ParameterError(
+            f"Expected groups as they stand in column {by!r}, which holds {told}; got {got}."
+        )
 
 
 def _listed(groups: Any) -> tuple[Hashable, ...]:

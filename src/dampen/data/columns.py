@@ -10,8 +10,10 @@ listed is *unlisted*.  Both have no position, unless the list of labels itself s
 among the labels is the position of missing cells, `OTHER` that of unlisted ones.
 """
 
+import re
 from collections.abc import Hashable, Iterable, Sequence
 from contextlib import suppress
+from datetime import date, timedelta
 from decimal import Decimal
 from functools import cached_property
 from itertools import repeat
@@ -22,9 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.source import Chunk, Kind
-from dampen.errors import ParameterError
-from dampen.rules import MISSING, OTHER, RULES
+from dampen.data.source import Chunk, Kind, has_arrow
+from dampen.errors import MISSING, OTHER, RULES, ParameterError
 
 __all__ = [
     "Lookup",
@@ -34,14 +35,19 @@ __all__ = [
     "as_numbers",
     "clipped",
     "finite_range",
+    "is_key",
     "is_missing",
     "joined_numbers",
     "missing_in",
     "parsed_numbers",
+    "public_order",
     "typed",
 ]
 
-FLOAT = r"^[+-]?(?i:[0-9]+\.?[0-9]*(e[+-]?[0-9]+)?|\.[0-9]+(e[+-]?[0-9]+)?|inf|infinity)$"
+FLOAT = r"[+-]?(?i:[0-9]+\.?[0-9]*(e[+-]?[0-9]+)?|\.[0-9]+(e[+-]?[0-9]+)?|inf|infinity)"
+IS_FLOAT = re.compile(FLOAT, re.ASCII)
+DIGITS = re.compile(r"[0-9.eE+-]*")
+"""Of which Python and Arrow read the same texts as numbers."""
 SMALLEST_RANGE = 2.0**-900
 """Below it floats lose digits; no measured quantity is that small."""
 
@@ -69,18 +75,37 @@ def clipped(numbers: FloatArray, lower: float, upper: float) -> FloatArray:
 
 
 def parsed_numbers(texts: Any) -> FloatArray:
-    """An Arrow array of text as floats, NaN where a text is not a number; floats as they are.
+    """Text as floats, NaN where a text is not a number; an Arrow array of floats as it is.
 
     The grammar is that of Arrow's reader of CSV, whose numbers come as floats.
     """
+    if not _is_arrow(texts):
+        return _python_numbers(texts)
     import pyarrow as pa
     import pyarrow.compute as pc
 
     if texts.type != pa.float64():
         bare = pc.ascii_trim(texts, " \t")
-        texts = pc.if_else(pc.match_substring_regex(bare, FLOAT), bare, None).cast(pa.float64())
+        texts = pc.if_else(pc.match_substring_regex(bare, f"^{FLOAT}$"), bare, None).cast(
+            pa.float64()
+        )
     numbers: FloatArray = texts.to_numpy(zero_copy_only=False)
     return numbers
+
+
+def _python_numbers(texts: Sequence[str | None]) -> FloatArray:
+    """`parsed_numbers` of Python's own texts: all at once where they hold nothing but digits."""
+    try:
+        if DIGITS.fullmatch("".join(texts)):  # type: ignore[arg-type]
+            return np.fromiter(map(float, texts), dtype=np.float64, count=len(texts))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        pass
+    return np.fromiter(map(_python_number, texts), dtype=np.float64, count=len(texts))
+
+
+def _python_number(text: str | None) -> float:
+    bare = "" if text is None else text.strip(" \t")
+    return float(bare) if IS_FLOAT.fullmatch(bare) else np.nan
 
 
 def finite_range(lower: float, upper: float) -> tuple[float, float]:
@@ -126,6 +151,19 @@ def is_missing(value: Any) -> bool:
     return type(value).__name__ == "NAType" or not _is_hashable(value)
 
 
+def is_key(value: Any) -> bool:
+    """Whether a value, or a tuple of several, can be released as one that rows have."""
+    if isinstance(value, tuple):
+        return all(map(is_key, value))
+    return not is_missing(value) and value != ""
+
+
+def public_order(key: Hashable) -> tuple[str, str]:
+    """What keys are sorted by: of two of them it does not depend on any other."""
+    kinds = key if isinstance(key, tuple) else (key,)
+    return str(key), " ".join(type(each).__name__ for each in kinds)
+
+
 def missing_in(chunk: Chunk) -> NDArray[np.bool_]:
     """Which records are missing, or cannot be compared with labels."""
     if _is_arrow(chunk):
@@ -139,7 +177,9 @@ def missing_in(chunk: Chunk) -> NDArray[np.bool_]:
 
 
 def typed(column: Any, kind: Kind) -> Any:
-    """A column of Arrow as the wanted kind; other kinds than text are as declared."""
+    """A column of an engine as the wanted kind; other kinds than text are as declared."""
+    if not _is_arrow(column):
+        return column if kind != "text" else [None if v is None else str(v) for v in column]
     import pyarrow as pa
 
     if kind != "text" or column.type == pa.string():
@@ -242,12 +282,12 @@ class Lookup:
             codes = np.ascontiguousarray(chunk, dtype=np.int64)
             inside = codes.view(np.uint64) < len(self.listed)  # what is below 0 is very large here
             return codes if inside.all() else np.where(inside, codes, -1)
-        if chunk.dtype.kind in "buf":
+        if chunk.dtype.kind in "buf" or (chunk.dtype.kind == "i" and not has_arrow()):
             seen, inverse = np.unique(chunk, return_inverse=True)
             return self._python_positions(seen.tolist())[inverse]
         as_arrow = _as_arrow(chunk) if chunk.dtype.kind in "iUMm" else None
         if as_arrow is None:
-            return self._python_positions(chunk.tolist())
+            return self._python_positions(_objects(chunk))
         return self._arrow_positions(as_arrow)
 
     def _python_positions(self, values: Iterable[Any]) -> IntArray:
@@ -281,7 +321,9 @@ def _is_arrow(chunk: Any) -> bool:
 
 
 def _as_arrow(chunk: NDArray[Any]) -> Any:
-    """None for text or times that Arrow does not hold."""
+    """None for text or times that Arrow does not hold, or where it is not installed."""
+    if not has_arrow():
+        return None
     import pyarrow as pa
 
     try:
@@ -295,13 +337,23 @@ def _objects(chunk: Chunk) -> list[Any]:
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind in "Mm":
         # numpy turns times with nanoseconds into bare numbers; Arrow does not.
         as_arrow = _as_arrow(chunk)
-        chunk = chunk.astype(object) if as_arrow is None else as_arrow
+        chunk = _moments(chunk) if as_arrow is None else as_arrow
     if not _is_arrow(chunk):
         return chunk.tolist() if isinstance(chunk, np.ndarray) else list(chunk)
     try:
         objects: list[Any] = chunk.to_pylist()  # type: ignore[union-attr]
     except Exception:  # one cell is enough
         objects = [_object(cell) for cell in chunk]
+    return objects
+
+
+def _moments(chunk: NDArray[Any]) -> NDArray[Any]:
+    """Times or spans as Python's, None for those that it has no object for."""
+    fine = np.datetime_data(chunk.dtype)[0] in ("ns", "ps", "fs", "as")
+    coarse = chunk.astype(f"{chunk.dtype.kind}8[us]") if fine else chunk
+    objects = coarse.astype(object)
+    known = (isinstance(each, date | timedelta) for each in objects)
+    objects[~(np.fromiter(known, np.bool_, len(chunk)) & (coarse == chunk))] = None
     return objects
 
 

@@ -22,16 +22,28 @@ import numpy as np
 
 from dampen.core.selection import IntArray
 from dampen.data.columns import typed
-from dampen.data.expressions import Expression
+from dampen.data.expressions import Expression, SqlTerms, condition_sql, double_literal
 from dampen.data.labels import Numbering, as_labels
-from dampen.data.pushdown import SqlTerms, condition_sql, double_literal
-from dampen.data.source import Batch, CellOf, Field, Kind, counted, reading
-from dampen.data.sql import Dialect, KeyQuery, failed
+from dampen.data.source import (
+    Batch,
+    CellOf,
+    Field,
+    Kind,
+    counted,
+    reading,
+    require_arrow,
+)
+from dampen.data.sql import MOST_KEYS, Dialect, KeyQuery, UnitQuery, failed
+from dampen.data.units import MOST_HELD, People
+from dampen.data.value_counts import ValueCounts, ValuesOf
 from dampen.errors import ParameterError, raise_alone
 
 __all__ = ["DuckTable", "is_relation", "open_duckdb_file", "open_relation"]
 
 BATCH = 1 << 17
+FEW_ROWS = MOST_HELD
+"""Up to so many rows are read to be weighed."""
+NEEDS_ARROW = "in which DuckDB returns rows"
 WHOLE_NUMBERS = {
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
 }  # fmt: skip
@@ -42,6 +54,8 @@ DIALECT = Dialect(
     floats=frozenset({"FLOAT", "DOUBLE"}),
     label="encode({x})",
     nearest="cast({} as bigint)",  # which rounds
+    literal="unhex('{x}')",
+    quotient="{a} // {b}",
 )
 NUMBERS = {
     "tinyint", "smallint", "integer", "bigint", "utinyint", "usmallint", "uinteger", "ubigint",
@@ -81,6 +95,45 @@ class DuckTable:
         with reading(self._run(partial(_grouped, query))) as groups:
             return query.counted(groups, size)
 
+    def weights(
+        self,
+        wanted: Mapping[str, Kind],
+        cell_of: CellOf,
+        size: int,
+        people: People,
+        /,
+    ) -> IntArray | None:
+        query = UnitQuery.of(
+            KeyQuery.of(cell_of, wanted, self.fields, DIALECT), self.fields, DIALECT, people, quoted
+        )
+        if query is None or self._is_read_faster():
+            return None
+        with reading(self._run(partial(_keys, query))) as groups:
+            found = list(groups)
+        listed = None if sum(len(each[0]) for each in found) > MOST_KEYS else query.listed(found)
+        if listed is None:
+            return None
+        if not listed:
+            return np.zeros(size + 1, dtype=np.int64)
+        with reading(self._run(partial(_weighed, query, listed))) as cells:
+            return query.counted(cells, size)
+
+    def value_counts(self, asked: ValuesOf, /) -> ValueCounts:
+        query = KeyQuery.of(asked.keys, asked.wanted, self.fields, DIALECT)
+        if query is None:
+            return asked.counted(self.batches(asked.wanted))
+        with reading(self._run(partial(_grouped, query))) as groups:
+            return asked.merged(query.keyed(groups))
+
+    def sums(
+        self, wanted: Mapping[str, Kind], group_of: CellOf, size: int, value: str, key: Any, /
+    ) -> IntArray | None:
+        query = KeyQuery.of_sums(group_of, wanted, self.fields, DIALECT, value=value, key=key)
+        if query is None:
+            return None
+        with reading(self._run(partial(_grouped, query))) as groups:
+            return query.added(groups, size)[:-1]
+
     def filtered(self, condition: Expression, /) -> "DuckTable | None":
         sql = condition_sql(condition, self.fields, TERMS)
         if sql is None:
@@ -114,6 +167,11 @@ class DuckTable:
                 np.add.at(degrees, higher[joins], 1)
         return degrees
 
+    def _is_read_faster(self) -> bool:
+        """Whether all rows can be held: a window over them takes several times as long."""
+        with reading(self._run(lambda rows: rows.aggregate("count(*)"))) as pieces:
+            return int(next(pieces)[0][0].as_py()) <= FEW_ROWS
+
     def _run(self, asked: Callable[[Any], Any]) -> Iterator[Sequence[Any]]:
         """The columns of the answer to a query, piece by piece."""
         try:
@@ -134,6 +192,7 @@ def is_relation(data: Any) -> bool:
 
 def open_relation(relation: Any, title: str = "the relation") -> DuckTable:
     """A relation of the caller's own connection."""
+    require_arrow(NEEDS_ARROW, "duckdb")
     return DuckTable(title, _fields(relation), lambda: nullcontext(relation))
 
 
@@ -147,6 +206,7 @@ def open_duckdb_file(path: str, choose: Callable[[Sequence[str]], str]) -> DuckT
     Raises:
         ParameterError: if there is no such table, or the file cannot be opened.
     """
+    require_arrow(NEEDS_ARROW, "duckdb")
     with _connected(path) as connection:
         names = {_name(*row): row for row in connection.execute(TABLES).fetchall()}
         chosen = choose(list(names))
@@ -162,12 +222,43 @@ def open_duckdb_file(path: str, choose: Callable[[Sequence[str]], str]) -> DuckT
 
 
 def _grouped(query: KeyQuery, rows: Any) -> Any:
-    """The rows of every key."""
+    """The numbers of every key."""
     keys = ", ".join(query.keys)
     rows = rows.project(", ".join(query.sources(quoted))).project(", ".join(query.cells))
+    names = [number.rpartition(" ")[2] for number in query.numbers]
+    grouped = rows.aggregate(", ".join([*query.keys, *query.numbers]), keys)
+    return grouped.project(", ".join([*_texts(query), *names]))
+
+
+def _texts(query: KeyQuery) -> list[str]:
+    """The keys, bytes as the text that they are."""
     texts = {f"c{i}" for i, column in enumerate(query.columns) if column.source == DIALECT.label}
-    back = [f"decode({key})" if key in texts else key for key in query.keys]
-    return rows.aggregate(f"{keys}, count(*) as n", keys).project(", ".join([*back, "n"]))
+    return [f"decode({key})" if key in texts else key for key in query.keys]
+
+
+def _keys(query: UnitQuery, rows: Any) -> Any:
+    """The different keys, or one more than can be listed."""
+    keys = query.keys
+    rows = rows.project(", ".join(keys.sources(quoted))).project(", ".join(keys.cells))
+    return rows.distinct().limit(MOST_KEYS + 1).project(", ".join(_texts(keys)))
+
+
+def _weighed(query: UnitQuery, listed: Sequence[tuple[Any, ...]], rows: Any) -> Any:
+    """The weight of every cell."""
+    first = ", ".join([f"{query.unit} as u", *query.keys.sources(quoted)])
+    second = ", ".join(["u", *query.keys.cells])
+    names = ", ".join([*(f"k{i}" for i in range(len(query.keys.columns))), "cell"])
+    return (
+        rows.filter(query.known)
+        .project(first)
+        .project(second)
+        .query(
+            "given",
+            query.statement(
+                "from given", f"from (values {query.listed_sql(listed)}) as m({names})"
+            ),
+        )
+    )
 
 
 def _pairs(ends: tuple[str, str], back: str, edges: Any) -> Any:
@@ -211,7 +302,7 @@ def _connected(path: str) -> Iterator[Any]:
         import duckdb
     except ImportError:
         raise ParameterError(
-            f"Expected the package duckdb, to read {path}. Install dampen[duckdb]."
+            f"Expected duckdb, which reads {path}: pip install 'dampen[duckdb]'."
         ) from None
     try:
         # A view of the file may name other files, which are other data, with budgets of their own.

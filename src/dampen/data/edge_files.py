@@ -30,17 +30,20 @@ from typing import IO, Any, NoReturn
 import numpy as np
 
 from dampen.data.edges import END_COLUMNS, Ends, OpenedEdges, end_columns, open_edge_table
-from dampen.data.files import COLUMNAR, is_json, is_pattern, open_file
-from dampen.data.labels import INTEGER, as_labels
-from dampen.data.open import is_database, open_database
-from dampen.data.streams import (
+from dampen.data.files import (
     BROKEN,
+    COLUMNAR,
     HEAD_BYTES,
     MOST_EXPANDED,
     MOST_EXPANSION,
     Bytes,
+    is_json,
+    is_pattern,
     open_bytes,
+    open_file,
 )
+from dampen.data.labels import INTEGER, as_labels
+from dampen.data.open import is_database, open_database
 from dampen.errors import DataError, ParameterError, raise_alone
 
 __all__ = ["open_edge_file", "read_nodes"]

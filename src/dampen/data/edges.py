@@ -14,7 +14,7 @@ it has no say in what becomes of any other row.
 """
 
 import os
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, TypeAlias
@@ -26,10 +26,21 @@ from dampen.core.selection import IntArray
 from dampen.data.labels import Labels, Numbering, as_labels, distinct, is_label, joined
 from dampen.data.memory import as_chunk, field_of, is_column, offers, open_memory
 from dampen.data.open import is_engine, open_table
-from dampen.data.source import CountsDegrees, Field, Kind, Opened, reading, require
+from dampen.data.source import (
+    Batch,
+    CellOf,
+    CountsDegrees,
+    Field,
+    Kind,
+    Opened,
+    counted,
+    reading,
+    require,
+)
 from dampen.errors import DataError, ParameterError
 
 __all__ = [
+    "EdgeTable",
     "OpenedEdges",
     "end_columns",
     "memory_of_machine",
@@ -149,6 +160,40 @@ def open_edge_table(
 
     by_engine = degrees if isinstance(table, CountsDegrees) else None
     return OpenedEdges(None, load, pieces=pieces, degrees=by_engine)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class EdgeTable:
+    """Directed edges as an opened table with the columns `source` and `target`.
+
+    Attributes:
+        edges: the opened edges.
+        as_text: whether labels are read as text, see `OpenedEdges.load`.
+    """
+
+    edges: OpenedEdges
+    as_text: bool | None
+    title = "the edges"
+    fields = (Field("source"), Field("target"))
+    declared = True
+    rows = None
+    ordered = False
+    streams = True
+
+    def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
+        whole = self.edges.pieces is None
+        pieces = iter([self.edges.load(self.as_text)]) if whole else self._pieces()
+        with reading(pieces) as stream:
+            for src, dst in stream:
+                ends = {"source": src, "target": dst}
+                yield {name: ends[name] for name in wanted}
+
+    def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
+        return counted(self.batches(wanted), cell_of, size)
+
+    def _pieces(self) -> Iterator[Ends]:
+        assert self.edges.pieces is not None
+        return self.edges.pieces(self.as_text)
 
 
 def edge_pair(src: Any, dst: Any) -> OpenedEdges:

@@ -28,38 +28,70 @@ Numbers are floats of 64 bits.  Text is compared by its code points.  A column i
 is compared with text, and as numbers if it is compared with numbers or calculated with.  Dates
 count in days since 1970; a text that is compared with a column of dates is read as one.  An empty
 text is missing.  Words such as `and` may be written in capitals.
+
+Views of an opened table: some of its rows (`where=`), or one more column (a formula).
+
+Both are `Opened` themselves, so that questions need not know of them.  What they add is a public
+function of one row, worked out where the rows are read, after the
+charge.  The number of rows that a filter keeps is private: a filtered table has no public `rows`.
+
+An engine that can filter by itself does so (`Filters`), where its SQL surely keeps the same rows
+(`dampen.data.expressions`); else rows are filtered as they come.
+
+A condition as SQL, where an engine surely keeps the same rows as Python does.
+
+Only comparisons of columns with literals and with columns are handed over, never arithmetic:
+engines differ in what they do about overflow and division by zero.  Three facts make the rest
+equal.  Numbers are compared as doubles, and NaN, which engines call equal to itself, is made null
+first.  Text is compared by its bytes in UTF-8, whose order is that of code points.  And a
+comparison with null is false, not unknown, so that `not` means the same.
+
+What is not surely equal, such as a column of another type, gives no SQL: those rows are filtered as
+they come.
 """
 
 import operator
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cached_property
-from typing import Any, Literal, NoReturn, TypeAlias
+from itertools import repeat
+from typing import Any, Literal, NoReturn, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.core.selection import FloatArray
-from dampen.data.source import Batch, Chunk, Field, Kind, Opened, require
+from dampen.core.selection import FloatArray, IntArray
+from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, Opened, reading, require
 from dampen.errors import ParameterError
 
 __all__ = [
     "Column",
     "Comparison",
+    "DerivedTable",
     "Expression",
+    "FilteredTable",
+    "Filters",
     "Logic",
     "Membership",
     "Missing",
     "Node",
     "Number",
     "Operation",
+    "SqlTerms",
     "Text",
+    "condition_sql",
+    "derived",
+    "double_literal",
+    "filtered",
     "is_formula",
+    "kept",
     "parse_condition",
     "parse_formula",
+    "whole_literal",
 ]
+
 
 LONGEST = 2000
 """Characters of an expression."""
@@ -683,40 +715,65 @@ class _Cells:
         return self.read[key]
 
     def _text(self, node: Node) -> Any:
-        import pyarrow as pa
-
+        """An Arrow array or a list for a column, one text for a literal."""
         if isinstance(node, Text):
-            return pa.scalar(_encodable(node.value), pa.string())
+            return _encodable(node.value)
         assert isinstance(node, Column)
         return self._column(node.name, as_texts)
 
     def _text_comparison(self, node: Comparison) -> Bools:
-        import pyarrow.compute as pc
-
-        compare = getattr(pc, ARROW[node.symbol])
-        return self._whole(_true(compare(self._text(node.left), self._text(node.right))))
-
-    def _member(self, node: Membership) -> Bools:
+        left = self._text(node.left)
+        right = self._text(node.right)
+        if not (_is_arrow(left) or _is_arrow(right)):
+            return self._python_comparison(node.symbol, left, right)
         import pyarrow as pa
         import pyarrow.compute as pc
 
+        compare = getattr(pc, ARROW[node.symbol])
+        first = pa.array(left, pa.string()) if isinstance(left, list) else left
+        second = pa.array(right, pa.string()) if isinstance(right, list) else right
+        return self._whole(_true(compare(first, second)))
+
+    def _python_comparison(self, symbol: str, left: Any, right: Any) -> Bools:
+        """The order of Python's texts, by characters, is that of Arrow's, by bytes of UTF-8."""
+        compare = ORDER[symbol]
+        first = repeat(left, self.size) if isinstance(left, str) else left
+        second = repeat(right, self.size) if isinstance(right, str) else right
+        pairs = zip(first, second, strict=True)
+        true = (a is not None and b is not None and compare(a, b) for a, b in pairs)
+        return np.fromiter(true, dtype=np.bool_, count=self.size)
+
+    def _member(self, node: Membership) -> Bools:
         if not node.listed:
             return np.zeros(self.size, dtype=np.bool_)
         if self._is_text(node.what):
             texts = [_encodable(each.value) for each in node.listed if isinstance(each, Text)]
-            return _true(pc.is_in(self._text(node.what), pa.array(texts, pa.string())))
+            return self._text_member(self._text(node.what), texts)
         listed = [self.number(each) for each in node.listed]
         return self._whole(np.isin(self.number(node.what), np.array(listed)))
 
-    def _missing(self, column: Column) -> Bools:
+    def _text_member(self, cells: Any, texts: list[str]) -> Bools:
+        if not _is_arrow(cells):
+            known = frozenset(texts)
+            return np.fromiter(map(known.__contains__, cells), dtype=np.bool_, count=self.size)
+        import pyarrow as pa
         import pyarrow.compute as pc
 
+        return _true(pc.is_in(cells, pa.array(texts, pa.string())))
+
+    def _missing(self, column: Column) -> Bools:
         number = np.zeros(self.size, dtype=np.bool_)
         text = np.zeros(self.size, dtype=np.bool_)
         if not self._is_text(column):
             number = ~np.isnan(self.number(column))
         if self._is_text(column) or self._is_either(column):
-            text = _true(pc.not_equal(self._text(column), ""))
+            cells = self._text(column)
+            if _is_arrow(cells):
+                import pyarrow.compute as pc
+
+                text = _true(pc.not_equal(cells, ""))
+            else:
+                text = np.fromiter(map(bool, cells), dtype=np.bool_, count=self.size)
         missing: Bools = ~(number | text)
         return missing
 
@@ -726,6 +783,9 @@ class _Cells:
 
 NUMPY = {
     "==": np.equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
+}  # fmt: skip
+ORDER = {
+    "==": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 ARROW = {"==": "equal", "<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal"}
 ARITHMETIC = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide}
@@ -748,19 +808,22 @@ def as_floats(chunk: Chunk) -> FloatArray:
 
 
 def as_texts(chunk: Chunk) -> Any:
-    """A chunk as text of Arrow, null where a cell is missing or is no text."""
+    """A chunk as text, of Arrow or in a list; None where a cell is missing or is no text."""
+    if not _is_arrow(chunk):
+        return [_encodable(cell) if isinstance(cell, str) else None for cell in chunk]
     import pyarrow as pa
 
     kinds = pa.types
-    if hasattr(chunk, "to_pylist"):
-        array: Any = chunk
-        if kinds.is_dictionary(array.type):
-            array = array.dictionary_decode()
-        if kinds.is_large_string(array.type) or kinds.is_string_view(array.type):
-            return array.cast(pa.string()) if array.nbytes < 2**31 else array
-        return array if kinds.is_string(array.type) else pa.nulls(len(array), pa.string())
-    texts = [_encodable(cell) if isinstance(cell, str) else None for cell in chunk]
-    return pa.array(texts, pa.string())
+    array: Any = chunk
+    if kinds.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if kinds.is_large_string(array.type) or kinds.is_string_view(array.type):
+        return array.cast(pa.string()) if array.nbytes < 2**31 else array
+    return array if kinds.is_string(array.type) else pa.nulls(len(array), pa.string())
+
+
+def _is_arrow(held: Any) -> bool:
+    return hasattr(held, "to_pylist")
 
 
 def _arrow_floats(chunk: Any) -> FloatArray:
@@ -801,7 +864,7 @@ def _float(cell: Any) -> float:
     if isinstance(cell, str | bytes):
         return np.nan
     try:
-        return float(cell)
+        return _days(cell) if isinstance(cell, date) else float(cell)
     except (TypeError, ValueError, OverflowError):
         return np.nan
 
@@ -819,6 +882,12 @@ def _day(text: str) -> float:
         moment = datetime.fromisoformat(text)
     except ValueError:
         return np.nan
+    return _days(moment)
+
+
+def _days(cell: date) -> float:
+    """Since 1970; without a zone it is UTC."""
+    moment = cell if isinstance(cell, datetime) else datetime(cell.year, cell.month, cell.day)
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     span = moment - datetime(1970, 1, 1, tzinfo=UTC)
@@ -844,3 +913,314 @@ def _is_date(field: Field) -> bool:
 
 def _is_bool(field: Field) -> bool:
     return field.type is not None and field.type.lower().startswith("bool")
+
+
+@runtime_checkable
+class Filters(Protocol):
+    """A table in an engine that can filter rows by itself."""
+
+    def filtered(self, condition: Expression, /) -> Opened | None:
+        """The rows that a condition keeps; None where the engine's own rules might differ."""
+        ...
+
+
+def filtered(opened: Opened, where: str | None) -> Opened:
+    """The rows of a table for which a condition holds; no row is read.
+
+    Args:
+        opened: the table.
+        where: the condition, or None for all rows.
+
+    Raises:
+        ParameterError: if it is no condition on the columns of this table.
+    """
+    if where is None:
+        return opened
+    condition = parse_condition(where).fitted(opened)
+    if not condition.columns:
+        raise ParameterError(f"Expected a condition on a column in where={where!r}; it names none.")
+    return kept(opened, condition)
+
+
+def kept(opened: Opened, condition: Expression) -> Opened:
+    """The rows that a fitted condition keeps."""
+    by_engine = opened.filtered(condition) if isinstance(opened, Filters) else None
+    return FilteredTable(opened, condition) if by_engine is None else by_engine
+
+
+def derived(opened: Opened, value: str) -> Opened:
+    """A table that has a column `value`: as it is, or with a formula of that text worked out.
+
+    Raises:
+        ParameterError: if it is a formula that cannot be read, or not of this table.
+    """
+    if not is_formula(value, opened):
+        return opened
+    formula = parse_formula(value).fitted(opened)
+    return DerivedTable(opened, formula) if formula.columns else opened
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FilteredTable:
+    """The rows of a table for which a condition holds."""
+
+    opened: Opened
+    condition: Expression
+
+    @property
+    def title(self) -> str:
+        return self.opened.title
+
+    @property
+    def fields(self) -> Sequence[Field]:
+        return self.opened.fields
+
+    @property
+    def declared(self) -> bool:
+        return self.opened.declared
+
+    @property
+    def rows(self) -> None:
+        """How many rows are kept is private."""
+
+    @property
+    def ordered(self) -> bool:
+        return self.opened.ordered
+
+    @property
+    def streams(self) -> bool:
+        return self.opened.streams
+
+    def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
+        needed = {**self.condition.wanted, **wanted}
+        with reading(self.opened.batches(needed)) as stream:
+            for batch in stream:
+                yield _kept_rows(batch, wanted, self.condition)
+
+    def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
+        needed = {**self.condition.wanted, **wanted}
+        cells = KeptCells(self.condition, dict(wanted), cell_of)
+        return self.opened.counts(needed, cells, size)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptCells:
+    """The cells of the rows that are kept; a `CellOf` that skips the others."""
+
+    condition: Expression
+    wanted: Mapping[str, Kind]
+    cell_of: CellOf
+
+    def __call__(self, batch: Batch) -> IntArray:
+        return self.cell_of(_kept_rows(batch, self.wanted, self.condition))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class DerivedTable:
+    """A table with one more column of numbers, which has the text of its formula as its name."""
+
+    opened: Opened
+    formula: Expression
+
+    @property
+    def title(self) -> str:
+        return self.opened.title
+
+    @property
+    def fields(self) -> Sequence[Field]:
+        return [*self.opened.fields, Field(self.formula.text, "double", "numbers")]
+
+    @property
+    def declared(self) -> bool:
+        return self.opened.declared
+
+    @property
+    def rows(self) -> int | None:
+        return self.opened.rows
+
+    @property
+    def ordered(self) -> bool:
+        return self.opened.ordered
+
+    @property
+    def streams(self) -> bool:
+        return self.opened.streams
+
+    def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
+        with reading(self.opened.batches(self._needed(wanted))) as stream:
+            for batch in stream:
+                yield _with_formula(batch, wanted, self.formula)
+
+    def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
+        if self.formula.text not in wanted:
+            return self.opened.counts(wanted, cell_of, size)
+        cells = DerivedCells(self.formula, dict(wanted), cell_of)
+        return self.opened.counts(self._needed(wanted), cells, size)
+
+    def _needed(self, wanted: Mapping[str, Kind]) -> dict[str, Kind]:
+        own = {name: kind for name, kind in wanted.items() if name != self.formula.text}
+        return own if len(own) == len(wanted) else {**self.formula.wanted, **own}
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedCells:
+    """The cells of rows with a formula worked out; a `CellOf`."""
+
+    formula: Expression
+    wanted: Mapping[str, Kind]
+    cell_of: CellOf
+
+    def __call__(self, batch: Batch) -> IntArray:
+        return self.cell_of(_with_formula(batch, self.wanted, self.formula))
+
+
+def _with_formula(batch: Batch, wanted: Mapping[str, Kind], formula: Expression) -> Batch:
+    return {
+        name: formula.numbers(batch) if name == formula.text else batch[name] for name in wanted
+    }
+
+
+def _kept_rows(batch: Batch, wanted: Mapping[str, Kind], condition: Expression) -> Batch:
+    """The wanted columns of the rows that are kept."""
+    keeps = condition.keeps(batch)
+    if keeps.all():
+        return {name: batch[name] for name in wanted}
+    return {name: _taken(batch[name], keeps) for name in wanted}
+
+
+def _taken(chunk: Any, keeps: Bools) -> Any:
+    if isinstance(chunk, np.ndarray):
+        return chunk[keeps]
+    if hasattr(chunk, "to_pylist"):
+        import pyarrow as pa
+
+        return chunk.filter(pa.array(keeps))
+    return [chunk[i] for i in np.flatnonzero(keeps)]
+
+
+LARGEST_WHOLE = 2**53
+
+
+@dataclass(frozen=True)
+class SqlTerms:
+    """How an engine writes what a condition is made of; {x} is the quoted name of a column.
+
+    Attributes:
+        quoted: the name of a column as SQL.
+        whole: types of whole numbers.
+        floats: types of floats.
+        text: types of text.
+        whole_number: the SQL of a whole number as a double, null if it is missing.
+        float_number: the SQL of a float as a double, null if it is missing or NaN.
+        text_bytes: the SQL of a text that is compared by its bytes.
+        number: the SQL of a literal double; None if the engine might read it in another way.
+        literal: the SQL of a literal text, with {x} for its quoted characters.
+        orders_text: whether texts may be compared by their order.
+    """
+
+    quoted: Callable[[str], str]
+    whole: frozenset[str]
+    floats: frozenset[str]
+    text: frozenset[str]
+    whole_number: str
+    float_number: str
+    text_bytes: str
+    number: Callable[[float], str | None]
+    literal: str
+    orders_text: bool = True
+
+
+class _NoSql(Exception):
+    """The condition has a part that SQL might see in another way."""
+
+
+def condition_sql(condition: Expression, fields: Sequence[Field], terms: SqlTerms) -> str | None:
+    """A fitted condition as SQL that is true or false, never null; None where that is not sure."""
+    writer = _Writer({field.name: field for field in fields}, condition, terms)
+    try:
+        return writer.condition(condition.node)
+    except _NoSql:
+        return None
+
+
+@dataclass(frozen=True)
+class _Writer:
+    fields: Mapping[str, Field]
+    expression: Expression
+    terms: SqlTerms
+
+    def condition(self, node: Node) -> str:
+        if isinstance(node, Logic):
+            parts = [self.condition(part) for part in node.parts]
+            return (
+                f"(not {parts[0]})" if node.word == "not" else f"({f' {node.word} '.join(parts)})"
+            )
+        if isinstance(node, Comparison):
+            return self._comparison(node)
+        if isinstance(node, Membership):
+            return self._membership(node)
+        assert isinstance(node, Missing)
+        return self._missing(node)
+
+    def _comparison(self, node: Comparison) -> str:
+        symbol = "=" if node.symbol == "==" else node.symbol
+        if symbol != "=" and not self.terms.orders_text and self._is_text(node.left, node.right):
+            raise _NoSql
+        return f"coalesce({self._term(node.left)} {symbol} {self._term(node.right)}, false)"
+
+    def _membership(self, node: Membership) -> str:
+        if not node.listed:
+            raise _NoSql
+        listed = ", ".join(self._term(each) for each in node.listed)
+        return f"coalesce({self._term(node.what)} in ({listed}), false)"
+
+    def _missing(self, node: Missing) -> str:
+        term = self._term(node.what)
+        if self._is_text(node.what):
+            return f"coalesce({term} = {self._literal('')}, true)"
+        return f"({term} is null)"
+
+    def _is_text(self, *nodes: Node) -> bool:
+        kinds = self.expression.kinds
+        return any(isinstance(each, Column) and kinds[each.name] == "text" for each in nodes)
+
+    def _term(self, node: Node) -> str:
+        if isinstance(node, Column):
+            return self._column(node)
+        if isinstance(node, Number):
+            number = self.terms.number(node.value)
+            if number is None:
+                raise _NoSql
+            return number
+        if isinstance(node, Text):
+            return self._literal(node.value)
+        raise _NoSql
+
+    def _column(self, node: Column) -> str:
+        kind = self.expression.kinds[node.name]
+        declared = self.fields[node.name].type or ""
+        quoted = self.terms.quoted(node.name)
+        if kind == "numbers" and declared in self.terms.whole:
+            return self.terms.whole_number.replace("{x}", quoted)
+        if kind == "numbers" and declared in self.terms.floats:
+            return self.terms.float_number.replace("{x}", quoted)
+        if kind == "text" and declared in self.terms.text:
+            return self.terms.text_bytes.replace("{x}", quoted)
+        raise _NoSql
+
+    def _literal(self, text: str) -> str:
+        if not text.isprintable() or "\\" in text:
+            raise _NoSql
+        escaped = text.replace("'", "''")
+        return self.terms.literal.replace("{x}", f"'{escaped}'")
+
+
+def double_literal(number: float) -> str:
+    """A float as SQL of DuckDB and Spark: a bare 0.1 would be a decimal."""
+    return f"cast('{float(number)!r}' as double)"
+
+
+def whole_literal(number: float) -> str | None:
+    """A whole number, for an engine that might read decimals in another way."""
+    whole = number == int(number) and abs(number) < LARGEST_WHOLE
+    return str(int(number)) if whole else None

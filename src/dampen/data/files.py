@@ -2,29 +2,63 @@
 
 `open_file` looks at the header or the schema alone: everything it can find wrong is a
 `ParameterError`.  Rows are read afterwards, in a stream of batches, so that a large file is never
-held in memory.  No content of a row makes that fail (`dampen.data.text_rows`); what the machine
+held in memory.  No content of a row makes that fail (see below); what the machine
 cannot read is a `DataError`, which quotes nothing.
 
 CSV means: UTF-8 with or without a byte order mark, one header line, cells separated by comma,
 semicolon or tab (the most frequent of them in the header), double quotes, any line ends.
 
-Limits: a first line of 1 MiB, and what `dampen.data.streams` says of packed files.
+Limits: a first line of 1 MiB, and those of packed files.
+
+Bytes of a file, a pipe or standard input, packed or not; a pipe is read once.
+
+The beginning may be looked at before a charge, for the form of a file and its header; `open` gives
+everything from the beginning.
+
+Rows of CSV and JSON lines, block by block, whatever they hold: no content makes reading fail.
+
+Every row has an outcome that follows from the row alone:
+
+- A row of CSV whose cells are too few or too many, or whose quotes are broken, and a line of JSON
+  that is not an object, are rows without cells: all their cells are missing.  They keep their
+  place, so that other rows keep theirs.
+- Bytes that are not UTF-8 become U+FFFD.
+- A cell that does not read as a number is a missing number.  In JSON text is never a number.
+- Empty lines are not rows; in CSV of one column they are rows with a missing cell.
+
+Arrow reads a block where it can.  Where it cannot, or is not installed, Python reads the block, by
+the same rules: `tests/data/test_text_rows.py` compares the two.  Without Arrow texts come as lists.
+
+A cell of CSV is quoted from its first character to a quote that a separator, blanks or the end of
+the line follow.  If a quoted cell does not end like that, or goes on for 2^20
+characters without a quote, its *line* is a
+row without cells and reading goes on with the next line.  Quotes inside other cells mean nothing.
 """
 
+import bz2
+import codecs
 import csv
+import gzip
+import io
+import json
 import os
+import re
+import stat
+import sys
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from glob import glob, has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
 
 from dampen.core.selection import IntArray
-from dampen.data.columns import typed
+from dampen.data.columns import parsed_numbers, typed
 from dampen.data.memory import arrow_field
-from dampen.data.source import Batch, CellOf, Field, Kind, counted
-from dampen.data.streams import HEAD_BYTES, Bytes, open_bytes
-from dampen.data.text_rows import MARK, CsvRows, json_object, json_rows
+from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, counted, has_arrow, require_arrow
 from dampen.errors import DataError, ParameterError, raise_alone
 
 if TYPE_CHECKING:
@@ -32,7 +66,585 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-__all__ = ["ColumnarFiles", "TextFile", "open_file"]
+
+__all__ = [
+    "BROKEN",
+    "HEAD_BYTES",
+    "MARK",
+    "Bytes",
+    "ColumnarFiles",
+    "CsvRows",
+    "TextFile",
+    "json_object",
+    "json_rows",
+    "open_bytes",
+    "open_file",
+]
+
+
+HEAD_BYTES = 1 << 20
+"""How much of a text may be looked at for its form: a header line is not longer."""
+
+BUFFER = 1 << 16
+MOST_EXPANDED = 1 << 28
+MOST_EXPANSION = 200
+"""A packed file may expand to 256 MiB in any case, and to 200 times its size."""
+
+BROKEN = (OSError, EOFError, zlib.error)
+"""What reading a broken file raises."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Bytes:
+    """A file that was opened and not read beyond its beginning.
+
+    Attributes:
+        title: what errors call it.
+        head: its beginning, unpacked.
+        path: where it lies, None for a pipe.
+        encoding: of its text, if it is not UTF-8; what is read is UTF-8 in any case.
+    """
+
+    title: str
+    head: bytes
+    path: Path | None
+    _pipe: Any = None
+    encoding: str = ""
+
+    def open(self) -> IO[bytes]:
+        """All bytes from the beginning, unpacked and as UTF-8; of a pipe only once."""
+        if self.path is None:
+            return cast("IO[bytes]", self._pipe)
+        return _as_utf8(_unpacked(self.path.open("rb")), self.encoding)
+
+    def in_encoding(self, encoding: str) -> "Bytes":
+        """The same text, whose bytes are in this encoding.
+
+        Raises:
+            ParameterError: if there is no such encoding of text, or this is a pipe.
+        """
+        try:
+            if not codecs.lookup(encoding)._is_text_encoding:
+                raise LookupError
+        except (LookupError, ValueError):
+            raise ParameterError(
+                f"Expected the name of an encoding, such as 'cp1252', got {encoding!r}."
+            ) from None
+        if self.path is None:
+            raise ParameterError("Expected a file where an encoding is stated, not a pipe.")
+        start = codecs.getincrementaldecoder(encoding)("replace").decode(self.head)
+        return replace(self, head=start.encode(), encoding=encoding)
+
+
+def open_bytes(path: str | Path) -> Bytes:
+    """Opens a file, a pipe or, for `-`, standard input, and looks at its beginning.
+
+    Raises:
+        ParameterError: if it cannot be read.
+    """
+    title = "standard input" if str(path) == "-" else str(path)
+    if os.path.isdir(path):
+        raise ParameterError(f"Expected a file, but {title} is a directory.")
+    try:
+        if str(path) == "-":
+            return _of_pipe(title, _standard_input())
+        file = Path(path)
+        if not stat.S_ISREG(file.stat().st_mode):
+            return _of_pipe(title, file.open("rb", buffering=0))
+        with _unpacked(file.open("rb")) as stream:
+            return Bytes(title, stream.read(HEAD_BYTES), file)
+    except OSError as error:
+        reason = error.strerror or "it is broken"
+    except (EOFError, zlib.error, ValueError, DataError):
+        reason = "it is broken"
+    raise ParameterError(f"Cannot read {title}: {reason}.")
+
+
+def _standard_input() -> IO[bytes]:
+    if not hasattr(sys.stdin, "buffer"):  # closed, or replaced by one of text
+        raise OSError(0, "there is none")
+    return sys.stdin.buffer
+
+
+def _of_pipe(title: str, pipe: IO[bytes]) -> Bytes:
+    raw = _Unpacked(pipe)
+    return Bytes(title, raw.head(HEAD_BYTES), None, io.BufferedReader(raw, BUFFER))
+
+
+def _as_utf8(stream: IO[bytes], encoding: str) -> IO[bytes]:
+    return io.BufferedReader(_Recoded(stream, encoding), BUFFER) if encoding else stream
+
+
+class _Recoded(io.RawIOBase):
+    """Text of another encoding as UTF-8; what cannot be decoded becomes U+FFFD."""
+
+    def __init__(self, stream: IO[bytes], encoding: str) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+        self._ahead = b""
+        self._ended = False
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        while not self._ahead and not self._ended:
+            piece = self._stream.read(BUFFER)
+            self._ended = not piece
+            self._ahead = self._decoder.decode(piece, final=self._ended).encode()
+        given = self._ahead[: len(buffer)]
+        self._ahead = self._ahead[len(given) :]
+        buffer[: len(given)] = given
+        return len(given)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+
+def _unpacked(stream: IO[bytes]) -> IO[bytes]:
+    return io.BufferedReader(_Unpacked(stream), BUFFER)
+
+
+class _Unpacked(io.RawIOBase):
+    """The bytes of a stream, unpacked if they begin like gzip or bz2."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._packed = _Counted(stream)
+        self._ahead = b""
+        self._given = 0
+        start = self._packed.peek(3)
+        self._stream: Any = self._packed
+        if start[:2] == b"\x1f\x8b":
+            self._stream = gzip.GzipFile(fileobj=cast("IO[bytes]", self._packed))
+        elif start[:3] == b"BZh":
+            self._stream = bz2.BZ2File(cast("IO[bytes]", self._packed))
+
+    def head(self, limit: int) -> bytes:
+        """The first bytes, which stay to be read."""
+        while len(self._ahead) < limit and (piece := self._take(limit - len(self._ahead))):
+            self._ahead += piece
+        return self._ahead
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        piece = self._ahead[: len(buffer)] or self._take(len(buffer))
+        self._ahead = self._ahead[len(piece) :]
+        buffer[: len(piece)] = piece
+        return len(piece)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._packed.close()
+        super().close()
+
+    def _take(self, size: int) -> bytes:
+        piece: bytes = self._stream.read(size)
+        self._given += len(piece)
+        is_packed = self._stream is not self._packed
+        if is_packed and self._given > max(MOST_EXPANDED, MOST_EXPANSION * self._packed.taken):
+            raise DataError(
+                f"Expected a packed file that expands to at most {MOST_EXPANSION} times its size; "
+                "this one expands further. Unpack it first."
+            )
+        return piece
+
+
+class _Counted:
+    """A stream that can be peeked at and knows how many bytes were taken from it."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._ahead = b""
+        self.taken = 0
+
+    def peek(self, size: int) -> bytes:
+        while len(self._ahead) < size and (more := self._stream.read(size - len(self._ahead))):
+            self._ahead += more
+        return self._ahead
+
+    def read(self, size: int = -1) -> bytes:
+        if self._ahead:
+            piece = self._ahead
+            self._ahead = b""
+            if size >= 0:
+                piece, self._ahead = piece[:size], piece[size:]
+        else:
+            piece = self._stream.read(size)
+        self.taken += len(piece)
+        return piece
+
+    def seekable(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self._stream.close()
+
+
+BLOCK_BYTES = 1 << 22
+"""What is parsed at a time; a longer row makes a longer block."""
+MOST_QUOTED = 1 << 20
+MARK = b"\xef\xbb\xbf"
+LINE_END = re.compile(rb"\r\n|\r|\n")
+INTEGER = re.compile("-?[0-9]{1,19}")
+NUMBER = re.compile(r"-?[0-9.]+(e[+-]?[0-9]+)?", re.IGNORECASE)
+MOST_DIGITS = 300
+"""Of a whole number in JSON that floats can hold."""
+
+
+@dataclass(frozen=True)
+class CsvRows:
+    """How the rows of a CSV file are read.
+
+    Attributes:
+        separator: of cells, one character.
+        names: of all columns, in the order of the file; the first line of the file is skipped.
+        decimal: the point of numbers, "." or ",".
+    """
+
+    separator: str
+    names: Sequence[str]
+    decimal: str = "."
+
+    def batches(self, stream: IO[bytes], wanted: Mapping[str, Kind]) -> Iterator[Batch]:
+        """The wanted columns of all rows, in their order."""
+        for block, is_rows in self._blocks(stream):
+            yield self._columns(block, wanted) if is_rows else {name: [None] for name in wanted}
+
+    def _blocks(self, stream: IO[bytes]) -> Iterator[tuple[bytes, bool]]:
+        """Blocks of whole rows with sound quotes; and, with False, single lines without."""
+        pieces = _pieces(stream, LINE_END)
+        rest = b""
+        for piece, is_last in pieces:
+            buffer = rest + piece
+            start = 0
+            while start < len(buffer):
+                end = self._sound_until(buffer, start)
+                if end > start:
+                    yield buffer[start:end], True
+                    start = end
+                    continue
+                line = LINE_END.search(buffer, start)
+                if line is None or (not is_last and self._may_go_on(buffer, start)):
+                    break
+                yield buffer[start : line.end()], False
+                start = line.end()
+            rest = buffer[start:]
+
+    def _sound_until(self, buffer: bytes, start: int) -> int:
+        """Where the first row begins that is not whole or has broken quotes."""
+        if buffer.find(b'"', start) < 0:
+            return max(buffer.rfind(b"\n"), buffer.rfind(b"\r"), start - 1) + 1
+        found = self._patterns[0].match(buffer, start)
+        assert found is not None
+        return found.end()
+
+    def _may_go_on(self, buffer: bytes, start: int) -> bool:
+        """Whether what follows in the file might make a sound row of the rest."""
+        return self._patterns[1].fullmatch(buffer, start) is not None
+
+    @cached_property
+    def _patterns(self) -> tuple[re.Pattern[bytes], re.Pattern[bytes]]:
+        """All sound rows from a place on; and the beginning of one that is not whole."""
+        s, blank, quoted, bare = self._cells
+        cell = rf'(?:{quoted}"{blank}*+|{bare})?+'
+        rows = rf"(?:{cell}(?:{s}{cell})*+(?:\r\n|\r|\n))*+"
+        begun = rf'(?:{quoted}(?:"{blank}*+|[^"]{{0,{MOST_QUOTED}}}+)|{bare})?+'
+        return re.compile(rows.encode()), re.compile(rf"(?:{cell}{s})*+{begun}\r?".encode())
+
+    @property
+    def _cells(self) -> tuple[str, str, str, str]:
+        """Patterns: the separator, a blank, a quoted cell up to its last quote, another cell."""
+        s = re.escape(self.separator)
+        blank = " " if self.separator == "\t" else r"[ \t]"
+        quoted = rf'"(?:[^"]{{1,{MOST_QUOTED}}}+(?=")|"")*+'
+        return s, blank, quoted, rf'[^"{s}\r\n][^{s}\r\n]*+'
+
+    def _columns(self, block: bytes, wanted: Mapping[str, Kind]) -> Batch:
+        if not _is_utf8(block):
+            block = block.decode("utf-8", "replace").encode()
+        table = self._arrow_columns(block, wanted) if has_arrow() else None
+        if table is None:
+            table = self._python_table(block, list(wanted))
+        return {name: self._typed(table[name], kind) for name, kind in wanted.items()}
+
+    def _typed(self, column: Any, kind: Kind) -> Chunk:
+        if kind != "numbers" or self.decimal == ".":
+            return _as_kind(column, kind)
+        if isinstance(column, list):
+            return _as_kind([cell and cell.replace(self.decimal, ".") for cell in column], kind)
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        if column.type == pa.string():
+            column = pc.replace_substring(column, self.decimal, ".")
+        return _as_kind(column, kind)
+
+    def _arrow_columns(
+        self, block: bytes, wanted: Mapping[str, Kind]
+    ) -> "dict[str, pa.Array] | None":
+        """Numbers as such, or else as text; None if a row has another number of cells."""
+        import pyarrow as pa
+
+        texts = dict.fromkeys(wanted, pa.string())
+        numbers = {name: pa.float64() for name, kind in wanted.items() if kind == "numbers"}
+        table = self._arrow_table(block, texts | numbers)
+        return self._arrow_table(block, texts) if table is None and numbers else table
+
+    def _arrow_table(
+        self, block: bytes, types: "Mapping[str, pa.DataType]"
+    ) -> "dict[str, pa.Array] | None":
+        """None if a row has another number of cells, or a cell is not of its type."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        if block.startswith(MARK):  # which Arrow would not take for a cell
+            return None
+        wrong = list[None]()
+
+        def skip(_: object) -> str:
+            wrong.append(None)
+            return "skip"
+
+        places = {name: str(self.names.index(name)) for name in types}
+        try:
+            table = csv.read_csv(
+                pa.BufferReader(block),
+                read_options=csv.ReadOptions(
+                    block_size=len(block) + 1, column_names=list(map(str, range(len(self.names))))
+                ),
+                parse_options=csv.ParseOptions(
+                    delimiter=self.separator,
+                    newlines_in_values=True,
+                    ignore_empty_lines=len(self.names) > 1,
+                    invalid_row_handler=skip,
+                ),
+                convert_options=csv.ConvertOptions(
+                    decimal_point=self.decimal,
+                    include_columns=list(places.values()),
+                    column_types={places[name]: kind for name, kind in types.items()},
+                ),
+            )
+        except pa.ArrowException:
+            return None
+        if wrong:
+            return None
+        return {name: _whole(table.column(place)) for name, place in places.items()}
+
+    def _python_table(self, block: bytes, wanted: Sequence[str]) -> dict[str, Any]:
+        columns = self._split(block, wanted)
+        if columns is None:
+            columns = self._row_by_row(block, wanted)
+        return {name: _texts(column) for name, column in columns.items()}
+
+    def _split(self, block: bytes, wanted: Sequence[str]) -> dict[str, list[str | None]] | None:
+        """All cells at once; None if there are quotes or another number of cells in a row."""
+        block = block.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        separator = self.separator.encode()
+        width = len(self.names)
+        if b'"' in block or block.count(separator) != block.count(b"\n") * (width - 1):
+            return None
+        read = np.frombuffer(block, dtype=np.uint8)
+        marks = read[(read == ord("\n")) | (read == ord(separator))]
+        if not (marks.reshape(-1, width)[:, -1] == ord("\n")).all():
+            return None
+        cells: list[Any] = block[:-1].replace(b"\n", separator).decode().split(self.separator)
+        return {name: cells[self.names.index(name) :: width] for name in wanted}
+
+    def _row_by_row(self, block: bytes, wanted: Sequence[str]) -> dict[str, list[str | None]]:
+        """A row with another number of cells has none."""
+        s, blank, quoted, bare = self._cells
+        cell = rf'(?:{quoted}"{blank}*+|{bare})?+'
+        row_of = re.compile(rf"({cell}(?:{s}{cell})*+)(?:\r\n|\r|\n)")
+        cell_of = re.compile(rf"{s}({cell})")
+        places = [self.names.index(name) for name in wanted]
+        width = len(self.names)
+        rows: list[list[str | None]] = []
+        for found in row_of.finditer(block.decode()):
+            row = found[1]
+            if not row and width > 1:
+                continue
+            parts = (
+                row.split(self.separator)
+                if '"' not in row
+                else cell_of.findall(self.separator + row)
+            )
+            whole = len(parts) == width
+            rows.append([_unquoted(parts[i]) if whole else None for i in places])
+        columns = zip(*rows, strict=True) if rows else ([] for _ in wanted)
+        return {name: list(column) for name, column in zip(wanted, columns, strict=True)}
+
+
+def json_rows(stream: IO[bytes], wanted: Mapping[str, Kind]) -> Iterator[Batch]:
+    """The wanted columns of all lines, in their order."""
+    rest = b""
+    for piece, is_last in _pieces(stream, None):
+        buffer = rest + piece
+        end = len(buffer) if is_last else buffer.rfind(b"\n") + 1
+        if end:
+            yield _json_columns(buffer[:end], wanted)
+        rest = buffer[end:]
+
+
+def _json_columns(block: bytes, wanted: Mapping[str, Kind]) -> Batch:
+    block = block.replace(b"\r\n", b"\n")
+    if not has_arrow():
+        return _python_objects(block, wanted)
+    import pyarrow as pa
+
+    for text in (pa.string(), pa.int64()):
+        table = _arrow_objects(block, wanted, text)
+        if table is not None:
+            return table
+        if all(kind != "text" for kind in wanted.values()):
+            break
+    return _python_objects(block, wanted)
+
+
+def _arrow_objects(block: bytes, wanted: Mapping[str, Kind], text: Any) -> Batch | None:
+    """None where a line is not one object that Arrow and Python read alike, or of other types."""
+    import pyarrow as pa
+    from pyarrow import json as arrow
+
+    lines = block.count(b"\n")
+    one_each = block.count(b"}\n{") == lines - 1 and block[:1] == b"{" and block[-2:] == b"}\n"
+    if not one_each or b"Inf" in block or not _is_utf8(block):
+        return None
+    types = {
+        name: pa.float64() if kind == "numbers" else text if kind == "text" else pa.string()
+        for name, kind in wanted.items()
+    }
+    try:
+        table = arrow.read_json(
+            pa.BufferReader(block),
+            read_options=arrow.ReadOptions(block_size=len(block) + 1),
+            parse_options=arrow.ParseOptions(
+                explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="ignore"
+            ),
+        )
+    except pa.ArrowException:
+        return None
+    if len(table) != lines:
+        return None
+    columns = {name: _whole(table.column(name)) for name in wanted}
+    return {
+        name: columns[name].cast(pa.string()) if kind == "text" else columns[name]
+        for name, kind in wanted.items()
+    }
+
+
+def _python_objects(block: bytes, wanted: Mapping[str, Kind]) -> Batch:
+    lines = block.decode("utf-8", "replace").split("\n")
+    rows = [json_object(line) for line in lines if line.strip(" \t\r")]
+    return {
+        name: _json_column([row.get(name) for row in rows], kind) for name, kind in wanted.items()
+    }
+
+
+def json_object(line: str) -> dict[str, Any]:
+    """The object in a line; an empty one where there is none."""
+    try:
+        read = json.loads(line, parse_int=_whole_number)
+    except (ValueError, RecursionError):
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+def _whole_number(digits: str) -> float:
+    return int(digits) if len(digits) <= MOST_DIGITS else float(digits)
+
+
+def _json_column(cells: list[Any], kind: Kind) -> Chunk:
+    if kind == "any":
+        return cells
+    if kind == "text":
+        return _texts(list(map(_json_text, cells)))
+    numbers = (float(x) if type(x) in (int, float) else np.nan for x in cells)
+    return np.fromiter(numbers, dtype=np.float64, count=len(cells))
+
+
+def _json_text(cell: Any) -> str | None:
+    if isinstance(cell, str):
+        return cell.encode("utf-8", "replace").decode()
+    return json.dumps(cell) if isinstance(cell, bool | int | float) else None
+
+
+def _texts(cells: list[str | None]) -> Chunk:
+    if not has_arrow():
+        return cells
+    import pyarrow as pa
+
+    return pa.array(cells, pa.string())
+
+
+def _as_kind(column: Any, kind: Kind) -> Chunk:
+    if kind == "numbers":
+        return parsed_numbers(column)
+    if kind == "text":
+        return column
+    if isinstance(column, list):
+        return [None if cell is None else _number_or_text(cell) for cell in column]
+    seen = column.dictionary_encode()
+    objects = np.empty(len(seen.dictionary) + 1, dtype=object)
+    objects[:-1] = [_number_or_text(cell) for cell in seen.dictionary.to_pylist()]
+    chunk: Chunk = objects[seen.indices.fill_null(len(objects) - 1).to_numpy(zero_copy_only=False)]
+    return chunk
+
+
+def _number_or_text(cell: str) -> Any:
+    """A cell as what it looks like."""
+    if INTEGER.fullmatch(cell):
+        return int(cell)
+    try:
+        return float(cell) if NUMBER.fullmatch(cell) else cell or None
+    except ValueError:
+        return cell
+
+
+def _unquoted(cell: str) -> str:
+    if not cell.startswith('"'):
+        return cell
+    inner, _, blanks = cell[1:].rpartition('"')
+    return inner.replace('""', '"') + blanks
+
+
+def _pieces(stream: IO[bytes], header: re.Pattern[bytes] | None) -> Iterator[tuple[bytes, bool]]:
+    """The bytes of a file and whether they are the last, which then end a line.
+
+    A line end of two characters is in one piece.  The first line is left out if it is a header.
+    """
+    ahead = stream.read(BLOCK_BYTES).removeprefix(MARK)
+    if header is not None:
+        ahead = ahead[found.end() :] if (found := header.search(ahead)) else b""
+    while True:
+        following = stream.read(BLOCK_BYTES)
+        if ahead.endswith(b"\r") and following.startswith(b"\n"):
+            ahead += b"\n"
+            following = following[1:]
+        if not following:
+            is_line = not ahead or ahead.endswith((b"\n", b"\r"))
+            yield ahead if is_line else ahead + b"\n", True
+            return
+        yield ahead, False
+        ahead = following
+
+
+def _is_utf8(block: bytes) -> bool:
+    try:
+        return block.isascii() or bool(block.decode())
+    except UnicodeDecodeError:
+        return False
+
+
+def _whole(column: Any) -> Any:
+    """An Arrow array in one piece."""
+    import pyarrow as pa
+
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
 
 FIRST_OBJECTS = 1000
 """Lines of JSON whose keys are the names of the columns."""
@@ -204,6 +816,7 @@ def _open_columnar(title: str, paths: Iterable[str], kind: Any) -> ColumnarFiles
     files = sorted(path for path in paths if os.path.isfile(path))
     if not files:
         raise ParameterError(f"Expected Parquet files in {title}; there are none.")
+    require_arrow("which reads Parquet and Feather files", "files")
     try:
         fields = [arrow_field(field) for field in _dataset(files, kind).schema]
     except Exception:  # a broken file makes Arrow raise errors of many kinds

@@ -15,7 +15,7 @@ import numpy as np
 
 from dampen.core.selection import FloatArray, IntArray
 from dampen.data.columns import joined_numbers
-from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, counted
+from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, counted, has_arrow
 from dampen.errors import ParameterError, raise_alone
 
 __all__ = [
@@ -78,10 +78,10 @@ class MemoryTable:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class StreamTable:
-    """A table that is computed or read when it is asked for, as Arrow batches: a lazy frame."""
+    """A table that is computed or read when it is asked for, in batches: a lazy frame."""
 
     fields: Sequence[Field]
-    stream: Any
+    stream: Callable[[Sequence[str]], Iterator[Batch]]
     title: str = "the data"
     declared = True
     rows = None
@@ -89,8 +89,7 @@ class StreamTable:
     streams = False
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
-        for batch in self.stream(list(wanted)):
-            yield {name: batch.column(name) for name in wanted}
+        yield from self.stream(list(wanted))
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
         return counted(self.batches(wanted), cell_of, size)
@@ -153,7 +152,7 @@ def as_chunk(column: Any) -> Chunk:
         return column
     kind = type(column)  # an object may show its labels as attributes; its class does not
     if hasattr(kind, "to_pylist") or hasattr(kind, "to_arrow"):  # pyarrow, polars
-        return _whole(column if hasattr(kind, "to_pylist") else column.to_arrow())
+        return _whole(column) if hasattr(kind, "to_pylist") else _of_polars_column(column)
     if hasattr(kind, "to_numpy") and not _is_plain(column.dtype):  # pandas' own types
         return _of_own_type(column)
     return as_chunk(np.asarray(column)) if hasattr(kind, "__array__") else list(column)
@@ -161,6 +160,9 @@ def as_chunk(column: Any) -> Chunk:
 
 def _of_own_type(column: Any) -> Chunk:
     """A column of a type of pandas' own; as objects where Arrow has no type for its values."""
+    if not has_arrow():
+        moments = isinstance(column.dtype, np.dtype) and column.dtype.kind in "Mm"
+        return np.asarray(column, dtype=None if moments else object)
     import pyarrow as pa
 
     try:
@@ -168,6 +170,18 @@ def _of_own_type(column: Any) -> Chunk:
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         held = np.asarray(column, dtype=object)
     return held
+
+
+def _of_polars_column(column: Any) -> Chunk:
+    if has_arrow():
+        return _whole(column.to_arrow())
+    # Python's times have no nanoseconds, of which polars would drop the last digits.
+    fine = getattr(column.dtype, "time_unit", None) == "ns"
+    whole = column.dtype.is_numeric() and not column.dtype.is_decimal()
+    if (whole or fine) and not (column.null_count() or getattr(column.dtype, "time_zone", None)):
+        return as_chunk(column.to_numpy())
+    values: Chunk = column.to_list()
+    return values
 
 
 def arrow_field(field: Any) -> Field:
@@ -238,9 +252,9 @@ def _of_arrow_reader(reader: Any) -> StreamTable:
     if reader in _READ:
         raise ParameterError("Expected a reader that was not read yet: its rows can be read once.")
 
-    def stream(names: list[str]) -> Iterator[Any]:
+    def stream(names: Sequence[str]) -> Iterator[Batch]:
         _READ.add(reader)
-        return (batch.select(names) for batch in reader)
+        return ({name: batch.column(name) for name in names} for batch in reader)
 
     return StreamTable([arrow_field(field) for field in reader.schema], stream)
 
@@ -251,9 +265,9 @@ def _of_lazy_polars(frame: Any) -> StreamTable:
     except Exception:  # whatever the plan of the query raises; it may quote what it read
         raise_alone(ParameterError("Expected a lazy frame whose columns are known; it gave none."))
 
-    def stream(names: list[str]) -> Iterator[Any]:
+    def stream(names: Sequence[str]) -> Iterator[Batch]:
         for part in frame.select(names).collect_batches(maintain_order=True):
-            yield from part.to_arrow().to_batches()
+            yield {name: as_chunk(part.get_column(name)) for name in names}
 
     return StreamTable([_polars_field(name, kind) for name, kind in kinds.items()], stream)
 

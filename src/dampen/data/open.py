@@ -18,7 +18,14 @@ from typing import Any, cast
 from dampen.data.duckdb import DuckTable, is_relation, open_duckdb_file, open_relation
 from dampen.data.memory import COLUMNS, TABLES, MemoryTable, is_column, open_memory
 from dampen.data.postgres import PostgresTable, is_address, open_postgres, shown
-from dampen.data.source import Opened, is_opened, is_opened_type, require
+from dampen.data.source import (
+    Opened,
+    columns_of,
+    is_opened,
+    is_opened_type,
+    joined_columns,
+    require,
+)
 from dampen.data.spark import is_spark_frame, open_spark_frame
 from dampen.data.sqlite import SqliteTable, open_sqlite_file
 from dampen.errors import ParameterError, did_you_mean
@@ -75,7 +82,7 @@ def open_table(
         opened = _with_column(opened, value)
     if where is None:
         return opened
-    from dampen.data.filters import filtered
+    from dampen.data.expressions import filtered
 
     return filtered(opened, where)
 
@@ -105,9 +112,9 @@ def located(data: Any, *, header: bool = False, encoding: str = "", decimal: str
 
 def _with_column(opened: Opened, value: str) -> Opened:
     """The table with a column of that name; a name that it does not have may be a formula."""
-    if any(field.name == value for field in opened.fields):
+    if any(field.name == value for field in opened.fields) or len(columns_of(opened, value)) > 1:
         return opened
-    from dampen.data.filters import derived
+    from dampen.data.expressions import derived
 
     return derived(opened, value)
 
@@ -181,13 +188,14 @@ def open_columns(
     opened = open_table(data, header=header, table=table)
     names = dict[str, str]()
     extra: dict[str, Any] = {}
-    for role, column in roles.items():
+    for role, given in roles.items():
+        column = _names_joined(opened, given)
         if isinstance(column, str):
             opened = _with_column(opened, column) if role == first else opened
-            require(opened, column)
+            require(opened, *columns_of(opened, column))
             names[role] = column
         elif column is not None:
-            names[role] = f"{role}="
+            names[role] = _own_name(role, opened)
             extra[names[role]] = _checked_column(column, role)
     if extra and not isinstance(opened, MemoryTable):
         raise ParameterError(
@@ -199,15 +207,30 @@ def open_columns(
     return opened, names
 
 
+def _names_joined(opened: Opened, column: Any) -> Any:
+    """Names of several columns as one; a column of the data, and one name, as they are."""
+    known = {field.name for field in opened.fields}
+    several = isinstance(column, list | tuple) and 1 <= len(column) <= len(known)
+    if several and all(isinstance(name, str) and name in known for name in column):
+        return joined_columns(column)
+    return column
+
+
 def _open_bare_columns(
     data: Any, first: str, others: dict[str, Any]
 ) -> tuple[Opened, dict[str, str]]:
     if not is_column(data):
         what = f"{first}=, the name of a column," if _is_table(data) else f"a column: {COLUMNS};"
         raise ParameterError(f"Expected {what} got a {type(data).__name__}.")
-    columns = {f"{role}=": _checked_column(c, role) for role, c in others.items() if c is not None}
-    names = {role: f"{role}=" for role, column in others.items() if column is not None}
+    names = {role: _own_name(role) for role, column in others.items() if column is not None}
+    columns = {names[role]: _checked_column(others[role], role) for role in names}
     return MemoryTable({"values": data, **columns}), {first: "values", **names}
+
+
+def _own_name(role: str, beside: Opened | None = None) -> str:
+    """The name of a column that has none; releases show that of the persons."""
+    taken = beside is not None and any(field.name == "person" for field in beside.fields)
+    return "person" if role == "unit" and not taken else f"{role}="
 
 
 def _is_table(data: Any) -> bool:

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from dampen.core.selection import IntArray
 from dampen.data.duckdb import quoted
-from dampen.data.expressions import Expression
-from dampen.data.pushdown import SqlTerms, condition_sql
-from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, counted
-from dampen.data.sql import failed
+from dampen.data.expressions import Expression, SqlTerms, condition_sql
+from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, counted, has_arrow
+from dampen.data.sql import Dialect, KeyQuery, UnitQuery, asked_weights, failed
+from dampen.data.units import People
 from dampen.errors import ParameterError, raise_alone
 
 if TYPE_CHECKING:
@@ -101,6 +101,24 @@ class PostgresTable:
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
         return counted(self.batches(wanted), cell_of, size)
 
+    def weights(
+        self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, people: People, /
+    ) -> IntArray | None:
+        based = [Field(name, kind) for name, kind in self.kinds.items()]
+        keys = KeyQuery.of(cell_of, wanted, based, DIALECT)
+        query = UnitQuery.of(keys, based, DIALECT, people, quoted)
+        if query is None:
+            return None
+        table = f"{self.source} where {self.where}"
+        try:
+            with _connected(self.address) as connection:
+                return asked_weights(
+                    query, table, quoted, size, lambda text: connection.execute(text.encode())
+                )
+        except Exception as e:
+            print("DEBUG", repr(e)[:700])
+            raise_alone(failed(self.title))
+
     def filtered(self, condition: Expression, /) -> "PostgresTable | None":
         based = [Field(name, kind) for name, kind in self.kinds.items()]
         sql = condition_sql(condition, based, TERMS)
@@ -114,6 +132,8 @@ class PostgresTable:
 
     def _chunk(self, name: str, kind: Kind, column: tuple[Any, ...]) -> Chunk:
         """As Arrow where that is exact: it is counted many times faster."""
+        if not has_arrow():
+            return column
         import pyarrow as pa
 
         if kind == "text" or self.kinds[name] in TEXT:
@@ -122,6 +142,17 @@ class PostgresTable:
             return pa.array(column, pa.int64())
         return pa.array(column, pa.float64()) if self.kinds[name] in FLOATS else column
 
+
+DIALECT = Dialect(
+    text=frozenset(TEXT),
+    whole=frozenset(WHOLE),
+    floats=frozenset(),
+    label='({x}::text collate "C")',
+    nearest="",
+    literal="(convert_from('\\x{x}'::bytea, 'UTF8') collate \"C\")",
+    quotient="{a} / {b}",
+)
+"""Labels and whole numbers; floats are read, not asked for."""
 
 TERMS = SqlTerms(
     quoted=quoted,
@@ -256,6 +287,6 @@ def _driver() -> Any:
         import psycopg.conninfo
     except ImportError:
         raise ParameterError(
-            "Expected the package psycopg, to read PostgreSQL. Install dampen[postgres]."
+            "Expected psycopg, which reads PostgreSQL: pip install 'dampen[postgres]'."
         ) from None
     return psycopg

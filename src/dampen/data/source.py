@@ -9,10 +9,11 @@ small contract, and `tests/contracts/test_backends.py` holds all of them to it.
 An application asks for little: *counts* of rows by a public function of a row, or *columns*.
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -34,19 +35,26 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from dampen.data.labels import Numbering
+    from dampen.data.value_counts import ValueCounts, ValuesOf
 
 __all__ = [
     "Batch",
     "Chunk",
     "CountsDegrees",
+    "CountsValues",
     "Field",
     "Kind",
     "Opened",
+    "columns_of",
     "counted",
+    "has_arrow",
     "is_opened",
     "is_opened_type",
+    "joined_columns",
+    "named_columns",
     "reading",
     "require",
+    "require_arrow",
     "require_labels",
     "require_numbers",
     "whole_columns",
@@ -145,6 +153,54 @@ class CountsDegrees(Protocol):
         ...
 
 
+@runtime_checkable
+class CountsValues(Protocol):
+    """A table that counts rows by group and number where they lie, or by persons' weights."""
+
+    def value_counts(self, asked: "ValuesOf", /) -> "ValueCounts":
+        """How many rows, or which weight, every group has at every number; private."""
+        ...
+
+
+@runtime_checkable
+class AddsCells(Protocol):
+    """A table in an engine that adds up the cells of a column of numbers where the rows lie."""
+
+    def sums(
+        self, wanted: Mapping[str, Kind], group_of: CellOf, size: int, value: str, key: Any, /
+    ) -> IntArray | None:
+        """Of every public group 0 .. size-1 its rows that have a value, and the sum of their cells.
+
+        Private, and exact: cells are whole numbers.
+
+        Args:
+            wanted: the columns that `group_of` looks at.
+            group_of: as `cell_of` of `Opened.counts`.
+            size: how many groups there are.
+            value: the column of the numbers.
+            key: their `GridKey`.
+
+        Returns:
+            One line for every group; None where only the product's own rules tell a cell or group.
+        """
+        ...
+
+
+def has_arrow() -> bool:
+    """Whether pyarrow is installed; without it chunks are numpy arrays, lists and tuples."""
+    return find_spec("pyarrow") is not None
+
+
+def require_arrow(purpose: str, extra: str) -> None:
+    """Checks that pyarrow is installed.
+
+    Raises:
+        ParameterError: if it is not, with the command that installs it.
+    """
+    if not has_arrow():
+        raise ParameterError(f"Expected pyarrow, {purpose}: pip install 'dampen[{extra}]'.")
+
+
 @contextmanager
 def reading(stream: Iterator[X]) -> Iterator[Iterator[X]]:
     """A stream that is closed when its reader is done or fails; an engine waits for that."""
@@ -178,6 +234,36 @@ def whole_columns(opened: Opened, wanted: Mapping[str, Kind]) -> dict[str, list[
             for name in wanted:
                 parts[name].append(batch[name])
     return parts
+
+
+def columns_of(opened: Opened, name: str) -> tuple[str, ...]:
+    """The column of that name, or the several columns whose names it joins with commas."""
+    return named_columns(name, [field.name for field in opened.fields])
+
+
+def named_columns(name: str, known: Collection[str]) -> tuple[str, ...]:
+    """A name that is known, or the several known names that it joins with commas.
+
+    >>> named_columns("ward,year", ["ward", "year"]), named_columns("a,b", ["a,b"])
+    (('ward', 'year'), ('a,b',))
+    """
+    parts = tuple(part.strip() for part in name.split(","))
+    return parts if name not in known and len(parts) > 1 else (name,)
+
+
+def joined_columns(names: Sequence[str]) -> str:
+    """Names of several columns as one, which `columns_of` takes apart.
+
+    Raises:
+        ParameterError: if there is none, one occurs twice, or one has a comma.
+    """
+    plain = all(isinstance(name, str) and name and "," not in name for name in names)
+    if not names or not plain or len(set(names)) < len(names):
+        raise ParameterError(
+            "Expected a list of different names of columns without commas, such as "
+            "['ward', 'year']."
+        )
+    return ",".join(names)
 
 
 def require(opened: Opened, *names: str) -> None:

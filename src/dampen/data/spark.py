@@ -25,11 +25,12 @@ import numpy as np
 
 from dampen.core.selection import IntArray
 from dampen.data.columns import typed
-from dampen.data.expressions import Expression
+from dampen.data.expressions import Expression, SqlTerms, condition_sql, double_literal
 from dampen.data.labels import Numbering, as_labels
-from dampen.data.pushdown import SqlTerms, condition_sql, double_literal
-from dampen.data.source import Batch, CellOf, Field, Kind, counted
-from dampen.data.sql import Dialect, KeyQuery, failed
+from dampen.data.source import Batch, CellOf, Field, Kind, counted, require_arrow
+from dampen.data.sql import MOST_KEYS, Dialect, KeyQuery, UnitQuery, failed
+from dampen.data.units import People
+from dampen.data.value_counts import ValueCounts, ValuesOf
 from dampen.errors import ParameterError, raise_alone
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ DIALECT = Dialect(
     floats=frozenset({"float", "double"}),
     label="(cast({x} as string) collate UTF8_BINARY)",
     nearest="rint({})",
+    literal="cast(unhex('{x}') as string)",
+    quotient="{a} div {b}",
 )
 NUMBERS = {"byte", "short", "integer", "long", "float", "double", "decimal"}
 LABELS = {"string", "boolean", "date", "timestamp", "timestamp_ntz", "void", "char", "varchar"}
@@ -83,6 +86,13 @@ class SparkTable:
                 return query.counted((batch.columns for batch in groups.to_batches()), size)
         return self._counted_by_executors(wanted, cell_of, size)
 
+    def value_counts(self, asked: ValuesOf, /) -> ValueCounts:
+        query = KeyQuery.of(asked.keys, asked.wanted, self.fields, DIALECT)
+        if query is None:
+            return asked.counted(self.batches(asked.wanted))
+        groups = _collected(_grouped(query, self.frame), self.title)
+        return asked.merged(query.keyed(batch.columns for batch in groups.to_batches()))
+
     def _counted_by_executors(
         self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int
     ) -> IntArray:
@@ -93,6 +103,25 @@ class SparkTable:
         counts = np.zeros(size + 1, dtype=np.int64)
         counts[np.asarray(table.column("cell"))] = np.asarray(table.column("rows"))
         return counts
+
+    def weights(
+        self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, people: People, /
+    ) -> IntArray | None:
+        keys = KeyQuery.of(cell_of, wanted, self.fields, DIALECT)
+        query = UnitQuery.of(keys, self.fields, DIALECT, people, quoted)
+        if query is None:
+            return None
+        asked = _keyed(query.keys, self.frame).distinct().limit(MOST_KEYS + 1)
+        found = _collected(asked, self.title)
+        if len(found) > MOST_KEYS:
+            return None
+        listed = query.listed(batch.columns for batch in found.to_batches())
+        if listed is None:
+            return None
+        if not listed:
+            return np.zeros(size + 1, dtype=np.int64)
+        table = _collected(_weighed(query, listed, self.frame), self.title)
+        return query.counted((batch.columns for batch in table.to_batches()), size)
 
     def filtered(self, condition: Expression, /) -> "SparkTable | None":
         sql = condition_sql(condition, self.fields, TERMS)
@@ -117,8 +146,23 @@ MOST_OTHERS = 1 << 16
 
 def _grouped(query: KeyQuery, frame: Any) -> Any:
     """The rows of every key."""
-    rows = frame.selectExpr(*query.sources(quoted)).selectExpr(*query.cells)
-    return rows.groupBy(*query.keys).count()
+    return _keyed(query, frame).groupBy(*query.keys).count()
+
+
+def _keyed(query: KeyQuery, frame: Any) -> Any:
+    """The keys of all rows."""
+    return frame.selectExpr(*query.sources(quoted)).selectExpr(*query.cells)
+
+
+def _weighed(query: UnitQuery, listed: Sequence[tuple[Any, ...]], frame: Any) -> Any:
+    """The weight of every cell."""
+    known = frame.filter(query.known).selectExpr(f"{query.unit} as u", *query.keys.sources(quoted))
+    rows = known.selectExpr("u", *query.keys.cells)
+    kinds = ["string" if isinstance(each, str) else "long" for each in listed[0][:-1]]
+    names = [f"k{i} {kind}" for i, kind in enumerate(kinds)]
+    cells = frame.sparkSession.createDataFrame(listed, ", ".join([*names, "cell long"]))
+    statement = query.statement("select * from {rows}", "select * from {cells}")
+    return frame.sparkSession.sql(statement, rows=rows, cells=cells)
 
 
 PART = "cell long, rows long"
@@ -217,6 +261,7 @@ def open_spark_frame(frame: Any) -> SparkTable:
     Raises:
         ParameterError: if they do not, or if it is a stream.
     """
+    require_arrow("in which Spark returns rows", "spark")
     try:
         streaming = frame.isStreaming
         schema = frame.schema

@@ -14,10 +14,10 @@ from typing import Any, Literal
 
 from dampen.core.selection import IntArray
 from dampen.data.duckdb import quoted
-from dampen.data.expressions import Expression
-from dampen.data.pushdown import SqlTerms, condition_sql, whole_literal
+from dampen.data.expressions import Expression, SqlTerms, condition_sql, whole_literal
 from dampen.data.source import Batch, CellOf, Field, Kind, counted
-from dampen.data.sql import failed
+from dampen.data.sql import Dialect, KeyQuery, UnitQuery, asked_weights, failed
+from dampen.data.units import People
 from dampen.errors import ParameterError, raise_alone
 
 __all__ = ["SqliteTable", "open_sqlite_file"]
@@ -64,6 +64,30 @@ class SqliteTable:
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
         return counted(self.batches(wanted), cell_of, size)
 
+    def weights(
+        self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, people: People, /
+    ) -> IntArray | None:
+        """Only where no cell is of another type than its column declares."""
+        held = {"numbers": "integer", "labels": "text"}
+        typed = [Field(each.name, held.get(str(each.holds))) for each in self.fields]
+        keys = KeyQuery.of(cell_of, wanted, typed, DIALECT)
+        query = UnitQuery.of(keys, typed, DIALECT, people, quoted)
+        if query is None:
+            return None
+        types = {each.name: each.type for each in typed}
+        other = " or ".join(
+            f"typeof({quoted(name)}) not in ('null', '{types[name]}')"
+            for name in {people.unit, *wanted}
+        )
+        table = f"{quoted(self.name)} where {self.where}"
+        try:
+            with closing(_connected(self.path)) as connection:
+                if connection.execute(f"select 1 from {table} and ({other}) limit 1").fetchone():
+                    return None
+                return asked_weights(query, table, quoted, size, connection.execute)
+        except sqlite3.Error:
+            raise_alone(failed(self.title))
+
     def filtered(self, condition: Expression, /) -> "SqliteTable | None":
         held = {field.type for field in self.fields if field.holds == "numbers"}
         text = {field.type for field in self.fields if field.holds == "labels"}
@@ -71,6 +95,17 @@ class SqliteTable:
         sql = condition_sql(condition, self.fields, terms)
         return None if sql is None else replace(self, where=f"{self.where} and {sql}")
 
+
+DIALECT = Dialect(
+    text=frozenset({"text"}),
+    whole=frozenset({"integer"}),
+    floats=frozenset(),
+    label="({x} collate binary)",
+    nearest="",
+    literal="cast(x'{x}' as text)",
+    quotient="{a} / {b}",
+    larger="max",
+)
 
 TERMS = SqlTerms(
     quoted=quoted,

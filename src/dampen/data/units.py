@@ -33,32 +33,50 @@ person; a mixture over independent draws keeps that.
 **Who is who.**  Rows whose id is missing (null, NaN or an empty text) belong to nobody and are left
 out.  Ids are equal where the type of their column says so: text byte by byte.
 
-Memory: of rows that count, the ids and 16 bytes each; of kept rows, at most three times the wanted
-columns of the rows that are kept in the end, and one batch.
+Memory.  An engine (PostgreSQL, SQLite, Spark, and DuckDB beyond 2^25 rows) adds up weights where
+the rows are, and sends one number for every cell.  Where rows are read, from memory, files and
+DuckDB, the ids and 16 bytes each of at most 2^25 rows are held: a large file with more rows that
+count is read again once for every part of the persons, 2^24 rows each on average.  Of kept rows at
+most three times the wanted columns of the rows that are kept in the end, and one batch.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.sampling import Entropy, uniform_words
 from dampen.core.selection import IntArray
-from dampen.data.columns import as_labels, missing_in
-from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, Opened, counted, reading
+from dampen.data.columns import as_labels, is_key, missing_in, public_order
+from dampen.data.source import (
+    Batch,
+    CellOf,
+    Chunk,
+    Field,
+    Kind,
+    Opened,
+    counted,
+    has_arrow,
+    reading,
+)
+from dampen.data.value_counts import ValueCounts, ValuesOf
 from dampen.errors import DataError
 
 __all__ = [
+    "MOST_HELD",
     "KeptRows",
     "Pairs",
+    "People",
     "Present",
     "Shares",
     "UnitTable",
+    "WeighsUnits",
     "quantum_of",
     "unit_codes",
     "unit_kind",
+    "weights_by_key",
     "without_id",
 ]
 
@@ -66,6 +84,8 @@ LEAST_QUANTUM = 840
 """Q for m = 1: up to 8 rows, and 10, 12, 14 or 15, share it without a remainder."""
 MOST_KEYS = 1 << 62
 """Persons times cells, which are sorted as one number."""
+MOST_HELD = 1 << 25
+"""Rows that are held at a time where they can be read again: beyond it, a part of the persons."""
 PRUNED = 1 << 17
 """Rows that are gathered before all but the kept ones are let go."""
 
@@ -153,9 +173,43 @@ class Present:
         return np.ones_like(pairs.rows)
 
 
+@dataclass(frozen=True, slots=True)
+class People:
+    """What of a `UnitTable` an engine has to know; public.
+
+    Attributes:
+        unit: the column that names the person.
+        weighing: what a person adds.
+        width: the cells of a line, 0 if there are no lines.
+    """
+
+    unit: str
+    weighing: Shares | Present
+    width: int
+
+
+@runtime_checkable
+class WeighsUnits(Protocol):
+    """A table in an engine that adds up the weights of persons where the rows are."""
+
+    def weights(
+        self,
+        wanted: Mapping[str, Kind],
+        cell_of: CellOf,
+        size: int,
+        people: "People",
+        /,
+    ) -> IntArray | None:
+        """The counts of a `UnitTable`; None where the engine's own rules might differ."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class UnitTable:
     """An opened table whose counts are of persons' weights; rows of no cell are left out.
+
+    An engine that can adds them up by itself, in one query with a window over each person's cells;
+    DuckDB only for tables that are too large to be held.  Else rows are read.
 
     Attributes:
         opened: the table.
@@ -193,24 +247,84 @@ class UnitTable:
         raise DataError("This question needs rows, and the data set protects persons.")
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
-        pairs = self._pairs(wanted, cell_of, size)
+        by_engine = self._by_engine(wanted, cell_of, size)
+        if by_engine is not None:
+            return by_engine
         total = np.zeros(size + 1, dtype=np.int64)
-        np.add.at(total, pairs.cell, self.weighing.weights(pairs))
+        parts = 1
+        part = 0
+        while part < parts:
+            ids, cells, rows = self._held(wanted, cell_of, part, parts)
+            if rows > MOST_HELD and parts == 1 and self.opened.streams:
+                parts = 1 + rows // (MOST_HELD // 2)
+                continue
+            pairs = _paired(ids.codes(MOST_KEYS // size), cells, size, self._line)
+            np.add.at(total, pairs.cell, self.weighing.weights(pairs))
+            part += 1
         return total
 
-    def _pairs(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int) -> Pairs:
+    def value_counts(self, asked: ValuesOf, /) -> ValueCounts:
+        """Weights by group and number; the cells are the numbers of every group, in their order.
+
+        A person's weights depend on the order of their own rows alone, so that cells which nobody
+        has may be left out.
+        """
+        ids = _Ids()
+        group = [np.empty(0, dtype=np.int64)]
+        number = [np.empty(0)]
+        needed = {self.unit: unit_kind(self.opened, self.unit), **asked.wanted}
+        with reading(self.opened.batches(needed)) as stream:
+            for batch in stream:
+                place, value = asked.places(batch)
+                kept = np.flatnonzero(~without_id(batch[self.unit]) & (place >= 0))
+                ids.add(taken(batch[self.unit], kept))
+                group.append(place[kept])
+                number.append(value[kept])
+        cells = asked.cells(np.concatenate(group), np.concatenate(number))
+        size = max(len(cells.group), 1)
+        pairs = _paired(ids.codes(MOST_KEYS // size), cells.of_row, size, 0)
+        if self.weighing.within_lines:
+            owner = pairs.owner * asked.size + cells.group[pairs.cell]
+            pairs = Pairs(owner, pairs.cell, pairs.rows)
+        weight = np.zeros(len(cells.group), dtype=np.int64)
+        np.add.at(weight, pairs.cell, self.weighing.weights(pairs))
+        none = np.zeros(asked.size, dtype=np.int64)
+        return ValueCounts(cells.group, cells.number, weight, none)
+
+    def _by_engine(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int) -> IntArray | None:
+        if not isinstance(self.opened, WeighsUnits) or type(self.weighing) not in (Shares, Present):
+            return None
+        people = People(self.unit, cast("Shares | Present", self.weighing), self.width)
+        return self.opened.weights(wanted, cell_of, size, people)
+
+    def _held(
+        self, wanted: Mapping[str, Kind], cell_of: CellOf, part: int, parts: int
+    ) -> "tuple[_Ids, IntArray, int]":
+        """The ids and cells of the rows of one part of the persons, and how many such rows are.
+
+        Of more rows than may be held none is, so that their number is all that is learnt.
+        """
         ids = _Ids()
         cells = [np.empty(0, dtype=np.int64)]
+        rows = 0
+        whole = parts == 1 and self.opened.streams
         needed = {self.unit: unit_kind(self.opened, self.unit), **wanted}
         with reading(self.opened.batches(needed)) as stream:
             for batch in stream:
                 of_unit = batch[self.unit]
-                known = ~without_id(of_unit)
                 cell = cell_of(batch)
-                kept = np.flatnonzero(known & self._in_cells(cell))
+                chosen = ~without_id(of_unit) & self._in_cells(cell)
+                if parts > 1:
+                    chosen &= _part_of(of_unit, parts) == part
+                kept = np.flatnonzero(chosen)
+                rows += len(kept)
+                if whole and rows > MOST_HELD:
+                    ids = _Ids()
+                    cells = cells[:1]
+                    continue
                 ids.add(taken(of_unit, kept))
                 cells.append(cell[kept])
-        return _paired(ids.codes(MOST_KEYS // size), np.concatenate(cells), size, self._line)
+        return ids, np.concatenate(cells), rows
 
     def _in_cells(self, cell: IntArray) -> NDArray[np.bool_]:
         inside = cell >= 0
@@ -339,6 +453,49 @@ def unit_codes(opened: Opened, unit: str) -> tuple[IntArray, NDArray[np.bool_], 
     return codes, np.concatenate(known), {int(codes[i]): labels[i] for i in first.tolist()}
 
 
+def weights_by_key(
+    opened: Opened, unit: str, names: Sequence[str], weighing: Weighing
+) -> dict[Hashable, int]:
+    """What persons add to the keys that they have, where nobody listed the keys; private.
+
+    A key is a value of a column, or a tuple of values of several.  The keys of a person stand in
+    the order of their text, which does not depend on anybody else.
+    """
+    ids = _Ids()
+    columns = [_Ids() for _ in names]
+    needed: dict[str, Kind] = {**dict.fromkeys(names, "any"), unit: unit_kind(opened, unit)}
+    with reading(opened.batches(needed)) as stream:
+        for batch in stream:
+            absent = [missing_in(batch[name]) for name in names]
+            kept = np.flatnonzero(~np.logical_or.reduce([without_id(batch[unit]), *absent]))
+            ids.add(taken(batch[unit], kept))
+            for name, column in zip(names, columns, strict=True):
+                column.add(taken(batch[name], kept))
+    keys, place = _numbered_keys(columns)
+    known = place >= 0
+    pairs = _paired(ids.codes(MOST_KEYS // max(len(keys), 1))[known], place[known], len(keys), 0)
+    total = np.zeros(len(keys), dtype=np.int64)
+    np.add.at(total, pairs.cell, weighing.weights(pairs))
+    return {key: weight for key, weight in zip(keys, total.tolist(), strict=True) if weight}
+
+
+def _numbered_keys(columns: "Sequence[_Ids]") -> tuple[list[Hashable], IntArray]:
+    """The different keys of all rows in their public order, and the place of every row's key."""
+    coded = columns[0].codes()
+    for column in columns[1:]:
+        more = column.codes()
+        coded = np.unique(coded, return_inverse=True)[1] * (more.max(initial=0) + 1) + more
+    _, first, inverse = np.unique(coded, return_index=True, return_inverse=True)
+    labels = [column.labels(first) for column in columns]
+    found = labels[0] if len(labels) == 1 else list(zip(*labels, strict=True))
+    order = sorted(
+        (i for i in range(len(found)) if is_key(found[i])), key=lambda i: public_order(found[i])
+    )
+    place = np.full(len(found), -1, dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return [found[i] for i in order], place[inverse]
+
+
 def taken(chunk: Chunk, rows: IntArray) -> Chunk:
     """Some rows of a chunk."""
     if isinstance(chunk, np.ndarray):
@@ -377,6 +534,8 @@ class _Ids:
         Whole numbers that are close to each other stay as they are, less the smallest, if that
         makes no number above `most`.
         """
+        if not has_arrow():
+            return self._numpy_codes(most)
         import pyarrow as pa
 
         try:
@@ -394,6 +553,29 @@ class _Ids:
             return self._python_codes()
         indices = pa.chunked_array([chunk.indices for chunk in encoded.chunks])
         return np.asarray(indices.to_numpy(), dtype=np.int64)
+
+    def labels(self, rows: IntArray) -> list[Hashable]:
+        """The ids of some rows."""
+        ends = np.cumsum([0, *(len(chunk) for chunk in self.chunks)])
+        piece = np.searchsorted(ends, rows, side="right") - 1
+        found: list[Hashable] = [None] * len(rows)
+        for i in np.unique(piece).tolist():
+            here = np.flatnonzero(piece == i)
+            part = as_labels([taken(self.chunks[i], rows[here] - ends[i])])
+            for at, label in zip(here.tolist(), part, strict=True):
+                found[at] = label
+        return found
+
+    def _numpy_codes(self, most: int) -> IntArray:
+        """Without Arrow."""
+        arrays = [chunk for chunk in self.chunks if len(chunk)]
+        if not all(isinstance(each, np.ndarray) and each.dtype.kind == "i" for each in arrays):
+            return self._python_codes()
+        ids = np.concatenate([np.empty(0, dtype=np.int64), *arrays])
+        low = int(ids.min()) if len(ids) else 0
+        if len(ids) and int(ids.max()) - low < most:
+            return np.asarray(ids - low)
+        return np.unique(ids, return_inverse=True)[1]
 
     def _python_codes(self) -> IntArray:
         """Of ids of several types, by Python's own equality."""
@@ -418,6 +600,13 @@ def without_id(chunk: Chunk) -> NDArray[np.bool_]:
         return missing | (chunk == "") if chunk.dtype.kind == "U" else missing
     nobody = (each == "" if isinstance(each, str) else not _is_hashable(each) for each in chunk)
     return missing | np.fromiter(nobody, dtype=np.bool_, count=len(chunk))
+
+
+def _part_of(chunk: Chunk, parts: int) -> IntArray:
+    """Which part of all persons an id belongs to: that of its hash, equal for equal ids."""
+    labels = as_labels([chunk])
+    part = {each: hash(each) % parts for each in set(labels)}
+    return np.fromiter((part[each] for each in labels), dtype=np.int64, count=len(labels))
 
 
 def _arrow(chunk: Chunk) -> Any:

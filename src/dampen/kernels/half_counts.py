@@ -1,4 +1,4 @@
-"""What round 2 counts, from rows that hold every edge once: see `dampen.questions.nodes.counting`.
+"""What round 2 counts, from rows that hold every edge once (`questions.nodes.two_rounds`).
 
 Kernels that take a range of nodes can be shared by threads; the results are integers and are filled
 into arrays that the caller made.  Arrays that come again and again:

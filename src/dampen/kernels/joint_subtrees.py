@@ -127,6 +127,13 @@ def _tells_apart(
     return one and other
 
 
+def _places(begin: int, stop: int, start: Any, widths: Any) -> Any:
+    """Where the splits of the trees begin .. stop - 1 stand, before the place in the level."""
+    later = np.prod(widths, dtype=np.int64) // np.cumprod(widths, dtype=np.int64)
+    choice = np.arange(begin, stop, dtype=np.int64)[:, None] // later
+    return np.asarray(start)[: len(later)] + (choice << np.arange(len(later)))
+
+
 @cython.cfunc
 @cython.inline
 @cython.nogil
@@ -135,23 +142,19 @@ def _end(
     codes: cython.const[cython.short][:, ::1],
     row: cython.Py_ssize_t,
     leaf: cython.longlong,
-    tree: cython.longlong,
-    trees: cython.longlong,
     attribute: cython.const[cython.longlong][:, ::1],
     low: cython.const[cython.longlong][:, ::1],
     high: cython.const[cython.longlong][:, ::1],
-    start: cython.const[cython.longlong][::1],
-    widths: cython.const[cython.longlong][::1],
+    places: cython.longlong[:, ::1],
+    tree: cython.Py_ssize_t,
 ) -> cython.longlong:
-    """Where a row ends in one of all the trees of the menu."""
+    """Where a row ends in one of the trees of the menu."""
     place: cython.longlong = 0
-    later: cython.longlong = trees
     level: cython.Py_ssize_t
     at: cython.longlong
     code: cython.longlong
-    for level in range(len(widths)):
-        later = later // widths[level]
-        at = start[level] + ((tree // later) << level) + place
+    for level in range(places.shape[1]):
+        at = places[tree, level] + place
         code = codes[row, attribute[leaf, at]]
         place = 2 * place + (not (low[leaf, at] <= code < high[leaf, at]))
     return place
@@ -171,24 +174,79 @@ def count_ends(
     first: cython.const[cython.longlong][::1],
     tables: cython.longlong[:, :, :, :, ::1],
 ) -> None:
-    """Adds every row to tables[slot, tree, end, value, class], for the trees from `begin` on."""
-    trees: cython.longlong = int(np.prod(widths))
+    """Adds every row to tables[slot, tree, end, value, class], for the trees from `begin` on.
+
+    Trees that differ in their last split alone have the same rows before it.  So of two ends of
+    one split the larger is what the two have together in the tree before, less the smaller.
+    """
+    last: cython.longlong = widths[len(widths) - 1] if len(widths) else 1
+    made = _places(begin, begin + tables.shape[1], start, widths)
+    places: cython.longlong[:, ::1] = memoryview(made)
     attributes: cython.Py_ssize_t = len(first) - 1
+    place: cython.longlong[::1] = memoryview(np.empty(len(slot), dtype=np.int64))
+    shape = tables.shape[0], tables.shape[2]
+    rows_at: cython.longlong[:, ::1] = memoryview(np.empty(shape, dtype=np.int64))
+    whole: cython.bint
     tree: cython.Py_ssize_t
     row: cython.Py_ssize_t
     a: cython.Py_ssize_t
+    i: cython.Py_ssize_t
     end: cython.longlong
     with cython.nogil:
         for tree in range(tables.shape[1]):
+            whole = tree == 0 or (begin + tree) % last == 0
+            for i in range(rows_at.shape[0]):
+                for end in range(rows_at.shape[1]):
+                    rows_at[i, end] = 0
             for row in range(len(slot)):
-                end = _end(
-                    codes, row, slot[row], begin + tree, trees,
-                    attribute, low, high, start, widths,
-                )  # fmt: skip
-                for a in range(attributes):
-                    tables[slot[row], tree, end, first[a] + codes[row, a], classes[row]] += 1
+                place[row] = _end(codes, row, slot[row], attribute, low, high, places, tree)
+                rows_at[slot[row], place[row]] += 1
+            for row in range(len(slot)):
+                end = place[row]
+                if whole or not _is_larger(rows_at, slot[row], end):
+                    for a in range(attributes):
+                        tables[slot[row], tree, end, first[a] + codes[row, a], classes[row]] += 1
                 if row & PAUSE == PAUSE:
                     heed()
+            if not whole:
+                for i in range(rows_at.shape[0]):
+                    for end in range(rows_at.shape[1]):
+                        if _is_larger(rows_at, i, end):
+                            _fill_difference(tables, i, tree, end)
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _is_larger(
+    rows_at: cython.longlong[:, ::1], leaf: cython.Py_ssize_t, end: cython.longlong
+) -> cython.bint:
+    """Whether an end has more rows than the other of its split; of equal ones the first has."""
+    own: cython.longlong = rows_at[leaf, end]
+    other: cython.longlong = rows_at[leaf, end ^ 1]
+    return own > other or (own == other and not end & 1)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _fill_difference(
+    tables: cython.longlong[:, :, :, :, ::1],
+    leaf: cython.Py_ssize_t,
+    tree: cython.Py_ssize_t,
+    end: cython.longlong,
+) -> cython.void:
+    """The table of an end: both of its split in the tree before, less the other's in this one."""
+    j: cython.Py_ssize_t
+    c: cython.Py_ssize_t
+    for j in range(tables.shape[3]):
+        for c in range(tables.shape[4]):
+            tables[leaf, tree, end, j, c] = (
+                tables[leaf, tree - 1, end, j, c]
+                + tables[leaf, tree - 1, end ^ 1, j, c]
+                - tables[leaf, tree, end ^ 1, j, c]
+            )
 
 
 @kernel
@@ -207,7 +265,7 @@ def end_cells(
     n_classes: cython.longlong,
 ) -> Any:
     """The cells (slot, tree, end, value, class) of every row, for the trees begin .. stop - 1."""
-    trees: cython.longlong = int(np.prod(widths))
+    places: cython.longlong[:, ::1] = memoryview(_places(begin, stop, start, widths))
     ends: cython.longlong = 1 << len(widths)
     attributes: cython.Py_ssize_t = len(first) - 1
     values: cython.longlong = first[attributes]
@@ -217,16 +275,13 @@ def end_cells(
     i: cython.Py_ssize_t = 0
     row: cython.Py_ssize_t
     a: cython.Py_ssize_t
-    tree: cython.longlong
+    tree: cython.Py_ssize_t
     end: cython.longlong
     place: cython.longlong
     with cython.nogil:
         for row in range(len(slot)):
             for tree in range(count):
-                end = _end(
-                    codes, row, slot[row], begin + tree, trees,
-                    attribute, low, high, start, widths,
-                )  # fmt: skip
+                end = _end(codes, row, slot[row], attribute, low, high, places, tree)
                 place = (slot[row] * count + tree) * ends + end
                 for a in range(attributes):
                     cells[i] = place * values + first[a] + codes[row, a]

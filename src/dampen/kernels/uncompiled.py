@@ -20,6 +20,10 @@ longlong = int
 ulonglong = int
 LARGE = 1 << 22
 """Bytes of arrays from which on plain kernels take seconds."""
+NOTE = (
+    "dampen: its kernels are not compiled, so large inputs take about fifty times as long. "
+    "Install a C compiler, then dampen again."
+)
 _noted = list[str]()
 
 
@@ -86,8 +90,8 @@ def _note(size: int) -> None:
     if size < LARGE or _noted:
         return
     _noted.append("said")
-    print(
-        "dampen: its kernels are not compiled, so large inputs take about fifty times as long. "
-        "Install a C compiler, then dampen again.",
-        file=sys.stderr,
-    )
+    print(NOTE, file=sys.stderr)
+
+
+if __name__ == "__main__" and not are_compiled():  # after an install, which hides what it prints
+    print(NOTE)

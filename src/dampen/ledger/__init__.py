@@ -5,8 +5,7 @@ from dampen.ledger.accounts import Account, Ledger, default_place
 from dampen.ledger.balances import Balance, Limit, Spent, Status
 from dampen.ledger.log import Charge, Entry, Head, Kind
 from dampen.ledger.policy import DataSet, Policy, check_policy, load_policy
-from dampen.ledger.recovery import backup, restore, verify
-from dampen.ledger.watching import Watch, watch
+from dampen.ledger.recovery import Watch, backup, restore, verify, watch
 
 __all__ = [
     "Account",

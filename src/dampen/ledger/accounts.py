@@ -7,7 +7,7 @@ Guarantees, each with its test in `tests/ledger/`:
 - The sum of all charges of a budget never exceeds its ε.  Sums are exact (`Fraction`); the check
   and the entry are one transaction that no other writer overlaps, so any number of processes and
   threads may share a ledger.
-- A refused charge takes nothing.  The refusal is recorded; repeats are counted (`refusals`).
+- A refused charge takes nothing.  The refusal is recorded; repeats are counted (`state`).
 - A ledger that is not provably whole pays nothing: a broken log, a missing entry, a missing or
   later head (`log`, `storage.head_file`).
 - Of several copies of a ledger with a witness only one pays (`storage.witness`).
@@ -18,20 +18,24 @@ Guarantees, each with its test in `tests/ledger/`:
 Charges of a budget of ε add up (basic composition); those of a budget of (ε, δ) add up as ε or as
 ρ, whichever allows more (`zcdp`).  An ε-DP release is ε²/2-zCDP (Bun and Steinke 2016, Proposition
 1.4), and that is the ρ of a charge unless the caller knows a smaller one.
+
+What a curator does to a budget: each action is an entry, with who and when.
 """
 
+import getpass
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
+from dampen.core.sampling import SystemEntropy
 from dampen.core.selection import Neighbours
-from dampen.epsilon import Epsilon
+from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import BudgetError, ParameterError
-from dampen.ledger import actions
 from dampen.ledger.balances import EVERYONE, Balance, Status, balances_html, spent
 from dampen.ledger.log import (
     START,
@@ -45,6 +49,7 @@ from dampen.ledger.log import (
     budget_name,
     damaged,
     key_of,
+    stamp,
     storable,
 )
 from dampen.ledger.rules import (
@@ -53,17 +58,163 @@ from dampen.ledger.rules import (
     charge_request,
     fingerprint,
     grant,
+    refusal,
     relation,
 )
 from dampen.ledger.state import State
 from dampen.ledger.storage import Log, is_address
+from dampen.ledger.storage.witness import open_witness, witness_place
 from dampen.ledger.worker import Change, Look, Worker, worker_at
+from dampen.ledger.zcdp import rho_within
 from dampen.releases.cost import Cost
 
-__all__ = ["Account", "Ledger", "default_place"]
+__all__ = [
+    "Account",
+    "Ledger",
+    "amount",
+    "cap",
+    "change_status",
+    "default_place",
+    "limit",
+    "note",
+    "raise_to",
+    "set_witness",
+    "signature",
+    "thaw",
+]
+
+
+def raise_to(name: str, epsilon: Epsilon, who: str) -> Change:
+    """Lets more be spent."""
+    total = exact(epsilon)
+    signed = signature(who)
+
+    def change(state: State, _: Log) -> Draft:
+        balance = _changeable(state, name)
+        if total < balance.limit.epsilon:
+            has = decimal_text(balance.limit.epsilon)
+            raise ParameterError(f"Expected epsilon >= {has}, the total of the budget already.")
+        return Draft(Kind.RAISE, key_of(name), limit(total, balance.limit.delta) | signed)
+
+    return change
+
+
+def cap(name: str, epsilon: Epsilon, analyst: str, who: str) -> Change:
+    """Lets an analyst spend only so much."""
+    most = exact(epsilon)
+    signed = {"analyst": bounded(analyst, "analyst"), **signature(who)}
+
+    def change(state: State, _: Log) -> Draft:
+        delta = _changeable(state, name).limit.delta
+        return Draft(Kind.CAP, key_of(name), limit(most, delta) | signed)
+
+    return change
+
+
+def change_status(name: str, kind: Kind, why: str, who: str) -> Change:
+    """Freezes or closes."""
+    signed = {"why": bounded(why, "why"), **signature(who)}
+
+    def change(state: State, _: Log) -> Draft:
+        _changeable(state, name)
+        return Draft(kind, key_of(name), signed)
+
+    return change
+
+
+def thaw(name: str, spent: Epsilon | None, why: str, who: str) -> Change:
+    """Pays again; after a restore what was lost is taken first."""
+    lost: dict[str, Any] = {"epsilon": "", "rho": ""}
+    if spent is not None and not _is_zero(spent):
+        e = exact(spent, "spent")
+        lost = {"epsilon": decimal_text(e), "rho": decimal_text(e**2 / 2)}
+    signed = {"why": bounded(why, "why"), **signature(who)}
+
+    def change(state: State, _: Log) -> Draft:
+        restored = _changeable(state, name).status is Status.RESTORED
+        if restored and spent is None:
+            raise ParameterError(
+                "Expected spent: this budget was restored from a backup; say what was spent "
+                "since the backup was made, 0 if nothing."
+            )
+        if not restored and spent is not None:
+            raise ParameterError("Expected no spent: this budget was not restored from a backup.")
+        return Draft(Kind.THAW, key_of(name), lost | signed)
+
+    return change
+
+
+def set_witness(place: str, who: str) -> Change:
+    """Keeps the newest head in a second place from now on."""
+    absolute = witness_place(place)
+    details = {"place": absolute, **signature(who)}
+
+    def change(state: State, _: Log) -> Draft:
+        witness = open_witness(absolute, state.origin)
+        seen = witness.read()
+        if seen is None:
+            witness.advance(None, state.head)
+        elif seen != state.head:
+            raise BudgetError(
+                f"The place {place} already holds another head. Choose a place of its own."
+            )
+        return Draft(Kind.WITNESS, "", details)
+
+    return change
+
+
+def note(what: str, details: Mapping[str, str], who: str) -> Change:
+    """Records what a curator did beside budgets."""
+    told = {key: bounded(value, key) for key, value in details.items()}
+    signed = {"what": bounded(what, "what"), **told, **signature(who)}
+    return lambda _, __: Draft(Kind.NOTE, "", signed)
+
+
+def limit(epsilon: Epsilon, delta: Epsilon | None, name: str = "epsilon") -> dict[str, str]:
+    """How much may be spent, as an entry says it."""
+    e = exact(epsilon, name)
+    if delta is None:
+        return {"epsilon": decimal_text(e), "delta": "", "rho": ""}
+    d = exact(delta, "delta")
+    if d >= 1:
+        raise ParameterError(f"Expected delta < 1, got delta={delta}.")
+    rho = rho_within(e, d)
+    return {"epsilon": decimal_text(e), "delta": decimal_text(d), "rho": decimal_text(rho)}
+
+
+def amount(value: Epsilon, name: str) -> str:
+    """An exact number above zero, as an entry says it."""
+    return decimal_text(exact(value, name))
+
+
+def signature(who: str) -> dict[str, str]:
+    """Who changes a budget, and when."""
+    return {"who": bounded(who or _user(), "who"), **stamp()}
+
+
+def _changeable(state: State, name: str) -> Balance:
+    balance = balance_of(state, name)
+    if balance.status is Status.CLOSED:
+        raise BudgetError(f"Budget {balance.name!r} is closed.")
+    return balance
+
+
+def _is_zero(value: Epsilon) -> bool:
+    return value in (0, "0")
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return ""
+
 
 LONGEST_ANSWER = 16 * 2**20
 """Characters of the JSON of a release that is kept."""
+
+ANSWERS_AT_ONCE = 25
+"""Old answers that are read in one transaction."""
 
 _UNLISTED = (Kind.ANSWER, Kind.CHECKPOINT)
 """Kinds of entries that say nothing that the others do not."""
@@ -144,14 +295,14 @@ class Ledger:
         proper = budget_name(name)
         details = {
             "name": proper,
-            **actions.limit(epsilon, delta),
+            **limit(epsilon, delta),
             "neighbours": relation(neighbours).value,
             "dataset": bounded(dataset, "dataset"),
             "location": fingerprint(location),
-            "largest": "" if largest is None else actions.amount(largest, "largest"),
-            "each": None if each is None else actions.limit(each, delta, "each"),
+            "largest": "" if largest is None else amount(largest, "largest"),
+            "each": None if each is None else limit(each, delta, "each"),
             **({"trial": True} if trial else {}),
-            **actions.signature(who),
+            **signature(who),
         }
 
         def make(state: State, _: Log) -> Draft:
@@ -230,7 +381,7 @@ class Ledger:
         return _fetch(self._worker(), [charge])[0]
 
     def answers(self, charges: Sequence[str]) -> list[str]:
-        """`answer` of several charges, in one transaction: for a page of old releases."""
+        """`answer` of several charges: for a page of old releases."""
         return _fetch(self._worker(), charges)
 
     def charge_all(
@@ -277,7 +428,21 @@ class Ledger:
             ParameterError: if an address has a password, which the ledger would record.
             BudgetError: if the place cannot be written, or holds the head of another ledger.
         """
-        self._worker().write(actions.set_witness(os.fspath(place), who))
+        self._worker().write(set_witness(os.fspath(place), who))
+
+    def note(self, what: str, details: Mapping[str, str], *, who: str = "") -> None:
+        """Records an act of a curator that concerns no budget, such as a new token.
+
+        Args:
+            what: the act, in a word or two.
+            details: public texts about it.
+            who: for the record; the user of the operating system by default.
+
+        Raises:
+            ParameterError: if a text is too long.
+            BudgetError: if the ledger cannot be written.
+        """
+        self._worker().write(note(what, details, who), create=True)
 
     @property
     def witness(self) -> str:
@@ -362,21 +527,26 @@ class Account:
         """`Ledger.charge` on this budget, for a release; the id of the entry."""
         return self.ledger._charge(self.name, self._request(cost))
 
+    def refusal(self, cost: Cost, /) -> str:
+        """Why `charge` would refuse this cost now; empty if it would not.  Records nothing."""
+        request = self._request(cost)
+        return self.ledger._worker().read(lambda state: refusal(state, self.name, request))
+
     def keep(self, charge: str, answer: str, /) -> None:
         """`Ledger.keep`."""
         self.ledger.keep(charge, answer)
 
     def raise_to(self, epsilon: Epsilon, *, who: str = "") -> None:
         """Lets more be spent: ε in all, at the δ that the budget has."""
-        self._write(actions.raise_to(self.name, epsilon, who))
+        self._write(raise_to(self.name, epsilon, who))
 
     def cap(self, epsilon: Epsilon, *, analyst: str = EVERYONE, who: str = "") -> None:
         """Lets an analyst, or each analyst without an own cap, spend at most ε of this budget."""
-        self._write(actions.cap(self.name, epsilon, analyst, who))
+        self._write(cap(self.name, epsilon, analyst, who))
 
     def freeze(self, *, why: str = "", who: str = "") -> None:
         """Pays nothing until `thaw`."""
-        self._write(actions.change_status(self.name, Kind.FREEZE, why, who))
+        self._write(change_status(self.name, Kind.FREEZE, why, who))
 
     def thaw(self, *, spent: Epsilon | None = None, why: str = "", who: str = "") -> None:
         """Pays again.
@@ -388,15 +558,15 @@ class Account:
             why: for the record.
             who: for the record; the user of the operating system by default.
         """
-        self._write(actions.thaw(self.name, spent, why, who))
+        self._write(thaw(self.name, spent, why, who))
 
     def close(self, *, why: str = "", who: str = "") -> None:
         """Pays nothing, for ever."""
-        self._write(actions.change_status(self.name, Kind.CLOSE, why, who))
+        self._write(change_status(self.name, Kind.CLOSE, why, who))
 
     def _request(self, cost: Cost) -> ChargeRequest:
         return charge_request(
-            cost.epsilon,
+            cost.pure_epsilon,
             cost.rho,
             cost.neighbours,
             query=cost.query,
@@ -474,23 +644,29 @@ def _keep(charge: str, answer: str) -> Change:
                 f"The charge {charge} already has an answer. A charge takes one; the first stays."
             )
         id = Head(found.seq, found.digest).id
-        return Draft(Kind.ANSWER, "", {"charge": id, "answer": text})
+        # Digests are shown to all; without a salt they would tell a guessed answer from others.
+        salt = SystemEntropy().read(16).hex()
+        return Draft(Kind.ANSWER, "", {"charge": id, "answer": text, "salt": salt})
 
     return change
 
 
 def _fetch(worker: Worker, charges: Sequence[str]) -> list[str]:
-    """The JSON of the releases that charges paid for, in one transaction.
+    """The JSON of the releases that charges paid for, a few at a time: no charge waits for all.
 
     Raises:
         ParameterError: if one is no id.
         BudgetError: if there is no such charge, its answer was not kept, or was changed.
     """
     wanted = [Head.parse(charge) for charge in charges]
-    found = worker.find(
-        lambda log: [(log.row(each.seq), next(log.answers(each.seq), None)) for each in wanted]
-    )
+    found: list[tuple[Row | None, ...]] = []
+    for i in range(0, len(wanted), ANSWERS_AT_ONCE):
+        found += worker.find(partial(_rows_of, wanted[i : i + ANSWERS_AT_ONCE]))
     return [_answer(each, *rows) for each, rows in zip(wanted, found, strict=True)]
+
+
+def _rows_of(charges: Sequence[Head], log: Log) -> list[tuple[Row | None, ...]]:
+    return [(log.row(each.seq), next(log.answers(each.seq), None)) for each in charges]
 
 
 def _answer(wanted: Head, paid: Row | None, kept: Row | None) -> str:
@@ -501,6 +677,8 @@ def _answer(wanted: Head, paid: Row | None, kept: Row | None) -> str:
             f"The charge {wanted.id} stands, but no answer to it was kept: the release was not "
             "made, or was interrupted."
         )
+    if kept.is_withheld():
+        raise BudgetError(f"The answer to the charge {wanted.id} belongs to another role.")
     entry = Entry.of(kept)
     if not Head.parse(entry.details["charge"]).names(paid):
         raise damaged(f"entry {kept.seq} was changed")

@@ -13,11 +13,12 @@ that zCDP has at δ' (Bun and Steinke 2016, section 8).  So a budget of (ε, δ)
 if either Σε <= ε and Σδ <= δ, or Σδ < δ and ρ-zCDP gives at most ε at δ - Σδ.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from math import lcm
+from typing import Any
 
 from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
@@ -25,7 +26,18 @@ from dampen.ledger.log import folded
 from dampen.ledger.zcdp import epsilon_at
 from dampen.printing import html_table
 
-__all__ = ["EVERYONE", "Balance", "Limit", "Spent", "Status", "Total", "balances_html", "spent"]
+__all__ = [
+    "EVERYONE",
+    "Balance",
+    "Limit",
+    "Spent",
+    "Status",
+    "Total",
+    "balances_html",
+    "loaded",
+    "saved",
+    "spent",
+]
 
 EVERYONE = "*"
 """Who a cap is for that holds for each analyst without an own one."""
@@ -240,3 +252,75 @@ def _cells(balance: Balance) -> list[str]:
         short_text(limit.epsilon - used, up=False),
         str(balance.status),
     ]
+
+
+def saved(budgets: Mapping[str, Balance]) -> dict[str, Any]:
+    """All budgets as JSON, for a checkpoint (`state`)."""
+    return {key: _balance_content(balance) for key, balance in budgets.items()}
+
+
+def loaded(content: Mapping[str, Any]) -> dict[str, Balance]:
+    """The budgets in what `saved` wrote."""
+    return {key: _balance(each) for key, each in content.items()}
+
+
+def _balance_content(balance: Balance) -> dict[str, Any]:
+    return {
+        "name": balance.name,
+        "neighbours": balance.neighbours.value,
+        "limit": _limit_content(balance.limit),
+        "dataset": balance.dataset,
+        "location": balance.location,
+        "largest": _text(balance.largest),
+        "trial": balance.trial,
+        "status": balance.status.value,
+        "spent": _spent_content(balance.spent),
+        "spent_by": {who: _spent_content(spent) for who, spent in balance.spent_by.items()},
+        "lost": _spent_content(balance.lost),
+        "caps": {who: _limit_content(cap) for who, cap in balance.caps.items()},
+    }
+
+
+def _balance(saved: Mapping[str, Any]) -> Balance:
+    return Balance(
+        name=saved["name"],
+        neighbours=Neighbours(saved["neighbours"]),
+        limit=_limit(saved["limit"]),
+        dataset=saved["dataset"],
+        location=saved["location"],
+        largest=_number(saved["largest"]),
+        trial=saved["trial"],
+        status=Status(saved["status"]),
+        spent=_spent(saved["spent"]),
+        spent_by={who: _spent(spent) for who, spent in saved["spent_by"].items()},
+        lost=_spent(saved["lost"]),
+        caps={who: _limit(cap) for who, cap in saved["caps"].items()},
+    )
+
+
+def _limit_content(limit: Limit) -> list[str]:
+    return [_text(limit.epsilon), _text(limit.delta), _text(limit.rho)]
+
+
+def _limit(saved: list[str]) -> Limit:
+    epsilon, delta, rho = saved
+    return Limit(Fraction(epsilon), _number(delta), _number(rho))
+
+
+def _spent_content(spent: Spent) -> list[Any]:
+    return [spent.pure, spent.charges, *spent.sums()]
+
+
+def _spent(saved: list[Any]) -> Spent:
+    pure, charges, *sums = saved
+    numbers = list(map(int, sums))
+    totals = [Total(*numbers[i : i + 2]) for i in range(0, len(numbers), 2)]
+    return Spent(bool(pure), int(charges), *totals)
+
+
+def _text(value: Fraction | None) -> str:
+    return "" if value is None else decimal_text(value)
+
+
+def _number(text: str) -> Fraction | None:
+    return Fraction(text) if text else None

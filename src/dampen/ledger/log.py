@@ -26,6 +26,7 @@ from dampen.versions import library_version
 
 __all__ = [
     "START",
+    "WITHHELD",
     "Charge",
     "Draft",
     "Entry",
@@ -67,6 +68,17 @@ class Kind(StrEnum):
     RESTORE = "restore"
     CHECKPOINT = "checkpoint"
     WITNESS = "witness"
+    NOTE = "note"
+
+
+class _Withheld(str):
+    """A content that is not shown; a class of its own, so that no text in a file is one."""
+
+    __slots__ = ()
+
+
+WITHHELD = _Withheld("{}")
+"""The content of an answer that belongs to another role."""
 
 
 class Row(NamedTuple):
@@ -77,6 +89,18 @@ class Row(NamedTuple):
     budget: str
     content: str
     digest: str
+
+    def follows(self, before: "Head") -> bool:
+        """Whether this is the entry after a head, as far as its content is shown."""
+        if self.seq != before.seq + 1:
+            return False
+        if self.is_withheld():
+            return True
+        return self.digest == digest_of(before.digest, *self[:4])
+
+    def is_withheld(self) -> bool:
+        """Whether this is an answer that belongs to another role."""
+        return isinstance(self.content, _Withheld) and self.kind == Kind.ANSWER
 
 
 class Head(NamedTuple):
@@ -143,6 +167,10 @@ class Entry:
         return cls(
             Head(row.seq, row.digest).id, Kind(row.kind), row.budget, json.loads(row.content)
         )
+
+    def row(self) -> dict[str, Any]:
+        """All that it says, for a table."""
+        return {"id": self.id, "kind": str(self.kind), "budget": self.budget, **self.details}
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,6 +100,8 @@ class DataSet:
     @property
     def protected(self) -> str:
         """What ε protects, in words; under replacement also which columns stay as they are."""
+        if self.schema.people is not None:
+            return f"{self.schema.relation} of {self.schema.people}"
         fixed = [name for name in self.schema.columns if self.schema.is_fixed(name)]
         if self.schema.relation is not Neighbours.REPLACE_ONE or not fixed:
             return str(self.schema.relation)
@@ -120,11 +122,12 @@ class DataSet:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The data sets of one `dampen.toml`."""
+    """The data sets of one `dampen.toml`; `ledger` is where their budgets are, None by default."""
 
     source: str = ""
     sets: tuple[DataSet, ...] = ()
     registered_only: bool = False
+    ledger: str | None = None
 
     def named(self, name: str) -> DataSet:
         """The data set of that name.
@@ -250,7 +253,7 @@ def policy_of(file: File, source: Path) -> Policy:
     sets = tuple(_data_set(data, base, ledger, str(source)) for data in file.data)
     for one, other in combinations(sets, 2):
         _check_relations(one, other, str(source))
-    return Policy(str(source), sets, file.registered_only)
+    return Policy(str(source), sets, file.registered_only, ledger)
 
 
 def _check_relations(one: DataSet, other: DataSet, source: str) -> None:

@@ -5,22 +5,32 @@ not get them back. If a head is known, from the head file at the place or from t
 head that is known is in the backup, nothing that was acknowledged is lost. Otherwise every budget
 is frozen until the curator says what was spent since (`Account.thaw(spent=...)`). The files that
 were at the place are kept, under another name.
+
+Opening a ledger reads the entries behind its last checkpoint. A process that lives long, such as a
+service, has the others verified beside its work (`watch`): in slices, on a connection of its own,
+so that no charge waits for it.
 """
 
 import os
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from dampen.errors import BudgetError
-from dampen.ledger.accounts import Ledger
-from dampen.ledger.actions import signature
-from dampen.ledger.log import Draft, Head, Kind, Row, sealed
+from dampen.ledger.accounts import Ledger, signature
+from dampen.ledger.log import Draft, Head, Kind, Row, damaged, sealed
 from dampen.ledger.state import State
-from dampen.ledger.storage.copies import read_copy, write_copy
+from dampen.ledger.storage import Storage, open_storage
+from dampen.ledger.storage.files import read_copy, write_copy
 from dampen.ledger.storage.witness import Witness, open_witness
 from dampen.ledger.worker import forget, worker_at
 
-__all__ = ["backup", "restore", "verify"]
+__all__ = ["Watch", "backup", "restore", "verify", "watch"]
+
+SLICE = 4096
+"""Entries that are verified in one transaction."""
 
 
 def verify(ledger: Ledger, head: str | None = None) -> Head:
@@ -52,10 +62,17 @@ def backup(ledger: Ledger, file: str | os.PathLike[str]) -> Head:
     """Writes a consistent, verified copy of a ledger that may be in use; the head of the copy.
 
     Raises:
-        BudgetError: if the ledger is not whole, or the file exists or cannot be written.
+        BudgetError: if the ledger is not whole, or the file exists or cannot be written, or this
+            role does not see all answers.
     """
     target = Path(file).absolute()
-    return worker_at(ledger.place).scan(lambda _, rows: write_copy(target, rows))
+    return worker_at(ledger.place).scan(lambda _, rows: write_copy(target, map(_shown, rows)))
+
+
+def _shown(row: Row) -> Row:
+    if row.is_withheld():
+        raise BudgetError("This role does not see all answers. Back up with the curator's role.")
+    return row
 
 
 def restore(
@@ -129,3 +146,57 @@ def _restore_draft(backup: Head, known: Head | None, lost: bool, who: str) -> Dr
 def _followed(rows: Iterator[Row], last: Row) -> Iterator[Row]:
     yield from rows
     yield last
+
+
+class Watch:
+    """A thread that verifies a ledger again and again.  `stop` it."""
+
+    def __init__(self, ledger: Ledger, pause: float) -> None:
+        self.rounds = 0
+        """How often the whole log was found whole."""
+        self._ledger = ledger
+        self._pause = pause
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="dampen-watch", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread after the slice that it is at."""
+        self._stopped.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        storage = open_storage(self._ledger.place)
+        while not self._stopped.is_set():
+            # A storage that cannot be read now is no damage: the next round tries again.
+            with suppress(BudgetError):
+                self._verify(storage)
+            storage.close()
+            self._stopped.wait(self._pause)
+
+    def _verify(self, storage: Storage) -> None:
+        state = State()
+        while not self._stopped.is_set():
+            with storage.read() as transaction:
+                head = transaction.head()
+                rows = list(islice(transaction.rows(state.head.seq), SLICE))
+            try:
+                for row in rows:
+                    state.apply(row)
+                if len(rows) < SLICE and state.head != head:
+                    raise damaged(f"entry {state.head.seq + 1} is missing or was changed")
+            except BudgetError as error:
+                worker_at(self._ledger.place).distrust(error)
+                self._stopped.set()
+                return
+            if len(rows) < SLICE:
+                self.rounds += 1
+                return
+
+
+def watch(ledger: Ledger, *, pause: float = 3600.0) -> Watch:
+    """Verifies every entry now and then again `pause` seconds after each round.
+
+    If an entry was edited or is missing, this process charges nothing more and shows no totals.
+    """
+    return Watch(ledger, pause)

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any
 
 from dampen.core.selection import Neighbours
-from dampen.epsilon import Epsilon, decimal_text, exact, short_text
+from dampen.epsilon import Epsilon, decimal_text, exact, price_text, short_text
 from dampen.errors import BudgetError, ParameterError, did_you_mean
 from dampen.ledger.balances import Balance, Limit, Status
 from dampen.ledger.log import Draft, Kind, bounded, key_of, stamp
@@ -24,6 +24,7 @@ __all__ = [
     "charge_request",
     "fingerprint",
     "grant",
+    "refusal",
     "relation",
     "steps_between",
 ]
@@ -78,9 +79,7 @@ class ChargeRequest:
     @property
     def price(self) -> str:
         """ε, or ρ where there is no ε."""
-        if self.epsilon is None:
-            return f"rho {short_text(self.rho, up=True)}"
-        return f"epsilon {short_text(self.epsilon, up=True)}"
+        return price_text(self.epsilon, self.rho)
 
 
 def charge_request(
@@ -173,6 +172,19 @@ def grant(state: State, name: str, request: ChargeRequest) -> Draft:
             f"rho {steps**2} times: {steps} of its steps make one for {balance.neighbours}"
         )
     return Draft(Kind.CHARGE, key_of(name), details)
+
+
+def refusal(state: State, name: str, request: ChargeRequest) -> str:
+    """Why a budget would not pay; empty if it would.
+
+    Raises:
+        BudgetError: if there is no such budget.
+    """
+    try:
+        grant(state, name, request)
+    except Refused as refused:
+        return str(refused)
+    return ""
 
 
 def steps_between(asked: Neighbours, own: Neighbours) -> int:

@@ -3,20 +3,32 @@
 The state is a fold over the log: every total is what the entries add up to.  A process that opens a
 ledger begins with its last checkpoint, adds up the entries behind it, checking every digest on the
 way, and from then on only those that are new.
+
+**Checkpoints** are entries of the log that hold all totals; opening reads only what follows.  The
+digest of a checkpoint is part of the chain: the head, which also lies in the head file, vouches
+for the totals in the last one as it vouches for every entry.  An older entry that was edited cannot
+change a total; it is found when the whole log is verified (`recovery`), where each checkpoint must
+be what the entries before it add up to.
+
+**Refusals** cost nothing, so an analyst without budget could fill a disk with them.  Those of one
+analyst, by one budget and for one reason, are alike.  Of those that are alike the first 10 of a day
+are recorded, then the 16th, the 32nd and so on; each entry says how many were not recorded since
+the last one (`repeats`).  So n refusals a day make at most 10 + log2(n) entries, and an audit sees
+who was refused, why, when it began and, within a factor of two, how often.  A process that ends
+forgets the repeats that it has not recorded yet.
 """
 
 import json
 from collections import deque
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from dampen.core.selection import Neighbours
-from dampen.ledger import checkpoints
-from dampen.ledger.balances import EVERYONE, Balance, Limit, Spent, Status
+from dampen.ledger.balances import EVERYONE, Balance, Limit, Spent, Status, loaded, saved
 from dampen.ledger.log import (
     START,
     Draft,
@@ -24,15 +36,16 @@ from dampen.ledger.log import (
     Kind,
     Row,
     damaged,
-    digest_of,
     folded,
     key_of,
     sealed,
+    stamp,
 )
-from dampen.ledger.refusals import Refusals
 
-__all__ = ["State"]
+__all__ = ["Refusals", "State"]
 
+CHECKPOINT_EVERY = 4096
+"""Entries from one checkpoint to the next."""
 
 MOST_RECENT = 1024
 LONGEST_RECENT = 2**16
@@ -40,6 +53,59 @@ LONGEST_RECENT = 2**16
 
 UNREADABLE = (ValueError, KeyError, TypeError, ZeroDivisionError, AttributeError)
 """What reading an entry raises that says what no entry can say."""
+
+
+IN_FULL = 10
+"""Refusals that are alike and recorded one by one, each day."""
+
+MOST_ANALYSTS = 100
+"""Names of analysts that are counted apart, for each budget and day; the others share a count."""
+
+_Alike: TypeAlias = tuple[str, str, str]
+
+
+@dataclass(slots=True)
+class Refusals:
+    """How often was refused today, and how many of these refusals are in no entry."""
+
+    day: str = ""
+    counts: dict[_Alike, int] = field(default_factory=dict)
+    analysts: dict[str, set[str]] = field(default_factory=dict)
+    unrecorded: dict[_Alike, int] = field(default_factory=dict)
+
+    def add(self, budget: str, details: Mapping[str, Any]) -> None:
+        """Counts a refusal that is in the log, with those that it stands for."""
+        alike = self._alike(budget, details)
+        before = self.counts.get(alike, 0)
+        # This process has counted its own repeats already.
+        others = max(0, int(details.get("repeats", 0)) - self.unrecorded.pop(alike, 0))
+        self.counts[alike] = before + others + 1
+
+    def entry(self, draft: Draft) -> Draft | None:
+        """The entry of a refusal; None if it is only counted."""
+        alike = self._alike(draft.budget, draft.details)
+        count = self.counts.get(alike, 0) + 1
+        repeats = self.unrecorded.get(alike, 0)
+        if count > IN_FULL and count.bit_count() != 1:
+            self.counts[alike] = count
+            self.unrecorded[alike] = repeats + 1
+            return None
+        if not repeats:
+            return draft
+        return replace(draft, details={**draft.details, "repeats": repeats})
+
+    def _alike(self, budget: str, details: Mapping[str, Any]) -> _Alike:
+        day = str(details.get("time", ""))[:10]
+        if day > self.day:
+            self.day = day
+            self.counts.clear()
+            self.analysts.clear()
+        who = folded(str(details.get("analyst", "")))
+        known = self.analysts.setdefault(budget, set())
+        if who not in known and len(known) >= MOST_ANALYSTS:
+            who = "*"
+        known.add(who)
+        return budget, who, str(details.get("rule", ""))
 
 
 @dataclass(slots=True)
@@ -71,11 +137,11 @@ class State:
         Raises:
             BudgetError: if it does not follow, or cannot be read.
         """
-        if row.digest != digest_of(before, *row[:4]):
+        if not row.follows(Head(row.seq - 1, before)):
             raise damaged(f"entry {row.seq} is missing or was changed")
         try:
             details = json.loads(row.content)
-            budgets = checkpoints.budgets_of(details)
+            budgets = loaded(details["budgets"])
             witness = str(details["witness"])
             origin = str(details["origin"])
         except UNREADABLE:
@@ -85,8 +151,14 @@ class State:
 
     def summary(self) -> dict[str, Any]:
         """What a checkpoint holds."""
-        budgets = checkpoints.content(self.budgets)
+        budgets = saved(self.budgets)
         return {"budgets": budgets, "witness": self.witness, "origin": self.origin}
+
+    def checkpoint_due(self) -> Draft | None:
+        """The entry of a checkpoint, if enough entries were added since the last one."""
+        if self.head.seq - self.checkpoint < CHECKPOINT_EVERY:
+            return None
+        return Draft(Kind.CHECKPOINT, "", self.summary() | stamp())
 
     def apply(self, row: Row) -> None:
         """Adds one entry.
@@ -95,7 +167,7 @@ class State:
             BudgetError: if it does not follow the head, or says what no entry can say.
         """
         before = self.head
-        if row.seq != before.seq + 1 or row.digest != digest_of(before.digest, *row[:4]):
+        if not row.follows(before):
             raise damaged(f"entry {before.seq + 1} is missing or was changed")
         try:
             details = json.loads(row.content)

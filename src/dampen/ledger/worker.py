@@ -20,8 +20,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from dampen.errors import BudgetError
-from dampen.ledger import checkpoints
-from dampen.ledger.log import START, Draft, Entry, Head, Kind, Row, damaged, digest_of, stamp
+from dampen.ledger.log import START, Draft, Entry, Head, Row, damaged
 from dampen.ledger.rules import Refused
 from dampen.ledger.state import State
 from dampen.ledger.storage import Log, Storage, Transaction, open_storage
@@ -100,7 +99,7 @@ class Worker:
         """Appends the entry that `change` makes of the state, durably.
 
         An error of `change` appends nothing, but for `Refused`, whose own entry is appended
-        (`refusals`).  With `create` the storage is made first where there is none.
+        (`state`).  With `create` the storage is made first where there is none.
         """
         row: Row = self._do(_Job(change=change, create=create))
         return Entry.of(row)
@@ -297,6 +296,9 @@ class Worker:
         An error in it is the error of all of them.
         """
         refusals: dict[_Job, BaseException] = {}
+        if self._state is None:  # what takes long is read before others have to wait
+            with self.storage.read() as transaction:
+                self._current(transaction)
         with self.storage.write() as transaction:
             state = self._current(transaction)
             _check_witness(_seen(state.witness, state.origin), state, transaction)
@@ -319,9 +321,9 @@ class Worker:
                     continue
                 job.result = state.append(draft)
                 rows.append(job.result)
-            due = state.head.seq - state.checkpoint >= checkpoints.EVERY
-            if rows and due and transaction.curator:
-                rows.append(state.append(_checkpoint(state)))
+            due = state.checkpoint_due() if rows and transaction.curator else None
+            if due is not None:
+                rows.append(state.append(due))
             if rows:
                 transaction.append(rows)
         if rows and state.witness:
@@ -416,10 +418,6 @@ def _entries_after(last: Head, state: State, transaction: Transaction) -> list[E
     return [Entry.of(row) for row in rows]
 
 
-def _checkpoint(state: State) -> Draft:
-    return Draft(Kind.CHECKPOINT, "", state.summary() | stamp())
-
-
 def _seen(place: str, origin: str) -> Head | None:
     """The head that a witness knows; None if there is no witness, or it knows none."""
     return open_witness(place, origin).read() if place else None
@@ -490,20 +488,16 @@ def _check_links(row: Row, log: Log, head: Head) -> None:
     """An edit of one row alone, or of its digest, breaks one of its two links."""
     before = log.row(row.seq - 1)
     after = log.row(row.seq + 1)
-    start = START.digest if before is None else before.digest
-    intact = row.digest == digest_of(start, *row[:4])
-    if after is None:
-        intact = intact and Head(row.seq, row.digest) == head
-    else:
-        intact = intact and after.digest == digest_of(row.digest, *after[:4])
-    if not intact:
+    own = Head(row.seq, row.digest)
+    intact = row.follows(START if before is None else Head(before.seq, before.digest))
+    if not intact or not (own == head if after is None else after.follows(own)):
         raise damaged(f"entry {row.seq} was changed")
 
 
 def _following(rows: Iterator[Row], last: Head, head: Head) -> Iterator[Row]:
     """The rows from one head to another, which was verified, each checked again."""
     for row in rows:
-        if row.seq != last.seq + 1 or row.digest != digest_of(last.digest, *row[:4]):
+        if not row.follows(last):
             raise damaged(f"entry {last.seq + 1} is missing or was changed")
         last = Head(row.seq, row.digest)
         yield row

@@ -38,21 +38,32 @@ import numpy as np
 
 from dampen.core.mechanisms import MECHANISMS, named, select
 from dampen.core.sampling import Entropy, discrete_laplace
-from dampen.core.selection import FloatArray, IntArray, Neighbours
+from dampen.core.selection import FloatArray, IntArray
 from dampen.data.source import Opened
 from dampen.epsilon import Epsilon
-from dampen.questions.classify.candidates import candidates_of
+from dampen.questions.classify.encoding import candidates_of
 from dampen.questions.classify.estimator import PrivateClassifier
 from dampen.questions.classify.growing import grow
-from dampen.questions.classify.methods import Supervision, has_names
 from dampen.questions.classify.model import TreeModel, tree_content
 from dampen.questions.classify.plan import Spending, TreeFacts, checked_depth
-from dampen.questions.classify.question import open_supervised, shown_facts, supervision
+from dampen.questions.classify.question import (
+    Domains,
+    Supervision,
+    classes_parameter,
+    delta_parameter,
+    domains_parameter,
+    has_names,
+    max_rows_parameter,
+    open_supervised,
+    public_parameter,
+    shown_facts,
+    supervision,
+)
 from dampen.questions.classify.splits import check_integer, split_selection
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, likely_noise
-from dampen.releases.cost import Budget, Cost, Price, composed_cost
+from dampen.releases.cost import Budget, Cost, Price
 from dampen.releases.method import Drawn, Leak
-from dampen.releases.question import Fact, Shape, checked_choice, parameter, where_parameter
+from dampen.releases.question import Shape, checked_choice, parameter, where_parameter
 from dampen.schema.schema import Schema
 
 __all__ = [
@@ -149,18 +160,11 @@ class ID3Question:
         "flag", "Whether em and pf save the factor 2 that they need not pay.", default=True
     )
     max_depth: int = parameter("count", "Levels of splits.", default=5, label="Depth", least=0)
-    domains: Mapping[str, Any] | Sequence[Any] | None = parameter(
-        "other",
-        "Public bins or categories of every column.",
-        default=None,
-        fact=Fact("domains"),
-    )
-    classes: Sequence[Hashable] | None = parameter(
-        "labels", "Public list of the classes.", default=None, fact=Fact("values", of="target")
-    )
-    max_rows: int | None = parameter(
-        "count", "Public upper bound on the number of rows.", default=None, fact=Fact("rows")
-    )
+    domains: Domains = domains_parameter()
+    classes: Sequence[Hashable] | None = classes_parameter()
+    max_rows: int | None = max_rows_parameter()
+    delta: Epsilon | None = delta_parameter()
+    public: Literal["data"] | None = public_parameter()
     where: str | None = where_parameter()
     name: ClassVar[str] = "id3"
     title: ClassVar[str] = "Decision tree of the paper"
@@ -200,18 +204,11 @@ class ID3Method:
         return f"{self.question.mechanism} + noisy-counts"
 
     def cost(self, price: Price, /) -> Cost:
-        leaks = dict.fromkeys(leak.parameter for leak in self.leaks())
-        return composed_cost(
-            Neighbours.ADD_REMOVE_ROW,
-            price,
-            query=self.question.name,
-            mechanism=self.mechanism,
-            leaks=tuple(leaks),
-        )
+        return self.table.cost(price, self.question.name, self.mechanism)
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         """Noisy counts keep a lead that is more than twice what any of them is likely to be off."""
-        if self.leaks():
+        if not self.table.complete:
             return UNKNOWN
         assert self.table.classes is not None
         return by_lead(
@@ -226,14 +223,16 @@ class ID3Method:
         )
 
     def leaks(self) -> tuple[Leak, ...]:
-        return self.table.leaks(bounded=True)
+        return self.table.leaks()
 
     def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
-        read = self.table.read(source)
-        facts = self._facts(epsilon, self.table.max_rows or max(1, read.size))
+        read = self.table.read(source, epsilon, entropy)
+        found = read.found
+        left = epsilon - found.epsilon
+        facts = self._facts(left, found.rows).after(found.charges)
         candidates = candidates_of(list(read.domains.values()), "multiway")
         rule = ID3Rule(
-            self._query_epsilon(epsilon),
+            self._query_epsilon(left),
             facts.max_rows,
             self.question.max_depth,
             max(map(len, read.domains.values())),
@@ -273,6 +272,8 @@ class DiffPID3(PrivateClassifier):
             integer codes; by column name, or in column order.
         classes: the public classes.
         max_rows: a public upper bound on the number of rows.
+        delta: as for `dampen.TreeClassifier`.
+        public: as for `dampen.TreeClassifier`.
         budget: an account to charge ε to, before the data is looked at.
         entropy: of random bits; the operating system's by default.
 
@@ -297,6 +298,8 @@ class DiffPID3(PrivateClassifier):
         domains: Mapping[str, Any] | Sequence[Any] | None = None,
         classes: Sequence[Hashable] | None = None,
         max_rows: int | None = None,
+        delta: Epsilon | None = None,
+        public: Literal["data"] | None = None,
         budget: Budget | None = None,
         entropy: Entropy | None = None,
     ) -> None:
@@ -308,6 +311,8 @@ class DiffPID3(PrivateClassifier):
         self.domains = domains
         self.classes = classes
         self.max_rows = max_rows
+        self.delta = delta
+        self.public = public
         self.budget = budget
         self.entropy = entropy
 

@@ -9,15 +9,19 @@ cells.
 row is in one cell at most, so that neighbours have |c - c'|₁ <= 1.  For every integer vector y,
 P(c + Z = y) / P(c' + Z = y) = exp(-ε (|y - c|₁ - |y - c'|₁)) <= exp(ε |c - c'|₁) <= e^ε.  ∎
 
+**In zCDP.**  With P(z) proportional to exp(-z² / (2σ²)), σ² = 1 / (2ρ), c + Z is ρ-zCDP (Canonne,
+Kamath and Steinke 2020, Theorem 14, for |c - c'|₂ <= 1).  That is what ρ buys: at the same ρ its
+variance is half of that of discrete Laplace noise.  It has no pure ε.
+
 The noise is drawn exactly, as integers, so that no rounding of floats tells anything.  What is done
-with the noisy counts afterwards (`nonnegative`) is no further look at the data.
+with the noisy counts afterwards (`nonnegative_counts`) is no further look at the data.
 
 Rows of other groups or categories, and rows without a value, are in no cell: they are left out, and
 nobody learns of them.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -25,29 +29,55 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from dampen.core.sampling import LARGEST_SCALE, Entropy, discrete_laplace
-from dampen.core.selection import FloatArray, IntArray, Neighbours
-from dampen.data.cells import GridKey, GridSql, Grouping, Key, Keyed, LabelKey
+from dampen.core.sampling import Entropy
+from dampen.core.selection import FloatArray, IntArray
+from dampen.data.cells import (
+    ANY_GROUP,
+    GridKey,
+    GridSql,
+    Grouping,
+    Key,
+    Keyed,
+    LabelKey,
+)
 from dampen.data.columns import Lookup, finite_range
 from dampen.data.memory import is_column
 from dampen.data.open import is_engine, open_columns, open_table
-from dampen.data.source import Kind, Opened, require_labels, require_numbers
+from dampen.data.source import Kind, Opened, columns_of, require_labels, require_numbers
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import ParameterError
 from dampen.questions.frequency import MostFrequent
-from dampen.questions.groups.histograms import Exact
+from dampen.questions.groups.statistics import Exact
+from dampen.questions.keys import (
+    ByGroup,
+    KeysMethod,
+    Sharing,
+    exact_delta,
+    finding_groups,
+)
+from dampen.questions.noisy_counts import check_scale, noise_cost, noise_for, with_noise
 from dampen.releases.accuracy import Accuracy, by_noise, likely_noise
 from dampen.releases.answer import answer
-from dampen.releases.cost import Budget, Cost, Price, composed_cost
-from dampen.releases.method import Drawn, Leak
-from dampen.releases.numbers import ShiftLaw
-from dampen.releases.question import Fact, Shape, parameter, where_parameter
+from dampen.releases.cost import Budget, Cost, Price
+from dampen.releases.found import Finding
+from dampen.releases.method import Drawn, Leak, Method
+from dampen.releases.numbers import LAPLACE, IntegerNoise, ShiftLaw
+from dampen.releases.question import (
+    Fact,
+    Shape,
+    by_parameter,
+    delta_parameter,
+    groups_parameter,
+    parameter,
+    weigh_parameter,
+    where_parameter,
+)
 from dampen.releases.release import Release
+from dampen.releases.units import kept_rows, persons
 from dampen.schema.schema import Schema
 
 __all__ = ["CountQuestion", "HistogramQuestion", "count", "histogram"]
 
-NOISE = "discrete-laplace"
 USUAL_BINS = 10
 MOST_BINS = 1_000_000
 
@@ -56,20 +86,14 @@ MOST_BINS = 1_000_000
 class CountQuestion:
     """How many rows are there, in all or in every group?"""
 
-    by: str | None = parameter(
-        "column",
-        "Column of groups: one number for every group.",
-        default=None,
-        label="For every",
-        holds="categories",
-    )
-    groups: Sequence[Hashable] | None = parameter(
-        "labels", "Public list of the groups.", default=None, fact=Fact("values", of="by")
-    )
+    by: str | None = by_parameter("number")
+    groups: Sequence[Hashable] | None = groups_parameter()
+    delta: Epsilon | None = delta_parameter()
     nonnegative: bool = parameter(
-        "flag", "Show a count that the noise made negative as 0.", default=False
+        "flag", "Show counts of at least 0 that add up to the noisy total.", default=False
     )
     where: str | None = where_parameter()
+    weigh: str | None = weigh_parameter()
     name: ClassVar[str] = "count"
     title: ClassVar[str] = "Number of rows"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -86,9 +110,22 @@ class CountQuestion:
             self.grouping.check_column(opened, str(self.by), "")
         return opened
 
-    def method(self, source: Any, schema: Schema, price: Price, /) -> "CountsMethod":
-        del source, schema, price
-        return CountsMethod(self)
+    def method(self, source: Any, schema: Schema, price: Price, /) -> "CountsMethod | KeysMethod":
+        """Noise on all counts; of groups that nobody lists, those that enough rows have."""
+        del schema
+        return CountsMethod(self, noise_for(price)) if self.delta is None else self._found(source)
+
+    def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> Method:
+        """On kept rows; where groups are found, on the weights of persons."""
+        if self.delta is None:
+            return kept_rows(self.method, source, schema, price, self.title)
+        return replace(self._found(source), people=Sharing.of_rows(schema))
+
+    def _found(self, source: Opened) -> KeysMethod:
+        """The groups come with their counts, so that nothing else is asked."""
+        assert self.delta is not None
+        columns = columns_of(source, str(self.by))
+        return KeysMethod(self.name, columns, exact_delta(self.delta), None, "counts")
 
     def shown(self) -> Mapping[str, Any]:
         return {} if self.groups is None else {"groups": len(self.groups)}
@@ -102,7 +139,7 @@ class CountQuestion:
     @cached_property
     def grouping(self) -> Grouping | None:
         """The public groups, if a number is asked for every group."""
-        return grouping_of(self.by, self.groups, 1)
+        return grouping_of(self, 1)
 
     @property
     def names(self) -> Sequence[Sequence[Hashable]]:
@@ -146,20 +183,14 @@ class HistogramQuestion:
         default=None,
         fact=Fact("upper", of="value", either=True),
     )
-    by: str | None = parameter(
-        "column",
-        "Column of groups: one histogram for every group.",
-        default=None,
-        label="For every",
-        holds="categories",
-    )
-    groups: Sequence[Hashable] | None = parameter(
-        "labels", "Public list of the groups.", default=None, fact=Fact("values", of="by")
-    )
+    by: str | None = by_parameter("histogram")
+    groups: Sequence[Hashable] | None = groups_parameter()
+    delta: Epsilon | None = delta_parameter()
     nonnegative: bool = parameter(
-        "flag", "Show a count that the noise made negative as 0.", default=False
+        "flag", "Show counts of at least 0 that add up to the noisy total.", default=False
     )
     where: str | None = where_parameter()
+    weigh: str | None = weigh_parameter()
     name: ClassVar[str] = "histogram"
     title: ClassVar[str] = "Histogram"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -177,8 +208,8 @@ class HistogramQuestion:
         return opened
 
     def method(self, source: Any, schema: Schema, price: Price, /) -> "CountsMethod":
-        del source, schema, price
-        return CountsMethod(self)
+        del source, schema
+        return CountsMethod(self, noise_for(price))
 
     def shown(self) -> Mapping[str, Any]:
         facts: dict[str, Any] = {"cells": len(self.cells.names)}
@@ -191,6 +222,11 @@ class HistogramQuestion:
 
     def shape(self) -> Shape:
         return "number"
+
+    @property
+    def finding(self) -> Finding | None:
+        """How groups are found that nobody lists."""
+        return finding_groups(self, nothing={}, cells=len(self.cells.names) + 1)
 
     @cached_property
     def cells(self) -> "Cells":
@@ -209,13 +245,14 @@ class HistogramQuestion:
             return Bins(_equal_edges(self.lower, self.upper, self.bins))
         raise ParameterError(
             "Expected categories=, the public list of them, or for numbers lower= and upper=, "
-            "their public ends, with bins=."
+            "their public ends, with bins=. If nobody can list the categories, ask "
+            f"dampen.keys(data, {self.value!r}, delta='1e-6', epsilon=...)."
         )
 
     @cached_property
     def grouping(self) -> Grouping | None:
         """The public groups, if a histogram is asked for every group."""
-        return grouping_of(self.by, self.groups, len(self.cells.names))
+        return grouping_of(self, len(self.cells.names))
 
     @property
     def names(self) -> Sequence[Sequence[Hashable]]:
@@ -319,19 +356,18 @@ class Counted(Protocol):
 
 @dataclass(frozen=True)
 class CountsMethod:
-    """Discrete Laplace noise on all counts, with the theorem of this module."""
+    """Integer noise on all counts, with the theorem of this module."""
 
     question: Counted
+    noise: IntegerNoise = LAPLACE
 
     def cost(self, price: Price, /) -> Cost:
-        cost = composed_cost(
-            Neighbours.ADD_REMOVE_ROW, price, query=self.question.name, mechanism=NOISE
-        )
+        cost = noise_cost(price, self.question.name, self.noise)
         check_scale(self.scale(cost.epsilon))
         return cost
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
-        noise = likely_noise(epsilon, self._numbers)
+        noise = likely_noise(epsilon, self._numbers, self.noise)
         return by_noise(noise, "rows", numbers=self._numbers, epsilon=epsilon, most=rows)
 
     def leaks(self) -> tuple[Leak, ...]:
@@ -339,10 +375,10 @@ class CountsMethod:
 
     def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         scale = self.scale(epsilon)
-        noisy = with_noise(self.question.counts(source), scale, entropy)
-        shown = np.maximum(noisy, 0) if self.question.nonnegative else noisy
+        noisy = with_noise(self.question.counts(source), self.noise, scale, entropy)
+        shown = nonnegative_counts(noisy) if self.question.nonnegative else noisy
         names = self.question.names
-        law = ShiftLaw(scale, least=0)
+        law = ShiftLaw(scale, least=0, noise=self.noise)
         return Drawn(named(shown, names), numbers=named(noisy, names), law=law)
 
     def scale(self, epsilon: Fraction) -> Fraction:
@@ -354,39 +390,46 @@ class CountsMethod:
         return int(np.prod([len(each) for each in self.question.names], dtype=np.int64))
 
 
-def with_noise(numbers: IntArray, scale: Fraction, entropy: Entropy) -> IntArray:
-    """Exact whole numbers with independent discrete Laplace noise."""
-    noise = discrete_laplace(scale, numbers.size, entropy)
-    noisy: IntArray = numbers + noise.reshape(numbers.shape)
-    return noisy
+def nonnegative_counts(noisy: IntArray) -> IntArray:
+    """The nearest whole numbers >= 0 that add up to the noisy total, or to 0 if that is below.
+
+    They are max(c - τ, 0) for the τ at which these add up, the nearest point with that sum; what
+    rounding down leaves goes to the largest fractions, in public order where they are equal.  It
+    looks at noisy counts alone, and so costs nothing.
+
+    >>> nonnegative_counts(np.array([5, -3, 2, 0])).tolist()
+    [4, 0, 0, 0]
+    """
+    counts = noisy.ravel().tolist()
+    total = sum(counts)
+    if total <= 0:
+        return np.zeros_like(noisy)
+    running = 0
+    above = 0
+    of = 1
+    for size, count in enumerate(sorted(counts, reverse=True), start=1):
+        running += count
+        if count * size > running - total:
+            above, of = running - total, size  # τ is their quotient
+    parts = [max(count * of - above, 0) for count in counts]
+    whole = [part // of for part in parts]
+    left = total - sum(whole)
+    for i in sorted(range(len(parts)), key=lambda i: -(parts[i] % of))[:left]:
+        whole[i] += 1
+    return np.array(whole, dtype=np.int64).reshape(noisy.shape)
 
 
-def check_scale(scale: Fraction) -> None:
-    """Refuses noise that would not fit into 64 bits.
+def grouping_of(asked: ByGroup, cells: int) -> Grouping | None:
+    """The public groups, None if there are none; a place holder for groups that are to be found.
 
     Raises:
-        ParameterError: if the scale is above 2^40.
+        ParameterError: if the parameters do not fit together, or the groups are no list.
     """
-    if scale > LARGEST_SCALE:
-        raise ParameterError(
-            "Expected a larger epsilon: the noise would have a scale above 2^40. Raise epsilon, or "
-            "step where there is one."
-        )
-
-
-def grouping_of(by: str | None, groups: Any, cells: int) -> Grouping | None:
-    """The public groups, None if there are none.
-
-    Raises:
-        ParameterError: if one of both is missing, or the groups are no list.
-    """
-    if by is None and groups is None:
+    if finding_groups(asked, nothing={}) is not None:
+        return Grouping(ANY_GROUP)
+    if asked.groups is None:
         return None
-    if by is None or groups is None:
-        raise ParameterError(
-            "Expected both by=, the column of groups, and groups=, the public list of them."
-        )
-    grouping = Grouping(groups)
+    grouping = Grouping(asked.groups)
     grouping.check_size(cells)
     return grouping
 
@@ -399,20 +442,17 @@ def named(numbers: Any, names: Sequence[Sequence[Hashable]]) -> Any:
 
 
 def open_counted(
-    data: Any, by: Any, *, header: bool, table: str | None
-) -> tuple[Opened, str | None]:
-    """Opens what is counted, a table or a column, and finds the column of groups."""
+    data: Any, *, by: Any, unit: Any = None, header: bool, table: str | None
+) -> tuple[Opened, dict[str, str]]:
+    """Opens what is counted, a table or a column, and finds the columns of groups and persons."""
     if not is_engine(data) and is_column(data):
-        opened, names = open_columns(data, value=None, by=by)
-        return opened, names.get("by")
+        return open_columns(data, value=None, by=by, unit=unit)
     opened = open_table(data, header=header, table=table)
-    if by is None:
-        return opened, None
-    if isinstance(by, str):
-        return opened, by
+    roles = {role: name for role, name in (("by", by), ("unit", unit)) if name is not None}
+    if all(isinstance(name, str) for name in roles.values()):
+        return opened, roles
     first = opened.fields[0].name if opened.fields else ""
-    opened, names = open_columns(opened, value=first, by=by)
-    return opened, names["by"]
+    return open_columns(opened, value=first, **roles)
 
 
 def _all_rows(source: Opened) -> IntArray:
@@ -472,8 +512,12 @@ def count(
     *,
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
+    delta: Epsilon | None = None,
     nonnegative: bool = False,
     where: str | None = None,
+    weigh: str | None = None,
+    unit: Any = None,
+    rows_per_unit: int = 1,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     header: bool = False,
@@ -486,17 +530,25 @@ def count(
     Guarantee: ε-DP under adding or removing one row, once for all groups, since a row is in one of
     them.  Rows of groups that are not listed are left out.
 
-    The numbers are integers with exact discrete Laplace noise of scale 1/ε.  `Release.interval`
-    tells where the true ones lie.
+    The numbers are integers with exact discrete Laplace noise of scale 1/ε; for ρ with discrete
+    Gaussian noise of variance 1/(2ρ).  `Release.interval` tells where the true ones lie.
 
     Args:
         data: a table, a column, or the path of a file (see `dampen.data`).
-        by: the column of groups, or its name.
+        by: the column of groups, or its name; a list of names for several, such as
+            ["ward", "year"]: groups are then tuples.
         groups: the public list of groups.
-        nonnegative: show a count that the noise made negative as 0.  `Release.numbers` has it as it
-            was drawn.  Sums of such counts are too large on average.
+        delta: in place of groups, the probability with which ε may fail, such as "1e-6": a share of
+            ε then finds the groups that enough rows have.
+        nonnegative: show counts of at least 0 that add up to the noisy number of all rows.
+            `Release.numbers` has them as they were drawn.
         where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
             out (see `dampen.data.expressions`).
+        weigh: where `unit` names the person: "people" for the statistic of the average person, the
+            default; "rows" for that of the rows.
+        unit: the column that names the person a row belongs to, or its name: ε then protects a
+            person with all their rows (see `dampen.data.units`).
+        rows_per_unit: how many rows of a person count in full.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         header: says that the first line of a text file surely holds the names of its columns.
@@ -518,9 +570,24 @@ def count(
     >>> made.answer, made.interval(0.95)
     ({'A': 600, 'B': 200}, {'A': (600, 600), 'B': (200, 200)})
     """
-    source, by_name = open_counted(data, by, header=header, table=table)
-    question = CountQuestion(by=by_name, groups=groups, nonnegative=nonnegative, where=where)
-    return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)
+    source, names = open_counted(data, by=by, unit=unit, header=header, table=table)
+    question = CountQuestion(
+        by=names.get("by"),
+        groups=groups,
+        delta=delta,
+        nonnegative=nonnegative,
+        where=where,
+        weigh=weigh,
+    )
+    return answer(
+        question,
+        source,
+        epsilon=epsilon,
+        rho=rho,
+        budget=budget,
+        entropy=entropy,
+        schema=persons(names, rows_per_unit),
+    )
 
 
 def histogram(
@@ -533,8 +600,12 @@ def histogram(
     upper: Exact | None = None,
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
+    delta: Epsilon | None = None,
     nonnegative: bool = False,
     where: str | None = None,
+    weigh: str | None = None,
+    unit: Any = None,
+    rows_per_unit: int = 1,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     header: bool = False,
@@ -547,8 +618,8 @@ def histogram(
     Guarantee: ε-DP under adding or removing one row, once for all cells and groups, since a row is
     in one of them.  Rows of no listed category or group, and rows without a value, are left out.
 
-    The numbers are integers with exact discrete Laplace noise of scale 1/ε.  `Release.interval`
-    tells where the true ones lie.
+    The numbers are integers with exact discrete Laplace noise of scale 1/ε; for ρ with discrete
+    Gaussian noise of variance 1/(2ρ).  `Release.interval` tells where the true ones lie.
 
     Args:
         data: a column, a table or the path of a file (see `dampen.data`).
@@ -557,12 +628,20 @@ def histogram(
         bins: for numbers, how many bins of equal width; in Python also a list of ascending edges.
         lower: public lower end of the numbers; smaller ones are counted in the first bin.
         upper: public upper end of the numbers; larger ones are counted in the last bin.
-        by: the column of groups, or its name.
+        by: the column of groups, or its name; a list of names for several, such as
+            ["ward", "year"]: groups are then tuples.
         groups: the public list of groups.
-        nonnegative: show a count that the noise made negative as 0.  `Release.numbers` has it as it
-            was drawn.
+        delta: in place of groups, the probability with which ε may fail, such as "1e-6": a share of
+            ε then finds the groups that enough rows have.
+        nonnegative: show counts of at least 0 that add up to the noisy number of all rows.
+            `Release.numbers` has them as they were drawn.
         where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
             out (see `dampen.data.expressions`).
+        weigh: where `unit` names the person: "people" for the statistic of the average person, the
+            default; "rows" for that of the rows.
+        unit: the column that names the person a row belongs to, or its name: ε then protects a
+            person with all their rows (see `dampen.data.units`).
+        rows_per_unit: how many rows of a person count in full.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         header: says that the first line of a text file surely holds the names of its columns.
@@ -583,7 +662,7 @@ def histogram(
     >>> dampen.histogram(days, lower=0, upper=10, bins=2, epsilon="20").answer
     {'0 to 5': 500, '5 to 10': 100}
     """
-    source, names = open_columns(data, value=value, by=by, header=header, table=table)
+    source, names = open_columns(data, value=value, by=by, unit=unit, header=header, table=table)
     question = HistogramQuestion(
         value=names["value"],
         categories=categories,
@@ -592,7 +671,17 @@ def histogram(
         upper=upper,
         by=names.get("by"),
         groups=groups,
+        delta=delta,
         nonnegative=nonnegative,
         where=where,
+        weigh=weigh,
     )
-    return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)
+    return answer(
+        question,
+        source,
+        epsilon=epsilon,
+        rho=rho,
+        budget=budget,
+        entropy=entropy,
+        schema=persons(names, rows_per_unit),
+    )

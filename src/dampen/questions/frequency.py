@@ -18,6 +18,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from math import floor
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -39,7 +40,7 @@ from dampen.core.noise import LAPLACE
 from dampen.core.sampling import Entropy
 from dampen.core.scores import Global, Shifted
 from dampen.core.selection import IntArray, Neighbours, Selection
-from dampen.data.cells import Grouping, Keyed, LabelKey
+from dampen.data.cells import ANY_GROUP, Grouping, Keyed, LabelKey
 from dampen.data.columns import Lookup, as_labels
 from dampen.data.memory import MemoryTable, as_counts, is_counts
 from dampen.data.open import open_columns, open_table
@@ -47,23 +48,41 @@ from dampen.data.source import Kind, Opened, is_opened, reading, require_labels
 from dampen.data.units import Present, UnitTable
 from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError
-from dampen.questions.keys import KeysMethod, exact_delta
-from dampen.questions.noisy_counts import ranked, winner
+from dampen.questions.keys import KeysMethod, Sharing, exact_delta, finding_groups
+from dampen.questions.noisy_counts import check_scale, noise_cost, ranked, winner
 from dampen.questions.universes import PublicUniverse, UniverseMethod
-from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, lead
+from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, lead, likely_noise
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, selection_cost
+from dampen.releases.found import Finding
 from dampen.releases.method import Drawn, Leak, Method
-from dampen.releases.numbers import Law, MarginLaw, ShiftLaw
-from dampen.releases.question import Fact, Shape, parameter, where_parameter
+from dampen.releases.numbers import GAUSSIAN, IntegerNoise, Law, MarginLaw, ShiftLaw
+from dampen.releases.numbers import LAPLACE as LAPLACE_NOISE
+from dampen.releases.question import (
+    Fact,
+    Shape,
+    by_parameter,
+    delta_parameter,
+    groups_parameter,
+    parameter,
+    public_parameter,
+    weigh_parameter,
+    where_parameter,
+)
 from dampen.releases.release import Release
-from dampen.releases.units import weighed
+from dampen.releases.units import persons, weighed
 from dampen.schema.schema import Schema
 
 __all__ = ["FrequencyQuestion", "MostFrequent", "most_frequent"]
 
-MANY = 10
+WHO = ("category", "categories")
+SEVERAL = 3
 """From so many answers on, one noisy draw may beat as many draws."""
+DRAWN_ONE_BY_ONE = 80
+"""Up to so many answers times 1/ε, they are drawn one by one; see `unit_method`."""
+COUNTED_IN_FULL = 400
+"""In one noisy draw, the categories of a person that count in full, times k/ε."""
+MOST_IN_FULL = 1000
 EXACT_JOINT = Mechanism("joint", Global(), LAPLACE)
 """On counts as they are: other scores would be cut at 2^28."""
 
@@ -159,21 +178,9 @@ class FrequencyQuestion:
     k: int | None = parameter(
         "count", "How many categories; one if left out.", default=None, label="How many", short="k"
     )
-    delta: Epsilon | None = parameter(
-        "exact",
-        "Probability δ of a failure of ε, such as 1e-6, where nobody lists the categories.",
-        default=None,
-    )
-    by: str | None = parameter(
-        "column",
-        "Column of groups: one answer for every group.",
-        default=None,
-        label="For every",
-        holds="categories",
-    )
-    groups: Sequence[Hashable] | None = parameter(
-        "labels", "Public list of the groups.", default=None, fact=Fact("values", of="by")
-    )
+    delta: Epsilon | None = delta_parameter("categories, or the groups")
+    by: str | None = by_parameter()
+    groups: Sequence[Hashable] | None = groups_parameter()
     mechanism: str | Mechanism | None = parameter(
         "word",
         "Mechanism; the best known one if left out.",
@@ -181,6 +188,8 @@ class FrequencyQuestion:
         choices=tuple(each.name for each in MECHANISMS),
     )
     where: str | None = where_parameter()
+    public: str | None = public_parameter("categories")
+    weigh: str | None = weigh_parameter()
     name: ClassVar[str] = "most-frequent"
     title: ClassVar[str] = "Most frequent category"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -209,16 +218,23 @@ class FrequencyQuestion:
         self, source: Any, schema: Schema, price: Price, /
     ) -> "CountMethod | KeysMethod | UniverseMethod":
         """A threshold where a δ takes the place of the categories, else a mechanism on counts."""
-        del source, schema, price
+        del source, schema
         if self.delta is not None:
             return self._unlisted(exact_delta(self.delta))
         if isinstance(self.categories, PublicUniverse):
             return self._of_universe(self.categories)
+        if self.problem is None and self.public != "data":
+            raise ParameterError(
+                "Expected categories=, the public list of them; or, if nobody can list them, "
+                "delta=, such as '1e-6'. If the data itself is public, public='data' takes the "
+                "categories from it."
+            )
         mechanism = self.chosen_mechanism
         check_joint(mechanism, MostFrequent.joint)
         problem = self.problem
         check_k(self.k, sys.maxsize if problem is None else len(problem.candidates))
-        return CountMethod(self, mechanism)
+        gaussian = not price.pure and self.mechanism is None and mechanism == JOINT
+        return CountMethod(self, mechanism, GAUSSIAN if gaussian else LAPLACE_NOISE)
 
     def _of_universe(self, universe: PublicUniverse) -> UniverseMethod:
         if self.by is not None or (self.mechanism is not None and named(self.mechanism) is not EM):
@@ -230,47 +246,66 @@ class FrequencyQuestion:
         return UniverseMethod(self.name, self.value, universe, self.k)
 
     def _unlisted(self, delta: Fraction) -> KeysMethod:
-        if self.categories is not None or self.mechanism is not None or self.by is not None:
+        if self.by is not None:
+            raise ParameterError(
+                "Expected categories=, the public list of them, with by=. If nobody can list them, "
+                "ask for the counts of both columns together: "
+                f"dampen.keys(data, [{self.by!r}, {self.value!r}], ...)."
+            )
+        if self.categories is not None or self.mechanism is not None:
             raise ParameterError(
                 "A delta takes the place of public categories. Leave delta= out, or ask with it "
-                "and without categories=, mechanism= and by=."
+                "and without categories= and mechanism=."
             )
         check_k(self.k, sys.maxsize)
         wanted: Literal["name", "ranking"] = "name" if self.k is None else "ranking"
-        return KeysMethod(self.name, self.value, delta, self.k or 1, wanted)
+        return KeysMethod(self.name, (self.value,), delta, self.k or 1, wanted)
 
     def unit_method(self, source: Any, schema: Schema, price: Price, /) -> "Method":
         """Distinct persons of every category; or the weights of persons, by a public rule.
 
-        Weights serve an answer for every group, rows (`rows_per_unit` above 1), and many
-        categories of which a person has few: there one noisy draw names any k of them.
+        Weights serve an answer for every group, and rows (`rows_per_unit` above 1).  Else k names
+        are drawn one by one at ε/k each, or all from one noisy draw of the weights.  The noise of
+        the first grows with k/ε, that of the second with the number m of categories of a person
+        that count in full; but the weights of persons with more categories are biased.  So one
+        draw is taken if k/ε is above 80, with m = 400 ε/k, at least 1; and, for three names or
+        more, where a person is known to have one category (`groups_per_unit=1`): nobody's weight
+        is then shared.  `dampen-studies run names` compares both.
         """
+        if self.delta is not None:
+            people = Sharing.of_people(schema)
+            return replace(self._unlisted(exact_delta(self.delta)), people=people)
         if self.problem is None:
             raise ParameterError(
-                f"Expected categories=, the public list of them, where ε protects "
+                f"Expected categories=, the public list of them, or delta=, where ε protects "
                 f"{schema.protected}."
             )
         check_k(self.k, len(self.problem.candidates))
         of_rows = schema.rows_per_unit > 1
         by_group = self.grouping is not None
-        if not of_rows and not by_group and not self._is_joint_for(schema):
+        in_full = 0 if of_rows or by_group else self._counted_in_full(schema, price)
+        if not of_rows and not by_group and in_full == 0:
             mechanism = named(self.mechanism or "pf")
             return DistinctMethod(self, mechanism, str(schema.people))
         width = len(self.problem.candidates) + 1 if by_group else 0
-        joint = replace(self, mechanism=EXACT_JOINT) if self._several_or_joint else self
-        distinct = not of_rows and not by_group
-        return weighed(joint.method, source, schema, price, width=width, distinct=distinct)
+        named_joint = price.pure and self._several_or_joint
+        joint = replace(self, mechanism=EXACT_JOINT) if named_joint else self
+        return weighed(joint.method, source, schema, price, width=width, distinct=in_full)
 
     @property
     def _several_or_joint(self) -> bool:
         return self.chosen_mechanism.name == EXACT_JOINT.name
 
-    def _is_joint_for(self, schema: Schema) -> bool:
-        """Whether one noisy draw of weights beats k draws on distinct persons: a public rule."""
-        if self.mechanism is not None:
-            return self._several_or_joint
+    def _counted_in_full(self, schema: Schema, price: Price) -> int:
+        """m of one noisy draw of weights; 0 where names are drawn one by one."""
         k = self.k or 1
-        return k >= MANY and 2 * (schema.groups_per_unit or k) <= k
+        epsilon = price.asked(Fraction(1, 2))
+        most = max(1, floor(COUNTED_IN_FULL * epsilon / k))
+        if self.mechanism is not None:
+            return min(schema.groups_per_unit or most, MOST_IN_FULL) * self._several_or_joint
+        if k < SEVERAL or (schema.groups_per_unit != 1 and k <= DRAWN_ONE_BY_ONE * epsilon):
+            return 0
+        return min(schema.groups_per_unit or most, most)
 
     def shown(self) -> Mapping[str, Any]:
         facts: dict[str, Any] = {}
@@ -294,7 +329,16 @@ class FrequencyQuestion:
         del price
         if isinstance(self.categories, PublicUniverse):
             return {"mechanism": EM.name}
-        return {"mechanism": "threshold" if self.delta else self.chosen_mechanism.name}
+        by_threshold = self.delta is not None and self.by is None
+        return {"mechanism": "threshold" if by_threshold else self.chosen_mechanism.name}
+
+    @property
+    def finding(self) -> Finding | None:
+        """How groups are found that nobody lists."""
+        if self.by is None and self.groups is None:
+            return None
+        cells = 1 if self.problem is None else len(self.problem.categories) + 1
+        return finding_groups(self, nothing={}, cells=cells)
 
     @property
     def chosen_mechanism(self) -> Mechanism:
@@ -314,11 +358,15 @@ class FrequencyQuestion:
         """The public groups, if an answer is asked for every group."""
         if self.by is None and self.groups is None:
             return None
-        if self.problem is None or self.by is None or self.groups is None:
+        if self.problem is None:
             raise ParameterError(
-                "Expected by=, the column of groups, with groups= and categories=, both public "
-                "lists."
+                "Expected categories=, the public list of them, with by=. If nobody can list them, "
+                "ask for the counts of both columns together: "
+                f"dampen.keys(data, [{self.by!r}, {self.value!r}], delta=..., epsilon=...)."
             )
+        if self.finding is not None:
+            return Grouping(ANY_GROUP)
+        assert self.groups is not None
         grouping = Grouping(self.groups)
         grouping.check_size(len(self.problem.categories))
         return grouping
@@ -330,8 +378,13 @@ class CountMethod:
 
     question: FrequencyQuestion
     mechanism: Mechanism
+    noise: IntegerNoise = LAPLACE_NOISE
 
     def cost(self, price: Price, /) -> Cost:
+        if self.noise == GAUSSIAN:
+            cost = noise_cost(price, self.question.name, GAUSSIAN)
+            check_scale(1 / cost.epsilon)
+            return replace(cost, leaks=tuple(leak.parameter for leak in self.leaks()))
         return selection_cost(
             MostFrequent.neighbours,
             price,
@@ -347,10 +400,12 @@ class CountMethod:
             return UNKNOWN
         m = len(problem.categories)
         k = self.question.k or 1
+        if self.noise == GAUSSIAN:
+            most = 2 * likely_noise(epsilon, m, GAUSSIAN) + 1
+            return by_lead(most, "rows", who=WHO, k=k, epsilon=epsilon, most=rows)
         tiny = problem.selection_of_counts(np.zeros(3, dtype=np.int64))
         needed = lead(tiny, self.mechanism, m=m, k=k, epsilon=epsilon)
-        who = ("category", "categories")
-        return by_lead(needed, "rows", who=who, k=k, epsilon=epsilon, most=rows)
+        return by_lead(needed, "rows", who=WHO, k=k, epsilon=epsilon, most=rows)
 
     def leaks(self) -> tuple[Leak, ...]:
         if self.question.problem is not None:
@@ -378,7 +433,7 @@ class CountMethod:
     def _law(self, epsilon: Fraction, candidates: int) -> Law | None:
         """The law of the numbers that come with the names, if any do."""
         if self.mechanism == JOINT:
-            return ShiftLaw(1 / epsilon, least=0)
+            return ShiftLaw(1 / epsilon, least=0, noise=self.noise)
         if self.mechanism == PF and (self.question.k or 1) == 1:
             return MarginLaw(1 / epsilon, candidates)
         return None
@@ -391,7 +446,7 @@ class CountMethod:
         k = self.question.k
         names = problem.candidates
         if self.mechanism == JOINT:
-            several = ranked(counts[:-1], k or 1, epsilon, entropy)
+            several = ranked(counts[:-1], k or 1, epsilon, entropy, self.noise)
             found = [names[i] for i in several.places]
             told = dict(zip(names, several.numbers.tolist(), strict=True))
             return (found[0] if k is None else found), told
@@ -451,8 +506,7 @@ class DistinctMethod:
         k = self.question.k or 1
         tiny = distinct_selection(np.zeros(3, dtype=np.int64))
         needed = lead(tiny, self.mechanism, m=m, k=k, epsilon=epsilon)
-        who = ("category", "categories")
-        return by_lead(needed, "people", who=who, k=k, epsilon=epsilon, most=rows)
+        return by_lead(needed, "people", who=WHO, k=k, epsilon=epsilon, most=rows)
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()
@@ -500,6 +554,11 @@ def most_frequent(
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
     where: str | None = None,
+    public: str | None = None,
+    weigh: str | None = None,
+    unit: Any = None,
+    rows_per_unit: int = 1,
+    groups_per_unit: int | None = None,
     header: bool = False,
     table: str | None = None,
     budget: Budget | None = None,
@@ -510,13 +569,13 @@ def most_frequent(
     Guarantee: ε-DP under adding or removing one value.  `categories` is the public list of
     candidates.  If nobody can list them, pass `delta`: the answer is then (ε, δ)-DP, and names only
     values that enough rows have (`dampen.keys` gives their counts too); it is None, or a shorter
-    list, where there are too few.  Without both the distinct values are taken, with a
-    `PrivacyLeakWarning`.
+    list, where there are too few.
 
     The default is permute-and-flip for one answer, the joint release for several: there every count
     gets discrete Laplace noise of scale 1/ε once, whatever k is, where permute-and-flip would draw
     k times at ε/k.  `Release.numbers` has the noisy counts of all categories, or for one answer its
     margin over all others; `Release.interval` says where the true numbers lie.  They cost no more.
+    Several answers for ρ have discrete Gaussian noise of variance 1/(2ρ) instead.
 
     With `by=` and `groups=` the answer is a dict with the answer of every group, for one ε.  Rows
     of groups that are not listed are dropped, and groups without rows have an answer like others.
@@ -531,12 +590,22 @@ def most_frequent(
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         k: how many; None for one that is not in a list.
-        delta: in place of categories, the probability with which ε may fail, such as "1e-6".
+        delta: in place of categories, or of groups, the probability with which ε may fail, such as
+            "1e-6".
         mechanism: a name or a `Mechanism`; None for the best one.
-        by: the column of groups, or its name.
+        by: the column of groups, or its name; a list of names for several, such as
+            ["ward", "year"]: groups are then tuples.
         groups: the public list of groups.
         where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
             out (see `dampen.data.expressions`).
+        public: "data" takes the categories from the data, which ε does not cover: for data that is
+            public itself.
+        weigh: where `unit` names the person: "people" for the statistic of the average person, the
+            default; "rows" for that of the rows.
+        unit: the column that names the person a row belongs to, or its name: ε then protects a
+            person with all their rows (see `dampen.data.units`).
+        rows_per_unit: how many rows of a person count in full.
+        groups_per_unit: a hint, in how many groups or categories a person usually is.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε.
@@ -560,7 +629,9 @@ def most_frequent(
     source = data
     names = {"value": ""}
     if value is not None or by is not None or not is_counts(data):
-        source, names = open_columns(data, value=value, by=by, header=header, table=table)
+        source, names = open_columns(
+            data, value=value, by=by, unit=unit, header=header, table=table
+        )
     question = FrequencyQuestion(
         value=names["value"],
         categories=categories,
@@ -570,5 +641,15 @@ def most_frequent(
         groups=groups,
         mechanism=mechanism,
         where=where,
+        public=public,
+        weigh=weigh,
     )
-    return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)
+    return answer(
+        question,
+        source,
+        epsilon=epsilon,
+        rho=rho,
+        budget=budget,
+        entropy=entropy,
+        schema=persons(names, rows_per_unit, groups_per_unit),
+    )

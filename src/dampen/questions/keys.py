@@ -9,48 +9,91 @@ The published keys with their noisy counts are the release.  Sorting them, with 
 order of their text, and keeping the largest k is post-processing.  Rows without a value, and with
 one that cannot be compared, have no key.
 
+**Persons.**  Where a column names the person a row belongs to, everyone weighs Q, shared by their
+different keys (`dampen.data.units`): a person moves all weights together by at most Q, and the
+threshold is that of Q steps of ε/Q each.  Released is weight / Q times the public cap: about the
+number of persons, where nobody has more keys than the cap.
+
+**Several columns.**  A key is then a tuple with one value of each column; a row in which one of
+them is missing has no key.
+
 **Counts near the threshold are biased upwards**: a key of few rows is published only if its noise
-is large.  What always holds: |noisy count - count| <= T.
+is large.  `Release.interval` is conditional on being published (`ThresholdLaw`).
 """
 
 from collections import Counter
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from dampen.core.sampling import Entropy
 from dampen.core.selection import IntArray, Neighbours
 from dampen.core.truncated import Threshold
-from dampen.data.columns import is_missing
+from dampen.data.cells import ANY_GROUP, LARGEST_TABLE
+from dampen.data.columns import as_labels, is_key, public_order
 from dampen.data.open import open_columns, open_table
-from dampen.data.source import Chunk, Opened, is_opened, reading, require_labels
+from dampen.data.source import (
+    Chunk,
+    Opened,
+    columns_of,
+    has_arrow,
+    is_opened,
+    joined_columns,
+    reading,
+    require_labels,
+)
+from dampen.data.units import Shares, quantum_of, weights_by_key
 from dampen.epsilon import Epsilon, exact
 from dampen.errors import ParameterError
-from dampen.releases.accuracy import Accuracy, by_threshold
+from dampen.releases.accuracy import Accuracy, by_threshold, rounded_up
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost
+from dampen.releases.found import Finding
 from dampen.releases.method import Drawn, Leak
-from dampen.releases.question import Shape, parameter
+from dampen.releases.numbers import ThresholdLaw
+from dampen.releases.question import Shape, parameter, weigh_parameter, where_parameter
 from dampen.releases.release import Release
+from dampen.releases.units import persons
 from dampen.schema.schema import Schema
 
-__all__ = ["KeysMethod", "KeysQuestion", "exact_delta", "given_counts", "keys", "tally"]
+__all__ = [
+    "ByGroup",
+    "KeysMethod",
+    "KeysQuestion",
+    "Sharing",
+    "exact_delta",
+    "finding_groups",
+    "given_counts",
+    "keys",
+    "tally",
+]
 
 MOST_ROWS = 2**53
+ROWS = "rows"
+Labels: TypeAlias = Callable[[IntArray], list[Hashable]]
+"""The keys at some places."""
+SHARE = Fraction(1, 2)
+"""Of ε, for finding groups; chosen by `dampen-studies run found-groups`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeysQuestion:
     """Which values do enough rows have, and how many?"""
 
-    value: str = parameter("column", "Column of the values.", holds="categories")
-    delta: Epsilon = parameter("exact", "Probability δ of a failure of ε, such as 1e-6.", label="δ")
+    value: str = parameter(
+        "column", "Column of the values; several with commas.", holds="categories", several=True
+    )
+    delta: Epsilon = parameter(
+        "exact", "Probability δ of a failure of ε, such as 1e-6.", label="δ", usual="0.000001"
+    )
     k: int | None = parameter(
         "count", "At most so many values, those with the most rows.", default=None, short="k"
     )
+    where: str | None = where_parameter()
+    weigh: str | None = weigh_parameter()
     name: ClassVar[str] = "keys"
     title: ClassVar[str] = "Values and their counts"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -65,13 +108,19 @@ class KeysQuestion:
             check_most(self.k)
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        opened = open_table(data, header=header, table=table)
-        require_labels(opened, self.value)
+        opened = open_table(data, header=header, table=table, where=self.where)
+        require_labels(opened, *columns_of(opened, self.value))
         return opened
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> "KeysMethod":
-        del source, schema, price
-        return KeysMethod(self.name, self.value, exact_delta(self.delta), self.k, "counts")
+        del schema, price
+        columns = columns_of(source, self.value)
+        return KeysMethod(self.name, columns, exact_delta(self.delta), self.k, "counts")
+
+    def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> "KeysMethod":
+        """On the weights of persons."""
+        method = self.method(source, schema, price)
+        return replace(method, people=Sharing.of_people(schema))
 
     def shown(self) -> Mapping[str, Any]:
         return {} if self.k is None else {"k": self.k}
@@ -84,60 +133,189 @@ class KeysQuestion:
 
 
 @dataclass(frozen=True)
+class Sharing:
+    """How persons share their weight among keys; all of it is public.
+
+    Attributes:
+        unit: the column that names the person.
+        cap: up to so many keys, or rows, of a person count in full.
+        distinct: whether a person counts once in a key, however many rows they have there.
+    """
+
+    unit: str
+    cap: int
+    distinct: bool
+
+    @classmethod
+    def of_people(cls, schema: Schema) -> "Sharing":
+        """Where persons are counted."""
+        return cls(str(schema.people), schema.groups_per_unit or 1, distinct=True)
+
+    @classmethod
+    def of_rows(cls, schema: Schema) -> "Sharing":
+        """Where rows are counted, up to `rows_per_unit` of a person in full."""
+        return cls(str(schema.people), schema.rows_per_unit, distinct=False)
+
+    @property
+    def quantum(self) -> int:
+        """Q, the weight of a person."""
+        return quantum_of(self.cap)
+
+    @property
+    def unit_weight(self) -> int:
+        """The weight of one key, or row, of a person who has few."""
+        return self.quantum // self.cap
+
+
+@dataclass(frozen=True)
 class KeysMethod:
     """Truncated noise and a threshold.
 
     Attributes:
         query: what is asked, for the ledger.
-        column: of the values.
+        columns: of the values; a key has one value of each.
         delta: the exact δ.
         k: how many at most; None for all.
         wanted: "counts" for a dict, "ranking" for a list, "name" for the first or None.
+        people: how persons share their weight, if ε protects them.
     """
 
     query: str
-    column: str
+    columns: tuple[str, ...]
     delta: Fraction
     k: int | None
     wanted: Literal["counts", "ranking", "name"]
+    people: Sharing | None = None
 
     def cost(self, price: Price, /) -> Cost:
+        of_rows = self.people is None
         cost = composed_cost(
-            Neighbours.ADD_REMOVE_ROW,
+            Neighbours.ADD_REMOVE_ROW if of_rows else Neighbours.ADD_REMOVE_UNIT,
             price,
             query=self.query,
             mechanism="threshold",
             delta=self.delta,
         )
-        Threshold.of(cost.epsilon, self.delta)
+        self.threshold(cost.epsilon)
         return cost
 
+    def threshold(self, epsilon: Fraction) -> Threshold:
+        """For rows, or for the weights of persons."""
+        steps = 1 if self.people is None else self.people.quantum
+        return Threshold.of(epsilon / steps, self.delta, steps)
+
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
-        threshold = Threshold.of(epsilon, self.delta)
+        threshold = self.threshold(epsilon)
         return by_threshold(
-            _surely_found(threshold), threshold.high, epsilon=epsilon, delta=self.delta, rows=rows
+            rounded_up(_surely_found(threshold) / self._one),
+            rounded_up(threshold.high / self._one),
+            epsilon=epsilon,
+            delta=self.delta,
+            rows=rows,
+            unit="people" if self.people is not None and self.people.distinct else "rows",
         )
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()
 
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
-        found = tally(source, self.column) if is_opened(source) else given_counts(source)
-        return Drawn(self.of_counts(found, epsilon, entropy))
+        if is_opened(source) and self.people is None:
+            counts, labels = key_counts(source, *self.columns)
+            return self._published(counts, labels, epsilon, entropy)
+        return self.of_counts(self.counted(source), epsilon, entropy)
 
-    def of_counts(self, found: Mapping[Hashable, int], epsilon: Fraction, entropy: Entropy) -> Any:
-        """The answer, from the keys and their counts."""
-        counts: IntArray = np.fromiter(found.values(), dtype=np.int64, count=len(found))
-        shown, noisy = Threshold.of(epsilon, self.delta).published(counts, entropy)
-        names = list(found)
-        published = [(names[i], int(noisy[i])) for i in np.flatnonzero(shown)]
+    def counted(self, source: Any) -> dict[Hashable, int]:
+        """The keys with their rows, or the weights of persons; private."""
+        if not is_opened(source):
+            return given_counts(source)
+        assert self.people is not None
+        weighing = Shares(self.people.quantum, self.people.cap, self.people.distinct)
+        return weights_by_key(source, self.people.unit, self.columns, weighing)
+
+    def of_counts(
+        self, found: Mapping[Hashable, int], epsilon: Fraction, entropy: Entropy
+    ) -> Drawn:
+        """The answer, from the keys and their counts or weights."""
+        counts, labels = _of_mapping(found)
+        return self._published(counts, labels, epsilon, entropy)
+
+    def _published(
+        self, counts: IntArray, labels: Labels, epsilon: Fraction, entropy: Entropy
+    ) -> Drawn:
+        threshold = self.threshold(epsilon)
+        shown, noisy = threshold.published(counts, entropy)
+        places = np.flatnonzero(shown)
+        published = list(zip(labels(places), noisy[places].tolist(), strict=True))
         # The order of the data is private, so equal counts need another one.
-        published.sort(key=lambda pair: (-pair[1], str(pair[0])))
+        published.sort(key=lambda pair: (-pair[1], *public_order(pair[0])))
         best = published[: self.k]
+        told = {key: count if self._one == 1 else count / self._one for key, count in best}
+        law = ThresholdLaw(threshold.epsilon, threshold.high, threshold.coin, self._one)
+        return Drawn(self._answer(told), self._facts, numbers=told, law=law if told else None)
+
+    def _answer(self, told: Mapping[Hashable, Any]) -> Any:
         if self.wanted == "counts":
-            return dict(best)
-        ranking = [key for key, _ in best]
+            return {key: round(count) for key, count in told.items()}
+        ranking = list(told)
         return ranking if self.wanted == "ranking" else next(iter(ranking), None)
+
+    @property
+    def _one(self) -> int:
+        """What a row, or a person, adds to a count."""
+        return 1 if self.people is None else self.people.unit_weight
+
+    @property
+    def _facts(self) -> dict[str, Any]:
+        if self.people is None:
+            return {}
+        counted = "groups_per_unit" if self.people.distinct else "rows_per_unit"
+        return {"unit": self.people.unit, counted: self.people.cap}
+
+
+class ByGroup(Protocol):
+    """A question that can be asked of groups; a frozen dataclass."""
+
+    @property
+    def by(self) -> str | None: ...
+    @property
+    def groups(self) -> Sequence[Hashable] | None: ...
+    @property
+    def delta(self) -> Epsilon | None: ...
+
+
+def finding_groups(asked: ByGroup, *, nothing: Any, cells: int = 1) -> Finding | None:
+    """How groups are found that nobody listed; None where there is nothing to find.
+
+    Args:
+        asked: the question.
+        nothing: its answer where no group is found.
+        cells: of a group, of which all groups have at most `LARGEST_TABLE`: the largest are kept.
+
+    Raises:
+        ParameterError: if by, groups and delta do not fit together.
+    """
+    by, groups, delta = asked.by, asked.groups, asked.delta
+    if by is None and (groups is not None or delta is not None):
+        raise ParameterError("Expected by=, the column of groups, with groups= or delta=.")
+    if groups is not None and delta is not None:
+        raise ParameterError(
+            "A delta takes the place of public groups. Pass either groups= or delta=."
+        )
+    if by is None or groups is not None:
+        return None
+    if delta is None:
+        raise ParameterError(
+            "Expected groups=, the public list of groups; or, if nobody can list them, delta=, "
+            "such as '1e-6': a share of epsilon then finds them."
+        )
+    most = max(LARGEST_TABLE // cells, 1)
+
+    def filled(found: Mapping[Hashable, int]) -> Any:
+        listed: Any = asked
+        return replace(listed, groups=list(found)[:most], delta=None) if found else None
+
+    question = KeysQuestion(value=by, delta=delta)
+    return Finding("groups", question, SHARE, dict.fromkeys(ANY_GROUP, 0), filled, nothing)
 
 
 def exact_delta(delta: Epsilon) -> Fraction:
@@ -162,25 +340,66 @@ def check_most(k: int) -> None:
         raise ParameterError(f"Expected k to be an integer >= 1, got k={k!r}.")
 
 
-def tally(opened: Opened, name: str) -> dict[Hashable, int]:
-    """The different values of a column and how many rows have each; private.
+def tally(opened: Opened, *names: str) -> dict[Hashable, int]:
+    """The different keys of one or several columns and how many rows have each; private.
 
-    Missing values, and values that cannot be compared, are left out.
+    Missing values, empty texts, and values that cannot be compared, are left out.
+    """
+    counts, labels = key_counts(opened, *names)
+    return dict(zip(labels(np.arange(len(counts))), counts.tolist(), strict=True))
+
+
+def key_counts(opened: Opened, *names: str) -> tuple[IntArray, Labels]:
+    """The same as arrays: the rows of every key, and the keys at some places; private.
+
+    Of keys in Arrow only those are made Python's objects that are asked for.
     """
     found: Counter[Hashable] = Counter()
     columnar: list[Any] = []
-    with reading(opened.batches({name: "any"})) as stream:
+    with reading(opened.batches(dict.fromkeys(names, "any"))) as stream:
         for batch in stream:
-            arrow = _as_arrow(batch[name])
-            if arrow is None:
-                found.update(_hashable(batch[name]))
+            arrays = [_as_arrow(batch[name]) for name in names]
+            if any(array is None for array in arrays):
+                found.update(_keys_of([batch[name] for name in names]))
             else:
-                columnar.append(arrow.value_counts())
-    for values, counts in _merged(columnar):
-        for value, count in zip(values, counts, strict=True):
-            if not is_missing(value):
-                found[value] += count
-    return dict(found)
+                columnar.append(_counted(arrays))
+    tables = [_with_keys(table) for table in _merged(columnar)]
+    if len(tables) == 1 and not found:
+        [table] = tables
+        return table[ROWS].to_numpy(), lambda places: _labels(table.take(places))
+    for table in tables:
+        for key, count in zip(_labels(table), table[ROWS].to_pylist(), strict=True):
+            if is_key(key):
+                found[key] += count
+    return _of_mapping(found)
+
+
+def _of_mapping(found: Mapping[Hashable, int]) -> tuple[IntArray, Labels]:
+    keys = list(found)
+    counts: IntArray = np.fromiter(found.values(), dtype=np.int64, count=len(found))
+    return counts, lambda places: [keys[i] for i in places.tolist()]
+
+
+def _labels(table: Any) -> list[Hashable]:
+    """The keys of a table, tuples where they are of several columns."""
+    columns = [table[name].to_pylist() for name in table.column_names[:-1]]
+    return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+
+
+def _with_keys(table: Any) -> Any:
+    """The rows of a table in which no key is missing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for name in table.column_names[:-1]:
+        column = table[name]
+        held = pc.is_valid(column)
+        if pa.types.is_floating(column.type):
+            held = pc.and_(held, pc.invert(pc.is_nan(column).fill_null(True)))
+        if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+            held = pc.and_(held, pc.greater(pc.binary_length(column), 0).fill_null(False))
+        table = table.filter(held)
+    return table
 
 
 def given_counts(counts: Mapping[Hashable, Any]) -> dict[Hashable, int]:
@@ -189,12 +408,14 @@ def given_counts(counts: Mapping[Hashable, Any]) -> dict[Hashable, int]:
     return {
         key: int(count)
         for key, count in counts.items()
-        if isinstance(count, whole) and 0 < count < MOST_ROWS and not is_missing(key)
+        if isinstance(count, whole) and 0 < count < MOST_ROWS and is_key(key)
     }
 
 
 def _as_arrow(chunk: Chunk) -> Any:
     """The chunk as an Arrow array where that keeps its values, else None."""
+    if not has_arrow():
+        return None
     import pyarrow as pa
 
     if hasattr(chunk, "to_pylist"):
@@ -205,30 +426,34 @@ def _as_arrow(chunk: Chunk) -> Any:
     return None
 
 
-def _merged(parts: list[Any]) -> list[tuple[list[Any], list[int]]]:
-    """Counts of batches, added up where their values have one type."""
+def _counted(arrays: list[Any]) -> Any:
+    """A table of the different keys of a batch and their rows."""
     import pyarrow as pa
 
-    if len(parts) > 1 and len({part.type for part in parts}) == 1:
-        whole = pa.chunked_array(parts).combine_chunks()
-        table = pa.table({"key": whole.field("values"), "rows": whole.field("counts")})
-        added = table.group_by("key").aggregate([("rows", "sum")])
-        return [(added["key"].to_pylist(), added["rows_sum"].to_pylist())]
-    return [(each.field("values").to_pylist(), each.field("counts").to_pylist()) for each in parts]
+    if len(arrays) == 1:
+        counted = arrays[0].value_counts()
+        return pa.table([counted.field("values"), counted.field("counts")], ["0", ROWS])
+    names = [str(i) for i in range(len(arrays))]
+    table = pa.table(arrays, names).group_by(names).aggregate([([], "count_all")])
+    return table.select([*names, "count_all"]).rename_columns([*names, ROWS])
 
 
-def _hashable(chunk: Any) -> list[Hashable]:
-    """The values of Python objects that a dict can hold."""
-    values = chunk.tolist() if isinstance(chunk, np.ndarray) else chunk
-    return [value for value in values if not is_missing(value) and _has_hash(value)]
+def _merged(parts: list[Any]) -> list[Any]:
+    """Counts of batches, added up where their values have one type."""
+    if len(parts) > 1 and len({part.schema for part in parts}) == 1:
+        import pyarrow as pa
+
+        names = parts[0].column_names[:-1]
+        added = pa.concat_tables(parts).group_by(names).aggregate([(ROWS, "sum")])
+        return [added.select([*names, f"{ROWS}_sum"]).rename_columns([*names, ROWS])]
+    return parts
 
 
-def _has_hash(value: Any) -> bool:
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
+def _keys_of(chunks: Sequence[Chunk]) -> list[Hashable]:
+    """The keys of Python objects that a dict can hold."""
+    columns = [as_labels([chunk]) for chunk in chunks]
+    keys = columns[0] if len(columns) == 1 else zip(*columns, strict=True)
+    return [key for key in keys if is_key(key)]
 
 
 def _surely_found(threshold: Threshold) -> int:
@@ -246,12 +471,16 @@ def _surely_found(threshold: Threshold) -> int:
 
 def keys(
     data: Any,
-    value: str | None = None,
+    value: str | Sequence[str] | None = None,
     *,
     epsilon: Epsilon | None = None,
     delta: Epsilon,
     rho: Epsilon | None = None,
     k: int | None = None,
+    where: str | None = None,
+    weigh: str | None = None,
+    unit: Any = None,
+    rows_per_unit: int = 1,
     header: bool = False,
     table: str | None = None,
     budget: Budget | None = None,
@@ -261,15 +490,24 @@ def keys(
 
     Guarantee: (ε, δ)-DP under adding or removing one row.  Nobody needs to know which values are
     possible.  Values of few rows are not released; `Release.accuracy` says how many rows are
-    enough.  A released count is never farther from the true one than the accuracy says.
+    enough.  A released count is never farther from the true one than the accuracy says, and
+    `Release.interval` tells where the true one lies.
 
     Args:
         data: a column, a table or the path of a file (see `dampen.data`).
-        value: in a table, the name of the column.
+        value: in a table, the name of the column; a list of names for several, such as
+            ["ward", "year"]: keys are then tuples.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         delta: the probability with which ε may fail, exact: well below 1 / rows, such as "1e-6".
         rho: in place of ε, the privacy parameter of zCDP.
         k: at most so many values, those with the largest noisy counts; None for all.
+        where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
+            out (see `dampen.data.expressions`).
+        weigh: where `unit` names the person: "people" for the statistic of the average person, the
+            default; "rows" for that of the rows.
+        unit: the column that names the person a row belongs to, or its name: ε then protects a
+            person with all their rows (see `dampen.data.units`).
+        rows_per_unit: how many rows of a person count in full.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε and δ; None charges nothing.
@@ -288,6 +526,16 @@ def keys(
     >>> list(dampen.keys(searches, epsilon=1, delta="1e-6").answer)
     ['weather', 'news']
     """
-    opened, names = open_columns(data, value=value, header=header, table=table)
-    question = KeysQuestion(value=names["value"], delta=delta, k=k)
-    return answer(question, opened, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)
+    if value is not None and not isinstance(value, str):
+        value = joined_columns(value)
+    opened, names = open_columns(data, value=value, unit=unit, header=header, table=table)
+    question = KeysQuestion(value=names["value"], delta=delta, k=k, where=where, weigh=weigh)
+    return answer(
+        question,
+        opened,
+        epsilon=epsilon,
+        rho=rho,
+        budget=budget,
+        entropy=entropy,
+        schema=persons(names, rows_per_unit),
+    )

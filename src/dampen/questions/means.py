@@ -21,6 +21,9 @@ two numbers with ε/2 each, because the set of all changes of (Σ (v - middle), 
 parallelogram, and this noise is shaped like it.  The mean is
 lower + (upper - lower) A⁺ / (A⁺ + B⁺), which is always in the range, and its middle where both are
 0.
+
+**In zCDP.**  A row changes a total by at most Δ and (A, B) by (c, m - c), whose 2-norm is at most
+m.  So discrete Gaussian noise of the scales Δ / √(2ρ) and m / √(2ρ) is ρ-zCDP, as for counts.
 """
 
 import math
@@ -34,21 +37,38 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dampen.core.sampling import Entropy
-from dampen.core.selection import IntArray, Neighbours
-from dampen.data.cells import Grouping, Keyed
-from dampen.data.columns import Lookup, as_numbers
+from dampen.core.selection import IntArray
+from dampen.data.cells import Grouping, GroupLookup, Keyed
+from dampen.data.columns import as_numbers
 from dampen.data.open import open_columns, open_table
-from dampen.data.source import Kind, Opened, reading, require_numbers
+from dampen.data.source import AddsCells, Kind, Opened, reading, require_numbers
+from dampen.data.times import as_bound, measure_of, measured
 from dampen.epsilon import Epsilon, decimal_text
-from dampen.questions.counts import NOISE, check_scale, grouping_of, with_noise
-from dampen.questions.groups.histograms import Exact, Grid, usual_step
+from dampen.questions.counts import grouping_of
+from dampen.questions.groups.statistics import Exact, Grid, usual_step
+from dampen.questions.keys import finding_groups
+from dampen.questions.noisy_counts import check_scale, noise_cost, noise_for, with_noise
+from dampen.questions.ranges import finding_range
 from dampen.releases.accuracy import CONFIDENCE, Accuracy, by_noise, likely_noise, rounded_up
 from dampen.releases.answer import answer
-from dampen.releases.cost import Budget, Cost, Price, composed_cost
+from dampen.releases.cost import Budget, Cost, Price
+from dampen.releases.found import Finding
 from dampen.releases.method import Drawn, Leak
-from dampen.releases.numbers import RatioLaw, ShiftLaw, share
-from dampen.releases.question import Fact, Shape, parameter, where_parameter
+from dampen.releases.numbers import LAPLACE, IntegerNoise, RatioLaw, ShiftLaw, share
+from dampen.releases.question import (
+    Fact,
+    Shape,
+    by_parameter,
+    delta_parameter,
+    groups_parameter,
+    lower_parameter,
+    parameter,
+    upper_parameter,
+    weigh_parameter,
+    where_parameter,
+)
 from dampen.releases.release import Release
+from dampen.releases.units import persons
 from dampen.schema.schema import Schema
 
 __all__ = ["MeanQuestion", "TotalQuestion", "mean", "total"]
@@ -64,33 +84,19 @@ class TotalQuestion:
     """What is the total of a column, in all or in every group?"""
 
     value: str = parameter("column", "Column of the private numbers.", holds="numbers")
-    lower: Exact = parameter(
-        "exact",
-        "Public lower end of the values; smaller ones count as this.",
-        fact=Fact("lower", of="value"),
-    )
-    upper: Exact = parameter(
-        "exact",
-        "Public upper end of the values; larger ones count as this.",
-        fact=Fact("upper", of="value"),
-    )
+    lower: Exact | None = lower_parameter(optional=True)
+    upper: Exact | None = upper_parameter(optional=True)
     step: Exact | None = parameter(
         "exact",
         "Public distance of the grid to which values are rounded; a fine one if left out.",
         default=None,
         fact=Fact("step", of="value"),
     )
-    by: str | None = parameter(
-        "column",
-        "Column of groups: one number for every group.",
-        default=None,
-        label="For every",
-        holds="categories",
-    )
-    groups: Sequence[Hashable] | None = parameter(
-        "labels", "Public list of the groups.", default=None, fact=Fact("values", of="by")
-    )
+    by: str | None = by_parameter("number")
+    groups: Sequence[Hashable] | None = groups_parameter()
+    delta: Epsilon | None = delta_parameter()
     where: str | None = where_parameter()
+    weigh: str | None = weigh_parameter()
     name: ClassVar[str] = "total"
     title: ClassVar[str] = "Total"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -106,8 +112,8 @@ class TotalQuestion:
         return self.column.opened(opened)
 
     def method(self, source: Any, schema: Schema, price: Price, /) -> "TotalMethod":
-        del source, schema, price
-        return TotalMethod(self)
+        del source, schema
+        return TotalMethod(self, noise_for(price))
 
     def shown(self) -> Mapping[str, Any]:
         return self.column.shown()
@@ -117,6 +123,12 @@ class TotalQuestion:
 
     def shape(self) -> Shape:
         return "number"
+
+    @property
+    def finding(self) -> Finding | None:
+        """How groups are found that nobody lists; then the range, if it is not known."""
+        groups = finding_groups(self, nothing={})
+        return groups or finding_range(self, around_zero=True)
 
     @cached_property
     def column(self) -> "Numbers":
@@ -129,33 +141,19 @@ class MeanQuestion:
     """What is the mean of a column, in all or in every group?"""
 
     value: str = parameter("column", "Column of the private numbers.", holds="numbers")
-    lower: Exact = parameter(
-        "exact",
-        "Public lower end of the values; smaller ones count as this.",
-        fact=Fact("lower", of="value"),
-    )
-    upper: Exact = parameter(
-        "exact",
-        "Public upper end of the values; larger ones count as this.",
-        fact=Fact("upper", of="value"),
-    )
+    lower: Exact | None = lower_parameter(optional=True)
+    upper: Exact | None = upper_parameter(optional=True)
     step: Exact | None = parameter(
         "exact",
         "Public distance of the grid to which values are rounded; a fine one if left out.",
         default=None,
         fact=Fact("step", of="value"),
     )
-    by: str | None = parameter(
-        "column",
-        "Column of groups: one number for every group.",
-        default=None,
-        label="For every",
-        holds="categories",
-    )
-    groups: Sequence[Hashable] | None = parameter(
-        "labels", "Public list of the groups.", default=None, fact=Fact("values", of="by")
-    )
+    by: str | None = by_parameter("number")
+    groups: Sequence[Hashable] | None = groups_parameter()
+    delta: Epsilon | None = delta_parameter()
     where: str | None = where_parameter()
+    weigh: str | None = weigh_parameter()
     name: ClassVar[str] = "mean"
     title: ClassVar[str] = "Mean"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -171,8 +169,8 @@ class MeanQuestion:
         return self.column.opened(opened)
 
     def method(self, source: Any, schema: Schema, price: Price, /) -> "MeanMethod":
-        del source, schema, price
-        return MeanMethod(self)
+        del source, schema
+        return MeanMethod(self, noise_for(price))
 
     def shown(self) -> Mapping[str, Any]:
         return self.column.shown()
@@ -182,6 +180,12 @@ class MeanQuestion:
 
     def shape(self) -> Shape:
         return "number"
+
+    @property
+    def finding(self) -> Finding | None:
+        """How groups are found that nobody lists; then the range, if it is not known."""
+        groups = finding_groups(self, nothing={})
+        return groups or finding_range(self, around_zero=False)
 
     @cached_property
     def column(self) -> "Numbers":
@@ -212,14 +216,18 @@ class Numbers:
         Raises:
             ParameterError: if one is wrong.
         """
-        step = asked.step
+        lower, upper, step = map(as_bound, (asked.lower, asked.upper, asked.step))
+        if lower is None or upper is None:  # a place holder for a range that is to be found
+            lower, upper, step = 0, 1, None
         if step is None:
-            step = usual_step(asked.lower, asked.upper, USUAL_CELLS, firsts=(1,))
-        grid = Grid.between(asked.lower, asked.upper, step)
-        return cls(asked.value, grid, asked.by, grouping_of(asked.by, asked.groups, 1))
+            step = usual_step(lower, upper, USUAL_CELLS, firsts=(1,))
+        grid = Grid.between(lower, upper, step)
+        return cls(asked.value, grid, asked.by, grouping_of(asked, 1))
 
     def opened(self, opened: Opened) -> Opened:
-        """Checks the columns of opened data."""
+        """Checks the columns of opened data; durations are seconds, truth values 0 and 1."""
+        if measure_of(opened, self.value) in ("duration", "truth"):
+            opened = measured(opened, self.value)
         require_numbers(opened, self.value)
         if self.grouping is not None:
             self.grouping.check_column(opened, str(self.by), self.value)
@@ -248,18 +256,33 @@ class Numbers:
 
     def sums(self, source: Opened) -> IntArray:
         """Of every group, the rows that have a value and the sum of their cells; private."""
+        if isinstance(source, AddsCells):
+            group_of = self._group_of(source)
+            by = self._lookup(source)
+            wanted = {} if by is None else by.wanted
+            added = source.sums(wanted, group_of, self.size, self.value, self.grid.key)
+            if added is not None:
+                return added
         cells = self.grid.top + 1
         if self.size * cells > MOST_COUNTED:
             return self._added(source)
         keyed = Keyed(
             {self.value: self.grid.key}, itemgetter(self.value), ("nearest", self.value, self.grid)
         )
-        wanted: dict[str, Kind] = {self.value: "numbers"}
+        needed: dict[str, Kind] = {self.value: "numbers"}
         if self.grouping is None:
-            counts = source.counts(wanted, keyed, cells)[None, :-1]
+            counts = source.counts(needed, keyed, cells)[None, :-1]
         else:
-            counts = self.grouping.counts(source, str(self.by), wanted, keyed, cells)[:, :-1]
+            counts = self.grouping.counts(source, str(self.by), needed, keyed, cells)[:, :-1]
         return np.stack([counts.sum(axis=1), counts @ np.arange(cells)], axis=1)
+
+    def _lookup(self, source: Opened) -> GroupLookup | None:
+        return None if self.grouping is None else self.grouping.lookup(source, str(self.by))
+
+    def _group_of(self, source: Opened) -> Keyed:
+        """The place of a row's group among the public ones."""
+        lookup = self._lookup(source)
+        return Keyed({}, _one_group) if lookup is None else Keyed(lookup.keys, lookup.positions)
 
     def _added(self, source: Opened) -> IntArray:
         """The same, by adding up rows as they are read.
@@ -267,17 +290,17 @@ class Numbers:
         A batch has fewer than 2^26 rows and a grid fewer than 2^24 cells, so that floats add the
         cells of a batch without an error.
         """
-        lookup = Lookup(() if self.grouping is None else self.grouping.groups)
+        lookup = self._lookup(source)
         wanted: dict[str, Kind] = {self.value: "numbers"}
-        if self.by is not None:
-            wanted[self.by] = lookup.kind
+        if lookup is not None:
+            wanted |= lookup.wanted
         added = np.zeros((self.size, 2), dtype=np.int64)
         with reading(source.batches(wanted)) as stream:
             for batch in stream:
                 cell = self.grid.cells(as_numbers(batch[self.value]))
                 group = np.zeros(len(cell), dtype=np.int64)
-                if self.by is not None:
-                    group = lookup.positions(batch[self.by])
+                if lookup is not None:
+                    group = lookup.positions(batch)
                 kept = (cell >= 0) & (group >= 0)
                 added[:, 0] += np.bincount(group[kept], minlength=self.size)
                 weights = np.bincount(group[kept], cell[kept], minlength=self.size)
@@ -287,19 +310,19 @@ class Numbers:
 
 @dataclass(frozen=True)
 class TotalMethod:
-    """Discrete Laplace noise on the total of every group, with the theorem of this module."""
+    """Integer noise on the total of every group, with the theorem of this module."""
 
     question: TotalQuestion
+    noise: IntegerNoise = LAPLACE
 
     def cost(self, price: Price, /) -> Cost:
-        query = self.question.name
-        cost = composed_cost(Neighbours.ADD_REMOVE_ROW, price, query=query, mechanism=NOISE)
+        cost = noise_cost(price, self.question.name, self.noise)
         check_scale(self.scale(cost.epsilon))
         return cost
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         column = self.question.column
-        noise = likely_noise(1 / self.scale(epsilon), column.size) * self.unit
+        noise = likely_noise(1 / self.scale(epsilon), column.size, self.noise) * self.unit
         most = None if rows is None else float(rows * self.largest * self.unit)
         return by_noise(float(noise), "units", numbers=column.size, epsilon=epsilon, most=most)
 
@@ -308,11 +331,11 @@ class TotalMethod:
 
     def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         scale = self.scale(epsilon)
-        noisy = with_noise(self.totals(source), scale, entropy)
+        noisy = with_noise(self.totals(source), self.noise, scale, entropy)
         told = [_plain(int(each) * self.unit) for each in noisy]
         numbers = _by_name(told, self.question.column.names)
         least = 0 if self.question.column.grid.lower >= 0 else None
-        return Drawn(numbers, numbers=numbers, law=ShiftLaw(scale, self.unit, least))
+        return Drawn(numbers, numbers=numbers, law=ShiftLaw(scale, self.unit, least, self.noise))
 
     def totals(self, source: Opened) -> IntArray:
         """The exact totals, in units; private."""
@@ -341,13 +364,13 @@ class TotalMethod:
 
 @dataclass(frozen=True)
 class MeanMethod:
-    """Discrete Laplace noise on two sums of every group, with the theorem of this module."""
+    """Integer noise on two sums of every group, with the theorem of this module."""
 
     question: MeanQuestion
+    noise: IntegerNoise = LAPLACE
 
     def cost(self, price: Price, /) -> Cost:
-        query = self.question.name
-        cost = composed_cost(Neighbours.ADD_REMOVE_ROW, price, query=query, mechanism=NOISE)
+        cost = noise_cost(price, self.question.name, self.noise)
         check_scale(self.scale(cost.epsilon))
         return cost
 
@@ -358,7 +381,8 @@ class MeanMethod:
         (upper - lower) max |Z_i| / (m n~).
         """
         size = self.question.column.size
-        noise = likely_noise(1 / self.scale(epsilon), 2 * size) / self.question.column.grid.top
+        steps = likely_noise(1 / self.scale(epsilon), 2 * size, self.noise)
+        noise = steps / self.question.column.grid.top
         needed = rounded_up(102 * noise)
         every = "the mean" if size == 1 else f"each of the {size:,} means"
         of = f"{needed:,} rows" if size == 1 else f"its group has {needed:,} rows"
@@ -381,8 +405,8 @@ class MeanMethod:
     def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         scale = self.scale(epsilon)
         column = self.question.column
-        noisy = with_noise(self.two_sums(source), scale, entropy)
-        law = RatioLaw(scale, column.grid.lower, column.grid.upper, column.grid.step)
+        noisy = with_noise(self.two_sums(source), self.noise, scale, entropy)
+        law = RatioLaw(scale, column.grid.lower, column.grid.upper, column.grid.step, self.noise)
         means = [law.mean(share(float(above), float(below))) for above, below in noisy]
         numbers = [self._number(int(above), int(below)) for above, below in noisy]
         return Drawn(
@@ -401,7 +425,13 @@ class MeanMethod:
     def _number(self, above: int, below: int) -> dict[str, float]:
         grid = self.question.column.grid
         rows = Fraction(above + below, grid.top)
-        return {"sum": float(grid.lower * rows + above * grid.step), "count": float(rows)}
+        total = float(grid.lower * rows + above * grid.step)
+        return {"sum": total, "count": float(rows)}
+
+
+def _one_group(keys: Mapping[str, Any]) -> IntArray:
+    """All rows are in group 0."""
+    return np.zeros(len(next(iter(keys.values()))), dtype=np.int64)
 
 
 def _by_name(numbers: Sequence[Any], names: Sequence[Sequence[Hashable]]) -> Any:
@@ -416,12 +446,16 @@ def total(
     data: Any,
     value: str | None = None,
     *,
-    lower: Exact,
-    upper: Exact,
+    lower: Exact | None = None,
+    upper: Exact | None = None,
     step: Exact | None = None,
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
+    delta: Epsilon | None = None,
     where: str | None = None,
+    weigh: str | None = None,
+    unit: Any = None,
+    rows_per_unit: int = 1,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     header: bool = False,
@@ -437,17 +471,28 @@ def total(
     The noise is exact: a whole number of units with discrete Laplace noise of scale
     max(|lower|, |upper|) / ε.  `Release.interval` tells where the true total lies.
 
+    Without `lower` or `upper` a quarter of ε finds a range that holds nearly all values
+    (`dampen.questions.ranges`); values beyond it count as its ends, and the release shows it.
+
     Args:
         data: a column of numbers, a table, or the path of a file (see `dampen.data`).
         value: in a table, the name of the column of numbers.
-        lower: public lower end of the values; smaller ones count as this.
-        upper: public upper end of the values; larger ones count as this.
+        lower: public lower end of the values, if you know it; smaller ones count as this.
+        upper: public upper end of the values, if you know it; larger ones count as this.
         step: public distance of the grid to which values are rounded.  If left out, a power of ten
             that is at most one hundred-thousandth of the range.
-        by: the column of groups, or its name.
+        by: the column of groups, or its name; a list of names for several, such as
+            ["ward", "year"]: groups are then tuples.
         groups: the public list of groups.
+        delta: in place of groups, the probability with which ε may fail, such as "1e-6": a share of
+            ε then finds the groups that enough rows have.
         where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
             out (see `dampen.data.expressions`).
+        weigh: where `unit` names the person: "people" for the statistic of the average person, the
+            default; "rows" for that of the rows.
+        unit: the column that names the person a row belongs to, or its name: ε then protects a
+            person with all their rows (see `dampen.data.units`).
+        rows_per_unit: how many rows of a person count in full.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         header: says that the first line of a text file surely holds the names of its columns.
@@ -469,7 +514,7 @@ def total(
     >>> abs(made.answer - 425_000) < 100
     True
     """
-    source, names = open_columns(data, value=value, by=by, header=header, table=table)
+    source, names = open_columns(data, value=value, by=by, unit=unit, header=header, table=table)
     question = TotalQuestion(
         value=names["value"],
         lower=lower,
@@ -477,21 +522,35 @@ def total(
         step=step,
         by=names.get("by"),
         groups=groups,
+        delta=delta,
         where=where,
+        weigh=weigh,
     )
-    return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)
+    return answer(
+        question,
+        source,
+        epsilon=epsilon,
+        rho=rho,
+        budget=budget,
+        entropy=entropy,
+        schema=persons(names, rows_per_unit),
+    )
 
 
 def mean(
     data: Any,
     value: str | None = None,
     *,
-    lower: Exact,
-    upper: Exact,
+    lower: Exact | None = None,
+    upper: Exact | None = None,
     step: Exact | None = None,
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
+    delta: Epsilon | None = None,
     where: str | None = None,
+    weigh: str | None = None,
+    unit: Any = None,
+    rows_per_unit: int = 1,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     header: bool = False,
@@ -509,17 +568,28 @@ def mean(
     `Release.numbers` has the noisy sum and the noisy count, `Release.interval` where the true mean
     lies.
 
+    Without `lower` or `upper` a quarter of ε finds a range that holds nearly all values
+    (`dampen.questions.ranges`); values beyond it count as its ends, and the release shows it.
+
     Args:
         data: a column of numbers, a table, or the path of a file (see `dampen.data`).
         value: in a table, the name of the column of numbers.
-        lower: public lower end of the values; smaller ones count as this.
-        upper: public upper end of the values; larger ones count as this.
+        lower: public lower end of the values, if you know it; smaller ones count as this.
+        upper: public upper end of the values, if you know it; larger ones count as this.
         step: public distance of the grid to which values are rounded.  If left out, a power of ten
             that is at most one hundred-thousandth of the range.
-        by: the column of groups, or its name.
+        by: the column of groups, or its name; a list of names for several, such as
+            ["ward", "year"]: groups are then tuples.
         groups: the public list of groups.
+        delta: in place of groups, the probability with which ε may fail, such as "1e-6": a share of
+            ε then finds the groups that enough rows have.
         where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
             out (see `dampen.data.expressions`).
+        weigh: where `unit` names the person: "people" for the statistic of the average person, the
+            default; "rows" for that of the rows.
+        unit: the column that names the person a row belongs to, or its name: ε then protects a
+            person with all their rows (see `dampen.data.units`).
+        rows_per_unit: how many rows of a person count in full.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         header: says that the first line of a text file surely holds the names of its columns.
@@ -541,7 +611,7 @@ def mean(
     >>> abs(made.answer - 141.67) < 0.1
     True
     """
-    source, names = open_columns(data, value=value, by=by, header=header, table=table)
+    source, names = open_columns(data, value=value, by=by, unit=unit, header=header, table=table)
     question = MeanQuestion(
         value=names["value"],
         lower=lower,
@@ -549,6 +619,16 @@ def mean(
         step=step,
         by=names.get("by"),
         groups=groups,
+        delta=delta,
         where=where,
+        weigh=weigh,
     )
-    return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)
+    return answer(
+        question,
+        source,
+        epsilon=epsilon,
+        rho=rho,
+        budget=budget,
+        entropy=entropy,
+        schema=persons(names, rows_per_unit),
+    )

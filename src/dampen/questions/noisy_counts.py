@@ -4,7 +4,8 @@ Add/remove one row; c_i counts the rows of category i, and a row is in one categ
 names and numbers together.
 
 **Several (`ranked`).**  All noisy counts c + Z, with independent integers, P(z) proportional to
-exp(-ε |z|), are ε-DP (`dampen.questions.counts`).  Their order, ties by a random order that knows
+exp(-ε |z|), are ε-DP (`dampen.questions.counts`), and with discrete Gaussian noise of variance
+1/(2ρ) they are ρ-zCDP, which is what ρ buys.  Their order, ties by a random order that knows
 nothing of the data, is computed from them: names cost nothing more, whatever k is.
 
 **One (`winner`).**  E_i are independent integers >= 0, P(e) proportional to exp(-ε e), and π is a
@@ -43,10 +44,22 @@ from fractions import Fraction
 
 import numpy as np
 
-from dampen.core.sampling import Entropy, discrete_laplace, geometric, random_order
-from dampen.core.selection import IntArray
+from dampen.core.sampling import LARGEST_SCALE, Entropy, geometric, random_order
+from dampen.core.selection import IntArray, Neighbours
+from dampen.errors import ParameterError
+from dampen.releases.cost import Cost, Price, composed_cost
+from dampen.releases.numbers import GAUSSIAN, LAPLACE, IntegerNoise, drawn_noise
 
-__all__ = ["Ranked", "Winner", "ranked", "winner"]
+__all__ = [
+    "Ranked",
+    "Winner",
+    "check_scale",
+    "noise_cost",
+    "noise_for",
+    "ranked",
+    "winner",
+    "with_noise",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +78,11 @@ class Winner:
     margin: int
 
 
-def ranked(counts: IntArray, k: int, epsilon: Fraction, entropy: Entropy) -> Ranked:
-    """The k largest noisy counts, and all of them: ε-DP."""
-    noisy: IntArray = counts + discrete_laplace(1 / epsilon, len(counts), entropy)
+def ranked(
+    counts: IntArray, k: int, epsilon: Fraction, entropy: Entropy, noise: IntegerNoise = LAPLACE
+) -> Ranked:
+    """The k largest noisy counts, and all of them: ε-DP, or ε²/2-zCDP with Gaussian noise."""
+    noisy: IntArray = counts + drawn_noise(noise, 1 / epsilon, len(counts), entropy)
     order = np.lexsort((random_order(len(counts), entropy), -noisy))
     return Ranked(order[:k].tolist(), noisy)
 
@@ -87,3 +102,37 @@ def margin(noisy: IntArray, order: IntArray) -> Winner:
     others = noisy + (order < order[place])
     others = np.delete(others, place)
     return Winner(place, int(noisy[place] - (others.max() if len(others) else 0)))
+
+
+def noise_for(price: Price) -> IntegerNoise:
+    """Laplace noise for ε, Gaussian noise for ρ."""
+    return LAPLACE if price.pure else GAUSSIAN
+
+
+def noise_cost(price: Price, query: str, noise: IntegerNoise) -> Cost:
+    """The cost of integer noise of scale Δ/ε: ε, or with Gaussian noise ρ = ε²/2 alone."""
+    return composed_cost(
+        Neighbours.ADD_REMOVE_ROW, price, query=query, mechanism=noise, pure=noise == LAPLACE
+    )
+
+
+def with_noise(
+    numbers: IntArray, noise: IntegerNoise, scale: Fraction, entropy: Entropy
+) -> IntArray:
+    """Exact whole numbers with independent integer noise."""
+    drawn = drawn_noise(noise, scale, numbers.size, entropy)
+    noisy: IntArray = numbers + drawn.reshape(numbers.shape)
+    return noisy
+
+
+def check_scale(scale: Fraction) -> None:
+    """Refuses noise that would not fit into 64 bits.
+
+    Raises:
+        ParameterError: if the scale is above 2^40.
+    """
+    if scale > LARGEST_SCALE:
+        raise ParameterError(
+            "Expected a larger epsilon: the noise would have a scale above 2^40. Raise epsilon, or "
+            "step where there is one."
+        )

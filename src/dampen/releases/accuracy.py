@@ -28,12 +28,13 @@ from typing import Any
 
 import numpy as np
 
-from dampen.core.mechanisms import Mechanism, prepare
+from dampen.core.mechanisms import Mechanism, with_scores
 from dampen.core.noise import Exponential, Gumbel, Laplace
 from dampen.core.quadrature import gauss
 from dampen.core.selection import FloatArray, Selection
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
+from dampen.releases.numbers import LAPLACE, IntegerNoise, likely
 
 __all__ = [
     "CONFIDENCE",
@@ -53,6 +54,7 @@ __all__ = [
     "likely_noise",
     "of_all",
     "rounded_up",
+    "too_few_rows",
 ]
 
 CONFIDENCE = 0.9
@@ -255,6 +257,18 @@ def by_distance(
     return Accuracy(error, unit, sentence)
 
 
+def too_few_rows(epsilon: Fraction) -> Accuracy:
+    """The accuracy of a percentile that was not answered, because the rows are too few."""
+    return Accuracy(
+        None,
+        "ranks",
+        f"There are too few rows for an answer at ε = {decimal_text(epsilon)}: it could lie far "
+        "outside the data. Use a larger ε, ask for a percentile nearer to 50, or state lower= and "
+        "upper=.",
+        chance=True,
+    )
+
+
 def by_tail(
     n: int,
     *,
@@ -291,7 +305,13 @@ or ask for a percentile from 16.8 to 83.2.
 
 
 def by_threshold(
-    found: int, farthest: int, *, epsilon: Fraction, delta: Fraction, rows: int | None
+    found: int,
+    farthest: int,
+    *,
+    epsilon: Fraction,
+    delta: Fraction,
+    rows: int | None,
+    unit: str = "rows",
 ) -> Accuracy:
     """The accuracy of values that are released if enough rows have them.
 
@@ -301,6 +321,7 @@ def by_threshold(
         epsilon: of the release.
         delta: of the release.
         rows: a public bound on the number of rows, if there is one.
+        unit: what is counted, "rows" or "people".
 
     >>> print(by_threshold(16, 14, epsilon=Fraction(1), delta=Fraction(1, 10**6), rows=None))
     In at least 9 of 10 runs a value with 16 rows or more is released. Released counts are at most \
@@ -309,15 +330,15 @@ def by_threshold(
     if rows is not None and rows < found:
         sentence = (
             f"ε = {decimal_text(epsilon)} and δ = {decimal_text(delta)} are too small for {rows:,} "
-            f"rows: only a value with {found:,} rows or more is released in 9 of 10 runs. "
+            f"rows: only a value with {found:,} {unit} or more is released in 9 of 10 runs. "
             f"Use ε ≥ {_larger_epsilon(epsilon, found, rows / 10)}."
         )
-        return Accuracy(float(found), "rows", sentence, chance=True)
+        return Accuracy(float(found), unit, sentence, chance=True)
     sentence = (
-        f"{RUNS} a value with {found:,} rows or more is released. Released counts are at most "
-        f"{farthest:,} rows off."
+        f"{RUNS} a value with {found:,} {unit} or more is released. Released counts are at most "
+        f"{farthest:,} {unit} off."
     )
-    return Accuracy(float(found), "rows", sentence)
+    return Accuracy(float(found), unit, sentence)
 
 
 def by_likeliest(
@@ -513,14 +534,15 @@ def lead(
 
     Returns:
         In units of the mechanism's scores, of which one step changes each by at most 1; 0 if all
-        candidates are released; None for noise that this module does not know.
+        candidates are released; None for noise that this module does not know, and where the score
+        depends on a private shift.
     """
     if k >= m:
         return 0.0
     law = _law(mechanism, m, k)
-    if law is None:
+    if law is None or mechanism.shift is not None:
         return None
-    return _lead_at_scale_1(law) / float(prepare(tiny, mechanism).noise_scale(epsilon, k))
+    return _lead_at_scale_1(law) / float(with_scores(tiny, mechanism).noise_scale(epsilon, k))
 
 
 def least_probability(mechanism: Mechanism, *, m: int, k: int, g: float) -> float | None:
@@ -529,19 +551,18 @@ def least_probability(mechanism: Mechanism, *, m: int, k: int, g: float) -> floa
     return None if law is None else law.probability(g)
 
 
-def likely_noise(epsilon: Fraction, draws: int) -> int:
+def likely_noise(epsilon: Fraction, draws: int, noise: IntegerNoise = LAPLACE) -> int:
     """The smallest B such that `draws` integers all have |Z| <= B with probability 0.9.
 
-    They are independent, with P(z) proportional to exp(-ε |z|).
+    They are independent, with a scale of 1/ε: P(z) is proportional to exp(-ε |z|), or for Gaussian
+    noise to exp(-ε² z² / 2).
 
     >>> likely_noise(Fraction(1), 1), likely_noise(Fraction(3, 10), 17)
     (2, 17)
     """
-    e = float(epsilon)
-    # (1 - tail)^draws >= 0.9, with the tail 2 a^(B+1) / (1+a)
+    # (1 - tail)^draws >= 0.9
     tail = -math.expm1(math.log(CONFIDENCE) / draws)
-    exponent = math.log(2 / (tail * (1 + math.exp(-e)))) / e
-    return max(0, math.ceil(exponent - 1))
+    return likely(1 / epsilon, Fraction(tail), noise)
 
 
 def rounded_up(number: float) -> int:

@@ -25,7 +25,7 @@ from typing import Any
 from dampen.core.sampling import Entropy, SystemEntropy
 from dampen.core.selection import Neighbours
 from dampen.data.open import located
-from dampen.epsilon import Epsilon, decimal_text
+from dampen.epsilon import Epsilon
 from dampen.errors import (
     AccuracyWarning,
     BudgetError,
@@ -38,6 +38,7 @@ from dampen.errors import (
 )
 from dampen.releases.accuracy import Accuracy
 from dampen.releases.cost import Budget, Cost, Keeper, Price
+from dampen.releases.found import Finding, InTwoSteps, Searching
 from dampen.releases.method import Method, Replacing, is_halved
 from dampen.releases.numbers import Law
 from dampen.releases.question import Question, check_size_is_public
@@ -45,7 +46,16 @@ from dampen.releases.release import Release
 from dampen.releases.units import unit_method
 from dampen.schema.schema import Schema
 
-__all__ = ["Paid", "Planned", "answer", "expect", "open_entropy", "pay", "planned"]
+__all__ = [
+    "Paid",
+    "Planned",
+    "answer",
+    "expect",
+    "open_entropy",
+    "pay",
+    "planned",
+    "planned_in_two_steps",
+]
 
 NUMBER = re.compile(r"\d(?:[\d,.]*\d)?")
 UNREADABLE = (
@@ -198,20 +208,44 @@ def planned(question: Question, source: Any, price: Price, schema: Schema | None
         ParameterError: if a public parameter is wrong, or the question cannot be asked under the
             relation of the data set.
     """
+    if isinstance(question, Searching) and (finding := question.finding) is not None:
+        return planned_in_two_steps(question, finding, source, price, schema)
     facts = Schema() if schema is None else schema
     if facts.relation is Neighbours.ADD_REMOVE_UNIT:
         of_units = unit_method(question, source, facts, price)
         return _of_method(question, source, of_units, price, facts)
+    facts.weighing(getattr(question, "weigh", None))
     method = question.method(source, facts, price)
     if schema is not None and is_halved(schema.relation, method.cost(price), question.title):
         method = Replacing(question.method(source, facts, price.divided(2)))
     return _of_method(question, source, method, price, facts)
 
 
+def planned_in_two_steps(
+    question: Question, finding: Finding, source: Any, price: Price, schema: Schema | None
+) -> Planned:
+    """The plan of a question that finds something first."""
+    for_finding, for_answer = finding.prices(price)
+    example = finding.filled(finding.example)
+    assert example is not None
+    method = InTwoSteps(
+        finding,
+        planned(finding.question, source, for_finding, schema),
+        planned(example, source, for_answer, schema),
+        lambda filled: planned(filled, source, for_answer, schema),
+    )
+    return _of_method(question, source, method, price, schema or Schema())
+
+
 def _of_method(
     question: Question, source: Any, method: Method, price: Price, facts: Schema
 ) -> Planned:
     cost = method.cost(price)
+    if facts.max_delta is not None and cost.delta > Fraction(str(facts.max_delta)):
+        raise ParameterError(
+            f"The data set allows a delta of at most {facts.max_delta:g} for one question, and "
+            f"this one has {float(cost.delta):.3g}. Pass a smaller delta, or list the values."
+        )
     return Planned(question, source, method, cost, method.accuracy(cost.epsilon, facts.rows))
 
 
@@ -283,7 +317,7 @@ class Paid:
         """The answer with its public facts, kept where the budget keeps answers."""
         made = Release(
             answer,
-            self.cost.epsilon,
+            self.cost.pure_epsilon,
             self.cost.mechanism,
             self.cost.neighbours,
             shown,
@@ -309,7 +343,7 @@ class Paid:
         if self.budget is None:
             return ""
         named = f" ({self.charge})" if self.charge else ""
-        return f"The charge of epsilon {decimal_text(self.cost.epsilon)}{named} stands."
+        return f"The charge of {self.cost.price}{named} stands."
 
     def _told(self, error: Exception) -> str:
         own = isinstance(error, DampenError) and bool(self.cost.leaks)

@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from dampen.core.mechanisms import Mechanism
 from dampen.core.selection import Neighbours
-from dampen.epsilon import Epsilon, asked_epsilon, exact
+from dampen.epsilon import Epsilon, asked_epsilon, exact, price_text
 from dampen.errors import ParameterError
 
 __all__ = [
@@ -38,6 +38,11 @@ class Price:
         """
         return asked_epsilon(self.epsilon, self.rho, unit)
 
+    @property
+    def pure(self) -> bool:
+        """Whether ε is offered; noise for ρ may be Gaussian."""
+        return self.rho is None
+
     def divided(self, parts: int) -> "Price":
         """The price of one of `parts` equal steps of group privacy: ε by their number, ρ by its
         square.
@@ -55,13 +60,15 @@ class Cost:
     """What a release asks of a budget.  All of it is public.
 
     Attributes:
-        epsilon: the ε of a pure ε-DP release.
+        epsilon: the ε of a pure ε-DP release; if it is not pure, the root of 2ρ, which only says
+            how much noise is drawn.
         rho: its cost in zero-concentrated differential privacy, at most ε²/2.
         query: what was asked, in a few words.
         mechanism: the name of the method that answers.
         neighbours: the relation that ε speaks of.
         leaks: the public parameters that are taken from the data, and so are not covered by ε.
         delta: the δ of an (ε, δ)-DP release; 0 for a pure one.
+        pure: whether ε holds; False for Gaussian noise, which is ρ-zCDP alone.
     """
 
     epsilon: Fraction
@@ -71,6 +78,17 @@ class Cost:
     neighbours: Neighbours
     leaks: tuple[str, ...] = ()
     delta: Fraction = Fraction(0)
+    pure: bool = True
+
+    @property
+    def pure_epsilon(self) -> Fraction | None:
+        """ε, None where there is none."""
+        return self.epsilon if self.pure else None
+
+    @property
+    def price(self) -> str:
+        """ε, or ρ where there is no ε, in words."""
+        return price_text(self.pure_epsilon, self.rho)
 
 
 def group_delta(delta: Fraction, epsilon: Fraction, steps: int) -> Fraction:
@@ -122,7 +140,7 @@ def selection_cost(
 ) -> Cost:
     """The cost of k answers of one mechanism, which are ε-DP, or ρ-zCDP, together."""
     epsilon = mechanism.asked_epsilon(price.epsilon, price.rho, k)
-    rho = mechanism.noise.rho(epsilon, k)
+    rho = mechanism.rho(epsilon, k)
     return Cost(epsilon, rho, query, mechanism.name, neighbours, leaks)
 
 
@@ -135,12 +153,13 @@ def composed_cost(
     leaks: tuple[str, ...] = (),
     shares: int = 1,
     delta: Fraction = Fraction(0),
+    pure: bool = True,
 ) -> Cost:
     """The cost of a release that is ε-DP in all, or (ε, δ)-DP, and made of several parts.
 
     ρ = ε²/2, and ε²/2m where m parts have an equal share of ε each.  With a δ it is δ-approximate
-    zCDP of that ρ (Bun and Steinke 2016).
+    zCDP of that ρ (Bun and Steinke 2016).  A release that is not pure is ρ-zCDP alone.
     """
     unit = Fraction(1, 2 * shares)
     epsilon = price.asked(unit)
-    return Cost(epsilon, unit * epsilon**2, query, mechanism, neighbours, leaks, delta)
+    return Cost(epsilon, unit * epsilon**2, query, mechanism, neighbours, leaks, delta, pure)

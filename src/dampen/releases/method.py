@@ -11,12 +11,13 @@ from typing import Any, Protocol
 
 from dampen.core.sampling import Entropy
 from dampen.core.selection import Neighbours
+from dampen.data.times import Measure, in_own_type
 from dampen.errors import ParameterError
 from dampen.releases.accuracy import Accuracy
 from dampen.releases.cost import Cost, Price, group_delta
 from dampen.releases.numbers import Law
 
-__all__ = ["Drawn", "Leak", "Method", "Replacing", "is_halved"]
+__all__ = ["Drawn", "InOwnType", "Leak", "Method", "Replacing", "is_halved"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,39 @@ class Replacing:
 
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         return self.method.draw(source, epsilon / 2, entropy)
+
+
+@dataclass(frozen=True, slots=True)
+class InOwnType:
+    """A method whose answers are numbers of a column of dates, times, durations or truth values.
+
+    Attributes:
+        method: which draws numbers.
+        measure: what they stand for.
+    """
+
+    method: Method
+    measure: Measure
+
+    def cost(self, price: Price, /) -> Cost:
+        return self.method.cost(price)
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        return self.method.accuracy(epsilon, rows)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return self.method.leaks()
+
+    def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        drawn = self.method.draw(source, epsilon, entropy)
+        return replace(drawn, answer=self._typed(drawn.answer))
+
+    def _typed(self, answer: Any) -> Any:
+        if isinstance(answer, dict):
+            return {name: self._typed(each) for name, each in answer.items()}
+        if isinstance(answer, list):
+            return [self._typed(each) for each in answer]
+        return None if answer is None else in_own_type(answer, self.measure)
 
 
 def is_halved(relation: Neighbours, cost: Cost, title: str) -> bool:

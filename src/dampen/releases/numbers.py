@@ -13,20 +13,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, Protocol
+from statistics import NormalDist
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from dampen.core.selection import FloatArray
+from dampen.core.sampling import Entropy, discrete_gaussian, discrete_laplace
+from dampen.core.selection import FloatArray, IntArray
 from dampen.epsilon import check_length, decimal_text, exact
 from dampen.errors import ParameterError
 
 __all__ = [
+    "GAUSSIAN",
+    "LAPLACE",
+    "BracketLaw",
+    "IntegerNoise",
     "Law",
     "MarginLaw",
     "RatioLaw",
     "ShiftLaw",
+    "ThresholdLaw",
     "checked_confidence",
+    "drawn_noise",
     "law_from",
     "likely",
     "share",
@@ -34,8 +42,24 @@ __all__ = [
 
 PLACES = np.linspace(0, 1, 65)
 """Where the interval of a ratio is looked for, before its ends are narrowed down."""
+BRACKET = Fraction("0.95")
+"""Confidence of the interval that is drawn with a quantile."""
 SHARES = np.linspace(0, 1, 4097)
 """Where quantiles are tabulated."""
+
+
+IntegerNoise: TypeAlias = Literal["discrete-laplace", "discrete-gaussian"]
+"""Integers Z with P(z) proportional to exp(-|z| / scale), or to exp(-z² / (2 scale²))."""
+LAPLACE: IntegerNoise = "discrete-laplace"
+GAUSSIAN: IntegerNoise = "discrete-gaussian"
+MOST_ADDED = 2000
+"""Up to this scale the probabilities of Gaussian noise are added up."""
+
+
+def drawn_noise(noise: IntegerNoise, scale: Fraction, size: int, entropy: Entropy) -> IntArray:
+    """Independent integers, drawn exactly."""
+    draw = discrete_gaussian if noise == GAUSSIAN else discrete_laplace
+    return draw(scale, size, entropy)
 
 
 class Law(Protocol):
@@ -56,27 +80,29 @@ class Law(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ShiftLaw:
-    """number = true number + unit Z, for an integer Z with P(z) proportional to exp(-|z| / scale).
+    """number = true number + unit Z, for integer noise Z.
 
-    **Theorem.**  P(|Z| > B) = 2 a^(B+1) / (1+a) with a = exp(-1/scale).  So the interval from
-    number - unit B to number + unit B, for the smallest B at which that is at most 1 - confidence,
-    holds the true number with at least the stated confidence, and with less than P(|Z| = B) more.
+    **Theorem.**  The interval from number - unit B to number + unit B, for the smallest B at which
+    P(|Z| > B) is at most 1 - confidence (`likely`), holds the true number with at least the stated
+    confidence, and with less than P(|Z| = B) more.
 
     Attributes:
         scale: of the integer noise.
         unit: what one step of it is worth.
         least: a public lower bound of the true number, if there is one: intervals begin there.
+        noise: its law.
     """
 
     scale: Fraction
     unit: Fraction = Fraction(1)
     least: int | None = None
+    noise: IntegerNoise = LAPLACE
 
     def is_number(self, number: Any, /) -> bool:
         return not isinstance(number, Mapping)
 
     def interval(self, number: Any, tail: Fraction, /) -> tuple[Any, Any]:
-        steps = likely(self.scale, tail)
+        steps = likely(self.scale, tail, self.noise)
         if isinstance(number, int) and self.unit == 1:
             least = number - steps if self.least is None else self.least
             return max(number - steps, least), max(number + steps, least)
@@ -89,7 +115,7 @@ class ShiftLaw:
 
     def to_dict(self) -> dict[str, Any]:
         return {
-            "law": "discrete-laplace",
+            "law": self.noise,
             "scale": _text(self.scale),
             "unit": _text(self.unit),
             "least": self.least,
@@ -137,32 +163,40 @@ class RatioLaw:
 
     q(r) is that of Laplace noise, to which half a step is added: with a = exp(-1/scale),
     P(|Z| >= k) = 2 a^k / (1+a) = P(|L| >= k - 1/2) / cosh(1 / (2 scale)), so that |Z| is at most
-    the rounded |L| in law.
+    the rounded |L| in law.  Of discrete Gaussian noise it is the quantile of a normal number N, to
+    which one step is added: P(Z >= k) <= P(N >= k - 1) for k >= 1 (Canonne, Kamath and Steinke
+    2020, Proposition 25), so that |Z| is at most |N| rounded up in law.  Both laws are symmetric
+    and have one peak, so that sums keep that order.
 
     Attributes:
         scale: of the integer noise in both sums, in steps.
         lower: of the values.
         upper: of the values.
         step: of both sums.
+        noise: its law.
     """
 
     scale: Fraction
     lower: Fraction
     upper: Fraction
     step: Fraction
+    noise: IntegerNoise = LAPLACE
 
     def is_number(self, number: Any, /) -> bool:
         """Groups may be called sum and count as well; theirs are no numbers."""
-        return set(number) == {"sum", "count"} and not isinstance(number["sum"], Mapping)
+        named = isinstance(number, Mapping) and {"sum", "count"} <= set(number)
+        return named and not isinstance(number["sum"], Mapping)
 
     def interval(self, number: Any, tail: Fraction, /) -> tuple[Any, Any]:
         above, below = self.sums(number)
         told = share(above, below)
-        quantiles = _quantiles(float(tail))
+        normal = self.noise == GAUSSIAN
+        quantiles = _normal_quantiles(float(tail)) if normal else _quantiles(float(tail))
+        rounding = 1.0 if normal else 0.5
 
         def slack(r: FloatArray) -> FloatArray:
             """How far r is inside: below 0 it is not held."""
-            within = np.interp(r, SHARES, quantiles) * float(self.scale) + 0.5
+            within = np.interp(r, SHARES, quantiles) * float(self.scale) + rounding
             held: FloatArray = within - np.abs((1 - r) * above - r * below)
             return held
 
@@ -189,11 +223,114 @@ class RatioLaw:
     def to_dict(self) -> dict[str, Any]:
         return {
             "law": "two-sums",
+            "noise": self.noise,
             "scale": _text(self.scale),
             "lower": _text(self.lower),
             "upper": _text(self.upper),
             "step": _text(self.step),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class BracketLaw:
+    """A quantile whose interval was drawn with it, at one level: see `questions.groups.quantiles`.
+
+    A number is {"value": the quantile, "low": one end, "high": the other}.
+    """
+
+    def is_number(self, number: Any, /) -> bool:
+        return set(number) == {"value", "low", "high"} and not isinstance(number["value"], Mapping)
+
+    def interval(self, number: Any, tail: Fraction, /) -> tuple[Any, Any]:
+        if 1 - tail > BRACKET:
+            raise ParameterError(
+                f"Expected a confidence of at most {float(BRACKET)}: the interval of a quantile "
+                "was drawn for that."
+            )
+        return number["low"], number["high"]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"law": "bracket"}
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdLaw:
+    """A count of a key that was published: see `dampen.core.truncated`.
+
+    y = m + X for |X| <= B, P(x) proportional to exp(-ε |x|), and only y > B is seen, where B is
+    T - 1 with the probability of the coin, else T.
+
+    **Theorem.**  For the true count m let F(m) = P(Y >= y | m is published) and G(m) the same for
+    Y <= y.  The m with F(m) > tail/2 and G(m) > tail/2 hold the true one with the stated
+    confidence, *given that the key was published*.  F grows with m and G falls, so that they are an
+    interval.  Plain intervals y ± B would miss every small count: it is seen only if its noise is
+    large.
+
+    Attributes:
+        epsilon: of one step.
+        high: T.
+        coin: the probability of T - 1, times 2^64.
+        unit: the steps of a row or a person.
+    """
+
+    epsilon: Fraction
+    high: int
+    coin: int
+    unit: int = 1
+
+    def is_number(self, number: Any, /) -> bool:
+        return not isinstance(number, Mapping)
+
+    def interval(self, number: Any, tail: Fraction, /) -> tuple[Any, Any]:
+        y = round(number * self.unit)
+        low = max(y - self.high, 1)
+        high = y + self.high
+        half = float(tail) / 2
+        least = _first_true(low, high, lambda m: self.seen(m, y, None) > half * self.seen(m))
+        most = _first_true(low, high + 1, lambda m: not self.seen(m, None, y) > half * self.seen(m))
+        least, most = min(least, y), max(most - 1, y)
+        return (least, most) if self.unit == 1 else (least / self.unit, most / self.unit)
+
+    def seen(self, m: int, low: int | None = None, high: int | None = None) -> float:
+        """The probability that a count m is published as one from `low` to `high`."""
+        share = self.coin / 2**64
+        whole = 0.0
+        for bound, chance in ((self.high, 1 - share), (self.high - 1, share)):
+            first = max(bound + 1 if low is None else max(low, bound + 1), m - bound)
+            last = m + bound if high is None else min(high, m + bound)
+            whole += chance * _within(float(self.epsilon), bound, first - m, last - m)
+        return whole
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "law": "threshold",
+            "epsilon": _text(self.epsilon),
+            "high": self.high,
+            "coin": str(self.coin),
+            "unit": self.unit,
+        }
+
+
+def _first_true(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """The first number from low to high for which it holds, if it does from there on; else high."""
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _within(e: float, bound: int, first: int, last: int) -> float:
+    """P(first <= X <= last) of truncated noise, both within the bound."""
+    if first > last:
+        return 0.0
+    if first < 0 <= last:
+        return _within(e, bound, first, -1) + _within(e, bound, 0, last)
+    near, far = (first, last) if first >= 0 else (-last, -first)
+    whole = -math.expm1(-e) + 2 * math.exp(-e) * -math.expm1(-e * bound)
+    return math.exp(-e * near) * -math.expm1(-e * (far - near + 1)) / whole
 
 
 def law_from(told: Mapping[str, Any]) -> Law:
@@ -202,14 +339,18 @@ def law_from(told: Mapping[str, Any]) -> Law:
     Raises:
         ValueError: if there is none of that name.
     """
-    if told["law"] == "discrete-laplace":
-        least = told["least"]
-        return ShiftLaw(
-            _number(told["scale"]), _number(told["unit"]), None if least is None else int(least)
-        )
+    if told["law"] in (LAPLACE, GAUSSIAN):
+        least = None if told["least"] is None else int(told["least"])
+        return ShiftLaw(_number(told["scale"]), _number(told["unit"]), least, told["law"])
     if told["law"] == "two-sums":
-        names = ("scale", "lower", "upper", "step")
-        return RatioLaw(*(_number(told[name]) for name in names))
+        scale, *grid = (_number(told[name]) for name in ("scale", "lower", "upper", "step"))
+        noise = GAUSSIAN if told.get("noise") == GAUSSIAN else LAPLACE
+        return RatioLaw(scale, grid[0], grid[1], grid[2], noise)
+    if told["law"] == "bracket":
+        return BracketLaw()
+    if told["law"] == "threshold":
+        coin = min(max(int(told["coin"]), 0), 2**64)
+        return ThresholdLaw(_number(told["epsilon"]), int(told["high"]), coin, int(told["unit"]))
     if told["law"] == "margin":
         return MarginLaw(_number(told["scale"]), int(told["candidates"]))
     raise ValueError
@@ -230,17 +371,45 @@ def checked_confidence(confidence: Any) -> Fraction:
 
 
 @lru_cache(maxsize=64)
-def likely(scale: Fraction, tail: Fraction) -> int:
+def likely(scale: Fraction, tail: Fraction, noise: IntegerNoise = LAPLACE) -> int:
     """The smallest B such that |Z| > B has at most the probability `tail`.
 
-    Z is an integer with P(z) proportional to exp(-|z| / scale).
+    Laplace noise has P(|Z| > B) = 2 a^(B+1) / (1+a), a = exp(-1/scale).  The probabilities of
+    Gaussian noise are added up; beyond a scale of 2,000 they are those of a rounded normal number,
+    up to a share of exp(-2π² scale²) (Poisson's summation).
 
     >>> likely(Fraction(1), Fraction(1, 20)), likely(Fraction(10), Fraction(1, 20))
     (3, 30)
+    >>> likely(Fraction(10), Fraction(1, 20), GAUSSIAN)
+    20
     """
     s = float(scale)
+    if noise == GAUSSIAN:
+        return _likely_gaussian(s, float(tail))
     exponent = s * math.log(2 / (float(tail) * (1 + math.exp(-1 / s))))
     return max(0, math.ceil(exponent - 1))
+
+
+def _likely_gaussian(scale: float, tail: float) -> int:
+    if scale > MOST_ADDED:
+        return max(0, math.ceil(scale * normal_quantile(tail) - 0.5))
+    most = math.ceil(scale * (normal_quantile(tail) + 9)) + 1
+    p = np.exp(-((np.arange(most + 1) / max(scale, 1e-150)) ** 2) / 2)
+    beyond = np.cumsum(p[:0:-1])[::-1]  # over z = 1.., from z on
+    fits = 2 * beyond <= tail * (1 + 2 * beyond[0])
+    return int(np.argmax(fits)) if fits.any() else most
+
+
+def normal_quantile(tail: float) -> float:
+    """q with P(|N| > q) = tail for a normal number of scale 1."""
+    return NormalDist().inv_cdf(1 - tail / 2) if tail > 1e-9 else math.sqrt(-2 * math.log(tail))
+
+
+@lru_cache(maxsize=16)
+def _normal_quantiles(tail: float) -> FloatArray:
+    """q(r) at `SHARES` for normal noise of scale 1: (1-r) N - r M is normal."""
+    widths: FloatArray = np.hypot(SHARES, 1 - SHARES)
+    return widths * normal_quantile(tail)
 
 
 def share(above: float, below: float) -> float:

@@ -21,6 +21,7 @@ from typing import (
 )
 
 from dampen.core.selection import Neighbours
+from dampen.data.source import named_columns
 from dampen.errors import ParameterError, did_you_mean
 from dampen.releases.cost import Price
 from dampen.schema.schema import Schema
@@ -35,13 +36,20 @@ __all__ = [
     "Question",
     "Resolved",
     "Shape",
+    "by_parameter",
     "check_size_is_public",
     "checked_choice",
+    "delta_parameter",
     "first_missing",
+    "groups_parameter",
+    "lower_parameter",
     "parameter",
     "parameters",
     "plain_label",
+    "public_parameter",
     "shows_size",
+    "upper_parameter",
+    "weigh_parameter",
     "where_parameter",
     "with_facts",
 ]
@@ -100,6 +108,8 @@ class Parameter:
         short: one letter for the command line, such as "k".
         least: the smallest count.
         holds: of a column, what its cells must be: "numbers", "categories" or "names".
+        usual: what a form begins with, where there is no default.
+        several: of a column, whether several may be named, with commas.
         fact: where a schema has it; analysts of a service do not state it.
     """
 
@@ -112,6 +122,8 @@ class Parameter:
     short: str = ""
     least: int = 1
     holds: str = ""
+    usual: str = ""
+    several: bool = False
     fact: Fact | None = None
 
     @property
@@ -134,13 +146,15 @@ def parameter(
     short: str = "",
     least: int = 1,
     holds: str = "",
+    usual: str = "",
+    several: bool = False,
     fact: Fact | None = None,
 ) -> Any:
     """A field of a question; see `Parameter`."""
     assert kind in get_args(Kind), kind
     told = {
         "kind": kind, "help": help, "choices": choices, "label": label, "short": short,
-        "least": least, "holds": holds, "fact": fact,
+        "least": least, "holds": holds, "usual": usual, "several": several, "fact": fact,
     }  # fmt: skip
     return field(default=default, metadata={"dampen": told})
 
@@ -152,6 +166,80 @@ def where_parameter() -> Any:
         "Only rows for which this holds, such as \"age >= 65 and ward == 'A'\".",
         default=None,
         label="Only rows where",
+    )
+
+
+def weigh_parameter() -> Any:
+    """The field `weigh` of a question about a table: whose statistic is meant."""
+    return parameter(
+        "word",
+        "Whose statistic is meant where ε protects persons. people: the average person's, as "
+        "everyone counts the same; the default, unless rows_per_unit is above 1. rows: the rows', "
+        "up to rows_per_unit of a person, or 8 if that is 1.",
+        default=None,
+        choices=("people", "rows"),
+        label="Statistic of",
+    )
+
+
+def by_parameter(what: str = "answer") -> Any:
+    """The field `by` of a question that can be asked of every group."""
+    return parameter(
+        "column",
+        f"Column of groups: one {what} for every group; several with commas.",
+        default=None,
+        label="For every",
+        holds="categories",
+        several=True,
+    )
+
+
+def groups_parameter() -> Any:
+    """The field `groups` beside `by`."""
+    return parameter(
+        "labels",
+        "Public list of the groups; rows of other groups are left out.",
+        default=None,
+        fact=Fact("values", of="by"),
+    )
+
+
+def delta_parameter(unlisted: str = "groups") -> Any:
+    """The field `delta`: where nobody lists the groups or categories, they are found with it."""
+    return parameter(
+        "exact",
+        f"Probability δ of a failure of ε, such as 1e-6, where nobody lists the {unlisted}.",
+        default=None,
+        label="δ",
+    )
+
+
+def public_parameter(what: str) -> Any:
+    """The field `public`: for Python alone, "data" takes facts from data that is public itself."""
+    return parameter(
+        "other",
+        f'Pass "data" to take the {what} from the data, which ε does not cover: for public data.',
+        default=None,
+    )
+
+
+def lower_parameter(*, optional: bool = False) -> Any:
+    """The field `lower` of a question that needs, or may have, a public range of `value`."""
+    return _end_parameter("lower", "smaller", optional)
+
+
+def upper_parameter(*, optional: bool = False) -> Any:
+    """The field `upper` beside `lower`."""
+    return _end_parameter("upper", "larger", optional)
+
+
+def _end_parameter(name: str, beyond: str, optional: bool) -> Any:
+    return parameter(
+        "exact",
+        f"Public {name} end of the values{', if you know it' if optional else ''}; {beyond} ones "
+        "count as this.",
+        default=None if optional else MISSING,
+        fact=Fact(name, of="value", optional=optional),
     )
 
 
@@ -181,12 +269,19 @@ def with_facts(
         if each.fact is None or each.name in known:
             continue
         column = known.get(each.fact.of)
-        if each.fact.of and column not in schema.columns:
+        if each.fact.of and not _is_known(column, schema):
             continue
         value = _fact(each.fact, column, schema)
         if value is not None:
             known[each.name] = value
     return known
+
+
+def _is_known(column: str | None, schema: Schema) -> bool:
+    """Whether a schema has the column, or all of several."""
+    if column is None:
+        return False
+    return all(name in schema.columns for name in named_columns(column, schema.columns))
 
 
 def _fact(fact: Fact, column: str | None, schema: Schema) -> Any:

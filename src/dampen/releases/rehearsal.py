@@ -14,6 +14,7 @@ from dampen.core.sampling import InsecureEntropy
 from dampen.releases.answer import pay, planned
 from dampen.releases.cost import Price
 from dampen.releases.question import Question
+from dampen.schema.schema import Schema
 
 __all__ = ["DRAWS", "Rehearsal", "Scored", "rehearse"]
 
@@ -60,7 +61,14 @@ class Rehearsal:
         return f"{tries} {1 - self.error:.0%} of what was named was right."
 
 
-def rehearse(question: Question, source: Any, price: Price, *, draws: int = DRAWS) -> Rehearsal:
+def rehearse(
+    question: Question,
+    source: Any,
+    price: Price,
+    *,
+    draws: int = DRAWS,
+    schema: Schema | None = None,
+) -> Rehearsal:
     """Asks a question of public data several times.
 
     Args:
@@ -68,6 +76,7 @@ def rehearse(question: Question, source: Any, price: Price, *, draws: int = DRAW
         source: public data, as `question.open` gave it.
         price: what each answer would cost.
         draws: how many answers.
+        schema: the public facts of the data, which say whom ε protects.
 
     Returns:
         The answers and their errors.
@@ -76,18 +85,20 @@ def rehearse(question: Question, source: Any, price: Price, *, draws: int = DRAW
         ParameterError: if a public parameter is wrong.
         DataError: if the machine cannot read the data.
     """
-    answers = _answers(question, source, price, draws)
+    answers = _answers(question, source, price, draws, schema)
     if isinstance(question, Scored):
         return Rehearsal(answers, [question.wrong_share(each, source) for each in answers], False)
-    best = _parts(_answers(question, source, EXACTLY, 1)[0])
+    best = _parts(_answers(question, source, EXACTLY, 1, schema)[0])
     numeric = question.shape() in ("value", "points", "number")
     error = _distance if numeric else _wrong_share
     return Rehearsal(answers, [error(_parts(each), best) for each in answers], numeric)
 
 
-def _answers(question: Question, source: Any, price: Price, draws: int) -> list[Any]:
+def _answers(
+    question: Question, source: Any, price: Price, draws: int, schema: Schema | None
+) -> list[Any]:
     """One plan, drawn from with the seeds 0, 1, ..."""
-    plan = planned(question, source, price)
+    plan = planned(question, source, price, schema)
     seeded = [InsecureEntropy(seed, allow_release=True) for seed in range(draws)]
     return [plan.release(pay(plan.cost, entropy=entropy)).answer for entropy in seeded]
 

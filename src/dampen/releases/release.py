@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from dampen.core.selection import Neighbours
-from dampen.epsilon import check_length, decimal_text, short_text
+from dampen.epsilon import check_length, decimal_text, price_text, short_text
 from dampen.errors import ParameterError
 from dampen.printing import html_facts, text_of
 from dampen.releases.accuracy import UNKNOWN, Accuracy
 from dampen.releases.numbers import Law, checked_confidence, law_from
+from dampen.schema.schema import PROTECTED
 from dampen.versions import library_version
 
 __all__ = ["Release"]
@@ -28,7 +29,7 @@ class Release:
 
     Attributes:
         answer: a label, a value, or a list of them.
-        epsilon: the exact ε that it cost.
+        epsilon: the exact ε that it cost; None for Gaussian noise, which has a ρ alone.
         mechanism: the name of the method that answered.
         neighbours: the relation that ε speaks of.
         parameters: the public parameters it was asked with.
@@ -47,7 +48,7 @@ class Release:
     """
 
     answer: Any
-    epsilon: Fraction
+    epsilon: Fraction | None
     mechanism: str
     neighbours: Neighbours
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -90,14 +91,33 @@ class Release:
             )
         return _intervals(self.numbers, self.law, tail)
 
+    def plot(self, ax: Any = None) -> Any:
+        """Draws bars with their 95 % intervals, or the curve of several percentiles.
+
+        Needs matplotlib: `pip install dampen[plot]`.
+
+        Args:
+            ax: axes of matplotlib to draw on; new ones if left out.
+
+        Returns:
+            The axes.
+
+        Raises:
+            ParameterError: if the release has neither numbers nor several percentiles.
+        """
+        from dampen.releases.pictures import plot
+
+        return plot(self, ax)
+
     def to_json(self) -> str:
         """One JSON object; ε is exact decimal text."""
         return json.dumps(
             {
                 "answer": _text_keys(self.answer),
-                "epsilon": decimal_text(self.epsilon),
+                "epsilon": None if self.epsilon is None else decimal_text(self.epsilon),
                 "mechanism": self.mechanism,
                 "neighbours": str(self.neighbours),
+                "protects": self.protects,
                 "parameters": dict(self.parameters),
                 "secure": self.secure,
                 "leaks": list(self.leaks),
@@ -130,7 +150,7 @@ class Release:
             told = json.loads(text)
             return cls(
                 answer=told["answer"],
-                epsilon=_fraction(told["epsilon"]),
+                epsilon=None if told["epsilon"] is None else _fraction(told["epsilon"]),
                 delta=_fraction(told.get("delta", "0")),
                 mechanism=str(told["mechanism"]),
                 neighbours=Neighbours(told["neighbours"]),
@@ -165,7 +185,7 @@ class Release:
         insecure = "" if self.secure else ", NOT SECURE: seeded randomness"
         leaky = f", NOT COVERED BY EPSILON: {', '.join(self.leaks)}" if self.leaks else ""
         return (
-            f"Release({self.answer!r}, epsilon={decimal_text(self.epsilon)}, {delta}"
+            f"Release({self.answer!r}, {self.price.replace(' ', '=')}, {delta}"
             f"mechanism={self.mechanism!r}, neighbours={str(self.neighbours)!r}{insecure}{leaky})"
         )
 
@@ -174,14 +194,31 @@ class Release:
         return "\n".join(f"{name}: {text_of(value)}" for name, value in self._facts().items())
 
     def _repr_html_(self) -> str:
-        return html_facts(self._facts())
+        from dampen.releases.pictures import html_bars
+
+        facts = self._facts()
+        drawn = html_bars(self)
+        if drawn:
+            facts = {
+                name: fact
+                for name, fact in facts.items()
+                if name not in ("answer", "numbers", "95 % interval")
+                or (name == "answer" and not isinstance(fact, dict))
+            }
+        return drawn + html_facts(facts)
 
     @property
-    def _protects(self) -> str:
-        """Whom ε protects, where a column names the person a row belongs to."""
-        if self.neighbours is not Neighbours.ADD_REMOVE_UNIT:
-            return ""
-        return f"one {self.parameters.get('unit', 'person')}, with all their rows"
+    def protects(self) -> str:
+        """Whom ε protects, in words: such as "one patient, with all their rows"."""
+        unit = self.parameters.get("unit")
+        if self.neighbours is not Neighbours.ADD_REMOVE_UNIT or unit is None:
+            return PROTECTED[self.neighbours]
+        return f"one {unit}, with all {'its edges' if unit == 'source' else 'their rows'}"
+
+    @property
+    def price(self) -> str:
+        """What it cost in words: ε, or ρ where there is no ε."""
+        return price_text(self.epsilon, self.rho)
 
     def _facts(self) -> dict[str, Any]:
         facts = {
@@ -189,11 +226,12 @@ class Release:
             "numbers": "" if self.numbers == self.answer else self.numbers,
             "95 % interval": "" if self.law is None else self.interval(),
             "accuracy": self.accuracy.sentence,
-            "epsilon": decimal_text(self.epsilon),
+            "epsilon": "" if self.epsilon is None else decimal_text(self.epsilon),
+            "rho": self.price.removeprefix("rho ") if self.epsilon is None else "",
             "delta": decimal_text(self.delta) if self.delta else "",
             "mechanism": self.mechanism,
             "neighbours": self.neighbours,
-            "protects": self._protects,
+            "protects": self.protects,
             "NOT SECURE": "" if self.secure else "seeded randomness",
             "NOT COVERED BY EPSILON": self.leaks,
             "charge": self.charge or "",
@@ -218,10 +256,19 @@ def _intervals(numbers: Any, law: Law, tail: Fraction) -> Any:
 
 
 def _text_keys(answer: Any) -> Any:
-    """JSON knows text as keys only; an answer per group has the groups as keys."""
+    """JSON knows text as keys only; an answer per group has the groups as keys.
+
+    A group of several columns is the text of a JSON array.
+    """
     if not isinstance(answer, dict):
         return answer
-    return {str(name): _text_keys(each) for name, each in answer.items()}
+    return {_key_text(name): _text_keys(each) for name, each in answer.items()}
+
+
+def _key_text(name: Any) -> str:
+    if isinstance(name, tuple):
+        return json.dumps(name, default=_plain, ensure_ascii=False)
+    return str(name)
 
 
 def _plain(value: Any) -> Any:

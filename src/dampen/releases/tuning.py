@@ -34,13 +34,15 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dampen.core.sampling import Entropy, discrete_laplace, random_order
 from dampen.core.selection import Neighbours
+from dampen.data.memory import MemoryTable
+from dampen.data.units import Shares, UnitTable, quantum_of
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import BudgetError, DataError, ParameterError
 from dampen.releases.accuracy import UNKNOWN
@@ -113,6 +115,8 @@ class Share:
                 f"This share is for {self.neighbours} neighbours, and a step of the run is for "
                 f"{cost.neighbours}. Pass neighbours={cost.neighbours.value!r} to tune."
             )
+        if not cost.pure:
+            return "A run of tune pays for releases with an epsilon; this one has a rho alone."
         if self._spent + cost.epsilon > self.epsilon:
             return (
                 "A run of tune asked for more than its share of epsilon "
@@ -143,7 +147,8 @@ def tune(
     candidates: Sequence[C],
     run: Callable[[C, Share], tuple[float, T]],
     *,
-    neighbours: Neighbours | str,
+    neighbours: Neighbours | str | None = None,
+    unit: str | None = None,
     epsilon: Epsilon,
     runs: int = 10,
     shape: Epsilon | int = 0,
@@ -162,6 +167,8 @@ def tune(
         run: one analysis: takes a setting and its `Share` of ε, returns a score (larger is better;
             NaN is worst) and any result, both private.
         neighbours: the relation that ε speaks of.
+        unit: in place of it, the column that names the person a row belongs to: every step of a run
+            states the same `unit=`, and ε protects a person with all their rows.
         epsilon: the total.
         runs: how many runs to expect; the actual number is random and secret.
         shape: η of the distribution of that number, from 0 to 1: runs at ε / (2 + η).
@@ -195,7 +202,7 @@ def tune(
         raise ParameterError("Expected candidates, got none.")
     scale = scale_for(runs, eta)
     each = total / (2 + eta)
-    relation = checked_relation(neighbours)
+    relation = _relation(neighbours, unit)
     cost = composed_cost(
         relation,
         Price(total),
@@ -207,7 +214,8 @@ def tune(
         count = number_of_runs(scale, eta, paid.entropy)
         shares = (Share(each, relation) for _ in range(count))
         best = _best(candidates, run, shares, paid.entropy)
-    public = {"runs": runs, "shape": decimal_text(eta), "each": decimal_text(each)}
+    public: dict[str, Any] = {} if unit is None else {"unit": unit}
+    public |= {"runs": runs, "shape": decimal_text(eta), "each": decimal_text(each)}
     candidate, score, result = best
     release = paid.release({"candidate": candidate, "score": score}, public, UNKNOWN)
     return Tuned(candidate, score, result, release)
@@ -279,6 +287,20 @@ def scale_for(runs: int, shape: Fraction) -> Fraction:
     return Fraction(lower).limit_denominator(10**6)
 
 
+def _relation(neighbours: Neighbours | str | None, unit: str | None) -> Neighbours:
+    """What is protected: a relation by its name, or a person with all their rows.
+
+    Raises:
+        ParameterError: unless exactly one of both is stated.
+    """
+    if (neighbours is None) == (unit is None):
+        raise ParameterError(
+            "Expected neighbours=, such as 'add-remove-row', or unit=, the column that names the "
+            "person a row belongs to."
+        )
+    return Neighbours.ADD_REMOVE_UNIT if neighbours is None else checked_relation(neighbours)
+
+
 def checked_relation(neighbours: Neighbours | str) -> Neighbours:
     """A neighbour relation by its name."""
     try:
@@ -311,23 +333,27 @@ def noisy_hits(
     truth: ArrayLike,
     *,
     epsilon: Epsilon,
+    unit: ArrayLike | None = None,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
-) -> int:
+) -> float:
     """How many predictions are right, with discrete Laplace noise: a private score for `tune`.
 
     Guarantee: ε-DP under adding or removing one row, for predictions that were made without looking
-    at these rows, or by a private model: one row changes the number by at most 1.
+    at these rows, or by a private model: one row changes the number by at most 1.  With `unit`,
+    ε-DP under adding or removing one person with all their rows: everyone weighs one, shared by
+    their rows (`dampen.data.units`), and the number is of persons.
 
     Args:
         predicted: one prediction per row.
         truth: what is right, one per row.
+        unit: whose row it is, one id per row; None where every row is a person of its own.
         epsilon: the privacy parameter.
         budget: where to charge ε, such as the share of a run.
         entropy: of random bits; the operating system's by default.
     """
     cost = composed_cost(
-        Neighbours.ADD_REMOVE_ROW,
+        Neighbours.ADD_REMOVE_ROW if unit is None else Neighbours.ADD_REMOVE_UNIT,
         Price(epsilon),
         query="noisy hits",
         mechanism="discrete Laplace",
@@ -338,5 +364,16 @@ def noisy_hits(
         other = np.asarray(truth)
         if one.shape != other.shape or one.ndim != 1:
             raise DataError("Expected one prediction per row.")
-        hits = int(np.count_nonzero(one == other))
-        return hits + int(discrete_laplace(1 / paid.epsilon, 1, paid.entropy)[0])
+        right = one == other
+        if unit is None:
+            return int(right.sum()) + int(discrete_laplace(1 / paid.epsilon, 1, paid.entropy)[0])
+        quantum = quantum_of(1)
+        hits = _weight_of_hits(right, unit, quantum)
+        return (hits + int(discrete_laplace(quantum / paid.epsilon, 1, paid.entropy)[0])) / quantum
+
+
+def _weight_of_hits(right: Any, unit: ArrayLike, quantum: int) -> int:
+    """Where everyone weighs `quantum`, shared by their rows."""
+    rows = MemoryTable({"unit": unit, "cell": np.where(right, 0, 1)})
+    people = UnitTable(rows, "unit", Shares(quantum))
+    return int(people.counts({"cell": "any"}, lambda batch: np.asarray(batch["cell"]), 2)[0])

@@ -19,9 +19,9 @@ from dampen.releases.accuracy import Accuracy
 from dampen.releases.cost import Cost, Price, group_delta
 from dampen.releases.method import Drawn, Leak, Method
 from dampen.releases.question import Question
-from dampen.schema.schema import Schema
+from dampen.schema.schema import Schema, persons
 
-__all__ = ["OfUnits", "Unitwise", "kept_rows", "unit_method", "weighed"]
+__all__ = ["OfUnits", "Unitwise", "kept_rows", "persons", "unit_method", "weighed"]
 
 View: TypeAlias = Callable[[Opened, Entropy], Opened]
 MethodOf: TypeAlias = Callable[[Any, Schema, Price], Method]
@@ -95,6 +95,8 @@ def unit_method(question: Question, source: Any, schema: Schema, price: Price) -
     Raises:
         ParameterError: if the question cannot be asked of persons.
     """
+    if question.data == "edges" and schema.unit == "source" and isinstance(question, Unitwise):
+        return question.unit_method(source, schema, price)
     if schema.people is None or question.data == "edges":
         raise ParameterError(
             f"{question.title}: this question cannot be asked of a data set that protects "
@@ -108,6 +110,7 @@ def unit_method(question: Question, source: Any, schema: Schema, price: Price) -
             "row it is, got counts."
         )
     require_labels(source, schema.people)
+    schema = schema.weighing(getattr(question, "weigh", None))
     if isinstance(question, Unitwise):
         return question.unit_method(source, schema, price)
     return kept_rows(question.method, source, schema, price, question.title)
@@ -120,7 +123,7 @@ def weighed(
     price: Price,
     *,
     width: int = 0,
-    distinct: bool = False,
+    distinct: int = 0,
 ) -> OfUnits:
     """A method that looks at nothing but counts, on the weights of persons.
 
@@ -130,19 +133,19 @@ def weighed(
         schema: its public facts, with the column of persons.
         price: of the whole.
         width: of lines of cells, see `UnitTable`.
-        distinct: whether a person counts once in a cell, and up to `groups_per_unit` cells in full.
+        distinct: if above 0, a person counts once in a cell, and in so many cells in full.
     """
     unit = str(schema.people)
-    cap = (schema.groups_per_unit or 1) if distinct else schema.rows_per_unit
+    cap = distinct or schema.rows_per_unit
     quantum = quantum_of(cap)
     method = method_of(source, schema.of_rows(), price.divided(quantum))
-    weighing = Shares(quantum, cap, distinct=distinct)
+    weighing = Shares(quantum, cap, distinct=distinct > 0)
 
     def view(opened: Opened, entropy: Entropy) -> Opened:
         del entropy
         return UnitTable(opened, unit, weighing, width)
 
-    facts = {"unit": unit, "groups_per_unit" if distinct else "rows_per_unit": cap}
+    facts = {"unit": unit.rstrip("="), "groups_per_unit" if distinct else "rows_per_unit": cap}
     return OfUnits(method, quantum, cap, view, facts)
 
 
@@ -166,7 +169,7 @@ def kept_rows(
     def view(opened: Opened, entropy: Entropy) -> Opened:
         return KeptRows(opened, unit, most, entropy)
 
-    return OfUnits(method, most, most, view, {"unit": unit, "kept_rows_per_unit": most})
+    return OfUnits(method, most, most, view, {"unit": unit.rstrip("="), "kept_rows_per_unit": most})
 
 
 def _of_people(told: Accuracy) -> Accuracy:

@@ -1,8 +1,7 @@
 """The public facts of a data set, and the one grammar in which they are written."""
 
-from dampen.schema.columns import Categories, Column, Names, Numbers
 from dampen.schema.grammar import format_schema, load_schema, parse_schema
-from dampen.schema.schema import Graph, Schema
+from dampen.schema.schema import Categories, Column, Graph, Names, Numbers, Schema
 
 __all__ = [
     "Categories",

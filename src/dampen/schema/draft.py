@@ -15,8 +15,8 @@ from dampen.core.selection import FloatArray
 from dampen.data.columns import as_labels, as_numbers
 from dampen.data.open import open_table
 from dampen.data.source import Field, Opened, whole_columns
-from dampen.schema.columns import Categories, Column, Numbers, Word
 from dampen.schema.grammar import written, written_key
+from dampen.schema.schema import Categories, Column, Numbers, Word
 
 __all__ = ["draft_data", "drafted_column", "name_of"]
 

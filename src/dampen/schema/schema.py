@@ -1,27 +1,231 @@
 """The public facts of a data set, stated once: what Python, command line, service and models use.
 
 Write them from what is known without looking at the data: whatever stands in a schema is shown.
+
+The public facts of one column: numbers in a range, listed values, or public names of the rows.
+
+    days = { lower = 0, upper = 90, step = 1, bins = 10 }
+    age = { edges = [0, 18, 65, 120] }
+    admitted = { lower = 2015-01-01, upper = 2025-12-31 }
+    born = { dates = true }                            # dates, without a range
+    hospital = ["Ash", "Birch"]                        # short for { values = ["Ash", "Birch"] }
+    ward = { values = ["A", "B"], public = true }      # everyone's ward is known and never changes
+    query = []                                         # nobody lists them: ask with a δ
+    employee = { names = true }
+
+`missing` and `unlisted` say what happens to a row whose cell is missing, or is none of the listed
+values: "drop" leaves the row out, "own" makes it a category of its own, `dampen.MISSING` or
+`dampen.OTHER` among the values.  Where a column does not say, the rule of its data set holds.
+
+A missing *number* is a bin of its own in models, where the rule is "own".  Elsewhere its row is
+left out in any case; where the number of rows is public, it counts as the lower end.
 """
 
 import math
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from hashlib import sha256
-from typing import Any
+from itertools import pairwise, product
+from typing import Any, ClassVar, Literal, NewType, TypeAlias
 
 from dampen.core.selection import Neighbours
-from dampen.errors import ParameterError, did_you_mean
-from dampen.schema.columns import Categories, Column, Names, Numbers, Rule, Word
+from dampen.data.source import named_columns
+from dampen.errors import MISSING, OTHER, ParameterError, did_you_mean
 
-__all__ = ["Graph", "Schema"]
+__all__ = [
+    "PROTECTED",
+    "Categories",
+    "Column",
+    "Graph",
+    "Names",
+    "Numbers",
+    "Rule",
+    "Schema",
+    "Word",
+]
+
+
+Rule: TypeAlias = Literal["drop", "own"]
+
+Word = NewType("Word", str)
+"""A text; in TOML also a whole number, which is taken as its text."""
+
+DEFAULT_BINS = 10
+MOST_BINS = 2**15 - 1
+LARGEST = sys.float_info.max
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Numbers; one beyond a public bound is moved to it.  A bound that is not stated is NaN.
+
+    Attributes:
+        lower: the smallest number, if it is stated; with `edges` the first of them.
+        upper: the largest number, if it is stated; with `edges` the last of them.
+        step: the distance of the public grid of possible values, if there is one.
+        bins: how many bins of equal width a model sorts the numbers into.
+        edges: the ends of bins one by one, ascending, in place of `bins`.
+        missing: what happens to a row without a number.
+        public: whether everyone's number is known and does not change.
+        dates: whether the numbers are dates, as days since 1970-01-01; ends that are dates say so.
+    """
+
+    lower: float = math.nan
+    upper: float = math.nan
+    step: float | None = None
+    bins: int = DEFAULT_BINS
+    edges: tuple[float, ...] = ()
+    missing: Rule | None = None
+    public: bool = False
+    dates: bool = False
+    kind: ClassVar[str] = "numbers"
+
+    def __post_init__(self) -> None:
+        self._read_dates()
+        if self.edges:
+            self._check_edges()
+            object.__setattr__(self, "lower", self.edges[0])
+            object.__setattr__(self, "upper", self.edges[-1])
+            object.__setattr__(self, "bins", len(self.edges) - 1)
+        if math.isinf(self.lower) or math.isinf(self.upper) or not self._ascends:
+            raise ParameterError("Expected lower < upper, both finite.")
+        if self.step is not None and not 0 < self.step <= LARGEST:
+            raise ParameterError("Expected step to be a number above 0.")
+        if not 1 <= self.bins <= MOST_BINS:
+            raise ParameterError(f"Expected bins to be a whole number from 1 to {MOST_BINS}.")
+
+    def _read_dates(self) -> None:
+        """Ends that are dates, as days since 1970-01-01."""
+        if not any(isinstance(each, date) for each in (self.lower, self.upper)):
+            return
+        from dampen.data.times import as_bound
+
+        object.__setattr__(self, "dates", True)
+        for name in ("lower", "upper"):
+            object.__setattr__(self, name, as_bound(getattr(self, name)))
+
+    def end(self, name: Literal["lower", "upper"]) -> Any:
+        """An end as questions take it: a number, a date, or None if it is not stated.
+
+        Dates without a lower end begin in 1900, as the possible answers do.
+        """
+        number: float = getattr(self, name)
+        if not self.dates:
+            return None if math.isnan(number) else number
+        from dampen.data.times import in_own_type
+
+        if math.isnan(number):
+            return date(1900, 1, 1) if name == "lower" else None
+        return in_own_type(number, "date" if number == int(number) else "time")
+
+    @property
+    def bounded(self) -> bool:
+        """Whether both ends are stated."""
+        return not (math.isnan(self.lower) or math.isnan(self.upper))
+
+    @property
+    def _ascends(self) -> bool:
+        return not self.bounded or 0 < self.upper - self.lower <= LARGEST
+
+    def _check_edges(self) -> None:
+        ascending = all(a < b for a, b in pairwise(self.edges))
+        if not (2 <= len(self.edges) <= MOST_BINS + 1 and ascending):
+            raise ParameterError(f"Expected 2 to {MOST_BINS + 1} ascending, finite edges.")
+        for given, end in ((self.lower, self.edges[0]), (self.upper, self.edges[-1])):
+            if not math.isnan(given) and given != end:
+                raise ParameterError("Expected edges alone, or edges from lower to upper.")
+
+    @property
+    def bin_edges(self) -> tuple[float, ...]:
+        """The ends of all bins, ascending."""
+        if self.edges:
+            return tuple(map(float, self.edges))
+        import numpy as np
+
+        ends: list[float] = np.linspace(
+            float(self.lower), float(self.upper), self.bins + 1
+        ).tolist()
+        return tuple(ends)
+
+    def shown(self) -> dict[str, Any]:
+        """As JSON, for analysts."""
+        stated = {"lower": self.end("lower"), "upper": self.end("upper"), "step": self.step}
+        known = {
+            name: value.isoformat() if isinstance(value, date) else value
+            for name, value in stated.items()
+            if value is not None
+        }
+        return {"kind": self.kind, **known, "bins": self.bins}
+
+
+@dataclass(frozen=True, slots=True)
+class Categories:
+    """Text, one of public values; or text that nobody lists.
+
+    Attributes:
+        values: all of them, different; none where nobody lists them.
+        missing: what happens to a row without a value.
+        unlisted: what happens to a row with another value.
+        public: whether everyone's value is known and does not change.
+    """
+
+    values: tuple[Word, ...]
+    missing: Rule | None = None
+    unlisted: Rule | None = None
+    public: bool = False
+    kind: ClassVar[str] = "categories"
+
+    def __post_init__(self) -> None:
+        if len(set(self.values)) < len(self.values):
+            raise ParameterError("Expected values that are all different.")
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The values, then the labels of missing and of unlisted cells that are their own."""
+        if not self.values:
+            return ()
+        own = ((MISSING, self.missing), (OTHER, self.unlisted))
+        rules = (label for label, rule in own if rule == "own" and label not in self.values)
+        return (*self.values, *rules)
+
+    def shown(self) -> dict[str, Any]:
+        """As JSON, for analysts."""
+        return {"kind": self.kind, "values": list(self.values)}
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Public names of the rows."""
+
+    names: bool = True
+    kind: ClassVar[str] = "names"
+
+    def __post_init__(self) -> None:
+        if self.names is not True:
+            raise ParameterError("Expected names = true.")
+
+    def shown(self) -> dict[str, Any]:
+        """As JSON, for analysts."""
+        return {"kind": self.kind}
+
+
+Column: TypeAlias = Numbers | Categories | Names
+
 
 MOST_ROWS = 2**52
 MOST_ROWS_PER_UNIT = 1000
+USUAL_ROWS_PER_UNIT = 8
+"""Where the statistic of the rows is meant and nobody states how many of a person count."""
+MOST_COMBINATIONS = 10**6
+"""Of listed values of several columns."""
 RESERVED = ("row", "edge", "source")
 """Units that are no columns."""
-WORDS = {
+PROTECTED = {
     Neighbours.ADD_REMOVE_EDGE: "one edge",
     Neighbours.ADD_REMOVE_ROW: "one row",
+    Neighbours.ADD_REMOVE_UNIT: "one person, with all their rows",
     Neighbours.REPLACE_ONE: "what one row says",
 }
 """Whom ε protects, in words."""
@@ -75,6 +279,7 @@ class Schema:
         groups_per_unit: in how many groups or categories a person usually is.  A hint: a wrong one
             costs accuracy, never privacy.
         rows: a public bound on the number of rows, or the number to expect.
+        max_delta: the largest δ of one question; None for any.
         columns: the columns that may be asked about, by name.
         graph: of edges, the nodes and the columns of their ends.
         title: for people.
@@ -90,6 +295,7 @@ class Schema:
     rows_per_unit: int = 1
     groups_per_unit: int | None = None
     rows: int | None = None
+    max_delta: float | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
     graph: Graph | None = None
     title: str = ""
@@ -104,6 +310,8 @@ class Schema:
             raise ParameterError("Expected decimal to be '.' or ','.")
         if self.rows is not None and not 1 <= self.rows <= MOST_ROWS:
             raise ParameterError("Expected rows to be a whole number above 0, at most 2^52.")
+        if self.max_delta is not None and not 0 <= self.max_delta < 1:
+            raise ParameterError("Expected max_delta from 0 to 1, such as 1e-6.")
         if not self.unit:
             edges = self.graph is not None and not self.columns
             object.__setattr__(self, "unit", "edge" if edges else "row")
@@ -126,7 +334,29 @@ class Schema:
     @property
     def people(self) -> str | None:
         """The column that names the person a row belongs to, if ε protects persons."""
-        return None if self.unit in RESERVED else self.unit
+        if self.unit != "source":
+            return None if self.unit in RESERVED else self.unit
+        return "source" if self.graph is None else self.graph.source or "source"
+
+    def weighing(self, weigh: str | None) -> "Schema":
+        """The same facts for a question that says whose statistic is meant.
+
+        Args:
+            weigh: "people", "rows", or None for people unless `rows_per_unit` says otherwise.
+
+        Raises:
+            ParameterError: if it is another word, or no column names the person.
+        """
+        if weigh not in (None, "people", "rows"):
+            raise ParameterError(f"Expected weigh to be people or rows, got {weigh!r}.")
+        if weigh == "people" and self.people is None:
+            raise ParameterError(
+                "weigh='people' needs unit=, the column that names the person a row belongs to."
+            )
+        if weigh is None or self.people is None:
+            return self
+        stated = self.rows_per_unit if self.rows_per_unit > 1 else USUAL_ROWS_PER_UNIT
+        return replace(self, rows_per_unit=1 if weigh == "people" else stated)
 
     def of_rows(self) -> "Schema":
         """The same facts where every row is a unit of its own."""
@@ -138,8 +368,8 @@ class Schema:
         if self.unit == "source":
             return "one source, with all its edges"
         if self.people is not None:
-            return f"one {self.people}, with all their rows"
-        return WORDS[self.relation]
+            return f"one {self.people.rstrip('=')}, with all their rows"
+        return PROTECTED[self.relation]
 
     @property
     def relation(self) -> Neighbours:
@@ -156,8 +386,10 @@ class Schema:
 
     def is_fixed(self, name: str | None) -> bool:
         """Whether everyone's value of a column is public and does not change."""
-        column = None if name is None else self.columns.get(name)
-        return bool(getattr(column, "public", False))
+        columns = () if name is None else named_columns(name, self.columns)
+        return bool(columns) and all(
+            getattr(self.columns.get(each), "public", False) for each in columns
+        )
 
     def of_kind(self, kind: type[Column]) -> list[str]:
         """The names of the columns of one kind, in the order of the file."""
@@ -234,9 +466,34 @@ class Schema:
             "rows_per_unit": self.rows_per_unit,
             "protects": self.protected,
             "rows": self.rows,
+            "max_delta": self.max_delta,
             "columns": {name: column.shown() for name, column in self.columns.items()},
             "graph": None if self.graph is None else self.graph.shown(),
         }
+
+
+def persons(
+    names: Mapping[str, str], rows_per_unit: int = 1, groups_per_unit: int | None = None
+) -> Schema | None:
+    """The facts of data without a name, of which a column may be known that names the person.
+
+    Args:
+        names: of columns, by what they are for: that of the person is the `unit`.
+        rows_per_unit: see `Schema`.
+        groups_per_unit: see `Schema`.
+
+    Returns:
+        The facts; None where every row is a person of its own.
+
+    Raises:
+        ParameterError: if they do not fit together.
+    """
+    unit = names.get("unit")
+    if unit is None and rows_per_unit == 1 and groups_per_unit is None:
+        return None
+    if unit in ("row", "edge"):
+        raise ParameterError(f"A unit cannot be the column {unit!r}: rename the column.")
+    return Schema(unit=unit or "", rows_per_unit=rows_per_unit, groups_per_unit=groups_per_unit)
 
 
 def _numbers(schema: Schema, name: str) -> Numbers:
@@ -246,10 +503,6 @@ def _numbers(schema: Schema, name: str) -> Numbers:
     raise ParameterError(
         f"Column {name!r} is not numeric. {_choice(schema, Numbers, 'a numeric column')}"
     )
-
-
-def _stated(end: float) -> float | None:
-    return None if math.isnan(end) else end
 
 
 def _categories(schema: Schema, name: str) -> Categories:
@@ -262,6 +515,15 @@ def _categories(schema: Schema, name: str) -> Categories:
     )
 
 
+def _values(schema: Schema, name: str) -> Sequence[Any] | None:
+    """The listed values of a column, all combinations of several; None where nobody lists them."""
+    columns = named_columns(name, schema.columns)
+    listed = [_categories(schema, each).labels for each in columns]
+    if math.prod(map(len, listed)) > MOST_COMBINATIONS or not all(listed):
+        return None
+    return listed[0] if len(listed) == 1 else tuple(product(*listed))
+
+
 def _choice(schema: Schema, kind: type[Column], what: str) -> str:
     names = schema.of_kind(kind)
     return f"Choose {what}: {', '.join(names)}." if names else f"The data set has no {what[2:]}."
@@ -270,12 +532,7 @@ def _choice(schema: Schema, kind: type[Column], what: str) -> str:
 def _domains(schema: Schema) -> dict[str, Column]:
     """Plain facts; a model makes bins and codes of them."""
     columns = {name: schema.column(name) for name in schema.columns}
-    return {name: each for name, each in columns.items() if _splits(each)}
-
-
-def _splits(column: Column) -> bool:
-    """Whether a model can use it."""
-    return column.bounded if isinstance(column, Numbers) else isinstance(column, Categories)
+    return {name: each for name, each in columns.items() if isinstance(each, Numbers | Categories)}
 
 
 def _nodes(schema: Schema) -> tuple[Word, ...] | None:
@@ -294,10 +551,10 @@ def _names(schema: Schema) -> str | None:
 
 
 _OF_COLUMNS: Mapping[str, Callable[[Schema, str], Any]] = {
-    "values": lambda schema, name: _categories(schema, name).labels,
+    "values": _values,
     "classes": lambda schema, name: _categories(schema, name).labels,
-    "lower": lambda schema, name: _stated(_numbers(schema, name).lower),
-    "upper": lambda schema, name: _stated(_numbers(schema, name).upper),
+    "lower": lambda schema, name: _numbers(schema, name).end("lower"),
+    "upper": lambda schema, name: _numbers(schema, name).end("upper"),
     "step": lambda schema, name: _numbers(schema, name).step,
     "missing": lambda schema, name: getattr(schema.column(name), "missing", schema.missing),
 }

@@ -7,24 +7,25 @@
 | `GET /v1/datasets` | public facts of what one may ask |
 | `POST /v1/datasets/{name}/{question}` | a release, as `Release.to_json` writes it, and more |
 | `POST /v1/datasets/{name}/{question}/expect` | its cost and accuracy, before paying; free |
+| `POST /v1/sql`, `POST /v1/sql/expect` | the same for one SELECT statement |
 | `GET /v1/budget` | what is left |
 | `GET /v1/releases`, `GET /v1/releases/{charge}` | one's own releases |
-| `GET /v1/activity`, `POST /v1/budgets/{name}/freeze`, `/thaw` | for curators |
-| `GET /v1/incidents/{id}` | for curators: why a question failed |
+
+What curators may do besides is in `dampen.service.curator`.
 
 A question that takes longer than the service is patient for goes on: its answer is among the
 caller's releases when it is ready.
 """
 
 import time
-from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import asdict, dataclass
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from hmac import compare_digest
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from fastapi import Depends, FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
@@ -36,12 +37,14 @@ from starlette.exceptions import HTTPException
 from dampen import __version__
 from dampen.errors import BudgetError, DampenError
 from dampen.service.catalogue import NotFound
-from dampen.service.middleware import Middleware, Refusal, Scope, error_body, log_line
-from dampen.service.pacing import Rate
-from dampen.service.questions import declarations
-from dampen.service.requests import Body, Login, Why, bodies
+from dampen.service.curator import add_curators
+from dampen.service.middleware import Middleware, Rate, Refusal, Scope, error_body, log_line
+from dampen.service.questions import Body, Login, Sql, bodies, body_of, declarations, mistake
 from dampen.service.tokens import Role, Token, random_text
 from dampen.service.workflow import Failed, Workflow
+
+if TYPE_CHECKING:
+    from dampen.sql import Statement
 
 __all__ = ["Service", "application"]
 
@@ -54,6 +57,7 @@ SPENT_LINK = (
     "This link was used, or is older than a quarter of an hour. For a token of your own run, where "
     "the service is: dampen token create NAME --role curator."
 )
+B = TypeVar("B", bound=Body)
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
 PAGES = {"/": "index.html", "/docs": "docs.html"}
 KINDS = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
@@ -139,8 +143,9 @@ def application(service: Service, *, log: Callable[..., None] = log_line) -> Mid
 
     for name, shape in bodies().items():
         _add_question(app, service, name, shape)
+    _add_sql(app, service)
     _add_analysts(app, service, caller)
-    _add_curators(app, service, caller)
+    add_curators(app, service, caller)
     _add_page(app)
     hosts = {*LOCAL, *service.workflow.settings.hosts}
     return Middleware(app, hosts, log)
@@ -225,9 +230,42 @@ def _add_question(app: FastAPI, service: Service, question: str, shape: type[Bod
 
     ask.__doc__ = f"{said} Costs epsilon, unless it was asked before."
     expect.__doc__ = f"What to expect of the same question, before paying. Free. {said}"
-    described = {"application/json": {"schema": shape.model_json_schema()}}
     path = f"/v1/datasets/{{name}}/{question}"
-    for end, name, handler in (("", question, ask), ("/expect", f"{question}-expect", expect)):
+    _add_routes(app, path, shape, {question: ask, f"{question}-expect": expect})
+
+
+def _add_sql(app: FastAPI, service: Service) -> None:
+    workflow = service.workflow
+
+    async def asked(request: Request) -> tuple[Token, "Statement", Body]:
+        who = service.caller(request.scope)
+        body = _checked(Sql, await request.body())
+        statement = await workflow.work(partial(workflow.statement, who, body.statement))
+        return who, statement, body_of(statement, dict(body))
+
+    async def ask(request: Request) -> Response:
+        """One SELECT statement as one question. Costs epsilon, unless it was asked before."""
+        who, of, body = await asked(request)
+        answer = await workflow.ask(
+            who, of.dataset, of.question, dict(body), body.budget, reuse=body.reuse
+        )
+        return Response(answer.shown(), media_type="application/json")
+
+    async def expect(request: Request) -> Response:
+        """What to expect of a SELECT statement, before paying. Free."""
+        who, of, body = await asked(request)
+        task = partial(workflow.expect, who, of.dataset, of.question, dict(body), body.budget)
+        return JSONResponse(await workflow.try_out(task))
+
+    _add_routes(app, "/v1/sql", Sql, {"sql": ask, "sql-expect": expect})
+
+
+def _add_routes(
+    app: FastAPI, path: str, shape: type[Body], handlers: Mapping[str, Callable[..., Any]]
+) -> None:
+    """A question at its path, and what to expect of it below."""
+    described = {"application/json": {"schema": shape.model_json_schema()}}
+    for end, (name, handler) in zip(("", "/expect"), handlers.items(), strict=True):
         app.router.add_api_route(
             path + end, handler, methods=["POST"], tags=["questions"], operation_id=name,
             response_model=dict[str, Any], route_class_override=_QuestionRoute,
@@ -240,56 +278,18 @@ class _QuestionRoute(APIRoute):
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         async def handle(request: Request) -> Response:
-            answer: Response = await self.endpoint(request.path_params["name"], request)
+            answer: Response = await self.endpoint(request=request, **request.path_params)
             return answer
 
         return handle
 
 
-def _checked(shape: type[Body], content: bytes) -> Body:
+def _checked(shape: type[B], content: bytes) -> B:
     """The body of a question.  FastAPI would take longer to read it than to answer it."""
     try:
         return shape.model_validate_json(content)
     except ValidationError as error:
         raise RequestValidationError(error.errors()) from None
-
-
-def _add_curators(app: FastAPI, service: Service, caller: Any) -> None:
-    workflow = service.workflow
-    catalogue = workflow.catalogue
-
-    async def curator(who: Annotated[Token, Depends(caller)]) -> Token:
-        if who.role is not Role.CURATOR:
-            raise Refusal(403, "This is for curators.")
-        return who
-
-    @app.get("/v1/activity", tags=["curators"])
-    async def activity(_: Annotated[Token, Depends(curator)]) -> dict[str, Any]:
-        """Every charge, without its answer, and how often each analyst was refused."""
-        return await workflow.work(catalogue.activity)
-
-    @app.post("/v1/budgets/{name}/freeze", tags=["curators"])
-    async def freeze(
-        name: str, body: Why, who: Annotated[Token, Depends(curator)]
-    ) -> dict[str, str]:
-        """The budget pays nothing until it is thawed; questions that wait for it are ended."""
-        status = await workflow.control(partial(catalogue.freeze, name, body.why, who.analyst))
-        workflow.stop(name)
-        return {"name": name, "status": status}
-
-    @app.post("/v1/budgets/{name}/thaw", tags=["curators"])
-    async def thaw(name: str, body: Why, who: Annotated[Token, Depends(curator)]) -> dict[str, str]:
-        """The budget pays again."""
-        status = await workflow.control(partial(catalogue.thaw, name, body.why, who.analyst))
-        return {"name": name, "status": status}
-
-    @app.get("/v1/incidents/{number}", tags=["curators"])
-    async def incident(number: str, _: Annotated[Token, Depends(curator)]) -> dict[str, str | None]:
-        """Why a question that was paid for has no answer.  Not for analysts."""
-        found = await workflow.control(partial(service.tokens.incident, number))
-        if found is None:
-            raise Refusal(404, "There is no such incident.")
-        return asdict(found)
 
 
 def _add_page(app: FastAPI) -> None:
@@ -322,10 +322,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def misshapen(_: Request, error: RequestValidationError) -> JSONResponse:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"] if part != "body")
-        text = f"Expected another {where or 'body'}: {first['msg']}. Nothing was charged."
-        return JSONResponse(error_body(2, text), 400)
+        return JSONResponse(error_body(2, mistake(error)), 400)
 
     @app.exception_handler(HTTPException)
     async def other(_: Request, error: HTTPException) -> JSONResponse:

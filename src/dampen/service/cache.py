@@ -8,25 +8,40 @@ cells alone.  The key names both: the state of the rows, and what the cells are 
 Several questions may wait for one histogram, each with a clock of its own: together they would tell
 to a hair when it was ready.  So it is given to all of them, its maker too, at a public step of time
 after it was begun.
+
+How a question is answered on a public sample, if the curator registered one.
+
+Nothing here looks at private data, so it costs nothing.  What a public sample says is told apart
+from the accuracy of the question: it speaks of the sample.
 """
 
+import json
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dampen.core.selection import IntArray
 from dampen.data.cells import Keyed
-from dampen.data.expressions import Expression
-from dampen.data.filters import kept
+from dampen.data.expressions import Expression, kept
 from dampen.data.open import open_table
 from dampen.data.source import Batch, CellOf, Field, Kind, Opened
-from dampen.service.pacing import Pace
-from dampen.service.sources import Source
+from dampen.data.value_counts import ValueCounts, ValuesOf
+from dampen.errors import DampenError
+from dampen.releases.rehearsal import DRAWS, rehearse
+from dampen.service.configuration import Served
+from dampen.service.middleware import Pace
+from dampen.service.questions import Asked
+from dampen.service.sources import FileSource, Source
 
-__all__ = ["Cache", "CachedTable"]
+__all__ = [
+    "Cache",
+    "CachedTable",
+    "Samples",
+]
+
 
 MOST_BYTES = 256 * 2**20
 
@@ -134,8 +149,78 @@ class CachedTable:
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         return self.opened.batches(wanted)
 
+    def value_counts(self, asked: ValuesOf, /) -> ValueCounts:
+        return asked.of(self.opened)
+
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
         if not isinstance(cell_of, Keyed) or cell_of.of is None:
             return self.opened.counts(wanted, cell_of, size)
         key = (self.state, tuple(wanted.items()), size, cell_of.of)
         return self.cache.counts(key, self.opened, (wanted, cell_of, size))
+
+
+MODELS = 3
+"""Draws of a question that takes long; others have `DRAWS`."""
+MOST_KEPT = 1000
+"""Questions whose answers on a sample are kept."""
+
+
+@dataclass
+class Samples:
+    """The public samples of data sets, by name, and what was found on them."""
+
+    _caches: Mapping[str, Cache]
+    _found: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, sets: Iterable[Served]) -> "Samples":
+        """The samples of data sets; opens none."""
+        named = {each.name: each.sample for each in sets}
+        return cls({name: Cache(FileSource(path)) for name, path in named.items() if path})
+
+    def check(self) -> None:
+        """Opens every sample.
+
+        Raises:
+            ParameterError: if one cannot be opened.
+        """
+        for cache in self._caches.values():
+            cache.table()
+
+    def tried(self, asked: Asked) -> dict[str, Any] | None:
+        """A question on the sample of its data set; None if there is none.
+
+        The same for the same question, so that it is worked out once.
+        """
+        cache = self._caches.get(asked.served.name)
+        if cache is None:
+            return None
+        if asked.mark not in self._found:
+            while len(self._found) >= MOST_KEPT:
+                self._found.pop(next(iter(self._found)))
+            self._found[asked.mark] = _on_sample(asked, cache)
+        return self._found[asked.mark]
+
+
+def _on_sample(asked: Asked, cache: Cache) -> dict[str, Any]:
+    """How the same question is answered on a public sample, several times, and how far off.
+
+    Gives `draws`, the commonest `answers` with their counts (none of models), `error` and a
+    `sentence` about it.
+    """
+    model = asked.question.shape() == "model"
+    draws = MODELS if model else DRAWS
+    try:
+        source = asked.opened(cache)
+        tried = rehearse(
+            asked.question, source, asked.price, draws=draws, schema=asked.served.schema
+        )
+    except DampenError:
+        return {"sentence": "This question could not be answered on the public sample."}
+    texts = [] if model else [json.dumps(each, default=str) for each in tried.answers]
+    return {
+        "draws": draws,
+        "answers": [[json.loads(text), count] for text, count in Counter(texts).most_common(5)],
+        "error": round(tried.error, 3),
+        "sentence": f"{tried.sentence} The public sample is not the data.",
+    }

@@ -1,25 +1,185 @@
 """What callers are shown: data sets, budgets, releases and, for curators, all activity.
 
 Everything here is public or the caller's own.  Nothing is charged and no row is read.
+
+What was charged and released, followed entry by entry from the ledger, the only truth about it.
+
+Several services may share a ledger: each sees the releases of the others at its next look.  Short
+answers are held in memory, the others, and the oldest, are read from the ledger again.
 """
 
 import json
+import re
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
 from dampen.errors import BudgetError, DampenError, ParameterError
-from dampen.ledger import Account, Balance
+from dampen.ledger import Account, Balance, Charge, Entry, Head, Kind, Ledger
 from dampen.ledger.balances import spent
-from dampen.ledger.log import folded
+from dampen.ledger.log import START, folded
 from dampen.ledger.rules import STEPS
+from dampen.releases.cost import Cost
 from dampen.service.configuration import Configuration, Served
-from dampen.service.history import History, Record
 from dampen.service.tokens import Role, Token
 
-__all__ = ["Catalogue", "NotFound", "payer", "shown_balance"]
+__all__ = [
+    "Catalogue",
+    "History",
+    "NotFound",
+    "Record",
+    "marked",
+    "payer",
+    "shown_balance",
+]
+
+
+MOST_CHARACTERS = 32 * 2**20
+MARK = re.compile(r" #([0-9a-f]{32})$")
+
+
+def marked(text: str, mark: str) -> str:
+    """The text of a query that can be found again by its mark."""
+    return f"{text[:500]} #{mark}"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A charge, as analysts and curators see it; `released` once its answer is in the ledger."""
+
+    charge: Charge
+    budget: str
+    mark: str | None
+    released: bool = False
+
+    @property
+    def query(self) -> str:
+        return MARK.sub("", self.charge.query)
+
+
+@dataclass
+class History:
+    """The charges of a ledger, by id, by analyst and by question."""
+
+    ledger: Ledger
+    refusals: dict[str, int] = field(default_factory=dict)
+    _records: dict[str, Record] = field(default_factory=dict)
+    _by_mark: dict[str, str] = field(default_factory=dict)
+    _answers: "OrderedDict[str, str]" = field(default_factory=OrderedDict)
+    _held: int = 0
+    _head: Head = START
+    _looks: int = 0
+    _looking: threading.Lock = field(default_factory=threading.Lock)
+    _mutex: threading.Lock = field(default_factory=threading.Lock)
+
+    def follow(self) -> None:
+        """Takes in what was written until now; callers at the same time share one look.
+
+        A look that began after a call has seen all that was written before it.  Of those that are
+        behind a caller when its turn comes, the last may have begun before it called.
+        """
+        before = self._looks
+        with self._looking:
+            if self._looks >= before + 2:
+                return
+            last = self._head
+            self._take(last, *self.ledger.entries_after(last))
+            self._looks += 1
+
+    def charge(
+        self, wanted: Sequence[tuple[Account, Cost, str | None]]
+    ) -> list[str | BaseException]:
+        """Charges for questions, unless one was answered meanwhile, in one look at the ledger.
+
+        Args:
+            wanted: who pays, what, and the mark of the question if a recorded answer will do.
+
+        Returns:
+            For each the id of the charge, or why there is none: `Unwanted` if it was answered.
+        """
+        last = self._head
+
+        def look(entries: list[Entry], head: Head) -> set[int]:
+            self._take(last, entries, head)
+            return {i for i, (_, _, mark) in enumerate(wanted) if mark in self._by_mark}
+
+        charges = [(account, cost) for account, cost, _ in wanted]
+        return self.ledger.charge_all(charges, last=last, look=look)
+
+    def _take(self, last: Head, entries: list[Entry], head: Head) -> None:
+        """Takes in the entries from one head to another, unless another look was faster."""
+        with self._mutex:
+            if self._head != last:
+                entries = [each for each in entries if Head.parse(each.id).seq > self._head.seq]
+            for entry in entries:
+                self._add(entry)
+            self._head = max(self._head, head)
+
+    def released(self, mark: str) -> tuple[Record, str] | None:
+        """The charge and the JSON of the release that answered a question, if there is one."""
+        self.follow()
+        return self.answered(mark)
+
+    def answered(self, mark: str) -> tuple[Record, str] | None:
+        """The same, as of the last look."""
+        charge = self._by_mark.get(mark)
+        return None if charge is None else (self._records[charge], self.answer(charge))
+
+    def record(self, charge: str) -> Record | None:
+        """The charge of an id."""
+        self.follow()
+        return self._records.get(charge)
+
+    def records(self, analyst: str | None = None) -> list[Record]:
+        """The charges of one analyst, or of all, newest first."""
+        self.follow()
+        with self._mutex:
+            found = list(self._records.values())
+        return [r for r in reversed(found) if analyst is None or r.charge.analyst == analyst]
+
+    def answer(self, charge: str) -> str:
+        """The JSON of a release."""
+        with self._mutex:
+            if charge in self._answers:
+                self._answers.move_to_end(charge)
+                return self._answers[charge]
+        return self.ledger.answer(charge)
+
+    def answers(self, charges: Sequence[str]) -> dict[str, str]:
+        """The JSON of several releases; those that are not held are read in one transaction."""
+        with self._mutex:
+            held = {each: self._answers[each] for each in charges if each in self._answers}
+        old = [each for each in charges if each not in held]
+        return held | dict(zip(old, self.ledger.answers(old) if old else [], strict=True))
+
+    def _add(self, entry: Entry) -> None:
+        match entry.kind:
+            case Kind.CHARGE:
+                charge = Charge.of(entry)
+                found = MARK.search(charge.query)
+                mark = found[1] if found else None
+                self._records[entry.id] = Record(charge, entry.budget, mark)
+            case Kind.ANSWER if entry.details:  # else it belongs to another role
+                self._keep(str(entry.details["charge"]), str(entry.details["answer"]))
+            case Kind.REFUSAL:
+                who = str(entry.details.get("analyst", ""))
+                self.refusals[who] = self.refusals.get(who, 0) + 1 + entry.details.get("repeats", 0)
+
+    def _keep(self, charge: str, answer: str) -> None:
+        record = self._records.get(charge)
+        if record is None or record.released:  # the first answer counts, as in the ledger
+            return
+        self._records[charge] = replace(record, released=True)
+        if record.mark is not None:
+            self._by_mark[record.mark] = charge
+        self._answers[charge] = answer
+        self._held += len(answer)
+        while self._held > MOST_CHARACTERS:
+            self._held -= len(self._answers.popitem(last=False)[1])
 
 
 class NotFound(DampenError):
@@ -123,29 +283,19 @@ class Catalogue:
             "refusals": dict(self.history.refusals),
         }
 
-    def freeze(self, name: str, why: str, who: str) -> str:
-        """Lets a budget pay nothing until it is thawed, for a curator; its status then."""
-        account = self._budget(name)
-        account.freeze(why=why, who=who)
-        return str(account.status)
-
-    def thaw(self, name: str, why: str, who: str) -> str:
-        """Lets a budget pay again, for a curator; its status then."""
-        account = self._budget(name)
-        account.thaw(why=why, who=who)
-        return str(account.status)
-
-    def _budget(self, name: str) -> Account:
-        if not any(name in served.budgets for served in self.sets):
-            raise NotFound(f"No data set here has a budget {name!r}.")
-        return self.configuration.ledger[name]
+    def serve(self, served: Served) -> None:
+        """Adds a data set, or puts it in the place of the one of its name."""
+        sets = {**self.configuration.sets, served.name: served}
+        self.configuration = replace(self.configuration, sets=sets)
+        self._accounts.pop(served.name, None)
 
     def _allowed(self, caller: Token) -> list[Served]:
         return [served for served in self.sets if _allows(served, caller)]
 
     def _budgets(self, served: Served, caller: Token) -> list[dict[str, Any]]:
         ledger = self.configuration.ledger
-        return [shown_balance(ledger.balance(name), caller) for name in served.budgets]
+        protects = served.schema.protected
+        return [shown_balance(ledger.balance(name), caller, protects) for name in served.budgets]
 
 
 def _check_one_relation(served: Served, accounts: Sequence[tuple[Account, Neighbours]]) -> None:
@@ -176,8 +326,8 @@ def payer(accounts: Sequence[tuple[Account, Neighbours]], asked: Neighbours) -> 
     )
 
 
-def shown_balance(balance: Balance, caller: Token) -> dict[str, Any]:
-    """A budget as JSON, for one caller."""
+def shown_balance(balance: Balance, caller: Token, protects: str) -> dict[str, Any]:
+    """A budget as JSON, for one caller; `protects` says in words whom it protects."""
     limit = balance.limit
     used = spent(balance)
     cap = balance.cap(caller.analyst)
@@ -185,6 +335,7 @@ def shown_balance(balance: Balance, caller: Token) -> dict[str, Any]:
     return {
         "name": balance.name,
         "neighbours": str(balance.neighbours),
+        "protects": protects,
         "epsilon": decimal_text(limit.epsilon),
         "delta": None if limit.delta is None else decimal_text(limit.delta),
         "spent": short_text(used, up=True),

@@ -9,22 +9,24 @@ requests-per-minute = 240      # of one analyst
 waiting = 1000                 # questions that wait; more are turned away
 waiting-each = 100             # the same of one analyst
 workers = 16                   # questions that are worked on at a time; a quarter may be long ones
+register-from = ["data"]       # directories whose files curators may register on the page
+show-check = "local"           # who sees exact counts there: curators on this machine; or "always"
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import Literal
 
 from dampen.errors import ParameterError, did_you_mean
 from dampen.ledger import DataSet, Ledger, default_place
 from dampen.ledger.policy import policy_of
 from dampen.schema import Schema
-from dampen.schema.grammar import Data, load_file, with_nodes
-from dampen.schema.toml import Place, read_table
+from dampen.schema.grammar import Data, File, Place, load_file, read_table, with_nodes
 from dampen.service.questions import possible_questions
 from dampen.service.sources import Source, source_of
 
-__all__ = ["Configuration", "Served", "Settings", "load_configuration"]
+__all__ = ["Configuration", "Served", "Settings", "configuration_of", "load_configuration"]
 
 STATE = "service.sqlite3"
 LARGEST = 10**6
@@ -42,6 +44,8 @@ class Settings:
     waiting: int = 1000
     waiting_each: int = 100
     workers: int = 16
+    register_from: tuple[Path, ...] = ()
+    show_check: Literal["local", "always", "never"] = "local"
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -87,24 +91,33 @@ def load_configuration(path: str | Path) -> Configuration:
         ParameterError: if it cannot be read, or says what no configuration can say.
     """
     source = Path(path)
-    file = load_file(source)
+    return configuration_of(load_file(source), source)
+
+
+def configuration_of(file: File, source: Path) -> Configuration:
+    """The configuration in a `dampen.toml` that was read from `source`; no data is opened.
+
+    Raises:
+        ParameterError: if it says what no configuration can say.
+    """
+    policy = policy_of(file, source)
+    settings = read_table(Settings, file.service, Place(str(source), "service"))
     served: dict[str, Served] = {}
-    ledgers: set[str | None] = set()
-    for registered, data in zip(policy_of(file, source).sets, file.data, strict=True):
+    for registered, data in zip(policy.sets, file.data, strict=True):
         if not data.schema.columns and data.schema.graph is None:
             continue
         if data.name in served:
             raise ParameterError(f"Expected another name than {data.name!r} in {source}.")
         served[data.name] = _served(registered, data, source)
-        ledgers.add(registered.ledger)
-    if not served:
+    if not served and not settings.register_from:
         raise ParameterError(
-            f"Expected a data set with [data.columns] or [data.graph] in {source}."
+            f"Expected a data set with [data.columns] or [data.graph] in {source}, or "
+            "register-from in [service] to register one on the page."
         )
-    settings = read_table(Settings, file.service, Place(str(source), "service"))
-    state = source.resolve().parent / settings.state
-    ledger = Ledger(ledgers.pop() or default_place())
-    return Configuration(source, replace(settings, state=state), served, ledger)
+    base = source.resolve().parent
+    open_to = tuple(base / each for each in settings.register_from)
+    settings = replace(settings, state=base / settings.state, register_from=open_to)
+    return Configuration(source, settings, served, Ledger(policy.ledger or default_place()))
 
 
 def _served(registered: DataSet, data: Data, source: Path) -> Served:

@@ -3,6 +3,11 @@
 An analyst names columns and says p, k, ε; bounds, grids, categories, groups and nodes are facts of
 the data set.  A column that is not among them does not exist for an analyst, whatever the file
 holds, so that no name of a column ever reaches a file or a database unchecked.
+
+The bodies of requests, as FastAPI checks and describes them: names and shapes, no meaning.
+
+The body of a question follows from its declaration.  Bounds, categories, groups and nodes are not
+asked for: they are the data set's public facts.
 """
 
 import json
@@ -11,9 +16,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    create_model,
+)
 
 from dampen.data.expressions import parse_condition
+from dampen.data.source import joined_columns, named_columns
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError, did_you_mean
 from dampen.questions import QUESTIONS, question_type
@@ -33,23 +48,47 @@ from dampen.schema import Categories, Column, Names, Numbers, Schema
 if TYPE_CHECKING:
     from dampen.service.cache import Cache
     from dampen.service.configuration import Served
+    from dampen.sql import Statement
 
 __all__ = [
     "LISTS",
     "Asked",
+    "Body",
+    "Cap",
+    "Limits",
+    "Login",
+    "NewBudget",
+    "NewToken",
+    "Place",
+    "Raise",
+    "Registration",
+    "Sql",
+    "Thaw",
+    "Why",
     "asked_parameters",
+    "bodies",
+    "body_of",
     "declarations",
     "example",
     "fact_of",
+    "least_steps",
+    "mistake",
+    "options_of",
     "possible_questions",
     "question_of",
 ]
+
 
 SHOWN_FACTS = {"lower", "upper", "step", "values"}
 """Facts of a column that analysts are shown."""
 LISTS = ("quartiles", "deciles")
 """Lists of percentiles that have a name."""
 HOLDS: Mapping[str, type[Column]] = {"numbers": Numbers, "categories": Categories, "names": Names}
+SLOW_LISTS = ((10**5, 1), (10**6, 4))
+SLOWEST = 16
+"""Points of a grid, and the steps that a list of percentiles takes on so many; else the last."""
+WITHOUT_GRID = 4
+"""Steps of a percentile among all numbers."""
 NOT_HELD = {
     "numbers": "is not numeric: it has no public lower and upper",
     "categories": "has no public values",
@@ -106,7 +145,9 @@ class Asked:
         named = [
             each.name for each in asked_parameters(self.question.name) if each.kind == "column"
         ]
-        columns = [self.options[name] for name in named if name in self.options]
+        known = self.served.schema.columns
+        given = [self.options[name] for name in named if name in self.options]
+        columns = [column for name in given for column in named_columns(name, known)]
         where = self.options.get("where")
         also = () if where is None else parse_condition(where).columns
         return tuple(dict.fromkeys([*columns, *also]))
@@ -174,7 +215,8 @@ def _facts(
 def _check_columns(schema: Schema, name: str, asked: Mapping[str, Any]) -> None:
     for each in asked_parameters(name):
         if each.kind == "column" and each.name in asked:
-            _check_column(schema, asked[each.name], each.holds)
+            for column in named_columns(asked[each.name], schema.columns):
+                _check_column(schema, column, each.holds)
         if each.kind == "columns":
             for column in asked.get(each.name, ()):
                 _check_column(schema, column, each.holds)
@@ -212,6 +254,8 @@ def _canonical(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
         value = options.get(each.name)
         if each.kind in ("exact", "percentiles"):
             value = _number_as_is(value)
+        if each.kind == "column" and isinstance(value, list):
+            value = joined_columns(value)
         if value is not None and value != each.default:
             given[each.name] = value
     return given
@@ -271,6 +315,8 @@ def _shown(name: str, each: Parameter) -> dict[str, Any]:
         ],
         "required": each.required,
         "default": None if each.required else each.default,
+        "usual": each.usual,
+        "several": each.several,
         "rare": not each.required and each.label == plain_label(each.name),
     }
 
@@ -279,6 +325,25 @@ def _facts_of_column(name: str, each: Parameter) -> list[Fact]:
     """The facts that a column must have to be asked for; of those marked `either`, one."""
     facts = (fact for _, fact in _declared_facts(name) if fact.of == each.name)
     return [fact for fact in facts if not fact.optional]
+
+
+def least_steps(question: Question) -> int:
+    """Steps of time before which no answer of this class leaves, by public parameters alone.
+
+    The time of most questions does not depend on what the rows hold.  That of a list of
+    percentiles does, the more the finer the grid, and that of a percentile without a grid.  A step
+    is a quarter of a second by default; the steps are more than the slowest data took in
+    `benchmarks/hostile.py times`.
+    """
+    if question.name != "percentile":
+        return 1
+    lower, upper, step = (getattr(question, each) for each in ("lower", "upper", "step"))
+    if lower is None or upper is None or step is None:
+        return WITHOUT_GRID
+    if question.shape() != "points":
+        return 1
+    points = (Fraction(upper) - Fraction(lower)) / Fraction(step)
+    return next((steps for most, steps in SLOW_LISTS if points <= most), SLOWEST)
 
 
 def possible_questions(schema: Schema) -> tuple[str, ...]:
@@ -292,7 +357,7 @@ def example(schema: Schema, name: str) -> dict[str, Any] | None:
     if shows_size(declared) and (schema.people is not None or not schema.units_public):
         return None
     if declared.data == "edges":
-        enough = schema.graph is not None and schema.unit == "edge"
+        enough = schema.graph is not None and schema.unit in ("edge", "source")
     else:
         needed = [fact for _, fact in _declared_facts(name) if not fact.of]
         has_rows = schema.unit == "row" or schema.people is not None
@@ -300,6 +365,8 @@ def example(schema: Schema, name: str) -> dict[str, Any] | None:
     if not enough:
         return None
     asked: dict[str, Any] = {}
+    if declared.data == "edges" and schema.unit == "source":
+        asked["metric"] = "indegree"
     for each in asked_parameters(name):
         if each.required:
             taken = list(asked.values()) if each.kind == "column" else []
@@ -332,7 +399,7 @@ def _possible_values(schema: Schema, name: str, each: Parameter) -> Iterable[Any
         case "count":
             return [each.least]
         case "exact":
-            return ["0.000001"]
+            return [each.usual or "0"]
     raise AssertionError(f"no example of {each.kind}")
 
 
@@ -344,3 +411,187 @@ def _has_facts(schema: Schema, needed: Sequence[Fact], column: str) -> bool:
 
 def _first(values: Iterable[Any], without: Sequence[Any]) -> Any:
     return next((value for value in values if value not in without), None)
+
+
+PAYING = ("epsilon", "rho", "budget", "reuse")
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
+Number = Annotated[str, StringConstraints(min_length=1, max_length=100)] | int | float
+Short = (
+    Annotated[str, StringConstraints(pattern=r"^-?[0-9]{1,20}([./][0-9]{1,20})?$")] | int | float
+)
+"""A number without an exponent, for one such as 1e9999999 takes seconds to be read exactly."""
+Percentiles = (
+    Short
+    | Literal["quartiles", "deciles"]
+    | Annotated[list[Short], Field(min_length=1, max_length=100)]
+)
+LARGEST_COUNT = 10**12
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class Body(_Body):
+    """What every question has."""
+
+    epsilon: Number | None = Field(None, description="The privacy parameter; exact as text.")
+    rho: Number | None = Field(None, description="In place of epsilon: that of zCDP.")
+    budget: Name | None = Field(None, description="Default: the one of the question's relation.")
+    reuse: bool = Field(True, description="The recorded answer to the same question, for free.")
+
+
+class Sql(Body):
+    """One SELECT statement about one data set, which is one private question."""
+
+    statement: Annotated[str, StringConstraints(min_length=1, max_length=10_000)]
+
+
+class Login(_Body):
+    """The code of the administrator's link."""
+
+    code: Name
+
+
+class Why(_Body):
+    """A reason, for the record."""
+
+    why: Annotated[str, StringConstraints(max_length=1000)] = ""
+
+
+class Thaw(Why):
+    """Why a budget pays again."""
+
+    spent: Number | None = Field(None, description="After a restore: what was spent since.")
+
+
+class Raise(_Body):
+    """A larger budget."""
+
+    epsilon: Number = Field(description="All that may ever be spent.")
+
+
+class Cap(Raise):
+    """What one analyst may spend."""
+
+    epsilon: Number = Field(description="All that this analyst may spend.")
+    analyst: Name | None = Field(None, description="Default: each analyst without an own cap.")
+
+
+class Limits(_Body):
+    """What a new budget may spend; what it protects follows from the facts of its data set."""
+
+    epsilon: Number = Field(description="All that may ever be spent.")
+    delta: Number | None = Field(None, description="For a promise of (epsilon, delta).")
+    largest: Number | None = Field(None, description="The largest epsilon of one question.")
+    each: Number | None = Field(None, description="All that one analyst may spend.")
+    trial: bool = Field(False, description="Marks it as one to try things out with.")
+
+
+class NewBudget(Limits):
+    """A budget for a data set that is served."""
+
+    name: Name
+    dataset: Name
+
+
+class NewToken(_Body):
+    """Who gets a token."""
+
+    analyst: Name
+    role: Literal["analyst", "curator"] = "analyst"
+
+
+class Place(_Body):
+    """Where a data set lies: a file below a directory of `register-from`."""
+
+    file: Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+    table: Name | None = Field(None, description="Of a database, which table.")
+    encoding: Annotated[str, StringConstraints(max_length=40)] = ""
+    decimal: Literal[".", ","] = "."
+
+
+class Registration(_Body):
+    """A new data set; `facts` as `[[data]]` of dampen.toml has them, with `-` or `_` in keys."""
+
+    name: Name
+    file: Annotated[str, StringConstraints(min_length=1, max_length=1000)]
+    table: Name | None = Field(None, description="Of a database, which table.")
+    facts: dict[str, Any]
+    analysts: Annotated[list[Name], Field(max_length=1000)] | None = None
+    budget: Name = Field(description="The budget that pays; made if there is none of that name.")
+    limits: Limits | None = Field(None, description="Of a budget that is made.")
+
+
+class Misshapen(Protocol):
+    """What FastAPI and pydantic raise for a body that is not as described."""
+
+    def errors(self) -> Any: ...
+
+
+def mistake(error: Misshapen) -> str:
+    """What is wrong with a body, in one sentence."""
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if part != "body")
+    return f"Expected another {where or 'body'}: {first['msg']}. Nothing was charged."
+
+
+def options_of(question: str, stated: Mapping[str, Any], paying: Mapping[str, Any]) -> Body:
+    """The body of a question from its parameters and what is offered for it.
+
+    Raises:
+        ParameterError: if it is not as described.
+    """
+    offered = {key: value for key, value in paying.items() if key in PAYING and value is not None}
+    try:
+        return bodies()[question].model_validate_json(json.dumps({**stated, **offered}))
+    except ValidationError as error:
+        raise ParameterError(mistake(error)) from None
+
+
+def body_of(asked: "Statement", paying: Mapping[str, Any]) -> Body:
+    """The body of the question that a statement of SQL asks.
+
+    Raises:
+        ParameterError: if ε is stated twice.
+    """
+    epsilon = asked.offered(paying.get("epsilon"), paying.get("rho"))
+    return options_of(asked.question, asked.stated, {**paying, "epsilon": epsilon})
+
+
+def bodies() -> dict[str, type[Body]]:
+    """The body of every question, by its name."""
+    return {name: _body(name) for name in QUESTIONS}
+
+
+@lru_cache
+def _body(name: str) -> type[Body]:
+    declared = question_type(name)
+    fields: dict[str, Any] = {each.name: _field(each) for each in asked_parameters(name)}
+    made: type[Body] = create_model(
+        declared.__name__, __base__=Body, __doc__=declared.__doc__, **fields
+    )
+    return made
+
+
+def _field(each: Parameter) -> tuple[Any, Any]:
+    if each.required:
+        return _type(each), Field(description=each.help)
+    return _type(each) | None, Field(None, description=each.help)
+
+
+def _type(each: Parameter) -> Any:
+    words: Any = Literal[each.choices] if each.choices else Name
+    types: dict[str, Any] = {
+        "column": Name | Annotated[list[Name], Field(min_length=1, max_length=10)],
+        "columns": Annotated[list[Name], Field(min_length=1, max_length=1000)],
+        "labels": Annotated[list[Name | int], Field(min_length=1, max_length=1000)],
+        "count": Annotated[int, Field(ge=each.least, le=LARGEST_COUNT)],
+        "exact": Short,
+        "flag": bool,
+        "percentiles": Percentiles,
+        "condition": Annotated[str, StringConstraints(min_length=1, max_length=1000)],
+        "word": words,
+    }
+    return types[each.kind]

@@ -16,6 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dampen.service.app import Service, application
 from dampen.service.configuration import load_configuration
+from dampen.service.middleware import Middleware
 from dampen.service.workflow import Workflow
 
 __all__ = ["check", "run"]
@@ -38,7 +39,14 @@ def check(path: str | Path) -> list[str]:
     return Workflow.of(load_configuration(path)).check()
 
 
-def run(path: str | Path, *, host: str, port: int, say: Callable[[str, str | None], None]) -> None:
+def run(
+    path: str | Path,
+    *,
+    host: str,
+    port: int,
+    say: Callable[[str, str | None], None],
+    made: Callable[[Service], Middleware] = application,
+) -> None:
     """Serves until it is told to stop.
 
     Args:
@@ -46,12 +54,13 @@ def run(path: str | Path, *, host: str, port: int, say: Callable[[str, str | Non
         host: where to listen.
         port: the same; 0 for any.
         say: is told the address, and the administrator's link if there is no curator yet.
+        made: what is served, as an ASGI application.
     """
     workflow = Workflow.of(load_configuration(path))
     workflow.check()
     service = Service(workflow)
     settings = uvicorn.Config(
-        application(service), host=host, port=port, http=_Punctual, ws="none", log_config=None,
+        made(service), host=host, port=port, http=_Punctual, ws="none", log_config=None,
         access_log=False,
         server_header=False, timeout_graceful_shutdown=SECONDS_TO_FINISH, timeout_keep_alive=30,
         limit_concurrency=min(2 * workflow.settings.waiting, _most_connections()),

@@ -111,11 +111,7 @@ class Tokens:
         Raises:
             ParameterError: if the name cannot be used, or the role is none.
         """
-        name = analyst.strip()
-        if not name or not name.isprintable() or len(name) > LONGEST_NAME:
-            raise ParameterError(
-                f"Expected the name of an analyst, of at most {LONGEST_NAME} characters."
-            )
+        name = self.checked_name(analyst)
         if role not in list(Role):
             raise ParameterError(f"Expected role analyst or curator, got {role!r}.")
         token = PREFIX + random_text(32)
@@ -125,6 +121,20 @@ class Tokens:
                 (SystemEntropy().read(4).hex(), name, str(role), _hash(token), _now()),
             )
         return token
+
+    @staticmethod
+    def checked_name(analyst: str) -> str:
+        """The name of an analyst without surrounding blanks.
+
+        Raises:
+            ParameterError: if it cannot be used.
+        """
+        name = analyst.strip()
+        if not name or not name.isprintable() or len(name) > LONGEST_NAME:
+            raise ParameterError(
+                f"Expected the name of an analyst, of at most {LONGEST_NAME} characters."
+            )
+        return name
 
     def find(self, token: str) -> Token | None:
         """Who holds a token that was not revoked."""

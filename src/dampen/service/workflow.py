@@ -17,12 +17,13 @@ synchronised to disk, and one record.  `Workflow.ask` takes a question through a
   worker is free, so that a freeze finds most of them not charged and ends them (`stop`).
 - Control (freezing, balances, health) has threads of its own, and waits for no question.
 - A question that is asked again while it is being answered gets the same answer, for free.
-- What looked at data is heard of at a public step of time alone (`pacing.Pace`), counted from its
-  charge, which no data has a part in: the answer is neither sent nor in the ledger before, so that
-  nobody can watch the moment when it was ready, not by asking the same, not by looking at releases,
-  not at another server on the same ledger.  Those that are drawn by one worker one after the other
-  leave at the same step, so that their clocks together tell no more than one.  A worker is free for
-  the next long question at that step, too: no charge tells when the one before was ready.
+- What looked at data is heard of at a public step of time alone (`pacing.Pace`), not before the
+  least one of its class of question, counted from its charge, which no data has a part in: the
+  answer is neither sent nor in the ledger before, so that nobody can watch the moment when it was
+  ready, not by asking the same, not by looking at releases, not at another server on the same
+  ledger.  Those that are drawn by one worker one after the other leave at the same step, so that
+  their clocks together tell no more than one.  A worker is free for the next long question at that
+  step, too: no charge tells when the one before was ready.
 - What was begun is finished even if nobody waits for it any more.
 """
 
@@ -34,7 +35,7 @@ from collections.abc import Callable, Coroutine, Hashable, Iterable, Mapping, Se
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from dampen.core.sampling import SystemEntropy
 from dampen.core.selection import Neighbours
@@ -46,15 +47,15 @@ from dampen.ledger.rules import steps_between
 from dampen.ledger.worker import Unwanted
 from dampen.releases.answer import Paid, Planned
 from dampen.releases.cost import Cost
-from dampen.service.cache import Cache
-from dampen.service.catalogue import Catalogue, payer, shown_balance
+from dampen.service.cache import Cache, Samples
+from dampen.service.catalogue import Catalogue, History, marked, payer, shown_balance
 from dampen.service.configuration import Configuration, Served
-from dampen.service.history import History, marked
-from dampen.service.middleware import Refusal
-from dampen.service.pacing import Pace, Turns
-from dampen.service.questions import Asked, example, question_of
-from dampen.service.sample import Samples
+from dampen.service.middleware import Pace, Refusal, Turns
+from dampen.service.questions import Asked, example, least_steps, question_of
 from dampen.service.tokens import Role, Token, Tokens
+
+if TYPE_CHECKING:
+    from dampen.sql import Statement
 
 __all__ = ["Answer", "Charged", "Drawn", "Failed", "Prepared", "Workflow"]
 
@@ -65,6 +66,8 @@ LARGEST_GROUP = 64
 """Questions that are charged together."""
 GATHERING = 0.002
 """Seconds that a charge, or a record, waits for others to share its transaction."""
+FEW_SETS = 8
+"""Data sets that are charged at a time without waiting for each other, at least."""
 CONTROLLERS = 4
 """Threads for freezing, balances and health."""
 
@@ -215,17 +218,23 @@ class Workflow:
 
     def __post_init__(self) -> None:
         self.settings = self.catalogue.configuration.settings
-        for served in self.catalogue.sets:
-            self._caches[served.name] = Cache(served.source, self.settings.step)
-            self._lanes[served.name] = _Lane()
-        self._long = _Lane(free=max(1, self.settings.workers // 4))
         self.samples = Samples.of(self.catalogue.sets)
-        # Charges and records never wait for those who look at data.
-        clerks = 2 * len(self.catalogue.sets)
+        for served in self.catalogue.sets:
+            self.serve(served)
+        self._long = _Lane(free=max(1, self.settings.workers // 4))
+        # Charges and records never wait for those who look at data; more sets may come.
+        clerks = 2 * max(FEW_SETS, len(self.catalogue.sets))
         self._pool = ThreadPoolExecutor(self.settings.workers, thread_name_prefix="dampen-worker")
         self._clerks = ThreadPoolExecutor(clerks, thread_name_prefix="dampen-clerk")
         self._trials = ThreadPoolExecutor(self._long.free, thread_name_prefix="dampen-trial")
         self._control = ThreadPoolExecutor(CONTROLLERS, thread_name_prefix="dampen-control")
+
+    def serve(self, served: Served) -> None:
+        """Answers questions about a data set from now on, or by other facts about it."""
+        if served.name not in self._caches:
+            self._caches[served.name] = Cache(served.source, self.settings.step)
+            self._lanes[served.name] = _Lane()
+        self.catalogue.serve(served)
 
     async def ask(
         self,
@@ -293,13 +302,17 @@ class Workflow:
         long = lane is self._long
         try:
             while len(lane.waiting):
-                await asyncio.sleep(0 if long else GATHERING)
+                await asyncio.sleep(0 if long else self._gathering())
                 taken = lane.waiting.take(1 if long else LARGEST_GROUP)
                 drawing = await self._charge_group({w.prepared: w.answer for w in taken})
                 if long and drawing:
                     await asyncio.wait(drawing)
         finally:
             lane.free += 1
+
+    def _gathering(self) -> float:
+        """Seconds to wait for others; none if nobody else is on the way."""
+        return GATHERING if len(self._open) > 1 else 0
 
     async def _charge_group(
         self, group: "Mapping[Prepared, asyncio.Future[Answer]]"
@@ -326,7 +339,7 @@ class Workflow:
     ) -> None:  # fmt: skip
         """Draws answers, and at their step lets everyone know."""
         outcomes = await self._outcomes(self._pool, self.draw, paid)
-        await self.pace.wait(start)
+        await self.pace.wait(start, least_steps(paid[0].prepared.asked.question))
         drawn = [each for each in outcomes if isinstance(each, Drawn)]
         for charged, outcome in zip(paid, outcomes, strict=True):
             if not isinstance(outcome, Drawn):
@@ -344,7 +357,7 @@ class Workflow:
         return kept[first : first + len(drawn)]
 
     async def _keep_all(self) -> "Sequence[Answer | BaseException]":
-        await asyncio.sleep(GATHERING)
+        await asyncio.sleep(self._gathering())
         group = self._ready
         self._ready = []
         self._keeping = None
@@ -383,6 +396,23 @@ class Workflow:
         accounts = self.catalogue.accounts(served, caller, budget)
         asked = question_of(served, name, options)
         return Prepared(asked, accounts, caller, reuse)
+
+    def statement(self, caller: Token, text: Any) -> "Statement":
+        """What a statement of SQL asks of a data set that a caller may ask.
+
+        Raises:
+            NotFound: if there is no such data set for this caller.
+            ParameterError: if no private question answers it.
+        """
+        from dampen.sql import parse
+
+        try:
+            asked = parse(text)
+        except ImportError:
+            raise ParameterError(
+                "This service was installed without SQL. Ask its operator to install dampen[sql]."
+            ) from None
+        return asked.about(self.catalogue.served(caller, asked.dataset).schema)
 
     def plan(self, asked: Asked) -> Planned:
         """Method, price and accuracy of a question; no row is read.
@@ -480,16 +510,21 @@ class Workflow:
         prepared = self.prepare(caller, dataset, name, options, budget)
         plan = self.plan(prepared.asked)
         cost = plan.cost
-        balance = payer(prepared.accounts, cost.neighbours).balance
+        account = payer(prepared.accounts, cost.neighbours)
+        balance = account.balance
+        protects = prepared.asked.served.schema.protected
+        recorded = self.catalogue.history.released(prepared.asked.mark) is not None
         steps = steps_between(cost.neighbours, balance.neighbours)
         told = plan.accuracy.to_dict() | {
-            "epsilon": decimal_text(cost.epsilon),
+            "epsilon": decimal_text(cost.epsilon) if cost.pure else None,
             "rho": short_text(cost.rho, up=True),
             "mechanism": cost.mechanism,
             "neighbours": str(cost.neighbours),
-            "budget": shown_balance(balance, caller),
-            "charged": decimal_text(steps * cost.epsilon),
-            "recorded": self.catalogue.history.released(prepared.asked.mark) is not None,
+            "protects": protects,
+            "budget": shown_balance(balance, caller, protects),
+            "charged": decimal_text(steps * cost.epsilon) if cost.pure else None,
+            "recorded": recorded,
+            "refusal": None if recorded else account.refusal(cost) or None,
         }
         sample = self.samples.tried(prepared.asked)
         return told if sample is None else told | {"sample": sample}
@@ -570,7 +605,8 @@ def _together(paid: Iterable[Charged]) -> list[list[Charged]]:
     groups: dict[Hashable, list[Charged]] = {}
     for each in paid:
         asked = each.prepared.asked
-        groups.setdefault((asked.question.name, asked.columns()), []).append(each)
+        kind = (asked.question.name, asked.columns(), least_steps(asked.question))
+        groups.setdefault(kind, []).append(each)
     return list(groups.values())
 
 

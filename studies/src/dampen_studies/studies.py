@@ -6,14 +6,18 @@ from dampen_studies.experiments import (
     centralities,
     correlation,
     examples,
+    found,
     groups,
     labels,
     long_lists,
     many,
     models,
+    names,
     nodes,
+    numbers,
     peers,
     people,
+    people_values,
     percentiles,
     privatesql,
     roots,
@@ -24,6 +28,7 @@ from dampen_studies.experiments import (
     trees,
     two_stages,
     unbounded,
+    undeclared,
 )
 from dampen_studies.study import Study
 
@@ -46,11 +51,20 @@ ALL: tuple[Study, ...] = (
     many.STUDY,
     long_lists.STUDY,
     unbounded.STUDY,
+    found.RANGES,
+    found.GROUPS,
+    found.KEYS,
     split.STUDY,
     groups.STUDY,
+    numbers.ABOVE,
+    numbers.NUMBERS,
+    numbers.MEASURED,
     people.STUDY,
+    people_values.STUDY,
+    names.STUDY,
     models.MODELS,
     models.CRITERIA_STUDY,
+    undeclared.STUDY,
 )
 
 

@@ -10,7 +10,10 @@ from typing import Protocol
 
 from dampen.ledger.log import Head, Row
 
-__all__ = ["Log", "Storage", "Transaction", "is_address", "open_storage"]
+__all__ = ["PATIENCE_SECONDS", "Log", "Storage", "Transaction", "is_address", "open_storage"]
+
+PATIENCE_SECONDS = 60.0
+"""How long an operation waits for other processes before it gives up."""
 
 
 class Log(Protocol):

@@ -1,36 +1,55 @@
-"""The file of a ledger on SQLite: its tables, its format, its place."""
+"""The file of a ledger on SQLite: its place, its tables and format, its copies, and its errors.
+
+A copy, which a backup writes and a restore reads, is a database like that of a ledger.  No head
+lies beside it, so it pays nothing until it is put in place by a restore.
+"""
 
 import os
 import sqlite3
 import stat
 import warnings
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 from sqlite3 import Connection
+from typing import TypeAlias
 
 from dampen.errors import BudgetError, ExposedLedgerWarning
-from dampen.ledger.log import START
-from dampen.ledger.storage import sqlite_errors
+from dampen.ledger import storage
+from dampen.ledger.log import START, Draft, Head, Kind, Row, budget_name, damaged, key_of, sealed
+from dampen.ledger.storage.head_file import HeadFile
 
 __all__ = [
+    "FAILURES",
+    "Failure",
+    "code",
     "connect",
+    "explanation",
+    "format_of",
     "head_path",
     "initialise",
+    "is_busy",
     "log_path",
     "migrate",
+    "no_head",
     "put_aside",
+    "read_copy",
     "require",
     "require_no_entries",
+    "unusable",
     "warn_if_exposed",
     "writable",
+    "write_copy",
 ]
 
 APPLICATION_ID = 0x64616D70  # "damp" in the header of the file
 FORMAT = 3
-READABLE = (2, FORMAT)
-"""A file of format 2, of dampen 0.2, has no indexes; they are made when it is first opened to be
-written."""
+READABLE = (1, 2, FORMAT)
+"""Files of dampen 0.1 (1) and 0.2 (2) are brought up to date when they are first opened to be
+written.  One of 0.2 lacks indexes alone.  One of 0.1 has a table of budgets and one of charges,
+which are kept and closed; their rows become entries, in the order of time."""
 
 # The content of an answer begins with {"charge":"42-0f...", so its number begins at character 12.
 _CHARGE = "CAST(substr(content, 12, 19) AS INTEGER)"
@@ -58,6 +77,23 @@ CREATE TRIGGER entry_keeps_rows BEFORE DELETE ON entry
 CREATE TRIGGER entry_keeps_keys BEFORE INSERT ON entry
   WHEN EXISTS (SELECT 1 FROM entry WHERE seq = NEW.seq)
   BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
+"""
+
+
+# The tables of dampen 0.1 take nothing more, also from a process of 0.1 that waits for its turn.
+_CLOSED = """
+CREATE TRIGGER IF NOT EXISTS budget_is_closed BEFORE INSERT ON budget
+  BEGIN SELECT RAISE(ABORT, 'the ledger was brought up to date'); END;
+CREATE TRIGGER IF NOT EXISTS charge_is_closed BEFORE INSERT ON charge
+  BEGIN SELECT RAISE(ABORT, 'the ledger was brought up to date'); END;
+"""
+_TEXTS_OF_0_1 = ("neighbours", "query", "mechanism", "analyst", "dataset")
+_TABLES_OF_0_1 = """
+SELECT 'budget', name, epsilon, '', neighbours, '', '', '', '', time, version FROM budget
+UNION ALL
+SELECT 'charge', budget, epsilon, rho, neighbours, query, mechanism, analyst, dataset,
+  max(time, (SELECT time FROM budget WHERE name = charge.budget)), version FROM charge
+ORDER BY 10, 1
 """
 
 
@@ -109,15 +145,74 @@ def initialise(path: Path) -> None:
         connection.execute("PRAGMA journal_mode = WAL")
 
 
-def migrate(connection: Connection) -> None:
-    """Brings a file of an older format up to date; every entry stays as it is."""
-    if connection.execute("PRAGMA user_version").fetchone()[0] == FORMAT:
+def migrate(connection: Connection, path: Path) -> None:
+    """Brings a file of an older format up to date; every entry, and every charge, stays as it is.
+
+    Raises:
+        BudgetError: if a head file lies beside a file of dampen 0.1, which had none, and knows
+            another ledger.
+    """
+    if format_of(connection) == FORMAT:
         return
     connection.execute("BEGIN IMMEDIATE")
+    if format_of(connection) == 1:
+        _adopt(connection, path)
     for statement in _split(_INDEXES):
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {FORMAT}")
     connection.execute("COMMIT")
+
+
+def _adopt(connection: Connection, path: Path) -> None:
+    """Makes the entries of a file of dampen 0.1, closes its tables and writes its head.
+
+    A process that is killed after the head was written leaves the file as it was; the next one
+    makes the same entries again.
+    """
+    rows = list(_rows_of_0_1(connection))
+    head = Head(rows[-1].seq, rows[-1].digest) if rows else START
+    with closing(HeadFile(head_path(path), create=True)) as head_file:
+        known = head_file.read()
+        if known not in (None, START, *(Head(row.seq, row.digest) for row in rows)):
+            raise no_head(path)
+        for statement in _split(_TABLES + _CLOSED):
+            connection.execute(statement)
+        connection.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", rows)
+        connection.execute("INSERT INTO head VALUES (1, ?, ?)", head)
+        head_file.reset(head)
+
+
+def _rows_of_0_1(connection: Connection) -> Iterator[Row]:
+    """The budgets and charges of a file of dampen 0.1 as entries."""
+    keys: dict[str, str] = {}
+    head = START
+    for of, name, epsilon, rho, *texts, when, version in connection.execute(_TABLES_OF_0_1):
+        signed = {"time": when, "version": version}
+        if of == "budget":
+            said = _another(budget_name(name), keys.values())
+            keys[name] = key_of(said)
+            limit = {"name": said, "epsilon": epsilon, "delta": "", "rho": ""}
+            rules = {"dataset": "", "location": "", "largest": "", "each": None, "who": ""}
+            details = limit | {"neighbours": texts[0]} | rules | signed
+            draft = Draft(Kind.CREATE, keys[name], details)
+        else:
+            note = dict(zip(_TEXTS_OF_0_1, texts, strict=True)) | {"leaks": []}
+            details = {"epsilon": epsilon, "rho": rho} | note | signed
+            draft = Draft(Kind.CHARGE, keys[name], details)
+        row = sealed(draft, head)
+        head = Head(row.seq, row.digest)
+        yield row
+
+
+def _another(name: str, keys: Collection[str]) -> str:
+    """The name, or with a number if it differs only in case from one that was there before."""
+    numbered = (name if i == 1 else f"{name} ({i})" for i in count(1))
+    return next(each for each in numbered if key_of(each) not in keys)
+
+
+def format_of(connection: Connection) -> int:
+    """The format of a file."""
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
 
 def require_no_entries(path: Path) -> None:
@@ -127,8 +222,8 @@ def require_no_entries(path: Path) -> None:
 
 
 def _check_no_entries(connection: Connection, path: Path) -> None:
-    if connection.execute("SELECT count(*) FROM entry").fetchone()[0]:
-        raise sqlite_errors.no_head(path)
+    if format_of(connection) != 1 and connection.execute("SELECT 1 FROM entry").fetchone():
+        raise no_head(path)
 
 
 def connect(path: Path, mode: str, *, check: bool = True) -> Connection:
@@ -136,7 +231,7 @@ def connect(path: Path, mode: str, *, check: bool = True) -> Connection:
     connection = sqlite3.connect(
         f"{path.as_uri()}?mode={mode}",
         uri=True,
-        timeout=sqlite_errors.PATIENCE_SECONDS,
+        timeout=storage.PATIENCE_SECONDS,
         isolation_level=None,
         check_same_thread=False,
     )
@@ -154,7 +249,7 @@ def connect(path: Path, mode: str, *, check: bool = True) -> Connection:
 def check_format(connection: Connection, path: Path) -> None:
     """Refuses what is no ledger, or one of another version."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
-    written = connection.execute("PRAGMA user_version").fetchone()[0]
+    written = format_of(connection)
     if application != APPLICATION_ID:
         raise BudgetError(f"{path} is not a ledger of dampen.")
     if written not in READABLE:
@@ -222,3 +317,121 @@ def _split(script: str) -> list[str]:
             statements.append(current)
             current = ""
     return statements
+
+
+def write_copy(path: Path, rows: Iterable[Row]) -> Head:
+    """Writes a new file with these rows, synchronised; its head.
+
+    Raises:
+        BudgetError: if there is such a file already, or it cannot be written.
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        raise BudgetError(f"There is a file {path} already; it was left as it is.") from None
+    except OSError as error:
+        raise BudgetError(f"Cannot write {path}: {error.strerror}.") from None
+    try:
+        return _fill(path, rows)
+    except FAILURES as error:
+        path.unlink(missing_ok=True)
+        raise explanation(error, path) from None
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+
+
+def _fill(path: Path, rows: Iterable[Row]) -> Head:
+    initialise(path)
+    head = START
+    with closing(connect(path, "rw")) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        for row in rows:
+            connection.execute("INSERT INTO entry VALUES (?, ?, ?, ?, ?)", row)
+            head = Head(row.seq, row.digest)
+        connection.execute("UPDATE head SET seq = ?, digest = ?", (head.seq, head.digest))
+        connection.execute("COMMIT")
+        # A copy is one file: without a log that could be left behind.
+        connection.execute("PRAGMA journal_mode = DELETE")
+    return head
+
+
+def read_copy(path: Path) -> Iterator[Row]:
+    """The rows of a copy, or of any ledger on SQLite, whether or not it has a head file.
+
+    Raises:
+        BudgetError: if it is no ledger, or its rows end before the head that it names.
+    """
+    if not path.exists():
+        raise BudgetError(f"There is no file {path}.")
+    mode = "ro" if writable(path) or log_path(path).exists() else "ro&immutable=1"
+    try:
+        with closing(connect(path, mode)) as connection:
+            connection.execute("BEGIN")
+            if format_of(connection) == 1:
+                yield from _rows_of_0_1(connection)
+                return
+            last = START.seq
+            for row in map(Row._make, connection.execute(ROWS, (START.seq,))):
+                last = row.seq
+                yield row
+            if connection.execute(HEAD).fetchone()[0] != last:
+                raise damaged(f"entry {last + 1} is missing")
+    except FAILURES as error:
+        raise explanation(error, path) from None
+
+
+Failure: TypeAlias = sqlite3.Error | UnicodeDecodeError
+FAILURES = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises; of a damaged file its message may quote bytes that are no text."""
+
+
+def is_busy(error: Failure) -> bool:
+    """Whether another process holds the file."""
+    return code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+
+
+def code(error: Failure) -> int:
+    """SQLite's primary result code."""
+    if isinstance(error, UnicodeDecodeError):
+        return sqlite3.SQLITE_CORRUPT
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def explanation(error: Failure, path: Path, *, uncertain: bool = False) -> BudgetError:
+    """An error of SQLite for people."""
+    match code(error):
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            why = f"another process has held it for {storage.PATIENCE_SECONDS:.0f} seconds"
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM:
+            why = "it is read-only"
+        case sqlite3.SQLITE_FULL:
+            why = "the disk is full"
+        case sqlite3.SQLITE_IOERR:
+            why = "the disk reports an error"
+        case sqlite3.SQLITE_CANTOPEN:
+            why = "it cannot be opened; are the file and its directory writable?"
+        case sqlite3.SQLITE_NOTADB:
+            return BudgetError(f"{path} is not a ledger of dampen.")
+        case sqlite3.SQLITE_CORRUPT:
+            why = "the file is damaged; restore it from a backup: dampen budget restore FILE"
+        case _:
+            why = str(error).rstrip(".")
+    return unusable(path, why, uncertain=uncertain)
+
+
+def unusable(path: Path, why: str, *, uncertain: bool = False) -> BudgetError:
+    """The refusal of a ledger that cannot be used now."""
+    end = "It is not certain whether this was charged; no data was read."
+    return BudgetError(
+        f"The ledger {path} cannot be used: {why}. {end if uncertain else 'Nothing was charged.'}"
+    )
+
+
+def no_head(path: Path) -> BudgetError:
+    """The refusal of a ledger without a head, which may be older than what was spent."""
+    return BudgetError(
+        f"The ledger {path} has no valid head file beside it, so charges may be missing from it: "
+        "is it a copy or a backup? Nothing was charged. If it shall count from now on, put it in "
+        "place with: dampen budget restore FILE."
+    )

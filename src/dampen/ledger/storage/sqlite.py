@@ -18,9 +18,9 @@ from sqlite3 import Connection
 from typing import TypeVar
 
 from dampen.errors import BudgetError
+from dampen.ledger import storage
 from dampen.ledger.log import START, Head, Row, damaged
-from dampen.ledger.storage import files, sqlite_errors
-from dampen.ledger.storage.copies import write_copy
+from dampen.ledger.storage import files
 from dampen.ledger.storage.head_file import HeadFile
 
 __all__ = ["SQLiteStorage"]
@@ -97,7 +97,7 @@ class SQLiteStorage:
         except OSError as error:
             raise BudgetError(f"Cannot create the ledger {path}: {error.strerror}.") from None
         with closing(head_file):
-            head_file.lock(sqlite_errors.PATIENCE_SECONDS)
+            head_file.lock(storage.PATIENCE_SECONDS)
             if head_file.read() is None:
                 _patiently(path, lambda: files.initialise(path))
                 head_file.reset(START)
@@ -118,12 +118,12 @@ class SQLiteStorage:
     def write(self) -> Iterator[_View]:
         file = self._opened()
         if not file.writable:
-            raise sqlite_errors.unusable(self._path, "it is read-only")
-        file.head_file.lock(sqlite_errors.PATIENCE_SECONDS)
+            raise files.unusable(self._path, "it is read-only")
+        file.head_file.lock(storage.PATIENCE_SECONDS)
         try:
             with self._explained():
                 if not file.head_file.in_place():  # it went while this writer waited for its turn
-                    raise sqlite_errors.no_head(self._path)
+                    raise files.no_head(self._path)
                 view = _patiently(self._path, lambda: file.begin("BEGIN IMMEDIATE"))
                 yield view
             if view.appended is not None:
@@ -145,7 +145,7 @@ class SQLiteStorage:
         self.close()
         fresh = self._path.with_name(f"{self._path.name}-restoring")
         fresh.unlink(missing_ok=True)
-        head = write_copy(fresh, rows)
+        head = files.write_copy(fresh, rows)
         files.put_aside(self._path)
         fresh.rename(self._path)
         with closing(HeadFile(files.head_path(self._path), create=True)) as head_file:
@@ -170,10 +170,10 @@ class SQLiteStorage:
     def _commit(self, file: "_OpenFile", head: Head) -> None:
         try:
             file.connection.execute("COMMIT")
-        except sqlite_errors.FAILURES as error:
-            uncertain = sqlite_errors.code(error) == sqlite3.SQLITE_IOERR
+        except files.FAILURES as error:
+            uncertain = files.code(error) == sqlite3.SQLITE_IOERR
             self.close()  # so that what is believed from now on is read from the disk
-            raise sqlite_errors.explanation(error, self._path, uncertain=uncertain) from None
+            raise files.explanation(error, self._path, uncertain=uncertain) from None
         log = _identity(file.log_path)
         if _identity(self._path) != file.identity or log is None or log != (file.log or log):
             self.close()
@@ -197,9 +197,9 @@ class SQLiteStorage:
         """SQLite's errors as one line; whatever went wrong, the next use opens the file anew."""
         try:
             yield
-        except sqlite_errors.FAILURES as error:
+        except files.FAILURES as error:
             self.close()
-            raise sqlite_errors.explanation(error, self._path) from None
+            raise files.explanation(error, self._path) from None
         except BaseException:
             self.close()
             raise
@@ -224,10 +224,13 @@ class _OpenFile:
         identity = _identity(path)
         connection = _patiently(path, lambda: files.connect(path, _mode(path, writable)))
         try:
+            if writable:
+                _patiently(path, lambda: files.migrate(connection, path))
+            elif files.format_of(connection) == 1:
+                raise files.unusable(path, "it is of dampen 0.1 and was never opened to be written")
             head_file = _open_head_file(path, writable)
             if writable:  # a copy that was put in place has no log yet
                 _patiently(path, lambda: connection.execute("PRAGMA journal_mode = WAL").close())
-                _patiently(path, lambda: files.migrate(connection))
         except BaseException:
             connection.close()
             raise
@@ -237,18 +240,18 @@ class _OpenFile:
         # First the head file, then the view: so the view has come at least as far.
         floor = self.head_file.read()
         if floor is None:
-            raise sqlite_errors.no_head(self.path)
+            raise files.no_head(self.path)
         self.connection.execute(statement)
         return _View(self.connection, self.fresh, floor)
 
     def roll_back(self) -> None:
-        with suppress(*sqlite_errors.FAILURES):
+        with suppress(*files.FAILURES):
             if self.connection.in_transaction:
                 self.connection.execute("ROLLBACK")
 
     def close(self) -> None:
         self.head_file.close()
-        with suppress(*sqlite_errors.FAILURES):
+        with suppress(*files.FAILURES):
             self.connection.close()
 
 
@@ -274,9 +277,9 @@ def _open_head_file(path: Path, writable: bool) -> HeadFile:
     try:
         return HeadFile(files.head_path(path), writable=writable)
     except FileNotFoundError:
-        raise sqlite_errors.no_head(path) from None
+        raise files.no_head(path) from None
     except OSError as error:
-        raise sqlite_errors.unusable(path, f"its head file: {error.strerror}") from None
+        raise files.unusable(path, f"its head file: {error.strerror}") from None
 
 
 def _patiently(path: Path, attempt: Callable[[], T]) -> T:
@@ -284,11 +287,11 @@ def _patiently(path: Path, attempt: Callable[[], T]) -> T:
 
     SQLite waits by itself in most places, but not where it switches to WAL or recovers a log.
     """
-    deadline = time.monotonic() + sqlite_errors.PATIENCE_SECONDS
+    deadline = time.monotonic() + storage.PATIENCE_SECONDS
     while True:
         try:
             return attempt()
-        except sqlite_errors.FAILURES as error:
-            if not (sqlite_errors.is_busy(error) and time.monotonic() < deadline):
-                raise sqlite_errors.explanation(error, path) from None
+        except files.FAILURES as error:
+            if not (files.is_busy(error) and time.monotonic() < deadline):
+                raise files.explanation(error, path) from None
             time.sleep(0.005)

@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Protocol
 
 from dampen.errors import BudgetError, ParameterError
+from dampen.ledger import storage
 from dampen.ledger.log import Head
-from dampen.ledger.storage import is_address, sqlite_errors
+from dampen.ledger.storage import is_address
 from dampen.ledger.storage.head_file import HeadFile, locked
 
 __all__ = ["APPENDED", "Witness", "open_witness", "overtaken", "witness_place"]
@@ -93,7 +94,7 @@ class _File:
 
     def advance(self, seen: Head | None, head: Head) -> bool:
         with self._opened(create=seen is None) as file:
-            file.lock(sqlite_errors.PATIENCE_SECONDS)
+            file.lock(storage.PATIENCE_SECONDS)
             if file.read() != seen:
                 return False
             file.write(head)
@@ -101,7 +102,7 @@ class _File:
 
     def reset(self, head: Head) -> None:
         with self._opened(create=True) as file:
-            file.lock(sqlite_errors.PATIENCE_SECONDS)
+            file.lock(storage.PATIENCE_SECONDS)
             file.reset(head)
 
     @contextmanager

@@ -1,17 +1,27 @@
 """Public domains: how a column of a table becomes integer codes.
 
-A domain is public knowledge: it is never read off the data without a `PrivacyLeakWarning`.
+A domain is public knowledge: it is stated, or found privately (`dampen.questions.classify.found`),
+and only with `public="data"` read off the data, with a `PrivacyLeakWarning`.
 Numbers go into bins, and a number beyond the outer edges goes into the end bin.
 
 A missing value is a value of its own where the domain declares it, by `missing="own"` for bins and
 by `dampen.MISSING` (or `None`) among categories; values that are not listed are one where
 `dampen.OTHER` is among the categories.  When fitting, rows with another value are dropped.  When
 predicting, such a category is treated as the *last* one of its domain.
+
+The public candidate splits of a node, and their counts.
+
+With two branches (`binary`) an ordered attribute is cut between two of its values, and of an
+unordered one each value in turn is set apart from the others.  With one branch per value
+(`multiway`, ID3) the candidates are the attributes.  Either way a candidate is a function of one
+row, so that `dampen.questions.classify.splits` covers both.
 """
 
 import itertools
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import zlib
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -26,16 +36,29 @@ from dampen.data.columns import (
     as_numbers,
     finite_range,
     is_missing,
+    parsed_numbers,
 )
 from dampen.data.source import Batch, Chunk, Kind
-from dampen.errors import DataError, ParameterError, did_you_mean
-from dampen.rules import MISSING
-from dampen.schema import columns as facts
+from dampen.errors import MISSING, DataError, ParameterError, did_you_mean
+from dampen.schema import schema as facts
 
-__all__ = ["Bins", "Categories", "Domain", "bins"]
+__all__ = [
+    "Bins",
+    "BoolArray",
+    "Branching",
+    "Candidates",
+    "Categories",
+    "Domain",
+    "bins",
+    "candidates_of",
+]
+
 
 LEAKED_BINS = 10
 MOST_VALUES = 2**15
+EPOCH = datetime(1970, 1, 1)
+MICROSECONDS = 86_400e6
+"""Of a day."""
 
 Missing: TypeAlias = Literal["own"]
 
@@ -44,7 +67,8 @@ Missing: TypeAlias = Literal["own"]
 class Bins:
     """Public edges, ascending: bin i is edges[i] <= x < edges[i+1]; the end bins are open outwards.
 
-    With `missing="own"` a missing number has a bin of its own, after all others.
+    With `missing="own"` a missing number has a bin of its own, after all others.  With `days`,
+    edges are days since 1970-01-01, and cells are dates or spans of time.
 
     >>> Bins([0, 18, 65, 120]).encode(np.array([-3, 17.5, 18, 64, 200])).tolist()
     [0, 0, 1, 1, 2]
@@ -52,8 +76,8 @@ class Bins:
 
     edges: Sequence[float]
     missing: Missing | None = None
+    days: bool = field(default=False, repr=False)
     ordered: ClassVar[bool] = True
-    kind: ClassVar[Kind] = "numbers"
 
     def __post_init__(self) -> None:
         try:
@@ -71,14 +95,17 @@ class Bins:
         return len(self.edges) - 1 + self.holds_missing
 
     @property
+    def kind(self) -> Kind:
+        return "any" if self.days else "numbers"
+
+    @property
     def holds_missing(self) -> bool:
         """Whether a missing value has a code of its own."""
         return self.missing is not None
 
     def encode(self, column: Chunk, /) -> IntArray:
         """The bin of every number, -1 for one that is missing and may not be."""
-        parsed = isinstance(column, np.ndarray) and column.dtype.kind in "bOU"
-        numbers = _parsed(column) if parsed else as_numbers(column)
+        numbers = numbers_of(column)
         codes = np.searchsorted(np.asarray(self.edges[1:-1]), numbers, side="right")
         return np.where(np.isnan(numbers), -1 if self.missing is None else len(self) - 1, codes)
 
@@ -91,7 +118,8 @@ class Bins:
             return absent
         low = self.edges[present[0]] if present[0] > 0 else None
         high = self.edges[present[-1] + 1] if present[-1] < last else None
-        return " or ".join(filter(None, [_span(low, high), absent]))
+        shown = _as_day if self.days else _as_number
+        return " or ".join(filter(None, [_span(low, high, shown), absent]))
 
 
 @dataclass(frozen=True)
@@ -99,10 +127,20 @@ class Categories:
     """Public categories, all different; `ordered` ones are cut in two rather than told apart.
 
     `MISSING`, or `None`, among them stands for a missing value, `OTHER` for all others.
+
+    Attributes:
+        values: the categories.
+        ordered: whether they are cut in two.
+        branches: values that are not listed share so many codes, after all others, by a hash of
+            their text.
+
+    >>> Categories(["red", "blue"], branches=4).encode(["blue", "pink", "pink"]).tolist()
+    [1, 4, 4]
     """
 
     values: Sequence[Hashable]
     ordered: bool = False
+    branches: int = 0
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.values) <= MOST_VALUES:
@@ -114,10 +152,12 @@ class Categories:
             raise ParameterError("Expected categories such as text or numbers.") from None
         if different < len(values):
             raise ParameterError("Expected different categories; some occur twice.")
+        if not 0 <= self.branches <= MOST_VALUES - len(values):
+            raise ParameterError(f"Expected at most {MOST_VALUES} categories and branches.")
         object.__setattr__(self, "values", values)
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.values) + self.branches
 
     @property
     def holds_missing(self) -> bool:
@@ -134,15 +174,25 @@ class Categories:
         return Lookup(self.values)
 
     def encode(self, column: Chunk, /) -> IntArray:
-        """The position of every value, -1 for a value that is not listed."""
-        return self._lookup.positions(column)
+        """The position of every value, -1 for a value that is not listed and has no branch."""
+        found = self._lookup.positions(column)
+        unlisted = np.flatnonzero(found < 0) if self.branches else ()
+        if len(unlisted):
+            labels = as_labels([column])
+            held = [labels[i] for i in unlisted]
+            branch = {label: _hash(label) % self.branches for label in set(held)}
+            found = found.copy()
+            found[unlisted] = np.array([branch[label] for label in held]) + len(self.values)
+        return found
 
     def describe(self, codes: Sequence[int]) -> str:
         """The categories, or the fewer that are left out."""
+        others = [f"other {i + 1}/{self.branches}" for i in range(self.branches)]
+        names = [*map(str, self.values), *others]
         if len(codes) <= max(1, len(self) // 2):
-            return " or ".join(str(self.values[code]) for code in codes)
+            return " or ".join(names[code] for code in codes)
         chosen = set(codes)
-        left = [str(value) for code, value in enumerate(self.values) if code not in chosen]
+        left = [name for code, name in enumerate(names) if code not in chosen]
         return f"not {' or '.join(left)}" if left else "any"
 
 
@@ -175,17 +225,19 @@ def bins(low: float, high: float, count: int, *, missing: Missing | None = None)
     return Bins(np.linspace(*finite_range(low, high), int(count) + 1).tolist(), missing)
 
 
-def as_domain(given: Any, name: str) -> Domain:
+def as_domain(given: Any, name: str) -> Domain | None:
     """A domain from what a user writes: a domain, a number of codes, or a list of categories.
 
-    The facts of a column, from a schema, are a domain too.
+    The facts of a column, from a schema, are a domain too; None where they state no range and no
+    values.
     """
     if isinstance(given, Bins | Categories):
         return given
     if isinstance(given, facts.Numbers):
-        return Bins(given.bin_edges, "own" if given.missing == "own" else None)
+        own: Missing | None = "own" if given.missing == "own" else None
+        return Bins(given.bin_edges, own) if given.bounded else None
     if isinstance(given, facts.Categories):
-        return Categories(given.labels)
+        return Categories(given.labels) if given.labels else None
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
         return Categories(range(int(given)))
     if isinstance(given, Iterable) and not isinstance(given, str | bytes):
@@ -274,6 +326,44 @@ def leaked_domain(chunks: Sequence[Chunk]) -> Domain:
     return Bins(edges if len(edges) > 1 else [low / 2, low / 2 + max(1.0, abs(low) / 2)])
 
 
+def numbers_of(chunk: Chunk) -> FloatArray:
+    """A chunk as floats: text that is a number, flags, and dates in days since 1970 as well.
+
+    NaN for every other cell.
+    """
+    if hasattr(chunk, "to_pylist"):
+        chunk = _plain_arrow(chunk)
+    if isinstance(chunk, np.ndarray) and chunk.dtype.kind in "Mm":
+        microseconds = chunk.astype("M8[us]" if chunk.dtype.kind == "M" else "m8[us]")
+        days = microseconds.astype(np.int64) / MICROSECONDS
+        return np.where(np.isnat(chunk), np.nan, days)
+    if hasattr(chunk, "to_pylist") and str(chunk.type) in ("string", "large_string"):  # type: ignore[union-attr]
+        return parsed_numbers(chunk)
+    parsed = isinstance(chunk, np.ndarray) and chunk.dtype.kind in "bOU"
+    return _parsed(chunk) if parsed else as_numbers(chunk)
+
+
+def _plain_arrow(chunk: Any) -> Any:
+    """An Arrow array without a dictionary; flags and times as numpy holds them."""
+    import pyarrow.types as kinds
+
+    if kinds.is_dictionary(chunk.type):
+        chunk = chunk.dictionary_decode()
+    if kinds.is_date(chunk.type) or kinds.is_timestamp(chunk.type) or kinds.is_duration(chunk.type):
+        return chunk.to_numpy(zero_copy_only=False)
+    return chunk.cast("float64") if kinds.is_boolean(chunk.type) else chunk
+
+
+def _hash(label: Hashable) -> int:
+    """A public number for a value; the same for 1, 1.0 and "1"."""
+    whole = isinstance(label, float) and label.is_integer()
+    try:
+        text = str(int(label) if whole else label)  # type: ignore[call-overload]
+        return zlib.crc32(text.encode("utf-8", "surrogatepass"))
+    except Exception:  # whatever an object does
+        return 0
+
+
 def _plain(value: Any) -> Any:
     """A category as plain Python, `MISSING` where it is missing."""
     plain = value.item() if isinstance(value, np.generic) else value
@@ -294,12 +384,22 @@ def _float(value: Any) -> float:
         return np.nan
 
 
-def _span(low: float | None, high: float | None) -> str:
-    if low is None and high is None:
-        return "any"
+def _span(low: float | None, high: float | None, shown: Callable[[float], str]) -> str:
     if low is None:
-        return f"< {high:g}"
-    return f">= {low:g}" if high is None else f"{low:g} to {high:g}"
+        return "any" if high is None else f"< {shown(high)}"
+    return f">= {shown(low)}" if high is None else f"{shown(low)} to {shown(high)}"
+
+
+def _as_number(edge: float) -> str:
+    return f"{edge:g}"
+
+
+def _as_day(edge: float) -> str:
+    try:
+        day = EPOCH + timedelta(days=edge)
+    except OverflowError:
+        return f"day {edge:g}"
+    return day.date().isoformat() if edge == int(edge) else day.isoformat(sep=" ")
 
 
 def _as_numbers(labels: Sequence[Hashable]) -> FloatArray | None:
@@ -337,3 +437,78 @@ def _encoded(columns: Sequence[Chunk], domains: Mapping[str, Domain]) -> Any:
 def first_codes(domains: Sequence[Domain]) -> IntArray:
     """Where the values of each attribute begin when all are written below each other."""
     return np.array([0, *itertools.accumulate(map(len, domains))], dtype=np.int64)
+
+
+BoolArray = NDArray[np.bool_]
+Branching: TypeAlias = Literal["binary", "multiway"]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """The public splits.  Codes low .. high-1 of an attribute go left, the others right.
+
+    With one branch per value (`multiway`) a candidate is an attribute, and low, high are unused.
+    """
+
+    branching: Branching
+    first: IntArray
+    attribute: IntArray
+    low: IntArray
+    high: IntArray
+
+    def __len__(self) -> int:
+        return len(self.attribute)
+
+    def possible(self, allowed: BoolArray) -> BoolArray:
+        """Which candidates can still tell rows apart, given the values a node's path allows."""
+        below = np.concatenate([[0], np.cumsum(allowed)])
+        all_values = below[self.first[self.attribute + 1]] - below[self.first[self.attribute]]
+        if self.branching == "multiway":
+            return np.asarray(all_values >= 2)
+        left = below[self.high] - below[self.low]
+        return np.asarray((left > 0) & (left < all_values))
+
+    def tables(self, base: IntArray) -> IntArray:
+        """Counts (node, candidate, side, class) of two-way splits, from (node, value, class)."""
+        zero = np.zeros((len(base), 1, base.shape[2]), dtype=np.int64)
+        below = np.concatenate([zero, np.cumsum(base, axis=1)], axis=1)
+        left = below[:, self.high] - below[:, self.low]
+        begin = self.first[self.attribute]
+        end = self.first[self.attribute + 1]
+        return np.stack([left, below[:, end] - below[:, begin] - left], axis=2)
+
+    def codes(self, chosen: int) -> tuple[int, int, int]:
+        """The attribute of a two-way split, and the codes low .. high - 1 that go left."""
+        attribute = int(self.attribute[chosen])
+        begin = int(self.first[attribute])
+        return attribute, int(self.low[chosen]) - begin, int(self.high[chosen]) - begin
+
+    def branches(self, chosen: int) -> list[list[int]]:
+        """The codes that go to each child."""
+        a = self.attribute[chosen]
+        size = int(self.first[a + 1] - self.first[a])
+        if self.branching == "multiway":
+            return [[code] for code in range(size)]
+        low = self.low[chosen] - self.first[a]
+        high = self.high[chosen] - self.first[a]
+        left = list(range(int(low), int(high)))
+        return [left, [code for code in range(size) if not low <= code < high]]
+
+
+def candidates_of(domains: Sequence[Domain], branching: Branching = "binary") -> Candidates:
+    """All splits: ordered values are cut in two; of unordered ones each is set apart in turn."""
+    first = first_codes(domains)
+    found: list[tuple[int, int, int]] = []
+    for a, domain in enumerate(domains):
+        size = len(domain)
+        begin = int(first[a])
+        if branching == "multiway":
+            found.append((a, begin, begin + size))
+        elif domain.ordered or size == 2:
+            found += [(a, begin, begin + cut) for cut in range(1, size)]
+        else:
+            found += [
+                (a, begin + code, begin + code + 1) for code in range(size if size > 2 else 0)
+            ]
+    columns = np.array(found, dtype=np.int64).reshape(-1, 3).T
+    return Candidates(branching, first, columns[0], columns[1], columns[2])

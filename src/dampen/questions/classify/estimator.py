@@ -3,32 +3,320 @@
 One shell does what all of them do: `fit` asks a question through `dampen.releases.answer` and takes
 over the model that was released; `from_json` takes over one that was released before.  Nothing else
 of a fit is kept, so that a model that was read back is the model that was fitted.
+
+X and y as scikit-learn takes them: opened before the charge, read after it; and rows to predict.
+
+What is public of X is its kind, its names, its types and its width.  How many rows there are is
+not, so nothing here depends on it before the charge.  A plain list does not say how many columns it
+has, and its first row is private; the number of columns is then that of `domains`, or taken from
+the data as well with `public="data"`, which is warned of.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.sampling import Entropy, fresh
 from dampen.core.selection import FloatArray, IntArray
+from dampen.data.memory import (
+    COLUMNS,
+    TABLES,
+    MemoryTable,
+    StreamTable,
+    as_chunk,
+    field_of,
+    is_column,
+    offers,
+    open_memory,
+)
 from dampen.data.open import open_table
+from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, counted
 from dampen.epsilon import Epsilon
-from dampen.errors import ParameterError
-from dampen.questions.classify import rendering
+from dampen.errors import DataError, ParameterError, raise_alone
+from dampen.questions.classify import model
 from dampen.questions.classify.encoding import encode_queries
-from dampen.questions.classify.model import BayesModel, Model, TreeModel, model_of, read_release
-from dampen.questions.classify.noisy_tables import BayesPlan, NoisyTables
+from dampen.questions.classify.found import SearchPlan
+from dampen.questions.classify.model import (
+    BayesModel,
+    BayesPlan,
+    Model,
+    NoisyTables,
+    Tree,
+    TreeModel,
+    model_of,
+    read_release,
+)
 from dampen.questions.classify.plan import TreeFacts, TreePlan
-from dampen.questions.classify.prediction import predicted_places
-from dampen.questions.classify.question import BayesQuestion, ClassifierQuestion, TreeQuestion
-from dampen.questions.classify.released_tree import Tree
-from dampen.questions.classify.supervised import TARGET, Supervised, query_columns
+from dampen.questions.classify.question import (
+    BayesQuestion,
+    ClassifierQuestion,
+    TreeQuestion,
+    predicted_places,
+)
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Price
 from dampen.releases.question import parameters
 from dampen.releases.release import Release
+from dampen.releases.units import persons
+from dampen.schema.schema import Schema
+
+__all__ = [
+    "PERSON",
+    "TARGET",
+    "Classifier",
+    "NaiveBayesClassifier",
+    "PrivateClassifier",
+    "Supervised",
+    "TreeClassifier",
+    "query_columns",
+]
+
+
+TARGET = "y="
+"""The name of the classes beside the columns of X."""
+PERSON = "person="
+"""The name of the ids of persons beside the columns of X."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Supervised:
+    """X and y as scikit-learn takes them, opened: their rows are looked at after the charge.
+
+    Attributes:
+        X, y, unit: the private data; `unit` says whose row it is, if a person may have many.
+        names: of the columns; `named` says whether X has them itself.
+    """
+
+    X: Any
+    y: Any
+    names: Sequence[str]
+    named: bool
+    fields: Sequence[Field]
+    unit: Any = None
+    title: str = "X and y"
+    declared = True
+    rows = None
+    ordered = True
+    streams = False
+
+    @classmethod
+    def open(
+        cls, X: Any, y: Any, *, domains: Any, unit: Any = None, leaky: bool = False
+    ) -> "Supervised":
+        """Looks at the names, the types and the width of X alone.
+
+        Args:
+            X: a table in memory.
+            y: a column.
+            domains: of the columns, as the estimator has them.
+            unit: a column that says whose row it is, or None.
+            leaky: whether the width of a list may be taken from its rows.
+
+        Raises:
+            ParameterError: if X is not a table of at least one column in memory, or y or unit no
+                column.
+        """
+        _check_y(y)
+        if unit is not None and not is_column(unit):
+            raise ParameterError("Expected unit= to be a column: one id of a person per row.")
+        table = open_memory(X)
+        if isinstance(table, StreamTable):
+            raise ParameterError(
+                "Expected X in memory, got a table that is read in a stream. Use fit_table, which "
+                "takes the classes as one of its columns."
+            )
+        if table is None:
+            width = _width(X, domains, leaky=leaky)
+            fields: Sequence[Field] = [field_of(f"x{i}", X) for i in range(width)]
+        else:
+            fields = table.fields
+        if not fields:
+            raise ParameterError(
+                "Expected columns, got 0 feature(s) (shape=(, 0)) while a minimum of 1 is required."
+            )
+        names = [field.name for field in fields]
+        beside = [Field(TARGET)] if unit is None else [Field(TARGET), Field(PERSON)]
+        named = table is not None and _has_text_names(X)
+        return cls(X, y, names, named, [*fields, *beside], unit)
+
+    def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
+        from sklearn.utils.validation import column_or_1d
+
+        y = self.y if is_column(self.y) else column_or_1d(self.y, warn=True)
+        columns = _columns(self.X, self.names)
+        beside = {TARGET: y} if self.unit is None else {TARGET: y, PERSON: self.unit}
+        if len({*map(len, beside.values()), *map(len, columns.values())}) > 1:
+            # scikit-learn's own message would tell how many rows there are.
+            raise DataError("Expected as many classes in y as rows in X.")
+        yield from MemoryTable({**columns, **beside}).batches(wanted)
+
+    def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
+        return counted(self.batches(wanted), cell_of, size)
+
+
+def query_columns(estimator: Any, X: Any, names: Sequence[str], *, missing: bool) -> list[Chunk]:
+    """The columns of rows to predict, those of a table with their own types.
+
+    Takes what `fit` takes.  No error quotes a row.
+
+    Args:
+        estimator: fitted; scikit-learn compares its names and number of columns.
+        X: a table in memory.
+        names: of the columns of the model.
+        missing: whether any of them may be missing.
+
+    Raises:
+        ParameterError: if X is no table, or has other columns.
+        DataError: if its rows are not of equal length, or numbers are not finite.
+    """
+    from sklearn.utils.validation import validate_data
+
+    table = open_memory(X)
+    if isinstance(table, StreamTable):
+        raise ParameterError(
+            "Expected X in memory, got a table that is read in a stream. Use predict_table."
+        )
+    if table is None:
+        _check_rows(X)
+        array = _array(X)
+        _check_dimensions(array.ndim)
+        validate_data(estimator, array, reset=False, skip_check_array=True)
+        _check_finite(array, missing=missing)
+        return list(array.T)
+    if hasattr(X, "columns"):
+        validate_data(estimator, X, reset=False, skip_check_array=True)
+        return list(map(as_chunk, table.columns.values()))
+    for name in names:
+        if name not in table.columns:
+            raise ParameterError(f"Expected a column {name!r} in X: the model predicts from it.")
+    return [as_chunk(table.columns[name]) for name in names]
+
+
+def _has_text_names(X: Any) -> bool:
+    """Whether the columns are named by text; a frame may number them."""
+    labels = getattr(X, "columns", ()) if offers("pandas", "columns", "iloc")(X) else ()
+    return all(isinstance(label, str) for label in labels)
+
+
+def _check_y(y: Any) -> None:
+    """A column, or what scikit-learn also takes for one: an array or a frame with one column."""
+    if y is None:
+        raise ParameterError(
+            "Expected y, one class per row: this estimator requires y to be passed, but the "
+            "target y is None."
+        )
+    frame = open_memory(y)
+    one_column = frame is not None and len(frame.fields) == 1
+    if not (is_column(y) or one_column or len(_shape(y)) == 1 or _shape(y)[1:] == (1,)):
+        raise ParameterError(f"Expected y to be a column: {COLUMNS}; got a {type(y).__name__}.")
+
+
+def _width(X: Any, domains: Any, *, leaky: bool) -> int:
+    """How many columns there are, by what X says of itself, or by the public domains."""
+    _check_rows(X)
+    if isinstance(X, list | tuple):
+        return _leaked_width(X) if leaky and domains is None else _declared_width(domains)
+    shape = _shape(X)
+    _check_dimensions(len(shape))
+    return shape[1]
+
+
+def _declared_width(domains: Any) -> int:
+    if isinstance(domains, Mapping) or not isinstance(domains, Sequence):
+        raise ParameterError(
+            "Expected domains=[...] with one domain per column for rows in a list, which does not "
+            "say how many columns it has. Or pass X as a numpy array or a DataFrame."
+        )
+    return len(domains)
+
+
+def _leaked_width(X: Sequence[Any]) -> int:
+    """Taken from the first row with the domains, which is warned of; 1 where there is none."""
+    first = X[0] if X else None
+    return len(first) if isinstance(first, list | tuple | np.ndarray) else 1
+
+
+def _check_rows(X: Any) -> None:
+    """Refuses what is no table of rows, by its kind alone."""
+    if offers("scipy", "tocoo")(X):
+        raise ParameterError(
+            "Expected a dense table, got a sparse matrix; sparse data is not supported. Use "
+            "X.toarray()."
+        )
+    if isinstance(X, np.ndarray) and X.dtype.kind == "c":
+        raise ParameterError("Expected numbers or text. Complex data not supported.")
+    rows = isinstance(X, list | tuple | np.ndarray) or is_column(X)
+    if not (rows or hasattr(type(X), "__array__")):
+        raise ParameterError(
+            f"Expected a table: an array with rows and columns, {TABLES}; got a "
+            f"{type(X).__name__}. fit_table and predict_table take files and tables that are read "
+            "in a stream."
+        )
+
+
+def _check_dimensions(dimensions: int) -> None:
+    if dimensions != 2:
+        raise ParameterError(
+            f"Expected 2D array, rows and columns, got {dimensions} dimension(s) instead. Reshape "
+            "your data."
+        )
+
+
+def _check_finite(array: Any, *, missing: bool) -> None:
+    """Numbers of an array; NaN is fine where missing values are declared."""
+    if array.dtype.kind != "f":
+        return
+    if np.isinf(array).any() or (not missing and np.isnan(array).any()):
+        raise DataError("Expected finite numbers in X; some are NaN or infinite (inf).")
+
+
+def _shape(data: Any) -> tuple[int, ...]:
+    """The shape of an array, of a column one number; empty for all else."""
+    if isinstance(data, np.ndarray):
+        return data.shape
+    if hasattr(type(data), "__array__") and not is_column(data):
+        # What scikit-learn takes for an array; one that does not say its shape lies in memory.
+        return tuple(data.shape) if hasattr(data, "shape") else np.asarray(data).shape
+    return (len(data),) if is_column(data) else ()
+
+
+def _columns(X: Any, names: Sequence[str]) -> dict[str, Any]:
+    table = open_memory(X)
+    if isinstance(table, MemoryTable):
+        return dict(table.columns)
+    array = _array_of_rows(X, len(names)) if isinstance(X, list | tuple) else _array(X)
+    return {name: array[:, i] for i, name in enumerate(names)}
+
+
+def _array_of_rows(X: Sequence[Any], width: int) -> Any:
+    """The rows of a list; one of another length has no values."""
+    with suppress(ValueError):
+        array = _array(X)
+        if array.ndim == 2 and array.shape[1] == width:
+            return array
+    array = np.full((len(X), width), None, dtype=object)
+    for i, row in enumerate(X):
+        if isinstance(row, list | tuple | np.ndarray) and len(row) == width:
+            for j, value in enumerate(row):
+                array[i, j] = value
+    return array
+
+
+def _array(X: Any) -> Any:
+    if isinstance(X, np.ndarray):
+        return X
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        raise_alone(DataError("Expected a table: rows of equal length."))
+    if array.dtype.kind in "US":  # numbers beside text stay numbers
+        array = np.array(X, dtype=object)
+    return array
+
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -38,8 +326,6 @@ except ImportError:
         "Expected scikit-learn, whose estimators these are: pip install 'dampen[models]'. Without "
         "it dampen.dataset(...).tree(...) and `dampen tree` release the same models."
     ) from None
-
-__all__ = ["Classifier", "NaiveBayesClassifier", "PrivateClassifier", "TreeClassifier"]
 
 E = TypeVar("E", bound="PrivateClassifier")
 OF_TABLE = ("target", "columns", "where")
@@ -61,14 +347,21 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The kinds of models that it can hold."""
     called: ClassVar[str] = "a tree or a naive Bayes"
 
-    def fit(self: E, X: Any, y: Any, **refused: Any) -> E:
+    def fit(
+        self: E, X: Any, y: Any, *, unit: Any = None, rows_per_unit: int = 1, **refused: Any
+    ) -> E:
         """Releases a model: checks the parameters, charges the budget, then looks at the data.
+
+        With `unit`, one id of a person per row, ε protects a person with all their rows: at most
+        `rows_per_unit` rows of each, drawn at random, are used at ε / `rows_per_unit`.
 
         A `sample_weight` is refused: the noise is made for rows that count once.
         """
         refuse(refused)
-        source = Supervised.open(X, y, domains=self.domains)
-        return self._ask(self._question(TARGET, source.names), source)
+        leaky = self.public == "data"
+        source = Supervised.open(X, y, domains=self.domains, unit=unit, leaky=leaky)
+        facts = persons({} if unit is None else {"unit": PERSON}, rows_per_unit)
+        return self._ask(self._question(TARGET, source.names), source, schema=facts)
 
     def fit_table(
         self: E,
@@ -77,6 +370,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         target: str,
         columns: Sequence[str] | None = None,
         where: str | None = None,
+        unit: str | None = None,
+        rows_per_unit: int = 1,
         header: bool = False,
         table: str | None = None,
     ) -> E:
@@ -88,11 +383,19 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             columns: the columns to predict from; those that `domains` names if left out, or all
                 others where it names none.
             where: a condition on every row; other rows are left out.
+            unit: the name of the column that says whose row it is: ε then protects a person with
+                all their rows.
+            rows_per_unit: how many rows of a person are used at most, drawn at random.
             header: says that the first line of a text file surely holds the names of its columns.
             table: of a database file (DuckDB, SQLite), which table.
         """
+        if unit is not None and columns is None and self.domains is None:
+            raise ParameterError(
+                "Expected domains= or columns= beside unit=, or ids of persons would predict."
+            )
         question = self._question(target, columns, where)
-        return self._ask(question, data, header=header, table=table)
+        facts = persons({} if unit is None else {"unit": unit}, rows_per_unit)
+        return self._ask(question, data, schema=facts, header=header, table=table)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of every row; X is whatever `fit` takes.
@@ -124,20 +427,28 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self._model.chances(self._codes(X))
 
-    def plan(self) -> TreePlan | BayesPlan:
-        """What a fit would do, before it is paid for; print it.  No data is needed.
+    def plan(self, X: Any = None) -> TreePlan | BayesPlan | SearchPlan:
+        """What a fit would do, before it is paid for; print it.  No row is read.
+
+        Args:
+            X: a table, of which the names and types of columns are looked at; needed where domains
+                or the number of rows are to be found.
 
         Raises:
-            ParameterError: unless the public parameters are given.
+            ParameterError: if a public parameter is wrong or missing.
         """
-        planned: TreePlan | BayesPlan = self._question(TARGET, None).plan(
-            Price(self.epsilon, self.rho)
+        source = names = None
+        if X is not None:
+            source = Supervised.open(X, [], domains=self.domains, leaky=self.public == "data")
+            names = source.names
+        planned: TreePlan | BayesPlan | SearchPlan = self._question(TARGET, names).plan(
+            Price(self.epsilon, self.rho), source
         )
         return planned
 
     def report(self) -> str:
         """What was released and what it cost, as text.  Nothing in it is private."""
-        return rendering.report(self._model, self.release_)
+        return model.report(self._model, self.release_)
 
     def to_json(self) -> str:
         """The release of the fitted model as one JSON object: all that prediction needs."""
@@ -162,6 +473,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         question: Any,
         data: Any,
         *,
+        schema: Schema | None = None,
         header: bool = False,
         table: str | None = None,
     ) -> E:
@@ -172,6 +484,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rho=self.rho,
             budget=self.budget,
             entropy=None if self.entropy is None else fresh(self.entropy),
+            schema=schema,
             header=header,
             table=table,
         )
@@ -210,7 +523,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _repr_html_inner(self) -> str:
         if hasattr(self, "model_"):
-            return rendering.html(self.model_, self.release_)
+            return model.html(self.model_, self.release_)
         return str(super()._repr_html_inner())
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
@@ -236,11 +549,11 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 class TreeClassifier(PrivateClassifier):
     """A decision tree that is ε-differentially private for adding or removing one row.
 
-    Guarantee: `fit` releases one tree and spends ε in all, exactly, if `domains`, `classes` and
-    `max_rows` are public.  Each that is left out is taken from the data with a
-    `PrivacyLeakWarning`; then the guarantee does not cover it.  Every `fit` is a release of its
-    own, also that of a clone inside cross-validation or a grid search, and is charged to `budget`.
-    Scores on private test data are not private.
+    Guarantee: `fit` releases one tree and spends ε in all, exactly, and δ where categories get
+    names.  `domains` and `max_rows` that are left out are found privately, with a part of ε
+    (`dampen.questions.classify.found` has the proof, `plan` the shares).  Every `fit` is a release
+    of its own, also that of a clone inside cross-validation or a grid search, and is charged to
+    `budget`.  Scores on private test data are not private.
 
     The default is the most accurate configuration we know: two branches per node; some levels by
     one-sided permute-and-flip and the criterion `tsallis`, then several levels and the classes of
@@ -254,10 +567,15 @@ class TreeClassifier(PrivateClassifier):
             public sizes (see `plan`).
         stages: in place of it, the levels that each stage decides, 1 but for the last: (1, 1, 4)
             selects two levels, then up to four together with the classes, by one release.
+        classes: the public classes; required.
         domains: per column the public `dampen.bins(...)`, a list of categories or a number of
-            integer codes; by column name, or in column order.
-        classes: the public classes.
-        max_rows: a public upper bound on the number of rows.
+            integer codes; by column name, or in column order.  Those of other columns are found
+            privately.
+        max_rows: a public upper bound on the number of rows, which are counted privately else.
+        delta: the probability with which ε may fail, such as "1e-6"; frequent categories that
+            nobody listed then have names in the model.  Not needed, and not charged, where no
+            column can hold text.
+        public: "data" takes what is not stated from the data, with a `PrivacyLeakWarning`.
         budget: an account to charge ε to, before the data is looked at.
         entropy: of random bits; the operating system's by default.  An `InsecureEntropy` starts
             anew at every fit, so that equal fits give equal trees.
@@ -283,6 +601,8 @@ class TreeClassifier(PrivateClassifier):
         domains: Mapping[str, Any] | Sequence[Any] | None = None,
         classes: Sequence[Hashable] | None = None,
         max_rows: int | None = None,
+        delta: Epsilon | None = None,
+        public: Literal["data"] | None = None,
         budget: Budget | None = None,
         entropy: Entropy | None = None,
     ) -> None:
@@ -293,6 +613,8 @@ class TreeClassifier(PrivateClassifier):
         self.domains = domains
         self.classes = classes
         self.max_rows = max_rows
+        self.delta = delta
+        self.public = public
         self.budget = budget
         self.entropy = entropy
 
@@ -318,12 +640,11 @@ class TreeClassifier(PrivateClassifier):
 class NaiveBayesClassifier(PrivateClassifier):
     """Naive Bayes that is ε-differentially private for adding or removing one row.
 
-    Guarantee: `fit` releases one histogram per attribute and class and spends ε in all, exactly, if
-    `domains` and `classes` are public (`dampen.questions.classify.noisy_tables` has the proof).
-    Each that is left out is taken from the data with a `PrivacyLeakWarning`; then the guarantee
-    does not cover it. Every `fit` is a release of its own, also that of a clone inside
-    cross-validation or a grid search, and is charged to `budget`.  Scores on private test data are
-    not private.
+    Guarantee: `fit` releases one histogram per attribute and class and spends ε in all, exactly
+    (`dampen.questions.classify.model` has the proof), and δ where categories get names.
+    `domains` that are left out are found privately, with a part of ε.  Every `fit` is a release of
+    its own, also that of a clone inside cross-validation or a grid search, and is charged to
+    `budget`.  Scores on private test data are not private.
 
     One pass over the rows and no choices.  It suits many classes and attributes that each say a
     little; every further attribute makes the noise on all counts larger, so leave out those that
@@ -332,11 +653,16 @@ class NaiveBayesClassifier(PrivateClassifier):
     Args:
         epsilon: the privacy parameter of one fit; required, unless ρ is given.
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
+        classes: the public classes; required.
         domains: per column the public `dampen.bins(...)`, a list of categories or a number of
-            integer codes; by column name, or in column order.
-        classes: the public classes.
+            integer codes; by column name, or in column order.  Those of other columns are found
+            privately.
         max_rows: a public upper bound on the number of rows, if there is one: a model that would be
             noise is then warned of.
+        delta: the probability with which ε may fail, such as "1e-6"; frequent categories that
+            nobody listed then have names in the model.  Not needed, and not charged, where no
+            column can hold text.
+        public: "data" takes what is not stated from the data, with a `PrivacyLeakWarning`.
         budget: an account to charge ε to, before the data is looked at.
         entropy: of random bits; the operating system's by default.  An `InsecureEntropy` starts
             anew at every fit, so that equal fits give equal tables.
@@ -370,6 +696,8 @@ class NaiveBayesClassifier(PrivateClassifier):
         domains: Mapping[str, Any] | Sequence[Any] | None = None,
         classes: Sequence[Hashable] | None = None,
         max_rows: int | None = None,
+        delta: Epsilon | None = None,
+        public: Literal["data"] | None = None,
         budget: Budget | None = None,
         entropy: Entropy | None = None,
     ) -> None:
@@ -378,6 +706,8 @@ class NaiveBayesClassifier(PrivateClassifier):
         self.domains = domains
         self.classes = classes
         self.max_rows = max_rows
+        self.delta = delta
+        self.public = public
         self.budget = budget
         self.entropy = entropy
 
@@ -393,18 +723,21 @@ class Classifier(PrivateClassifier):
     """The private classifier to begin with: a tree or naive Bayes, as public facts recommend.
 
     Guarantee: `fit` is ε-differentially private for adding or removing one row, as the fit of the
-    model that it chooses; the choice is a function of the public parameters alone
-    (`dampen.questions.classify.question` has the rule).  Each of `domains`, `classes` and
-    `max_rows` that is left out is taken from the data with a `PrivacyLeakWarning`, and the model is
-    then a tree.
+    model that it chooses; the choice is a function of public parameters, and of what was found
+    privately before it (`dampen.questions.classify.question` has the rule).
 
     Args:
         epsilon: the privacy parameter of one fit; required, unless ρ is given.
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
+        classes: the public classes; required.
         domains: per column the public `dampen.bins(...)`, a list of categories or a number of
-            integer codes; by column name, or in column order.
-        classes: the public classes.
-        max_rows: a public upper bound on the number of rows.
+            integer codes; by column name, or in column order.  Those of other columns are found
+            privately.
+        max_rows: a public upper bound on the number of rows, which are counted privately else.
+        delta: the probability with which ε may fail, such as "1e-6"; frequent categories that
+            nobody listed then have names in the model.  Not needed, and not charged, where no
+            column can hold text.
+        public: "data" takes what is not stated from the data, with a `PrivacyLeakWarning`.
         budget: an account to charge ε to, before the data is looked at.
         entropy: of random bits; the operating system's by default.  An `InsecureEntropy` starts
             anew at every fit, so that equal fits give equal models.
@@ -439,6 +772,8 @@ class Classifier(PrivateClassifier):
         domains: Mapping[str, Any] | Sequence[Any] | None = None,
         classes: Sequence[Hashable] | None = None,
         max_rows: int | None = None,
+        delta: Epsilon | None = None,
+        public: Literal["data"] | None = None,
         budget: Budget | None = None,
         entropy: Entropy | None = None,
     ) -> None:
@@ -447,6 +782,8 @@ class Classifier(PrivateClassifier):
         self.domains = domains
         self.classes = classes
         self.max_rows = max_rows
+        self.delta = delta
+        self.public = public
         self.budget = budget
         self.entropy = entropy
 

@@ -6,16 +6,72 @@ is decided is a `Rule`; `Selections` is that of `TreeClassifier`, and the paper'
 
 **In stages** (`grow_in_stages`): the levels that come first are selected one by one, by the same
 rule.  Below them, in every leaf so far, one release decides a small tree and its classes
-(`dampen.questions.classify.joint_subtrees`).  Leaves hold disjoint rows, so a stage costs what one
+(see below).  Leaves hold disjoint rows, so a stage costs what one
 node costs; see `dampen.questions.classify.plan`.
 
 Empty nodes are grown like any others: leaving them out would tell that they are empty.
+
+Several levels of a tree and the classes of its leaves by one exponential mechanism.
+
+Growing level by level pays for a choice at every level, and for the classes of the leaves besides.
+Here one release decides all of them together: T, a tree of up to h levels from a public menu, and a
+class for each of its leaves.  Add/remove one row; K is the number of classes, τ_lc counts the rows
+of class c at leaf l, π is a public prior over trees, and e > 0.  Among all labelled trees, one is
+drawn with
+
+    P(T, c)  proportional to  π(T) Π_l (1/K) exp(e τ_{l c_l}).
+
+**Theorem.**  The release of T and c is e-DP.  Proof: Σ_l τ_{l c_l} is the number of rows that the
+labelled tree classifies rightly.  A row more raises it by 0 or 1, whatever T and c are.  So every
+weight grows by a factor from 1 to e^e, so does their sum, and a probability changes by a factor
+from e^-e to e^e.  (The exponential mechanism for a one-sided utility of sensitivity 1.)
+
+There are astronomically many labelled trees, but the law factorises.
+
+**How it is drawn.**  The prior is that of a branching process: a node is a leaf with probability
+1/10; else its split is one of those that the menu has for it, each as likely, and on the last level
+any split, each attribute as likely and each split of it.  Let Z of a node be the sum of the weights
+of all labelled trees below it,
+
+    Z = (1/10) m(τ) + (9/10) Σ_s π(s) Z(inside s) Z(outside s),     m(τ) = (1/K) Σ_c exp(e τ_c),
+
+and Z = m(τ) below the last level.  A split (or none) is drawn from the root on, each by its term of
+Z; given the splits above it, every leaf gets class c with probability proportional to exp(e τ_c).
+The product of these probabilities telescopes to P(T, c).
+
+*Rounding.*  Terms of Z are floats, taken as exact numbers when one is drawn
+(`dampen.core.sampling.noisy_top`).  Let every ln of a term be within η of what it stands for: ln of
+a prior, plus ln of the exact sums of the terms that are drawn from below.  Then ln of a product of
+at most 2^h probabilities is off by 2^h η, ln of the sum of all weights is too, on either of two
+neighbours: the loss is at most e + 4 · 2^h η.  `TreePlan.joint_epsilon` makes e so much smaller
+than the ε that is paid.  For S splits and N rows, |ln Z| <= e N + ln(10 S) + 3, as a leaf alone has
+a tenth of the weight.  A sum of K or S exponentials, its logarithm and three additions are right to
+2^-52 (e N + ln(10 S) + K + 9) in absolute terms, and η = 2^-48 (e N + S + K + 64) is far more.
+
+**The menu** is drawn without looking at the data, so it costs nothing; how it is drawn is a matter
+of accuracy alone.  A node of level l has widths[l] splits drawn at random, and each of their two
+sides has splits of its own, so that few splits make very many trees.
+
+The private rows of a table, as growing a tree asks for them: held in memory, or where they live.
+
+**Rows that stay where they live**: a level of a tree is one question for counts.  A node's rows are
+those whose path, through the splits released so far, leads to it: a public function of a row.  So a
+backend counts (node, value, class) for all nodes of a level in one pass, wherever the rows are, and
+a tree of depth d takes d passes; the class counts of a level are sums of the counts above it.  What
+is held is the counts of one level, 8 bytes each.
+
+A tree that is grown in stages asks for the same at the ends of small trees, some at a time.
+
+Several passes see one table only if it does not change between them.  The counts of a node are
+compared with those that its parent promised; a table that changed is an error.
 """
 
-from collections.abc import Iterator
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -24,21 +80,551 @@ from dampen.core.mechanisms import PF, Mechanism, select
 from dampen.core.noise import GUMBEL
 from dampen.core.sampling import Entropy, noisy_top
 from dampen.core.selection import FloatArray, IntArray, Selection
-from dampen.questions.classify.candidates import BoolArray, Candidates
-from dampen.questions.classify.joint_subtrees import STAY, Choices, Menu, Weights, draw_menu
+from dampen.data.columns import as_labels, is_missing
+from dampen.data.source import Batch, Kind, Opened, reading
+from dampen.errors import DataError
+from dampen.kernels import joint_subtrees as kernel
+from dampen.kernels import splits as split_kernel
+from dampen.kernels.joint_subtrees import count_ends, end_cells
+from dampen.questions.classify.encoding import (
+    BoolArray,
+    Candidates,
+    Categories,
+    Domain,
+    encode_batch,
+    first_codes,
+    leaked_domain,
+)
+from dampen.questions.classify.found import Found, Search
+from dampen.questions.classify.model import Tree, collapsed
 from dampen.questions.classify.plan import TreePlan
-from dampen.questions.classify.released_tree import Tree, collapsed
-from dampen.questions.classify.rows import LevelRows
 from dampen.questions.classify.splits import Criterion, split_selection
 
 __all__ = [
+    "STAY",
+    "Choices",
+    "Coding",
+    "LevelRows",
+    "Menu",
+    "ReadRows",
+    "Rows",
     "Rule",
     "Selections",
+    "Statement",
+    "StreamedRows",
+    "Weights",
+    "draw_menu",
     "grow",
     "grow_in_stages",
     "grown",
+    "leaked_rows",
     "most_frequent",
+    "read_rows",
 ]
+
+
+ATTEMPTS = 3
+"""How often a split is drawn that could tell rows apart."""
+LEAF = 0.1
+"""The prior probability that a node is a leaf."""
+MOST_POWERS = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class Menu:
+    """Public splits for some leaves; see `dampen.kernels.joint_subtrees` for the arrays."""
+
+    attribute: IntArray
+    low: IntArray
+    high: IntArray
+    widths: tuple[int, ...]
+
+    @property
+    def ends(self) -> int:
+        """Of a tree that is drawn, before its last level."""
+        return int(2 ** len(self.widths))
+
+    @property
+    def trees(self) -> int:
+        """How many trees have to be counted, so that all splits are."""
+        return math.prod(self.widths)
+
+    @cached_property
+    def start(self) -> IntArray:
+        """Where the splits of each level are."""
+        sizes = [math.prod(self.widths[: i + 1]) << i for i in range(len(self.widths))]
+        return np.cumsum([0, *sizes], dtype=np.int64)
+
+    @property
+    def arrays(self) -> tuple[IntArray, IntArray, IntArray, IntArray, IntArray]:
+        widths = np.array(self.widths, dtype=np.int64)
+        return self.attribute, self.low, self.high, self.start, widths
+
+    def split(self, leaf: int, level: int, choice: int, place: int) -> tuple[int, int, int]:
+        """The attribute of a split, and the codes low .. high - 1 that it sets apart."""
+        at = leaf, self.start[level] + (choice << level) + place
+        return int(self.attribute[at]), int(self.low[at]), int(self.high[at])
+
+
+def _blank(leaves: int, widths: tuple[int, ...]) -> Menu:
+    size = sum(math.prod(widths[: i + 1]) << i for i in range(len(widths)))
+    attribute, low, high = np.zeros((3, leaves, size), dtype=np.int64)
+    return Menu(attribute, low, high, widths)
+
+
+STAY = _blank(1, ())
+"""The menu without splits: what it counts is the leaves themselves."""
+
+
+def draw_menu(
+    candidates: Candidates, widths: tuple[int, ...], allowed: Sequence[BoolArray], entropy: Entropy
+) -> Menu:
+    """Random splits for leaves, of which `allowed` tells the values that their paths leave.
+
+    A function of public sizes and of randomness, never of the data.
+    """
+    if not len(candidates):
+        return STAY
+    menu = _blank(len(allowed), widths)
+    first = candidates.first
+    begin = first[candidates.attribute]
+    splits = [candidates.attribute, candidates.low - begin, candidates.high - begin]
+    where = np.unique(candidates.attribute, return_index=True)[1]
+    shape = *menu.attribute.shape, ATTEMPTS
+    words = np.frombuffer(entropy.read(8 * math.prod(shape)), dtype="<i8").reshape(shape)
+    first_split = np.array([*where, len(candidates)], dtype=np.int64)
+    values = np.stack(allowed).view(np.uint8)
+    bits = words & (2**63 - 1)
+    kernel.draw_splits(bits, np.column_stack(splits), first_split, first, values, *menu.arrays)
+    return menu
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """ln m and ln Z from counts, at e = `epsilon`."""
+
+    candidates: Candidates
+    epsilon: float
+
+    @cached_property
+    def powers(self) -> FloatArray:
+        most = min(MOST_POWERS, int(746 / self.epsilon) + 1)
+        return np.exp(-self.epsilon * np.arange(most))
+
+    @cached_property
+    def log_prior(self) -> FloatArray:
+        """Of no split, and of every candidate on the last level."""
+        able, where, counts = np.unique(
+            self.candidates.attribute, return_inverse=True, return_counts=True
+        )
+        if not len(able):
+            return np.zeros(1)
+        return np.log([LEAF, *(1 - LEAF) / (len(able) * counts[where])])
+
+    @cached_property
+    def splits(self) -> IntArray:
+        """Of every candidate, where its attribute begins, the split, where the attribute ends."""
+        c = self.candidates
+        begin = c.first[c.attribute]
+        end = c.first[c.attribute + 1]
+        return np.column_stack([begin, c.low, c.high, end])
+
+    def leaves(self, counts: IntArray) -> FloatArray:
+        """ln m from counts (..., class)."""
+        rows = counts.reshape(-1, counts.shape[-1])
+        found: FloatArray = kernel.log_means(rows, self.epsilon, self.powers)
+        return found.reshape(counts.shape[:-1])
+
+    def ends(self, tables: IntArray) -> tuple[FloatArray, IntArray]:
+        """ln Z before the last level, and class counts, from counts (..., value, class)."""
+        counts = tables[..., : self.candidates.first[1], :].sum(axis=-2)
+        given = tables.reshape(-1, *tables.shape[-2:])
+        classes = counts.reshape(-1, counts.shape[-1])
+        prior = np.exp(self.log_prior)
+        found: FloatArray = kernel.end_weights(
+            given, classes, self.splits, prior, self.epsilon, self.powers
+        )
+        return found.reshape(tables.shape[:-2]), counts
+
+    def last_level(self, table: IntArray) -> FloatArray:
+        """ln of the terms of Z on the last level: no split, and every candidate."""
+        first = self.candidates.first
+        stay = self.leaves(table[: first[1]].sum(axis=0)[None])
+        splits = kernel.split_weights(
+            table[None], self.splits, self.log_prior[1:], self.epsilon, self.powers
+        )
+        return np.concatenate([self.log_prior[:1] + stay, splits])
+
+
+class Choices:
+    """ln of the terms of Z for all nodes of a menu, level by level."""
+
+    def __init__(self, menu: Menu, weights: Weights, ends: FloatArray, counts: IntArray) -> None:
+        """From ln Z (leaf, tree, end) and class counts (leaf, tree, end, class)."""
+        self.stay: list[FloatArray] = []
+        self.splits: list[FloatArray] = []
+        leaves = len(ends)
+        below = ends
+        for level, width in reversed(list(enumerate(menu.widths))):
+            before = math.prod(menu.widths[:level])
+            nodes = 2**level
+            pairs = below.reshape(leaves, before, width, nodes, 2).sum(axis=-1)
+            splits = pairs + math.log((1 - LEAF) / width)
+            # The rows of a node are the same in all trees with the same choices above it.
+            one = counts.reshape(leaves, before, -1, *counts.shape[2:])[:, :, 0]
+            here = one.reshape(leaves, before, nodes, -1, counts.shape[-1]).sum(axis=3)
+            stay = weights.leaves(here) + math.log(LEAF)
+            self.stay.insert(0, stay)
+            self.splits.insert(0, splits)
+            below = _log_sums(np.concatenate([stay[:, :, None], splits], axis=2))
+
+    def at(self, leaf: int, level: int, choice: int, place: int) -> FloatArray:
+        """No split, then every split of the menu: ln of the terms of one node."""
+        stay = self.stay[level]
+        splits = self.splits[level]
+        return np.array([stay[leaf, choice, place], *splits[leaf, choice, :, place]])
+
+
+def _log_sums(terms: FloatArray) -> FloatArray:
+    largest = terms.max(axis=2, keepdims=True)
+    total: FloatArray = np.log(np.exp(terms - largest).sum(axis=2)) + largest[:, :, 0]
+    return total
+
+
+class LevelRows(Protocol):
+    """The private rows, as a level of a tree asks for them; nodes are numbered in their level."""
+
+    def class_counts(self) -> IntArray:
+        """Counts (node, class) of the current level."""
+        ...
+
+    def tables(self, nodes: list[int], first: IntArray, /) -> IntArray:
+        """Counts (node, value, class) of the given nodes, in one pass over their rows."""
+        ...
+
+    def move(
+        self, attribute: IntArray, route_start: IntArray, routes: IntArray, nodes: int, /
+    ) -> None:
+        """Every row to its child in the next level, which has so many nodes."""
+        ...
+
+    def ends(self, tree: Tree, menu: Menu, trees: range, first: IntArray, /) -> IntArray:
+        """Counts (leaf, tree of the menu, its end, value, class), for some trees of the menu."""
+        ...
+
+
+class Rows:
+    """The private table, coded and held, and the node of the current level of every row."""
+
+    def __init__(self, codes: Any, classes: Any, n_classes: int) -> None:
+        self.codes = np.ascontiguousarray(codes, dtype=np.int16)
+        self.classes = np.ascontiguousarray(classes)
+        self.n_classes = n_classes
+        self.node = np.zeros(len(codes), dtype=np.int64)
+        self.order, self.begins = split_kernel.group_rows(self.node, 1)
+
+    def class_counts(self) -> IntArray:
+        """Counts (node, class) of the current level."""
+        cells = self.node[self.order] * self.n_classes + self.classes[self.order]
+        nodes = len(self.begins) - 1
+        counts = np.bincount(cells, minlength=nodes * self.n_classes)
+        return counts.reshape(nodes, self.n_classes)
+
+    def tables(self, nodes: list[int], first: IntArray) -> IntArray:
+        """Counts (node, value, class) of the given nodes, in one pass over their rows."""
+        rows = [self.order[self.begins[i] : self.begins[i + 1]] for i in nodes]
+        begins = np.concatenate([[0], np.cumsum([len(r) for r in rows], dtype=np.int64)])
+        tables = np.zeros((len(nodes), int(first[-1]), self.n_classes), dtype=np.int64)
+        order = np.concatenate(rows)
+        split_kernel.count_tables(self.codes, self.classes, order, begins, first, tables)
+        return tables
+
+    def move(
+        self, attribute: IntArray, route_start: IntArray, routes: IntArray, nodes: int
+    ) -> None:
+        """Every row to its child in the next level, which has so many nodes."""
+        split_kernel.move_rows(self.codes, self.node, attribute, route_start, routes)
+        self.order, self.begins = split_kernel.group_rows(self.node, nodes)
+
+    def ends(self, tree: Tree, menu: Menu, trees: range, first: IntArray) -> IntArray:
+        """Counts (leaf, tree, end, value, class), in one pass over the rows for each tree."""
+        shape = len(tree.leaves), len(trees), menu.ends, int(first[-1]), self.n_classes
+        tables = np.zeros(shape, dtype=np.int64)
+        slot = tree.slots[tree.apply(self.codes)]
+        count_ends(self.codes, self.classes, slot, *menu.arrays, trees.start, first, tables)
+        return tables
+
+
+@dataclass(frozen=True)
+class Coding:
+    """How rows become codes: public domains, the target and its classes."""
+
+    domains: Mapping[str, Domain]
+    target: str
+    classes: Sequence[Hashable]
+
+    @cached_property
+    def labels(self) -> Categories:
+        return Categories(tuple(self.classes))
+
+    @property
+    def wanted(self) -> dict[str, Kind]:
+        kinds = {name: domain.kind for name, domain in self.domains.items()}
+        return kinds | {self.target: self.labels.kind}
+
+    @property
+    def first(self) -> IntArray:
+        """Where the values of each attribute begin when all are written below each other."""
+        return first_codes(list(self.domains.values()))
+
+    def coded(self, batch: Batch) -> tuple[IntArray, IntArray]:
+        """The codes of rows, one column per attribute, and their classes.
+
+        Rows with a value outside its domain, or without a public class, are dropped.
+        """
+        codes = encode_batch(batch, self.domains)
+        classes = self.labels.encode(batch[self.target])
+        if codes.min(initial=0) >= 0 and classes.min(initial=0) >= 0:
+            return codes, classes
+        whole = (codes >= 0).all(axis=1) & (classes >= 0)
+        return codes[whole], classes[whole]
+
+
+class Routes(NamedTuple):
+    """How rows leave a level: the attribute of every node, and the child for each of its codes."""
+
+    attribute: IntArray
+    start: IntArray
+    child: IntArray
+
+
+@dataclass(frozen=True)
+class LevelCells:
+    """The cells (node, value, class) of rows, one per attribute, for some nodes of a level.
+
+    Attributes:
+        coding: how rows become codes.
+        path: the routes of all levels above.
+        slot: the place of a node among those that are counted, -1 for others.
+    """
+
+    coding: Coding
+    path: tuple[Routes, ...]
+    slot: IntArray
+
+    def __call__(self, batch: Batch) -> IntArray:
+        codes, classes = self.coding.coded(batch)
+        node = np.zeros(len(codes), dtype=np.int64)
+        for routes in self.path:
+            split_kernel.move_rows(codes, node, *routes)
+        slot = np.where(node >= 0, self.slot[node], -1)
+        first = self.coding.first
+        n_classes = len(self.coding.classes)
+        cells: IntArray = split_kernel.level_cells(codes, classes, slot, first, n_classes)
+        return cells
+
+
+@dataclass(frozen=True)
+class EndCells:
+    """The cells (leaf, tree of a menu, its end, value, class) of rows.
+
+    Attributes:
+        coding: how rows become codes.
+        tree: what was released so far, whose leaves are counted.
+        menu: the public splits below it.
+        trees: which trees of the menu.
+        first: where the values of each attribute begin, of all or of the first ones.
+    """
+
+    coding: Coding
+    tree: Tree
+    menu: Menu
+    trees: range
+    first: IntArray
+
+    def __call__(self, batch: Batch) -> IntArray:
+        codes, classes = self.coding.coded(batch)
+        slot = self.tree.slots[self.tree.apply(codes)]
+        counted = self.trees.start, self.trees.stop, self.first, len(self.coding.classes)
+        cells: IntArray = end_cells(codes, classes, slot, *self.menu.arrays, *counted)
+        return cells
+
+
+class StreamedRows:
+    """A private table that is asked for counts, level after level; see `growing`."""
+
+    def __init__(self, table: Opened, coding: Coding) -> None:
+        self._table = table
+        self._coding = coding
+        self._path: tuple[Routes, ...] = ()
+        self._held: dict[int, IntArray] = {}
+        root = self._count([0], nodes=1)
+        self._held[0], self._totals = root[0], self._class_counts(root)
+
+    def class_counts(self) -> IntArray:
+        """Counts (node, class) of the current level."""
+        return self._totals
+
+    def tables(self, nodes: list[int], _: IntArray) -> IntArray:
+        """Counts (node, value, class) of the given nodes, in one pass over all rows.
+
+        Raises:
+            DataError: if the table is no longer what it was.
+        """
+        new = [node for node in nodes if node not in self._held]
+        if new:
+            counts = self._count(new, nodes=len(self._totals))
+            _check_same(self._class_counts(counts), self._totals[new])
+            self._held |= dict(zip(new, counts, strict=True))
+        return np.stack([self._held[node] for node in nodes])
+
+    def move(
+        self, attribute: IntArray, route_start: IntArray, routes: IntArray, nodes: int
+    ) -> None:
+        """Every row to its child in the next level, which has so many nodes."""
+        first = self._coding.first
+        totals = np.zeros((nodes, len(self._coding.classes)), dtype=np.int64)
+        for node in np.flatnonzero(attribute >= 0):
+            a = attribute[node]
+            begin = route_start[node]
+            counts = self._held[int(node)][first[a] : first[a + 1]]
+            np.add.at(totals, routes[begin : begin + len(counts)], counts)
+        self._path += (Routes(attribute, route_start, routes),)
+        self._totals = totals
+        self._held = {}
+
+    def ends(self, tree: Tree, menu: Menu, trees: range, first: IntArray) -> IntArray:
+        """Counts (leaf, tree of the menu, its end, value, class), in one pass over all rows.
+
+        Raises:
+            DataError: if the table is no longer what it was.
+        """
+        classes = len(self._coding.classes)
+        shape = len(tree.leaves), len(trees), menu.ends, int(first[-1]), classes
+        cell_of = EndCells(self._coding, tree, menu, trees, first)
+        found = self._table.counts(self._coding.wanted, cell_of, int(np.prod(shape)))
+        counts = found[:-1].reshape(shape)
+        for table in counts.sum(axis=(0, 2)):
+            _check_same(table[: first[1]].sum(axis=0), self._totals[0])
+        return counts
+
+    def _count(self, counted: list[int], nodes: int) -> IntArray:
+        slot = np.full(nodes, -1, dtype=np.int64)
+        slot[counted] = np.arange(len(counted))
+        cell_of = LevelCells(self._coding, self._path, slot)
+        shape = len(counted), int(self._coding.first[-1]), len(self._coding.classes)
+        counts = self._table.counts(self._coding.wanted, cell_of, int(np.prod(shape)))
+        return counts[:-1].reshape(shape)
+
+    def _class_counts(self, tables: IntArray) -> IntArray:
+        """Every row has one value of the first attribute."""
+        totals: IntArray = tables[:, : self._coding.first[1]].sum(axis=1)
+        return totals
+
+
+def _check_same(found: IntArray, promised: IntArray) -> None:
+    if not np.array_equal(found, promised):
+        raise DataError(
+            "Expected a table that does not change while a tree is grown; it did. Make a copy of "
+            "it first, or drop what is random in the query."
+        )
+
+
+class ReadRows(NamedTuple):
+    """The private rows, ready to be counted, and the public domains by which they are coded."""
+
+    rows: LevelRows
+    domains: dict[str, Domain]
+    classes: Sequence[Hashable]
+    found: Found
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What is public of the columns of a table.
+
+    Attributes:
+        domains: of every column to predict from, None where it is not stated.
+        target: the column of classes.
+        classes: None only where they are taken from the data.
+    """
+
+    domains: Mapping[str, Domain | None]
+    target: str
+    classes: Sequence[Hashable] | None
+
+    @property
+    def wanted(self) -> dict[str, Kind]:
+        """How the columns are read, those without a domain as they are."""
+        kinds: dict[str, Kind] = {
+            name: "any" if domain is None else domain.kind for name, domain in self.domains.items()
+        }
+        classes = "any" if self.classes is None else Categories(tuple(self.classes)).kind
+        return kinds | {self.target: classes}
+
+
+def read_rows(
+    table: Opened, stated: Statement, search: Search, epsilon: Fraction, entropy: Entropy
+) -> ReadRows:
+    """Reads and codes the rows, by domains of which some are found first; see `Search`.
+
+    Where the table streams its rows stay where they are: what is found takes one more pass.
+    """
+    assert stated.classes is not None
+    tallies = search.tallied()
+    held: list[Batch] = []
+    looks = search.needs_rows or bool(search.kinds)
+    if looks:
+        labels = Categories(tuple(stated.classes))
+        with reading(table.batches(stated.wanted | search.wanted)) as stream:
+            for batch in stream:
+                tallies.add(batch, int((labels.encode(batch[stated.target]) >= 0).sum()))
+                held += [] if table.streams else [batch]  # rows of a reader come once
+    found = search.find(tallies, epsilon, entropy)
+    domains = {name: each or found.domains[name] for name, each in stated.domains.items()}
+    coding = Coding(domains, stated.target, stated.classes)
+    if table.streams:
+        return ReadRows(StreamedRows(table, coding), domains, stated.classes, found)
+    with reading(iter(held) if looks else table.batches(coding.wanted)) as stream:
+        return ReadRows(_held(stream, coding), domains, stated.classes, found)
+
+
+def leaked_rows(table: Opened, stated: Statement, max_rows: int | None) -> ReadRows:
+    """Reads and codes the rows; what is not stated is taken from them, which was warned of."""
+    leaked = list(table.batches(stated.wanted))
+    classes = stated.classes or _leaked_classes(leaked, stated.target)
+    domains = {
+        name: domain or leaked_domain([batch[name] for batch in leaked])
+        for name, domain in stated.domains.items()
+    }
+    held = _held(leaked, Coding(domains, stated.target, classes))
+    return ReadRows(held, domains, classes, Found({}, max_rows or max(1, len(held.codes))))
+
+
+def _held(batches: Iterable[Batch], coding: Coding) -> Rows:
+    codes: list[Any] = [np.empty((0, len(coding.domains)), dtype=np.int16)]
+    class_codes: list[IntArray] = [np.empty(0, dtype=np.int64)]
+    for batch in batches:
+        found, classes = coding.coded(batch)
+        codes.append(found)
+        class_codes.append(classes)
+    return Rows(np.concatenate(codes), np.concatenate(class_codes), len(coding.classes))
+
+
+def _leaked_classes(batches: Sequence[Batch], target: str) -> Sequence[Hashable]:
+    labels = as_labels(batch[target] for batch in batches)
+    if any(map(is_missing, labels)):
+        raise DataError("Expected a class in every row; some are missing (NaN).")
+    if any(isinstance(label, float) and not label.is_integer() for label in labels):
+        raise DataError(
+            "Unknown label type: expected classes, not continuous numbers, fractions or infinite "
+            "ones (inf)."
+        )
+    classes = sorted(set(labels), key=lambda label: (isinstance(label, str), label))
+    if len(classes) < 2:
+        raise DataError("Expected rows of at least two classes; all are of one class.")
+    return classes
+
 
 CHUNK_CELLS = 1 << 22
 """Tables of one chunk of nodes: at most 32 MB."""

@@ -2,7 +2,7 @@
 
 Privacy of a whole tree, add/remove one row.  It is grown in stages: one level of splits each, then
 the classes of the leaves; or in the end several levels together with the classes, by one release
-(`dampen.questions.classify.joint_subtrees`).  The nodes of one stage hold disjoint sets of rows,
+(`dampen.questions.classify.growing`).  The nodes of one stage hold disjoint sets of rows,
 and which rows a node holds was decided by earlier releases; so a row takes part in one node per
 stage, and one stage costs what its dearest node costs (parallel composition).  Stages add up
 (sequential composition). All shares are exact fractions of ε and add up to 1, hence a fit is ε-DP.
@@ -10,15 +10,14 @@ stage, and one stage costs what its dearest node costs (parallel composition).  
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
-from dampen.questions.classify.candidates import candidates_of
-from dampen.questions.classify.encoding import Domain
+from dampen.questions.classify.encoding import Domain, candidates_of
 from dampen.questions.classify.splits import (
     MOST_ROWS,
     Criterion,
@@ -29,8 +28,10 @@ from dampen.questions.classify.splits import (
 
 __all__ = ["JOINT", "PURPOSES", "Spending", "TreeFacts", "TreePlan", "checked_depth", "tree_plan"]
 
-Purpose: TypeAlias = Literal["count", "split", "tree", "leaf"]
-PURPOSES: tuple[Purpose, ...] = ("count", "split", "tree", "leaf")
+Purpose: TypeAlias = Literal["rows", "bins", "names", "count", "split", "tree", "leaf"]
+PURPOSES: tuple[Purpose, ...] = ("rows", "bins", "names", "count", "split", "tree", "leaf")
+FINDING = PURPOSES[:3]
+"""What is spent on public facts that nobody stated, before the tree is grown."""
 JOINT = "joint-subtrees"
 """The release of several levels and the classes at once, as releases and ledgers name it."""
 DEEPEST = 16
@@ -74,6 +75,11 @@ class TreeFacts:
     mechanism: str
     charges: tuple[Spending, ...]
 
+    def after(self, found: tuple[Spending, ...]) -> "TreeFacts":
+        """With what was spent on public facts before."""
+        spent = sum((charge.epsilon for charge in found), Fraction(0))
+        return replace(self, epsilon=self.epsilon + spent, charges=found + self.charges)
+
     @property
     def staged(self) -> bool:
         """Whether the last stage decides several levels and the classes of the leaves at once."""
@@ -84,7 +90,7 @@ class TreeFacts:
         """The depth in words."""
         if not self.staged:
             return f"depth {self.depth}"
-        single = len(self.charges) - 1
+        single = sum(charge.purpose == "split" for charge in self.charges)
         first = f"{single} levels, then " if single else ""
         return f"{first}up to {self.depth - single} levels at once with the classes"
 
@@ -291,7 +297,7 @@ def is_staged(stages: Sequence[int]) -> bool:
 
 
 def rounded_epsilon(epsilon: Fraction, levels: int, size: int) -> float | None:
-    """e of `dampen.questions.classify.joint_subtrees`: a float, used exactly, so far below ε that
+    """e of `dampen.questions.classify.growing`: a float, used exactly, so far below ε that
     rounding is paid for, up to 2^31 rows: no public bound on the rows can be broken.
 
     `size` is that of the sums: splits and classes.  None if rounding costs more than 1 % of ε.

@@ -11,39 +11,421 @@ and classes cost nothing but rows: it releases V K counts with noise of m/ε row
 ε n >= V K makes worth having.  With many classes and few attributes it therefore pays less.  With
 fewer classes the question is whether attributes tell of the class one by one or together; that is
 not public, and a tree is safer.  `dampen-studies run models` compares them.
+
+How classifiers are made: a tree that is grown in stages, or the noisy tables of naive Bayes.
+
+**What a leaf of a tree will be worth**, from the public plan alone (`dampen.releases.accuracy`).
+The class of a leaf is drawn by permute-and-flip on the counts of its rows, as the most frequent
+category is, or by the exponential mechanism, where levels above it are drawn with it.  So a class
+that leads every other one by some number of rows *in its leaf* is named with a probability of 0.9,
+whatever the splits are.  Where not even all rows together make such a lead, every leaf is close to
+chance.
+
+What a released model predicts for the rows of a table, and how often that is wrong.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
+import numpy as np
+
+from dampen.core.mechanisms import named
+from dampen.core.sampling import LARGEST_SCALE, Entropy
+from dampen.core.selection import IntArray, Neighbours, Selection
+from dampen.core.sensitivity import constant
+from dampen.data.columns import Lookup
 from dampen.data.open import open_table
-from dampen.data.source import Opened, require_labels, require_numbers
+from dampen.data.source import (
+    Batch,
+    Kind,
+    Opened,
+    reading,
+    require,
+    require_labels,
+    require_numbers,
+)
+from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError
-from dampen.questions.classify.encoding import Bins, Domain, checked_classes, given_domains
-from dampen.questions.classify.methods import BayesMethod, Supervision, TreeMethod
-from dampen.questions.classify.noisy_tables import BayesPlan
-from dampen.questions.classify.plan import TreePlan, tree_plan
-from dampen.questions.classify.prediction import wrong_share
+from dampen.questions.classify.encoding import (
+    Bins,
+    Domain,
+    candidates_of,
+    checked_classes,
+    encode_queries,
+    first_codes,
+    given_domains,
+)
+from dampen.questions.classify.found import ColumnKind, Search, SearchPlan, kind_of
+from dampen.questions.classify.growing import ReadRows, Statement, grown, leaked_rows, read_rows
+from dampen.questions.classify.model import (
+    BayesPlan,
+    Model,
+    bayes_content,
+    model_of,
+    noise_scale,
+    noisy_tables,
+    tree_content,
+)
+from dampen.questions.classify.plan import JOINT, TreePlan, given_stages, is_staged, tree_plan
 from dampen.questions.classify.splits import check_max_rows
-from dampen.releases.cost import Price
-from dampen.releases.question import Fact, Shape, parameter, where_parameter
+from dampen.questions.keys import exact_delta
+from dampen.releases.accuracy import UNKNOWN, Accuracy, by_distance, by_lead, lead, likely_noise
+from dampen.releases.cost import Cost, Price, composed_cost
+from dampen.releases.method import Drawn, Leak
+from dampen.releases.question import Fact, Shape, checked_choice, parameter, where_parameter
+from dampen.releases.units import OfUnits, kept_rows
+from dampen.schema import schema as facts
 from dampen.schema.schema import Schema
 
 __all__ = [
     "Asked",
+    "BayesMethod",
     "BayesQuestion",
     "ClassifierQuestion",
+    "EitherMethod",
+    "Supervision",
+    "TreeMethod",
     "TreeQuestion",
+    "has_names",
+    "leaf_lead",
     "open_supervised",
+    "predicted_places",
     "prefers_bayes",
     "shown_facts",
     "supervision",
+    "wrong_share",
 ]
+
+
+COUNTS = Selection(np.zeros(3, dtype=np.int64), constant(1), one_sided=True, exact=True)
+UNPLANNED = f"pf or {JOINT}"
+"""What a tree is made by where its plan follows the data."""
+
+
+@dataclass(frozen=True)
+class Supervision:
+    """What is public of a table with a column of classes.
+
+    Attributes:
+        target: the column of classes.
+        domains: of every column to predict from, None where it is not stated.
+        classes: None only where they are taken from the data.
+        search: what is to be found privately.
+        leaky: whether what is not stated is taken from the data, with a warning.
+    """
+
+    target: str
+    domains: Mapping[str, Domain | None]
+    classes: Sequence[Hashable] | None
+    search: Search
+    leaky: bool = False
+
+    @property
+    def max_rows(self) -> int | None:
+        """A stated bound on the number of rows."""
+        return self.search.max_rows
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing has to be found, or taken from the data."""
+        return self.classes is not None and not self.search.kinds and not self.search.needs_rows
+
+    def leaks(self) -> tuple[Leak, ...]:
+        """The public parameters that are taken from the data, each with its remedy."""
+        if not self.leaky:
+            return ()
+        leaks = [
+            Leak(
+                "domains",
+                f"The domain of {name}",
+                f"Pass domains={{{name!r}: dampen.bins(low, high, count)}} or a list of "
+                "categories, or leave out public='data'.",
+            )
+            for name, domain in self.domains.items()
+            if domain is None
+        ]
+        if self.classes is None:
+            leaks.append(Leak("classes", "The list of classes", "Pass classes=[...]."))
+        if self.search.needs_rows and self.search.counts_rows:
+            leaks.append(Leak("max_rows", "The number of rows", "Leave out public='data'."))
+        return tuple(leaks)
+
+    def public_domains(self) -> list[Domain]:
+        """Of every column; all of them are stated."""
+        return [domain for domain in self.domains.values() if domain is not None]
+
+    def cost(self, price: Price, query: str, mechanism: str) -> Cost:
+        """That of a model which is ε-DP in all, or (ε, δ)-DP where categories get names.
+
+        Raises:
+            ParameterError: if ε is too small to share.
+        """
+        leaks = dict.fromkeys(leak.parameter for leak in self.leaks())
+        cost = composed_cost(
+            Neighbours.ADD_REMOVE_ROW,
+            price,
+            query=query,
+            mechanism=mechanism,
+            leaks=tuple(leaks),
+            delta=Fraction(0) if self.leaky else self.search.needed_delta,
+        )
+        if not self.leaky:
+            self.search.check(cost.epsilon)
+        return cost
+
+    def read(self, source: Opened, epsilon: Fraction, entropy: Entropy) -> ReadRows:
+        """The private rows; spends what `ReadRows.found` says."""
+        stated = Statement(self.domains, self.target, self.classes)
+        if self.leaky:
+            return leaked_rows(source, stated, self.max_rows)
+        return read_rows(source, stated, self.search, epsilon, entropy)
+
+    def most(self, rows: int | None) -> int | None:
+        """The least public bound on the number of rows."""
+        return min((n for n in (self.max_rows, rows) if n is not None), default=None)
+
+
+@dataclass(frozen=True)
+class TreeMethod:
+    """A tree that is grown in stages; see `dampen.questions.classify.plan`.
+
+    Attributes:
+        query: what is asked, for the ledger.
+        table: what is public of it.
+        max_depth: levels of splits, each selected by itself.
+        stages: in place of it, the levels of each stage.
+        plan: all public decisions; None where they follow what is found.
+    """
+
+    query: str
+    table: Supervision
+    max_depth: int | None = None
+    stages: Sequence[int] | None = None
+    plan: TreePlan | None = None
+
+    @classmethod
+    def planned(
+        cls,
+        query: str,
+        table: Supervision,
+        price: Price,
+        *,
+        max_depth: int | None = None,
+        stages: Sequence[int] | None = None,
+    ) -> "TreeMethod":
+        """Decides all that is public at this price."""
+        method = cls(query, table, max_depth, stages)
+        given_stages(max_depth, stages)
+        epsilon = method.cost(price).epsilon
+        if not table.complete:
+            return method
+        assert table.classes is not None
+        assert table.max_rows is not None
+        plan = method._plan(epsilon, table.public_domains(), len(table.classes), table.max_rows)
+        return cls(query, table, max_depth, stages, plan)
+
+    @property
+    def mechanism(self) -> str:
+        """The name of what is used."""
+        if self.plan is not None:
+            return self.plan.mechanism
+        given = given_stages(self.max_depth, self.stages)
+        return "pf" if given is not None and not is_staged(given) else UNPLANNED
+
+    def cost(self, price: Price, /) -> Cost:
+        return self.table.cost(price, self.query, self.mechanism)
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        return UNKNOWN if self.plan is None else self._accuracy(self.plan, epsilon, rows)
+
+    def _accuracy(self, plan: TreePlan, epsilon: Fraction, rows: int | None) -> Accuracy:
+        return by_lead(
+            leaf_lead(plan),
+            "rows",
+            who=("class", "classes"),
+            k=1,
+            epsilon=epsilon,
+            most=self.table.most(rows),
+            of="that leaf",
+            subject="the class of a leaf",
+        )
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return self.table.leaks()
+
+    def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        return self.grown(source, self.table.read(source, epsilon, entropy), epsilon, entropy)
+
+    def grown(self, source: Opened, read: ReadRows, epsilon: Fraction, entropy: Entropy) -> Drawn:
+        """A tree of rows that were read, for what is left of ε."""
+        found = read.found
+        domains = list(read.domains.values())
+        plan = self.plan or self._plan(
+            epsilon - found.epsilon, domains, len(read.classes), found.rows
+        )
+        tree = grown(plan, candidates_of(domains), read.rows, entropy=entropy)
+        content = tree_content(
+            read.domains, read.classes, plan.facts.after(found.charges), tree,
+            named=has_names(source),
+        )  # fmt: skip
+        told = None if self.plan else self._accuracy(plan, epsilon, None)
+        return Drawn(content, {"depth": plan.depth}, told)
+
+    def _plan(
+        self, epsilon: Fraction, domains: Sequence[Domain], classes: int, max_rows: int
+    ) -> TreePlan:
+        return tree_plan(
+            epsilon,
+            domains,
+            classes=classes,
+            max_rows=max_rows,
+            max_depth=self.max_depth,
+            stages=self.stages,
+        )
+
+
+@dataclass(frozen=True)
+class BayesMethod:
+    """One noisy histogram per attribute and class; see `dampen.questions.classify.model`.
+
+    Attributes:
+        query: what is asked, for the ledger.
+        table: what is public of it.
+    """
+
+    query: str
+    table: Supervision
+
+    def cost(self, price: Price, /) -> Cost:
+        cost = self.table.cost(price, self.query, "discrete-laplace")
+        attributes = len(self.table.domains)
+        if noise_scale(attributes, cost.epsilon) > LARGEST_SCALE:
+            raise ParameterError(
+                f"Expected epsilon >= {attributes} / 2^40 for {attributes} attributes. Raise "
+                "epsilon."
+            )
+        return cost
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        if not self.table.complete:
+            return UNKNOWN
+        noise = likely_noise(1 / noise_scale(len(self.table.domains), epsilon), 1)
+        return by_distance(
+            noise,
+            "rows",
+            subject="a noisy count",
+            target="the true count",
+            epsilon=epsilon,
+            most=self.table.most(rows),
+        )
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return self.table.leaks()
+
+    def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        return self.counted(source, self.table.read(source, epsilon, entropy), epsilon, entropy)
+
+    def counted(self, source: Opened, read: ReadRows, epsilon: Fraction, entropy: Entropy) -> Drawn:
+        """The noisy tables of rows that were read, for what is left of ε."""
+        left = epsilon - read.found.epsilon
+        first = first_codes(list(read.domains.values()))
+        counts = read.rows.tables([0], first)[0]
+        tables = noisy_tables(counts, first, left, entropy=entropy)
+        named = has_names(source)
+        content = bayes_content(read.domains, read.classes, left, tables, named=named)
+        return Drawn(content, {"attributes": len(read.domains)})
+
+
+@dataclass(frozen=True)
+class EitherMethod:
+    """A tree or naive Bayes, as what was found recommends; what is found is public by then.
+
+    Attributes:
+        tree: how a tree is grown.
+        bayes: how naive Bayes is made.
+        prefers_bayes: the rule, from ε, rows, sizes of domains and the number of classes.
+    """
+
+    tree: TreeMethod
+    bayes: BayesMethod
+    prefers_bayes: Callable[[Fraction, int, Sequence[int], int], bool]
+
+    def cost(self, price: Price, /) -> Cost:
+        return self.tree.cost(price)
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        return self.tree.accuracy(epsilon, rows)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return self.tree.leaks()
+
+    def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        read = self.tree.table.read(source, epsilon, entropy)
+        sizes = [len(domain) for domain in read.domains.values()]
+        if self.prefers_bayes(epsilon, read.found.rows, sizes, len(read.classes)):
+            return self.bayes.counted(source, read, epsilon, entropy)
+        return self.tree.grown(source, read, epsilon, entropy)
+
+
+def leaf_lead(plan: TreePlan) -> float:
+    """The lead in rows at which the class of a deepest leaf is right with probability 0.9."""
+    mechanism = named("em" if plan.staged else "pf")
+    needed = lead(COUNTS, mechanism, m=plan.classes, k=1, epsilon=plan.label_epsilon)
+    assert needed is not None
+    return needed
+
+
+def has_names(source: Opened) -> bool:
+    """Whether the columns have names of their own; those of an array have not."""
+    return bool(getattr(source, "named", True))
+
+
+def predicted_places(model: Model, opened: Opened) -> IntArray:
+    """The class of every row of a table, by its place among the classes.
+
+    Raises:
+        ParameterError: if the table lacks a column of the model.
+    """
+    require(opened, *model.columns.by_name)
+    found = [places for places, _ in _by_batch(model, opened, {})]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+
+
+def wrong_share(answer: Any, opened: Opened, target: str) -> float:
+    """The share of the rows of a table that a released model gets wrong; not private.
+
+    Raises:
+        ParameterError: if the table lacks a column, or the answer is no model.
+    """
+    model = model_of(answer)
+    require(opened, target, *model.columns.by_name)
+    classes = Lookup(model.columns.classes.tolist())
+    wrong = [
+        places != classes.positions(batch[target])
+        for places, batch in _by_batch(model, opened, {target: classes.kind})
+    ]
+    return float(np.mean(np.concatenate([np.zeros(0, dtype=bool), *wrong])))
+
+
+def _by_batch(
+    model: Model, opened: Opened, more: dict[str, Kind]
+) -> Iterator[tuple[IntArray, Batch]]:
+    domains = model.columns.by_name
+    wanted = {name: domain.kind for name, domain in domains.items()} | more
+    with reading(opened.batches(wanted)) as stream:
+        for batch in stream:
+            codes = encode_queries([batch[name] for name in domains], domains)
+            yield model.predicted(codes), batch
+
 
 HALF = Fraction(1, 2)
 """The cost of a model in zCDP is ε²/2."""
+LACKING = (
+    "Expected classes=, and domains= and max_rows= too for a plan without a table. Pass the table, "
+    "plan(X), for what is to be found: only its columns and their types are looked at."
+)
 MANY = 8
 """From so many classes on, naive Bayes is considered."""
 Domains: TypeAlias = Mapping[str, Any] | Sequence[Any] | None
@@ -63,7 +445,59 @@ class Asked(Protocol):
     @property
     def max_rows(self) -> int | None: ...
     @property
+    def delta(self) -> Epsilon | None: ...
+    @property
+    def public(self) -> str | None: ...
+    @property
     def where(self) -> str | None: ...
+
+
+def domains_parameter() -> Any:
+    """The field `domains` of a question for a model."""
+    return parameter(
+        "other",
+        "Public bins or categories of columns; those of other columns are found privately.",
+        default=None,
+        fact=Fact("domains", optional=True),
+    )
+
+
+def classes_parameter() -> Any:
+    """The field `classes` beside it."""
+    return parameter(
+        "labels", "Public list of the classes.", default=None, fact=Fact("values", of="target")
+    )
+
+
+def max_rows_parameter() -> Any:
+    """The field `max_rows` beside it."""
+    return parameter(
+        "count",
+        "Public upper bound on the number of rows; they are counted privately if left out.",
+        default=None,
+        fact=Fact("rows", optional=True),
+    )
+
+
+def delta_parameter() -> Any:
+    """The field `delta` beside it."""
+    return parameter(
+        "exact",
+        "Probability δ of a failure of ε, such as 1e-6: frequent categories that nobody listed "
+        "then have names in the model.",
+        default=None,
+        label="δ",
+    )
+
+
+def public_parameter() -> Any:
+    """The field `public` beside it."""
+    return parameter(
+        "other",
+        "With 'data', what is not stated is taken from the data, which leaks it.",
+        default=None,
+        choices=("data",),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,18 +521,11 @@ class TreeQuestion:
         "In place of a depth, the levels that each stage decides, such as (1, 1, 4).",
         default=None,
     )
-    domains: Domains = parameter(
-        "other",
-        "Public bins or categories of every column.",
-        default=None,
-        fact=Fact("domains"),
-    )
-    classes: Sequence[Hashable] | None = parameter(
-        "labels", "Public list of the classes.", default=None, fact=Fact("values", of="target")
-    )
-    max_rows: int | None = parameter(
-        "count", "Public upper bound on the number of rows.", default=None, fact=Fact("rows")
-    )
+    domains: Domains = domains_parameter()
+    classes: Sequence[Hashable] | None = classes_parameter()
+    max_rows: int | None = max_rows_parameter()
+    delta: Epsilon | None = delta_parameter()
+    public: Literal["data"] | None = public_parameter()
     where: str | None = where_parameter()
     name: ClassVar[str] = "tree"
     title: ClassVar[str] = "Decision tree"
@@ -115,18 +542,22 @@ class TreeQuestion:
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> TreeMethod:
         del schema
-        facts = supervision(self, source)
+        known = supervision(self, source)
         return TreeMethod.planned(
-            self.name, facts, price, max_depth=self.max_depth, stages=self.stages
+            self.name, known, price, max_depth=self.max_depth, stages=self.stages
         )
 
-    def plan(self, price: Price) -> TreePlan:
-        """What would be done; no data is needed.
+    def plan(self, price: Price, source: Opened | None = None) -> TreePlan | SearchPlan:
+        """What would be done; no row is read.  A source tells the columns without a domain.
 
         Raises:
-            ParameterError: unless `domains`, `classes` and `max_rows` are given.
+            ParameterError: if a public parameter is wrong or missing.
         """
-        return _tree_plan(self, price, max_depth=self.max_depth, stages=self.stages)
+        found = _search_plan(self, price, source)
+        return found or _tree_plan(self, price, max_depth=self.max_depth, stages=self.stages)
+
+    def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
+        return of_persons(self, source, schema, price)
 
     def shown(self) -> Mapping[str, Any]:
         return shown_facts(self)
@@ -152,18 +583,11 @@ class BayesQuestion:
         "Columns to predict from, each of which adds noise; all that have a domain if left out.",
         default=None,
     )
-    domains: Domains = parameter(
-        "other",
-        "Public bins or categories of every column.",
-        default=None,
-        fact=Fact("domains"),
-    )
-    classes: Sequence[Hashable] | None = parameter(
-        "labels", "Public list of the classes.", default=None, fact=Fact("values", of="target")
-    )
-    max_rows: int | None = parameter(
-        "count", "Public upper bound on the number of rows.", default=None, fact=Fact("rows")
-    )
+    domains: Domains = domains_parameter()
+    classes: Sequence[Hashable] | None = classes_parameter()
+    max_rows: int | None = max_rows_parameter()
+    delta: Epsilon | None = delta_parameter()
+    public: Literal["data"] | None = public_parameter()
     where: str | None = where_parameter()
     name: ClassVar[str] = "naive-bayes"
     title: ClassVar[str] = "Naive Bayes"
@@ -180,15 +604,18 @@ class BayesQuestion:
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> BayesMethod:
         del schema, price
-        return BayesMethod(self.name, supervision(self, source))
+        return BayesMethod(self.name, supervision(self, source, counts_rows=False))
 
-    def plan(self, price: Price) -> BayesPlan:
-        """What would be done; no data is needed.
+    def plan(self, price: Price, source: Opened | None = None) -> BayesPlan | SearchPlan:
+        """What would be done; no row is read.  A source tells the columns without a domain.
 
         Raises:
-            ParameterError: unless `domains` and `classes` are given.
+            ParameterError: if a public parameter is wrong or missing.
         """
-        return _bayes_plan(self, price)
+        return _search_plan(self, price, source, counts_rows=False) or _bayes_plan(self, price)
+
+    def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
+        return of_persons(self, source, schema, price)
 
     def shown(self) -> Mapping[str, Any]:
         return shown_facts(self)
@@ -215,18 +642,11 @@ class ClassifierQuestion:
     columns: Sequence[str] | None = parameter(
         "columns", "Columns to predict from; all that have a domain if left out.", default=None
     )
-    domains: Domains = parameter(
-        "other",
-        "Public bins or categories of every column.",
-        default=None,
-        fact=Fact("domains"),
-    )
-    classes: Sequence[Hashable] | None = parameter(
-        "labels", "Public list of the classes.", default=None, fact=Fact("values", of="target")
-    )
-    max_rows: int | None = parameter(
-        "count", "Public upper bound on the number of rows.", default=None, fact=Fact("rows")
-    )
+    domains: Domains = domains_parameter()
+    classes: Sequence[Hashable] | None = classes_parameter()
+    max_rows: int | None = max_rows_parameter()
+    delta: Epsilon | None = delta_parameter()
+    public: Literal["data"] | None = public_parameter()
     where: str | None = where_parameter()
     name: ClassVar[str] = "classifier"
     title: ClassVar[str] = "Classifier"
@@ -241,25 +661,33 @@ class ClassifierQuestion:
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
         return open_supervised(self, data, header=header, table=table)
 
-    def method(self, source: Opened, schema: Schema, price: Price, /) -> TreeMethod | BayesMethod:
+    def method(
+        self, source: Opened, schema: Schema, price: Price, /
+    ) -> TreeMethod | BayesMethod | EitherMethod:
         del schema
-        facts = supervision(self, source)
-        if facts.leaks(bounded=True):
-            return TreeMethod.planned(self.name, facts, price)
-        if self._prefers_bayes(facts.public_domains(), price):
-            return BayesMethod(self.name, facts)
-        return TreeMethod.planned(self.name, facts, price)
+        known = supervision(self, source)
+        tree = TreeMethod.planned(self.name, known, price)
+        bayes = BayesMethod(self.name, known)
+        if not known.complete:
+            return tree if known.leaky else EitherMethod(tree, bayes, prefers_bayes)
+        return bayes if self._prefers_bayes(known.public_domains(), price) else tree
 
-    def plan(self, price: Price) -> TreePlan | BayesPlan:
-        """What would be done; no data is needed.
+    def plan(self, price: Price, source: Opened | None = None) -> TreePlan | BayesPlan | SearchPlan:
+        """What would be done; no row is read.  A source tells the columns without a domain.
 
         Raises:
-            ParameterError: unless `domains`, `classes` and `max_rows` are given.
+            ParameterError: if a public parameter is wrong or missing.
         """
+        found = _search_plan(self, price, source)
+        if found is not None:
+            return found
         tree = _tree_plan(self, price)
         if self._prefers_bayes(_public_domains(self), price):
             return _bayes_plan(self, price)
         return tree
+
+    def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
+        return of_persons(self, source, schema, price)
 
     def shown(self) -> Mapping[str, Any]:
         return shown_facts(self)
@@ -303,33 +731,85 @@ def open_supervised(question: Asked, data: Any, *, header: bool, table: str | No
     return opened
 
 
-def supervision(question: Asked, source: Opened) -> Supervision:
-    """What is public of a table, as a question states it.
+def supervision(question: Asked, source: Opened, *, counts_rows: bool = True) -> Supervision:
+    """What is public of a table, as a question states it, and what is to be found.
+
+    Args:
+        question: what is asked.
+        source: the opened table.
+        counts_rows: whether the model needs the number of rows.
 
     Raises:
         ParameterError: if something of it is wrong, or does not fit the table.
     """
-    classes = question.classes
-    if classes is not None:
-        classes = checked_classes(classes).values
+    if question.public is not None:
+        checked_choice("public", question.public, ("data",))
+    delta = Fraction(0) if question.delta is None else exact_delta(question.delta)
     if question.max_rows is not None:
         check_max_rows(question.max_rows)
     columns = _columns(question, source)
     require_labels(source, question.target, *columns)
     given = given_domains(_relevant(question.domains, columns, source), columns)
     domains = dict(zip(columns, given, strict=True))
-    require_numbers(source, *[name for name in columns if isinstance(domains[name], Bins)])
-    return Supervision(question.target, domains, classes, question.max_rows)
+    numeric = [name for name in columns if isinstance(domains[name], Bins)]
+    require_numbers(source, *[name for name in numeric if not _has_days(domains[name])])
+    fields = {field.name: field for field in source.fields}
+    kinds = {
+        name: _kind(question.domains, name, kind_of(fields[name]))
+        for name in columns
+        if domains[name] is None
+    }
+    leaky = question.public == "data"
+    classes = _classes(question, leaky=leaky)
+    search = Search(kinds, question.max_rows, delta, counts_rows)
+    return Supervision(question.target, domains, classes, search, leaky)
+
+
+def _kind(domains: Domains, name: str, declared: ColumnKind) -> ColumnKind:
+    """What is public of a column without a domain; a schema may say what its type does not."""
+    stated = domains.get(name) if isinstance(domains, Mapping) else None
+    if declared != "either" or stated is None:
+        return declared
+    return "numbers" if isinstance(stated, facts.Numbers) else "text"
+
+
+def _classes(question: Asked, *, leaky: bool) -> Sequence[Hashable] | None:
+    """The public classes.
+
+    Raises:
+        ParameterError: if they are not stated, or wrong.
+    """
+    if question.classes is not None:
+        return checked_classes(question.classes).values
+    if not leaky:
+        raise ParameterError(
+            "Expected classes, the public list of at least two classes, such as "
+            "classes=['no', 'yes']. Finding them privately would miss rare ones."
+        )
+    return None
+
+
+def _has_days(domain: Domain | None) -> bool:
+    return isinstance(domain, Bins) and domain.days
+
+
+def of_persons(question: Any, source: Opened, schema: Schema, price: Price) -> OfUnits:
+    """A model of at most m rows of every person, without the column that names them."""
+    if question.columns is None and not question.domains:
+        left_out = (question.target, schema.people)
+        names = [field.name for field in source.fields if field.name not in left_out]
+        question = replace(question, columns=names)
+    return kept_rows(question.method, source, schema, price, question.title)
 
 
 def shown_facts(question: Asked) -> dict[str, Any]:
     """The public parameters of a model as a release shows them."""
-    facts: dict[str, Any] = {}
+    shown: dict[str, Any] = {}
     if question.classes is not None:
-        facts["classes"] = len(question.classes)
+        shown["classes"] = len(question.classes)
     if question.max_rows is not None:
-        facts["max_rows"] = int(question.max_rows)
-    return facts
+        shown["max_rows"] = int(question.max_rows)
+    return shown
 
 
 def _columns(question: Asked, source: Opened) -> list[str]:
@@ -344,7 +824,7 @@ def _columns(question: Asked, source: Opened) -> list[str]:
             raise ParameterError(
                 f"Expected columns other than {question.target!r}, which is the target."
             )
-    elif isinstance(question.domains, Mapping):
+    elif isinstance(question.domains, Mapping) and question.domains:
         columns = [str(name) for name in question.domains if name != question.target]
     elif source.declared:
         columns = [field.name for field in source.fields if field.name != question.target]
@@ -377,6 +857,16 @@ def _relevant(domains: Domains, columns: Sequence[str], source: Opened) -> Domai
     return {name: domain for name, domain in domains.items() if name not in left_out}
 
 
+def _search_plan(
+    question: Asked, price: Price, source: Opened | None, *, counts_rows: bool = True
+) -> SearchPlan | None:
+    """What would be found of a table and what that costs; None where nothing is to be found."""
+    if source is None:
+        return None
+    known = supervision(question, source, counts_rows=counts_rows)
+    return None if known.complete else SearchPlan(price.asked(HALF), known.search)
+
+
 def _public_domains(question: Asked) -> list[Domain]:
     """The domains without a table.
 
@@ -385,7 +875,7 @@ def _public_domains(question: Asked) -> list[Domain]:
     """
     domains = question.domains
     if domains is None:
-        raise ParameterError("Expected domains=, classes= and max_rows= for a plan.")
+        raise ParameterError(LACKING)
     if isinstance(domains, Mapping):
         names = [str(name) for name in domains if name != question.target]
         given = given_domains({name: domains[name] for name in names}, names)
@@ -404,7 +894,7 @@ def _tree_plan(
 ) -> TreePlan:
     domains = _public_domains(question)
     if question.classes is None or question.max_rows is None:
-        raise ParameterError("Expected domains=, classes= and max_rows= for a plan.")
+        raise ParameterError(LACKING)
     return tree_plan(
         price.asked(HALF),
         domains,
@@ -418,7 +908,7 @@ def _tree_plan(
 def _bayes_plan(question: Asked, price: Price) -> BayesPlan:
     domains = _public_domains(question)
     if question.classes is None:
-        raise ParameterError("Expected domains= and classes= for a plan.")
+        raise ParameterError(LACKING)
     values = sum(map(len, domains))
     classes = len(checked_classes(question.classes))
     return BayesPlan(price.asked(HALF), len(domains), values, classes)

@@ -15,7 +15,8 @@ w - 1).  No ε-DP bit has a better exponent.
 
 No numbers come with the answer: those of reach are not private.  A quantile is at least the
 threshold if the row at its rank is (a median of two values, if their mean is); the threshold is
-moved up to the next point of the grid for it.  A group with fewer than `min_rows` rows is never
+moved up to the next point of the grid for it.  Without a grid the values themselves are compared,
+and the lower of two decides.  A group with fewer than `min_rows` rows is never
 above.
 """
 
@@ -23,7 +24,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil
+from math import ceil, floor
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -31,21 +32,46 @@ from numpy.typing import NDArray
 
 from dampen.core.sampling import Entropy, discrete_laplace
 from dampen.core.selection import IntArray, Neighbours
+from dampen.data.cells import ANY_GROUP
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
+from dampen.data.times import as_bound, measured
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError
-from dampen.questions.groups.fractions import Fractions
-from dampen.questions.groups.histograms import Exact, Histograms, decimal, usual_step
-from dampen.questions.groups.problem import STATISTICS, BestGroup
+from dampen.questions.groups.problem import (
+    STATISTICS,
+    BestGroup,
+    group_step,
+    histograms_of,
+    step_of,
+)
 from dampen.questions.groups.reach import Reach, Rows
-from dampen.questions.groups.statistics import Quantile, Sum
+from dampen.questions.groups.statistics import (
+    AnyHistograms,
+    Exact,
+    Fractions,
+    Quantile,
+    Sum,
+    decimal,
+)
+from dampen.questions.keys import finding_groups
 from dampen.releases.accuracy import Accuracy, by_sides, likely_noise
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost
+from dampen.releases.found import Finding
 from dampen.releases.method import Drawn, Leak
-from dampen.releases.question import Fact, Shape, parameter, where_parameter
+from dampen.releases.question import (
+    Shape,
+    delta_parameter,
+    groups_parameter,
+    lower_parameter,
+    parameter,
+    upper_parameter,
+    weigh_parameter,
+    where_parameter,
+)
 from dampen.releases.release import Release
+from dampen.releases.units import persons
 from dampen.schema.schema import Schema
 
 __all__ = ["AboveQuestion", "groups_above"]
@@ -58,13 +84,16 @@ class AboveQuestion:
     """Which groups have a statistic of at least a threshold?"""
 
     value: str = parameter("column", "Column of the private numbers.", holds="numbers")
-    by: str = parameter("column", "Column of the groups.", label="Group by", holds="categories")
-    threshold: Exact = parameter("exact", "What the statistic must reach.", label="At least")
-    groups: Sequence[Hashable] = parameter(
-        "labels",
-        "Public list of the groups; rows of other groups are dropped.",
-        fact=Fact("values", of="by"),
+    by: str = parameter(
+        "column",
+        "Column of the groups; several with commas.",
+        label="Group by",
+        holds="categories",
+        several=True,
     )
+    threshold: Exact = parameter("exact", "What the statistic must reach.", label="At least")
+    groups: Sequence[Hashable] | None = groups_parameter()
+    delta: Epsilon | None = delta_parameter()
     statistic: str | None = parameter(
         "word",
         "What is compared; the median if left out, the quantile if p is given. "
@@ -80,37 +109,29 @@ class AboveQuestion:
         label="Percent",
         short="p",
     )
-    lower: Exact = parameter(
-        "exact",
-        "Public lower end of the values; smaller ones count as this.",
-        fact=Fact("lower", of="value"),
-    )
-    upper: Exact = parameter(
-        "exact",
-        "Public upper end of the values; larger ones count as this.",
-        fact=Fact("upper", of="value"),
-    )
-    step: Exact | None = parameter(
-        "exact",
-        "Public distance of the grid to which values are rounded; it divides the range. If left "
-        "out, the range is cut into at least 1,000 equal steps.",
-        default=None,
-        fact=Fact("step", of="value", optional=True),
-    )
+    lower: Exact | None = lower_parameter(optional=True)
+    upper: Exact | None = upper_parameter(optional=True)
+    step: Exact | None = group_step()
     min_rows: int = parameter("count", "Groups with fewer rows are never above.", default=1)
+    strict: bool = parameter(
+        "flag", "The statistic must exceed the threshold, not just reach it.", default=False
+    )
     where: str | None = where_parameter()
+    weigh: str | None = weigh_parameter()
     name: ClassVar[str] = "groups-above"
     title: ClassVar[str] = "Groups above a threshold"
     data: ClassVar[Literal["table", "edges"]] = "table"
     examples: ClassVar[tuple[str, ...]] = (
         "dampen groups-above stays.csv --value days --by hospital --threshold 6 "
-        "--groups H1,H2,H3 --lower 0 --upper 100 --step 1 --epsilon 0.3",
+        "--groups H1,H2,H3 --epsilon 0.3",
     )
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
         where, value = self.where, self.value
         opened = open_table(data, header=header, table=table, where=where, value=value)
+        opened = measured(opened, self.value, (self.lower, self.upper))
         require_numbers(opened, self.value)
+        self.finding  # noqa: B018  # groups that are neither listed nor found are refused here
         self.problem.grouping.check_column(opened, self.by, self.value)
         return opened
 
@@ -126,10 +147,12 @@ class AboveQuestion:
     def shown(self) -> Mapping[str, Any]:
         public = self.problem.public
         kept = ("groups", "statistic", "p", "lower", "upper", "step", "min_rows")
-        return {"threshold": self.threshold} | {name: public[name] for name in kept}
+        shown = {name: public[name] for name in kept if name in public}
+        return {"threshold": self.threshold, "strict": self.strict} | shown
 
     def text(self) -> str:
-        return f"{self.problem.named.name} of {self.value} by {self.by} >= {self.threshold}"
+        compared = ">" if self.strict else ">="
+        return f"{self.problem.named.name} of {self.value} by {self.by} {compared} {self.threshold}"
 
     def shape(self) -> Shape:
         return "set"
@@ -137,6 +160,14 @@ class AboveQuestion:
     def resolved(self, price: Price, /) -> Mapping[str, Any]:
         del price
         return {"statistic": self.problem.named.name}
+
+    @property
+    def finding(self) -> Finding | None:
+        """How groups are found that nobody lists."""
+        if self.groups is not None and self.delta is None:
+            return None
+        cells = self.problem.grid.top + 2 if self.problem.has_grid else 1
+        return finding_groups(self, nothing=[], cells=cells)
 
     @cached_property
     def problem(self) -> BestGroup:
@@ -146,45 +177,69 @@ class AboveQuestion:
             ParameterError: if a public parameter is wrong.
         """
         return BestGroup(
-            groups=self.groups,
+            groups=ANY_GROUP if self.groups is None else self.groups,
             statistic=self.statistic,
             p=self.p,
-            lower=self.lower,
-            upper=self.upper,
-            step=usual_step(self.lower, self.upper) if self.step is None else self.step,
+            lower=as_bound(self.lower),
+            upper=as_bound(self.upper),
+            step=step_of(self.lower, self.upper, self.step),
             min_rows=self.min_rows,
             caution=0,
         )
 
     @cached_property
-    def cells(self) -> Fraction:
-        """The threshold, in cells of the grid."""
-        grid = self.problem.grid
-        return (decimal(self.threshold, "threshold") - grid.lower) / grid.step
+    def level(self) -> Fraction:
+        """The threshold as a number.
 
-    def reach(self, counts: IntArray) -> Reach:
+        Raises:
+            ParameterError: if it is none.
+        """
+        return decimal(as_bound(self.threshold), "threshold")
+
+    def above(self, source: Opened, noise: IntArray) -> NDArray[np.bool_]:
+        """Which groups reach the threshold within so many rows; private."""
+        problem = self.problem
+        who = np.arange(len(noise))
+        if problem.has_grid:
+            counts = problem.opened_counts(source, self.value, self.by)
+            return self.passes(self.reach(counts).at(who, noise), self.cells)
+        x, numbers = problem.value_histograms(source, self.value, self.by)
+        side: Literal["left", "right"] = "right" if self.strict else "left"
+        first = 1 + int(np.searchsorted(numbers, float(self.level), side))
+        assert isinstance(problem.compared, Quantile), "only ranks are told without a grid"
+        reached = self.reach(x).at(who, noise)
+        return (reached.whole >= 0) & problem.compared.reaches(reached, first)
+
+    def reach(self, counts: IntArray | AnyHistograms) -> Reach:
         """The reach of every group, from rows by group and cell; private."""
         compared = self.problem.compared
         assert not isinstance(compared, Sum)
-        return Reach(Histograms(counts), compared, Rows(), self.min_rows)
+        return Reach(histograms_of(counts), compared, Rows(), self.min_rows)
 
-    def passes(self, reached: Fractions) -> NDArray[np.bool_]:
-        """Which statistics are at least the threshold.
+    @property
+    def cells(self) -> Fraction:
+        """The threshold, in cells of the grid."""
+        grid = self.problem.grid
+        return (self.level - grid.lower) / grid.step
+
+    def passes(self, reached: Fractions, level: Fraction) -> NDArray[np.bool_]:
+        """Which statistics are at least the threshold, in cells; or above it, if strict.
 
         A quantile is counted in 1/unit cells, and lies above its cell's lower end: see
         `dampen.questions.groups.statistics`.
         """
+        known = reached.whole >= 0
         compared = self.problem.compared
         if isinstance(compared, Quantile):
-            limit = ceil(self.cells) * compared.unit
-            above = (reached.whole > limit) | ((reached.whole == limit) & (reached.rest > 0))
-            return above & (reached.whole >= 0)
-        whole = self.cells.numerator // self.cells.denominator
-        rest = self.cells - whole
+            return known & compared.reaches(
+                reached, floor(level) + 1 if self.strict else ceil(level)
+            )
+        whole = level.numerator // level.denominator
+        rest = level - whole
         beyond = reached.rest.astype(object) * rest.denominator
-        equal = beyond >= reached.of.astype(object) * rest.numerator
-        above = (reached.whole > whole) | ((reached.whole == whole) & equal.astype(np.bool_))
-        return above & (reached.whole >= 0)
+        needed = reached.of.astype(object) * rest.numerator
+        equal = (beyond > needed if self.strict else beyond >= needed).astype(np.bool_)
+        return known & ((reached.whole > whole) | ((reached.whole == whole) & equal))
 
 
 @dataclass(frozen=True)
@@ -198,7 +253,7 @@ class AboveMethod:
             Neighbours.ADD_REMOVE_ROW, price, query=self.question.name, mechanism="reach"
         )
         self.question.problem.exact_epsilon(cost.epsilon)
-        self.question.cells  # noqa: B018  # a threshold that is no number is refused here
+        self.question.level  # noqa: B018  # a threshold that is no number is refused here
         return cost
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
@@ -210,13 +265,10 @@ class AboveMethod:
         return ()
 
     def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
-        question = self.question
-        problem = question.problem
-        reach = question.reach(problem.opened_counts(source, question.value, question.by))
-        who = np.arange(len(problem.candidates))
-        noise = discrete_laplace(1 / epsilon, len(who), entropy)
-        above = question.passes(reach.at(who, noise))
-        return Drawn([problem.candidates[i] for i in np.flatnonzero(above).tolist()])
+        candidates = self.question.problem.candidates
+        noise = discrete_laplace(1 / epsilon, len(candidates), entropy)
+        above = self.question.above(source, noise)
+        return Drawn([candidates[i] for i in np.flatnonzero(above).tolist()])
 
 
 def groups_above(
@@ -225,16 +277,21 @@ def groups_above(
     *,
     by: Any,
     threshold: Exact,
-    groups: Sequence[Hashable],
+    groups: Sequence[Hashable] | None = None,
+    delta: Epsilon | None = None,
     statistic: str | None = None,
     p: Exact | None = None,
-    lower: Exact,
-    upper: Exact,
+    lower: Exact | None = None,
+    upper: Exact | None = None,
     step: Exact | None = None,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     min_rows: int = 1,
+    strict: bool = False,
     where: str | None = None,
+    weigh: str | None = None,
+    unit: Any = None,
+    rows_per_unit: int = 1,
     header: bool = False,
     table: str | None = None,
     budget: Budget | None = None,
@@ -251,20 +308,30 @@ def groups_above(
     Args:
         data: a column of numbers, a table, or the path of a file (see `dampen.data`).
         value: in a table, the name of the column of numbers.
-        by: the column of groups, or its name.
+        by: the column of groups, or its name; a list of names for several, such as
+            ["ward", "year"]: groups are then tuples.
         threshold: public; what the statistic must reach.
         groups: the public list of groups; rows of other groups are dropped.
+        delta: in place of groups, the probability with which ε may fail, such as "1e-6": a share of
+            ε then finds the groups that enough rows have.
         statistic: "median", "quantile" (with p), "mean" or "trimmed-mean"; the median by default,
             the quantile if p is given.
         p: in percent, for statistics that have one.
-        lower: public lower end of the values; smaller ones count as this.
+        lower: public lower end of the values; smaller ones count as this.  Medians and quantiles
+            need none; means and sums need both ends.
         upper: public upper end of the values; larger ones count as this.
         step: public distance of the grid to which values are rounded; it divides the range.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         min_rows: public; groups with fewer rows are never above.
+        strict: whether the statistic must exceed the threshold, not just reach it.
         where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
             out (see `dampen.data.expressions`).
+        weigh: where `unit` names the person: "people" for the statistic of the average person, the
+            default; "rows" for that of the rows.
+        unit: the column that names the person a row belongs to, or its name: ε then protects a
+            person with all their rows (see `dampen.data.units`).
+        rows_per_unit: how many rows of a person count in full.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
@@ -281,25 +348,35 @@ def groups_above(
     >>> import dampen
     >>> stays = {"days": [2, 3, 4] * 40 + [5, 6, 9] * 40, "ward": ["A"] * 120 + ["B"] * 120}
     >>> dampen.groups_above(
-    ...     stays, "days", by="ward", threshold=5, groups=["A", "B"], lower=0, upper=30, step=1,
-    ...     epsilon="0.5",
+    ...     stays, "days", by="ward", threshold=5, groups=["A", "B"], epsilon="0.5"
     ... ).answer
     ['B']
     """
     if by is None:
         raise ParameterError("Expected by=, the column of groups, got None.")
-    source, names = open_columns(data, value=value, by=by, header=header, table=table)
+    source, names = open_columns(data, value=value, by=by, unit=unit, header=header, table=table)
     question = AboveQuestion(
         value=names["value"],
         by=names["by"],
         threshold=threshold,
         groups=groups,
+        delta=delta,
         statistic=statistic,
         p=p,
         lower=lower,
         upper=upper,
         step=step,
         min_rows=min_rows,
+        strict=strict,
         where=where,
+        weigh=weigh,
     )
-    return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)
+    return answer(
+        question,
+        source,
+        epsilon=epsilon,
+        rho=rho,
+        budget=budget,
+        entropy=entropy,
+        schema=persons(names, rows_per_unit),
+    )

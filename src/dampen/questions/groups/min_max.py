@@ -11,7 +11,9 @@ g must be pushed upwards to reach v, below 0 how far it can be pushed down
 
     s_g = max over v of min(-a_g(v) - c, min over h != g of a_h(v) + c - 1):
 
--s_g is how far all groups must be pushed, g up and the others down, for g to be the best.
+-s_g is how far all groups must be pushed, g up and the others down, for g to be the best.  Without
+a grid v is any number, or infinite: a_g changes at values of g alone, so that the maximum over the
+values of all groups is the maximum over all numbers.
 
 **Theorem.**  A person moves every s_g by at most Q, however many groups they are in.  So
 permute-and-flip with the exponent ε s / (2 Q) is ε-DP for one person, and k answers that are drawn
@@ -33,6 +35,7 @@ from fractions import Fraction
 from math import floor
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dampen.core import sensitivity
 from dampen.core.mechanisms import Mechanism, probabilities, select
@@ -41,7 +44,7 @@ from dampen.core.sampling import Entropy
 from dampen.core.scores import Global
 from dampen.core.selection import FloatArray, IntArray, Selection
 from dampen.questions.groups.reach import Reach
-from dampen.questions.groups.statistics import Quantile
+from dampen.questions.groups.statistics import Fractions, Quantile, Statistic
 
 __all__ = ["MIN_MAX", "ByMinMax"]
 
@@ -114,11 +117,20 @@ class ByMinMax:
     def pushed(self, who: IntArray, v: IntArray) -> IntArray:
         """a_who(v), for v = 0..m."""
         statistic = self.reach.statistic
-        level = v * (statistic.unit if isinstance(statistic, Quantile) else 1)
         below, reached = (end.copy() for end in self.reach.ends(who))
         for _ in range(int((reached - below).max()).bit_length()):
             z = (below + reached) // 2
-            enough = self.reach.at(who, z).whole >= level
+            at = self.reach.at(who, z)
+            enough = _reaches(statistic, at, v)
             reached = np.where(enough, z, reached)
             below = np.where(enough, below, z)
         return reached
+
+
+def _reaches(statistic: Statistic, at: Fractions, v: IntArray) -> NDArray[np.bool_]:
+    """Which statistics are at least v: on a grid the start of its cell, else its value."""
+    if not isinstance(statistic, Quantile):
+        return at.whole >= v
+    if statistic.end == "middle":
+        return at.whole >= v * statistic.unit
+    return statistic.reaches(at, v)

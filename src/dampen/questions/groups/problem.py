@@ -4,6 +4,12 @@ Rows are (value, group).  The groups, a grid of values `lower, lower + step, ...
 least number of rows that count, are public; values are moved to the nearest point of the grid; rows
 of other groups are dropped.  How many rows a group has is private.
 
+**Without a grid** medians and quantiles are those of the values themselves, and a group can be
+pushed to -infinity and +infinity.  The theorem below holds for any statistic in any ordered set, so
+that no bound is needed.  The draw looks at nothing but the order of the groups' values, and a
+group's own reach depends on its own rows alone (`dampen.questions.groups.statistics`).  Means and
+sums need a range: one row could move them without limit.
+
 **The reach mechanism.**  R(x, w) is the largest statistic that a group x can reach within w rows,
 for w < 0 the smallest (`dampen.questions.groups.reach`).  Draw for every group g an independent
 integer Z_g with P(z) proportional to exp(-ε |z|), and release the *set* of the k groups with the
@@ -33,7 +39,8 @@ The sum needs no reach: see `dampen.questions.groups.sums`.
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from datetime import timedelta
 from fractions import Fraction
 from functools import cached_property
 from math import floor
@@ -47,25 +54,43 @@ from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.data.cells import Grouping, Keyed
 from dampen.data.memory import MemoryTable
 from dampen.data.source import Opened
+from dampen.data.times import DAY, as_bound
+from dampen.data.value_counts import ValuesOf
 from dampen.epsilon import Epsilon, exact
 from dampen.errors import ParameterError, did_you_mean
-from dampen.questions.groups.histograms import Exact, Grid, Histograms
-from dampen.questions.groups.law import winning_probabilities
 from dampen.questions.groups.min_max import ByMinMax
-from dampen.questions.groups.reach import Reach, Replacements, Rows, Steps
+from dampen.questions.groups.reach import Reach, Replacements, Rows, Steps, winning_probabilities
 from dampen.questions.groups.statistics import (
     MEAN,
     MEDIAN,
     QUANTILE,
     SUM,
     TRIMMED_MEAN,
+    AnyHistograms,
+    Exact,
+    Grid,
+    Histograms,
     NamedStatistic,
+    Quantile,
     Statistic,
     Sum,
+    ValueHistograms,
+    decimal,
+    usual_step,
 )
 from dampen.questions.groups.sums import BySum
+from dampen.releases.question import Fact, parameter
 
-__all__ = ["RELATIONS", "STATISTICS", "BestGroup", "ByReach", "relation"]
+__all__ = [
+    "RELATIONS",
+    "STATISTICS",
+    "BestGroup",
+    "ByReach",
+    "group_step",
+    "histograms_of",
+    "relation",
+    "step_of",
+]
 
 STATISTICS: tuple[NamedStatistic, ...] = (
     MEDIAN,
@@ -98,9 +123,10 @@ class BestGroup:
             else the median.
         p: in percent, for statistics that have one: which quantile, how much a trimmed mean cuts
             off at each end.  A decimal is taken exactly.
-        lower: public lower end of the values; smaller ones count as this.
+        lower: public lower end of the values; smaller ones count as this.  None for no end, of
+            medians and quantiles.
         upper: public upper end of the values; larger ones count as this.
-        step: public distance of the grid's points; it divides the range.
+        step: public distance of the grid's points; it divides the range.  None for no grid.
         min_rows: public; a group with fewer rows ranks below all others.
         caution: public; see above.  1 suits groups of different sizes, 0 groups of like sizes.
         smallest: ask for the smallest statistic instead.  Groups with too few rows still rank last.
@@ -111,16 +137,19 @@ class BestGroup:
     groups: Sequence[Hashable]
     statistic: str | None = None
     p: Exact | None = None
-    lower: Exact
-    upper: Exact
-    step: Exact
+    lower: Exact | None = None
+    upper: Exact | None = None
+    step: Exact | None = None
     min_rows: int = 1
     caution: Exact = 1
     smallest: bool = False
     neighbours: Neighbours = Neighbours.ADD_REMOVE_ROW
 
     def __post_init__(self) -> None:
-        self.grouping.check_size(self.grid.top + 1)
+        if self.has_grid:
+            self.grouping.check_size(self.grid.top + 1)
+        else:
+            self._check_ends()
         _check_min_rows(self.min_rows)
         if self.by_sum and self.min_rows > 1:
             raise ParameterError(
@@ -129,6 +158,35 @@ class BestGroup:
             )
         _exact_caution(self.caution)
         relation(self.neighbours)
+
+    @property
+    def has_grid(self) -> bool:
+        """Whether values are moved to the points of a public grid."""
+        return self.step is not None
+
+    def _check_ends(self) -> None:
+        """Without a grid: quantiles alone, and ends that are numbers.
+
+        Raises:
+            ParameterError: if a range is needed.
+        """
+        if not isinstance(self.compared, Quantile):
+            raise ParameterError(
+                f"The {self.named.name} of groups needs a public range, because one row could move "
+                "it without limit. Add lower= and upper=, such as lower=0, upper=100; or compare "
+                "medians, statistic='median', which need no range."
+            )
+        low, high = self._ends
+        if low >= high:
+            raise ParameterError(
+                f"Expected lower < upper, got lower={self.lower}, upper={self.upper}."
+            )
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        low = -np.inf if self.lower is None else float(decimal(self.lower, "lower"))
+        high = np.inf if self.upper is None else float(decimal(self.upper, "upper"))
+        return low, high
 
     @property
     def by_sum(self) -> bool:
@@ -143,13 +201,18 @@ class BestGroup:
     @cached_property
     def compared(self) -> Statistic | Sum:
         """What groups are compared by."""
-        return self.named.of(self.p)
+        chosen = self.named.of(self.p)
+        if isinstance(chosen, Quantile) and not self.has_grid:
+            return replace(chosen, end="lower")
+        return chosen
 
     @property
     def public(self) -> dict[str, Any]:
         """What a release shows of its parameters; of the groups, how many there are."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
         del given["neighbours"]  # a release has it already
+        if not self.has_grid:
+            given = {name: each for name, each in given.items() if each is not None or name == "p"}
         return given | {"groups": len(self.candidates), "statistic": self.named.name}
 
     @property
@@ -162,14 +225,35 @@ class BestGroup:
 
     @cached_property
     def grid(self) -> Grid:
+        assert self.lower is not None, "without a grid there are no cells"
+        assert self.upper is not None, "without a grid there are no cells"
+        assert self.step is not None, "without a grid there are no cells"
         return Grid.between(self.lower, self.upper, self.step)
 
     def counts(self, values: Any, by: Any) -> IntArray:
         """Rows by group and cell of the grid, from two columns in memory; see `opened_counts`."""
         return self.opened_counts(MemoryTable({"values": values, "by": by}), "values", "by")
 
+    def look(self, rows: Opened, values: str, by: str) -> AnyHistograms:
+        """Rows by group and value: all that is ever asked of the data.
+
+        On the grid if there is one; else the values as they are, within the ends that are public.
+        """
+        if self.has_grid:
+            return Histograms(self.opened_counts(rows, values, by))
+        return self.value_histograms(rows, values, by)[0]
+
+    def value_histograms(
+        self, rows: Opened, values: str, by: str
+    ) -> tuple[ValueHistograms, FloatArray]:
+        """Without a grid: rows by group and value, and the values that are the cells from 1 on."""
+        found = ValuesOf(values, self.grouping.lookup(rows, by)).of(rows)
+        clipped = replace(found, number=np.clip(found.number, *self._ends))
+        public = self.neighbours == Neighbours.REPLACE_ONE
+        return ValueHistograms.of(clipped.summed(), missing=public)
+
     def opened_counts(self, rows: Opened, values: str, by: str) -> IntArray:
-        """Rows by group and cell of the grid: all that is ever asked of the data.
+        """Rows by group and cell of the grid.
 
         A row without a number is dropped; where the number of rows of a group is public, it counts
         as the lower end.
@@ -190,22 +274,25 @@ class BestGroup:
         >>> problem.probabilities(days, ward, epsilon=2).round(3)
         array([0.016, 0.968, 0.016])
         """
-        return self.contest(self.counts(values, by)).probabilities(self.exact_epsilon(epsilon))
+        table = MemoryTable({"values": values, "by": by})
+        contest = self.contest(self.look(table, "values", "by"))
+        return contest.probabilities(self.exact_epsilon(epsilon))
 
-    def contest(self, counts: IntArray) -> "ByReach | BySum":
+    def contest(self, counts: IntArray | AnyHistograms) -> "ByReach | BySum":
         """The private counts, one row per group, ready to be drawn from."""
-        x = Histograms(np.asarray(counts, dtype=np.int64))
+        x = histograms_of(counts)
         if isinstance(self.compared, Sum):
+            assert isinstance(x, Histograms)
             return BySum.of(x, self.grid, self.neighbours, smallest=self.smallest)
         return ByReach(self._reach(x, self.compared), _exact_caution(self.caution))
 
-    def min_max(self, counts: IntArray, quantum: int) -> ByMinMax:
+    def min_max(self, counts: IntArray | AnyHistograms, quantum: int) -> ByMinMax:
         """Private weights in which everyone weighs `quantum` in every group they are in."""
         assert not isinstance(self.compared, Sum), "sums are compared by a mechanism on them"
-        x = Histograms(np.asarray(counts, dtype=np.int64))
+        x = histograms_of(counts)
         return ByMinMax(self._reach(x, self.compared), quantum, _exact_caution(self.caution))
 
-    def _reach(self, x: Histograms, chosen: Statistic) -> Reach:
+    def _reach(self, x: AnyHistograms, chosen: Statistic) -> Reach:
         if self.smallest:
             return Reach(x.mirrored, chosen.mirrored(), STEPS[self.neighbours], self.min_rows)
         return Reach(x, chosen, STEPS[self.neighbours], self.min_rows)
@@ -252,8 +339,39 @@ class ByReach:
 
     def _among(self, groups: list[int]) -> "ByReach":
         reach = self.reach
-        x = Histograms(reach.x.counts[groups])
+        x = reach.x.among(groups)
         return ByReach(Reach(x, reach.statistic, reach.steps, reach.floor), self.caution)
+
+
+def group_step() -> Any:
+    """The field `step` of a question that compares groups."""
+    return parameter(
+        "exact",
+        "Public distance of the grid to which values are rounded; it divides the range. If left "
+        "out, a range is cut into at least 1,000 equal steps.",
+        default=None,
+        fact=Fact("step", of="value", optional=True),
+    )
+
+
+def step_of(lower: Any, upper: Any, step: Any) -> Exact | None:
+    """The step of the grid: as stated, the usual one of a range; None where there is no range."""
+    low = as_bound(lower)
+    high = as_bound(upper)
+    if low is None or high is None:
+        return None
+    if step is None:
+        return usual_step(low, high)
+    dates = isinstance(step, timedelta) and not isinstance(upper, timedelta)
+    distance: Exact = as_bound(step)
+    return Fraction(str(distance)) / DAY if dates else distance
+
+
+def histograms_of(counts: IntArray | AnyHistograms) -> AnyHistograms:
+    """Counts by group and cell as histograms; histograms as they are."""
+    if isinstance(counts, np.ndarray):
+        return Histograms(np.asarray(counts, dtype=np.int64))
+    return counts
 
 
 def relation(name: Neighbours | str) -> Neighbours:

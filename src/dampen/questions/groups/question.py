@@ -13,23 +13,38 @@ from typing import Any, ClassVar, Literal
 from dampen.core.mechanisms import check_k
 from dampen.core.sampling import Entropy
 from dampen.core.selection import Neighbours
+from dampen.data.cells import ANY_GROUP
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
+from dampen.data.times import as_bound, measured
 from dampen.data.units import Shares, UnitTable, quantum_of
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import ParameterError
-from dampen.questions.groups.histograms import Exact, usual_step
 from dampen.questions.groups.min_max import MIN_MAX
-from dampen.questions.groups.problem import STATISTICS, BestGroup
-from dampen.questions.groups.statistics import Mean, Quantile
+from dampen.questions.groups.problem import STATISTICS, BestGroup, group_step, step_of
+from dampen.questions.groups.quantiles import QuantileMethod
+from dampen.questions.groups.statistics import Exact, Mean, Quantile
 from dampen.questions.groups.sums import sum_lead, sum_mechanism
+from dampen.questions.keys import finding_groups
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, by_rows, likely_noise, of_all
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost, selection_cost
+from dampen.releases.found import Finding
+from dampen.releases.measured import Measured, checked_share
 from dampen.releases.method import Drawn, Leak, Method
-from dampen.releases.question import Fact, Shape, parameter, where_parameter
+from dampen.releases.question import (
+    Shape,
+    checked_choice,
+    delta_parameter,
+    groups_parameter,
+    lower_parameter,
+    parameter,
+    upper_parameter,
+    weigh_parameter,
+    where_parameter,
+)
 from dampen.releases.release import Release
-from dampen.releases.units import weighed
+from dampen.releases.units import persons, weighed
 from dampen.schema.schema import Schema
 
 __all__ = ["GroupsQuestion", "top_groups"]
@@ -46,12 +61,15 @@ class GroupsQuestion:
     """Which group has the largest statistic?"""
 
     value: str = parameter("column", "Column of the private numbers.", holds="numbers")
-    by: str = parameter("column", "Column of the groups.", label="Group by", holds="categories")
-    groups: Sequence[Hashable] = parameter(
-        "labels",
-        "Public list of the groups; rows of other groups are dropped.",
-        fact=Fact("values", of="by"),
+    by: str = parameter(
+        "column",
+        "Column of the groups; several with commas.",
+        label="Group by",
+        holds="categories",
+        several=True,
     )
+    groups: Sequence[Hashable] | None = groups_parameter()
+    delta: Epsilon | None = delta_parameter()
     statistic: str | None = parameter(
         "word",
         "What groups are compared by; the median if left out, the quantile if p is given. "
@@ -67,23 +85,9 @@ class GroupsQuestion:
         label="Percent",
         short="p",
     )
-    lower: Exact = parameter(
-        "exact",
-        "Public lower end of the values; smaller ones count as this.",
-        fact=Fact("lower", of="value"),
-    )
-    upper: Exact = parameter(
-        "exact",
-        "Public upper end of the values; larger ones count as this.",
-        fact=Fact("upper", of="value"),
-    )
-    step: Exact | None = parameter(
-        "exact",
-        "Public distance of the grid to which values are rounded; it divides the range. If left "
-        "out, the range is cut into at least 1,000 equal steps.",
-        default=None,
-        fact=Fact("step", of="value", optional=True),
-    )
+    lower: Exact | None = lower_parameter(optional=True)
+    upper: Exact | None = upper_parameter(optional=True)
+    step: Exact | None = group_step()
     k: int | None = parameter(
         "count", "How many groups; one if left out.", default=None, label="How many", short="k"
     )
@@ -103,13 +107,24 @@ class GroupsQuestion:
     ordered: bool = parameter(
         "flag", "The k groups best first; each of them gets a share of ε.", default=False
     )
+    measure: str | None = parameter(
+        "word",
+        "Give the winner's own number too, for a share of ε: its statistic, or how many rows it "
+        "has.",
+        default=None,
+        choices=("statistic", "count"),
+        label="Also its",
+    )
+    share: Exact | None = parameter(
+        "exact", "Share of ε for the number; a quarter if left out.", default=None
+    )
     where: str | None = where_parameter()
+    weigh: str | None = weigh_parameter()
     name: ClassVar[str] = "top-groups"
     title: ClassVar[str] = "Group with the largest statistic"
     data: ClassVar[Literal["table", "edges"]] = "table"
     examples: ClassVar[tuple[str, ...]] = (
-        "dampen top-groups stays.csv --value days --by hospital --groups H1,H2,H3 --lower 0 "
-        "--upper 100 --step 1 --epsilon 0.3",
+        "dampen top-groups stays.csv --value days --by hospital --groups H1,H2,H3 --epsilon 0.3",
         "dampen top-groups stays.csv --value days --by hospital --groups H1,H2,H3 --lower 0 "
         "--upper 100 --step 1 --statistic quantile -p 90 -k 2 --epsilon 0.3",
     )
@@ -117,7 +132,9 @@ class GroupsQuestion:
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
         where, value = self.where, self.value
         opened = open_table(data, header=header, table=table, where=where, value=value)
+        opened = measured(opened, self.value, (self.lower, self.upper))
         require_numbers(opened, self.value)
+        self.finding  # noqa: B018  # groups that are neither listed nor found are refused here
         self.problem.grouping.check_column(opened, self.by, self.value)
         return opened
 
@@ -125,11 +142,50 @@ class GroupsQuestion:
         """Under replacement too where everyone's group is public and fixed: one group changes."""
         del source, price
         check_k(self.k, len(self.problem.candidates))
-        fixed = self.where is None and schema.is_fixed(self.by)
+        fixed = self.where is None and self.measure is None and schema.is_fixed(self.by)
         problem = replace(
             self.problem, neighbours=schema.relation if fixed else Neighbours.ADD_REMOVE_ROW
         )
-        return SumMethod(self, problem) if problem.by_sum else ReachMethod(self, problem)
+        method = SumMethod(self, problem) if problem.by_sum else ReachMethod(self, problem)
+        if self.measure is None:
+            if self.share is not None:
+                raise ParameterError("Expected measure= with share=, such as measure='statistic'.")
+            return method
+        expected = [*problem.candidates][: self.size]
+        return Measured(method, self._measuring, checked_share(self.share), expected)
+
+    def _measuring(self, groups: Sequence[Hashable]) -> Method:
+        """The method that measures groups which are public by now.
+
+        Raises:
+            ParameterError: if the statistic has no number of its own.
+        """
+        from dampen.questions.counts import CountQuestion, CountsMethod
+        from dampen.questions.means import MeanMethod, MeanQuestion, TotalMethod, TotalQuestion
+
+        checked_choice("measure", self.measure, ("statistic", "count"))
+        compared = self.problem.compared
+        if self.measure == "count":
+            return CountsMethod(CountQuestion(by=self.by, groups=groups))
+        if not self.problem.has_grid:
+            raise ParameterError(
+                "Expected lower= and upper= with measure='statistic', the public ends of the "
+                "values. Or ask for measure='count'."
+            )
+        if isinstance(compared, Quantile):
+            return QuantileMethod(self.value, self.by, groups, self.problem.grid, compared.p)
+        given: dict[str, Any] = {
+            "value": self.value, "lower": self.lower, "upper": self.upper, "step": self.step,
+            "by": self.by, "groups": groups,
+        }  # fmt: skip
+        if isinstance(compared, Mean):
+            return MeanMethod(MeanQuestion(**given))
+        if self.problem.by_sum:
+            return TotalMethod(TotalQuestion(**given))
+        raise ParameterError(
+            f"The {self.problem.named.name} of one group cannot be measured. Ask for "
+            "measure='count', or by another statistic."
+        )
 
     def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
         """The weights of persons, shared by all groups; min-max where persons are in many groups.
@@ -137,6 +193,11 @@ class GroupsQuestion:
         They cross at two groups a person (`groups_per_unit`, a public hint).  Sums and trimmed
         means have no min-max.
         """
+        if self.measure is not None:
+            raise ParameterError(
+                f"measure= counts rows, and this data set protects {schema.protected}. Leave out "
+                "measure=, and ask for the number with dampen.count, mean or percentile."
+            )
         cap = schema.rows_per_unit
         quantum = quantum_of(cap)
         if self.min_rows * quantum > MOST_WEIGHT:
@@ -149,7 +210,7 @@ class GroupsQuestion:
         if many and isinstance(self.problem.compared, Quantile | Mean):
             check_k(self.k, len(self.problem.candidates))
             return MinMaxMethod(scaled, str(schema.people), Shares(quantum, cap, within_lines=True))
-        width = self.problem.grid.top + 2
+        width = self.problem.grid.top + 2 if self.problem.has_grid else 0
         return weighed(scaled.method, source, schema, price, width=width)
 
     def _of_weights(self, row: int) -> "GroupsQuestion":
@@ -157,7 +218,10 @@ class GroupsQuestion:
         return replace(self, min_rows=self.min_rows * row)
 
     def shown(self) -> Mapping[str, Any]:
-        return {**self.problem.public, "k": self.k, "ordered": self.ordered}
+        facts = {**self.problem.public, "k": self.k, "ordered": self.ordered}
+        if self.measure is not None:
+            facts |= {"measure": self.measure, "share": decimal_text(checked_share(self.share))}
+        return facts
 
     def text(self) -> str:
         return f"{self.problem.named.name} of {self.value} by {self.by}"
@@ -171,6 +235,18 @@ class GroupsQuestion:
         del price
         return {"statistic": self.problem.named.name}
 
+    @property
+    def finding(self) -> Finding | None:
+        """How groups are found that nobody lists."""
+        if self.groups is not None and self.delta is None:
+            return None
+        nothing: Any = None if self.k is None else []
+        cells = self.problem.grid.top + 2 if self.problem.has_grid else 1
+        found = finding_groups(self, nothing=nothing, cells=cells)
+        assert found is not None
+        filled = found.filled
+        return replace(found, filled=lambda groups: _of_as_many(filled(groups)))
+
     @cached_property
     def problem(self) -> BestGroup:
         """The problem without the names of its columns and the size of the answer.
@@ -179,12 +255,12 @@ class GroupsQuestion:
             ParameterError: if a public parameter is wrong.
         """
         return BestGroup(
-            groups=self.groups,
+            groups=ANY_GROUP if self.groups is None else self.groups,
             statistic=self.statistic,
             p=self.p,
-            lower=self.lower,
-            upper=self.upper,
-            step=usual_step(self.lower, self.upper) if self.step is None else self.step,
+            lower=as_bound(self.lower),
+            upper=as_bound(self.upper),
+            step=step_of(self.lower, self.upper, self.step),
             min_rows=self.min_rows,
             caution=self.caution,
             smallest=self.smallest,
@@ -199,10 +275,17 @@ class GroupsQuestion:
         self, problem: BestGroup, source: Opened, epsilon: Fraction, entropy: Entropy
     ) -> Any:
         """Counts the rows and draws the answer, with the guarantee of `BestGroup.contest`."""
-        contest = problem.contest(problem.opened_counts(source, self.value, self.by))
+        contest = problem.contest(problem.look(source, self.value, self.by))
         draw = contest.ranking if self.ordered else contest.winners
         names = [problem.candidates[i] for i in draw(self.size, epsilon, entropy)]
         return names[0] if self.k is None else names
+
+
+def _of_as_many(question: Any) -> Any:
+    """A question of found groups, which asks for no more than there are."""
+    if question is None or isinstance(question.k, bool) or not isinstance(question.k, int):
+        return question
+    return replace(question, k=min(question.k, len(question.groups)))
 
 
 @dataclass(frozen=True)
@@ -297,9 +380,10 @@ class MinMaxMethod:
     def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         question = self.question
         problem = question.problem
-        weights = UnitTable(source, self.unit, self.weighing, problem.grid.top + 2)
-        counts = problem.opened_counts(weights, question.value, question.by)
-        contest = problem.min_max(counts, self.weighing.quantum)
+        width = problem.grid.top + 2 if problem.has_grid else 0
+        weights = UnitTable(source, self.unit, self.weighing, width)
+        looked = problem.look(weights, question.value, question.by)
+        contest = problem.min_max(looked, self.weighing.quantum)
         best = contest.ranking(question.size, epsilon, entropy)
         names = [problem.candidates[i] for i in (best if question.ordered else sorted(best))]
         answered = names[0] if question.k is None else names
@@ -357,11 +441,12 @@ def top_groups(
     value: str | None = None,
     *,
     by: Any,
-    groups: Sequence[Hashable],
+    groups: Sequence[Hashable] | None = None,
+    delta: Epsilon | None = None,
     statistic: str | None = None,
     p: Exact | None = None,
-    lower: Exact,
-    upper: Exact,
+    lower: Exact | None = None,
+    upper: Exact | None = None,
     step: Exact | None = None,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
@@ -370,7 +455,13 @@ def top_groups(
     min_rows: int = 1,
     caution: Exact = 1,
     ordered: bool = False,
+    measure: str | None = None,
+    share: Exact | None = None,
     where: str | None = None,
+    weigh: str | None = None,
+    unit: Any = None,
+    rows_per_unit: int = 1,
+    groups_per_unit: int | None = None,
     header: bool = False,
     table: str | None = None,
     budget: Budget | None = None,
@@ -385,8 +476,11 @@ def top_groups(
     Args:
         data: a column of numbers, a table, or the path of a file (see `dampen.data`).
         value: in a table, the name of the column of numbers.
-        by: the column of groups, or its name.
+        by: the column of groups, or its name; a list of names for several, such as
+            ["ward", "year"]: groups are then tuples.
         groups: the public list of candidates; rows of other groups are dropped.
+        delta: in place of groups, the probability with which ε may fail, such as "1e-6": a share of
+            ε then finds the groups that enough rows have.
         statistic: the name of one of `dampen.questions.groups.STATISTICS`, such as "quantile" (with
             p), "mean" or "sum"; the median by default, the quantile if p is given.
         p: in percent, for statistics that have one: which quantile, or how much the trimmed mean
@@ -407,8 +501,18 @@ def top_groups(
             best group is.
         ordered: the k groups best first.  It asks k times for one group, at ε/k, and the release
             says so (`epsilon_each`); for the sum the order comes at no cost.
+        measure: "statistic" or "count": give the winner's own number too, for a share of ε.
+            `Release.numbers` has it, by group if there is a k, and `Release.interval` says where
+            the true one lies.
+        share: of ε, for that number; a quarter if left out.
         where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
             out (see `dampen.data.expressions`).
+        weigh: where `unit` names the person: "people" for the statistic of the average person, the
+            default; "rows" for that of the rows.
+        unit: the column that names the person a row belongs to, or its name: ε then protects a
+            person with all their rows (see `dampen.data.units`).
+        rows_per_unit: how many rows of a person count in full.
+        groups_per_unit: a hint, in how many groups or categories a person usually is.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
@@ -425,17 +529,18 @@ def top_groups(
     >>> import dampen
     >>> stays = {"days": [2, 3, 4] * 40 + [5, 6, 9] * 40, "ward": ["A"] * 120 + ["B"] * 120}
     >>> dampen.top_groups(
-    ...     stays, "days", by="ward", groups=["A", "B"], lower=0, upper=30, epsilon=0.5
+    ...     stays, "days", by="ward", groups=["A", "B"], epsilon=0.5
     ... ).answer
     'B'
     """
     if by is None:
         raise ParameterError("Expected by=, the column of groups, got None.")
-    source, names = open_columns(data, value=value, by=by, header=header, table=table)
+    source, names = open_columns(data, value=value, by=by, unit=unit, header=header, table=table)
     question = GroupsQuestion(
         value=names["value"],
         by=names["by"],
         groups=groups,
+        delta=delta,
         statistic=statistic,
         p=p,
         lower=lower,
@@ -446,6 +551,17 @@ def top_groups(
         min_rows=min_rows,
         caution=caution,
         ordered=ordered,
+        measure=measure,
+        share=share,
         where=where,
+        weigh=weigh,
     )
-    return answer(question, source, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)
+    return answer(
+        question,
+        source,
+        epsilon=epsilon,
+        rho=rho,
+        budget=budget,
+        entropy=entropy,
+        schema=persons(names, rows_per_unit, groups_per_unit),
+    )

@@ -31,6 +31,12 @@ as well: if some r has it between two cells, the sum is 0 for every τ in betwee
 one of these three.  It then is 0 too, and the ends are the same two cells (what is left out is
 below both, but not all of that), or negative, and s is not below the upper end.
 
+**Without a grid** only the order of values may be looked at: where two values halve the rows, the
+middle of their cells would depend on which values other groups have.  The quantile then is the
+lower of the two, at the very end of its cell (`end="lower"`), and its mirror image the upper one at
+the very start.  These are the left and the right end of the places above, for which the three r are
+enough.
+
 **Mean**, s = (Σ cells) / n'.  One more row out and one less in raises s(r) if and only if
 cell_{r+1} + m < 2 s(r).  Once that fails it fails for all larger r: cells only grow, s only falls.
 Within a cell it holds for all rows or for none.  So **the best r is min(M, B_v) with v the first
@@ -47,20 +53,398 @@ The **sum** needs no such closed form: see `dampen.questions.groups.sums`.
 
 A new statistic is a file beside this one with a class such as these and its `NamedStatistic`, and a
 line in the list `STATISTICS` of `dampen.questions.groups.problem`.
+
+Exact fractions in arrays: numpy has integers and floats, and a float must not decide here.
+
+A fraction is whole + rest / of with 0 <= rest < of < 2^45.  Two different fractions with such
+denominators differ by more than 2^-90, so the first 108 binary digits of rest / of order them as
+the fractions themselves; six rounds of long division by 2^18 give these digits in 64-bit integers.
+
+The public grid of values, lower, lower + step, ..., upper, and counts by group and cell.
+
+Without a grid the cells are the numbers that occur (`ValueHistograms`).
+
+For a group x with n rows on the cells 0, 1, ..., m of a public grid, B_v is the number of rows
+below cell v (B_0 = 0, B_{m+1} = n), and A_v the sum of their cells.  Questions come in arrays:
+`who` is the group's row in the counts, and all arguments have, or broadcast to, one shape.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
-from typing import Protocol, Self
+from functools import cached_property
+from typing import Literal, Protocol, Self, TypeAlias, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dampen.core.selection import IntArray
-from dampen.epsilon import exact
+from dampen.core.selection import FloatArray, IntArray
+from dampen.data.cells import GridKey, nearest_cell
+from dampen.data.columns import finite_range
+from dampen.data.value_counts import ValueCounts
+from dampen.epsilon import check_length, exact, shortened
 from dampen.errors import ParameterError
-from dampen.questions.groups.fractions import Fractions
-from dampen.questions.groups.histograms import Exact, Histograms
+
+DIGITS = 18
+ROUNDS = 3
+"""Of long division, for each of two integers."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fractions:
+    """One exact number per entry: whole + rest / of."""
+
+    whole: IntArray
+    rest: IntArray
+    of: IntArray
+
+    @classmethod
+    def ratio(cls, numerator: IntArray, denominator: IntArray) -> "Fractions":
+        """numerator / denominator, for denominators from 1 to 2^45."""
+        whole, rest = np.divmod(numerator, denominator)
+        return cls(whole, rest, denominator)
+
+    def __len__(self) -> int:
+        return len(self.whole)
+
+    def plus(self, number: IntArray) -> "Fractions":
+        return Fractions(self.whole + number, self.rest, self.of)
+
+    def subtracted_from(self, number: int) -> "Fractions":
+        """number - self."""
+        whole = number - self.whole - (self.rest > 0)
+        return Fractions(whole, np.where(self.rest > 0, self.of - self.rest, 0), self.of)
+
+    def ordinals(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Three integers per number, the most significant first: their order is the numbers'."""
+        first, rest = self._digits(self.rest)
+        second, _ = self._digits(rest)
+        return self.whole, first, second
+
+    def _digits(self, rest: IntArray) -> tuple[IntArray, IntArray]:
+        """The next digits of a rest, and what is left after them."""
+        digits = np.zeros_like(rest)
+        for _ in range(ROUNDS):
+            next_digits, rest = np.divmod(rest << DIGITS, self.of)
+            digits = (digits << DIGITS) | next_digits
+        return digits, rest
+
+    def best(self) -> "Fractions":
+        """The largest number of every row of a two-dimensional array."""
+        leads = np.ones(self.whole.shape, dtype=np.bool_)
+        for key in self.ordinals():
+            largest = np.where(leads, key, -1).max(axis=1, keepdims=True)
+            leads &= key == largest
+        chosen = (np.arange(len(leads)), leads.argmax(axis=1))
+        return Fractions(self.whole[chosen], self.rest[chosen], self.of[chosen])
+
+    def where(self, condition: NDArray[np.bool_], otherwise: int) -> "Fractions":
+        """Self where the condition holds, a whole number elsewhere."""
+        whole = np.where(condition, self.whole, otherwise)
+        return Fractions(whole, np.where(condition, self.rest, 0), self.of)
+
+    def taken(self, index: IntArray) -> "Fractions":
+        return Fractions(self.whole[index], self.rest[index], self.of[index])
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Fractions]") -> "Fractions":
+        return cls(
+            np.concatenate([part.whole for part in parts]),
+            np.concatenate([part.rest for part in parts]),
+            np.concatenate([part.of for part in parts]),
+        )
+
+
+Exact: TypeAlias = str | int | float | Fraction | Decimal
+"""A number that means the decimal it is written as."""
+
+LARGEST_GRID = 10_000_000
+USUAL_STEPS = 1000
+MOST_FINER = 100
+"""How many times as many steps a usual step may make, to be a round number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Cells 0..top; cell i stands for lower + i step.
+
+    Every number is the decimal it is written as: a step of 0.1 divides the range from 0 to 0.3.
+    """
+
+    lower: Fraction
+    step: Fraction
+    top: int
+
+    @classmethod
+    def between(cls, lower: Exact, upper: Exact, step: Exact) -> "Grid":
+        """Checks the public parameters.
+
+        Raises:
+            ParameterError: unless lower < upper, step > 0 and step divides upper - lower.
+        """
+        finite_range(cast("float", lower), cast("float", upper))
+        low = decimal(lower, "lower")
+        high = decimal(upper, "upper")
+        distance = decimal(step, "step")
+        if distance <= 0:
+            raise ParameterError(f"Expected step > 0, got step={step}.")
+        top = (high - low) / distance
+        if top > LARGEST_GRID:
+            raise ParameterError(
+                f"Expected a grid of at most {LARGEST_GRID:,} points, got step={step}. "
+                "Take a larger step: half the precision you need is enough."
+            )
+        if top.denominator > 1:
+            raise ParameterError(
+                f"Expected a step that divides upper - lower, got lower={lower}, upper={upper}, "
+                f"step={step}. Move an end of the range by less than a step."
+            )
+        return cls(low, distance, int(top))
+
+    def cells(self, values: FloatArray) -> IntArray:
+        """The cell nearest to each value, -1 for NaN; values beyond an end belong to that end.
+
+        Which cell a row gets depends on its own value alone, so that neighbours stay neighbours
+        whatever the rounding of this division does.
+        """
+        lower, upper = self._ends
+        place = np.clip(values, lower, upper)
+        place -= lower
+        place /= float(self.step)
+        place += 0.5
+        with np.errstate(invalid="ignore"):
+            cell = place.astype(np.int64)
+        np.minimum(cell, self.top, out=cell)
+        cell[np.isnan(values)] = -1
+        return cell
+
+    @property
+    def key(self) -> GridKey:
+        """The cells of a column, as engines may count them by themselves."""
+        sql = nearest_cell(*self._ends, float(self.step), self.top)
+        return GridKey(self.cells, self._ends, sql)
+
+    @property
+    def upper(self) -> Fraction:
+        return self.lower + self.top * self.step
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        return float(self.lower), float(self.upper)
+
+    def value(self, cells: Fraction) -> Fraction:
+        """The value at a place of the grid, counted in cells."""
+        return self.lower + cells * self.step
+
+
+def usual_step(
+    lower: Exact,
+    upper: Exact,
+    least: int = USUAL_STEPS,
+    firsts: tuple[int, ...] = (5, 2, 1),
+) -> Fraction:
+    """A step for a range of which no step is stated: it divides the range, `least` times or more.
+
+    The largest one of the form 1, 2 or 5 times a power of ten (`firsts`) that gives at most a
+    hundred times as many; where none does, the range divided by `least`.
+
+    >>> usual_step(0, 90), usual_step("-1.5", 2), usual_step(0, "0.123456789")
+    (Fraction(1, 20), Fraction(1, 500), Fraction(123456789, 1000000000000))
+
+    Raises:
+        ParameterError: unless lower < upper, both finite.
+    """
+    finite_range(cast("float", lower), cast("float", upper))
+    span = decimal(upper, "upper") - decimal(lower, "lower")
+    power = Fraction(10) ** len(str(int(span)))
+    while span < least * power:
+        power /= 10
+    for candidate in (first * power / 10**decade for decade in range(3) for first in firsts):
+        steps = span / candidate
+        if least <= steps <= MOST_FINER * least and steps.denominator == 1:
+            return candidate
+    return span / least
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Histograms:
+    """Private counts, one row per group, one column per cell."""
+
+    counts: IntArray
+
+    @property
+    def top(self) -> int:
+        """m, the highest cell."""
+        return self.counts.shape[1] - 1
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """n of every group."""
+        return self.counts.sum(axis=1)
+
+    @cached_property
+    def mirrored(self) -> "Histograms":
+        """Every value v becomes m - v."""
+        return Histograms(self.counts[:, ::-1])
+
+    def among(self, groups: Sequence[int]) -> "Histograms":
+        """Some of the groups."""
+        return Histograms(self.counts[list(groups)])
+
+    def below(self, who: IntArray, cell: IntArray) -> IntArray:
+        """B_cell, for cell = 0..m+1."""
+        return self._ladder[who * (self.top + 2) + cell] - who * self._stride
+
+    def cell_after(self, who: IntArray, rank: IntArray) -> IntArray:
+        """The cell v of the lowest row that has `rank` rows before it: B_v <= rank < B_{v+1}.
+
+        For rank = 0..n; m+1 for rank = n.
+        """
+        found = np.searchsorted(self._ladder, who * self._stride + rank, side="right")
+        return found - who * (self.top + 2) - 1
+
+    def lowest(self, who: IntArray, count: IntArray) -> IntArray:
+        """The sum of the cells of the `count` lowest rows; rows beyond n count as cell m."""
+        inside = np.minimum(count, self.sizes[who])
+        cell = self.cell_after(who, inside)
+        partial = (inside - self.below(who, cell)) * cell
+        return self._sums[who * (self.top + 2) + cell] + partial + (count - inside) * self.top
+
+    @cached_property
+    def _stride(self) -> int:
+        return int(self.sizes.max()) + 1
+
+    @cached_property
+    def _ladder(self) -> IntArray:
+        """All B_v, group after group, each group a stride higher: one ascending array to search."""
+        ladder = _running(self.counts)
+        ladder += np.arange(len(ladder))[:, None] * self._stride
+        return ladder.ravel()
+
+    @cached_property
+    def _sums(self) -> IntArray:
+        """All A_v, group after group."""
+        return _running(self.counts * np.arange(self.top + 1)).ravel()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ValueHistograms:
+    """Private counts by group and number, where no grid is public.
+
+    Cell 0 is -infinity, the cells 1, 2, ... are the different numbers of all groups in their order,
+    and cell m is +infinity.  Only the order of cells may be looked at: which numbers there are is
+    private, and those of one group must not move the statistic of another.
+
+    Attributes:
+        group: of each entry, ascending.
+        cell: of each entry, ascending within a group.
+        rows: of each entry, none of them 0.
+        size: how many groups there are.
+        top: m.
+    """
+
+    group: IntArray
+    cell: IntArray
+    rows: IntArray
+    size: int
+    top: int
+
+    @classmethod
+    def of(cls, counts: ValueCounts, *, missing: bool) -> "tuple[ValueHistograms, FloatArray]":
+        """The histograms, and the numbers of their cells 1..m-1.
+
+        Args:
+            counts: of the groups.
+            missing: whether rows without a number count, as -infinity.
+        """
+        numbers, cell = np.unique(counts.number, return_inverse=True)
+        nobody = np.flatnonzero(counts.missing if missing else counts.missing[:0])
+        group = np.concatenate([nobody, counts.group])
+        cells = np.concatenate([np.zeros_like(nobody), cell + 1])
+        rows = np.concatenate([counts.missing[nobody], counts.rows])
+        kept = np.flatnonzero(rows)
+        order = kept[np.lexsort((cells[kept], group[kept]))]
+        size = len(counts.missing)
+        return cls(group[order], cells[order], rows[order], size, len(numbers) + 1), numbers
+
+    @cached_property
+    def sizes(self) -> IntArray:
+        """n of every group."""
+        sizes = np.zeros(self.size, dtype=np.int64)
+        np.add.at(sizes, self.group, self.rows)
+        return sizes
+
+    @cached_property
+    def mirrored(self) -> "ValueHistograms":
+        """Every value v becomes m - v."""
+        order = np.lexsort((-self.cell, self.group))
+        cell = self.top - self.cell[order]
+        return ValueHistograms(self.group, cell, self.rows[order], self.size, self.top)
+
+    def among(self, groups: Sequence[int]) -> "ValueHistograms":
+        """Some of the groups, in ascending order."""
+        place = np.full(self.size, -1)
+        place[list(groups)] = np.arange(len(groups))
+        kept = place[self.group] >= 0
+        group = place[self.group[kept]]
+        return ValueHistograms(group, self.cell[kept], self.rows[kept], len(groups), self.top)
+
+    def below(self, who: IntArray, cell: IntArray) -> IntArray:
+        """B_cell, for cell = 0..m+1."""
+        entries = np.searchsorted(self._keys, who * (self.top + 2) + cell)
+        return self._upto[entries] - self._before[who]
+
+    def cell_after(self, who: IntArray, rank: IntArray) -> IntArray:
+        """The cell v of the lowest row that has `rank` rows before it; m+1 for rank = n."""
+        entry = np.searchsorted(self._upto, self._before[who] + rank, side="right") - 1
+        inside = np.minimum(entry, max(len(self.cell) - 1, 0))
+        cell = self.cell[inside] if len(self.cell) else np.zeros_like(inside)
+        return np.where(rank < self.sizes[who], cell, self.top + 1)
+
+    def lowest(self, who: IntArray, count: IntArray) -> IntArray:
+        """Sums of cells say nothing here: means need a grid."""
+        raise NotImplementedError
+
+    @cached_property
+    def _keys(self) -> IntArray:
+        return self.group * (self.top + 2) + self.cell
+
+    @cached_property
+    def _upto(self) -> IntArray:
+        """Rows of all entries before each one, and of all."""
+        return np.concatenate([[0], np.cumsum(self.rows)])
+
+    @cached_property
+    def _before(self) -> IntArray:
+        """Rows of all groups before each one."""
+        return np.cumsum(self.sizes) - self.sizes
+
+
+AnyHistograms: TypeAlias = Histograms | ValueHistograms
+
+
+def _running(counts: IntArray) -> IntArray:
+    """Sums over the cells below each of the cells 0..m+1."""
+    sums = np.zeros((counts.shape[0], counts.shape[1] + 1), dtype=np.int64)
+    np.cumsum(counts, axis=1, out=sums[:, 1:])
+    return sums
+
+
+def decimal(number: Exact, name: str) -> Fraction:
+    """A public number as the decimal it is written as.
+
+    Raises:
+        ParameterError: if it is no number.
+    """
+    try:
+        check_length(str(number))
+        return Fraction(str(number))
+    except (ValueError, ZeroDivisionError):
+        raise ParameterError(
+            f"Expected {name} to be a number, got {name}={shortened(number)}."
+        ) from None
+
 
 BLOCK = 1 << 20
 FINEST = 10**6
@@ -81,20 +465,33 @@ class Statistic(Protocol):
         """The statistic t with t(mirror image of x) = largest - s(x)."""
         ...
 
-    def value(self, x: Histograms, who: IntArray, out: IntArray, added: IntArray) -> Fractions:
+    def value(self, x: AnyHistograms, who: IntArray, out: IntArray, added: IntArray) -> Fractions:
         """s after the `out` lowest rows left and `added` rows came to the top."""
         ...
 
-    def highest(self, x: Histograms, who: IntArray, z: IntArray, most: IntArray) -> Fractions:
+    def highest(self, x: AnyHistograms, who: IntArray, z: IntArray, most: IntArray) -> Fractions:
         """The largest s(r out, z - r in) over 0 <= r <= most."""
         ...
 
 
+MIRRORED: dict[str, Literal["middle", "lower", "upper"]] = {
+    "middle": "middle",
+    "lower": "upper",
+    "upper": "lower",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Quantile:
-    """The interpolated p-quantile, 0 < p < 1, in units of 1 / `unit` cells."""
+    """The interpolated p-quantile, 0 < p < 1, in units of 1 / `unit` cells.
+
+    Attributes:
+        p: the share of the rows below.
+        end: where two values halve the rows: their middle, or one of them.
+    """
 
     p: Fraction
+    end: Literal["middle", "lower", "upper"] = "middle"
 
     @property
     def unit(self) -> int:
@@ -104,9 +501,9 @@ class Quantile:
         return (top + 1) * self.unit
 
     def mirrored(self) -> "Quantile":
-        return Quantile(1 - self.p)
+        return Quantile(1 - self.p, MIRRORED[self.end])
 
-    def value(self, x: Histograms, who: IntArray, out: IntArray, added: IntArray) -> Fractions:
+    def value(self, x: AnyHistograms, who: IntArray, out: IntArray, added: IntArray) -> Fractions:
         parts = self.p.denominator
         n = x.sizes[who]
         target = self.p.numerator * (n - out + added)
@@ -117,9 +514,23 @@ class Quantile:
         start = np.maximum(x.below(who, cell), out)
         inside = x.below(who, cell + 1) - start + np.where(cell == x.top, added, 0)
         share = Fractions.ratio(2 * (target - parts * (start - out)), np.maximum(inside, 1))
+        if self.end == "lower":
+            return share.plus(2 * parts * cell)
+        if self.end == "upper":
+            return share.where(following == cell, 0).plus(2 * parts * following)
         return share.plus((cell + np.maximum(following - 1, cell)) * parts)
 
-    def highest(self, x: Histograms, who: IntArray, z: IntArray, most: IntArray) -> Fractions:
+    def reaches(self, reached: Fractions, cell: IntArray | int) -> NDArray[np.bool_]:
+        """Which quantiles are at least the value of a cell: those above the end of the one before.
+
+        Where the upper of two values is taken, it is at the very start of its cell.
+        """
+        start = cell * self.unit
+        if self.end == "upper":
+            return np.asarray(reached.whole >= start)
+        return (reached.whole > start) | ((reached.whole == start) & (reached.rest > 0))
+
+    def highest(self, x: AnyHistograms, who: IntArray, z: IntArray, most: IntArray) -> Fractions:
         whole_cells = x.below(who, x.cell_after(who, most))
         out = np.column_stack([np.zeros_like(z), most, whole_cells])
         return self.value(x, who[:, None], out, z[:, None] - out).best()
@@ -135,10 +546,10 @@ class Mean:
     def mirrored(self) -> "Mean":
         return self
 
-    def value(self, x: Histograms, who: IntArray, out: IntArray, added: IntArray) -> Fractions:
+    def value(self, x: AnyHistograms, who: IntArray, out: IntArray, added: IntArray) -> Fractions:
         return _mean_of_ranks(x, who, out, x.sizes[who] + added)
 
-    def highest(self, x: Histograms, who: IntArray, z: IntArray, most: IntArray) -> Fractions:
+    def highest(self, x: AnyHistograms, who: IntArray, z: IntArray, most: IntArray) -> Fractions:
         """Bisection for the first cell v from which on nothing is gained, or that `most` ends."""
         rows = x.sizes[who] + z
         total = x.lowest(who, x.sizes[who] + z)
@@ -167,18 +578,18 @@ class TrimmedMean:
     def mirrored(self) -> "TrimmedMean":
         return self
 
-    def value(self, x: Histograms, who: IntArray, out: IntArray, added: IntArray) -> Fractions:
+    def value(self, x: AnyHistograms, who: IntArray, out: IntArray, added: IntArray) -> Fractions:
         rows = x.sizes[who] + added
         cut = self._cut(rows - out)
         return _mean_of_ranks(x, who, out + cut, rows - cut)
 
-    def highest(self, x: Histograms, who: IntArray, z: IntArray, most: IntArray) -> Fractions:
+    def highest(self, x: AnyHistograms, who: IntArray, z: IntArray, most: IntArray) -> Fractions:
         """Some questions at a time: each looks at two places per cell."""
         length = max(1, BLOCK // (2 * x.top + 6))
         blocks = (slice(i, i + length) for i in range(0, max(len(who), 1), length))
         return Fractions.joined([self._highest(x, who[b], z[b], most[b]) for b in blocks])
 
-    def _highest(self, x: Histograms, who: IntArray, z: IntArray, most: IntArray) -> Fractions:
+    def _highest(self, x: AnyHistograms, who: IntArray, z: IntArray, most: IntArray) -> Fractions:
         rows = (x.sizes[who] + z)[:, None]
         first = self._cut(rows)
         last = most[:, None] + self._cut(rows - 2 * most[:, None])
@@ -192,7 +603,7 @@ class TrimmedMean:
         return self.alpha.numerator * rows // self.alpha.denominator
 
 
-def _mean_of_ranks(x: Histograms, who: IntArray, first: IntArray, last: IntArray) -> Fractions:
+def _mean_of_ranks(x: AnyHistograms, who: IntArray, first: IntArray, last: IntArray) -> Fractions:
     """The mean of the rows of rank first + 1 to last."""
     total = x.lowest(who, last) - x.lowest(who, first)
     return Fractions.ratio(total, np.maximum(last - first, 1))

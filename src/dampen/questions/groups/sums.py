@@ -22,7 +22,7 @@ from dampen.core.noise import LAPLACE
 from dampen.core.sampling import Entropy
 from dampen.core.scores import Global, Shifted
 from dampen.core.selection import FloatArray, Neighbours, Selection
-from dampen.questions.groups.histograms import Grid, Histograms
+from dampen.questions.groups.statistics import Grid, Histograms
 from dampen.releases.accuracy import lead
 
 LARGEST_EXACT = 2**53

@@ -52,16 +52,15 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dampen.core.mechanisms import Mechanism, check_k, prepare, select
+from dampen.core.mechanisms import Mechanism, check_k, select, with_scores
 from dampen.core.sampling import Entropy
 from dampen.core.scores import Dampened, Global, Score, Shifted
 from dampen.core.selection import FloatArray, IntArray, Selection
 from dampen.errors import ParameterError
 from dampen.questions.nodes.degree import Degree
-from dampen.questions.nodes.ego_sensitivity import EgoSensitivity, q
 from dampen.questions.nodes.graphs import LARGEST_N, Graph, betweenness, codegrees
-from dampen.questions.nodes.lazy_betweenness import lazy_top
 from dampen.questions.nodes.metric import TWO_ROUNDS, Usual
+from dampen.questions.nodes.shortlist_betweenness import EgoSensitivity, lazy_top, q
 from dampen.questions.nodes.two_rounds import BetweennessRounds, worth_it
 
 JOINT_STRETCH = 10
@@ -157,8 +156,8 @@ def draw_nodes(
     check_k(k, len(graph.nodes))
     d = graph.degrees
     C = metric.codegrees(graph)
-    least = prepare(metric.with_utility(np.zeros(len(d)), d, C), mechanism)
-    most = prepare(metric.with_utility(d * (d - 1) / 2, d, C), mechanism)
+    least = with_scores(metric.with_utility(np.zeros(len(d)), d, C), mechanism)
+    most = with_scores(metric.with_utility(d * (d - 1) / 2, d, C), mechanism)
     error = 2 * float(least.scores.eta * least.scores.unit)
 
     def exactly(nodes: IntArray) -> FloatArray:
@@ -172,4 +171,5 @@ def draw_nodes(
 
 def _known_from_degrees(mechanism: Mechanism) -> bool:
     """Whether a score grows with EBC, so that bounds on EBC bound it, and its noise is one draw."""
-    return mechanism.noise.one_draw and isinstance(mechanism.score, Global | Dampened | Shifted)
+    scored = isinstance(mechanism.score, Global | Dampened | Shifted)
+    return scored and mechanism.noise.one_draw and mechanism.shift is None

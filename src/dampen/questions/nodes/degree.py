@@ -34,3 +34,29 @@ class Degree:
 
     def selection(self, graph: Graph | Degrees, max_degree: int, /) -> Selection:
         return counted(graph.degrees, self.joint, max_degree)
+
+
+@dataclass(frozen=True)
+class InDegree:
+    """The number of different sources of directed edges: Δ = 1, one-sided.
+
+    An edge that is listed in both directions changes two of them, so that S = 2 as for the degree.
+    Where ε protects a source with all its edges, distinct sources are counted
+    (`dampen.questions.frequency.DistinctMethod`).
+    """
+
+    name: ClassVar[str] = "indegree"
+    help: ClassVar[str] = "the number of sources of edges to it; for directed edges"
+    rounds: ClassVar[None] = None
+    directed: ClassVar[bool] = True
+    any_degree: ClassVar[bool] = True
+    unit: ClassVar[str] = "neighbours"
+    joint = Degree.joint
+
+    def usual(self, n: int, k: int, epsilon: Fraction, /) -> Usual:
+        """In one round, with the narrower noise."""
+        del n, epsilon
+        return Usual(self, "pf" if k <= 2 else "joint")
+
+    def selection(self, graph: Graph | Degrees, max_degree: int, /) -> Selection:
+        return counted(graph.degrees, self.joint, max_degree)

@@ -2,13 +2,23 @@
 
 A `Graph` is undirected and simple, on a public set of nodes; its edges are private, so nothing
 here shows or tells how many there are.
+
+Work on all cores: ranges of a kernel that gives back the interpreter's lock.
+
+The edges of a simple graph, in rows.
+
+Every edge is held once, at the lower of its two ends: that is enough for degrees and for all that
+the default of `dampen.top_k` asks, and takes half the sorting.  Whole rows, with every edge at both
+ends, are made when they are asked for, and then stand in for the others.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import os
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from threading import Thread
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +35,287 @@ from dampen.data.edges import (
 from dampen.data.labels import Numbering, as_labels, is_label
 from dampen.errors import ParameterError
 from dampen.progress import progress
-from dampen.questions.nodes.half_adjacency import Rows, rows_of
-from dampen.questions.nodes.threads import Worker, cores, in_threads
+
+Worker: TypeAlias = Callable[[], Callable[[int, int], Any]]
+
+
+def cores() -> int:
+    """How many threads can run at once."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def in_threads(
+    worker: Worker,
+    ranges: Iterable[tuple[int, int]],
+    stop: Any,
+    *,
+    threads: int,
+    advance: Callable[[int], None] = lambda _: None,
+) -> None:
+    """Runs a kernel over all ranges.
+
+    Every thread makes its own worker and takes the next range when it is done with one.  An
+    interrupt raises the stop flag, which ends every thread at its next range, or sooner where the
+    kernel reads it, and waits for them.  One thread is the caller's.
+    """
+    left = iter(ranges)
+    done = list[int]()
+    errors = list[BaseException]()
+    if threads <= 1:
+        _drain(worker, left, done, stop)
+        return
+
+    def helped() -> None:
+        try:
+            _drain(worker, left, done, stop)
+        except BaseException as error:
+            stop[0] = True
+            errors.append(error)
+
+    helpers = [Thread(target=helped, daemon=True) for _ in range(threads)]
+    try:
+        for helper in helpers:
+            helper.start()
+        _watch(helpers, done, advance)
+    except BaseException:
+        stop[0] = True
+        for helper in helpers:
+            if helper.is_alive():
+                helper.join()
+        raise
+    if errors:
+        raise errors[0]
+
+
+def _drain(worker: Worker, ranges: Iterator[tuple[int, int]], done: list[int], stop: Any) -> None:
+    run = worker()
+    for begin, end in ranges:
+        if stop[0]:
+            return
+        run(begin, end)
+        done.append(end - begin)
+
+
+def _watch(helpers: list[Thread], done: list[int], advance: Callable[[int], None]) -> None:
+    """Waits for all threads, awake often enough for an interrupt and the progress bar.
+
+    Plain threads, not futures: an interrupt while futures are waited for can leave them locked.
+    """
+    shown = 0
+    for helper in helpers:
+        while helper.is_alive():
+            helper.join(0.1)
+            total = sum(done[:])
+            advance(total - shown)
+            shown = total
+
+
+Ends: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32]]
+Counts: TypeAlias = NDArray[np.int32]
+HalfRows: TypeAlias = tuple[IntArray, IntArray, NDArray[np.int32]]
+"""Begin, end and to: node v has the higher neighbours to[begin[v]:end[v]], in any order."""
+Ranges: TypeAlias = list[tuple[int, int]]
+Run: TypeAlias = Callable[[int, int], None]
+
+FEW = 1 << 10
+"""Edges that numpy sorts sooner than kernels are called."""
+PART = 1 << 20
+"""Edges that a thread takes at a time: some milliseconds."""
+MOST_PARTS = 64
+BUCKET = 1 << 16
+"""Edges that fit into a cache, with their rows."""
+MOST_BUCKETS = 1 << 10
+CELL_BITS = 14
+"""Buckets are made of cells: nodes that agree in these upper bits of their number."""
+
+
+class Rows:
+    """The edges of a simple graph on nodes 0, 1, ..., n-1; see `rows_of`."""
+
+    __slots__ = ("_ranges", "_whole", "degrees", "half")
+
+    def __init__(self, half: HalfRows, degrees: IntArray) -> None:
+        degrees.flags.writeable = False
+        self.half = half
+        self.degrees = degrees
+        self._whole: tuple[IntArray, NDArray[np.int32]] | None = None
+        self._ranges: Ranges | None = None
+
+    @property
+    def whole(self) -> tuple[IntArray, NDArray[np.int32]]:
+        """Node v has the neighbours to[first[v]:first[v + 1]], sorted: first and to."""
+        from dampen.kernels.adjacency import both_ways
+
+        if self._whole is None:
+            first, to, later = both_ways(*self.half, self.degrees)
+            self._whole = (first, to)
+            self.half = (later, first[1:], to)
+        return self._whole
+
+    def share(self, worker: Callable[[], Run]) -> None:
+        """Runs a kernel over all nodes, on all cores; a worker's memory is linear in n."""
+        _shared(worker, self.ranges(), len(self.half[2]), len(self.degrees))
+
+    def ranges(self) -> Ranges:
+        """Ranges of nodes with about as many edges as a thread takes at a time."""
+        if self._ranges is None:
+            edges = np.cumsum(self.half[1] - self.half[0])
+            cuts = np.searchsorted(edges, np.arange(PART, edges[-1], PART))
+            self._ranges = list(pairwise(np.unique([0, *cuts, len(edges)]).tolist()))
+        return self._ranges
+
+
+def rows_of(src: NDArray[np.int32], dst: NDArray[np.int32], n: int) -> Rows:
+    """Rows of an undirected graph from edges that may repeat, turn round or loop.
+
+    Guarantee: neither the degrees nor the whole rows depend on the order of edges or the number of
+    threads.
+    """
+    ends = _read_only(src), _read_only(dst)
+    return _in_order(_put_in_order(ends, n) if len(src) < FEW else ends, n) or _sorted(ends, n)
+
+
+def _put_in_order(ends: Ends, n: int) -> Ends:
+    """Each edge once, in order.  For few edges that is faster than one kernel after the other."""
+    low = np.minimum(*ends)
+    high = np.maximum(*ends)
+    codes = np.unique((low.astype(np.int64) * n + high)[low < high])
+    first, second = np.divmod(codes, n)
+    return _read_only(first), _read_only(second)
+
+
+def _in_order(ends: Ends, n: int) -> Rows | None:
+    """Edges that rise are in rows already; None for others, which mostly shows at once."""
+    from dampen.kernels.half_rows import rows_in_order
+
+    m = len(ends[0])
+    first = np.full(n + 1, m, dtype=np.int64)
+    to = np.empty(m, dtype=np.int32)
+    counted = list[Counts]()
+    falls = list[int]()
+
+    def worker() -> Run:
+        above = _counts(n, counted)
+
+        def run(begin: int, end: int) -> None:
+            if not falls and not rows_in_order(begin, end, *ends, first, to, above):
+                falls.append(begin)
+
+        return run
+
+    _shared(worker, _parts(m), m, n)
+    return None if falls else _rows(first, to, counted)
+
+
+def _sorted(ends: Ends, n: int) -> Rows:
+    """Edges in any order: dealt into buckets, and those sorted into rows."""
+    first = np.zeros(n + 1, dtype=np.int64)
+    counted = list[Counts]()
+    to, starts, kept = _bucket_rows(_dealt(ends, n), first[1:], counted)
+    np.cumsum(first, out=first)
+    if first[n] < len(to):
+        to = np.concatenate([to[a:b] for a, b in zip(starts, kept, strict=True)])
+    return _rows(first, to, counted)
+
+
+class Buckets(NamedTuple):
+    """Edges without loops: pairs[starts[b]:starts[b + 1]] have their lower end in bucket b."""
+
+    pairs: NDArray[np.uint64]
+    starts: list[int]
+    nodes: list[int]
+
+
+def _dealt(ends: Ends, n: int) -> Buckets:
+    """Buckets with as many nodes each as make them about equal."""
+    from dampen.kernels.half_rows import count_cells, deal
+
+    m = len(ends[0])
+    shift = max(0, (n - 1).bit_length() - CELL_BITS)
+    parts = _parts(m)
+    number = {begin: i for i, (begin, _) in enumerate(parts)}
+    counts = np.zeros((len(parts), ((n - 1) >> shift) + 2), dtype=np.int64)
+
+    def count(begin: int, end: int) -> None:
+        count_cells(begin, end, *ends, shift, counts[number[begin], 1:])
+
+    _shared(lambda: count, parts, m, n)
+    below = np.cumsum(counts, axis=1)
+    kept = int(below[:, -1].sum())
+    buckets = min(max(kept // BUCKET, 1), MOST_BUCKETS)
+    bucket = below[:, :-1].sum(axis=0) * buckets // max(kept, 1)
+    cells = np.searchsorted(bucket, np.arange(buckets + 1))
+    starts = below[:, cells].sum(axis=0)
+    sizes = np.diff(below[:, cells], axis=1)
+    place = np.ascontiguousarray(starts[:-1] + np.cumsum(sizes, axis=0) - sizes)
+    pairs = np.empty(kept, dtype=np.uint64)
+
+    def run(begin: int, end: int) -> None:
+        deal(begin, end, *ends, shift, bucket, place[number[begin]], pairs)
+
+    _shared(lambda: run, parts, m, n)
+    return Buckets(pairs, starts.tolist(), np.minimum(cells << shift, n).tolist())
+
+
+def _bucket_rows(
+    of: Buckets, lengths: IntArray, counted: list[Counts]
+) -> tuple[NDArray[np.int32], list[int], list[int]]:
+    """The rows of all buckets, with gaps where edges repeat: where each begins and ends."""
+    from dampen.kernels.half_rows import fill_rows
+
+    n = len(lengths)
+    m = len(of.pairs)
+    kept = of.starts[1:]
+    to = np.empty(m, dtype=np.int32)
+
+    def worker() -> Run:
+        above = _counts(n, counted)
+        bits = np.zeros(n // 64 + 1, dtype=np.uint64)
+
+        def run(b: int, _: int) -> None:
+            nodes = of.nodes[b], of.nodes[b + 1]
+            within = of.starts[b], of.starts[b + 1]
+            kept[b] = fill_rows(*within, *nodes, of.pairs, lengths, to, above, bits)
+
+        return run
+
+    _shared(worker, [(b, b + 1) for b in range(len(kept))], m, n)
+    return to, of.starts[:-1], kept
+
+
+def _counts(n: int, counted: list[Counts]) -> Counts:
+    """What one thread counts; noted, to be added up."""
+    above = np.zeros(n, dtype=np.int32)
+    counted.append(above)
+    return above
+
+
+def _rows(first: IntArray, to: NDArray[np.int32], above: list[Counts]) -> Rows:
+    degrees = np.diff(first)
+    for counted in above:
+        degrees += counted
+    return Rows((first[:-1], first[1:], to), degrees)
+
+
+def _read_only(column: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The same numbers as kernels take them: whoever else holds them, they are not written."""
+    seen = np.require(column, np.int32, ["C", "A"]).view()
+    seen.flags.writeable = False
+    return seen
+
+
+def _parts(m: int) -> Ranges:
+    size = max(PART, -(-m // MOST_PARTS))
+    return [(begin, min(begin + size, m)) for begin in range(0, m, size)]
+
+
+def _shared(worker: Callable[[], Run], ranges: Ranges, m: int, n: int) -> None:
+    """All ranges, on all cores if the memory of each, which is linear in n, is small beside m."""
+    threads = min(cores(), len(ranges), max(2 * m // n, 1))
+    in_threads(worker, ranges, np.zeros(1, dtype=np.uint8), threads=threads)
+
 
 SMALL = 1 << 16
 """Graphs with less work than this, in squared degrees, are not worth a second thread."""
@@ -127,6 +416,14 @@ def load_degrees(opened: OpenedEdges, nodes: Sequence[Hashable]) -> "Degrees | G
     """The degrees alone, counted by the engine that holds the edges, or else the graph."""
     degrees = None if opened.degrees is None else opened.degrees(Numbering(nodes))
     return load_graph(opened, nodes) if degrees is None else Degrees(nodes, degrees)
+
+
+def load_in_degrees(opened: OpenedEdges, nodes: Sequence[Hashable]) -> Degrees:
+    """How many different sources among the nodes every node has; loops do not count."""
+    src, dst = numbered_edges(opened, nodes)
+    joins = src != dst
+    pairs = np.unique(src[joins].astype(np.int64) * len(nodes) + dst[joins])
+    return Degrees(nodes, np.bincount(pairs % len(nodes), minlength=len(nodes)))
 
 
 @cache
@@ -281,7 +578,7 @@ def codegrees(graph: Graph) -> IntArray:
 def for_all(worker: Worker, degrees: IntArray, stop: Any, label: str) -> None:
     """Runs a kernel over nodes of these degrees on all cores, those at the end first.
 
-    Kernels read the stop flag at every node; see `dampen.questions.nodes.threads.in_threads`.
+    Kernels read the stop flag at every node; see `dampen.questions.nodes.graphs.in_threads`.
     """
     n = len(degrees)
     if n == 0:

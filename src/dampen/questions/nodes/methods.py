@@ -1,28 +1,162 @@
-"""How the most influential nodes are found: in one round, or in two."""
+"""How the most influential nodes are found: in one round, or in two.
 
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+What an answer about nodes will be worth, from public facts alone.
+
+A mechanism on the degree, or on brokerage, names nodes that lead by enough
+(`dampen.releases.accuracy`).  Nothing is said of other rankings in one round.
+
+**Two rounds.**  What the second one asks depends on the first answer, so only that is said which
+holds whatever it is: k nodes that lead all others by g degrees have the k largest noisy degrees
+with probability 0.9, by the theorem of `dampen.releases.accuracy` for noise of scale 2/ε1; every
+second question is about those at least.  Discrete noise of a scale is less than 1 away from
+continuous noise of that scale (the floors of two exponential numbers, subtracted): two degrees more
+are enough.  So is 2B + 1, if all noises are at most B with probability 0.9: that is less where ε is
+large.
+
+**The largest lead.**  Let k of n nodes have degrees of d <= D or more, of which at most k - 1 are
+among each other.  Then at least k (d - k + 1) edges go to the n - k others, of which one has at
+least the average.  So the lead is at most d - ⌈k (d - k + 1) / (n - k)⌉, which does not fall with d
+if 2k <= n and does not rise if 2k >= n, from d = k - 1 on: the largest is at one of the ends.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dampen.core.mechanisms import Mechanism, check_joint, check_k, select
-from dampen.core.sampling import Entropy
-from dampen.core.selection import Neighbours
-from dampen.data.edges import OpenedEdges
-from dampen.questions.nodes.accuracy import of_one_round, of_two_rounds
+import numpy as np
+
+from dampen.core.mechanisms import JOINT, Mechanism, check_joint, check_k, select
+from dampen.core.sampling import Entropy, discrete_laplace
+from dampen.core.selection import IntArray, Neighbours
+from dampen.data.edges import EdgeTable, OpenedEdges
+from dampen.questions.nodes.degree import Degree
 from dampen.questions.nodes.graphs import (
     Degrees,
     Graph,
     graph_of,
     load_degrees,
     load_graph,
+    load_in_degrees,
+    made_up_graph,
 )
 from dampen.questions.nodes.metric import TWO_ROUNDS, DrawnMetric
 from dampen.questions.nodes.problem import InfluentialNode
-from dampen.questions.nodes.two_rounds import two_rounds
-from dampen.releases.accuracy import UNKNOWN, Accuracy
+from dampen.questions.nodes.two_rounds import Shares, two_rounds
+from dampen.questions.noisy_counts import check_scale
+from dampen.releases.accuracy import (
+    CONFIDENCE,
+    UNKNOWN,
+    Accuracy,
+    by_neighbours,
+    lead,
+    likely_noise,
+)
 from dampen.releases.cost import Cost, Price, composed_cost, selection_cost
-from dampen.releases.method import Drawn, Leak
+from dampen.releases.method import Drawn, Leak, Method
+from dampen.releases.numbers import ShiftLaw, likely
+
+__all__ = [
+    "largest_lead",
+    "of_one_round",
+    "of_two_rounds",
+]
+
+
+DISCRETE = 2
+
+
+def of_one_round(
+    metric: Any, mechanism: Mechanism, *, n: int, k: int, max_degree: int, epsilon: Fraction
+) -> Accuracy:
+    """The accuracy of k of n nodes by a mechanism on a metric, where neighbours are its unit."""
+    if getattr(metric, "unit", None) != "neighbours" or k >= n:
+        return UNKNOWN
+    tiny = metric.selection(made_up_graph(), max_degree)
+    by_degree = isinstance(metric, Degree)
+
+    def needed(count: int, at: Fraction) -> float | None:
+        return lead(tiny, mechanism, m=n, k=count, epsilon=at)
+
+    def most(count: int) -> int:
+        return largest_lead(n, count, max_degree) if by_degree else max_degree
+
+    of = "" if by_degree else metric.name
+    return _by_leads(needed, most, k, epsilon, of=of)
+
+
+def of_two_rounds(*, n: int, k: int, max_degree: int, epsilon: Fraction) -> Accuracy:
+    """The accuracy of k of n nodes in two rounds."""
+    if k >= n:
+        return UNKNOWN
+    degrees = Degree().selection(made_up_graph(), max_degree)
+
+    def needed(count: int, at: Fraction) -> float:
+        first = Shares.of(at).first
+        continuous = lead(degrees, JOINT, m=n, k=count, epsilon=first)
+        assert continuous is not None
+        return min(continuous + DISCRETE, 2 * likely_noise(first / 2, n) + 1)
+
+    def most(count: int) -> int:
+        return largest_lead(n, count, max_degree)
+
+    return _by_leads(needed, most, k, epsilon, decides=False)
+
+
+def _by_leads(
+    needed: Callable[[int, Fraction], float | None],
+    most: Callable[[int], int],
+    k: int,
+    epsilon: Fraction,
+    *,
+    decides: bool = True,
+    of: str = "",
+) -> Accuracy:
+    """From the leads that some nodes need at an ε, and the largest that they can have."""
+
+    def suffices(count: int, at: Fraction) -> bool:
+        lead_at = needed(count, at)
+        return lead_at is None or lead_at <= most(count)
+
+    return by_neighbours(
+        needed(k, epsilon),
+        k=k,
+        epsilon=epsilon,
+        most=most(k),
+        enough=float(epsilon) if most(k) < 1 else _enough(lambda at: suffices(k, at), epsilon),
+        one_is_enough=suffices(1, epsilon),
+        decides=decides,
+        of=of,
+    )
+
+
+def _enough(suffices: Callable[[Fraction], bool], epsilon: Fraction) -> float:
+    """The smallest ε that suffices, from above, to about one part in a thousand."""
+    if suffices(epsilon):
+        return float(epsilon)
+    low = epsilon
+    high = 2 * epsilon
+    while not suffices(high):
+        low, high = high, 2 * high
+    for _ in range(10):
+        middle = (low + high) / 2
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return float(high)
+
+
+def largest_lead(n: int, k: int, max_degree: int) -> int:
+    """How many neighbours k < n nodes can have more than each of the others.
+
+    >>> largest_lead(40, 1, 39), largest_lead(40, 5, 39), largest_lead(40, 30, 39)
+    (38, 34, 29)
+    """
+
+    def with_degree(d: int) -> int:
+        outside = k * max(d - k + 1, 0)
+        return d - -(-outside // (n - k))
+
+    return max(with_degree(max_degree), with_degree(min(max_degree, k - 1)))
+
 
 QUERY = "top-k"
 NODES_LEAK = Leak("nodes", "nodes", "Pass nodes= or n=, the public node set.")
@@ -43,13 +177,30 @@ class OpenedGraph:
     def __repr__(self) -> str:
         return "<OpenedGraph>"
 
-    def loaded(self, *, degrees_only: bool = False) -> Graph | Degrees:
+    def loaded(self, *, degrees_only: bool = False, directed: bool = False) -> Graph | Degrees:
         """Reads the edges, or where these are enough and an engine counts them the degrees."""
         if isinstance(self.edges, Graph):
             return graph_of(self.edges, self.nodes)
+        if directed:
+            return load_in_degrees(self.edges, self.nodes or load_graph(self.edges).nodes)
         if degrees_only and self.nodes is not None:
             return load_degrees(self.edges, self.nodes)
         return load_graph(self.edges, self.nodes)
+
+
+def read_once(source: OpenedGraph) -> OpenedGraph:
+    """The same graph, its edges read: a stream can be read once alone."""
+    graph = source.loaded()
+    assert isinstance(graph, Graph)
+    return OpenedGraph(graph.nodes, graph)
+
+
+def degrees_of(source: OpenedGraph, names: Sequence[Hashable]) -> IntArray:
+    """The degrees of some nodes; private."""
+    graph = source.loaded()
+    assert isinstance(graph, Graph)
+    place = {name: i for i, name in enumerate(graph.nodes)}
+    return np.asarray(graph.degrees)[[place[name] for name in names]]
 
 
 @dataclass(frozen=True)
@@ -158,7 +309,10 @@ class OneRound:
         self, source: OpenedGraph, epsilon: Fraction, entropy: Entropy, /
     ) -> tuple[InfluentialNode, list[int]]:
         """The problem, and the places of its k best nodes, best first."""
-        made = source.loaded(degrees_only=getattr(self.metric, "degrees_only", False))
+        made = source.loaded(
+            degrees_only=getattr(self.metric, "degrees_only", False),
+            directed=getattr(self.metric, "directed", False),
+        )
         problem = self.problem(made.nodes)
         mechanism = self.mechanism
         k = self.wanted.count
@@ -170,6 +324,41 @@ class OneRound:
             selection = problem.selection(made)
             best = select(selection, mechanism=mechanism, k=k, epsilon=epsilon, entropy=entropy)
         return problem, best
+
+
+@dataclass(frozen=True)
+class OfSources:
+    """The most frequent targets, where ε protects a source with all its edges.
+
+    Attributes:
+        wanted: which nodes, and how many.
+        method: for the table of edges, see `dampen.questions.frequency`.
+        as_text: whether labels are read as text.
+    """
+
+    wanted: Wanted
+    method: Method
+    as_text: bool | None
+
+    def cost(self, price: Price, /) -> Cost:
+        return replace(self.method.cost(price), query=QUERY)
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        told = self.method.accuracy(epsilon, rows)
+        words = told.sentence.replace("people", "sources").replace("categor", "nod")
+        sentence = words.replace("nody", "node").replace("nodies", "nodes")
+        return replace(told, unit=told.unit.replace("people", "sources"), sentence=sentence)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: OpenedGraph, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        assert isinstance(source.edges, OpenedEdges)
+        drawn = self.method.draw(EdgeTable(source.edges, self.as_text), epsilon, entropy)
+        shown = {name: fact for name, fact in drawn.shown.items() if name != "categories"}
+        assert self.wanted.nodes is not None
+        facts = {**shown, "nodes": len(self.wanted.nodes), "unit": "source"}
+        return replace(drawn, shown=facts)
 
 
 @dataclass(frozen=True)
@@ -220,3 +409,43 @@ class TwoRounds:
         D = problem.max_degree
         best = two_rounds(graph, rounds, k=k, epsilon=epsilon, entropy=entropy, max_degree=D)
         return problem, best
+
+
+@dataclass(frozen=True)
+class DegreesMethod:
+    """The degrees of nodes that are public by now, with integer noise: for `measure=`.
+
+    Attributes:
+        names: the nodes.
+    """
+
+    names: Sequence[Hashable]
+
+    def cost(self, price: Price, /) -> Cost:
+        cost = composed_cost(
+            Neighbours.ADD_REMOVE_EDGE, price, query="measure", mechanism="discrete-laplace"
+        )
+        check_scale(self.scale(cost.epsilon))
+        return cost
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        del rows
+        tail = 1 - Fraction(str(CONFIDENCE)) ** (1 / len(self.names))
+        most = likely(self.scale(epsilon), Fraction(tail))
+        each = "the degree is" if len(self.names) == 1 else "all degrees are"
+        runs = f"In at least {10 * CONFIDENCE:.0f} of 10 runs"
+        return Accuracy(float(most), "neighbours", f"{runs} {each} off by at most {most:,}.")
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: OpenedGraph, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        scale = self.scale(epsilon)
+        true = degrees_of(source, self.names)
+        noisy = true + discrete_laplace(scale, len(true), entropy)
+        numbers = dict(zip(self.names, noisy.tolist(), strict=True))
+        return Drawn(numbers, numbers=numbers, law=ShiftLaw(scale, least=0))
+
+    def scale(self, epsilon: Fraction) -> Fraction:
+        """An edge changes one of one degree by 1, or two of several."""
+        return min(len(self.names), 2) / epsilon

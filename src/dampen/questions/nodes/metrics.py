@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 from dampen.errors import ParameterError
 from dampen.questions.nodes.betweenness import Betweenness
 from dampen.questions.nodes.centralities import EIGENVECTOR, PAGERANK, Core
-from dampen.questions.nodes.degree import Degree
+from dampen.questions.nodes.degree import Degree, InDegree
 from dampen.questions.nodes.metric import TWO_ROUNDS, Metric, NamedMetric
 from dampen.questions.nodes.triangles import Brokerage, Triangles
 from dampen.releases.question import checked_choice
@@ -17,6 +17,7 @@ DELTAS: tuple[str, ...] = get_args(Delta)
 METRICS: tuple[NamedMetric, ...] = (
     Betweenness(),
     Degree(),
+    InDegree(),
     Triangles(),
     Brokerage(),
     EIGENVECTOR,

@@ -5,17 +5,28 @@ metric says what finds it best (`dampen.questions.nodes.metric`).
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from dampen.core.mechanisms import MECHANISMS, Mechanism, check_k, named
 from dampen.core.sampling import Entropy
-from dampen.data.edges import open_edges
-from dampen.epsilon import Epsilon
+from dampen.data.edges import EdgeTable, open_edges
+from dampen.data.labels import Numbering
+from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import ParameterError
+from dampen.questions.frequency import FrequencyQuestion
+from dampen.questions.nodes.degree import InDegree
 from dampen.questions.nodes.graphs import LARGEST_N, Graph, check_size, node_set
-from dampen.questions.nodes.methods import OneRound, OpenedGraph, TwoRounds, Wanted
+from dampen.questions.nodes.methods import (
+    DegreesMethod,
+    OfSources,
+    OneRound,
+    OpenedGraph,
+    TwoRounds,
+    Wanted,
+    read_once,
+)
 from dampen.questions.nodes.metric import TWO_ROUNDS, Metric, Usual
 from dampen.questions.nodes.metrics import (
     DELTAS,
@@ -30,7 +41,8 @@ from dampen.questions.nodes.metrics import (
 from dampen.questions.nodes.two_rounds import check_epsilon
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Price
-from dampen.releases.question import Fact, Shape, parameter
+from dampen.releases.measured import Measured, checked_share
+from dampen.releases.question import Fact, Shape, checked_choice, parameter, public_parameter
 from dampen.releases.release import Release
 from dampen.schema.schema import Schema
 
@@ -66,6 +78,16 @@ class NodesQuestion:
         default="degree",
         choices=DELTAS,
     )
+    measure: str | None = parameter(
+        "word",
+        "Give the degree of every winner too, for a share of ε.",
+        default=None,
+        choices=("degree",),
+        label="Also its",
+    )
+    share: Epsilon | None = parameter(
+        "exact", "Share of ε for the degree; a quarter if left out.", default=None
+    )
     nodes: Sequence[Hashable] | str | None = parameter(
         "labels", "Public list of the nodes.", default=None, fact=Fact("nodes")
     )
@@ -88,6 +110,7 @@ class NodesQuestion:
     target: str | None = parameter(
         "column", "Column with the other end.", default=None, holds="names", fact=Fact("target")
     )
+    public: str | None = public_parameter("nodes")
     name: ClassVar[str] = "top-k"
     title: ClassVar[str] = "Most influential nodes"
     data: ClassVar[Literal["table", "edges"]] = "edges"
@@ -120,8 +143,41 @@ class NodesQuestion:
             check_size(len(known))
         return OpenedGraph(known, opened)
 
-    def method(self, source: OpenedGraph, schema: Schema, price: Price, /) -> OneRound | TwoRounds:
+    def method(
+        self, source: OpenedGraph, schema: Schema, price: Price, /
+    ) -> OneRound | TwoRounds | Measured:
+        """In one round or two, and the degrees of the winners if they are asked for."""
         del schema
+        if source.nodes is None and self.public != "data":
+            raise ParameterError(
+                "Expected nodes=, the public list of nodes, or n=, their number: they are then "
+                "called 0 to n-1. If the data itself is public, public='data' takes the nodes from "
+                "it."
+            )
+        if self.measure is None:
+            if self.share is not None:
+                raise ParameterError("Expected measure= with share=, such as measure='degree'.")
+            return self._naming(source, price)
+        self._check_measure()
+        share = checked_share(self.share)
+        named_for = Price(price.asked(Fraction(1, 2)) * (1 - share))
+        method = self._naming(source, named_for)
+        return Measured(method, DegreesMethod, share, range(method.wanted.count), read_once)
+
+    def _check_measure(self) -> None:
+        """Degrees are those of undirected graphs of which an edge is protected.
+
+        Raises:
+            ParameterError: if others are asked for.
+        """
+        checked_choice("measure", self.measure, ("degree",))
+        if name_of(self.metric) == InDegree.name:
+            raise ParameterError(
+                "measure='degree' counts neighbours in both directions. Leave it out with "
+                "metric='indegree'."
+            )
+
+    def _naming(self, source: OpenedGraph, price: Price) -> OneRound | TwoRounds:
         n = USUAL_N if source.nodes is None else len(source.nodes)
         k = check_k(self.k, LARGEST_N if source.nodes is None else n)
         wanted = Wanted(source.nodes, self.k, self.max_degree)
@@ -134,6 +190,32 @@ class NodesQuestion:
         ranked_by = with_selection(chosen.metric)
         stands_in = chosen.metric is not asked
         return OneRound(wanted, ranked_by, named(chosen.mechanism), stands_in)
+
+    def unit_method(self, source: OpenedGraph, schema: Schema, price: Price, /) -> OfSources:
+        """Distinct sources of every node: the nearest question that hides all edges of a source.
+
+        Raises:
+            ParameterError: of other metrics, and of undirected graphs.
+        """
+        if name_of(self.metric) != InDegree.name or isinstance(source.edges, Graph):
+            raise ParameterError(
+                "A node of an undirected graph cannot be named while all of its edges are hidden: "
+                "without its edges it is like any other node. This data set protects "
+                f"{schema.protected}. Ask for metric='indegree' of directed edges, which counts "
+                "the sources of every node; or protect edges, with unit='edge'."
+            )
+        if self.measure is not None:
+            self._check_measure()
+        if source.nodes is None:
+            raise ParameterError("Expected nodes= or n=, the public nodes, with unit='source'.")
+        wanted = Wanted(source.nodes, self.k, self.max_degree)
+        as_text = Numbering(source.nodes).as_text
+        question = FrequencyQuestion(
+            value="target", categories=source.nodes, k=self.k, mechanism=self.mechanism
+        )
+        facts = replace(schema, unit="source", graph=None)
+        method = question.unit_method(EdgeTable(source.edges, as_text), facts, price)
+        return OfSources(wanted, method, as_text)
 
     def resolved(self, price: Price, /) -> Mapping[str, Any]:
         """The mechanism, unless another metric stands in for the one that is asked for."""
@@ -157,6 +239,8 @@ class NodesQuestion:
         facts: dict[str, Any] = {"metric": name_of(self.metric)}
         if self.k is not None:
             facts["k"] = self.k
+        if self.measure is not None:
+            facts |= {"measure": self.measure, "share": decimal_text(checked_share(self.share))}
         return facts
 
     def text(self) -> str:
@@ -181,6 +265,11 @@ def top_k(
     metric: str | Metric = "betweenness",
     mechanism: str | Mechanism | None = None,
     delta: Delta = "degree",
+    public: str | None = None,
+    measure: str | None = None,
+    share: Epsilon | None = None,
+    unit: str | None = None,
+    groups_per_unit: int | None = None,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
 ) -> Release:
@@ -206,7 +295,7 @@ def top_k(
         nodes: the public node set, or "graph", which says that the nodes of a networkx or igraph
             graph are public (one that was made from an edge list has only nodes with edges: that
             is data).  The shape of a sparse matrix and the n of an npz file count as public.  In
-            all other cases nodes are taken from the data, with a `PrivacyLeakWarning`.
+            all other cases pass `nodes` or `n`.
         n: short for the nodes 0, 1, ..., n-1.
         source: in a table, the name of the column with one end of every edge.
         target: the name of the column with the other end.
@@ -215,13 +304,23 @@ def top_k(
             graph that breaks it, what exceeds it is cut off by a public rule; for betweenness,
             triangles and brokerage in one round, ε holds between graphs that keep it, and 3 ε
             otherwise (see `dampen.problems.InfluentialNode`).
-        metric: "betweenness" (egocentric), "degree", "triangles" (edges among the neighbours),
-            "brokerage" (the degree less triangles, for a public `max_degree`), "eigenvector",
-            "core", "pagerank" (as far as neighbours and their degrees tell them, see
-            `dampen.questions.nodes.centralities`), or a `dampen.questions.nodes.metric.Metric`.
+        metric: "betweenness" (egocentric), "degree", "indegree" (of directed edges), "triangles"
+            (edges among the neighbours), "brokerage" (the degree less triangles, for a public
+            `max_degree`), "eigenvector", "core", "pagerank" (as far as neighbours
+            and their degrees tell them, see `dampen.questions.nodes.centralities`), or a
+            `dampen.questions.nodes.metric.Metric`.
         mechanism: a name such as "sld" (as in the paper), "two-rounds", or a `Mechanism`; None for
             the best one.
         delta: the sensitivity function of betweenness: "degree" or "codegree".
+        public: "data" takes the nodes from the data, which ε does not cover: for data that is
+            public itself.
+        measure: "degree": give the degree of every winner too, for a share of ε.
+            `Release.numbers` has it, by node if there is a k; `Release.interval` says where the
+            true one lies.
+        share: of ε, for the degrees; a quarter if left out.
+        unit: "source" protects a source of directed edges with all of them, for "indegree"; an
+            edge is protected by default.
+        groups_per_unit: a hint for that, how many targets a source usually has.
         budget: where to charge ε.
         entropy: of random bits.
 
@@ -242,12 +341,31 @@ def top_k(
         metric=metric,
         mechanism=mechanism,
         delta=delta,
+        measure=measure,
+        share=share,
         nodes=nodes,
         n=n,
         max_degree=max_degree,
         source=source,
         target=target,
+        public=public,
     )
     return answer(
-        question, graph, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy, table=table
+        question,
+        graph,
+        epsilon=epsilon,
+        rho=rho,
+        budget=budget,
+        entropy=entropy,
+        schema=_facts(unit, groups_per_unit),
+        table=table,
     )
+
+
+def _facts(unit: str | None, groups_per_unit: int | None) -> Schema | None:
+    """What is protected, of a graph without a name."""
+    if unit in (None, "edge") and groups_per_unit is None:
+        return None
+    if unit != "source":
+        raise ParameterError(f"Expected unit='edge' or unit='source', got {unit!r}.")
+    return Schema(unit=unit, groups_per_unit=groups_per_unit)

@@ -28,7 +28,7 @@ price in S, and what ε allows of it is spent on them: `Shortlist.whole_of`.  Sl
 1 / (the k-th largest d~); where that is below 1 there is no shortlist, for they would be negative.
 
 Or, where nothing of that is better, it refines round 1: d~ is made as a blurred copy of d + noise
-of scale 2 / (ε1 + ε2), which is then given out itself (`dampen.questions.nodes.gradual_noise`).
+of scale 2 / (ε1 + ε2), which is then given out itself (see below).
 That is what one round with all the ε would have said: nothing is lost by having asked twice.
 
 **Theorem.**  One edge changes f by at most S in the 1-norm, whatever d~ is.  Hence both rounds
@@ -70,29 +70,365 @@ ranks, as d~ foretells it, round 2 asks for EBC (see
 GitHub, ca-HepTh, ego-Facebook, wiki-Vote and on small and synthetic graphs.  The others of
 docs/influence.md had been seen with earlier versions, those that the study `sweep` holds out with
 none.  What decides are ε, n, k and d~; see `question_after`.
+
+Noise that can be taken back in part: a noisy number first, and a less noisy one if need be.
+
+Nothing is drawn here but by `dampen.core.sampling.geometric`.
+
+What the second of two rounds counts, from rows that hold every edge once.
+
+What it is good for is said above.  All results are integers, which
+depend neither on the order of edges nor on the number of threads.
+
+What round 2 may ask, once round 1 has told about how large degrees are.
+
+By the theorem above one edge changes each of these vectors by
+at most its norm, whatever the answer of round 1 was.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import isqrt, log
+from itertools import accumulate
+from math import ceil, isqrt, log
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from dampen.core.sampling import LARGEST_SCALE, Entropy, discrete_laplace, random_order
+from dampen.core.sampling import LARGEST_SCALE, Entropy, discrete_laplace, geometric, random_order
 from dampen.core.selection import FloatArray, IntArray
 from dampen.errors import ParameterError
-from dampen.questions.nodes.gradual_noise import nested_laplace
-from dampen.questions.nodes.graphs import Graph
-from dampen.questions.nodes.round_two import (
-    UNIT,
-    Oriented,
-    Question,
-    Shortlist,
-    TriangleList,
-    standing_out,
-)
+from dampen.questions.nodes.graphs import Graph, Rows, Run
 from dampen.questions.nodes.shortlist_betweenness import CappedBetweenness, largest
+
+
+def nested_laplace(
+    scale: Fraction, ratio: Fraction, size: int, entropy: Entropy
+) -> tuple[IntArray, IntArray]:
+    """Two discrete Laplace numbers in each place, the second a blurred copy of the first.
+
+    Guarantee: X has P(x) proportional to exp(-|x| / scale), Z the same law with scale / ratio, and
+    Z - X is independent of X, all exactly.  Who has x + Z can later be given x + X: both together
+    cost what x + X does alone (gradual release; Koufogiannis, Han and Pappas 2015).
+
+    For a ratio M/N < 1, with r = exp(-1 / (N scale)): G geometric with ratio r makes G // N
+    geometric with p = r^N, and G % N independent of it, below M with probability (1-r^M) / (1-r^N).
+    A geometric number with ratio w = r^M is one with ratio p plus an independent number, which is 0
+    with probability (1-w) p / ((1-p) w) and else has ratio w: compare generating functions.  As
+    p / w = r^(N-M), that is the chance of G % N < M and of another such G >= N - M.
+
+    Raises:
+        ParameterError: if N scale is above 2^40.
+    """
+    if not 0 < scale * ratio.denominator <= LARGEST_SCALE:
+        raise ParameterError("Expected noise of a scale above 0 and at most 2^40. Raise epsilon.")
+    fine, coarse = np.zeros((2, size), dtype=np.int64)
+    M = ratio.numerator
+    N = ratio.denominator
+    for sign in (1, -1):
+        whole, rest = np.divmod(geometric(N * scale, size, entropy), N)
+        differs = rest >= M
+        low = np.flatnonzero(~differs)
+        differs[low] = geometric(N * scale, len(low), entropy) < N - M
+        apart = np.flatnonzero(differs)
+        fine += sign * whole
+        coarse += sign * whole
+        coarse[apart] += sign * geometric(scale / ratio, len(apart), entropy)
+    return fine, coarse
+
+
+WORD = 64
+"""Bits of a word, one for each node of a part of the shortlist."""
+
+
+def oriented_degrees(graph: Graph, level: IntArray) -> IntArray:
+    """How many neighbours of every node have a lower level; at equal levels the name decides."""
+    from dampen.kernels.half_counts import count_oriented
+
+    rows = graph.rows
+    results = list[NDArray[np.int32]]()
+
+    def worker() -> Run:
+        own = np.zeros(len(level), dtype=np.int32)
+        results.append(own)
+        return lambda *nodes: count_oriented(*nodes, *rows.half, level, own)
+
+    rows.share(worker)
+    return np.sum(results, axis=0, dtype=np.int64)
+
+
+def counts_around(
+    nodes: IntArray, length: int, graph: Graph, *, whole: bool = False
+) -> tuple[IntArray, IntArray]:
+    """How many neighbours outside a shortlist, and how many edges among them, on both lists.
+
+    The list of a node has its first `length` neighbours outside the shortlist, by their places in
+    `graph.nodes`.  With `whole`, nobody is left out.
+    """
+    from dampen.kernels.half_counts import count_outside, fill_lists, fill_words
+
+    rows = graph.rows
+    n = len(graph.nodes)
+    on_it = np.zeros(n, dtype=np.bool_)
+    number = np.full(n, -1, dtype=np.int32)
+    on_it[nodes] = not whole
+    number[nodes] = np.arange(len(nodes))
+    last = np.full(n, n, dtype=np.int32)
+    long = (rows.degrees > length) & ~on_it
+    edges = _edges_at(long | (number >= 0), rows)
+    left_out = on_it.view(np.uint8)
+    fill_lists(*edges, *rows.half, left_out, last, long.view(np.uint8), length)
+    outside, found = np.zeros((2, len(nodes)), dtype=np.int64)
+    count_outside(*edges, number, left_out, outside)
+    for begin in range(0, len(nodes), WORD):
+        words = np.zeros(n, dtype=np.uint64)
+        part = found[begin : begin + WORD]
+        fill_words(*edges, number, left_out, begin, words)
+        part += _triangles(words, last, rows)[: len(part)]
+    return outside, found
+
+
+def _edges_at(chosen: NDArray[np.bool_], rows: Rows) -> tuple[NDArray[np.int32], ...]:
+    """All edges with an end among the chosen nodes: lower ends, which rise, and higher ends."""
+    from dampen.kernels.half_counts import count_touching, fill_touching
+
+    marked = chosen.view(np.uint8)
+    counts = dict.fromkeys((begin for begin, _ in rows.ranges()), 0)
+
+    def count(begin: int, end: int) -> None:
+        counts[begin] = count_touching(begin, end, *rows.half, marked)
+
+    rows.share(lambda: count)
+    stops = dict(zip(counts, accumulate(counts.values()), strict=True))
+    low, high = np.empty((2, sum(counts.values())), dtype=np.int32)
+
+    def fill(begin: int, end: int) -> None:
+        mine = slice(stops[begin] - counts[begin], stops[begin])
+        fill_touching(begin, end, *rows.half, marked, low[mine], high[mine])
+
+    rows.share(lambda: fill)
+    return low, high
+
+
+def _triangles(words: NDArray[np.uint64], last: NDArray[np.int32], rows: Rows) -> IntArray:
+    """Per bit of a word, the edges between nodes that have it, as far as their lists go."""
+    from dampen.kernels.half_counts import count_triangles
+
+    results = list[IntArray]()
+
+    def worker() -> Run:
+        own = np.zeros(WORD, dtype=np.int64)
+        results.append(own)
+        return lambda *nodes: count_triangles(*nodes, *rows.half, last, words, own)
+
+    rows.share(worker)
+    return np.sum(results, axis=0, dtype=np.int64)
+
+
+UNIT = 6 << 14
+"""The grid of round 2: its vectors are integers, in units of 1/UNIT."""
+SURE = 3
+"""In noise scales: beyond this a noisy degree hides one node in forty."""
+SLOPES = tuple(Fraction(x, 4) for x in range(4, 11))
+"""Those of a whole shortlist, in parts of 1 / level: from the triangles' own share upwards."""
+ROOM = Fraction(4, 3)
+"""How long lists of a whole shortlist are at least, in parts of the k-th degree."""
+LONGEST = 600
+"""Of shortlists.  Longer ones cost time, and their slopes are too small to matter."""
+
+
+class Question(Protocol):
+    """What round 2 asks: public, made from the answer of round 1."""
+
+    @property
+    def norm(self) -> int:
+        """By how much one edge changes the vector at most, in the 1-norm."""
+        ...
+
+    def vector(self, graph: Graph, /) -> IntArray:
+        """Private integers, in units of their own: `norm` is in the same."""
+        ...
+
+    def best(self, answers: IntArray, k: int, /) -> IntArray:
+        """The k best nodes by the vector plus noise, best first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Oriented:
+    """How many neighbours of a node are below it."""
+
+    noisy: IntArray
+    held: float
+    norm = UNIT
+
+    def vector(self, graph: Graph, /) -> IntArray:
+        return UNIT * oriented_degrees(graph, self.noisy)
+
+    def best(self, answers: IntArray, k: int, /) -> IntArray:
+        """An answer above the noisy degree is held back, by a public share."""
+        s = answers / UNIT
+        return largest(s - self.held * np.maximum(s - self.noisy, 0), k)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Shortlist:
+    """The nodes that may be among the k best, with their slopes in units of 1/UNIT.
+
+    Attributes:
+        nodes: who is on it.
+        slopes: what a triangle takes off.
+        length: of everyone's list.
+        whole: whether neighbours on the shortlist count as others do, and triangles with them.
+    """
+
+    nodes: IntArray
+    slopes: IntArray
+    length: int
+    whole: bool = False
+
+    @classmethod
+    def of(cls, noisy: IntArray, k: int, noise: float, *, steepest: Fraction) -> "Shortlist | None":
+        """The one of norm 1; None where the noisy degrees do not tell who may be among the best."""
+        n = len(noisy)
+        level = outstanding(noisy, k, noise)
+        if level is None:
+            return None
+        size = likely(noisy, k, level, noise)
+        if size > min(n, 2 * level, LONGEST):
+            return None
+        nodes = largest(noisy, size)
+        levels = np.maximum(noisy[nodes], level)
+        return cls(nodes, *slopes(levels, steepest, UNIT))
+
+    @classmethod
+    def whole_of(
+        cls, noisy: IntArray, k: int, noise: float, *, steepest: Fraction, norm: float
+    ) -> "Shortlist | None":
+        """A whole shortlist, if slopes of 1 / level keep within the norm.
+
+        What they leave of it is shared, as a ratio: half for less noise, and half for steeper
+        slopes, then for more nodes, then for longer lists.
+        """
+        n = len(noisy)
+        level = outstanding(noisy, k, noise)
+        if level is None or (size := likely(noisy, k, level, noise)) > min(n, LONGEST):
+            return None
+        levels = np.maximum(noisy[largest(noisy, min(n, LONGEST))], level)
+        sums = np.cumsum(1 / levels)
+        least = whole_norm(Fraction(1), sums[size - 1])
+        if least > norm:
+            return None
+        within = (least * norm) ** 0.5
+        steep = max(s for s in SLOPES if s <= steepest and whole_norm(s, sums[size - 1]) <= within)
+        if steep == steepest:
+            spare = (within - whole_norm(steep, 0)) / float(steep)
+            size = max(size, int(np.searchsorted(sums, spare)))
+        slopes = steep.numerator * UNIT // (steep.denominator * levels[:size])
+        rise = max(int(within * UNIT) - int(slopes.sum()), 2 * UNIT) // 2
+        length = min((UNIT + rise) // max(int(slopes[-1]), 1), n)
+        return cls(largest(noisy, size), slopes, length, whole=True)
+
+    @property
+    def norm(self) -> int:
+        rise = max(UNIT, int(self.slopes.max()) * self.length - UNIT)
+        fall = int(self.slopes.sum())
+        return 2 * rise + fall if self.whole else max(rise, fall)
+
+    def vector(self, graph: Graph, /) -> IntArray:
+        outside, triangles = self.counts(graph)
+        inside = graph.degrees[self.nodes] - outside
+        return UNIT * outside + (UNIT // 2) * inside - self.slopes * triangles
+
+    def counts(self, graph: Graph) -> tuple[IntArray, IntArray]:
+        """Neighbours outside the shortlist, and the edges among them that count; or all."""
+        return counts_around(self.nodes, self.length, graph, whole=self.whole)
+
+    def best(self, answers: IntArray, k: int, /) -> IntArray:
+        return self.nodes[largest(answers, k)]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class TriangleList:
+    """Triangles of a shortlist, of which at most `length` nodes are on it.
+
+    The unit is 1 / length, which is the weight of a triangle: it gets finer as lists get longer,
+    and nothing is rounded.
+    """
+
+    nodes: IntArray
+    length: int
+
+    @classmethod
+    def of(cls, noisy: IntArray, k: int, noise: float, longest: int) -> "TriangleList | None":
+        """None where the noisy degrees do not tell who may be among the k best.
+
+        Nor is there one where its lists would be above `longest`, for which noise is too large.
+        """
+        size = 2 * k + 5
+        level = outstanding(noisy, k, noise)
+        if level is None or size > min(len(noisy), LONGEST):
+            return None
+        length = max(level // 2, size)
+        return cls(largest(noisy, size), length) if length <= longest else None
+
+    @property
+    def norm(self) -> int:
+        return self.length
+
+    def vector(self, graph: Graph, /) -> IntArray:
+        return counts_around(self.nodes, self.length, graph)[1]
+
+    def best(self, answers: IntArray, k: int, /) -> IntArray:
+        return self.nodes[largest(answers, k)]
+
+
+def slopes(levels: IntArray, steepest: Fraction, unit: int) -> tuple[IntArray, int]:
+    """Slopes steepest / level, all made smaller if their sum is above 1; and the length of lists.
+
+    Integers only: the guarantee of `Shortlist` is not left to floats.
+    """
+    steep = steepest.numerator * unit // (steepest.denominator * levels)
+    total = int(steep.sum())
+    if total > unit:
+        steep = steep * unit // total
+    return steep, 2 * unit // max(int(steep.max()), 1)
+
+
+def whole_norm(steep: Fraction, weight: float) -> float:
+    """Of a whole shortlist with slopes of `steep` / level and the shortest lists.
+
+    The weight is the sum of all 1 / level.
+    """
+    return 2 * max(1.0, float(ROOM * steep) - 1) + float(steep) * weight
+
+
+def likely(noisy: IntArray, k: int, level: int, noise: float) -> int:
+    """How many nodes may be among the k best; some more, for degrees do not tell all."""
+    return max(int(np.count_nonzero(noisy >= level - SURE * noise)), least_size(k))
+
+
+def least_size(k: int) -> int:
+    """A shortlist holds some nodes more than are asked for: degrees do not tell all."""
+    return ceil(1.5 * k + 5)
+
+
+def outstanding(noisy: IntArray, k: int, noise: float) -> int | None:
+    """The k-th largest noisy degree, if it is far enough above the average one.
+
+    Guarantee: it is at least 1, so that the slopes that are made from it are not negative.
+    """
+    n = len(noisy)
+    level = int(np.partition(noisy, n - k)[n - k])
+    if level < 1 or level - noisy.mean() < noise * standing_out(n, k):
+        return None
+    return level
+
+
+def standing_out(n: int, k: int) -> float:
+    """How many noise scales the k-th of n must be above the many: fewer than e^-SURE k pass it."""
+    return log(max(n / (2 * k), 1)) + SURE
+
 
 FIRST_SHARE = Fraction(3, 10)
 HELD = float(FIRST_SHARE / (2 * (1 - FIRST_SHARE)))

@@ -1,7 +1,6 @@
 """What value, or which record, is at a percentile?"""
 
 from dampen.paper.percentile_selection import PercentileLabel
-from dampen.questions.percentile.plot import plot
 from dampen.questions.percentile.question import PercentileQuestion, percentile
 from dampen.questions.percentile.record import RecordQuestion, percentile_record
 from dampen.questions.percentile.values import PercentileValue, PercentileValueOfRows
@@ -14,5 +13,4 @@ __all__ = [
     "RecordQuestion",
     "percentile",
     "percentile_record",
-    "plot",
 ]

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from fractions import Fraction
 from functools import cached_property
 from operator import itemgetter
@@ -10,17 +11,25 @@ from typing import Any, ClassVar, Literal, cast
 from dampen.core.mechanisms import EM, MECHANISMS, Mechanism, named
 from dampen.core.sampling import Entropy
 from dampen.core.selection import IntArray, Neighbours
-from dampen.data.cells import LARGEST_TABLE, Grouping, Keyed
+from dampen.data.cells import ANY_GROUP, LARGEST_TABLE, Grouping, Keyed
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
+from dampen.data.times import DAY, Bound, Measure, as_bound, measure_of, measured
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import ParameterError, ParameterWarning, warn_caller
 from dampen.paper.percentile_selection import Percent, as_fraction, no_values
+from dampen.questions.keys import finding_groups
 from dampen.questions.percentile import joint_tight
-from dampen.questions.percentile.accuracy import most_ranks, value_accuracy
-from dampen.questions.percentile.decimals import Decimals
+from dampen.questions.percentile.decimals import Candidates, Decimals
 from dampen.questions.percentile.halving import Ranks
-from dampen.questions.percentile.methods import Draws, EqualShares, Together
+from dampen.questions.percentile.methods import (
+    Draws,
+    EqualShares,
+    Together,
+    most_ranks,
+    value_accuracy,
+)
+from dampen.questions.percentile.moments import Moments
 from dampen.questions.percentile.unbounded import UnboundedMethod, several_draws
 from dampen.questions.percentile.values import (
     FINEST,
@@ -32,10 +41,20 @@ from dampen.questions.percentile.values import (
 from dampen.releases.accuracy import Accuracy
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price
-from dampen.releases.method import Drawn, Leak
-from dampen.releases.question import Fact, Shape, parameter, where_parameter
+from dampen.releases.found import Finding
+from dampen.releases.method import Drawn, InOwnType, Leak, Method
+from dampen.releases.question import (
+    Fact,
+    Shape,
+    by_parameter,
+    delta_parameter,
+    groups_parameter,
+    parameter,
+    weigh_parameter,
+    where_parameter,
+)
 from dampen.releases.release import Release
-from dampen.releases.units import OfUnits, kept_rows, weighed
+from dampen.releases.units import OfUnits, persons, weighed
 from dampen.schema.schema import Schema
 
 __all__ = ["LISTS", "PercentileQuestion", "percentile"]
@@ -60,34 +79,27 @@ class PercentileQuestion:
         label="Percentile",
         short="p",
     )
-    upper: float | None = parameter(
+    upper: Bound | None = parameter(
         "exact",
         "Public upper end of the numbers, if you know it.",
         default=None,
         fact=Fact("upper", of="value", optional=True),
     )
-    lower: float | None = parameter(
+    lower: Bound | None = parameter(
         "exact",
         "Public lower end of the numbers, if you know it.",
         default=None,
         fact=Fact("lower", of="value", optional=True),
     )
-    step: float | None = parameter(
+    step: Bound | None = parameter(
         "exact",
         "Distance of the possible answers, if you know it.",
         default=None,
         fact=Fact("step", of="value", optional=True),
     )
-    by: str | None = parameter(
-        "column",
-        "Column of groups: one answer for every group.",
-        default=None,
-        label="For every",
-        holds="categories",
-    )
-    groups: Sequence[Hashable] | None = parameter(
-        "labels", "Public list of the groups.", default=None, fact=Fact("values", of="by")
-    )
+    by: str | None = by_parameter()
+    groups: Sequence[Hashable] | None = groups_parameter()
+    delta: Epsilon | None = delta_parameter()
     mechanism: str | Mechanism | None = parameter(
         "word",
         "Mechanism, with equal shares of ε for several percentiles; the best known one if left "
@@ -96,6 +108,7 @@ class PercentileQuestion:
         choices=SINGLE,
     )
     where: str | None = where_parameter()
+    weigh: str | None = weigh_parameter()
     name: ClassVar[str] = "percentile"
     title: ClassVar[str] = "Percentile"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -115,16 +128,20 @@ class PercentileQuestion:
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
         where, value = self.where, self.value
         opened = open_table(data, header=header, table=table, where=where, value=value)
+        opened = measured(opened, self.value, (self.lower, self.upper))
         require_numbers(opened, self.value)
         if self.grouping is not None:
             self.grouping.check_column(opened, str(self.by), self.value)
         return opened
 
-    def method(
-        self, source: Opened, schema: Schema, price: Price, /
-    ) -> "ValuesMethod | UnboundedMethod":
-        """On the grid if there is one, else among all decimals."""
+    def method(self, source: Opened, schema: Schema, price: Price, /) -> Method:
+        """On the grid if there is one, else among all decimals; dates among all days."""
         del price
+        measure = measure_of(source, self.value, (self.lower, self.upper))
+        method = self._of_numbers(source, schema, measure)
+        return method if measure is None else InOwnType(method, measure)
+
+    def _of_numbers(self, source: Opened, schema: Schema, measure: Measure | None) -> Method:
         relation = self._relation(schema)
         public = relation is Neighbours.REPLACE_ONE
         if public and self.by is None and source.rows == 0:
@@ -132,7 +149,22 @@ class PercentileQuestion:
         rows = source.rows if public else None
         if self.has_grid:
             return self._on_grid(relation, rows)
-        return self._unbounded(relation, rows)
+        return self._unbounded(relation, rows, self._candidates(measure))
+
+    def _candidates(self, measure: Measure | None) -> Candidates:
+        """The possible answers, where they are not points of a grid."""
+        lower = as_bound(self.lower)
+        upper = as_bound(self.upper)
+        if measure == "truth":
+            return Decimals(0, 1, 1)
+        if measure in ("date", "time"):
+            if self.step is not None:
+                raise ParameterError(
+                    "Expected lower= and upper= beside step= in a column of dates, such as "
+                    "lower='2000-01-01', upper='2030-12-31'."
+                )
+            return Moments(lower, upper, seconds=measure == "time")
+        return Decimals(lower, upper, as_bound(self.step))
 
     def _on_grid(self, relation: Neighbours, rows: int | None) -> "ValuesMethod":
         """Together where that is possible, unless a mechanism is named; else at equal shares."""
@@ -145,13 +177,14 @@ class PercentileQuestion:
             draws = Together(self.points, way)
         return ValuesMethod(self, draws, relation is Neighbours.REPLACE_ONE, rows)
 
-    def _unbounded(self, relation: Neighbours, rows: int | None) -> UnboundedMethod:
+    def _unbounded(
+        self, relation: Neighbours, rows: int | None, candidates: Candidates
+    ) -> UnboundedMethod:
         if self.mechanism is not None and named(self.mechanism) is not EM:
             raise ParameterError(
                 "Only mechanism='em' answers without a grid. Leave mechanism= out, or state the "
                 "possible answers with upper= and step=."
             )
-        candidates = Decimals(self.lower, self.upper, self.step)
         return UnboundedMethod(
             query=self.name,
             column=self.value,
@@ -166,19 +199,17 @@ class PercentileQuestion:
         )
 
     def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
-        """On the weights of persons: ranks are sums of counts.  Without a grid, on kept rows."""
-        if not self.has_grid:
-            return kept_rows(self.method, source, schema, price, self.title)
+        """On the weights of persons: ranks are sums of counts."""
         if max((as_fraction(p) / 100).denominator for p in self.points) > FINEST_OF_UNITS:
             raise ParameterError(
                 f"Expected p with at most two decimals where ε protects {schema.protected}."
             )
-        width = 0 if self.grouping is None else self.grid.size + 1
+        width = 0 if self.grouping is None or not self.has_grid else self.grid.size + 1
         return weighed(self.method, source, schema, price, width=width)
 
     def shown(self) -> Mapping[str, Any]:
         asked = list(self.points) if self.several else self.p
-        lower = self.grid.lower if self.has_grid else self.lower
+        lower = self.grid.lower if self.has_grid and self.lower is None else self.lower
         known = {"lower": lower, "upper": self.upper, "step": self.step}
         facts = {"p": asked} | {name: fact for name, fact in known.items() if fact is not None}
         if self.groups is not None:
@@ -203,6 +234,12 @@ class PercentileQuestion:
         return {"mechanism": for_one_selection(self.mechanism or default).name}
 
     @property
+    def finding(self) -> Finding | None:
+        """How groups are found that nobody lists."""
+        cells = 2 * (self.grid.size + 1) if self.has_grid else 1
+        return finding_groups(self, nothing={}, cells=cells)
+
+    @property
     def several(self) -> bool:
         """Whether the answer is a list."""
         return not _is_one(self.p)
@@ -224,25 +261,31 @@ class PercentileQuestion:
             return False
         groups = 1 if self.groups is None else max(len(self.groups), 1)
         most = min(LARGEST_GRID, LARGEST_TABLE // (2 * groups))
-        return grid_size(self.lower or 0.0, self.upper, self.step) <= most
+        return grid_size(*self._ends, self._step) <= most
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        """Of the grid, as numbers; days for dates."""
+        return as_bound(0.0 if self.lower is None else self.lower), as_bound(self.upper)
+
+    @property
+    def _step(self) -> float:
+        """Of the grid, as a number: days where the ends are dates, seconds for durations."""
+        dates = isinstance(self.step, timedelta) and not isinstance(self.upper, timedelta)
+        step = as_bound(self.step)
+        return step / DAY if dates else step
 
     @cached_property
     def grid(self) -> ValueGrid:
         """The possible answers, where they can be listed."""
-        assert self.upper is not None
-        assert self.step is not None
-        return ValueGrid(self.lower or 0.0, self.upper, self.step)
+        return ValueGrid(*self._ends, self._step)
 
     @cached_property
     def grouping(self) -> Grouping | None:
         """The public groups, if an answer is asked for every group."""
-        if self.by is None and self.groups is None:
-            return None
-        if self.by is None or self.groups is None:
-            raise ParameterError(
-                "Expected both by=, the column of groups, and groups=, the public list of them."
-            )
-        return Grouping(self.groups)
+        if self.finding is not None:
+            return Grouping(ANY_GROUP)
+        return None if self.groups is None else Grouping(self.groups)
 
     def _relation(self, schema: Schema) -> Neighbours:
         """Replacement where it leaves the number of values alone: of all, or of fixed groups.
@@ -376,14 +419,18 @@ def percentile(
     *,
     p: Percent | Sequence[Percent],
     epsilon: Epsilon | None = None,
-    upper: float | None = None,
-    lower: float | None = None,
-    step: float | None = None,
+    upper: Bound | None = None,
+    lower: Bound | None = None,
+    step: Bound | None = None,
     rho: Epsilon | None = None,
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
+    delta: Epsilon | None = None,
     mechanism: str | Mechanism | None = None,
     where: str | None = None,
+    weigh: str | None = None,
+    unit: Any = None,
+    rows_per_unit: int = 1,
     header: bool = False,
     table: str | None = None,
     budget: Budget | None = None,
@@ -418,12 +465,20 @@ def percentile(
         step: distance of the possible answers, if you know it; on a grid they are lower,
             lower + step, ..., upper.
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
-        by: the column of groups, or its name.
+        by: the column of groups, or its name; a list of names for several, such as
+            ["ward", "year"]: groups are then tuples.
         groups: the public list of groups.
+        delta: in place of groups, the probability with which ε may fail, such as "1e-6": a share of
+            ε then finds the groups that enough rows have.
         mechanism: on a grid "pf" by default; a name given with a list of p asks for equal shares
             of ε.  Without a grid "em" is the only one.
         where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
             out (see `dampen.data.expressions`).
+        weigh: where `unit` names the person: "people" for the statistic of the average person, the
+            default; "rows" for that of the rows.
+        unit: the column that names the person a row belongs to, or its name: ε then protects a
+            person with all their rows (see `dampen.data.units`).
+        rows_per_unit: how many rows of a person count in full.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
@@ -444,7 +499,7 @@ def percentile(
     >>> dampen.percentile(hours, p=50, epsilon=2, upper=100, step=5).answer
     40
     """
-    opened, names = open_columns(data, value=value, by=by, header=header, table=table)
+    opened, names = open_columns(data, value=value, by=by, unit=unit, header=header, table=table)
     question = PercentileQuestion(
         value=names["value"],
         p=p,
@@ -453,7 +508,17 @@ def percentile(
         step=step,
         by=names.get("by"),
         groups=groups,
+        delta=delta,
         mechanism=mechanism,
         where=where,
+        weigh=weigh,
     )
-    return answer(question, opened, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)
+    return answer(
+        question,
+        opened,
+        epsilon=epsilon,
+        rho=rho,
+        budget=budget,
+        entropy=entropy,
+        schema=persons(names, rows_per_unit),
+    )

@@ -13,7 +13,7 @@ floor(J r / (r + r')), whose midpoint stands for it.  A tie stays a tie.
 
 - *the place* c, the cell in the middle of a window, a run of cells, at ε1: a window should hold the
   rank k and some records, and no more cells than that takes
-  (`dampen.questions.percentile.cell_windows`, of sensitivity 1);
+  (see below; of sensitivity 1);
 - *the reach* h, one of the public distances h_j = (upper - lower) 2^(-(H-j)/8), at ε2.  With s_i
   the number of values between h_{i-1} and h_i from c, let g_j = Σ_i s_i ψ_j(i) - t_j, where ψ is a
   public table with values in [-1/2, 1/2] and t_j a public number; for several labels, the smaller
@@ -23,14 +23,14 @@ floor(J r / (r + r')), whose midpoint stands for it.  A tie stays a tie.
   be nearer to zero.)
 
 **Stage 2** (ε3) draws a label by permute-and-flip with the utility 1 if its value is within h of c
-and 0 if not; several labels by the noise of `dampen.questions.percentile.set_noise`, as one set.
+and 0 if not; several labels by the noise for sets below, as one set.
 
 **Theorem.**  The place, the reach and the label, or the set of labels, together are
 (ε1 + ε2 + ε3)-differentially private.
 Proof.  Stage 1 is two selections of sensitivity 1, the second with c public: ε1 + ε2, with the
 usual factor 1/2, which is needed: a record changes many candidates at once.  With the interval
 public, u(r) is a function of x_r alone, so that replacing one record changes the utility of one
-label, by at most 1.  For several labels the theorem of `dampen.questions.percentile.set_noise` says
+label, by at most 1.  For several labels the theorem of the noise for sets says
 the rest.  For one, let h be that label, and its utility rise from 0 to 1.  Its noisy value Z + ε3
 wins if it exceeds the largest Y of the others; P[Z + ε3 > y] is at most e^ε3 P[Z > y] for
 exponential noise Z, and at least P[Z > y].  For another label g to win, Z_g + ε3 u(g) must exceed
@@ -59,27 +59,224 @@ exponential, lognormal, Pareto, with 50 to 98 % zeros, two and three humps, five
 humps), also at percentiles a few ranks beyond a gap or the end of a tie.  The cap of n/4
 on J was chosen on such columns too, but after a look at the histograms of docs/percentile.md had
 shown that 4n is too many next to the end of a large tie.
+
+Where a percentile may be: runs of public cells, from one cell to all of them.
+
+**Why not single cells.**  By rank alone all cells of a gap are as good as its ends.  Next to a gap,
+or next to the end of a large tie, hundreds of empty cells would then outweigh the one with the
+percentile, and an interval would begin where nobody is.  No private rule can tell a cell with one
+record from an empty one; it can tell t records, t being a few times 1/ε.  So a candidate is a
+window that must hold t records, and be no wider than it takes.
+
+**Windows.**  Every cell; and for each size 2, 4, 8, ... the runs of so many cells that start at
+multiples of half the size, and the last run.  A gap holds many windows, all of them t records
+short; around its ends there are a few of each size.
+
+**Utility.**  With L values in cells below the window, R up to its end, N = R - L inside, and M the
+most values in any of its runs of half the size (at steps of a quarter; 0 for a single cell),
+
+    u = -max(0, L+1-k, k-R, t-N, (M-t)/4).
+
+Rank distance and want of records count fully; a window that is too wide is a lesser evil.  Each of
+L, R, N, M changes by at most 1 if one record is replaced, and so does u: sensitivity 1.
+
+Noise that names a set of k labels as well as ε allows: a whole number, and a random order.
+
+S = Z + U - 1/2, with Z a whole number, P(Z = z) proportional to exp(-ε |z|), and U uniform on
+[0, 1]: whole numbers whose ties are broken by chance.
+
+**Theorem.**  Let replacing one record change the utility of one label only, by at most 1.  The k
+labels with the largest u + S, in any order, are ε-differentially private, whatever k is.
+Proof.  The density of S is constant on steps of length 1, and falls by e^ε from one step to the
+next on both sides of the middle one, so that two points at a distance of at most 1 are on the same
+step or on neighbouring ones: the density of u + S for the one label that changed is multiplied by
+at most e^ε at every point.  The others' is the same, and the noise independent; so the density of
+the whole noisy vector, of which the k labels are a function, is multiplied by at most e^ε. ∎
+
+Not so with exponential noise, where a set of k may lose k ε: permute-and-flip peels at ε/k.
+
+**No noise names a set better**, where utilities are 0 and 1 and there are many labels, so that the
+noisy value x of the last label named is nearly certain.  Let P0 and P1 be the probabilities that a
+label outside and one inside is named, i.e. exceeds x.  Differential privacy demands
+P1 <= min(e^ε P0, 1 - e^-ε (1 - P0)).  Here it is an equation, for every x: above x = 1/2, x and x-1
+are on neighbouring steps of the falling side, where tails fall by e^ε from step to step, so that
+P1 = e^ε P0; below, 1 - P1 = e^-ε (1 - P0) in the same way.
 """
 
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import exp
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core import sensitivity
 from dampen.core.mechanisms import select
+from dampen.core.noise import Words
 from dampen.core.sampling import Entropy, noisy_top
 from dampen.core.selection import FloatArray, IntArray, Neighbours, Selection
 from dampen.data.cells import GridKey, end_cell
 from dampen.data.columns import finite_range
+from dampen.errors import ParameterError
 from dampen.paper.percentile_selection import Percent, rank
-from dampen.questions.percentile.cell_windows import Windows
-from dampen.questions.percentile.set_noise import Staircase
 
-__all__ = ["Drawn", "Shares", "TwoStages", "worth_it"]
+if TYPE_CHECKING:
+    from flint import arb
+
+__all__ = [
+    "Drawn",
+    "Shares",
+    "Staircase",
+    "TwoStages",
+    "Windows",
+    "worth_it",
+]
+
+
+PART = 4
+"""Utilities are whole numbers of 1/PART."""
+
+
+@dataclass(frozen=True)
+class Windows:
+    """The windows of so many cells."""
+
+    cells: int
+
+    def selection(self, counts: IntArray, k: int, t: int) -> Selection:
+        """By rank and number, from the number of values in every cell; k is the rank wanted."""
+        up_to = np.concatenate([[0], np.cumsum(counts)])
+        low = up_to[self.starts]
+        high = up_to[self.ends]
+        short = np.maximum(np.maximum(low + 1 - k, k - high), t - (high - low))
+        u = -np.maximum(np.maximum(PART * short, self._fullest_half(up_to) - t), 0)
+        return Selection(u, sensitivity.constant(PART), exact=True)
+
+    @cached_property
+    def centres(self) -> IntArray:
+        """The cell in the middle of every window."""
+        return (self.starts + self.ends) // 2
+
+    @cached_property
+    def starts(self) -> IntArray:
+        return np.concatenate([starts for starts, _ in self._sizes])
+
+    @cached_property
+    def ends(self) -> IntArray:
+        return np.concatenate([starts + size for starts, size in self._sizes])
+
+    @cached_property
+    def _sizes(self) -> list[tuple[IntArray, int]]:
+        """The starts of the windows of every size."""
+        found = [(np.arange(self.cells), 1)]
+        size = 2
+        while size <= self.cells:
+            steps = np.arange(0, self.cells - size + 1, size // 2)
+            found.append((np.union1d(steps, [self.cells - size]), size))
+            size *= 2
+        return found
+
+    def _fullest_half(self, up_to: IntArray) -> IntArray:
+        """M."""
+        fullest = [np.zeros(self.cells, dtype=np.int64)]
+        for starts, size in self._sizes[1:]:
+            half = size // 2
+            step = max(size // 4, 1)
+            within = [
+                up_to[starts + shift + half] - up_to[starts + shift]
+                for shift in range(0, half + 1, step)
+            ]
+            fullest.append(np.max(within, axis=0))
+        return np.concatenate(fullest)
+
+
+LEAST = Fraction(1, 1 << 40)
+"""Of ε: below it nothing is told by a label, and floats would not do for the first pass."""
+
+
+@dataclass(frozen=True, slots=True)
+class Staircase:
+    """S in units of 1 / `scale`, by a uniform number: its first bit is the sign, the rest a W.
+
+    S is symmetric.  With a = e^-ε and c = 2 / (1+a), P[|S| > j - 1/2] = c a^j for j = 1, 2, ...,
+    and the tail is linear in between.  So |S| = (1-W) (1+a) / (2 (1-a)) if W > c a; else, with
+    q = log(c / W) / ε and j its floor, |S| = j - 1/2 + (1 - e^(-ε (q-j))) / (1-a).
+
+    Attributes:
+        epsilon: the ε of the theorem, at least 2^-40.
+    """
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        if self.epsilon < LEAST:
+            raise ParameterError(
+                "Expected noise of a scale of at most 2^40 for several labels. Raise epsilon."
+            )
+
+    @property
+    def scale(self) -> Fraction:
+        """What utilities are multiplied by: so the noise is of order 1 for every ε."""
+        return min(self.epsilon, Fraction(1))
+
+    def upper(self, words: Words, bits: int, /) -> FloatArray:
+        """At least the value, up to 2^-41 for the rounding of floats; may be infinite."""
+        return self._bound(words, bits, 0.0)
+
+    def lower(self, words: Words, bits: int, /) -> FloatArray:
+        """At most the value, up to 2^-41 for the rounding of floats; may be -infinite."""
+        return self._bound(words, bits, 1.0)
+
+    def ball(self, word: int, bits: int, /) -> "arb":
+        """A certified enclosure at the working precision; not finite while W may be 0."""
+        negative, rest = divmod(word, 1 << (bits - 1))
+        far, near = (self._distance(rest + end, bits - 1) for end in (0, 1))
+        size = far.union(near) * _exact(self.scale)
+        return -size if negative else size
+
+    def _bound(self, words: Words, bits: int, end: float) -> FloatArray:
+        """At the given end of W where the value is positive, at the other where it is negative."""
+        first = np.uint32(1 << (bits - 1))
+        negative = words >= first
+        w = ((words & (first - np.uint32(1))) + np.abs(end - negative)) * 2.0 ** (1 - bits)
+        e = min(float(self.epsilon), 1e300)
+        rest = -np.expm1(-e)
+        c = 2 / (1 + np.exp(-e))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            q = np.log(c / w) / e
+            j = np.floor(q)
+            stair = j - 0.5 + np.expm1((j - q) * e) / -rest
+            size = np.where(q < 1, (1 - w) / (c * rest), stair)
+        size[w == 0] = np.inf
+        size *= float(self.scale)
+        return np.copysign(size, 0.5 - negative, out=size)
+
+    def _distance(self, word: int, bits: int) -> "arb":
+        """|S| at W = word / 2^bits; not finite at 0, nor where j is not certain yet."""
+        from flint import arb
+
+        w = arb(word) / arb(2) ** bits
+        e = _exact(self.epsilon)
+        rest = 1 - (-e).exp()
+        c = 2 / (1 + (-e).exp())
+        q = (c / w).log() / e
+        if not q.is_finite():
+            return arb("nan")
+        j = q.floor().unique_fmpz()
+        if j is None:
+            return arb("nan")
+        if j < 1:
+            return (1 - w) / (c * rest)
+        return j - arb(0.5) + (1 - (e * (j - q)).exp()) / rest
+
+
+def _exact(number: Fraction) -> "arb":
+    from flint import arb, fmpq
+
+    return arb(fmpq(number.numerator, number.denominator))
+
 
 LARGE = 1000
 """From so many labels on a fifth of ε finds the place."""

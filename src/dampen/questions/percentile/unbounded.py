@@ -1,12 +1,33 @@
 """Percentiles without a grid: the records are read once, and answers drawn by runs of candidates.
 
-The column comes in batches, of which only distinct values and their counts are kept; rows without a
-number are dropped.  Theorem and proof are in `dampen.questions.percentile.runs`.
+Of the column only distinct values and their counts are kept (`dampen.data.value_counts`); rows
+without a number are dropped.  Theorem and proof are in `dampen.questions.percentile.decimals`.
+
+Several percentiles without a grid: find a range first, then draw all of them together in it.
+
+**Stage 1** spends `FINDING` of ε on two percentiles beyond those that are asked for, half way to
+the ends: q_1 / 2 and (1 + q_J) / 2, each by `dampen.questions.percentile.decimals` with half of it.
+They are public from then on, and so are the *points*: all decimals between them of as many digits
+as leave at most `MOST_POINTS` of them.
+
+**Stage 2** spends the rest on the percentiles themselves, together, on these points
+(`dampen.questions.percentile.joint_tight`).  Its ways are those for adding or removing a record, in
+which the number of records is private, as it is here: rows without a number are skipped.
+
+**Theorem.**  With ε2 for stage 2 the whole is ε-DP for adding or removing a record, by adaptive
+composition.  For replacing one, where a missing number may take the place of a number, it is if
+stage 2 gets ε2 (1 - min π) in place of ε2 where up to nine percentiles are one joint draw, π being
+the shares of records between them, and ε2 / 2 in its other ways.
+Proof.  A number that goes missing, or comes, is a record less or more.  A number that takes the
+place of another is one record less and one more, at most 2ε' for any way that is ε'-DP.  The joint
+draw of up to nine moves its targets with n, so that they stay: the weight of the record leaves its
+gaps and enters others, and TV moves by at most 2.  With α = ε' / 2s and s >= 2 (1 - min π) that
+costs at most 2 · 2α = 2 ε' / s <= ε' / (1 - min π), and its rounding is paid for by ε'. ∎
 """
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,30 +35,133 @@ import numpy as np
 from dampen.core.mechanisms import EM
 from dampen.core.sampling import Entropy
 from dampen.core.selection import IntArray, Neighbours
-from dampen.data.cells import Grouping
-from dampen.data.columns import Lookup, as_numbers
-from dampen.data.source import Kind, Opened, reading
+from dampen.data.cells import Grouping, GroupLookup
+from dampen.data.source import Opened
+from dampen.data.value_counts import ValuesOf
+from dampen.errors import ParameterError
 from dampen.paper.percentile_selection import Percent, as_fraction
-from dampen.questions.percentile.accuracy import most_ranks
-from dampen.questions.percentile.decimals import Decimals
-from dampen.questions.percentile.runs import Column, RankDraw
-from dampen.questions.percentile.within_range import WithinRange
-from dampen.releases.accuracy import UNKNOWN, Accuracy, by_distance, by_tail
-from dampen.releases.cost import Cost, Price, selection_cost
+from dampen.questions.percentile.decimals import Candidates, Column, RankDraw
+from dampen.questions.percentile.halving import Ranks
+from dampen.questions.percentile.joint_tight import FEW, Taut, Way, together
+from dampen.questions.percentile.methods import most_ranks
+from dampen.releases.accuracy import UNKNOWN, Accuracy, by_distance, by_tail, too_few_rows
+from dampen.releases.cost import Cost, Price, composed_cost, selection_cost
 from dampen.releases.method import Drawn, Leak
 
-__all__ = ["EqualRunShares", "RunDraws", "UnboundedMethod", "read_columns", "several_draws"]
+__all__ = [
+    "EqualRunShares",
+    "RunDraws",
+    "UnboundedMethod",
+    "WithinRange",
+    "read_columns",
+    "several_draws",
+]
+
+
+FINDING = Fraction(1, 3)
+MOST_POINTS = 1 << 17
+
+
+@dataclass(frozen=True)
+class WithinRange:
+    """Several percentiles in two stages; public parameters alone.
+
+    Attributes:
+        points: the percentiles as they were asked for, in any order, some perhaps twice.
+        candidates: the possible answers.
+        neighbours: what ε speaks of.
+
+    Raises:
+        ParameterError: if a percentile has more than four decimals.
+    """
+
+    points: tuple[Percent, ...]
+    candidates: Candidates
+    neighbours: Neighbours
+    name = "joint-in-range"
+
+    def __post_init__(self) -> None:
+        for p in self.points:
+            RankDraw(p, self.candidates, self.neighbours)
+
+    @property
+    def shares(self) -> tuple[Fraction, ...]:
+        """The different percentiles, ascending, as shares."""
+        return tuple(sorted({as_fraction(p) / 100 for p in self.points}))
+
+    @property
+    def tail_parts(self) -> Fraction:
+        """A percentile in its tail is found as if it had this part of ε: see `unbounded.ENOUGH`.
+
+        Half of the share that finds the range, for half of the tail.
+        """
+        return 4 / FINDING
+
+    def cost(self, price: Price, query: str, /) -> Cost:
+        return composed_cost(self.neighbours, price, query=query, mechanism=self.name)
+
+    def farthest(self, _: Fraction, /) -> None:
+        """No bound is known before the range is."""
+
+    def draw(self, column: Column, epsilon: Fraction, entropy: Entropy, /) -> list[int | None]:
+        """One code per percentile, in their order; None for too few rows: ε-DP."""
+        found = self.range_of(column, epsilon * FINDING, entropy)
+        if found is None:
+            return [None] * len(self.points)
+        listed = self.candidates.listed(*found, MOST_POINTS)
+        drawn = self.together(column, listed, epsilon * (1 - FINDING), entropy)
+        at = dict(zip(self.shares, listed[drawn].tolist(), strict=True))
+        return [at[as_fraction(p) / 100] for p in self.points]
+
+    def range_of(
+        self, column: Column, epsilon: Fraction, entropy: Entropy
+    ) -> tuple[int, int] | None:
+        """Two codes, ascending, or None for too few rows: ε-DP."""
+        beyond = (self.shares[0] / 2, (1 + self.shares[-1]) / 2)
+        draws = (RankDraw(q * 100, self.candidates, self.neighbours) for q in beyond)
+        drawn = [each.draw_or_none(column, epsilon / 2, entropy) for each in draws]
+        if drawn[0] is None or drawn[1] is None:
+            return None
+        return min(drawn[0], drawn[1]), max(drawn[0], drawn[1])
+
+    def together(
+        self, column: Column, listed: IntArray, epsilon: Fraction, entropy: Entropy
+    ) -> list[int]:
+        """Places among the listed candidates, ascending: ε-DP."""
+        upto = np.concatenate([[0], np.cumsum(column.counts)])
+        codes = np.clip(column.codes, listed[0], listed[-1])
+        less = upto[np.searchsorted(codes, listed, side="left")]
+        at_most = upto[np.searchsorted(codes, listed, side="right")]
+        ranks = Ranks(less, at_most)
+        way = self.way(len(listed))
+        return way.draw(ranks, epsilon * self.part(way, epsilon), entropy)
+
+    def way(self, size: int) -> Way:
+        """How the percentiles are drawn on so many points."""
+        way = together(self.shares, Neighbours.ADD_REMOVE_ROW, size)
+        assert way is not None, "so few points are always few enough"
+        return way
+
+    def part(self, way: Way, epsilon: Fraction) -> Fraction:
+        """How much of ε a way gets that is for adding and removing records."""
+        if self.neighbours is not Neighbours.REPLACE_ONE:
+            return Fraction(1)
+        ends = (Fraction(0), *self.shares, Fraction(1))
+        part = 1 - min(b - a for a, b in pairwise(ends))
+        is_one_draw = isinstance(way, Taut) and way.fits(epsilon * part)
+        return part if is_one_draw and len(self.shares) <= FEW else Fraction(1, 2)
+
 
 SPLIT = 4
 """Up to so many percentiles ε is split; more are drawn together.  Chosen on seven columns."""
 
-ENOUGH = 50
-"""The rule about tails: n ε min(q, 1-q) / S must exceed this.
+ENOUGH = 75
+"""The rule about tails: n ε min(q, 1-q) / S must exceed this for an answer to be expected.
 
-At 20 an answer lay beyond ten times the range of the data with a probability of up to 0.87, on
-columns such as years; in all cells of the study that pass, with at most 10^-6 (`dampen-studies run
-unbounded`).  The number was chosen on most of the same columns.
-"""
+Below, "too few rows" becomes likely (`percentile.decimals`).  Without that candidate an answer
+beyond ten times the range of the data would have a probability of up to 0.95 at 20, of 1.2e-5 at
+50, and of 4.5e-11 at 75, on 30 columns (years are the worst); leaving any of them out, the others
+choose the same number."""
 
 
 class RunDraws(Protocol):
@@ -56,8 +180,11 @@ class RunDraws(Protocol):
         """In 9 of 10 runs each is at most so many ranks worse than the best; None if unknown."""
         ...
 
-    def draw(self, column: Column, epsilon: Fraction, entropy: Entropy, /) -> list[int]:
-        """One code per percentile, in their order, none above that of a larger percentile."""
+    def draw(self, column: Column, epsilon: Fraction, entropy: Entropy, /) -> list[int | None]:
+        """One code per percentile, in their order, none above that of a larger percentile.
+
+        None for a percentile that the rows are too few for.
+        """
         ...
 
 
@@ -77,7 +204,7 @@ class EqualRunShares:
     """
 
     points: tuple[Percent, ...]
-    candidates: Decimals
+    candidates: Candidates
     neighbours: Neighbours
 
     def __post_init__(self) -> None:
@@ -94,13 +221,15 @@ class EqualRunShares:
         share = epsilon / len(self.points)
         return max(each.farthest(share) for each in self._draws())
 
-    def draw(self, column: Column, epsilon: Fraction, entropy: Entropy, /) -> list[int]:
+    def draw(self, column: Column, epsilon: Fraction, entropy: Entropy, /) -> list[int | None]:
         share = epsilon / len(self.points)
-        drawn = sorted(each.draw(column, share, entropy) for each in self._draws())
+        drawn = [each.draw_or_none(column, share, entropy) for each in self._draws()]
+        ascending = iter(sorted(code for code in drawn if code is not None))
         in_order = sorted(range(len(drawn)), key=lambda i: as_fraction(self.points[i]))
-        codes = [0] * len(drawn)
-        for i, code in zip(in_order, drawn, strict=True):
-            codes[i] = code
+        codes: list[int | None] = [None] * len(drawn)
+        for i in in_order:
+            if drawn[i] is not None:
+                codes[i] = next(ascending)
         return codes
 
     def _draws(self) -> list[RankDraw]:
@@ -108,13 +237,19 @@ class EqualRunShares:
 
 
 def several_draws(
-    points: tuple[Percent, ...], candidates: Decimals, neighbours: Neighbours
+    points: tuple[Percent, ...], candidates: Candidates, neighbours: Neighbours
 ) -> RunDraws:
     """How so many percentiles are drawn: a public rule.
 
     Raises:
         ParameterError: if a percentile has more than four decimals.
     """
+    for draw in (RankDraw(p, candidates, neighbours) for p in points):
+        if draw.open_tail == 0:
+            raise ParameterError(
+                f"p = {draw.p} needs a public end: beyond the data every number has the same rank. "
+                "State lower= and upper=, or ask for a percentile such as 1 or 99."
+            )
     different = len({as_fraction(p) for p in points})
     way = EqualRunShares if different <= SPLIT else WithinRange
     return way(points, candidates, neighbours)
@@ -122,7 +257,7 @@ def several_draws(
 
 @dataclass(frozen=True, kw_only=True)
 class UnboundedMethod:
-    """Values by rank among all decimals; in every group if there are groups.
+    """Values by rank among all decimals, or moments; in every group if there are groups.
 
     One ε for all groups, by parallel composition: see `dampen.data.cells`.
 
@@ -143,7 +278,7 @@ class UnboundedMethod:
     column: str
     by: str | None
     grouping: Grouping | None
-    candidates: Decimals
+    candidates: Candidates
     draws: RunDraws
     points: tuple[Percent, ...]
     several: bool
@@ -163,18 +298,19 @@ class UnboundedMethod:
         return ()
 
     def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
-        groups = None if self.grouping is None else self.grouping.groups
-        columns, n = read_columns(source, self.column, self.candidates, self.by, groups)
+        lookup = None if self.grouping is None else self.grouping.lookup(source, str(self.by))
+        columns, n = read_columns(source, self.column, self.candidates, lookup)
         answers = [self._values(column, epsilon, entropy) for column in columns]
-        if groups is not None:
-            return Drawn(dict(zip(groups, answers, strict=True)))
+        if lookup is not None:
+            return Drawn(dict(zip(lookup.groups, answers, strict=True)))
         if self.neighbours is not Neighbours.REPLACE_ONE:
-            return Drawn(answers[0])
+            few = answers[0] is None or (self.several and None in answers[0])
+            return Drawn(answers[0], accuracy=too_few_rows(epsilon) if few else None)
         return Drawn(answers[0], {"n": n}, self.accuracy(epsilon, n))
 
     def _values(self, column: Column, epsilon: Fraction, entropy: Entropy) -> Any:
         codes = self.draws.draw(column, epsilon, entropy)
-        values = [self.candidates.value(code) for code in codes]
+        values = [None if code is None else self.candidates.value(code) for code in codes]
         return values if self.several else values[0]
 
     def _distance(self, epsilon: Fraction, n: int | None) -> Accuracy:
@@ -228,9 +364,8 @@ def _first_share(strength: Fraction, neighbours: Neighbours) -> Fraction | None:
 def read_columns(
     source: Opened,
     name: str,
-    candidates: Decimals,
-    by: str | None = None,
-    groups: "tuple[Hashable, ...] | Any" = None,
+    candidates: Candidates,
+    lookup: GroupLookup | None = None,
 ) -> tuple[list[Column], int]:
     """The column, or that of every group, and the number of rows with those without a number.
 
@@ -238,48 +373,8 @@ def read_columns(
         source: the opened data; its rows are read.
         name: the column of numbers.
         candidates: which tell the code of a number.
-        by: the column of groups.
-        groups: the public groups; rows of others are dropped.
+        lookup: of the public groups; rows of others are dropped.
     """
-    lookup = None if groups is None else Lookup(groups)
-    wanted: dict[str, Kind] = {name: "numbers"}
-    if lookup is not None:
-        wanted[str(by)] = lookup.kind
-    size = 1 if lookup is None else len(lookup)
-    parts: list[list[Column]] = [[] for _ in range(size)]
-    n = 0
-    with reading(source.batches(wanted)) as stream:
-        for batch in stream:
-            numbers = as_numbers(batch[name])
-            n += len(numbers)
-            place = (
-                np.zeros(len(numbers), dtype=np.int64)
-                if lookup is None
-                else lookup.positions(batch[str(by)])
-            )
-            for group, codes in _by_group(numbers, place, size, candidates):
-                parts[group].append(Column.of(codes))
-    return [_merged(part) for part in parts], n
-
-
-def _by_group(
-    numbers: Any, place: IntArray, size: int, candidates: Decimals
-) -> list[tuple[int, IntArray]]:
-    """The codes of the numbers of every group, missing ones left out."""
-    held = ~np.isnan(numbers) & (place >= 0)
-    codes = candidates.codes(numbers[held])
-    if size == 1:
-        return [(0, codes)]
-    group = place[held]
-    order = np.argsort(group, kind="stable")
-    ends = np.searchsorted(group[order], np.arange(size + 1))
-    codes = codes[order]
-    return [(i, codes[ends[i] : ends[i + 1]]) for i in range(size) if ends[i] < ends[i + 1]]
-
-
-def _merged(parts: list[Column]) -> Column:
-    if len(parts) == 1:
-        return parts[0]
-    none = np.empty(0, dtype=np.int64)
-    codes = np.concatenate([none, *(part.codes for part in parts)])
-    return Column.of(codes, np.concatenate([none, *(part.counts for part in parts)]))
+    found = ValuesOf(name, lookup).of(source)
+    columns = [Column.of(candidates.codes(numbers), rows) for numbers, rows in found.parts()]
+    return columns, int(found.rows.sum() + found.missing.sum())

@@ -6,10 +6,16 @@ import { bars, chosenGroups, dots, drawnTree, plain, ranking, shortened } from "
 const PROTECTS = { "replace-one": "what one record says", "add-remove-row": "whether a record is there, and what it says", "add-remove-edge": "whether an edge is there", "add-remove-unit": "one person, with all their rows" };
 const SEVERAL = { quartiles: [25, 50, 75], deciles: [10, 20, 30, 40, 50, 60, 70, 80, 90] };
 
-export const protects = (relation) => PROTECTS[relation] || relation;
+const protects = (relation) => PROTECTS[relation] || relation;
 const percentiles = (p) => SEVERAL[p] || (Array.isArray(p) ? p : [p]);
 const isTable = (answer) => answer !== null && typeof answer === "object" && !Array.isArray(answer);
 export const shownValue = (value) => (typeof value === "number" ? plain(value) : Array.isArray(value) ? value.map(shownValue).join(", ") : String(value));
+
+/** A group of several columns, which JSON writes as a list, in plain words. */
+function readable(name) {
+  if (!name.startsWith("[")) return name;
+  try { return JSON.parse(name).join(", "); } catch { return name; }
+}
 
 function ordinal(p) {
   if (Number(p) === 50) return "Median";
@@ -21,7 +27,7 @@ const titleOf = (kind) => session.questions.find((each) => each.name === kind)?.
 
 /** What was asked, in a line. */
 export function inWords({ kind, options }) {
-  const by = options.by && kind !== "top-groups" ? `, for every ${options.by}` : "", many = options.k > 1;
+  const groups = String(options.by || "").replaceAll(",", " and "), by = options.by && kind !== "top-groups" ? `, for every ${groups}` : "", many = options.k > 1;
   if (kind === "percentile") {
     const points = percentiles(options.p), name = points.length > 1 ? `Percentiles ${points.join(", ")}` : ordinal(points[0]);
     return `${name} of ${options.value}${by}`;
@@ -30,7 +36,7 @@ export function inWords({ kind, options }) {
   if (kind === "most-frequent") return `${many ? `The ${options.k} most frequent` : "Most frequent"} ${options.value}${by}`;
   if (kind === "top-groups") {
     const statistic = options.statistic || (options.p === undefined ? "median" : "quantile");
-    return `${many ? `The ${options.k} of ${options.by}` : `The ${options.by}`} with the ${options.smallest ? "smallest" : "largest"} ${statistic}${options.p === undefined ? "" : ` (${options.p} %)`} of ${options.value}`;
+    return `${many ? `The ${options.k} of ${groups}` : `The ${groups}`} with the ${options.smallest ? "smallest" : "largest"} ${statistic}${options.p === undefined ? "" : ` (${options.p} %)`} of ${options.value}`;
   }
   if (kind === "top-k") return `The ${many ? `${options.k} nodes` : "node"} of largest ${options.metric || "betweenness"}`;
   const about = options.target ? ` for ${options.target}` : options.value ? ` of ${options.value}` : "";
@@ -45,7 +51,7 @@ export function questionLink({ dataset, kind, options }) {
 
 export function answerCard(told, set) {
   const card = make("section", { class: "card", "aria-label": "Answer" }, make("p", { class: "asked-for" }, inWords(told.question)));
-  const facts = { "ε": told.epsilon, protects: protects(told.neighbours), mechanism: told.mechanism };
+  const facts = { "ε": told.epsilon, protects: told.protects || protects(told.neighbours), mechanism: told.mechanism };
   const link = told.own === false || !told.charge ? make("a", { href: questionLink(told.question) }, "Link to the question") : make("a", { href: `#/releases/${encodeURIComponent(told.charge)}` }, "Permalink");
   card.append(...answerParts(told, set).filter(Boolean), told.accuracy ? make("p", { class: told.accuracy.chance ? "bad" : "soft" }, told.accuracy.sentence ?? told.accuracy) : "",
     make("dl", { class: "facts" }, ...Object.entries(facts).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value))),
@@ -66,8 +72,8 @@ function answerParts(told, set) {
   if (shape === "number") return numberParts(told, isTable(answer) ? null : make("p", { class: "answer" }, shownValue(answer)));
   if (isTable(answer)) {
     const rows = Object.entries(answer);
-    if (rows.every(([, value]) => drawable(value))) return [dots(rows.map(([name, value]) => [name, [value].flat()]), column)];
-    return [table([options.by || "group", "answer"], rows.map(([name, value]) => [name, shownValue(value)]))];
+    if (rows.every(([, value]) => drawable(value))) return [dots(rows.map(([name, value]) => [readable(name), [value].flat()]), column)];
+    return [table([options.by || "group", "answer"], rows.map(([name, value]) => [readable(name), shownValue(value)]))];
   }
   const several = [answer].flat();
   if (Array.isArray(answer) && (shape === "points" || (!shape && kind === "percentile"))) {
@@ -88,12 +94,12 @@ function answerParts(told, set) {
 function numberParts(told, large) {
   const ends = told.intervals?.ends, rows = leaves(told.answer, ends);
   const confidence = `${100 * (told.intervals?.confidence ?? 0.95)} %`;
-  if (large) return [large, ends ? make("p", { class: "soft" }, `${confidence} interval: ${plain(ends[0])} to ${plain(ends[1])}`) : ""];
+  if (large) return [large, bars(rows), ends ? make("p", { class: "soft" }, `${confidence} interval: ${plain(ends[0])} to ${plain(ends[1])}`) : ""];
   return [bars(rows), table(["name", "answer", `${confidence} interval`], rows.map(([name, value, pair]) => [name, plain(value), pair ? `${plain(pair[0])} to ${plain(pair[1])}` : ""]))];
 }
 
 function leaves(answer, ends, names = []) {
-  if (typeof answer !== "object") return [[names.join(", "), answer, ends]];
+  if (typeof answer !== "object") return [[names.map(readable).join(", "), answer, ends]];
   return Object.entries(answer).flatMap(([name, each]) => leaves(each, ends?.[name], [...names, name]));
 }
 
@@ -125,5 +131,5 @@ function copies(told, link) {
 export function brief(release) {
   if (isModel(release)) return "a model";
   const { answer } = release;
-  return shortened(isTable(answer) ? Object.entries(answer).map(([name, value]) => `${name}: ${shownValue(value)}`).join("; ") : shownValue(answer), 80);
+  return shortened(isTable(answer) ? Object.entries(answer).map(([name, value]) => `${readable(name)}: ${shownValue(value)}`).join("; ") : shownValue(answer), 80);
 }

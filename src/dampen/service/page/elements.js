@@ -37,6 +37,56 @@ export async function api(path, body) {
   return told;
 }
 
+/** A file of the service, saved by the browser; the token does not travel in an address. */
+export async function download(path, name) {
+  const response = await fetch(path, { headers: { authorization: `Bearer ${session.token}` } });
+  if (!response.ok) throw new Refused(response.status, await response.json());
+  const address = URL.createObjectURL(await response.blob());
+  make("a", { href: address, download: name }).click();
+  setTimeout(() => URL.revokeObjectURL(address), 1000);
+}
+
+export const when = (time) => new Date(time).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+
+/** A field with its label and help; `kind` says how its text is read by `valueOf`. */
+export function field(id, label, { kind = "text", help = "", value = "", choices = [], shown = {}, ...more } = {}) {
+  const given = { id, name: id, "data-kind": kind, "aria-describedby": help ? `${id}-help` : null, ...more };
+  const told = help ? make("p", { class: "help", id: `${id}-help` }, help) : null;
+  if (kind === "flag") return make("div", {}, make("label", { class: "tick" }, make("input", { ...given, type: "checkbox", checked: value === true }), label), told);
+  const input = choices.length ? make("select", given, ...choices.map((each) => make("option", { value: each, selected: each === value }, shown[each] ?? each)))
+    : kind === "list" ? make("textarea", { ...given, rows: "3", spellcheck: "false" }, String(value))
+    : make("input", { ...given, value, autocomplete: "off", spellcheck: "false", inputmode: kind === "count" ? "numeric" : kind === "number" ? "decimal" : "text" });
+  return make("div", {}, make("label", { for: id }, label), input, told);
+}
+
+/** What a field says, as JSON; nothing if it is empty. */
+export function valueOf(input) {
+  const { kind } = input.dataset, text = input.value.trim();
+  if (kind === "flag") return input.checked || undefined;
+  if (!text) return undefined;
+  if (kind === "list") return text.split("\n").map((each) => each.trim()).filter(Boolean);
+  if (kind === "numbers") return text.split(",").map(Number);
+  return (kind === "count" || kind === "number") && !Number.isNaN(Number(text)) ? Number(text) : text;
+}
+
+/** A dialog with fields and one act; what the act refuses is said inside. */
+export function dialogOf(title, text, fields, act, done, danger = false) {
+  const said = make("div", {});
+  const dialog = make("dialog", { "aria-label": title, onclose: () => dialog.remove() });
+  const form = make("form", { onsubmit: async (event) => {
+    event.preventDefault();
+    try {
+      await act((id) => valueOf(form.querySelector(`#${id}`)));
+      dialog.close();
+      await done();
+    } catch (error) { said.replaceChildren(trouble(error)); }
+  } }, make("h2", {}, title), make("p", { class: "soft" }, text), ...fields, said, make("button", { class: danger ? "main danger" : "main" }, `${title.split(" ")[0]} it`),
+  make("p", {}, make("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Cancel")));
+  dialog.append(form);
+  find("main").append(dialog);
+  dialog.showModal();
+}
+
 export const loading = (text) => make("section", { class: "card", "aria-busy": "true" }, make("div", { class: "wait" }), make("p", { class: "soft" }, text));
 
 export function trouble(error) {

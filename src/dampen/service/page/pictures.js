@@ -39,18 +39,22 @@ export function dots(rows, column) {
     make("div", { class: "ends" }, make("span", {}, plain(column.lower)), make("span", {}, plain(column.upper))));
 }
 
-/** Noisy numbers as bars, each with a line over its interval. */
+/** Noisy numbers as bars from zero, each with its interval. */
 export function bars(rows) {
-  const shown = rows.slice(0, 100), ends = shown.flatMap(([, value, pair]) => [value, 0, ...(pair || [])]);
-  const least = Math.min(...ends), most = Math.max(...ends, least + 1e-9), left = 130, width = 420, high = 22;
-  const x = (value) => left + ((value - least) / (most - least)) * (width - left - 8);
+  const shown = rows.slice(0, 100), named = shown.some(([name]) => name !== "");
+  const ends = shown.flatMap(([, value, pair]) => [value, 0, ...(pair || [])]), least = Math.min(...ends), most = Math.max(...ends, least + 1e-9);
+  const width = Math.max(280, Math.min(560, document.documentElement.clientWidth - 60)), left = named ? Math.min(132, width / 3) : 14, right = width - 14, high = 28, low = shown.length * high + 6;
+  const x = (value) => left + ((value - least) / (most - least)) * (right - left);
   const lines = shown.flatMap(([name, value, pair], i) => {
-    const y = i * high + 4;
-    return [draw("text", { x: left - 8, y: y + 12, "text-anchor": "end" }, draw("title", {}, name), shortened(name, 18)),
-      draw("rect", { x: Math.min(x(0), x(value)), y, width: Math.max(1, Math.abs(x(value) - x(0))), height: high - 8, class: "c0" }),
-      ...(pair ? [draw("line", { x1: x(pair[0]), x2: x(pair[1]), y1: y + 7, y2: y + 7, class: "step" })] : [])];
+    const y = i * high + 4, middle = y + 10;
+    const whisker = pair ? [draw("path", { d: `M${x(pair[0])},${middle - 5} v10 m0,-5 H${x(pair[1])} m0,-5 v10`, class: "whisker" }, draw("title", {}, `${plain(pair[0])} to ${plain(pair[1])}`))] : [];
+    return [draw("text", { x: left - 10, y: middle + 4, "text-anchor": "end" }, draw("title", {}, name), shortened(name, Math.floor((left - 10) / 7.5))),
+      draw("rect", { x: Math.min(x(0), x(value)), y, width: Math.max(1, Math.abs(x(value) - x(0))), height: 20, rx: 2, class: "bar" }, draw("title", {}, plain(value))), ...whisker];
   });
-  return picture(width, shown.length * high + 8, "The numbers and their intervals", "fit", ...lines);
+  const marks = [...new Set([least, 0, most])].filter((value) => value === 0 || Math.abs(x(value) - x(0)) > 60);
+  const axis = marks.flatMap((value) => [draw("line", { x1: x(value), x2: x(value), y1: 0, y2: low, class: "edge" }),
+    draw("text", { x: x(value), y: low + 16, "text-anchor": value === most ? "end" : value === least ? "start" : "middle", class: "soft" }, plain(Number(value.toPrecision(4))))]);
+  return picture(width, low + 22, "The numbers and their intervals", "fit", ...axis, ...lines);
 }
 
 /** A ranked list, best first; ranks are all that is known, so nothing is drawn longer or shorter. */

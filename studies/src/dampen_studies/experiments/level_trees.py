@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 from dampen.core.mechanisms import named, select
 from dampen.core.sampling import Entropy, SystemEntropy, discrete_laplace, fresh
 from dampen.core.selection import IntArray
-from dampen.questions.classify.candidates import Branching, candidates_of
-from dampen.questions.classify.encoding import Domain, as_domain
-from dampen.questions.classify.growing import Rule, Selections, grow, most_frequent
+from dampen.questions.classify.encoding import Branching, Domain, as_domain, candidates_of
+from dampen.questions.classify.growing import Rows, Rule, Selections, grow, most_frequent
+from dampen.questions.classify.model import Tree, collapsed
 from dampen.questions.classify.plan import default_depth, split_shares
-from dampen.questions.classify.released_tree import Tree, collapsed
-from dampen.questions.classify.rows import Rows
 from dampen.questions.classify.splits import Criterion, split_selection
 
 __all__ = [
@@ -119,7 +117,8 @@ def level_tree(
         max_rows: a public bound on the number of rows.
         entropy: of random bits.
     """
-    known = [as_domain(domain, f"x{i}") for i, domain in enumerate(domains)]
+    found = (as_domain(domain, f"x{i}") for i, domain in enumerate(domains))
+    known = [domain for domain in found if domain is not None]
     size = len(candidates_of(known))
     exact = Fraction(epsilon)
     chosen = default_depth(exact, max_rows, size, len(classes)) if depth is None else depth

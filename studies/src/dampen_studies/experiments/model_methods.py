@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dampen.core.sampling import InsecureEntropy
-from dampen.questions.classify.candidates import candidates_of
+from dampen.questions.classify.encoding import candidates_of
 from dampen_studies.datasets.packaged import Packaged
 from dampen_studies.experiments.diffprivlib_names import diffprivlib
 from dampen_studies.experiments.level_trees import by_gini, by_max, by_tsallis, level_tree

@@ -18,9 +18,8 @@ import numpy as np
 from dampen.core.sampling import Entropy, InsecureEntropy, fresh
 from dampen.core.selection import FloatArray
 from dampen.epsilon import exact
-from dampen.questions.nodes.gradual_noise import nested_laplace
 from dampen.questions.nodes.graphs import Graph, betweenness
-from dampen.questions.nodes.two_rounds import FIRST_SHARE, refined
+from dampen.questions.nodes.two_rounds import FIRST_SHARE, nested_laplace, refined
 from dampen_studies.datasets.generated import HELD_OUT, SEEN, generated
 from dampen_studies.rivals.nodes import DefaultNodes
 from dampen_studies.rows import listed

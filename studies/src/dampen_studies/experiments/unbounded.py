@@ -20,8 +20,7 @@ import numpy as np
 from dampen.core.noise import EXPONENTIAL
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import FloatArray, Neighbours
-from dampen.questions.percentile.decimals import Decimals
-from dampen.questions.percentile.runs import Column, RankDraw, Runs
+from dampen.questions.percentile.decimals import Column, Decimals, RankDraw, Runs
 from dampen.questions.percentile.unbounded import ENOUGH
 from dampen_studies.datasets.catalogue import DatasetError
 from dampen_studies.rows import listed

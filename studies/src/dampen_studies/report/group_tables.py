@@ -47,5 +47,77 @@ def needed(row: dict[str, Value]) -> float:
     return float("inf") if isinstance(row["needed"], str) else number(row, "needed")
 
 
+ENOUGH = 0.9
+
+
+def people_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """The ε that takes a probability of 0.9, where ε protects persons."""
+    lines = []
+    ratios = list[float]()
+    for dataset in values(rows, "dataset"):
+        here = where(rows, dataset=dataset)
+        usual = int(number(here[0], "groups_per_unit"))
+        per_group = _enough(where(here, method="row per group"))
+        kept = min(_enough(where(here, method=f"{m} row{'s' * (m > 1)}")) for m in (1, 2, 5))
+        ours = _enough(where(here, method="rule"))
+        best = min(per_group, kept)
+        ratio = ours / best if ours < float("inf") else float("nan")
+        if usual > 2:
+            ratios.append(ratio)
+        known = [str(dataset), f"{number(here[0], 'units'):,.0f}", f"{usual}"]
+        lines.append([*known, *map(_epsilon, (ours, per_group, kept)), f"{ratio:.2f}"])
+    title = "median, persons in 3 groups or more"
+    lines.append([title, "", "", "", "", "", f"{median(ratios):.2f}"])
+    header = ["table", "persons", "groups a person", "dampen", "a row per group", "m rows", "ratio"]
+    return header, lines
+
+
+def _enough(rows: Rows) -> float:
+    """The least ε with a probability of 0.9."""
+    found = [number(row, "epsilon") for row in rows if number(row, "right") >= ENOUGH]
+    return min(found, default=float("inf"))
+
+
+def people_value_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """The median error of percentiles over tables, beside OpenDP's with its best k."""
+    lines = []
+    for target in values(rows, "target"):
+        for epsilon in values(rows, "epsilon"):
+            for p in values(rows, "p"):
+                here = where(rows, target=target, epsilon=epsilon, p=p)
+                pairs = [_both(where(here, dataset=name)) for name in values(here, "dataset")]
+                ahead = sum(ours <= theirs for ours, theirs in pairs)
+                medians = [f"{median(side):.2f}" for side in zip(*pairs, strict=True)]
+                known = [str(target), f"{epsilon:g}", f"{p:g}"]
+                lines.append([*known, *medians, f"{ahead} of {len(pairs)}"])
+    return ["percentile of", "ε", "p", "dampen", "OpenDP, best k", "dampen at or ahead"], lines
+
+
+def _both(rows: Rows) -> tuple[float, float]:
+    ours = number(where(rows, method="dampen")[0], "error")
+    return ours, min(number(row, "error") for row in rows if row["method"] != "dampen")
+
+
+def name_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """The share of the k targets with the most sources that is found, and by edges cut to a cap."""
+    epsilons = values(rows, "epsilon")
+    lines = [
+        [
+            str(dataset),
+            f"{k:g}",
+            *(_pair(where(rows, dataset=dataset, k=k, epsilon=epsilon)) for epsilon in epsilons),
+        ]
+        for dataset in values(rows, "dataset")
+        for k in values(rows, "k")
+        if where(rows, dataset=dataset, k=k)
+    ]
+    return ["relation", "k", *(f"ε = {epsilon:g}" for epsilon in epsilons)], lines
+
+
+def _pair(rows: Rows) -> str:
+    shares = [number(where(rows, method=method)[0], "right") for method in ("rule", "cut")]
+    return " / ".join(f"{share:.2f}" for share in shares)
+
+
 def _epsilon(value: float) -> str:
     return "never" if value == float("inf") else f"{value:.2g}"

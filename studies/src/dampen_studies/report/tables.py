@@ -16,7 +16,12 @@ from dampen_studies.datasets.names import printed
 from dampen_studies.experiments import split
 from dampen_studies.report import model_tables, node_tables, results, stage_tables
 from dampen_studies.report.figures import geometric_mean, ratios
-from dampen_studies.report.group_tables import group_rows
+from dampen_studies.report.group_tables import (
+    group_rows,
+    name_rows,
+    people_rows,
+    people_value_rows,
+)
 from dampen_studies.report.many_tables import many_rows
 from dampen_studies.report.palette import LOOKS
 from dampen_studies.rows import curve, values, where
@@ -346,6 +351,9 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "reductions": ("percentiles", reductions),
     "peers": ("peers", peers),
     "groups": ("groups", groups),
+    "people": ("people", lambda rows: markdown(*people_rows(rows))),
+    "people-values": ("people-values", lambda rows: markdown(*people_value_rows(rows))),
+    "names": ("names", lambda rows: markdown(*name_rows(rows))),
     "models": ("models", lambda rows: markdown(*model_tables.models(rows))),
     "models-summary": ("models", lambda rows: markdown(*model_tables.models_summary(rows))),
     "criteria": ("criteria", lambda rows: markdown(*model_tables.criteria(rows))),

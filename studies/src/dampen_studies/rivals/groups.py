@@ -42,13 +42,12 @@ from dampen.core.noise import EXPONENTIAL, GUMBEL
 from dampen.core.quadrature import permute_and_flip
 from dampen.core.selection import FloatArray, IntArray
 from dampen.epsilon import Epsilon, exact
-from dampen.questions.groups.law import largest_wins
 from dampen.questions.groups.problem import BestGroup, ByReach
-from dampen.questions.groups.reach import Reach
-from dampen.questions.groups.statistics import Mean, Quantile
+from dampen.questions.groups.reach import Reach, largest_wins
+from dampen.questions.groups.statistics import Histograms, Mean, Quantile
 from dampen.questions.groups.sums import BySum
 
-__all__ = ["GroupMethod", "epsilon_for_best", "group_methods", "true_statistics"]
+__all__ = ["GroupMethod", "epsilon_for_best", "group_methods", "quantile_laws", "true_statistics"]
 
 POINTS = 4001
 """Levels at which a continuous noisy answer is looked at."""
@@ -227,13 +226,9 @@ class _Rivals:
     def private_quantiles(self, epsilon: Fraction) -> FloatArray:
         """The largest of all private quantiles: permute-and-flip by rank, n private."""
         assert isinstance(self.reach.statistic, Quantile)
-        p = float(self.reach.statistic.p)
-        counts = self.reach.x.counts
-        at_most = np.cumsum(counts, axis=1)
-        target = p * self.reach.x.sizes[:, None]
-        off = np.maximum(np.maximum(at_most - counts - target, target - at_most), 0)
-        masses = [_permute_and_flip(-line / (2 * max(p, 1 - p)), epsilon) for line in off]
-        return largest_wins([np.array(masses).T])
+        assert isinstance(self.reach.x, Histograms)
+        masses = quantile_laws(self.reach.x.counts, float(self.reach.statistic.p), epsilon)
+        return largest_wins([masses.T])
 
     def noisy_means(self, epsilon: Fraction) -> FloatArray:
         """The largest of A / (A + B), A and B the sums of v and Δ - v with Laplace(Δ / ε) noise.
@@ -282,6 +277,14 @@ class _Rivals:
             low = np.where(there, low, z + 1)
             high = np.where(there, z, high)
         return high.reshape(len(self.everyone), len(cells))
+
+
+def quantile_laws(counts: IntArray, p: float, epsilon: Fraction) -> FloatArray:
+    """The laws of the private quantiles of all groups, one line each: permute-and-flip by rank."""
+    at_most = np.cumsum(counts, axis=1)
+    target = p * counts.sum(axis=1)[:, None]
+    off = np.maximum(np.maximum(at_most - counts - target, target - at_most), 0)
+    return np.array([_permute_and_flip(-line / (2 * max(p, 1 - p)), epsilon) for line in off])
 
 
 def _law_of_distributions(below: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ from dampen.questions.nodes.graphs import Graph
 from dampen.questions.nodes.problem import InfluentialNode
 from dampen.questions.nodes.question import NodesQuestion
 from dampen.releases.cost import Price
+from dampen.releases.measured import Measured
 from dampen.schema import Schema
 from dampen_studies.rivals.drawings import Drawing, Method
 
@@ -38,6 +39,7 @@ class DefaultNodes:
         question = self._question(k)
         opened = question.open(self.graph)
         method = question.method(opened, Schema(), Price(epsilon))
+        assert not isinstance(method, Measured)
         return method.places(opened, exact(epsilon), entropy)[1]
 
     def _question(self, k: int) -> NodesQuestion:

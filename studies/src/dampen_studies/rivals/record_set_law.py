@@ -1,7 +1,7 @@
 """The law of several labels in stage 2, computed, not sampled.  It is *not* private.
 
 With m of n labels inside, the k largest of utility plus noise
-(`dampen.questions.percentile.set_noise`) hold on average  m ∫ f(y-1) P[Bin(m-1, F(y-1)) + Bin(n-m,
+(`percentile.record_two_stages`) hold on average  m ∫ f(y-1) P[Bin(m-1, F(y-1)) + Bin(n-m,
 F(y)) < k] dy  labels from inside, where f is the density of the noise and F(y) = P[S > y].  On a
 step both F are linear, and so is the mean of the sum; its probability is 1 or 0 but where that mean
 is near k, and there Gauss nodes will do.

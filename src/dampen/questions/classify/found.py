@@ -1,0 +1,595 @@
+"""Domains that nobody stated: found privately, with a share of ε.
+
+Add/remove one row.  Every part below is a release of its own; what it found is public from then on,
+and the parts and the model compose adaptively: their ε add up to that of the fit, exactly.
+
+**The number of rows** n~ = n + Z with P(Z = z) proportional to exp(-ε' |z|): one row more or less
+moves n by 1, so this is ε'-DP.  n~ steers shares of ε and the size of the model, so that a wrong n~
+costs accuracy and never privacy.
+
+**Bins of a column of numbers.**  A *library* of binnings is public, each with a whole number as its
+weight: w, 2w, 3w, ... or rather (i+1) w, ..., (i+B-1) w for widths w of 1, 2 or 5 times a power of
+ten and whole numbers i; and c, 2c, 4c, ... and ..., -4c, -c, 0, c, 4c, ... for the same numbers c.
+So edges are round numbers.  Of a binning b let τ_(1) >= τ_(2) >= ... be the rows in its bins, the
+fullest first, and a = (4, 2, 2, 1, 1, 0, ...) / 4.  One binning is drawn with
+
+    P(b)  proportional to  weight(b) exp(ε' u(b)),     u(b) = -Σ_j a_j τ_(j).
+
+Rows that are spread over many bins make u large; rows without a number count nowhere.
+
+**Theorem.**  The draw is ε'-DP.  Proof.  As a falls, Σ_j a_j τ_(j) is the largest of the sums
+Σ_j a_σ(j) τ_j over all orders σ of the bins.  A row more raises each of these by 0 to a_1 = 1,
+hence their largest too.  So every exp(ε' u) shrinks by a factor from e^-ε' to 1, so does their sum,
+and a probability changes by a factor from e^-ε' to e^ε'. ∎  (The exponential mechanism for a
+one-sided utility of sensitivity 1: no factor 1/2.)  Where nobody says whether a column holds
+numbers or text, "text" is one more candidate, with u = -(rows with a number), and rows with a text
+lower every other candidate by 1; each u still moves by 0 to 1, downwards.
+
+*Why not quantiles.*  A binning is good enough as soon as it is not absurd.  Its utility then leads
+by some half of all rows, so n ε' of about 30 is enough for a column, whatever its range; a median
+alone, by rank, needs n ε' of about 100 to be within a tenth of the rows, and eight quantiles three
+times that.
+
+**Categories of a column of text.**  Values that are not known share `BRANCHES` branches by a public
+hash of their text.  A hash looks at each row alone, so this costs nothing and needs no δ; a value
+that nobody has seen goes to such a branch too.  With a δ, values of many rows get a branch and a
+name of their own: truncated noise and a threshold (`dampen.core.truncated`), (ε', δ')-DP for each
+of m columns with δ' = δ/m.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from dampen.core.sampling import Entropy, discrete_laplace, uniform_below, weighted_best
+from dampen.core.selection import FloatArray, IntArray
+from dampen.core.truncated import Threshold
+from dampen.data.columns import as_labels, is_missing
+from dampen.data.source import Batch, Field, Kind
+from dampen.epsilon import decimal_text
+from dampen.errors import MISSING, RULES, ParameterError
+from dampen.questions.classify.encoding import MOST_VALUES, Bins, Categories, Domain, numbers_of
+from dampen.questions.classify.plan import Spending
+from dampen.questions.classify.splits import MOST_ROWS
+
+__all__ = ["ColumnKind", "Found", "Library", "Search", "SearchPlan", "Tally", "kind_of"]
+
+ColumnKind: TypeAlias = Literal["numbers", "whole", "days", "flags", "text", "either"]
+"""What is public of a column without a domain: "either" is text or numbers, nobody says which."""
+
+FOR_ROWS = Fraction(1, 50)
+"""The share of ε for the number of rows."""
+ENOUGH = 30
+"""n ε' for the bins of one column."""
+MOST_FOR_BINS = Fraction(50, 100)
+ENOUGH_FOR_NAMES = 300
+"""n ε' for the names of one column; a threshold is then about n / 25."""
+MOST_FOR_NAMES = Fraction(10, 100)
+RAREST = 8
+"""Names are left out where only values of more than n / 8 rows would get one."""
+FEW_BINS = 10
+MANY_BINS = 20
+MANY = 2048
+"""n ε from which columns get `MANY_BINS`."""
+BRANCHES = 32
+EXAMPLES = (1_000, 10_000, 100_000)
+"""Numbers of rows that a plan shows where theirs is private."""
+PARTS = 10_000
+"""Shares of ε are whole multiples of 1 / PARTS."""
+LEAST_EPSILON = Fraction(1, 10_000)
+WEIGHTS = (4, 2, 2, 1, 1)
+"""4 a."""
+DIGITS = 2.0**17
+"""Numbers are rounded to so many parts of a power of two before bins are chosen for them."""
+SIZES = (1, 2, 5)
+WHOLE = ("int", "uint", "bigint", "smallint", "tinyint", "hugeint")
+TIMES = ("date", "timestamp", "duration", "timedelta")
+"""How the names of types of days and of spans of time begin."""
+
+
+def kind_of(field: Field) -> ColumnKind:
+    """What the declared type of a column says of its cells; public.
+
+    >>> kind_of(Field("born", "date32[day]", "labels")), kind_of(Field("x"))
+    ('days', 'either')
+    """
+    name = (field.type or "").lower()
+    if field.holds == "numbers":
+        return "whole" if name.startswith(WHOLE) else "numbers"
+    if field.holds is None or not name:
+        return "either"
+    if name.startswith("bool"):
+        return "flags"
+    return "days" if name.startswith(TIMES) else "text"
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tally:
+    """The numbers of a column, ascending, how often each occurs, and rows with a text; private."""
+
+    numbers: FloatArray
+    counts: IntArray
+    texts: int = 0
+
+    @classmethod
+    def of(cls, numbers: FloatArray, texts: int = 0) -> "Tally":
+        """From numbers in any order; missing ones are left out."""
+        rounded = _rounded(numbers[~np.isnan(numbers)])
+        return cls(*np.unique(rounded, return_counts=True), texts)
+
+    @classmethod
+    def joined(cls, parts: Sequence["Tally"]) -> "Tally":
+        """Of several pieces of a column."""
+        numbers = np.concatenate([np.empty(0), *(part.numbers for part in parts)])
+        counts = np.concatenate([np.empty(0, dtype=np.int64), *(part.counts for part in parts)])
+        distinct, place = np.unique(numbers, return_inverse=True)
+        total = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(total, place, counts)
+        return cls(distinct, total, sum(part.texts for part in parts))
+
+    @property
+    def n(self) -> int:
+        """How many rows have a number."""
+        return int(self.counts.sum())
+
+
+def _rounded(numbers: FloatArray) -> FloatArray:
+    """Numbers of at most 17 binary digits, which are few different ones; each row by itself."""
+    part, power = np.frexp(numbers)
+    return np.ldexp(np.rint(part * DIGITS) / DIGITS, power)
+
+
+@dataclass(frozen=True)
+class Library:
+    """Public binnings and their weights; see the theorem above.
+
+    Attributes:
+        bins: B, how many bins each has.
+        decades: the powers of ten of widths.
+        starts: |i| is below this power of two.
+    """
+
+    bins: int
+    decades: range = range(-6, 10)
+    starts: int = 4096
+
+    def draw(
+        self, tally: Tally, epsilon: Fraction, entropy: Entropy, *, either: bool = False
+    ) -> FloatArray | None:
+        """The inner edges of one binning, None for a column of text: ε-DP."""
+        utility, mass = self.runs(tally, either=either)
+        run = weighted_best(utility, mass, epsilon / WEIGHTS[0], entropy)
+        if either and run == len(mass) - 1:
+            return None
+        return self.edges(self._candidate(tally, run, entropy))
+
+    def runs(self, tally: Tally, *, either: bool = False) -> tuple[FloatArray, IntArray]:
+        """4u and the weight of runs of candidates with equal rows; private."""
+        utility = []
+        mass = []
+        for _, low, high, fullest in self._scored(tally):
+            utility.append(-fullest)
+            mass.append(self._masses(low, high))
+        found = np.concatenate(utility) - WEIGHTS[0] * tally.texts
+        weights = np.concatenate(mass)
+        if either:
+            found = np.append(found, -WEIGHTS[0] * tally.n)
+            weights = np.append(weights, self.total // 4)
+        return found.astype(np.float64), weights
+
+    @cached_property
+    def total(self) -> int:
+        """The weight of all binnings."""
+        every = np.arange(len(self))
+        return int(self.weights(every).sum())
+
+    def __len__(self) -> int:
+        return len(self._widths) * self._each
+
+    @property
+    def _each(self) -> int:
+        """Candidates of one width: those of equal bins, and two of growing ones."""
+        return 2 * self.starts - 1 + 2
+
+    @cached_property
+    def _widths(self) -> list[tuple[int, int]]:
+        return [(size, decade) for decade in self.decades for size in SIZES]
+
+    @cached_property
+    def _of_width(self) -> IntArray:
+        """The weights of the candidates of one width, in their order.
+
+        Most columns begin at 0, or lie around it.
+        """
+        i = np.abs(np.arange(1 - self.starts, self.starts)) + 1
+        equal = self.starts >> (np.frexp(i)[1].astype(np.int64) - 1)
+        equal[self.starts - 1] += 8 * self.starts
+        equal[max(self.starts - 1 - self.bins // 2, 0)] += 4 * self.starts
+        growing = 8 * self.starts
+        return np.concatenate([equal, [growing, growing]])
+
+    def weights(self, candidates: IntArray) -> IntArray:
+        """Of candidates, by their numbers."""
+        width, place = np.divmod(candidates, self._each)
+        decade = np.array([each for _, each in self._widths])[width]
+        away = np.maximum(np.abs(decade - 1) - 2, 0)
+        return self._of_width[place] * (8 >> np.minimum((away + 1) // 2, 3))
+
+    def edges(self, candidate: int) -> FloatArray:
+        """The inner edges of a binning, by its number: the floats nearest to round decimals."""
+        width, place = divmod(candidate, self._each)
+        size, decade = self._widths[width]
+        equal = 2 * self.starts - 1
+        if place < equal:
+            first = place - (self.starts - 1) + 1
+            multiples = np.arange(first, first + self.bins - 1)
+        elif place == equal:
+            multiples = 2 ** np.arange(self.bins - 1)
+        else:
+            half = 4 ** np.arange((self.bins - 1) // 2)
+            middle = np.zeros((self.bins - 1) % 2, dtype=np.int64)
+            multiples = np.concatenate([-half[::-1], middle, half])
+        return _decimal(multiples * size, decade)
+
+    def _scored(self, tally: Tally) -> Any:
+        """For every width: its number, the first and last candidate of each run, and -4u."""
+        upto = np.concatenate([[0], np.cumsum(tally.counts)])
+        n = tally.n
+        for width, (size, decade) in enumerate(self._widths):
+            first = 2 - self.starts
+            multiples = np.arange(first, self.starts + self.bins - 1)
+            edges = _decimal(multiples * size, decade)
+            below = upto[np.searchsorted(tally.numbers, edges, side="left")]
+            starts = 2 * self.starts - 1
+            low = int(np.searchsorted(below[self.bins - 2 :], 0, side="right"))
+            high = int(np.searchsorted(below[:starts], n, side="left"))
+            low = min(low, high)
+            windows = np.lib.stride_tricks.sliding_window_view(below, self.bins - 1)[low:high]
+            begin = width * self._each
+            growing = np.array(
+                [
+                    upto[np.searchsorted(tally.numbers, self.edges(begin + starts + j), "left")]
+                    for j in range(2)
+                ]
+            )
+            scores = np.concatenate([_fullest(windows, n), _fullest(growing, n)])
+            single = np.concatenate([np.arange(low, high), [starts, starts + 1]]) + begin
+            merged = [(begin, begin + low)] if low else []
+            merged += [(begin + high, begin + starts)] if high < starts else []
+            ends = np.array(merged, dtype=np.int64).reshape(-1, 2)
+            yield (
+                width,
+                np.concatenate([single, ends[:, 0]]),
+                np.concatenate([single, ends[:, 1] - 1]),
+                np.concatenate([scores, np.full(len(ends), WEIGHTS[0] * n)]),
+            )
+
+    def _masses(self, low: IntArray, high: IntArray) -> IntArray:
+        upto = self._weights_upto
+        return upto[high + 1] - upto[low]
+
+    @cached_property
+    def _weights_upto(self) -> IntArray:
+        return np.concatenate([[0], np.cumsum(self.weights(np.arange(len(self))))])
+
+    def _candidate(self, tally: Tally, run: int, entropy: Entropy) -> int:
+        """A candidate of a run, by weight."""
+        parts = [(low, high) for _, low, high, _ in self._scored(tally)]
+        low = int(np.concatenate([each for each, _ in parts])[run])
+        high = int(np.concatenate([each for _, each in parts])[run])
+        upto = self._weights_upto
+        place = int(upto[low]) + uniform_below(int(upto[high + 1] - upto[low]), entropy)
+        return int(np.searchsorted(upto, place, side="right")) - 1
+
+
+def _decimal(multiples: IntArray, decade: int) -> FloatArray:
+    """multiples · 10^decade, each the nearest float."""
+    whole = multiples.astype(np.float64)
+    return whole * 10.0**decade if decade >= 0 else whole / 10.0**-decade
+
+
+def _fullest(below: IntArray, n: int) -> IntArray:
+    """-4u from the rows below every inner edge, a line for each binning."""
+    size = len(below)
+    ends = np.zeros((size, 1), dtype=np.int64), np.full((size, 1), n, dtype=np.int64)
+    counts = np.diff(np.concatenate([ends[0], below, ends[1]], axis=1), axis=1)
+    weights = np.array(WEIGHTS[: counts.shape[1]])
+    fullest = np.sort(counts, axis=1)[:, ::-1][:, : len(weights)]
+    return np.asarray(fullest @ weights)
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found of a table; public.
+
+    Attributes:
+        domains: of every column that had none.
+        rows: n~, or the stated bound.
+        charges: what each part cost.
+    """
+
+    domains: Mapping[str, Domain]
+    rows: int
+    charges: tuple[Spending, ...] = ()
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What all of it cost."""
+        return sum((each.epsilon for each in self.charges), Fraction(0))
+
+
+@dataclass(frozen=True)
+class Search:
+    """What has to be found of a table, with what it is paid; public.
+
+    Attributes:
+        kinds: of the columns without a domain.
+        max_rows: a stated bound on the rows, which need not be counted then.
+        delta: for the names of categories; 0 gives them none.
+        counts_rows: whether the rows are counted even if all domains are known.
+    """
+
+    kinds: Mapping[str, ColumnKind]
+    max_rows: int | None
+    delta: Fraction
+    counts_rows: bool
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether the number of rows is bought."""
+        finds = any(kind != "flags" for kind in self.kinds.values())
+        return self.max_rows is None and (finds or self.counts_rows)
+
+    @property
+    def wanted(self) -> dict[str, Kind]:
+        """How the columns are read."""
+        kinds: dict[ColumnKind, Kind] = {"days": "any", "flags": "any", "text": "text"}
+        kinds["either"] = "text"
+        return {name: kinds.get(kind, "numbers") for name, kind in self.kinds.items()}
+
+    @property
+    def needed_delta(self) -> Fraction:
+        """δ, where a column may hold text; columns of numbers need none."""
+        text = any(kind in ("text", "either") for kind in self.kinds.values())
+        return self.delta if text else Fraction(0)
+
+    def check(self, epsilon: Fraction) -> None:
+        """Refuses an ε that is too small to share.
+
+        Raises:
+            ParameterError: if it is.
+        """
+        if (self.needs_rows or self.kinds) and epsilon < LEAST_EPSILON:
+            raise ParameterError(
+                f"Expected epsilon >= {decimal_text(LEAST_EPSILON)} to find bins, categories or "
+                "the number of rows, or domains= and max_rows=."
+            )
+        if self.needed_delta:
+            Threshold.of(epsilon / PARTS / len(self.kinds), self.delta / len(self.kinds))
+
+    def tallied(self) -> "Tallies":
+        """A place for what is counted of the rows."""
+        return Tallies(self.kinds, names=bool(self.needed_delta))
+
+    def find(self, tallies: "Tallies", epsilon: Fraction, entropy: Entropy) -> Found:
+        """All that is to be found: (ε', δ)-DP, ε' being the sum of its charges."""
+        rows = self._rows(tallies, epsilon, entropy)
+        shares = Shares(self, epsilon, rows)
+        domains: dict[str, Domain] = {}
+        for name, kind in self.kinds.items():
+            domains[name] = self._domain(kind, tallies.columns.get(name), shares, entropy)
+        charges = [Spending(0, "rows", epsilon * FOR_ROWS)] if self.needs_rows else []
+        if shares.numbers:
+            charges.append(Spending(0, "bins", epsilon * shares.bins))
+        texts = [name for name, domain in domains.items() if _is_open(domain)]
+        named = shares.names(len(texts))
+        if named is not None:
+            for name in texts:
+                domains[name] = _named(tallies.texts[name], named, rows, entropy)
+            charges.append(Spending(0, "names", named.epsilon * len(texts)))
+        return Found(domains, rows, tuple(charges))
+
+    def _rows(self, tallies: "Tallies", epsilon: Fraction, entropy: Entropy) -> int:
+        if not self.needs_rows:
+            return self.max_rows or 1
+        [noise] = discrete_laplace(1 / (epsilon * FOR_ROWS), 1, entropy)
+        return min(max(tallies.rows + int(noise), 1), MOST_ROWS)
+
+    def _domain(
+        self, kind: ColumnKind, tally: Tally | None, shares: "Shares", entropy: Entropy
+    ) -> Domain:
+        if kind == "flags":
+            return Categories((False, True, MISSING))
+        if kind == "text" or tally is None:
+            return Categories((MISSING,), branches=BRANCHES)
+        library = Library(shares.bin_count, range(0, 10) if kind == "whole" else range(-6, 10))
+        found = library.draw(tally, shares.each_bins, entropy, either=kind == "either")
+        if found is None:
+            return Categories((MISSING,), branches=BRANCHES)
+        return _bins(found, kind)
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What each part of a search costs; public.
+
+    Attributes:
+        search: what is to be found.
+        epsilon: of the whole fit.
+        rows: how many there are, about.
+    """
+
+    search: Search
+    epsilon: Fraction
+    rows: int
+
+    @property
+    def numbers(self) -> int:
+        """Columns that are, or may be, numbers."""
+        return sum(kind not in ("flags", "text") for kind in self.search.kinds.values())
+
+    @property
+    def bins(self) -> Fraction:
+        """The share of ε for all bins."""
+        return _share(ENOUGH * self.numbers, self.epsilon * self.rows, MOST_FOR_BINS)
+
+    @property
+    def each_bins(self) -> Fraction:
+        """ε' of one column."""
+        return self.epsilon * self.bins / self.numbers
+
+    @property
+    def bin_count(self) -> int:
+        """B."""
+        return MANY_BINS if self.epsilon * self.rows >= MANY else FEW_BINS
+
+    def names(self, columns: int) -> Threshold | None:
+        """How names are published in each of so many columns; None where hardly any would be."""
+        if not columns or not self.search.delta:
+            return None
+        share = _share(ENOUGH_FOR_NAMES * columns, self.epsilon * self.rows, MOST_FOR_NAMES)
+        threshold = Threshold.of(self.epsilon * share / columns, self.search.delta / columns)
+        return threshold if RAREST * threshold.high <= self.rows else None
+
+    def lines(self) -> list[tuple[str, Fraction, str]]:
+        """Purpose, ε, and what it buys."""
+        search = self.search
+        found = []
+        if search.needs_rows:
+            noise = float(3 / (self.epsilon * FOR_ROWS))
+            found.append(("rows", self.epsilon * FOR_ROWS, f"their number, within {noise:,.0f}"))
+        if self.numbers:
+            bought = f"{self.bin_count} bins for {_columns(self.numbers)}"
+            found.append(("bins", self.epsilon * self.bins, bought))
+        texts = sum(kind in ("text", "either") for kind in search.kinds.values())
+        named = self.names(texts)
+        if named is not None:
+            bought = f"names of values of {named.high} rows or more in {_columns(texts)}"
+            found.append(("names", named.epsilon * texts, bought))
+        return found
+
+
+@dataclass(frozen=True)
+class SearchPlan:
+    """What a fit would spend on what nobody stated, before the model; public.
+
+    Attributes:
+        epsilon: of the whole fit.
+        search: what is to be found.
+    """
+
+    epsilon: Fraction
+    search: Search
+
+    def __str__(self) -> str:
+        """What each share buys; for several numbers of rows, where theirs is not stated."""
+        return "\n".join(self._lines())
+
+    def shares(self, rows: int) -> Shares:
+        """For so many rows."""
+        return Shares(self.search, self.epsilon, rows)
+
+    def _lines(self) -> Iterator[str]:
+        delta = self.search.needed_delta
+        also = f" and delta {decimal_text(delta)}" if delta else ""
+        yield f"A model for epsilon {decimal_text(self.epsilon)}{also}"
+        stated = self.search.max_rows
+        for rows in EXAMPLES if stated is None else (stated,):
+            yield f"with {rows:,} rows"
+            left = Fraction(1)
+            for purpose, cost, bought in self.shares(rows).lines():
+                left -= cost / self.epsilon
+                yield f"  {purpose:<5}  {float(cost / self.epsilon):>6.1%} of epsilon: {bought}"
+            yield f"  model  {float(left):>6.1%} of epsilon"
+        yield from self._notes()
+
+    def _notes(self) -> Iterator[str]:
+        text = [name for name, kind in self.search.kinds.items() if kind in ("text", "either")]
+        if text:
+            shown = ", ".join(text[:5]) + (", ..." if len(text) > 5 else "")
+            yield f"Values without a name share {BRANCHES} branches by a hash: {shown}."
+            if not self.search.delta:
+                yield "Pass delta= to give frequent ones a branch and a name of their own."
+
+
+def _columns(count: int) -> str:
+    return "1 column" if count == 1 else f"each of {count} columns"
+
+
+def _share(wanted: int, strength: Fraction, most: Fraction) -> Fraction:
+    """wanted / strength, rounded up to a multiple of 1 / PARTS, at most `most`."""
+    return min(Fraction(-(-wanted * PARTS // strength), PARTS), most)
+
+
+class Tallies:
+    """What is counted of the rows for a search; private."""
+
+    def __init__(self, kinds: Mapping[str, ColumnKind], *, names: bool) -> None:
+        self.kinds = kinds
+        self.names = names
+        self.rows = 0
+        self._parts: dict[str, list[Tally]] = {
+            name: [] for name, kind in kinds.items() if kind not in ("flags", "text")
+        }
+        self.texts: dict[str, Counter[Hashable]] = {
+            name: Counter() for name, kind in kinds.items() if kind in ("text", "either")
+        }
+
+    def add(self, batch: Batch, rows: int) -> None:
+        """Counts the rows of a batch, of which so many have a public class."""
+        self.rows += rows
+        for name, parts in self._parts.items():
+            numbers = numbers_of(batch[name])
+            labels = as_labels([batch[name]]) if self.kinds[name] == "either" else []
+            texts = sum(
+                np.isnan(number) and not is_missing(label) and label != ""
+                for number, label in zip(numbers.tolist(), labels, strict=False)
+            )
+            parts.append(Tally.of(numbers, int(texts)))
+        if self.names:
+            for name, counter in self.texts.items():
+                counter.update(v for v in as_labels([batch[name]]) if not is_missing(v) and v != "")
+
+    @property
+    def columns(self) -> dict[str, Tally]:
+        """Of the columns that are, or may be, numbers."""
+        return {name: Tally.joined(parts) for name, parts in self._parts.items()}
+
+
+def _named(
+    texts: Mapping[Hashable, int], threshold: Threshold, rows: int, entropy: Entropy
+) -> Categories:
+    """The values of many rows by name, others by the hash: (ε, δ)-DP.
+
+    The fewer rows the published counts leave to others, the fewer branches these have.
+    """
+    values = list(texts)
+    counts = np.fromiter(texts.values(), dtype=np.int64, count=len(values))
+    shown, noisy = threshold.published(counts, entropy)
+    left = 1 - min(int(noisy[shown].sum()) / rows, 1)
+    # The order of the data is private.
+    kept = sorted((values[i] for i in np.flatnonzero(shown)), key=str)
+    plain = [v for v in kept if isinstance(v, str | int | float) and v not in RULES]
+    branches = max(1, round(BRANCHES * left))
+    return Categories((*plain[: MOST_VALUES // 2], MISSING), branches=branches)
+
+
+def _is_open(domain: Domain) -> bool:
+    return isinstance(domain, Categories) and domain.branches > 0
+
+
+def _bins(inner: FloatArray, kind: ColumnKind) -> Bins:
+    """Bins with a value of its own for what is missing; both ends are open.
+
+    One more edge tells 0 from 1: columns of flags are many, and rare ones hardly move u.
+    """
+    if kind != "days":
+        inner = np.unique([*inner, 1.0 if kind == "whole" else 0.5])
+    low = 2 * inner[0] - inner[1]
+    high = 2 * inner[-1] - inner[-2]
+    return Bins((low, *inner.tolist(), high), "own", days=kind == "days")

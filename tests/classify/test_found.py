@@ -1,0 +1,314 @@
+"""Bins, categories and rows that nobody stated: the law, its loss, broken twins, whole fits."""
+
+import json
+import warnings
+from datetime import date
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import dampen
+from dampen import BudgetError, InsecureEntropy, Ledger, ParameterError, TreeClassifier
+from dampen.data.source import Field
+from dampen.questions.classify.encoding import Bins, Categories
+from dampen.questions.classify.found import BRANCHES, Library, Search, Tally, kind_of
+from dampen.testing import Universe, law_loss
+from goodness import assert_draws_follow
+
+SMALL = Library(bins=4, decades=range(0, 1), starts=4)
+VALUES = (-3.0, 0.5, 2.0, 7.5)
+E = Fraction(1, 2)
+SCALE = np.array([4, 2, 2, 1]) / 4
+
+
+def by_definition(library, rows, epsilon, weights=SCALE, either=False):
+    """The probability of every binning, and of text, straight from the docstring."""
+    numbers = [row for row in rows if not isinstance(row, str)]
+    terms = []
+    for candidate in range(len(library)):
+        edges = library.edges(candidate)
+        counts = np.bincount([int((edges <= x).sum()) for x in numbers], minlength=library.bins)
+        u = -(np.sort(counts)[::-1][: len(weights)] @ weights) - (len(rows) - len(numbers))
+        terms.append(float(library.weights(np.array([candidate]))[0]) * np.exp(epsilon * u))
+    if either:
+        terms.append(library.total // 4 * np.exp(-epsilon * len(numbers)))
+    return np.array(terms) / np.sum(terms)
+
+
+def tally(rows):
+    numbers = np.array([row for row in rows if not isinstance(row, str)], dtype=np.float64)
+    return Tally.of(numbers, sum(isinstance(row, str) for row in rows))
+
+
+def by_runs(library, rows, epsilon, *, either=False):
+    """The same from the runs that are drawn from."""
+    utility, mass = library.runs(tally(rows), either=either)
+    weight = mass * np.exp(epsilon * utility / 4)
+    law = np.zeros(len(library) + either)
+    at = 0
+    for _, low, high, _ in library._scored(tally(rows)):
+        for first, last in zip(low.tolist(), high.tolist(), strict=True):
+            inside = library.weights(np.arange(first, last + 1))
+            law[first : last + 1] += weight[at] * inside / inside.sum()
+            at += 1
+    if either:
+        law[-1] = weight[-1]
+    return law / weight.sum()
+
+
+@pytest.mark.parametrize("either", [False, True])
+def test_runs_have_the_law_of_the_definition(either):
+    rows = (*VALUES, "x") if either else VALUES
+    for x in Universe.add_remove_row(rows, max_rows=3).databases:
+        right = by_definition(SMALL, x, 0.7, either=either)
+        np.testing.assert_allclose(by_runs(SMALL, x, 0.7, either=either), right, rtol=1e-12)
+
+
+@pytest.mark.parametrize("either", [False, True])
+def test_the_loss_is_at_most_epsilon(either):
+    rows = (*VALUES, "x") if either else VALUES
+    universe = Universe.add_remove_row(rows, max_rows=4)
+    verdict = law_loss(lambda x: by_runs(SMALL, x, 0.5, either=either), universe, epsilon=E)
+    assert verdict.holds, verdict
+    assert verdict.value > 0.25
+
+
+@pytest.mark.parametrize("weights", [[1.5, 0.5, 0.5, 0], [0.5, 1.5, 0, 0], [1, -1, 0, 0]])
+def test_other_weights_break_it(weights):
+    """Above 1, or not falling, or below 0: one row then moves a utility by more than 1."""
+    universe = Universe.add_remove_row(VALUES, max_rows=4)
+    twin = law_loss(lambda x: by_definition(SMALL, x, 1.0, np.array(weights)), universe, epsilon=1)
+    assert twin.outcome == "fails"
+
+
+def test_draws_follow_the_law():
+    """False alarms: see `goodness`."""
+    rows = [-3.0, 0.5, 0.5, 2.0, 2.0, 7.5, 7.5, 7.5]
+    entropy = InsecureEntropy(5)
+    index = {tuple(SMALL.edges(i)): i for i in range(len(SMALL))}
+    draws = [index[tuple(SMALL.draw(tally(rows), E * 2, entropy))] for _ in range(3000)]
+    counts = np.bincount(draws, minlength=len(SMALL))
+    merged = {tuple(SMALL.edges(i)): i for i in range(len(SMALL))}  # equal edges are one outcome
+    right, wrong = (
+        np.bincount(
+            [merged[tuple(SMALL.edges(i))] for i in range(len(SMALL))],
+            weights=by_definition(SMALL, rows, e),
+            minlength=len(SMALL),
+        )
+        for e in (1.0, 2.5)
+    )
+    kept = right > 0
+    assert_draws_follow(counts[kept], right[kept], wrong[kept])
+
+
+def test_text_is_told_from_numbers():
+    entropy = InsecureEntropy(1)
+    library = Library(10)
+    texts = Tally.of(np.empty(0), 500)
+    assert library.draw(texts, Fraction(1, 10), entropy, either=True) is None
+    numbers = Tally.of(np.arange(500.0), 3)
+    assert library.draw(numbers, Fraction(1, 10), entropy, either=True) is not None
+
+
+@pytest.mark.parametrize(
+    ("numbers", "low", "high"),
+    [
+        (np.linspace(990, 1040, 3000), 980, 1050),
+        (np.linspace(1990, 2020, 3000).round(), 1980, 2030),
+        (np.linspace(40.5, 40.9, 3000), 40, 41),
+        (np.linspace(0, 1e7, 3000), -1e7, 2e7),
+        (-np.linspace(0, 1e-3, 3000), -0.002, 0.001),
+    ],
+)
+def test_bins_lie_where_the_rows_are(numbers, low, high):
+    """At n ε = 40 in 20 of 20 draws the rows are in several bins; chance would not do it."""
+    tally = Tally.of(numbers)
+    for seed in range(20):
+        edges = Library(10).draw(tally, Fraction(40, len(numbers)), InsecureEntropy(seed))
+        held = np.bincount(np.searchsorted(edges, numbers, side="right"))
+        assert held.max() < 0.8 * len(numbers)
+        assert ((edges > low) & (edges < high)).any()
+
+
+def frame(n=6000, seed=1):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "age": rng.integers(17, 90, n),
+            "income": rng.lognormal(10, 1, n),
+            "job": rng.choice(["farm", "office", "none"], n, p=[0.5, 0.3, 0.2]),
+            "flag": rng.random(n) < 0.5,
+            "day": pd.Timestamp("2013-01-01") + pd.to_timedelta(rng.integers(0, 365, n), unit="D"),
+        }
+    )
+    X.loc[::17, "income"] = np.nan
+    X.loc[::19, "job"] = None
+    return X, np.where((X["age"] > 40) & (X["job"] != "farm"), "yes", "no")
+
+
+CLASSES = ["no", "yes"]
+MODELS = [dampen.TreeClassifier, dampen.NaiveBayesClassifier, dampen.Classifier]
+
+
+@pytest.mark.parametrize("make", MODELS)
+def test_a_plain_frame_needs_classes_alone(make):
+    X, y = frame()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = make(epsilon=4, delta="1e-6", classes=CLASSES).fit(X, y)
+    assert np.mean(model.predict(X) == y) > 0.9
+    assert model.release_.leaks == ()
+    assert model.release_.delta == Fraction(1, 10**6)
+    again = make.from_json(model.to_json())
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    job = model.domains_[2]
+    assert set(job.values) >= {"farm", "office", "(missing)"}
+    assert len(job.values) < len(job) < len(job.values) + BRANCHES
+    unseen = X.assign(job="nobody ever had this", flag=None, day=pd.NaT, age=-(10**9))
+    assert set(model.predict(unseen)) <= set(CLASSES)
+
+
+def test_the_parts_of_epsilon_add_up():
+    X, y = frame()
+    tree = TreeClassifier(epsilon="0.7", delta="1e-6", classes=CLASSES).fit(X, y)
+    assert sum(line.epsilon for line in tree.plan_.charges) == tree.release_.epsilon
+    assert [line.purpose for line in tree.plan_.charges][:2] == ["rows", "bins"]
+    assert abs(tree.plan_.max_rows - 6000) < 3000
+    assert "bins" in tree.report()
+
+
+def test_no_delta_is_charged_where_no_column_can_hold_text():
+    X, y = frame()
+    numeric = X[["age", "income", "flag", "day"]]
+    account = Recorder()
+    TreeClassifier(1, classes=CLASSES, delta="1e-6", budget=account).fit(numeric, y)
+    TreeClassifier(1, classes=CLASSES, budget=account).fit(X, y)
+    assert [cost.delta for cost in account.costs] == [0, 0]
+
+
+class Recorder:
+    def __init__(self):
+        self.costs = []
+
+    def charge(self, cost, /):
+        self.costs.append(cost)
+
+
+def test_pure_budgets_refuse_a_delta(tmp_path):
+    X, y = frame(200)
+    ledger = Ledger(tmp_path / "ledger")
+    pure = ledger.create("pure", epsilon=5, neighbours="add-remove-row")
+    with pytest.raises(BudgetError):
+        TreeClassifier(1, classes=CLASSES, delta="1e-6", budget=pure).fit(X, y)
+    TreeClassifier(1, classes=CLASSES, budget=pure).fit(X, y)
+    approximate = ledger.create("approximate", epsilon=5, delta="1e-5", neighbours="add-remove-row")
+    TreeClassifier(1, classes=CLASSES, delta="1e-6", budget=approximate).fit(X, y)
+
+
+def test_what_is_declared_is_not_looked_for():
+    X, y = frame()
+    public = {
+        "classes": CLASSES,
+        "max_rows": 9000,
+        "entropy": InsecureEntropy(3, allow_release=True),
+    }
+    domains = {"age": dampen.bins(0, 100, 10), "flag": [False, True]}
+    tree = TreeClassifier(1, domains=domains, **public).fit(X[["age", "flag"]], y)
+    also = TreeClassifier(1, domains=domains, delta="1e-6", **public).fit(X[["age", "flag"]], y)
+    assert tree.release_ == also.release_
+    assert {line.purpose for line in tree.plan_.charges} <= {"split", "tree", "leaf"}
+    part = TreeClassifier(1, domains={"age": dampen.bins(0, 100, 10)}, **public).fit(X, y)
+    assert part.domains_[0] == Bins(dampen.bins(0, 100, 10).edges)
+    assert part.plan_.charges[0].purpose == "bins"
+
+
+HOSTILE = [
+    {"a": [object(), [1], {"k": 1}, float("inf"), "x\ud800", b"\xff", 10**400, None, True, ""]},
+    {
+        "a": [
+            date(1, 1, 1),
+            pd.Timestamp("2013-01-01"),
+            pd.NaT,
+            "nan",
+            "1e999",
+            -0.0,
+            1j,
+            (),
+            "?",
+            3,
+        ]
+    },
+    {"a": np.array([np.nan, np.inf, -np.inf, 5e-324, 1.7e308, 0, -1, 2, 3, 4])},
+    {"a": np.array(["NaT", "1677-09-22", "2262-04-11", *["2013-01-01"] * 7], dtype="M8[ns]")},
+    {"a": np.array(["NaT", *range(9)], dtype="m8[us]")},
+    {"a": pd.Series([True, None] * 5, dtype="boolean")},
+    {"a": pd.Series(["x", None] * 5, dtype="category")},
+]
+
+
+@pytest.mark.parametrize("make", MODELS)
+@pytest.mark.parametrize("columns", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_cell_makes_a_fit_fail(make, columns):
+    X = pd.DataFrame(columns)
+    model = make(epsilon=1, delta="1e-6", classes=CLASSES).fit(X, ["no", "yes"] * 5)
+    json.loads(model.to_json())
+
+
+@pytest.mark.parametrize("make", MODELS)
+def test_no_rows_and_files_of_text(make, tmp_path):
+    X, y = frame(800)
+    empty = make(epsilon=1, delta="1e-6", classes=CLASSES).fit(X[:0], [])
+    assert set(empty.predict(X)) <= set(CLASSES)
+    X.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    model = make(epsilon=20, delta="1e-6", classes=CLASSES)
+    model.fit_table(tmp_path / "t.csv", target="y", header=True)
+    assert np.mean(model.predict_table(tmp_path / "t.csv", header=True) == y) > 0.85
+    assert isinstance(model.domains_[0], Bins)
+    assert isinstance(model.domains_[2], Categories)
+
+
+def test_persons_keep_working():
+    X, y = frame(3000)
+    data = dampen.dataset(X.assign(y=y, who=np.arange(3000) // 3), unit="who")
+    columns = ["age", "income", "job"]
+    release = data.tree(target="y", columns=columns, classes=CLASSES, epsilon=5, delta="1e-6")
+    assert str(release.neighbours) == "add-remove-unit"
+    assert release.delta >= Fraction(1, 10**6)
+
+
+def test_what_is_missing_is_refused_with_the_call_that_works():
+    X, y = frame(50)
+    with pytest.raises(ParameterError, match=r"classes=\['no', 'yes'\]"):
+        TreeClassifier(1).fit(X, y)
+    with pytest.raises(ParameterError, match="at least two"):
+        TreeClassifier(1, classes=["no"]).fit(X, y)
+    with pytest.raises(ParameterError, match=r"epsilon >= 0.0001"):
+        TreeClassifier("0.00001", classes=CLASSES).fit(X, y)
+    with pytest.raises(ParameterError, match="DataFrame"):
+        TreeClassifier(1, classes=CLASSES).fit([[1, 2]], ["no"])
+    with pytest.raises(ParameterError, match="public"):
+        TreeClassifier(1, classes=CLASSES, public="all").fit(X, y)
+
+
+def test_the_plan_says_what_each_share_buys():
+    X, _ = frame(50)
+    told = str(TreeClassifier(1, classes=CLASSES, delta="1e-6").plan(X))
+    assert "10 bins for each of 3 columns" in told
+    assert "names of values of" in told
+    assert "with 100,000 rows" in told
+    stated = str(TreeClassifier(1, classes=CLASSES, max_rows=5000).plan(X))
+    assert "with 5,000 rows" in stated
+    assert "their number" not in stated
+    assert "Pass delta=" in stated
+
+
+def test_kinds_follow_from_declared_types():
+    kinds = {"int64": "whole", "float32": "numbers", "decimal128(5, 2)": "numbers"}
+    assert {name: kind_of(Field("a", name, "numbers")) for name in kinds} == kinds
+    kinds = {"bool": "flags", "datetime64[ns]": "days", "date32[day]": "days", "string": "text"}
+    assert {name: kind_of(Field("a", name, "labels")) for name in kinds} == kinds
+    search = Search({"a": "whole", "b": "text"}, None, Fraction(1, 10**6), counts_rows=True)
+    assert search.needed_delta == Fraction(1, 10**6)
+    assert Search({"a": "whole"}, None, Fraction(1, 10**6), counts_rows=True).needed_delta == 0

@@ -1,0 +1,205 @@
+"""Dates, times, durations and truth values: drawn as numbers, answered as themselves."""
+
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from itertools import product
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import dampen
+from dampen.cli.main import run
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.selection import Neighbours
+from dampen.data.times import as_bound, as_measured, in_own_type
+from dampen.errors import ParameterError
+from dampen.questions.percentile.decimals import Column, RankDraw, Runs
+from dampen.questions.percentile.moments import DAYS, Moments
+from dampen.schema.grammar import format_schema, parse_schema
+from dampen.testing import Universe
+from dampen.testing.losses import law_loss
+
+rng = np.random.default_rng(11)
+N = 4000
+MOMENTS = np.datetime64("2015-01-01T00:00:00") + rng.integers(0, 2000 * 86400, N).astype("m8[s]")
+DATES = [each.astype("M8[D]").item() for each in MOMENTS]
+MIDDLE = sorted(DATES)[N // 2]
+WARDS = rng.choice(["A", "B"], N)
+FRAME = pd.DataFrame({"day": DATES, "moment": MOMENTS, "ward": WARDS})
+NEAR = timedelta(days=60)
+"""At ε = 5 an answer this far off, over 100 ranks, has a probability below 1e-60."""
+
+
+def median(data, value=None, **options):
+    return dampen.percentile(data, value, p=50, epsilon=5, **options).answer
+
+
+@pytest.mark.parametrize(
+    ("column", "kind"),
+    [
+        (MOMENTS, datetime),
+        (MOMENTS.astype("M8[D]"), date),
+        (pd.Series(MOMENTS), datetime),
+        (pd.Series(MOMENTS).dt.tz_localize("UTC"), datetime),
+        (pl.Series(DATES), date),
+        (pl.Series(MOMENTS.astype("M8[us]")), datetime),
+        (pa.array(DATES), date),
+        (pa.array(MOMENTS), datetime),
+        (pd.Series(DATES, dtype="date32[day][pyarrow]"), date),
+    ],
+    ids=str,
+)
+def test_a_declared_type_is_enough(column, kind):
+    answer = median(column)
+    assert type(answer) is kind
+    assert abs(pd.Timestamp(answer) - pd.Timestamp(MIDDLE)) < NEAR
+
+
+def test_files_and_engines(tmp_path):
+    FRAME.to_parquet(tmp_path / "stays.parquet")
+    FRAME.to_csv(tmp_path / "stays.csv", index=False)
+    found = [
+        median(tmp_path / "stays.parquet", "day"),
+        median(tmp_path / "stays.csv", "day", lower="1990-01-01"),
+        median(DATES, lower=date(1990, 1, 1)),
+        median(FRAME, "day", upper=np.datetime64("2040-01-01")),
+    ]
+    with duckdb.connect() as connection:
+        found.append(median(connection.sql("select day::date as day from FRAME"), "day"))
+        found.append(median(connection.sql("select moment from FRAME"), "moment").date())
+    assert {type(each) for each in found} == {date}
+    assert all(abs(each - MIDDLE) < NEAR for each in found)
+
+
+def test_bounds_steps_groups_and_conditions():
+    on_grid = median(FRAME, "moment", lower="2010-01-01", upper="2030-01-01",
+                     step=timedelta(hours=12))  # fmt: skip
+    assert on_grid.hour in (0, 12)
+    assert abs(on_grid.date() - MIDDLE) < NEAR
+    each = median(FRAME, "moment", by="ward", groups=["A", "B"])
+    assert {type(value) for value in each.values()} == {datetime}
+    late = median(FRAME, "moment", where="moment >= '2019-01-01'")
+    assert late.year >= 2019
+    quartiles = dampen.percentile(FRAME, "moment", p="deciles", epsilon=5).answer
+    assert quartiles == sorted(quartiles)
+    with pytest.raises(ParameterError, match="beside step="):
+        median(FRAME, "moment", step=timedelta(days=1))
+
+
+def test_durations_and_truth_values():
+    lengths = pd.Series(pd.to_timedelta(rng.gamma(2, 3000, N).round(), "s"))
+    assert abs(median(lengths) - lengths.median()) < timedelta(minutes=10)
+    assert median(rng.random(N) < 0.8) is True
+    mean = dampen.mean(lengths, lower=0, upper=timedelta(hours=10), epsilon=5).answer
+    assert mean == pytest.approx(lengths.mean().total_seconds(), rel=0.05)
+    with pytest.raises(ParameterError, match="Expected numbers"):
+        dampen.mean(FRAME, "moment", lower=0, upper=10, epsilon=1)
+
+
+def test_groups_are_compared_by_dates():
+    stays = FRAME.assign(moment=FRAME.moment + 900 * (FRAME.ward == "B") * pd.Timedelta("1D"))
+    asked = {"by": "ward", "groups": ["A", "B"], "epsilon": 5}
+    assert dampen.top_groups(stays, "moment", **asked).answer == "B"
+    assert dampen.groups_above(stays, "moment", threshold="2019-06-01", **asked).answer == ["B"]
+    assert dampen.groups_above(
+        stays, "moment", threshold=date(2019, 6, 1), lower="2010-01-01", upper="2030-01-01",
+        step=timedelta(days=1), **asked,
+    ).answer == ["B"]  # fmt: skip
+
+
+def test_data_sets_state_dates(tmp_path):
+    FRAME.to_csv(tmp_path / "stays.csv", index=False)
+    facts = {"day": dampen.number(date(2010, 1, 1), date(2030, 1, 1)), "moment": dampen.number()}
+    schema = dampen.dataset(tmp_path / "stays.csv", columns=facts)
+    assert abs(schema.percentile("day", p=50, epsilon=5).answer - MIDDLE) < NEAR
+    open_range = {"day": dampen.number(dates=True)}
+    answer = dampen.dataset(tmp_path / "stays.csv", columns=open_range).percentile(
+        "day", p=50, epsilon=5
+    )
+    assert type(answer.answer) is date
+    text = '[[data]]\nname = "stays"\n[data.columns]\nday = { lower = 2010-01-01 }\n'
+    read = parse_schema(text)
+    assert read.fact("lower", "day") == date(2010, 1, 1)
+    assert parse_schema(format_schema(read, name="stays")).columns == read.columns
+
+
+def test_the_command_line_takes_dates(tmp_path, capsys):
+    FRAME.to_csv(tmp_path / "stays.csv", index=False)
+    asked = ["percentile", str(tmp_path / "stays.csv"), "--value", "day", "-p", "50"]
+    assert run([*asked, "--lower", "2010-01-01", "--epsilon", "5"]) == 0
+    assert capsys.readouterr().out.split()[1].startswith("201")
+
+
+@pytest.mark.parametrize("measure", ["date", "time", "duration", "truth"])
+def test_every_cell_has_a_number_or_none(measure):
+    odd = [None, "", "x", "2020-13-45", 5, 1.5, object(), [1], b"2020-01-01", float("nan"), pd.NaT,
+           "9999-12-31", date.max, timedelta.max, True, "2020-01-01T10:00Z"]  # fmt: skip
+    assert len(as_measured(odd, measure)) == len(odd)
+    assert np.isnan(as_measured(odd[:11], measure)).all()
+    assert np.isnan(as_measured(np.array(["NaT"], "M8[us]"), "time")).all()
+    assert np.isnan(as_measured(np.array([1.0]), measure)).all()
+
+
+def test_bounds_are_numbers():
+    for moment in (date(1999, 12, 31), datetime(2020, 2, 29, 13, 30)):
+        kind = "time" if isinstance(moment, datetime) else "date"
+        assert in_own_type(as_bound(moment), kind) == moment
+        assert as_bound(str(moment)) == as_bound(np.datetime64(moment)) == as_bound(moment)
+    assert as_bound("12.5") == "12.5"
+
+
+@pytest.mark.parametrize("seconds", [False, True])
+def test_weights_are_those_of_the_definition(seconds):
+    moments = Moments(seconds=seconds)
+    part = 86400 if seconds else 1
+    codes = np.unique(rng.integers(0, DAYS * part, 400))
+    weight = np.diff(np.stack([moments.mass(codes - 1), moments.mass(codes)]), axis=0)[0]
+    for code, found in zip(codes.tolist(), weight.tolist(), strict=True):
+        day, second = divmod(code, part)
+        on = date.fromordinal(date(1900, 1, 1).toordinal() + day)
+        own = 12 + 366 * (on.day == 1) + 12 * 366 * (on.day == on.month == 1)
+        own *= 2 ** (3 - abs((on.year - 1975) // 50))
+        if seconds:
+            own *= 1 + 60 * (second % 60 == 0) + 3600 * (second % 3600 == 0) + part * (second == 0)
+        assert found == own
+    for mass in rng.integers(0, moments.total, 20).tolist():
+        code = moments.code_at(mass)
+        assert moments.mass(np.array([code - 1]))[0] <= mass < moments.mass(np.array([code]))[0]
+        assert moments.codes(np.array([moments.value(code)]))[0] == code
+
+
+@pytest.mark.parametrize("p", [25, 50, 100])
+def test_the_loss_is_at_most_epsilon(p):
+    """The days of two months; every set of at most three records on four days of them."""
+    candidates = Moments(as_bound("2024-12-15"), as_bound("2025-02-15"))
+    draw = RankDraw(p, candidates, Neighbours.ADD_REMOVE_ROW)
+    everything = np.arange(candidates.ends[0], candidates.ends[1] + 1)
+    weight = np.diff(candidates.mass(np.append(everything[0] - 1, everything)))
+    days = [as_bound(f"2025-{m:02}-{d:02}") for m, d in product((1, 2), (1, 7))]
+
+    def law(rows):
+        column = Column.of(candidates.codes(np.array(rows, float)))
+        runs = Runs.of(column, candidates)
+        each = draw.law(runs, column.n, Fraction(1)) / runs.mass
+        upto = candidates.mass(everything)
+        return each[np.searchsorted(runs.start, upto, side="left") - 1] * weight
+
+    assert law_loss(law, Universe.add_remove_row(days, max_rows=3), epsilon=1)
+
+
+def test_drawn_days_follow_the_law():
+    """One cell of the law, 1,000 draws; a false alarm has a probability below 1e-6."""
+    candidates = Moments()
+    draw = RankDraw(50, candidates, Neighbours.ADD_REMOVE_ROW)
+    column = Column.of(candidates.codes(np.array([18000.0, 18100, 18200, 18200, 18300])))
+    runs = Runs.of(column, candidates)
+    inside = draw.law(runs, column.n, Fraction(2))[runs.less == 2].sum()
+    entropy = InsecureEntropy(3)
+    codes = np.array([draw.draw(column, Fraction(2), entropy) for _ in range(1000)])
+    ends = candidates.codes(np.array([18100.0, 18200]))
+    hits = ((codes > ends[0]) & (codes <= ends[1])).sum()
+    assert abs(hits - 1000 * inside) < 5 * np.sqrt(1000 * inside * (1 - inside))

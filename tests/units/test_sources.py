@@ -1,0 +1,136 @@
+"""Directed edges whose sources are protected, with all their edges: in-degrees by sources."""
+
+from fractions import Fraction
+from itertools import permutations
+
+import networkx
+import numpy as np
+import pytest
+
+import dampen
+from dampen.core.mechanisms import PF, probabilities
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.selection import Neighbours
+from dampen.questions.frequency import distinct_selection
+from dampen.questions.nodes.graphs import graph_of
+from goodness import assert_draws_follow, counts_of, draw_many
+
+rng = np.random.default_rng(4)
+SOURCE = rng.integers(0, 12, 60)
+TARGET = rng.choice(4, 60, p=[0.1, 0.2, 0.3, 0.4])
+DEGREES = np.array([len(set(SOURCE[node == TARGET])) for node in range(4)])
+
+
+def asked(data=(SOURCE, TARGET), **options):
+    return dampen.top_k(data, n=4, metric="indegree", unit="source", **options)
+
+
+def law(degrees, epsilon, k=1):
+    """Of one node, or of every sequence of two: permute-and-flip at ε/k each."""
+    share = Fraction(epsilon) / k
+
+    def first(nodes):
+        return probabilities(distinct_selection(degrees[nodes]), epsilon=share, mechanism=PF)
+
+    everyone = list(range(4))
+    if k == 1:
+        return first(everyone)
+    made = []
+    for one, other in permutations(everyone, 2):
+        left = [node for node in everyone if node != one]
+        made.append(first(everyone)[one] * first(left)[left.index(other)])
+    return np.array(made)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_nodes_are_drawn_as_enumerated(k):
+    bits = InsecureEntropy(7, allow_release=True)
+    found = draw_many(lambda: tuple(asked(k=k, epsilon="0.5", entropy=bits).answer), 2500)
+    outcomes = [(node,) for node in range(4)] if k == 1 else list(permutations(range(4), 2))
+    assert_draws_follow(counts_of(found, outcomes), law(DEGREES, "0.5", k), law(DEGREES, "0.05", k))
+
+
+def test_a_source_with_all_edges_changes_no_law_by_more():
+    """One more source with 10^6 edges to all nodes, repeated."""
+    more = np.r_[SOURCE, np.full(10**6, 99)], np.r_[TARGET, np.arange(10**6) % 4]
+    degrees = np.array([len(np.unique(more[0][node == more[1]])) for node in range(4)])
+    assert (degrees - DEGREES == 1).all()
+    for some in ([0], [1, 3], [0, 2, 3]):
+        with_some = DEGREES.copy()
+        with_some[some] += 1
+        for k in (1, 2):
+            moved = np.log(law(with_some, 1, k)) - np.log(law(DEGREES, 1, k))
+            assert np.abs(moved).max() <= 1 + 1e-9
+    assert asked(more, k=4, epsilon=50).parameters["counted"] == "people"
+
+
+@pytest.mark.parametrize("kind", ["pairs", "table", "csv", "networkx", "text"])
+def test_any_list_of_directed_edges(kind, tmp_path):
+    pairs = list(zip(SOURCE.tolist(), TARGET.tolist(), strict=True))
+    options = {}
+    data = pairs
+    if kind == "table":
+        data = {"source": [f"u{i}" for i in SOURCE], "target": TARGET}
+        options = {"source": "source", "target": "target"}
+    elif kind == "csv":
+        data = tmp_path / "edges.csv"
+        data.write_text("source,target\n" + "\n".join(f"{a},{b}" for a, b in pairs))
+    elif kind == "networkx":
+        data = networkx.DiGraph([(f"u{a}", b) for a, b in pairs])
+    elif kind == "text":
+        data = ([f"u{a}" for a, _ in pairs], [f"t{b}" for _, b in pairs])
+        made = dampen.top_k(data, nodes=["t0", "t1", "t2", "t3"], metric="indegree", unit="source",
+                            k=4, epsilon=400)  # fmt: skip
+        assert [DEGREES[int(name[1])] for name in made.answer] == sorted(DEGREES)[::-1]
+        return
+    made = asked(data, k=4, epsilon=400, **options)
+    assert [DEGREES[node] for node in made.answer] == sorted(DEGREES)[::-1]
+    assert made.neighbours is Neighbours.ADD_REMOVE_UNIT
+    assert made.protects == "one source, with all its edges"
+
+
+def test_many_names_come_from_one_draw_of_weights():
+    source = rng.integers(0, 3000, 9000)
+    target = rng.integers(0, 200, 9000) ** 2 // 200
+    made = dampen.top_k((source, target), n=200, k=20, metric="indegree", unit="source",
+                        epsilon="0.2")  # fmt: skip
+    assert made.mechanism == "joint"
+    assert made.parameters["groups_per_unit"] == 4
+    assert made.epsilon == Fraction(1, 5)
+
+
+def test_other_metrics_are_refused_with_the_nearest_question():
+    for metric in ("betweenness", "degree", "pagerank"):
+        with pytest.raises(dampen.ParameterError, match="metric='indegree'"):
+            dampen.top_k((SOURCE, TARGET), n=4, metric=metric, unit="source", epsilon=1)
+    graph = graph_of((SOURCE, TARGET))
+    with pytest.raises(dampen.ParameterError, match="like any other node"):
+        dampen.top_k(graph, metric="indegree", unit="source", epsilon=1)
+    with pytest.raises(dampen.ParameterError, match="public nodes"):
+        dampen.top_k((SOURCE, TARGET), metric="indegree", unit="source", epsilon=1)
+    with pytest.raises(dampen.ParameterError, match="unit='edge' or unit='source'"):
+        dampen.top_k((SOURCE, TARGET), n=4, unit="node", epsilon=1)
+
+
+def test_a_data_set_of_edges():
+    data = {"source": [f"u{i}" for i in SOURCE], "target": TARGET}
+    edges = dampen.dataset(
+        data, unit="source", nodes=4, source="source", target="target",
+        columns={"target": [0, 1, 2, 3]},
+    )  # fmt: skip
+    best = edges.top_k(metric="indegree", epsilon=50).answer
+    assert DEGREES[best] == DEGREES.max()
+    assert DEGREES[edges.most_frequent("target", epsilon=50).answer] == DEGREES.max()
+    assert (
+        dampen.most_frequent(
+            data, "target", categories=range(4), unit="source", epsilon=50
+        ).protects
+        == "one source, with all its edges"
+    )
+
+
+def test_in_degrees_where_edges_are_protected():
+    """One edge changes one in-degree; listed in both directions, two."""
+    made = dampen.top_k((SOURCE, TARGET + 12), n=16, k=2, metric="indegree", epsilon=50)
+    assert made.neighbours is Neighbours.ADD_REMOVE_EDGE
+    assert sorted(DEGREES[np.array(made.answer) - 12]) == sorted(DEGREES)[-2:]
