@@ -8,9 +8,9 @@
     requests-per-minute = 240      # of one analyst
     waiting = 1000                 # questions that wait; more are turned away
     waiting-each = 100             # the same of one analyst
-    workers = 16                   # questions that are worked on at a time; a quarter may be long ones
+    workers = 16                   # questions worked on at a time; a quarter may be long
     register-from = ["data"]       # directories whose files curators may register on the page
-    show-check = "local"           # who sees exact counts there: curators on this machine; or "always"
+    show-check = "local"           # who sees exact counts: curators on this machine; or "always"
 
 Where the rows of a data set are: a file, a table of PostgreSQL, a table of Spark.
 
