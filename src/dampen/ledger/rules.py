@@ -9,6 +9,7 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import Any
 
+from dampen.core.noise import pure_rho
 from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon, decimal_text, exact, price_text, short_text
 from dampen.errors import BudgetError, ParameterError, did_you_mean
@@ -103,7 +104,7 @@ def charge_request(
     if rho is not None:
         r = exact(rho, "rho", digits=RHO_DIGITS)
     elif e is not None:
-        r = e**2 / 2
+        r = pure_rho(e)
     else:
         raise ParameterError("Expected epsilon, rho or both.")
     note: dict[str, Any] = {

@@ -313,7 +313,7 @@ class FrequencyQuestion:
     def _counted_in_full(self, schema: Schema, price: Price) -> int:
         """m of one noisy draw of weights; 0 where names are drawn one by one."""
         k = self.k or 1
-        epsilon = price.asked(Fraction(1, 2))
+        epsilon = price.asked()
         most = max(1, floor(COUNTED_IN_FULL * epsilon / k))
         if self.mechanism is not None:
             return min(schema.groups_per_unit or most, MOST_IN_FULL) * self._several_or_joint
@@ -399,13 +399,17 @@ class CountMethod:
             cost = noise_cost(price, self.question.name, GAUSSIAN)
             check_scale(1 / cost.epsilon)
             return replace(cost, leaks=tuple(leak.parameter for leak in self.leaks()))
+        leaks = tuple(leak.parameter for leak in self.leaks())
+        if self.mechanism == JOINT:  # whose noise is discrete here
+            cost = noise_cost(price, self.question.name, LAPLACE_NOISE)
+            return replace(cost, mechanism=JOINT.name, leaks=leaks)
         return selection_cost(
             MostFrequent.neighbours,
             price,
             query=self.question.name,
             mechanism=self.mechanism,
             k=self.question.k or 1,
-            leaks=tuple(leak.parameter for leak in self.leaks()),
+            leaks=leaks,
         )
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:

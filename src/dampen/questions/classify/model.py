@@ -58,7 +58,7 @@ drawn as one leaf.
 """
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -68,6 +68,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dampen.core.noise import pure_rho
 from dampen.core.sampling import Entropy, discrete_laplace
 from dampen.core.selection import FloatArray, IntArray
 from dampen.epsilon import decimal_text, exact
@@ -93,6 +94,7 @@ __all__ = [
     "Tree",
     "TreeModel",
     "bayes_content",
+    "bayes_rho",
     "chances",
     "collapsed",
     "deviation",
@@ -282,6 +284,11 @@ def noisy_tables(
     scale = noise_scale(len(first) - 1, epsilon)
     noise = discrete_laplace(scale, counts.size, entropy).reshape(counts.shape)
     return NoisyTables(first, counts + noise, scale)
+
+
+def bayes_rho(attributes: int) -> Callable[[Fraction], Fraction]:
+    """The zCDP cost of all tables as a function of ε: one row moves one count of each by 1."""
+    return lambda epsilon: attributes * pure_rho(epsilon / attributes)
 
 
 def noise_scale(attributes: int, epsilon: Fraction) -> Fraction:

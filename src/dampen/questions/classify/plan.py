@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
+from dampen.core.noise import GUMBEL, pure_rho
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
 from dampen.questions.classify.encoding import Domain, candidates_of
@@ -111,6 +112,7 @@ class TreePlan:
         candidates: how many splits there are.
         classes: how many classes there are.
         widths: splits of every node of the menu of a last stage of several levels.
+        attributes: those with at least two values.
     """
 
     epsilon: Fraction
@@ -120,6 +122,7 @@ class TreePlan:
     candidates: int
     classes: int
     widths: tuple[int, ...] = ()
+    attributes: int = 0
 
     def __post_init__(self) -> None:
         if self.staged:  # refused before anything is paid, or not at all
@@ -145,6 +148,23 @@ class TreePlan:
         if not self.staged:
             return "pf"
         return JOINT if len(self.stages) == 1 else f"pf + {JOINT}"
+
+    @property
+    def rho(self) -> Fraction:
+        """The zCDP cost: ρ of the dearest node of every stage, added up.
+
+        Nodes of a stage hold disjoint rows.  A joint release is an exponential mechanism for a
+        one-sided utility, within its rounding: ε-bounded range, the sum of all weights being the
+        same for all outcomes.  Level by level, a leaf that no split is left for gets the rest of ε
+        at once; that takes as many splits as there are attributes, and the dearest leaf is the
+        first such one.
+        """
+        spent = [self.epsilon * share for share in self.shares]
+        if self.staged:
+            return sum(map(pure_rho, spent[:-1]), GUMBEL.rho(spent[-1]))
+        level = min(self.attributes, self.depth)
+        leaf = sum(spent[level:], Fraction(0))
+        return sum(map(pure_rho, spent[:level]), pure_rho(leaf))
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -218,6 +238,7 @@ def tree_plan(
         candidates=sizes.candidates,
         classes=classes,
         widths=default_widths(chosen, int(max_rows), sizes),
+        attributes=sum(len(domain) > 1 for domain in domains),
     )
 
 

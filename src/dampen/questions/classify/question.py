@@ -27,11 +27,13 @@ What a released model predicts for the rows of a table, and how often that is wr
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from dampen.core.mechanisms import named
+from dampen.core.noise import pure_rho
 from dampen.core.sampling import LARGEST_SCALE, Entropy
 from dampen.core.selection import IntArray, Neighbours, Selection
 from dampen.core.sensitivity import constant
@@ -63,6 +65,7 @@ from dampen.questions.classify.model import (
     BayesPlan,
     Model,
     bayes_content,
+    bayes_rho,
     model_of,
     noise_scale,
     noisy_tables,
@@ -156,8 +159,17 @@ class Supervision:
         """Of every column; all of them are stated."""
         return [domain for domain in self.domains.values() if domain is not None]
 
-    def cost(self, price: Price, query: str, mechanism: str) -> Cost:
+    def cost(
+        self,
+        price: Price,
+        query: str,
+        mechanism: str,
+        rho: Callable[[Fraction], Fraction] = pure_rho,
+    ) -> Cost:
         """That of a model which is ε-DP in all, or (ε, δ)-DP where categories get names.
+
+        `rho` is that of a model of a table of which everything is stated; what has to be found
+        takes shares of ε that follow from the data, so that only ε in all is known beforehand.
 
         Raises:
             ParameterError: if ε is too small to share.
@@ -169,6 +181,7 @@ class Supervision:
             query=query,
             mechanism=mechanism,
             leaks=tuple(leaks),
+            rho=rho if self.complete else pure_rho,
             delta=Fraction(0) if self.leaky else self.search.needed_delta,
         )
         if not self.leaky:
@@ -221,10 +234,7 @@ class TreeMethod:
         epsilon = method.cost(price).epsilon
         if not table.complete:
             return method
-        assert table.classes is not None
-        assert table.max_rows is not None
-        plan = method._plan(epsilon, table.public_domains(), len(table.classes), table.max_rows)
-        return cls(query, table, max_depth, stages, plan)
+        return cls(query, table, max_depth, stages, method._public_plan(epsilon))
 
     @property
     def mechanism(self) -> str:
@@ -235,7 +245,11 @@ class TreeMethod:
         return "pf" if given is not None and not is_staged(given) else UNPLANNED
 
     def cost(self, price: Price, /) -> Cost:
-        return self.table.cost(price, self.query, self.mechanism)
+        return self.table.cost(price, self.query, self.mechanism, self._rho)
+
+    def _rho(self, epsilon: Fraction) -> Fraction:
+        """That of the plan for ε, of a table of which everything is stated."""
+        return self._public_plan(epsilon).rho
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         return UNKNOWN if self.plan is None else self._accuracy(self.plan, epsilon, rows)
@@ -273,6 +287,12 @@ class TreeMethod:
         told = None if self.plan else self._accuracy(plan, epsilon, None)
         return Drawn(content, {"depth": plan.depth}, told)
 
+    def _public_plan(self, epsilon: Fraction) -> TreePlan:
+        table = self.table
+        assert table.classes is not None
+        assert table.max_rows is not None
+        return self._plan(epsilon, table.public_domains(), len(table.classes), table.max_rows)
+
     def _plan(
         self, epsilon: Fraction, domains: Sequence[Domain], classes: int, max_rows: int
     ) -> TreePlan:
@@ -299,8 +319,9 @@ class BayesMethod:
     table: Supervision
 
     def cost(self, price: Price, /) -> Cost:
-        cost = self.table.cost(price, self.query, "discrete-laplace")
         attributes = len(self.table.domains)
+        rho = bayes_rho(attributes)
+        cost = self.table.cost(price, self.query, "discrete-laplace", rho)
         if noise_scale(attributes, cost.epsilon) > LARGEST_SCALE:
             raise ParameterError(
                 f"Expected epsilon >= {attributes} / 2^40 for {attributes} attributes. Raise "
@@ -420,8 +441,6 @@ def _by_batch(
             yield model.predicted(codes), batch
 
 
-HALF = Fraction(1, 2)
-"""The cost of a model in zCDP is ε²/2."""
 LACKING = (
     "Expected classes=, and domains= and max_rows= too for a plan without a table. Pass the table, "
     "plan(X), for what is to be found: only its columns and their types are looked at."
@@ -706,7 +725,7 @@ class ClassifierQuestion:
         assert self.classes is not None
         assert self.max_rows is not None
         sizes = [len(domain) for domain in domains]
-        return prefers_bayes(price.asked(HALF), int(self.max_rows), sizes, len(self.classes))
+        return prefers_bayes(price.asked(), int(self.max_rows), sizes, len(self.classes))
 
 
 def prefers_bayes(epsilon: Fraction, max_rows: int, sizes: Sequence[int], classes: int) -> bool:
@@ -864,7 +883,7 @@ def _search_plan(
     if source is None:
         return None
     known = supervision(question, source, counts_rows=counts_rows)
-    return None if known.complete else SearchPlan(price.asked(HALF), known.search)
+    return None if known.complete else SearchPlan(price.asked(), known.search)
 
 
 def _public_domains(question: Asked) -> list[Domain]:
@@ -895,14 +914,15 @@ def _tree_plan(
     domains = _public_domains(question)
     if question.classes is None or question.max_rows is None:
         raise ParameterError(LACKING)
-    return tree_plan(
-        price.asked(HALF),
-        domains,
+    plan = partial(
+        tree_plan,
+        domains=domains,
         classes=len(checked_classes(question.classes)),
         max_rows=question.max_rows,
         max_depth=max_depth,
         stages=stages,
     )
+    return plan(price.asked(lambda e: plan(e).rho))
 
 
 def _bayes_plan(question: Asked, price: Price) -> BayesPlan:
@@ -911,4 +931,5 @@ def _bayes_plan(question: Asked, price: Price) -> BayesPlan:
         raise ParameterError(LACKING)
     values = sum(map(len, domains))
     classes = len(checked_classes(question.classes))
-    return BayesPlan(price.asked(HALF), len(domains), values, classes)
+    epsilon = price.asked(bayes_rho(len(domains)))
+    return BayesPlan(epsilon, len(domains), values, classes)

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 from dampen.core.mechanisms import check_k
+from dampen.core.noise import pure_rho
 from dampen.core.sampling import Entropy
 from dampen.core.selection import Neighbours
 from dampen.data.cells import ANY_GROUP
@@ -302,14 +303,15 @@ class ReachMethod:
     problem: BestGroup
 
     def cost(self, price: Price, /) -> Cost:
-        """ε once; in zCDP ε²/2, and ε²/2k where k draws take ε/k each."""
+        """ε once, or k draws of ε/k each."""
         question = self.question
+        draws = self._draws
         cost = composed_cost(
             self.problem.neighbours,
             price,
             query=question.name,
             mechanism="reach",
-            shares=self._draws,
+            rho=lambda e: draws * pure_rho(e / draws),
         )
         self.problem.exact_epsilon(cost.epsilon)
         return cost

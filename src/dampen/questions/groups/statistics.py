@@ -829,7 +829,11 @@ class QuantileMethod:
 
     def cost(self, price: Price, /) -> Cost:
         return composed_cost(
-            Neighbours.ADD_REMOVE_ROW, price, query="measure", mechanism="pf", shares=DRAWS
+            Neighbours.ADD_REMOVE_ROW,
+            price,
+            query="measure",
+            mechanism="pf",
+            rho=lambda e: EXPONENTIAL.rho(e, DRAWS),
         )
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:

@@ -141,7 +141,7 @@ from numpy.typing import NDArray
 
 from dampen.core import sensitivity
 from dampen.core.mechanisms import PF, Mechanism, select
-from dampen.core.noise import Words
+from dampen.core.noise import Words, pure_rho
 from dampen.core.sampling import Entropy, noisy_top
 from dampen.core.scores import Dampened, Global
 from dampen.core.selection import FloatArray, IntArray, Neighbours, Selection
@@ -356,6 +356,11 @@ class Shares:
         place = epsilon * min(max(epsilon * 3 / 200, Fraction(1, 5)), Fraction(3, 10))
         reach = epsilon * min(max(epsilon / 100, Fraction(3, 100)), Fraction(1, 8))
         return cls(place, reach, epsilon - place - reach)
+
+    @property
+    def rho(self) -> Fraction:
+        """The zCDP cost: three pure draws."""
+        return pure_rho(self.place) + pure_rho(self.reach) + pure_rho(self.label)
 
 
 def worth_it(n: int) -> bool:
@@ -662,7 +667,7 @@ class Together:
             price,
             query=query,
             mechanism=self.way.name,
-            shares=self.way.zcdp_shares,
+            rho=self.way.rho,
         )
 
     def farthest(self, epsilon: Fraction, /) -> float | None:

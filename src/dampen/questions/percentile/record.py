@@ -397,11 +397,23 @@ class InTwoStages:
 
     def cost(self, price: Price, /) -> Cost:
         cost = composed_cost(
-            Neighbours.REPLACE_ONE, price, query=self.question.name, mechanism="two-stages"
+            Neighbours.REPLACE_ONE,
+            price,
+            query=self.question.name,
+            mechanism="two-stages",
+            rho=self._rho,
         )
         if self.question.size > 1:
             Staircase(Shares.of(cost.epsilon).label)  # refuses an ε that is too small for it
         return cost
+
+    def _rho(self, epsilon: Fraction) -> Fraction:
+        """Of the three draws; where nobody knows n yet, of the dearer one of both ways."""
+        stages = Shares.of(epsilon).rho
+        one_draw = self.few.mechanism.rho(epsilon, self.question.size)
+        if self.n is None:
+            return max(stages, one_draw)
+        return stages if worth_it(self.n) else one_draw
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         n = self.n or rows
