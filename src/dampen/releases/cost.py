@@ -47,6 +47,15 @@ class Price:
         """Whether ε is offered; noise for ρ may be Gaussian."""
         return self.rho is None
 
+    @property
+    def selection(self) -> str:
+        """The mechanism that selects one candidate best at this price.
+
+        For ε permute-and-flip; for ρ the exponential mechanism, which allows twice the ε, and
+        permute-and-flip is never better than it at twice the ε (McKenna and Sheldon 2020).
+        """
+        return "pf" if self.pure else "em"
+
     def divided(self, parts: int) -> "Price":
         """The price of one of `parts` equal steps of group privacy: ε by their number, ρ by its
         square.

@@ -77,6 +77,7 @@ from dampen.questions.keys import exact_delta
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_distance, by_lead, lead, likely_noise
 from dampen.releases.cost import Cost, Price, composed_cost
 from dampen.releases.method import Drawn, Leak
+from dampen.releases.numbers import LAPLACE, IntegerNoise, noise_for
 from dampen.releases.question import Fact, Shape, checked_choice, parameter, where_parameter
 from dampen.releases.units import OfUnits, kept_rows
 from dampen.schema import schema as facts
@@ -313,16 +314,24 @@ class BayesMethod:
     Attributes:
         query: what is asked, for the ledger.
         table: what is public of it.
+        noise: Gaussian for ρ, of a table of which everything is stated.
     """
 
     query: str
     table: Supervision
+    noise: IntegerNoise = LAPLACE
+
+    @classmethod
+    def of(cls, query: str, table: Supervision, price: Price) -> "BayesMethod":
+        """With the noise that suits the price."""
+        return cls(query, table, noise_for(price) if table.complete else LAPLACE)
 
     def cost(self, price: Price, /) -> Cost:
         attributes = len(self.table.domains)
-        rho = bayes_rho(attributes)
-        cost = self.table.cost(price, self.query, "discrete-laplace", rho)
-        if noise_scale(attributes, cost.epsilon) > LARGEST_SCALE:
+        rho = bayes_rho(attributes, self.noise)
+        cost = self.table.cost(price, self.query, self.noise, rho)
+        cost = replace(cost, pure=self.noise == LAPLACE)
+        if noise_scale(attributes, cost.epsilon, self.noise) > LARGEST_SCALE:
             raise ParameterError(
                 f"Expected epsilon >= {attributes} / 2^40 for {attributes} attributes. Raise "
                 "epsilon."
@@ -332,7 +341,8 @@ class BayesMethod:
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         if not self.table.complete:
             return UNKNOWN
-        noise = likely_noise(1 / noise_scale(len(self.table.domains), epsilon), 1)
+        scale = noise_scale(len(self.table.domains), epsilon, self.noise)
+        noise = likely_noise(1 / scale, 1, self.noise)
         return by_distance(
             noise,
             "rows",
@@ -353,7 +363,7 @@ class BayesMethod:
         left = epsilon - read.found.epsilon
         first = first_codes(list(read.domains.values()))
         counts = read.rows.tables([0], first)[0]
-        tables = noisy_tables(counts, first, left, entropy=entropy)
+        tables = noisy_tables(counts, first, left, entropy=entropy, noise=self.noise)
         named = has_names(source)
         content = bayes_content(read.domains, read.classes, left, tables, named=named)
         return Drawn(content, {"attributes": len(read.domains)})
@@ -622,8 +632,8 @@ class BayesQuestion:
         return open_supervised(self, data, header=header, table=table)
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> BayesMethod:
-        del schema, price
-        return BayesMethod(self.name, supervision(self, source, counts_rows=False))
+        del schema
+        return BayesMethod.of(self.name, supervision(self, source, counts_rows=False), price)
 
     def plan(self, price: Price, source: Opened | None = None) -> BayesPlan | SearchPlan:
         """What would be done; no row is read.  A source tells the columns without a domain.
@@ -686,7 +696,7 @@ class ClassifierQuestion:
         del schema
         known = supervision(self, source)
         tree = TreeMethod.planned(self.name, known, price)
-        bayes = BayesMethod(self.name, known)
+        bayes = BayesMethod.of(self.name, known, price)
         if not known.complete:
             return tree if known.leaky else EitherMethod(tree, bayes, prefers_bayes)
         return bayes if self._prefers_bayes(known.public_domains(), price) else tree
@@ -931,5 +941,6 @@ def _bayes_plan(question: Asked, price: Price) -> BayesPlan:
         raise ParameterError(LACKING)
     values = sum(map(len, domains))
     classes = len(checked_classes(question.classes))
-    epsilon = price.asked(bayes_rho(len(domains)))
-    return BayesPlan(epsilon, len(domains), values, classes)
+    noise = noise_for(price)
+    epsilon = price.asked(bayes_rho(len(domains), noise))
+    return BayesPlan(epsilon, len(domains), values, classes, noise)

@@ -230,8 +230,9 @@ class NodesQuestion:
         if self.mechanism is not None:
             return Usual(metric, self.mechanism)
         if not hasattr(metric, "usual"):
-            return Usual(metric, "ld-pf")
-        return metric.usual(n, k, price.asked())
+            return Usual(metric, "ld-pf" if price.pure else "ld")
+        usual: Usual = metric.usual(n, k, price.asked())
+        return usual if usual.mechanism != "pf" else replace(usual, mechanism=price.selection)
 
     def shown(self) -> Mapping[str, Any]:
         facts: dict[str, Any] = {"metric": name_of(self.metric)}

@@ -37,6 +37,8 @@ floor(J r / (r + r')), whose midpoint stands for it.  A tie stays a tie.
 
 **Stage 1** (ε1 + ε2) makes an interval public, by two draws of permute-and-flip:
 
+For ρ all draws of one candidate have Gumbel noise: the exponential mechanism, of a quarter of the ρ.
+
 - *the place* c, the cell in the middle of a window, a run of cells, at ε1: a window should hold the
   rank k and some records, and no more cells than that takes
   (see below; of sensitivity 1);
@@ -357,10 +359,10 @@ class Shares:
         reach = epsilon * min(max(epsilon / 100, Fraction(3, 100)), Fraction(1, 8))
         return cls(place, reach, epsilon - place - reach)
 
-    @property
-    def rho(self) -> Fraction:
-        """The zCDP cost: three pure draws."""
-        return pure_rho(self.place) + pure_rho(self.reach) + pure_rho(self.label)
+    def rho(self, mechanism: Mechanism = PF, count: int = 1) -> Fraction:
+        """The zCDP cost: three draws of a mechanism; a set of labels is pure."""
+        label = mechanism.rho(self.label) if count == 1 else pure_rho(self.label)
+        return mechanism.rho(self.place) + mechanism.rho(self.reach) + label
 
 
 def worth_it(n: int) -> bool:
@@ -396,6 +398,7 @@ class TwoStages:
         shares: what the draws cost.
         count: how many labels are named, from 1 to n.
         cells: J; None chooses by n and the shares.
+        mechanism: of every draw of one candidate.
     """
 
     n: int
@@ -405,6 +408,7 @@ class TwoStages:
     shares: Shares
     count: int = 1
     cells: int | None = None
+    mechanism: Mechanism = PF
     neighbours = Neighbours.REPLACE_ONE
 
     def __post_init__(self) -> None:
@@ -418,22 +422,23 @@ class TwoStages:
         return Drawn(self.named(self.label(near.inside[cells]), entropy), near.interval)
 
     def named(self, labels: Selection, entropy: Entropy) -> list[int]:
-        """Stage 2: one label by permute-and-flip, several by noise that hides a set."""
+        """Stage 2: one label by the mechanism, several by noise that hides a set."""
         if self.count == 1:
-            return [select(labels, epsilon=self.shares.label, mechanism="pf", entropy=entropy)]
+            label = self.shares.label
+            return [select(labels, epsilon=label, mechanism=self.mechanism, entropy=entropy)]
         noise = Staircase(self.shares.label)
         return sorted(noisy_top(labels.utility, noise.scale, noise, self.count, entropy))
 
     def near(self, counts: IntArray, entropy: Entropy) -> Near:
         """Stage 1, from the number of values in every cell."""
+        drawn_by = self.mechanism
         window = select(
-            self.place(counts), epsilon=self.shares.place, mechanism="pf", entropy=entropy
+            self.place(counts), epsilon=self.shares.place, mechanism=drawn_by, entropy=entropy
         )
         place = int(self.windows.centres[window])
         shells = self.shells(place)
-        reach = select(
-            self.reach(counts, shells), epsilon=self.shares.reach, mechanism="pf", entropy=entropy
-        )
+        among = self.reach(counts, shells)
+        reach = select(among, epsilon=self.shares.reach, mechanism=drawn_by, entropy=entropy)
         return Near(shells <= reach, self.interval(place, reach))
 
     @cached_property
