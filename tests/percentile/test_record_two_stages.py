@@ -1,7 +1,7 @@
 """Labels in two stages: the whole law on small universes, twins that are not private, accuracy."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,7 +9,7 @@ import pytest
 
 import dampen
 from dampen.core import sensitivity
-from dampen.core.mechanisms import probabilities
+from dampen.core.mechanisms import EM, PF, probabilities
 from dampen.core.selection import Selection
 from dampen.errors import ParameterError
 from dampen.paper.percentile_selection import NEAR, PercentileLabel, rank
@@ -18,6 +18,7 @@ from dampen.questions.percentile.methods import SHELLS, UNIT, Shares, TwoStages,
 from dampen.questions.percentile.record import label_mechanism
 from dampen.testing import Universe
 from dampen_studies.rivals.record_law import best_error, expected_error, law
+from renyi import least_rho_of
 
 SETTINGS = [(3, 4, 50, 5, "2"), (4, 3, 50, 6, "4"), (4, 3, 90, 4, "1"), (3, 3, 0, 9, "9")]
 
@@ -39,6 +40,18 @@ def loss(problem, universe):
 def test_the_loss_of_all_that_is_released_is_at_most_epsilon(setting):
     problem, universe = small(*setting)
     assert 0.5 * float(setting[-1]) < loss(problem, universe) <= float(setting[-1]) + 1e-9
+
+
+@pytest.mark.parametrize("mechanism", [PF, EM], ids=lambda each: each.name)
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_the_price_in_zcdp_covers_all_that_is_released(setting, mechanism):
+    """And a twin that is charged for a third of its ε is found."""
+    problem, universe = small(*setting)
+    problem = replace(problem, mechanism=mechanism)
+    laws = [law(problem, np.array(x, float)).ravel() for x in universe.databases]
+    lost = least_rho_of(np.log(laws), universe)
+    third = Shares.of(Fraction(setting[-1]) / 3)
+    assert float(third.rho(mechanism)) < lost <= float(problem.shares.rho(mechanism))
 
 
 @pytest.mark.parametrize("setting", SETTINGS[:2], ids=str)

@@ -339,7 +339,6 @@ class FrequencyQuestion:
         return "name" if self.k is None else "ranking"
 
     def resolved(self, price: Price, /) -> Mapping[str, Any]:
-        del price
         if isinstance(self.categories, PublicUniverse):
             return {"mechanism": EM.name}
         by_threshold = self.delta is not None and self.by is None

@@ -15,7 +15,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
-from dampen.core.noise import GUMBEL, pure_rho
+from dampen.core.mechanisms import named
+from dampen.core.noise import GUMBEL
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
 from dampen.questions.classify.encoding import Domain, candidates_of
@@ -113,6 +114,8 @@ class TreePlan:
         classes: how many classes there are.
         widths: splits of every node of the menu of a last stage of several levels.
         attributes: those with at least two values.
+        selection: the mechanism of a split of its own, and of the class of a leaf: `pf`, or for ρ
+            `em`.
     """
 
     epsilon: Fraction
@@ -123,6 +126,7 @@ class TreePlan:
     classes: int
     widths: tuple[int, ...] = ()
     attributes: int = 0
+    selection: str = "pf"
 
     def __post_init__(self) -> None:
         if self.staged:  # refused before anything is paid, or not at all
@@ -144,10 +148,10 @@ class TreePlan:
 
     @property
     def mechanism(self) -> str:
-        """The name of what is used: `pf` for single splits and leaves, else the joint release."""
+        """The name of what is used, for single splits and leaves, and the joint release."""
         if not self.staged:
-            return "pf"
-        return JOINT if len(self.stages) == 1 else f"pf + {JOINT}"
+            return self.selection
+        return JOINT if len(self.stages) == 1 else f"{self.selection} + {JOINT}"
 
     @property
     def rho(self) -> Fraction:
@@ -160,11 +164,12 @@ class TreePlan:
         first such one.
         """
         spent = [self.epsilon * share for share in self.shares]
+        single = named(self.selection).noise.rho
         if self.staged:
-            return sum(map(pure_rho, spent[:-1]), GUMBEL.rho(spent[-1]))
+            return sum(map(single, spent[:-1]), GUMBEL.rho(spent[-1]))
         level = min(self.attributes, self.depth)
         leaf = sum(spent[level:], Fraction(0))
-        return sum(map(pure_rho, spent[:level]), pure_rho(leaf))
+        return sum(map(single, spent[:level]), single(leaf))
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -220,6 +225,7 @@ def tree_plan(
     max_rows: int,
     max_depth: int | None = None,
     stages: Sequence[int] | None = None,
+    selection: str = "pf",
 ) -> TreePlan:
     """Every public decision, from public sizes.
 
@@ -239,6 +245,7 @@ def tree_plan(
         classes=classes,
         widths=default_widths(chosen, int(max_rows), sizes),
         attributes=sum(len(domain) > 1 for domain in domains),
+        selection=selection,
     )
 
 

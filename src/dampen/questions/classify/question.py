@@ -211,6 +211,7 @@ class TreeMethod:
         max_depth: levels of splits, each selected by itself.
         stages: in place of it, the levels of each stage.
         plan: all public decisions; None where they follow what is found.
+        selection: of single splits and of classes, see `TreePlan`.
     """
 
     query: str
@@ -218,6 +219,7 @@ class TreeMethod:
     max_depth: int | None = None
     stages: Sequence[int] | None = None
     plan: TreePlan | None = None
+    selection: str = "pf"
 
     @classmethod
     def planned(
@@ -230,12 +232,13 @@ class TreeMethod:
         stages: Sequence[int] | None = None,
     ) -> "TreeMethod":
         """Decides all that is public at this price."""
-        method = cls(query, table, max_depth, stages)
+        selection = price.selection if table.complete else "pf"
+        method = cls(query, table, max_depth, stages, selection=selection)
         given_stages(max_depth, stages)
         epsilon = method.cost(price).epsilon
         if not table.complete:
             return method
-        return cls(query, table, max_depth, stages, method._public_plan(epsilon))
+        return replace(method, plan=method._public_plan(epsilon))
 
     @property
     def mechanism(self) -> str:
@@ -304,6 +307,7 @@ class TreeMethod:
             max_rows=max_rows,
             max_depth=self.max_depth,
             stages=self.stages,
+            selection=self.selection,
         )
 
 
@@ -402,7 +406,7 @@ class EitherMethod:
 
 def leaf_lead(plan: TreePlan) -> float:
     """The lead in rows at which the class of a deepest leaf is right with probability 0.9."""
-    mechanism = named("em" if plan.staged else "pf")
+    mechanism = named("em" if plan.staged else plan.selection)
     needed = lead(COUNTS, mechanism, m=plan.classes, k=1, epsilon=plan.label_epsilon)
     assert needed is not None
     return needed
@@ -931,6 +935,7 @@ def _tree_plan(
         max_rows=question.max_rows,
         max_depth=max_depth,
         stages=stages,
+        selection=price.selection,
     )
     return plan(price.asked(lambda e: plan(e).rho))
 

@@ -35,9 +35,8 @@ on its own value alone.
 in between: with s = (v - lower) / (upper - lower) and r = s^(1/4), r' = (1-s)^(1/4), cell
 floor(J r / (r + r')), whose midpoint stands for it.  A tie stays a tie.
 
-**Stage 1** (ε1 + ε2) makes an interval public, by two draws of permute-and-flip:
-
-For ρ all draws of one candidate have Gumbel noise: the exponential mechanism, of a quarter of the ρ.
+**Stage 1** (ε1 + ε2) makes an interval public, by two draws of permute-and-flip (for ρ, with Gumbel
+noise, as in stage 2):
 
 - *the place* c, the cell in the middle of a window, a run of cells, at ε1: a window should hold the
   rank k and some records, and no more cells than that takes
@@ -717,13 +716,15 @@ def most_ranks(points: Sequence[Percent], n: int, *, public: bool) -> float:
     return float(n * max(max(q, 1 - q) for q in shares))
 
 
-def likeliest_in_two_stages(n: int, epsilon: Fraction, k: int = 1) -> float:
+def likeliest_in_two_stages(
+    n: int, epsilon: Fraction, k: int = 1, mechanism: Mechanism = PF
+) -> float:
     """The largest probability with which any record can be named, whatever the data is."""
     share = min(k / n, 1.0)
     e = float(Shares.of(epsilon).label)
     if k > 1:
         return min(exp(min(e, 300.0)) * share, 1 - exp(-e) * (1 - share))
-    found = least_probability(PF, m=n, k=1, g=e)
+    found = least_probability(mechanism, m=n, k=1, g=e)
     assert found is not None
     return found
 

@@ -425,7 +425,8 @@ class InTwoStages:
         if not worth_it(n):
             return self.few.accuracy(epsilon, n)
         k = self.question.size
-        return record_accuracy(likeliest_in_two_stages(n, epsilon, k), n, k, epsilon)
+        likeliest = likeliest_in_two_stages(n, epsilon, k, self.mechanism)
+        return record_accuracy(likeliest, n, k, epsilon)
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()
