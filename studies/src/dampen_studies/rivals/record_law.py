@@ -81,9 +81,7 @@ def best_error(errors: FloatArray, weight: float) -> float:
 def _places(problem: TwoStages, cells: IntArray) -> FloatArray:
     """P1 of every cell: of the windows around it."""
     counts = np.bincount(cells, minlength=len(problem.points))
-    window = probabilities(
-        problem.place(counts), epsilon=problem.shares.place, mechanism=problem.mechanism
-    )
+    window = probabilities(problem.place(counts), epsilon=problem.shares.place, mechanism="pf")
     place = np.zeros(len(counts))
     np.add.at(place, problem.windows.centres, window)
     return place
