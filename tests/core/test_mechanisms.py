@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 
 import numpy as np

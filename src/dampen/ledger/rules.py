@@ -39,8 +39,8 @@ the person and to add them with one row more.  By group privacy m steps cost m �
 m² ρ (Bun and Steinke 2016, Proposition 1.9).  The other way round there is no number: a table with
 one row more is not reached by replacing rows."""
 
-RHO_DIGITS = 130
-"""Of a ρ: the square of an ε has twice its digits."""
+RHO_DIGITS = 200
+"""Of a ρ: the square of an ε has twice its digits, and shares and rounded parts add some."""
 
 
 class Refused(BudgetError):
