@@ -128,7 +128,7 @@ def test_the_price_is_that_of_the_way_which_is_taken():
     tiny = Fraction("1e-12")
     assert few.rho(tiny) == few.otherwise.rho(tiny)
     many, e = asked(LISTS[2], ADD), Fraction(1)
-    dearer = max(many.otherwise.rho_given(e), ((1 - COUNTING) * e + many.rounding(e)) ** 2 / 8)
+    dearer = max(many.otherwise.rho_given(e), ((1 - COUNTING) * e + 2 * many.rounding(e)) ** 2 / 8)
     assert many.rho(e) == pure_rho(COUNTING * e) + dearer
 
 

@@ -58,9 +58,9 @@ points is within twice the sum of these, and its loss within four times it.  `ro
 ε for it.
 
 **zCDP.**  ln of a weight moves by at most ε/2 up or down, so the draw has ε-bounded range and costs
-ε²/8.  The range grows by eight times the sum above, twice what the loss grows by: ε has `rounding`
-added to it.  A noisy N costs its own.  Which way is taken is known before the charge (`fits`); of
-two that N decides between, the dearer one is charged.
+ε²/8.  The range grows by eight times the sum above, twice what the loss grows by: ε has twice the
+`rounding` added to it.  A noisy N costs its own.  Which way is taken is known before the charge
+(`fits`); of two that N decides between, the dearer one is charged.
 
 **When.**  A public rule: where T fits into a float, and the states into memory (`fits`).  If not,
 `dampen.questions.percentile.halving` draws up to `FEW` percentiles, and
@@ -248,7 +248,7 @@ class Taut:
             return self.otherwise.rho(epsilon)
         noisy_size = pure_rho(COUNTING * epsilon) if self.counts else Fraction(0)
         drawn = (1 - COUNTING) * epsilon if self.counts else epsilon
-        one_draw = GUMBEL.rho(drawn + self.rounding(epsilon))
+        one_draw = GUMBEL.rho(drawn + 2 * self.rounding(epsilon))
         if not isinstance(self.otherwise, NoisyTree):
             return noisy_size + one_draw
         return noisy_size + max(one_draw, self.otherwise.rho_given(epsilon))
