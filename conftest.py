@@ -81,7 +81,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     system = item.config.getoption("--system-entropy") or item.get_closest_marker("slow")
-    with drawing(os if system else SeededSystem(item.nodeid)):
+    path, _, name = item.location
+    with drawing(os if system else SeededSystem(f"{path} {name}")):
         return (yield)
 
 
