@@ -46,7 +46,6 @@ from typing import Any, Self, TypeAlias
 from dampen.core.noise import pure_rho
 from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
-from dampen.errors import html_table
 from dampen.ledger.log import (
     START,
     Charge,
@@ -61,6 +60,7 @@ from dampen.ledger.log import (
     stamp,
 )
 from dampen.ledger.zcdp import composed_epsilon, epsilon_at
+from dampen.printing import html_table
 
 __all__ = [
     "EVERYONE",

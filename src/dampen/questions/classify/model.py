@@ -77,7 +77,8 @@ from dampen.core.noise import pure_rho
 from dampen.core.sampling import Entropy
 from dampen.core.selection import FloatArray, IntArray
 from dampen.epsilon import decimal_text, exact, price_text, root_below
-from dampen.errors import ParameterError, html_table, printable, raise_alone
+from dampen.errors import ParameterError, raise_alone
+from dampen.printing import html_table, printable
 from dampen.questions.classify.encoding import (
     Bins,
     Categories,
