@@ -89,7 +89,7 @@ def composed_epsilon(prices: Mapping[Fraction, int], delta: Fraction) -> Fractio
     """An ε at which so many releases of each pure price are (ε, δ)-DP together; see above.
 
     >>> float(composed_epsilon({Fraction("0.2"): 50}, Fraction("1e-6")))
-    6.9...
+    6.88...
 
     Args:
         prices: how many releases there are of each ε.
