@@ -13,9 +13,15 @@ from asks_models import MODELS
 from dampen import Release
 from dampen.core.mechanisms import JOINT
 from dampen.core.selection import Neighbours
+from dampen.epsilon import short_text
 from dampen.questions.frequency import MostFrequent
 from dampen.questions.percentile.joint_tight import together
 from leaks import NUMBER, WORD
+
+
+def shown(rho: Fraction) -> Fraction:
+    """As a release and its charge have it."""
+    return Fraction(short_text(rho, up=True).lstrip("<"))
 
 
 def _of_loader(data: Any, **options: Any) -> Release:
@@ -26,7 +32,7 @@ def _of_loader(data: Any, **options: Any) -> Release:
 
 
 QUARTERS = tuple(Fraction(i, 4) for i in (1, 2, 3))
-TOGETHER = together(QUARTERS, Neighbours.ADD_REMOVE_ROW, 11).rho(EPSILON)
+TOGETHER = shown(together(QUARTERS, Neighbours.ADD_REMOVE_ROW, 11).rho(EPSILON))
 LETTERS = ["a", "a", "b"]
 NUMBERS = [1.0, 2.0, 3.0]
 EDGES = ([0, 0, 1], [1, 2, 2])
@@ -310,7 +316,7 @@ ASKS = [
         EDGES,
         lambda hook: (Armed(EDGES[0], hook), Armed(EDGES[1], hook)),
         {"n": 400, "k": 2, "metric": "brokerage"},
-        cost("top-k", "joint", "add-remove-edge", JOINT.rho(EPSILON, norm=2.0)),
+        cost("top-k", "joint", "add-remove-edge", shown(JOINT.rho(EPSILON, norm=2.0))),
         several({"k": [401], "max_degree": [0], "mechanism": ["two-rounds"]}),
         (([0], [NUMBER]), ([0], [WORD])),
         {"n": None, "public": "data"},

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 from dampen.core.mechanisms import Mechanism
 from dampen.core.noise import pure_rho
 from dampen.core.selection import Neighbours
-from dampen.epsilon import Epsilon, asked_epsilon, exact, price_text
+from dampen.epsilon import Epsilon, asked_epsilon, exact, price_text, short_text
 from dampen.errors import ParameterError
 
 __all__ = [
@@ -180,7 +180,7 @@ def selection_cost(
     A joint release that moves by `norm` in the 1-norm costs less the more scores share it.
     """
     epsilon = mechanism.asked_epsilon(price.epsilon, price.rho, k, norm)
-    rho = mechanism.rho(epsilon, k, norm)
+    rho = _shown(mechanism.rho(epsilon, k, norm), price)
     return Cost(epsilon, rho, query, mechanism.name, neighbours, leaks)
 
 
@@ -203,4 +203,11 @@ def composed_cost(
     alone.
     """
     epsilon = price.asked(rho)
-    return Cost(epsilon, rho(epsilon), query, mechanism, neighbours, leaks, delta, pure)
+    return Cost(
+        epsilon, _shown(rho(epsilon), price), query, mechanism, neighbours, leaks, delta, pure
+    )
+
+
+def _shown(rho: Fraction, price: Price) -> Fraction:
+    """ρ as its text has it, rounded up where that would be long; never above a ρ that was offered."""
+    return rho if price.rho is not None else Fraction(short_text(rho, up=True).lstrip("<"))
