@@ -209,5 +209,5 @@ def composed_cost(
 
 
 def _shown(rho: Fraction, price: Price) -> Fraction:
-    """ρ as its text has it, rounded up where that would be long; never above a ρ that was offered."""
+    """ρ as its text has it, rounded up where that is long; never above a ρ that was offered."""
     return rho if price.rho is not None else Fraction(short_text(rho, up=True).lstrip("<"))
