@@ -23,7 +23,7 @@ from dampen.ledger import Account, Balance, Charge, Ledger, backup, restore, ver
 from dampen.ledger.balances import spent
 from dampen.ledger.policy import payable_by
 from dampen.printing import csv_text
-from dampen.schema.schema import PROTECTED
+from dampen.schema.schema import protected
 
 __all__ = ["budget"]
 
@@ -323,7 +323,7 @@ def _facts(balance: Balance) -> dict[str, str]:
     facts = {
         "budget": balance.name,
         "neighbours": str(balance.neighbours),
-        "protects": PROTECTED[balance.neighbours],
+        "protects": protected(balance.neighbours, balance.unit),
         "epsilon": decimal_text(limit.epsilon),
     }
     if limit.delta is not None and limit.rho is not None:

@@ -44,7 +44,7 @@ from dampen.epsilon import decimal_text, short_text
 from dampen.errors import ParameterError
 from dampen.questions import question_type
 from dampen.releases.question import first_missing, parameters, with_facts
-from dampen.schema.schema import PROTECTED, Names, Schema
+from dampen.schema.schema import Names, Schema, protected
 
 if TYPE_CHECKING:
     from dampen.releases.answer import Planned
@@ -250,7 +250,7 @@ def _cost_facts(cost: "Cost | Release", balance: dict[str, Any]) -> dict[str, An
 
 
 def _method_facts(cost: "Cost | Release") -> dict[str, Any]:
-    protects = getattr(cost, "protects", PROTECTED[cost.neighbours])
+    protects = getattr(cost, "protects", protected(cost.neighbours, cost.unit))
     return {"mechanism": cost.mechanism, "neighbours": cost.neighbours, "protects": protects}
 
 

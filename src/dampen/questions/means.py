@@ -27,10 +27,10 @@ m.  So discrete Gaussian noise of the scales Δ / √(2ρ) and m / √(2ρ) is �
 """
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any, ClassVar, Literal
 
@@ -41,8 +41,9 @@ from dampen.core.selection import IntArray
 from dampen.data.cells import Grouping, GroupLookup, Keyed
 from dampen.data.columns import as_numbers
 from dampen.data.open import open_columns, open_table
-from dampen.data.source import AddsCells, Kind, Opened, reading, require_numbers
+from dampen.data.source import AddsCells, Batch, Kind, Opened, reading, require_numbers
 from dampen.data.times import as_bound, measure_of, measured
+from dampen.data.units import Amounts, UnitTable, quantum_of
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.questions.counts import grouping_of
 from dampen.questions.groups.statistics import Exact, Grid, usual_step
@@ -53,7 +54,7 @@ from dampen.releases.accuracy import CONFIDENCE, Accuracy, by_noise, likely_nois
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price
 from dampen.releases.found import Finding
-from dampen.releases.method import Drawn, Leak
+from dampen.releases.method import Drawn, Leak, Method
 from dampen.releases.numbers import LAPLACE, IntegerNoise, RatioLaw, ShiftLaw, share
 from dampen.releases.question import (
     Fact,
@@ -68,7 +69,7 @@ from dampen.releases.question import (
     where_parameter,
 )
 from dampen.releases.release import Release
-from dampen.releases.units import persons
+from dampen.releases.units import OfUnits, persons, shares, weighed
 from dampen.schema.schema import Schema
 
 __all__ = ["MeanQuestion", "TotalQuestion", "mean", "total"]
@@ -114,6 +115,15 @@ class TotalQuestion:
     def method(self, source: Any, schema: Schema, price: Price, /) -> "TotalMethod":
         del source, schema
         return TotalMethod(self, noise_for(price))
+
+    def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
+        """The rows of a person count up to m times the largest value; or their own mean does."""
+        if self.weigh == "people":
+            return self.column.weighed(partial(TotalMethod, self), source, schema, price)
+        most = schema.rows_per_unit
+        method = TotalMethod(self, noise_for(price))
+        cut = shares(schema, method.amounts(most))
+        return OfUnits(method, most, most, cut, {"rows_per_unit": most}, people=False)
 
     def shown(self) -> Mapping[str, Any]:
         return self.column.shown()
@@ -171,6 +181,10 @@ class MeanQuestion:
     def method(self, source: Any, schema: Schema, price: Price, /) -> "MeanMethod":
         del source, schema
         return MeanMethod(self, noise_for(price))
+
+    def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
+        """On the weights of persons."""
+        return self.column.weighed(partial(MeanMethod, self), source, schema, price)
 
     def shown(self) -> Mapping[str, Any]:
         return self.column.shown()
@@ -265,7 +279,8 @@ class Numbers:
                 return added
         cells = self.grid.top + 1
         if self.size * cells > MOST_COUNTED:
-            return self._added(source)
+            people = isinstance(source, UnitTable)
+            return self.amounts(source) if people else self._added(source)
         keyed = Keyed(
             {self.value: self.grid.key}, itemgetter(self.value), ("nearest", self.value, self.grid)
         )
@@ -275,6 +290,48 @@ class Numbers:
         else:
             counts = self.grouping.counts(source, str(self.by), needed, keyed, cells)[:, :-1]
         return np.stack([counts.sum(axis=1), counts @ np.arange(cells)], axis=1)
+
+    def weighed(
+        self,
+        method_of: Callable[[IntegerNoise, int], Method],
+        source: Opened,
+        schema: Schema,
+        price: Price,
+    ) -> Method:
+        """A method on the weights of persons, from the law of the noise and the steps of a row."""
+        cap = schema.rows_per_unit
+        return weighed(
+            lambda _, __, step: method_of(noise_for(step), quantum_of(cap) // cap),
+            source,
+            schema,
+            price,
+            width=0 if self.grouping is None else self.grid.top + 2,
+        )
+
+    def amounts(self, source: UnitTable) -> IntArray:
+        """Of every group what persons add, with more cells than are counted one by one; private.
+
+        One line for every group: the weights, and weights times cells.
+        """
+        lookup = self._lookup(source)
+        width = self.grid.top + 1
+
+        def cell_of(batch: Batch) -> IntArray:
+            cell = self.grid.cells(as_numbers(batch[self.value]))
+            group = np.zeros(len(cell), dtype=np.int64)
+            if lookup is not None:
+                group = lookup.positions(batch)
+            return np.where((cell >= 0) & (group >= 0), group * width + cell, -1)
+
+        wanted: dict[str, Kind] = {self.value: "numbers"}
+        if lookup is not None:
+            wanted |= lookup.wanted
+        cells, weights = source.added(wanted, cell_of)
+        added = np.zeros((self.size, 2), dtype=np.int64)
+        group, cell = np.divmod(cells, width)
+        np.add.at(added[:, 0], group, weights)
+        np.add.at(added[:, 1], group, weights * cell)
+        return added
 
     def _lookup(self, source: Opened) -> GroupLookup | None:
         return None if self.grouping is None else self.grouping.lookup(source, str(self.by))
@@ -310,10 +367,17 @@ class Numbers:
 
 @dataclass(frozen=True)
 class TotalMethod:
-    """Integer noise on the total of every group, with the theorem of this module."""
+    """Integer noise on the total of every group, with the theorem of this module.
+
+    Attributes:
+        question: what is added up.
+        noise: the law of the noise.
+        steps: of weight that a row has.
+    """
 
     question: TotalQuestion
     noise: IntegerNoise = LAPLACE
+    steps: int = 1
 
     def cost(self, price: Price, /) -> Cost:
         cost = noise_cost(price, self.question.name, self.noise)
@@ -332,17 +396,27 @@ class TotalMethod:
     def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         scale = self.scale(epsilon)
         noisy = with_noise(self.totals(source), self.noise, scale, entropy)
-        told = [_plain(int(each) * self.unit) for each in noisy]
-        numbers = _by_name(told, self.question.column.names)
+        unit = self.unit / self.steps
+        numbers = _by_name(
+            [_plain(int(each) * unit) for each in noisy], self.question.column.names
+        )
         least = 0 if self.question.column.grid.lower >= 0 else None
-        return Drawn(numbers, numbers=numbers, law=ShiftLaw(scale, self.unit, least, self.noise))
+        return Drawn(numbers, numbers=numbers, law=ShiftLaw(scale, unit, least, self.noise))
 
     def totals(self, source: Opened) -> IntArray:
         """The exact totals, in units; private."""
+        if isinstance(source, UnitTable) and isinstance(source.weighing, Amounts):
+            return np.asarray(self.question.column.amounts(source)[:, 0])
         grid = self.question.column.grid
         rows, cells = self.question.column.sums(source).T
         totals: IntArray = rows * int(grid.lower / self.unit) + cells * int(grid.step / self.unit)
         return totals
+
+    def amounts(self, rows: int) -> Amounts:
+        """What a person adds: all of it, up to so many rows of the largest value."""
+        grid = self.question.column.grid
+        first, step = int(grid.lower / self.unit), int(grid.step / self.unit)
+        return Amounts(rows * self.largest, grid.top + 1, first, step)
 
     def scale(self, epsilon: Fraction) -> Fraction:
         """Of the noise, in units: Δ / ε."""
@@ -364,10 +438,17 @@ class TotalMethod:
 
 @dataclass(frozen=True)
 class MeanMethod:
-    """Integer noise on two sums of every group, with the theorem of this module."""
+    """Integer noise on two sums of every group, with the theorem of this module.
+
+    Attributes:
+        question: what is averaged.
+        noise: the law of the noise.
+        steps: of weight that a row has.
+    """
 
     question: MeanQuestion
     noise: IntegerNoise = LAPLACE
+    steps: int = 1
 
     def cost(self, price: Price, /) -> Cost:
         cost = noise_cost(price, self.question.name, self.noise)
@@ -406,7 +487,8 @@ class MeanMethod:
         scale = self.scale(epsilon)
         column = self.question.column
         noisy = with_noise(self.two_sums(source), self.noise, scale, entropy)
-        law = RatioLaw(scale, column.grid.lower, column.grid.upper, column.grid.step, self.noise)
+        grid = column.grid
+        law = RatioLaw(scale, grid.lower, grid.upper, grid.step / self.steps, self.noise)
         means = [law.mean(share(float(above), float(below))) for above, below in noisy]
         numbers = [self._number(int(above), int(below)) for above, below in noisy]
         return Drawn(
@@ -424,8 +506,8 @@ class MeanMethod:
 
     def _number(self, above: int, below: int) -> dict[str, float]:
         grid = self.question.column.grid
-        rows = Fraction(above + below, grid.top)
-        total = float(grid.lower * rows + above * grid.step)
+        rows = Fraction(above + below, grid.top * self.steps)
+        total = float(grid.lower * rows + above * grid.step / self.steps)
         return {"sum": total, "count": float(rows)}
 
 

@@ -69,6 +69,8 @@ class Cost:
         leaks: the public parameters that are taken from the data, and so are not covered by ε.
         delta: the δ of an (ε, δ)-DP release; 0 for a pure one.
         pure: whether ε holds; False for Gaussian noise, which is ρ-zCDP alone.
+        unit: where ε protects a unit with all that belongs to it, what it is called: the column
+            that names the person, or "source".
     """
 
     epsilon: Fraction
@@ -79,6 +81,7 @@ class Cost:
     leaks: tuple[str, ...] = ()
     delta: Fraction = Fraction(0)
     pure: bool = True
+    unit: str = ""
 
     @property
     def pure_epsilon(self) -> Fraction | None:

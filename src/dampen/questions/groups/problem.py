@@ -55,6 +55,7 @@ from dampen.data.cells import Grouping, Keyed
 from dampen.data.memory import MemoryTable
 from dampen.data.source import Opened
 from dampen.data.times import DAY, as_bound
+from dampen.data.units import quantum_of
 from dampen.data.value_counts import ValuesOf
 from dampen.epsilon import Epsilon, exact
 from dampen.errors import ParameterError, did_you_mean
@@ -80,6 +81,7 @@ from dampen.questions.groups.statistics import (
 )
 from dampen.questions.groups.sums import BySum
 from dampen.releases.question import Fact, parameter
+from dampen.schema.schema import Schema
 
 __all__ = [
     "RELATIONS",
@@ -89,6 +91,7 @@ __all__ = [
     "group_step",
     "histograms_of",
     "relation",
+    "row_weight",
     "step_of",
 ]
 
@@ -105,6 +108,7 @@ EXTREMES = {"max": 99, "maximum": 99, "min": 1, "minimum": 1}
 """What one row decides, and the quantile to ask for in its place."""
 
 LARGEST_FLOOR = 10**9
+MOST_WEIGHT = 10**9
 SMALLEST_EPSILON = Fraction(1, 10**9)
 STEPS: dict[Neighbours, Steps] = {
     Neighbours.ADD_REMOVE_ROW: Rows(),
@@ -341,6 +345,21 @@ class ByReach:
         reach = self.reach
         x = reach.x.among(groups)
         return ByReach(Reach(x, reach.statistic, reach.steps, reach.floor), self.caution)
+
+
+def row_weight(min_rows: int, schema: Schema) -> int:
+    """The weight of one row that counts in full, where persons have weights.
+
+    Raises:
+        ParameterError: if `min_rows` rows weigh more than fits.
+    """
+    quantum = quantum_of(schema.rows_per_unit)
+    if min_rows * quantum > MOST_WEIGHT:
+        raise ParameterError(
+            f"Expected min_rows <= {MOST_WEIGHT // quantum:,} where ε protects "
+            f"{schema.protected}, got min_rows={min_rows}."
+        )
+    return quantum // schema.rows_per_unit
 
 
 def group_step() -> Any:

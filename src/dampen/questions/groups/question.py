@@ -21,7 +21,7 @@ from dampen.data.units import Shares, UnitTable, quantum_of
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import ParameterError
 from dampen.questions.groups.min_max import MIN_MAX
-from dampen.questions.groups.problem import STATISTICS, BestGroup, group_step, step_of
+from dampen.questions.groups.problem import STATISTICS, BestGroup, group_step, row_weight, step_of
 from dampen.questions.groups.quantiles import QuantileMethod
 from dampen.questions.groups.statistics import Exact, Mean, Quantile
 from dampen.questions.groups.sums import sum_lead, sum_mechanism
@@ -53,7 +53,6 @@ WHO = ("group", "groups")
 UNIT = "rows per group"
 FEW_GROUPS = 2
 """Up to so many groups a person, weights that are shared by all groups are better than min-max."""
-MOST_WEIGHT = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -200,13 +199,9 @@ class GroupsQuestion:
             )
         cap = schema.rows_per_unit
         quantum = quantum_of(cap)
-        if self.min_rows * quantum > MOST_WEIGHT:
-            raise ParameterError(
-                f"Expected min_rows <= {MOST_WEIGHT // quantum:,} where ε protects "
-                f"{schema.protected}, got min_rows={self.min_rows}."
-            )
+        row = row_weight(self.min_rows, schema)
         many = (schema.groups_per_unit or 1) > FEW_GROUPS
-        scaled = self if self.problem.by_sum else self._of_weights(quantum // cap)
+        scaled = self if self.problem.by_sum else self._of_weights(row)
         if many and isinstance(self.problem.compared, Quantile | Mean):
             check_k(self.k, len(self.problem.candidates))
             return MinMaxMethod(scaled, str(schema.people), Shares(quantum, cap, within_lines=True))
