@@ -202,7 +202,7 @@ class Amounts:
         coins: Any = pairs.rows.astype(object if int(pairs.rows.sum()) * largest >= FITS else int)
         coins = coins * np.abs(value)
         first = _first_pairs(pairs.owner)
-        if max(np.add.reduceat(coins, first), default=0) * self.most >= FITS:
+        if int(max(np.add.reduceat(coins, first), default=0)) * self.most >= FITS:
             coins = coins.astype(object)
         shared = _shared(pairs.owner, coins, self.most, self.most)
         return np.sign(value) * shared.astype(np.int64)

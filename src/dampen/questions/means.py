@@ -279,8 +279,7 @@ class Numbers:
                 return added
         cells = self.grid.top + 1
         if self.size * cells > MOST_COUNTED:
-            people = isinstance(source, UnitTable)
-            return self.amounts(source) if people else self._added(source)
+            return self._added(source)
         keyed = Keyed(
             {self.value: self.grid.key}, itemgetter(self.value), ("nearest", self.value, self.grid)
         )
@@ -308,10 +307,10 @@ class Numbers:
             width=0 if self.grouping is None else self.grid.top + 2,
         )
 
-    def amounts(self, source: UnitTable) -> IntArray:
-        """Of every group what persons add, with more cells than are counted one by one; private.
+    def amounts(self, source: UnitTable) -> tuple[IntArray, IntArray, IntArray]:
+        """Groups and cells with what persons add to them; private.
 
-        One line for every group: the weights, and weights times cells.
+        For more cells than are counted one by one.
         """
         lookup = self._lookup(source)
         width = self.grid.top + 1
@@ -326,12 +325,9 @@ class Numbers:
         wanted: dict[str, Kind] = {self.value: "numbers"}
         if lookup is not None:
             wanted |= lookup.wanted
-        cells, weights = source.added(wanted, cell_of)
-        added = np.zeros((self.size, 2), dtype=np.int64)
+        cells, added = source.added(wanted, cell_of)
         group, cell = np.divmod(cells, width)
-        np.add.at(added[:, 0], group, weights)
-        np.add.at(added[:, 1], group, weights * cell)
-        return added
+        return group, cell, added
 
     def _lookup(self, source: Opened) -> GroupLookup | None:
         return None if self.grouping is None else self.grouping.lookup(source, str(self.by))
@@ -347,11 +343,15 @@ class Numbers:
         A batch has fewer than 2^26 rows and a grid fewer than 2^24 cells, so that floats add the
         cells of a batch without an error.
         """
+        added = np.zeros((self.size, 2), dtype=np.int64)
+        if isinstance(source, UnitTable):
+            groups, cells, weights = self.amounts(source)
+            np.add.at(added, groups, np.stack([weights, weights * cells], axis=1))
+            return added
         lookup = self._lookup(source)
         wanted: dict[str, Kind] = {self.value: "numbers"}
         if lookup is not None:
             wanted |= lookup.wanted
-        added = np.zeros((self.size, 2), dtype=np.int64)
         with reading(source.batches(wanted)) as stream:
             for batch in stream:
                 cell = self.grid.cells(as_numbers(batch[self.value]))
@@ -397,16 +397,17 @@ class TotalMethod:
         scale = self.scale(epsilon)
         noisy = with_noise(self.totals(source), self.noise, scale, entropy)
         unit = self.unit / self.steps
-        numbers = _by_name(
-            [_plain(int(each) * unit) for each in noisy], self.question.column.names
-        )
+        numbers = _by_name([_plain(int(each) * unit) for each in noisy], self.question.column.names)
         least = 0 if self.question.column.grid.lower >= 0 else None
         return Drawn(numbers, numbers=numbers, law=ShiftLaw(scale, unit, least, self.noise))
 
     def totals(self, source: Opened) -> IntArray:
         """The exact totals, in units; private."""
         if isinstance(source, UnitTable) and isinstance(source.weighing, Amounts):
-            return np.asarray(self.question.column.amounts(source)[:, 0])
+            groups, _, added = self.question.column.amounts(source)
+            cut = np.zeros(self.question.column.size, dtype=np.int64)
+            np.add.at(cut, groups, added)
+            return cut
         grid = self.question.column.grid
         rows, cells = self.question.column.sums(source).T
         totals: IntArray = rows * int(grid.lower / self.unit) + cells * int(grid.step / self.unit)
