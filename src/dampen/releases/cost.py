@@ -9,6 +9,7 @@ from dampen.core.mechanisms import Mechanism
 from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon, asked_epsilon, exact, price_text
 from dampen.errors import ParameterError
+from dampen.schema.schema import protected
 
 __all__ = [
     "Budget",
@@ -82,6 +83,11 @@ class Cost:
     delta: Fraction = Fraction(0)
     pure: bool = True
     unit: str = ""
+
+    @property
+    def protects(self) -> str:
+        """Whom ε protects, in words: such as "one patient, with all their rows"."""
+        return protected(self.neighbours, self.unit)
 
     @property
     def pure_epsilon(self) -> Fraction | None:

@@ -20,9 +20,9 @@ from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
 from dampen.errors import BudgetError, DampenError, ParameterError
 from dampen.ledger import Account, Balance, Charge, Entry, Head, Kind, Ledger
-from dampen.ledger.balances import spent
 from dampen.ledger.log import START, folded
 from dampen.ledger.rules import STEPS
+from dampen.ledger.state import spent
 from dampen.releases.cost import Cost
 from dampen.service.configuration import Configuration, Served
 from dampen.service.tokens import Role, Token
@@ -307,6 +307,12 @@ def _check_one_relation(served: Served, accounts: Sequence[tuple[Account, Neighb
             f"rows need one relation. The facts say {served.schema.relation}: list budgets for "
             "that alone."
         )
+    for account, _ in accounts:
+        if (balance := account.balance).unit not in ("", served.schema.unit_name):
+            raise BudgetError(
+                f"Budget {balance.name!r} protects {balance.protects}, and the facts of the data "
+                f"set {served.name!r} protect {served.schema.protected}. List a budget for that."
+            )
 
 
 def payer(accounts: Sequence[tuple[Account, Neighbours]], asked: Neighbours) -> Account:
