@@ -432,9 +432,10 @@ def counted_people(
         price: of the whole.
         cells: that a group has.
     """
-    several = bool(question.names)
+    size = int(np.prod([len(each) for each in question.names], dtype=np.int64))
+    several = size > 1
     people = several and schema.rows_per_unit == 1
-    cap = (schema.groups_per_unit or 1) if people else schema.rows_per_unit
+    cap = min(schema.groups_per_unit or 1, size) if people else schema.rows_per_unit
     quantum = quantum_of(cap) if several else cap
     return weighed(
         lambda _, __, step: CountsMethod(question, noise_for(step), quantum // cap),
