@@ -83,7 +83,7 @@ from dampen.releases.release import Release
 from dampen.releases.units import persons, weighed
 from dampen.schema.schema import Schema
 
-__all__ = ["CountQuestion", "HistogramQuestion", "count", "histogram"]
+__all__ = ["CountQuestion", "HistogramQuestion", "all_rows", "count", "histogram"]
 
 USUAL_BINS = 10
 MOST_BINS = 1_000_000
@@ -156,7 +156,7 @@ class CountQuestion:
     def counts(self, source: Opened) -> IntArray:
         """The exact rows of every group, or of all; private."""
         if self.grouping is None:
-            return _all_rows(source)
+            return all_rows(source)
         cell_of = Keyed({}, _first_cell, ("rows",))
         counted = self.grouping.counts(source, str(self.by), {}, cell_of, 1)
         return np.asarray(counted[:, 0])
@@ -513,7 +513,7 @@ def open_counted(
     return open_columns(opened, value=first, **roles)
 
 
-def _all_rows(source: Opened) -> IntArray:
+def all_rows(source: Opened) -> IntArray:
     """The number of all rows, by the column that is the cheapest to read; or of persons."""
     if source.rows is not None:
         return np.array([source.rows])

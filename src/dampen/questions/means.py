@@ -22,6 +22,9 @@ parallelogram, and this noise is shaped like it.  The mean is
 lower + (upper - lower) A⁺ / (A⁺ + B⁺), which is always in the range, and its middle where both are
 0.
 
+Where the number of rows is public, `PublicSizeMethod` has the theorem for replaced rows; for
+persons `dampen.data.units` has those of weights and amounts.
+
 **In zCDP.**  A row changes a total by at most Δ and (A, B) by (c, m - c), whose 2-norm is at most
 m.  So discrete Gaussian noise of the scales Δ / √(2ρ) and m / √(2ρ) is ρ-zCDP, as for counts.
 
@@ -68,7 +71,7 @@ from dampen.data.source import AddsCells, Batch, Kind, Opened, reading, require_
 from dampen.data.units import Amounts, UnitTable, quantum_of
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import ParameterError
-from dampen.questions.counts import grouping_of
+from dampen.questions.counts import all_rows, grouping_of
 from dampen.questions.groups.statistics import Exact, Grid, decimal, usual_step
 from dampen.questions.keys import finding_groups
 from dampen.questions.percentile.decimals import Column, Decimals, RankDraw
@@ -396,9 +399,16 @@ class TotalQuestion:
         opened = open_table(data, header=header, table=table, where=where, value=value)
         return self.column.opened(opened)
 
-    def method(self, source: Any, schema: Schema, price: Price, /) -> "TotalMethod":
-        del source, schema
-        return TotalMethod(self, noise_for(price))
+    def method(
+        self, source: Any, schema: Schema, price: Price, /
+    ) -> "TotalMethod | PublicSizeMethod":
+        del source
+        noise = noise_for(price)
+        return (
+            PublicSizeMethod(self, noise)
+            if of_public_size(self, schema)
+            else TotalMethod(self, noise)
+        )
 
     def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
         """The rows of a person count up to m times the largest value; or their own mean does."""
@@ -462,9 +472,16 @@ class MeanQuestion:
         opened = open_table(data, header=header, table=table, where=where, value=value)
         return self.column.opened(opened)
 
-    def method(self, source: Any, schema: Schema, price: Price, /) -> "MeanMethod":
-        del source, schema
-        return MeanMethod(self, noise_for(price))
+    def method(
+        self, source: Any, schema: Schema, price: Price, /
+    ) -> "MeanMethod | PublicSizeMethod":
+        del source
+        noise = noise_for(price)
+        return (
+            PublicSizeMethod(self, noise)
+            if of_public_size(self, schema)
+            else MeanMethod(self, noise)
+        )
 
     def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
         """On the weights of persons."""
@@ -794,6 +811,74 @@ class MeanMethod:
         rows = Fraction(above + below, grid.top * self.steps)
         total = float(grid.lower * rows + above * grid.step / self.steps)
         return {"sum": total, "count": float(rows)}
+
+
+def of_public_size(question: TotalQuestion | MeanQuestion, schema: Schema) -> bool:
+    """Whether the number of the rows that count is public: all rows do, and theirs is."""
+    return schema.relation is Neighbours.REPLACE_ONE and question.by is None and not question.where
+
+
+@dataclass(frozen=True)
+class PublicSizeMethod:
+    """A total or a mean of all rows where their number n is public, and one row is replaced.
+
+    **Theorem.**  A row without a value counts as the lower end.  C, the sum of the cells of all
+    rows, moves by at most m = (upper - lower) / step if a row is replaced.  So C + Z for an integer
+    Z with P(z) proportional to exp(-ε |z| / m) is ε-DP, and with discrete Gaussian noise of scale
+    m / √(2ρ) it is ρ-zCDP.  The total n lower + step (C + Z), and that over n, follow from it.  ∎
+
+    Attributes:
+        question: what is asked; a mean is the total over n.
+        noise: the law of the noise.
+    """
+
+    question: TotalQuestion | MeanQuestion
+    noise: IntegerNoise = LAPLACE
+
+    def cost(self, price: Price, /) -> Cost:
+        cost = noise_cost(price, self.question.name, self.noise)
+        check_scale(self.scale(cost.epsilon))
+        return replace(cost, neighbours=Neighbours.REPLACE_ONE)
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        grid = self.question.column.grid
+        noise = likely_noise(1 / self.scale(epsilon), 1, self.noise) * grid.step
+        if self.is_mean:
+            needed = rounded_up(float(100 * noise / (grid.top * grid.step)))
+            sentence = (
+                f"In at least {10 * CONFIDENCE:.0f} of 10 runs the mean is off by at most 1 % of "
+                f"the range if there are {needed:,} rows."
+            )
+            return Accuracy(float(needed), "rows for an error of 1 % of the range", sentence)
+        most = None if rows is None else float(rows * max(abs(grid.lower), abs(grid.upper)))
+        return by_noise(float(noise), "units", numbers=1, epsilon=epsilon, most=most)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        grid = self.question.column.grid
+        scale = self.scale(epsilon)
+        rows = int(all_rows(source)[0])
+        cells = self.question.column.sums(source)[:, 1]
+        noisy = int(with_noise(cells, self.noise, scale, entropy)[0])
+        if not self.is_mean:
+            told = _plain(rows * grid.lower + noisy * grid.step)
+            law = ShiftLaw(scale, grid.step, 0 if grid.lower >= 0 else None, self.noise)
+            return Drawn(told, {"rows": rows}, numbers=told, law=law)
+        unit = grid.step / max(rows, 1)
+        mean = grid.lower + noisy * unit if rows else (grid.lower + grid.upper) / 2
+        inside = min(max(mean, grid.lower), grid.upper)
+        law = ShiftLaw(scale, unit, noise=self.noise)
+        return Drawn(float(inside), {"rows": rows}, numbers=float(mean), law=law)
+
+    def scale(self, epsilon: Fraction) -> Fraction:
+        """Of the noise, in steps: m / ε."""
+        return self.question.column.grid.top / epsilon
+
+    @property
+    def is_mean(self) -> bool:
+        return isinstance(self.question, MeanQuestion)
 
 
 def _one_group(keys: Mapping[str, Any]) -> IntArray:
