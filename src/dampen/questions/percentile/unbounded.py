@@ -159,9 +159,8 @@ ENOUGH = 75
 """The rule about tails: n ε min(q, 1-q) / S must exceed this for an answer to be expected.
 
 Below, "too few rows" becomes likely (`percentile.decimals`).  Without that candidate an answer
-beyond ten times the range of the data would have a probability of up to 0.95 at 20, of 1.2e-5 at
-50, and of 4.5e-11 at 75, on 30 columns (years are the worst); leaving any of them out, the others
-choose the same number."""
+beyond ten times the range of the data would have a probability of up to 0.91 at 20, of 1.6e-5 at
+50, and of 1e-10 at 75, on 30 columns (pressures are the worst)."""
 
 
 class RunDraws(Protocol):
