@@ -138,6 +138,7 @@ def on_linear_points(
     p: int,
     epsilon: Fraction,
     neighbours: Neighbours,
+    *,
     moved: float = 0.0,
 ) -> float:
     """The expected rank error of permute-and-flip on 500 points over the range of the table.
