@@ -47,15 +47,16 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import accumulate
-from math import isfinite
+from itertools import accumulate, takewhile
+from math import ceil, isfinite, log
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from dampen.core import sensitivity
 from dampen.core.mechanisms import EM
-from dampen.core.sampling import Entropy, uniform_below, weighted_best
+from dampen.core.noise import GUMBEL
+from dampen.core.sampling import Entropy, noisy_top, uniform_below, weighted_best
 from dampen.core.selection import IntArray, Neighbours, Selection
 from dampen.core.truncated import Threshold
 from dampen.data.cells import ANY_GROUP, LARGEST_TABLE
@@ -71,7 +72,7 @@ from dampen.data.source import (
     reading,
     require_labels,
 )
-from dampen.data.units import Shares, quantum_of, weights_by_key
+from dampen.data.units import Present, Shares, quantum_of, weights_by_key
 from dampen.epsilon import Epsilon, exact
 from dampen.errors import ParameterError
 from dampen.releases.accuracy import Accuracy, by_lead, by_threshold, lead, rounded_up
@@ -88,6 +89,7 @@ __all__ = [
     "ByGroup",
     "KeysMethod",
     "KeysQuestion",
+    "LimitedMethod",
     "PublicUniverse",
     "Sharing",
     "UniverseMethod",
@@ -95,6 +97,7 @@ __all__ = [
     "finding_groups",
     "given_counts",
     "keys",
+    "names_are_limited",
     "tally",
     "universe",
 ]
@@ -298,6 +301,132 @@ class KeysMethod:
             return {}
         counted = "groups_per_unit" if self.people.distinct else "rows_per_unit"
         return {"unit": self.people.unit, counted: self.people.cap}
+
+
+LIMIT = 1000
+"""k̄: so many keys can be named, those that most people have."""
+
+
+@dataclass(frozen=True)
+class LimitedMethod:
+    """The k keys that most people have, where a person may have any number of keys.
+
+    After Durfee and Rogers (2019).  c_i is the number of people who have the key i.  The *domain* D
+    is the k̄ keys with the largest counts, equal ones in their public order; where fewer keys occur,
+    keys that nobody has, of count 0, fill it up.  c* is the largest count outside of it, 0 if there
+    is none.  One more candidate, "end", has the count c* + 1 + B.  With ε₀ = ε/k, the k best of
+    ε₀ c_i + Gumbel noise are drawn among D and "end".  Keys are published, best first, until "end"
+    comes or a key that nobody has.
+
+    **Theorem.**  (ε, δ)-DP for one person more or less, with δ = k̄ / (1 + e^(ε₀ B)).
+    Proof.  x' is x with one person more, so that every count grows by 0 or 1.  Let E be the keys of
+    D(x) that are not in D(x'), and E' those of D(x') that are not in D(x); |E| = |E'|, and they can
+    be paired.  For e in E and e' in E', c_e >= c_e' and c'_e' >= c'_e, so that
+    c_e <= c'_e <= c'_e' <= c_e' + 1 <= c_e + 1.
+    (1) Hence c_e <= c_e' + 1 <= c* + 1 and c'_e' <= c_e + 1 <= c'_e + 1 <= c'* + 1.  So on either
+    side a key of E, or of E', comes before "end" with probability at most 1 / (1 + e^(ε₀ B)), the
+    law of a difference of two Gumbel numbers, and any of them with probability at most δ.
+    (2) A sequence of draws up to "end" without such keys has a probability of at most k factors
+    e^(ε₀ c_i) / (sum over what is left).  From x to x' every common key, every pair and "end" move
+    by 0 to 1, c* too.  So each numerator, and each sum, grows by a factor from 1 to e^ε₀, and each
+    of the k factors changes by at most e^ε₀, upwards or downwards.  What is published is a function
+    of the sequence.  ∎  In zCDP the k draws cost ε²/8k, and δ.
+
+    Attributes:
+        query: what is asked, for the ledger.
+        columns: of the values; a key has one value of each.
+        delta: the exact δ.
+        k: how many at most.
+        unit: the column that names the person.
+        wanted: "ranking" for a list, "name" for the first or None.
+        limit: k̄.
+    """
+
+    query: str
+    columns: tuple[str, ...]
+    delta: Fraction
+    k: int
+    unit: str
+    wanted: Literal["ranking", "name"]
+    limit: int = LIMIT
+
+    def cost(self, price: Price, /) -> Cost:
+        people = Neighbours.ADD_REMOVE_UNIT
+        cost = selection_cost(people, price, query=self.query, mechanism=EM, k=self.k)
+        return replace(cost, mechanism="limited-domain", delta=self.delta)
+
+    def bonus(self, epsilon: Fraction) -> int:
+        """B, rounded up: the true δ is never above the stated one."""
+        return ends_above(self.limit, self.delta, epsilon / self.k)
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        del rows
+        tiny = Selection([0.0], sensitivity.constant(1), one_sided=True, exact=True)
+        needed = lead(tiny, EM, m=self.limit + 1, k=self.k, epsilon=epsilon)
+        assert needed is not None, "the scores have a lead at every ε"
+        who = ("value", "values")
+        told = by_lead(needed, "people", who=who, k=self.k, epsilon=epsilon, most=None)
+        above = self.bonus(epsilon) + rounded_up(needed)
+        sentence = (
+            f"{told.sentence} A value is named if at least {above:,} people more have it than any "
+            f"value beyond the {self.limit:,} most frequent ones."
+        )
+        return replace(told, sentence=sentence)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        found = weights_by_key(source, self.unit, self.columns, Present())
+        named = self.names(found, epsilon, entropy)
+        answer: Any = named if self.wanted == "ranking" else next(iter(named), None)
+        return Drawn(answer, {"unit": self.unit})
+
+    def names(
+        self, found: Mapping[Hashable, int], epsilon: Fraction, entropy: Entropy
+    ) -> list[Hashable]:
+        """The keys that are published: (ε, δ)-DP.
+
+        Args:
+            found: how many people have each key; private.
+            epsilon: of all of it.
+            entropy: of random bits.
+        """
+        ranked = sorted(found.items(), key=lambda pair: (-pair[1], *public_order(pair[0])))
+        domain = ranked[: self.limit]
+        outside = ranked[self.limit][1] if len(ranked) > self.limit else 0
+        scores = np.zeros(self.limit + 1)
+        scores[: len(domain)] = [count for _, count in domain]
+        scores[-1] = outside + 1 + self.bonus(epsilon)
+        best = noisy_top(scores, epsilon / self.k, GUMBEL, min(self.k, len(scores)), entropy)
+        before_end = takewhile(lambda place: place < len(domain), best)
+        return [domain[place][0] for place in before_end]
+
+
+def ends_above(limit: int, delta: Fraction, epsilon: Fraction) -> int:
+    """The least whole number B with limit / (1 + e^(εB)) <= δ, or one more."""
+    needed = log(limit) - log(delta.numerator) + log(delta.denominator)
+    # The logarithms of Python are off by less than 2^-40 of themselves.
+    return max(ceil(Fraction(needed * (1 + 2.0**-30)) / epsilon), 1)
+
+
+def names_are_limited(k: int, delta: Fraction, schema: Schema, epsilon: Fraction) -> bool:
+    """Whether keys of persons are named by `LimitedMethod`, not by their weights: a public rule.
+
+    The weights of persons with many keys rank keys by weight, not by the number of persons; but the
+    domain needs B people.  So it is used where persons may have several keys and k/ε is at most 20,
+    or the rows are known to be at least 200 B (`dampen-studies run key-names`).
+    """
+    if schema.groups_per_unit == 1:
+        return False
+    if k <= FEW_NAMES * epsilon:
+        return True
+    needed = ends_above(LIMIT, delta, epsilon / k)
+    return schema.rows is not None and schema.rows >= MANY_ROWS * needed
+
+
+FEW_NAMES = 20
+MANY_ROWS = 200
 
 
 class ByGroup(Protocol):
