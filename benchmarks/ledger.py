@@ -31,7 +31,7 @@ from dampen.ledger.state import CHECKPOINT_EVERY, State
 from dampen.ledger.storage import sqlite
 from dampen.ledger.storage.head_file import HeadFile
 from dampen.ledger.storage.sqlite import write_copy
-from dampen.ledger.zcdp import epsilon_at
+from dampen.core.zcdp import epsilon_at
 
 ROW = {"neighbours": "add-remove-row"}
 PROCESS = """

@@ -8,7 +8,7 @@ import pytest
 import dampen
 from dampen.errors import BudgetError
 from dampen.ledger.state import Limit, Spent
-from dampen.ledger.zcdp import epsilon_at, rho_within
+from dampen.core.zcdp import epsilon_at, rho_within
 from dampen.releases.cost import group_delta
 
 WORDS = ["weather"] * 400 + ["news"] * 90

@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from dampen.errors import BudgetError
 from dampen.ledger import Ledger, Limit, Spent
-from dampen.ledger.zcdp import epsilon_at, rho_within
+from dampen.core.zcdp import epsilon_at, rho_within
 
 DELTA = Fraction("1e-6")
 EDGES = {"neighbours": "add-remove-edge"}

@@ -44,6 +44,7 @@ from math import lcm
 from typing import Any, Self, TypeAlias
 
 from dampen.core.selection import Neighbours
+from dampen.core.zcdp import epsilon_at
 from dampen.epsilon import decimal_text, short_text
 from dampen.errors import html_table
 from dampen.ledger.log import (
@@ -58,7 +59,6 @@ from dampen.ledger.log import (
     sealed,
     stamp,
 )
-from dampen.ledger.zcdp import epsilon_at
 
 __all__ = [
     "EVERYONE",
