@@ -24,6 +24,7 @@ from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
+from dampen.core.zcdp import epsilon_at
 from dampen.ledger import Ledger, worker
 from dampen.ledger.accounts import limit
 from dampen.ledger.log import Draft, Kind, Row, stamp
@@ -31,7 +32,6 @@ from dampen.ledger.state import CHECKPOINT_EVERY, State
 from dampen.ledger.storage import sqlite
 from dampen.ledger.storage.head_file import HeadFile
 from dampen.ledger.storage.sqlite import write_copy
-from dampen.core.zcdp import epsilon_at
 
 ROW = {"neighbours": "add-remove-row"}
 PROCESS = """

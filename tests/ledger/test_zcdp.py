@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
+from dampen.core.zcdp import epsilon_at, rho_within
 from dampen.errors import BudgetError
 from dampen.ledger import Ledger, Limit, Spent
-from dampen.core.zcdp import epsilon_at, rho_within
 
 DELTA = Fraction("1e-6")
 EDGES = {"neighbours": "add-remove-edge"}
