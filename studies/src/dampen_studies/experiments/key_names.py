@@ -168,29 +168,41 @@ def _held(numbers: IntArray) -> dict[Hashable, int]:
     return {key: n for key, n in enumerate(numbers.tolist()) if n}
 
 
-def _opendp(rows: list[str], epsilon: float) -> Callable[[], Sequence[int]]:
-    """OpenDP's stable histogram at its own scale and threshold; the largest counts first."""
+@lru_cache(maxsize=8)
+def _opendp_mechanism(epsilon: float) -> Any:
+    """OpenDP's stable histogram, from counts, at the scale and threshold that its search finds."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
-    place = {key: i for i, key in enumerate(sorted(set(rows)))}
     domain = dp.vector_domain(dp.atom_domain(T=str)), dp.symmetric_distance()
+    counts = dp.t.make_count_by(*domain, TV=int)
+    one_row: Any = counts.map(1)  # type: ignore[no-untyped-call]
 
     def measurement(scale: Any, threshold: Any) -> Any:
-        laplace = dp.m.then_laplace_threshold(scale=scale, threshold=threshold)
-        return dp.t.make_count_by(*domain, TV=int) >> laplace
+        space = counts.output_domain, counts.output_metric
+        return dp.m.make_laplace_threshold(*space, scale=scale, threshold=threshold)
 
+    def loss(scale: Any, threshold: Any) -> tuple[float, float]:
+        found: tuple[float, float] = measurement(scale, threshold).map(one_row)
+        return found
+
+    # The search is exact, and takes long far from the answer.
+    far = int(40 / epsilon)
     scale = dp.binary_search(
-        lambda s: measurement(s, 10**8).map(1)[0] <= epsilon, bounds=(1e-3, 1e5)
+        lambda s: loss(s, far)[0] <= epsilon, bounds=(0.5 / epsilon, 2 / epsilon)
     )
-    threshold = dp.binary_search(
-        lambda t: measurement(scale, t).map(1)[1] <= float(DELTA), bounds=(1, 10**6)
-    )
-    mechanism = measurement(scale, threshold)
+    threshold = dp.binary_search(lambda t: loss(scale, t)[1] <= float(DELTA), bounds=(1, far))
+    return measurement(scale, threshold)
+
+
+def _opendp(rows: list[str], epsilon: float) -> Callable[[], Sequence[int]]:
+    """The keys that OpenDP publishes, the largest counts first."""
+    place = {key: i for i, key in enumerate(sorted(set(rows)))}
+    mechanism = _opendp_mechanism(epsilon)
+    counts = dict(Counter(rows))
 
     def once() -> Sequence[int]:
-        counts = Counter(mechanism(rows))
-        return [place[key] for key, _ in counts.most_common()]
+        return [place[key] for key, _ in Counter(mechanism(counts)).most_common()]
 
     return once
 
