@@ -1,4 +1,4 @@
-"""The committed table of the best group without a grid: of the study as it is, and what it shows."""
+"""The committed table of the best group without a grid: its study, and what it shows."""
 
 import csv
 from pathlib import Path
