@@ -46,7 +46,6 @@ from typing import Any, Self, TypeAlias
 from dampen.core.selection import Neighbours
 from dampen.core.zcdp import epsilon_at
 from dampen.epsilon import decimal_text, short_text
-from dampen.errors import html_table
 from dampen.ledger.log import (
     START,
     Draft,
@@ -59,6 +58,7 @@ from dampen.ledger.log import (
     sealed,
     stamp,
 )
+from dampen.printing import html_table
 
 __all__ = [
     "EVERYONE",
