@@ -59,6 +59,7 @@ from dampen.ledger.rules import (
     grant,
     refusal,
     relation,
+    unit_of,
 )
 from dampen.ledger.state import EVERYONE, Balance, State, Status, balances_html, composed, spent
 from dampen.ledger.storage import Log, is_address
@@ -265,6 +266,7 @@ class Ledger:
         *,
         epsilon: Epsilon,
         neighbours: Neighbours | str,
+        unit: str = "",
         delta: Epsilon | None = None,
         dataset: str = "",
         location: str = "",
@@ -279,6 +281,8 @@ class Ledger:
             name: of the budget; names that differ only in case are one name.
             epsilon: all that may ever be spent.
             neighbours: the relation that ε speaks of.
+            unit: for add-remove-unit, what one unit is called: the column that names the person,
+                such as "patient".  If left out, the first charge decides.
             delta: if given, the budget is spent by zCDP and promises (ε, δ)-DP.
             dataset: the only data set that it pays for, by its name.
             location: where that data set lies; only a fingerprint of this text is kept.
@@ -292,10 +296,12 @@ class Ledger:
             BudgetError: if the ledger has a budget of that name, or cannot be written.
         """
         proper = budget_name(name)
+        named = unit_of(relation(neighbours), unit)
         details = {
             "name": proper,
             **limit(epsilon, delta),
             "neighbours": relation(neighbours).value,
+            **({"unit": named} if named else {}),
             "dataset": bounded(dataset, "dataset"),
             "location": fingerprint(location),
             "largest": "" if largest is None else amount(largest, "largest"),
@@ -325,6 +331,7 @@ class Ledger:
         dataset: str = "",
         location: str = "",
         leaks: tuple[str, ...] = (),
+        unit: str = "",
     ) -> str:
         """Takes ε from a budget, durably, or refuses and takes nothing.
 
@@ -339,6 +346,7 @@ class Ledger:
             dataset: of which data.
             location: where the data lies; only a fingerprint of this text is used.
             leaks: public parameters that were taken from the data.
+            unit: for add-remove-unit, what one unit is called, such as "patient".
 
         Returns:
             The id of the entry.
@@ -357,6 +365,7 @@ class Ledger:
             dataset=dataset,
             leaks=leaks,
             location=location,
+            unit=unit,
         )
         return self._charge(name, request)
 
@@ -584,6 +593,7 @@ class Account:
             leaks=cost.leaks,
             location=self.location,
             delta=cost.delta,
+            unit=cost.unit,
         )
 
     def _write(self, change: Change) -> None:

@@ -61,6 +61,7 @@ from dampen.ledger.log import (
 )
 from dampen.ledger.zcdp import composed_epsilon, epsilon_at
 from dampen.printing import html_table
+from dampen.schema.schema import protected
 
 __all__ = [
     "EVERYONE",
@@ -236,6 +237,8 @@ class Balance:
         spent_by: by each analyst.
         lost: what was spent after a backup that was restored; nobody knows by whom.
         caps: what single analysts may spend of it, and under `EVERYONE` each of the others.
+        unit: where it protects units with all that belongs to them, what one is called, such as
+            "patient".  A budget that was opened without a name gets that of its first charge.
     """
 
     name: str
@@ -250,6 +253,12 @@ class Balance:
     spent_by: dict[str, Spent] = field(default_factory=dict)
     lost: Spent = field(default_factory=Spent)
     caps: dict[str, Limit] = field(default_factory=dict)
+    unit: str = ""
+
+    @property
+    def protects(self) -> str:
+        """Whom its ε protects, in words: such as "one patient, with all their rows"."""
+        return protected(self.neighbours, self.unit)
 
     def by(self, analyst: str) -> Spent:
         """What one analyst has spent at most: what was lost in a restore may all be theirs."""
@@ -346,6 +355,7 @@ def _balance_content(balance: Balance) -> dict[str, Any]:
         "spent_by": {who: _spent_content(spent) for who, spent in balance.spent_by.items()},
         "lost": _spent_content(balance.lost),
         "caps": {who: _limit_content(cap) for who, cap in balance.caps.items()},
+        **({"unit": balance.unit} if balance.unit else {}),
     }
 
 
@@ -363,6 +373,7 @@ def _balance(saved: Mapping[str, Any]) -> Balance:
         spent_by={who: _spent(spent) for who, spent in saved["spent_by"].items()},
         lost=_spent(saved["lost"]),
         caps={who: _saved_limit(cap) for who, cap in saved["caps"].items()},
+        unit=saved.get("unit", ""),
     )
 
 
@@ -603,6 +614,8 @@ def _charge(balance: Balance, details: Mapping[str, Any]) -> None:
     who = details["analyst"]
     balance.spent.add(*costs)
     balance.spent_by.setdefault(folded(who), Spent()).add(*costs)
+    if balance.neighbours is Neighbours.ADD_REMOVE_UNIT and not balance.unit:
+        balance.unit = str(details.get("unit", ""))
 
 
 def _costs(details: Mapping[str, Any]) -> tuple[Fraction | None, Fraction, Fraction]:
@@ -623,6 +636,7 @@ def _created(details: Mapping[str, Any]) -> Balance:
         largest=positive(largest) if largest else None,
         trial=details.get("trial", False) is True,
         caps={EVERYONE: _limit(each)} if each else {},
+        unit=str(details.get("unit", "")),
     )
 
 

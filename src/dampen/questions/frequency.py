@@ -92,8 +92,8 @@ __all__ = ["FrequencyQuestion", "MostFrequent", "most_frequent"]
 WHO = ("category", "categories")
 SEVERAL = 3
 """From so many answers on, one noisy draw may beat as many draws."""
-DRAWN_ONE_BY_ONE = 80
-"""Up to so many answers times 1/ε, they are drawn one by one; see `unit_method`."""
+DRAWN_ONE_BY_ONE = 500
+"""Names are drawn one by one up to k^1.5 of so many ε; see `unit_method`."""
 COUNTED_IN_FULL = 400
 """In one noisy draw, the categories of a person that count in full, times k/ε."""
 MOST_IN_FULL = 1000
@@ -281,10 +281,12 @@ class FrequencyQuestion:
         Weights serve an answer for every group, and rows (`rows_per_unit` above 1).  Else k names
         are drawn one by one at ε/k each, or all from one noisy draw of the weights.  The noise of
         the first grows with k/ε, that of the second with the number m of categories of a person
-        that count in full; but the weights of persons with more categories are biased.  So one
-        draw is taken if k/ε is above 80, with m = 400 ε/k, at least 1; and, for three names or
-        more, where a person is known to have one category (`groups_per_unit=1`): nobody's weight
-        is then shared.  `dampen-studies run names` compares both.
+        that count in full; but the weights of persons with more categories are biased, and the
+        k-th count falls with k.  So one draw is taken if k^1.5/ε is above 500, with m = 400 ε/k, at
+        least 1; and, for three names or more, where a person is known to have one category
+        (`groups_per_unit=1`): nobody's weight is then shared.  `dampen-studies run names` compares
+        both.  Each of its seven relations, left out, had the others choose these constants, for k
+        of 10, 20 and 50; a limit on k/ε alone did worse on all.
         """
         if self.delta is not None:
             people = Sharing.of_people(schema)
@@ -316,7 +318,7 @@ class FrequencyQuestion:
         most = max(1, floor(COUNTED_IN_FULL * epsilon / k))
         if self.mechanism is not None:
             return min(schema.groups_per_unit or most, MOST_IN_FULL) * self._several_or_joint(price)
-        if k < SEVERAL or (schema.groups_per_unit != 1 and k <= DRAWN_ONE_BY_ONE * epsilon):
+        if k < SEVERAL or (schema.groups_per_unit != 1 and drawn_one_by_one(k, epsilon)):
             return 0
         return min(schema.groups_per_unit or most, most)
 
@@ -540,6 +542,11 @@ class DistinctMethod:
     def _problem(self) -> MostFrequent:
         assert self.question.problem is not None
         return self.question.problem
+
+
+def drawn_one_by_one(k: int, epsilon: Fraction) -> bool:
+    """Whether k names of persons' categories are drawn one by one; see `unit_method`."""
+    return k**3 <= (DRAWN_ONE_BY_ONE * epsilon) ** 2
 
 
 def distinct_selection(people: IntArray) -> Selection:

@@ -11,6 +11,7 @@ from dampen.core.noise import pure_rho
 from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon, asked_epsilon, exact, price_text, short_text
 from dampen.errors import ParameterError
+from dampen.schema.schema import protected
 
 __all__ = [
     "Budget",
@@ -83,6 +84,8 @@ class Cost:
         leaks: the public parameters that are taken from the data, and so are not covered by ε.
         delta: the δ of an (ε, δ)-DP release; 0 for a pure one.
         pure: whether ε holds; False for Gaussian noise, which is ρ-zCDP alone.
+        unit: where ε protects a unit with all that belongs to it, what it is called: the column
+            that names the person, or "source".
     """
 
     epsilon: Fraction
@@ -93,6 +96,12 @@ class Cost:
     leaks: tuple[str, ...] = ()
     delta: Fraction = Fraction(0)
     pure: bool = True
+    unit: str = ""
+
+    @property
+    def protects(self) -> str:
+        """Whom ε protects, in words: such as "one patient, with all their rows"."""
+        return protected(self.neighbours, self.unit)
 
     @property
     def pure_epsilon(self) -> Fraction | None:

@@ -20,7 +20,8 @@ the names, measure them with s ε.  Names and numbers together are ε-DP, by ada
 cost ρ₁ + ρ₂.  The numbers that the first method drew are not published: those of reach are not
 private.
 
-Groups are disjoint, so that s ε measures all k winners at once.  One edge changes the degrees of
+Groups are disjoint, so that s ε measures all k winners at once; persons share their weight among
+the winning groups.  One edge changes the degrees of
 two nodes by 1: noise of scale 1 / (s ε) measures one winner, of scale 2 / (s ε) several.
 
 The usual share, a quarter, comes from the study `shares`: over its tables the name loses little of

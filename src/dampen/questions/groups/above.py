@@ -46,6 +46,7 @@ from dampen.questions.groups.problem import (
     BestGroup,
     group_step,
     histograms_of,
+    row_weight,
     step_of,
 )
 from dampen.questions.groups.reach import Reach, Rows
@@ -61,7 +62,7 @@ from dampen.questions.keys import finding_groups
 from dampen.releases.accuracy import Accuracy, by_sides, likely_noise
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price
-from dampen.releases.method import Drawn, Finding, Leak
+from dampen.releases.method import Drawn, Finding, Leak, Method
 from dampen.releases.numbers import (
     LAPLACE,
     IntegerNoise,
@@ -80,7 +81,7 @@ from dampen.releases.question import (
     where_parameter,
 )
 from dampen.releases.release import Release
-from dampen.releases.units import persons
+from dampen.releases.units import persons, weighed
 from dampen.schema.schema import Schema
 
 __all__ = ["AboveQuestion", "groups_above"]
@@ -152,6 +153,13 @@ class AboveQuestion:
                 "dampen.total, and compare them."
             )
         return AboveMethod(self, noise_for(price))
+
+    def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
+        """The weights of persons, shared by all their groups."""
+        row = row_weight(self.min_rows, schema)
+        width = self.problem.grid.top + 2 if self.problem.has_grid else 0
+        scaled = replace(self, min_rows=self.min_rows * row)
+        return weighed(scaled.method, source, schema, price, width=width)
 
     def shown(self) -> Mapping[str, Any]:
         public = self.problem.public

@@ -66,6 +66,7 @@ from dampen.data.cells import Grouping, Keyed, ValuesOf
 from dampen.data.columns import DAY, as_bound
 from dampen.data.memory import MemoryTable
 from dampen.data.source import Opened
+from dampen.data.units import quantum_of
 from dampen.epsilon import Epsilon, exact, root_below
 from dampen.errors import ParameterError, did_you_mean
 from dampen.questions.groups.reach import (
@@ -97,6 +98,7 @@ from dampen.questions.groups.statistics import (
 )
 from dampen.releases.numbers import GAUSSIAN, LAPLACE, IntegerNoise, drawn_noise
 from dampen.releases.question import Fact, parameter
+from dampen.schema.schema import Schema
 
 __all__ = [
     "RELATIONS",
@@ -107,6 +109,7 @@ __all__ = [
     "group_step",
     "histograms_of",
     "relation",
+    "row_weight",
     "step_of",
 ]
 
@@ -123,6 +126,7 @@ EXTREMES = {"max": 99, "maximum": 99, "min": 1, "minimum": 1}
 """What one row decides, and the quantile to ask for in its place."""
 
 LARGEST_FLOOR = 10**9
+MOST_WEIGHT = 10**9
 SMALLEST_EPSILON = Fraction(1, 10**9)
 STEPS: dict[Neighbours, Steps] = {
     Neighbours.ADD_REMOVE_ROW: Rows(),
@@ -373,6 +377,21 @@ def divided(epsilon: Fraction, draws: int, noise: IntegerNoise) -> Fraction:
     if noise == GAUSSIAN:
         return root_below(epsilon**2 / draws)
     return epsilon / draws
+
+
+def row_weight(min_rows: int, schema: Schema) -> int:
+    """The weight of one row that counts in full, where persons have weights.
+
+    Raises:
+        ParameterError: if `min_rows` rows weigh more than fits.
+    """
+    quantum = quantum_of(schema.rows_per_unit)
+    if min_rows * quantum > MOST_WEIGHT:
+        raise ParameterError(
+            f"Expected min_rows <= {MOST_WEIGHT // quantum:,} where ε protects "
+            f"{schema.protected}, got min_rows={min_rows}."
+        )
+    return quantum // schema.rows_per_unit
 
 
 def group_step() -> Any:

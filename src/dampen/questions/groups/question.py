@@ -4,11 +4,11 @@ Reach answers for all statistics but the sum, a mechanism on the sums for the su
 `dampen.questions.groups.problem` and `dampen.questions.groups.statistics` for the theorems.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dampen.core.mechanisms import Mechanism, check_k
 from dampen.core.noise import pure_rho
@@ -21,7 +21,14 @@ from dampen.data.source import Opened, require_numbers
 from dampen.data.units import Shares, UnitTable, quantum_of
 from dampen.epsilon import Epsilon, decimal_text, short_text
 from dampen.errors import ParameterError
-from dampen.questions.groups.problem import STATISTICS, BestGroup, divided, group_step, step_of
+from dampen.questions.groups.problem import (
+    STATISTICS,
+    BestGroup,
+    divided,
+    group_step,
+    row_weight,
+    step_of,
+)
 from dampen.questions.groups.reach import MIN_MAX
 from dampen.questions.groups.statistics import (
     Exact,
@@ -52,6 +59,10 @@ from dampen.releases.release import Release
 from dampen.releases.units import persons, weighed
 from dampen.schema.schema import Schema
 
+if TYPE_CHECKING:
+    from dampen.questions.counts import CountQuestion
+    from dampen.questions.means import MeanQuestion, TotalQuestion
+
 __all__ = ["GroupsQuestion", "top_groups"]
 
 HALF = Fraction(1, 2)
@@ -59,7 +70,6 @@ WHO = ("group", "groups")
 UNIT = "rows per group"
 FEW_GROUPS = 2
 """Up to so many groups a person, weights that are shared by all groups are better than min-max."""
-MOST_WEIGHT = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,26 +165,50 @@ class GroupsQuestion:
         noise = noise_for(price)
         way = SumMethod if problem.by_sum else ReachMethod
         method: Method = way(self, problem, noise)
+        return self._measured(method, self._number_of)
+
+    def _measured(
+        self, method: Method, number_of: Callable[[Sequence[Hashable]], Method]
+    ) -> Method:
+        """A method that names groups, and measures them if that is asked for."""
         if self.measure is None:
             if self.share is not None:
                 raise ParameterError("Expected measure= with share=, such as measure='statistic'.")
             return method
-        expected = [*problem.candidates][: self.size]
-        return Measured(method, self._measuring, checked_share(self.share), expected)
+        expected = [*self.problem.candidates][: self.size]
+        return Measured(method, number_of, checked_share(self.share), expected)
 
-    def _measuring(self, groups: Sequence[Hashable]) -> Method:
-        """The method that measures groups which are public by now.
+    def _number_of(self, groups: Sequence[Hashable]) -> Method:
+        """The method that measures groups which are public by now, in rows."""
+        measuring = self._measuring(groups)
+        if isinstance(measuring, QuantileMethod):
+            return measuring
+        return measuring.method(None, Schema(), Price(Fraction(1)))
+
+    def _number_of_people(self, groups: Sequence[Hashable], source: Any, schema: Schema) -> Method:
+        """The same of persons, who share their weight among these groups alone."""
+        measuring = self._measuring(groups)
+        price = Price(Fraction(1))
+        if not isinstance(measuring, QuantileMethod):
+            return measuring.unit_method(source, schema, price)
+        width = self.problem.grid.top + 2
+        return weighed(lambda *_: measuring, source, schema, price, width=width)
+
+    def _measuring(
+        self, groups: Sequence[Hashable]
+    ) -> "QuantileMethod | CountQuestion | MeanQuestion | TotalQuestion":
+        """What measures groups which are public by now: a method, or a question that has one.
 
         Raises:
             ParameterError: if the statistic has no number of its own.
         """
-        from dampen.questions.counts import CountQuestion, CountsMethod
-        from dampen.questions.means import MeanMethod, MeanQuestion, TotalMethod, TotalQuestion
+        from dampen.questions.counts import CountQuestion
+        from dampen.questions.means import MeanQuestion, TotalQuestion
 
         checked_choice("measure", self.measure, ("statistic", "count"))
         compared = self.problem.compared
         if self.measure == "count":
-            return CountsMethod(CountQuestion(by=self.by, groups=groups))
+            return CountQuestion(by=self.by, groups=groups)
         if not self.problem.has_grid:
             raise ParameterError(
                 "Expected lower= and upper= with measure='statistic', the public ends of the "
@@ -187,9 +221,9 @@ class GroupsQuestion:
             "by": self.by, "groups": groups,
         }  # fmt: skip
         if isinstance(compared, Mean):
-            return MeanMethod(MeanQuestion(**given))
+            return MeanQuestion(**given)
         if self.problem.by_sum:
-            return TotalMethod(TotalQuestion(**given))
+            return TotalQuestion(**given)
         raise ParameterError(
             f"The {self.problem.named.name} of one group cannot be measured. Ask for "
             "measure='count', or by another statistic."
@@ -201,20 +235,15 @@ class GroupsQuestion:
         They cross at two groups a person (`groups_per_unit`, a public hint).  Sums and trimmed
         means have no min-max.
         """
-        if self.measure is not None:
-            raise ParameterError(
-                f"measure= counts rows, and this data set protects {schema.protected}. Leave out "
-                "measure=, and ask for the number with dampen.count, mean or percentile."
-            )
+        naming = replace(self, measure=None, share=None)._named_people(source, schema, price)
+        return self._measured(naming, lambda groups: self._number_of_people(groups, source, schema))
+
+    def _named_people(self, source: Any, schema: Schema, price: Price) -> Method:
         cap = schema.rows_per_unit
         quantum = quantum_of(cap)
-        if self.min_rows * quantum > MOST_WEIGHT:
-            raise ParameterError(
-                f"Expected min_rows <= {MOST_WEIGHT // quantum:,} where ε protects "
-                f"{schema.protected}, got min_rows={self.min_rows}."
-            )
+        row = row_weight(self.min_rows, schema)
         many = (schema.groups_per_unit or 1) > FEW_GROUPS
-        scaled = self if self.problem.by_sum else self._of_weights(quantum // cap)
+        scaled = self if self.problem.by_sum else self._of_weights(row)
         if many and isinstance(self.problem.compared, Quantile | Mean):
             check_k(self.k, len(self.problem.candidates))
             return MinMaxMethod(scaled, str(schema.people), Shares(quantum, cap, within_lines=True))
