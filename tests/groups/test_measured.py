@@ -11,7 +11,7 @@ import pytest
 import dampen
 from dampen import Release
 from dampen.core.mechanisms import probabilities
-from dampen.core.noise import permute_and_flip
+from dampen.core.noise import permute_and_flip, pure_rho
 from dampen.core.sampling import InsecureEntropy
 from dampen.data.memory import MemoryTable
 from dampen.errors import ParameterError
@@ -197,9 +197,13 @@ def test_the_cost_is_epsilon_and_the_sum_of_both_parts_in_zcdp():
     question = GroupsQuestion(value="v", measure="count", share="0.5", **ASKED)
     source = question.open(STAYS)
     cost = question.method(source, Schema(), Price("1")).cost(Price("1"))
-    assert (cost.epsilon, cost.rho) == (1, Fraction(1, 4))
+    half = pure_rho(Fraction(1, 2))
+    assert (cost.epsilon, cost.rho) == (1, 2 * half)
     by_rho = question.method(source, Schema(), Price(rho="0.25")).cost(Price(rho="0.25"))
-    assert (by_rho.epsilon, by_rho.rho) == (1, Fraction(1, 4))
+    assert not by_rho.pure
+    each = by_rho.epsilon / 2
+    assert by_rho.rho == each**2 / 2 + pure_rho(each)
+    assert Fraction("0.2499") < by_rho.rho <= Fraction(1, 4)
 
 
 def test_what_is_expected_says_both_accuracies():

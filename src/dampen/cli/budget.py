@@ -21,7 +21,7 @@ from dampen.epsilon import decimal_text, short_text
 from dampen.errors import ParameterError
 from dampen.ledger import Account, Balance, Charge, Ledger, backup, restore, verify
 from dampen.ledger.policy import payable_by
-from dampen.ledger.state import spent
+from dampen.ledger.state import composed, spent
 from dampen.printing import csv_text
 
 __all__ = ["budget"]
@@ -315,11 +315,15 @@ def _show_all(book: Ledger, as_json: bool) -> None:
 
 def _show_one(account: Account, as_json: bool) -> None:
     charges = account.history
+    facts = _facts(account.balance)
+    if "delta" in facts and charges:
+        found = short_text(composed(account.balance, charges), up=True)
+        facts["composed"] = found if as_json else f"{found} if all prices were fixed beforehand"
     if as_json:
-        facts = _facts(account.balance) | {"witness": account.ledger.witness}
+        facts |= {"witness": account.ledger.witness}
         print_json(facts | {"charges": [_charge(each) for each in charges]})
         return
-    print_facts(_facts(account.balance) | {"witness": _witness(account.ledger)})
+    print_facts(facts | {"witness": _witness(account.ledger)})
     if charges:
         columns = ["time", "epsilon", "query", "mechanism", "analyst", "dataset", "id"]
         lines = [_charge(each) | {"time": f"{each.time:%Y-%m-%d %H:%M:%S}"} for each in charges]

@@ -16,8 +16,8 @@ Guarantees, each with its test in `tests/ledger/`:
 - Entries are never changed nor removed.
 
 Charges of a budget of ε add up (basic composition); those of a budget of (ε, δ) add up as ε or as
-ρ, whichever allows more (`zcdp`).  An ε-DP release is ε²/2-zCDP (Bun and Steinke 2016, Proposition
-1.4), and that is the ρ of a charge unless the caller knows a smaller one.
+ρ, whichever allows more (`zcdp`).  An ε-DP release is ε tanh(ε/2)-zCDP (`dampen.core.noise`), and
+that is the ρ of a charge unless the caller knows a smaller one.
 
 What a curator does to a budget: each action is an entry, with who and when.
 """
@@ -61,7 +61,7 @@ from dampen.ledger.rules import (
     relation,
     unit_of,
 )
-from dampen.ledger.state import EVERYONE, Balance, State, Status, balances_html, spent
+from dampen.ledger.state import EVERYONE, Balance, State, Status, balances_html, composed, spent
 from dampen.ledger.storage import Log, is_address
 from dampen.ledger.storage.head_file import open_witness, witness_place
 from dampen.ledger.worker import Change, Look, Worker, worker_at
@@ -478,6 +478,15 @@ class Ledger:
         balance = self.balance(name)
         return balance.limit.epsilon - spent(balance)
 
+    def composed(self, name: str) -> Fraction:
+        """The ε of all that was spent, at the budget's δ, by numerical composition: a report.
+
+        It holds if the price of every charge was fixed beforehand (`zcdp`), so that it pays for
+        nothing; `spent` is what the budget counts, and never less.  Charges of a ρ well below that
+        of their ε, or without an ε, are converted from zCDP, at half of δ.
+        """
+        return composed(self.balance(name), self.history(name))
+
     def history(self, name: str) -> list[Charge]:
         """The charges of a budget, oldest first."""
         return [Charge.of(entry) for entry in self.entries(name) if entry.kind is Kind.CHARGE]
@@ -616,6 +625,10 @@ class Account:
     @property
     def remaining(self) -> Fraction:
         return self.ledger.remaining(self.name)
+
+    @property
+    def composed(self) -> Fraction:
+        return self.ledger.composed(self.name)
 
     @property
     def history(self) -> list[Charge]:

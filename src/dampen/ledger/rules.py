@@ -9,6 +9,7 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import Any
 
+from dampen.core.noise import pure_rho
 from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon, decimal_text, exact, price_text, short_text
 from dampen.errors import BudgetError, ParameterError, did_you_mean
@@ -40,8 +41,8 @@ the person and to add them with one row more.  By group privacy m steps cost m �
 m² ρ (Bun and Steinke 2016, Proposition 1.9).  The other way round there is no number: a table with
 one row more is not reached by replacing rows."""
 
-RHO_DIGITS = 130
-"""Of a ρ: the square of an ε has twice its digits."""
+RHO_DIGITS = 200
+"""Of a ρ: the square of an ε has twice its digits, and shares and rounded parts add some."""
 
 
 class Refused(BudgetError):
@@ -108,7 +109,7 @@ def charge_request(
     if rho is not None:
         r = exact(rho, "rho", digits=RHO_DIGITS)
     elif e is not None:
-        r = e**2 / 2
+        r = pure_rho(e)
     else:
         raise ParameterError("Expected epsilon, rho or both.")
     note: dict[str, Any] = {

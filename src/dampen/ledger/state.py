@@ -33,7 +33,7 @@ if either Σε <= ε and Σδ <= δ, or Σδ < δ and ρ-zCDP gives at most ε a
 """
 
 import json
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -43,10 +43,12 @@ from itertools import islice
 from math import lcm
 from typing import Any, Self, TypeAlias
 
+from dampen.core.noise import pure_rho
 from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
 from dampen.ledger.log import (
     START,
+    Charge,
     Draft,
     Head,
     Kind,
@@ -57,7 +59,7 @@ from dampen.ledger.log import (
     sealed,
     stamp,
 )
-from dampen.ledger.zcdp import epsilon_at
+from dampen.ledger.zcdp import composed_epsilon, epsilon_at
 from dampen.printing import html_table
 from dampen.schema.schema import protected
 
@@ -71,6 +73,7 @@ __all__ = [
     "Status",
     "Total",
     "balances_html",
+    "composed",
     "loaded",
     "saved",
     "spent",
@@ -80,6 +83,8 @@ EVERYONE = "*"
 """Who a cap is for that holds for each analyst without an own one."""
 
 LARGEST_DENOMINATOR = 10**400
+MOST_COMPOSED = 20_000
+"""Charges that are composed numerically."""
 GRID = 10**200
 
 
@@ -277,6 +282,33 @@ def spent(balance: Balance) -> Fraction:
     bounds += [] if pure is None else [pure]
     bounds += [limit.epsilon] if limit.covers(balance.spent) else []
     return min(bounds)
+
+
+def composed(balance: Balance, charges: Iterable[Charge]) -> Fraction:
+    """The ε of all that was spent if every price was fixed beforehand: see `Ledger.composed`."""
+    used = spent(balance)
+    left = (balance.limit.delta or 0) - balance.spent.delta
+    if left <= 0:
+        return used
+    prices = Counter[Fraction]()
+    others = Total()
+    for epsilon, rho in [(each.epsilon, each.rho) for each in charges] + _lost(balance):
+        if epsilon is None or rho < pure_rho(epsilon) / 2:
+            others.add(rho)
+        else:
+            prices[epsilon] += 1
+    if prices.total() > MOST_COMPOSED:
+        return used
+    if not others.value:
+        return min(used, composed_epsilon(prices, left))
+    halves = composed_epsilon(prices, left / 2) + epsilon_at(others.value, left / 2)
+    return min(used, halves)
+
+
+def _lost(balance: Balance) -> list[tuple[Fraction | None, Fraction]]:
+    """What was spent after a backup, as one charge."""
+    rho = balance.lost.rho
+    return [(None, rho)] if rho else []
 
 
 def balances_html(balances: Iterable[Balance]) -> str:

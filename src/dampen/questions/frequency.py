@@ -243,7 +243,7 @@ class FrequencyQuestion:
                 "delta=, such as '1e-6'. If the data itself is public, public='data' takes the "
                 "categories from it."
             )
-        mechanism = self.chosen_mechanism
+        mechanism = self.chosen_mechanism(price)
         check_joint(mechanism, MostFrequent.joint)
         problem = self.problem
         check_k(self.k, sys.maxsize if problem is None else len(problem.candidates))
@@ -301,24 +301,23 @@ class FrequencyQuestion:
         by_group = self.grouping is not None
         in_full = 0 if of_rows or by_group else self._counted_in_full(schema, price)
         if not of_rows and not by_group and in_full == 0:
-            mechanism = named(self.mechanism or "pf")
+            mechanism = named(self.mechanism or price.selection)
             return DistinctMethod(self, mechanism, str(schema.people))
         width = len(self.problem.candidates) + 1 if by_group else 0
-        named_joint = price.pure and self._several_or_joint
+        named_joint = price.pure and self._several_or_joint(price)
         joint = replace(self, mechanism=EXACT_JOINT) if named_joint else self
         return weighed(joint.method, source, schema, price, width=width, distinct=in_full)
 
-    @property
-    def _several_or_joint(self) -> bool:
-        return self.chosen_mechanism.name == EXACT_JOINT.name
+    def _several_or_joint(self, price: Price) -> bool:
+        return self.chosen_mechanism(price).name == EXACT_JOINT.name
 
     def _counted_in_full(self, schema: Schema, price: Price) -> int:
         """m of one noisy draw of weights; 0 where names are drawn one by one."""
         k = self.k or 1
-        epsilon = price.asked(Fraction(1, 2))
+        epsilon = price.asked()
         most = max(1, floor(COUNTED_IN_FULL * epsilon / k))
         if self.mechanism is not None:
-            return min(schema.groups_per_unit or most, MOST_IN_FULL) * self._several_or_joint
+            return min(schema.groups_per_unit or most, MOST_IN_FULL) * self._several_or_joint(price)
         if k < SEVERAL or (schema.groups_per_unit != 1 and drawn_one_by_one(k, epsilon)):
             return 0
         return min(schema.groups_per_unit or most, most)
@@ -342,11 +341,10 @@ class FrequencyQuestion:
         return "name" if self.k is None else "ranking"
 
     def resolved(self, price: Price, /) -> Mapping[str, Any]:
-        del price
         if isinstance(self.categories, PublicUniverse):
             return {"mechanism": EM.name}
         by_threshold = self.delta is not None and self.by is None
-        return {"mechanism": "threshold" if by_threshold else self.chosen_mechanism.name}
+        return {"mechanism": "threshold" if by_threshold else self.chosen_mechanism(price).name}
 
     @property
     def finding(self) -> Finding | None:
@@ -356,11 +354,10 @@ class FrequencyQuestion:
         cells = 1 if self.problem is None else len(self.problem.categories) + 1
         return finding_groups(self, nothing={}, cells=cells)
 
-    @property
-    def chosen_mechanism(self) -> Mechanism:
+    def chosen_mechanism(self, price: Price) -> Mechanism:
         """The one that is named, else the best known one."""
         several = self.k is not None and self.k > 1
-        return named(self.mechanism or ("joint" if several else "pf"))
+        return named(self.mechanism or ("joint" if several else price.selection))
 
     @cached_property
     def problem(self) -> MostFrequent | None:
@@ -401,13 +398,17 @@ class CountMethod:
             cost = noise_cost(price, self.question.name, GAUSSIAN)
             check_scale(1 / cost.epsilon)
             return replace(cost, leaks=tuple(leak.parameter for leak in self.leaks()))
+        leaks = tuple(leak.parameter for leak in self.leaks())
+        if self.mechanism == JOINT:  # whose noise is discrete here
+            cost = noise_cost(price, self.question.name, LAPLACE_NOISE)
+            return replace(cost, mechanism=JOINT.name, leaks=leaks)
         return selection_cost(
             MostFrequent.neighbours,
             price,
             query=self.question.name,
             mechanism=self.mechanism,
             k=self.question.k or 1,
-            leaks=tuple(leak.parameter for leak in self.leaks()),
+            leaks=leaks,
         )
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:

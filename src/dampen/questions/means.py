@@ -62,6 +62,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
+from dampen.core.noise import GUMBEL, pure_rho
 from dampen.core.sampling import Entropy, discrete_laplace
 from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.data.cells import Grouping, GroupLookup, Keyed, ValuesOf
@@ -77,7 +78,7 @@ from dampen.questions.keys import finding_groups
 from dampen.questions.percentile.decimals import Column, Decimals, RankDraw
 from dampen.releases.accuracy import CONFIDENCE, Accuracy, by_noise, likely_noise, rounded_up
 from dampen.releases.answer import answer
-from dampen.releases.cost import Budget, Cost, Price
+from dampen.releases.cost import Budget, Cost, Price, composed_cost
 from dampen.releases.method import Drawn, Finding, Leak, Method
 from dampen.releases.numbers import (
     LAPLACE,
@@ -263,12 +264,15 @@ class RangeMethod:
     question: RangeQuestion
 
     def cost(self, price: Price, /) -> Cost:
-        """ρ of both steps: that of an exponential mechanism, and ε²/2 of the noisy counts."""
+        """ρ of both steps: that of an exponential mechanism, and of discrete Laplace noise."""
         first, second = self._shares
-        unit = first**2 / 8 + second**2 / 2
-        epsilon = price.asked(unit)
-        name, relation = self.question.name, Neighbours.ADD_REMOVE_ROW
-        return Cost(epsilon, unit * epsilon**2, name, "centre-radius", relation)
+        return composed_cost(
+            Neighbours.ADD_REMOVE_ROW,
+            price,
+            query=self.question.name,
+            mechanism="centre-radius",
+            rho=lambda e: GUMBEL.rho(first * e) + pure_rho(second * e),
+        )
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         whole = epsilon / SHARE

@@ -39,7 +39,7 @@ from dampen.data.columns import Measure, in_own_type
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError
 from dampen.releases.accuracy import Accuracy
-from dampen.releases.cost import Cost, Price, group_delta
+from dampen.releases.cost import Cost, Price, grouped
 from dampen.releases.numbers import Law
 from dampen.releases.question import Question
 
@@ -129,14 +129,7 @@ class Replacing:
     method: Method
 
     def cost(self, price: Price, /) -> Cost:
-        half = self.method.cost(price.divided(2))
-        return replace(
-            half,
-            epsilon=2 * half.epsilon,
-            rho=4 * half.rho,
-            delta=group_delta(half.delta, half.epsilon, 2),
-            neighbours=Neighbours.REPLACE_ONE,
-        )
+        return grouped(self.method.cost(price.divided(2)), 2, Neighbours.REPLACE_ONE)
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         return self.method.accuracy(epsilon / 2, rows)
@@ -229,7 +222,7 @@ class Finding:
             ParameterError: if what was offered is no positive number.
         """
         if price.rho is None or price.epsilon is not None:
-            epsilon = price.asked(Fraction(1, 2))
+            epsilon = price.asked()
             return Price(self.share * epsilon), Price((1 - self.share) * epsilon)
         rho = exact(price.rho, "rho")
         first = self.share**2 / (self.share**2 + (1 - self.share) ** 2) * rho
@@ -339,14 +332,14 @@ class Measured:
     held: Callable[[Any], Any] | None = None
 
     def cost(self, price: Price, /) -> Cost:
-        """ε in all.  In zCDP ρ₁ + ρ₂, each of them ε² times a constant."""
-        rest = 1 - self.share
-        first = self.method.cost(Price(Fraction(1))).rho * rest**2
-        unit = first + self._second.cost(Price(Fraction(1))).rho * self.share**2
-        epsilon = price.asked(unit)
-        named = self.method.cost(Price(rest * epsilon))
-        self._second.cost(Price(self.share * epsilon))
-        return replace(named, epsilon=epsilon, rho=unit * epsilon**2)
+        """ε in all.  In zCDP ρ₁ + ρ₂."""
+        epsilon = price.asked(self._rho)
+        named = self.method.cost(Price((1 - self.share) * epsilon))
+        return replace(named, epsilon=epsilon, rho=self._rho(epsilon))
+
+    def _rho(self, epsilon: Fraction) -> Fraction:
+        first = self.method.cost(Price((1 - self.share) * epsilon))
+        return first.rho + self._second.cost(Price(self.share * epsilon)).rho
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         """That of the names; its sentence has that of the numbers too."""

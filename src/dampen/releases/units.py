@@ -16,7 +16,7 @@ from dampen.data.source import Opened, columns_of, is_opened, require_labels
 from dampen.data.units import KeptRows, Shares, UnitTable, Weighing, quantum_of
 from dampen.errors import ParameterError
 from dampen.releases.accuracy import Accuracy
-from dampen.releases.cost import Cost, Price, group_delta
+from dampen.releases.cost import Cost, Price, grouped
 from dampen.releases.method import Drawn, Leak, Method
 from dampen.releases.question import Question
 from dampen.schema.schema import Schema, persons
@@ -66,13 +66,7 @@ class OfUnits:
 
     def cost(self, price: Price, /) -> Cost:
         step = self.method.cost(price.divided(self.steps))
-        return replace(
-            step,
-            epsilon=self.steps * step.epsilon,
-            rho=self.steps**2 * step.rho,
-            delta=group_delta(step.delta, step.epsilon, self.steps),
-            neighbours=Neighbours.ADD_REMOVE_UNIT,
-        )
+        return grouped(step, self.steps, Neighbours.ADD_REMOVE_UNIT)
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         """In rows that count in full, for which the noise is that of ε / m; else in persons."""
