@@ -60,6 +60,7 @@ ALL: tuple[Study, ...] = (
     groups.STUDY,
     numbers.ABOVE,
     numbers.NUMBERS,
+    numbers.UNBOUNDED_NUMBERS,
     numbers.MEASURED,
     people.STUDY,
     people_values.STUDY,
