@@ -36,7 +36,7 @@ from dampen.questions.nodes.two_rounds import TriangleRounds
 
 def triangles(graph: Graph) -> IntArray:
     """T of every node."""
-    from dampen.kernels.shortlist import outside_and_triangles
+    from dampen.kernels.graphs import outside_and_triangles
 
     n = len(graph.nodes)
     nobody = np.zeros(n, dtype=np.uint8)
