@@ -343,7 +343,7 @@ def _reader(relation: Any) -> Iterator[Any]:
         reader.close()
 
 
-def _selected(name: str, kind: str) -> str:
+def _selected(name: str, kind: str | None) -> str:
     """A column, as Python gets it; Arrow has no UUID and gives its text."""
     return f"cast({quoted(name)} as varchar)" if kind == "UUID" else quoted(name)
 
