@@ -186,7 +186,8 @@ def of_menus(kernels: Any, rng: Any, codes: Any, classes: Any, first: Any) -> It
     kernels.draw_splits(words, splits, np.array([0, 2, 4]), first, allowed, *menu)
     slot = rng.integers(0, 2, len(codes))
     tables = np.zeros((2, 6, 4, 6, 2), dtype=np.int64)
-    kernels.count_ends(codes, classes, slot, *menu, 0, first, tables)
+    cells = ((codes + first[:-1]) * 2 + classes[:, None]).astype(np.int32)
+    kernels.count_ends(codes, cells, slot, *menu, 0, 2, tables)
     yield from (*menu, tables)
     yield kernels.end_cells(codes, classes, slot, *menu, 1, 4, first, 2)
     powers = np.exp(-0.3 * np.arange(9))
@@ -239,7 +240,8 @@ def test_larger_ends_are_counted_by_subtraction(begin: int) -> None:
     for load in (compiled, plain):
         of = load("trees")
         tables = np.zeros((2, 6 - begin, 4, 12, 2), dtype=np.int64)
-        of.count_ends(codes, classes, slot, *menu, begin, first, tables)
+        values = ((codes + first[:-1]) * 2 + classes[:, None]).astype(np.int32)
+        of.count_ends(codes, values, slot, *menu, begin, 3, tables)
         cells = np.asarray(of.end_cells(codes, classes, slot, *menu, begin, 6, first, 2))
         assert np.array_equal(tables.ravel(), np.bincount(cells, minlength=tables.size))
 

@@ -10,6 +10,7 @@ ctypedef const unsigned char[::1] Bytes
 ctypedef const unsigned char[:, ::1] Bytes2
 ctypedef const short[:, ::1] Shorts2
 ctypedef const int[::1] Ints
+ctypedef const int[:, ::1] Ints2
 ctypedef const unsigned int[::1] Uints
 ctypedef const long long[::1] Longs
 ctypedef const long long[:, ::1] Longs2

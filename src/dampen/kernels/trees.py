@@ -467,43 +467,48 @@ def _places(begin, stop, start, widths):
     return np.asarray(start)[: len(later)] + (choice << np.arange(len(later)))
 
 
-def _end(codes, row, leaf, attribute, low, high, places, tree):
-    """Where a row ends in one of the trees of the menu."""
-    place: Long = 0
-    for level in range(places.shape[1]):
-        at = places[tree, level] + place
+def _end(codes, row, leaf, attribute, low, high, places, tree, level, place):
+    """Where a row ends in one of the trees of the menu, if it is at a place of a level there."""
+    for below in range(level, places.shape[1]):
+        at = places[tree, below] + place
         code = codes[row, attribute[leaf, at]]
         place = 2 * place + (not (low[leaf, at] <= code < high[leaf, at]))
     return place
 
 
-def count_ends(codes, classes, slot, attribute, low, high, start, widths, begin, first, tables):
+def count_ends(codes, cells, slot, attribute, low, high, start, widths, begin, width, tables):
     """Adds every row to tables[slot, tree, end, value, class], for the trees from `begin` on.
 
-    Trees that differ in their last split alone have the same rows before it.  So of two ends of
-    one split the larger is what the two have together in the tree before, less the smaller.
+    The cells (value, class) of every row are given, the first `width` of its attributes are asked.
+    Trees that differ in their last split alone have the same rows before it: a row is one split
+    further, and of two ends of one split the larger is what the two have together in the tree
+    before, less the smaller.
     """
     last: Long = widths[len(widths) - 1] if len(widths) else 1
-    made = _places(begin, begin + tables.shape[1], start, widths)
-    places: OutLongs2 = memoryview(made)
-    attributes: Size = len(first) - 1
-    place: OutLongs = memoryview(np.empty(len(slot), np.int64))
-    shape = tables.shape[0], tables.shape[2]
-    rows_at: OutLongs2 = memoryview(np.empty(shape, np.int64))
+    places: OutLongs2 = memoryview(_places(begin, begin + tables.shape[1], start, widths))
+    counts: OutLongs = memoryview(np.asarray(tables).reshape(-1))
+    size: Long = tables.shape[3] * tables.shape[4]
+    place: OutLongs = memoryview(np.zeros(len(slot), np.int64))
+    rows_at: OutLongs2 = memoryview(np.zeros((tables.shape[0], tables.shape[2]), np.int64))
+    level: Size
     with cython.nogil:
         for tree in range(tables.shape[1]):
             whole: cython.bint = tree == 0 or (begin + tree) % last == 0
+            level = 0 if whole else len(widths) - 1
             for i in range(rows_at.shape[0]):
                 for end in range(rows_at.shape[1]):
                     rows_at[i, end] = 0
             for row in range(len(slot)):
-                place[row] = _end(codes, row, slot[row], attribute, low, high, places, tree)
-                rows_at[slot[row], place[row]] += 1
+                above = place[row] >> 1 if level else 0
+                end = _end(codes, row, slot[row], attribute, low, high, places, tree, level, above)
+                place[row] = end
+                rows_at[slot[row], end] += 1
             for row in range(len(slot)):
                 end = place[row]
                 if whole or not _is_larger(rows_at, slot[row], end):
-                    for a in range(attributes):
-                        tables[slot[row], tree, end, first[a] + codes[row, a], classes[row]] += 1
+                    at = ((slot[row] * tables.shape[1] + tree) * tables.shape[2] + end) * size
+                    for a in range(width):
+                        counts[at + cells[row, a]] += 1
                 if row & PAUSE == PAUSE:
                     heed(PAUSE)
             if not whole:
@@ -543,7 +548,7 @@ def end_cells(
     with cython.nogil:
         for row in range(len(slot)):
             for tree in range(count):
-                end = _end(codes, row, slot[row], attribute, low, high, places, tree)
+                end = _end(codes, row, slot[row], attribute, low, high, places, tree, 0, 0)
                 place = (slot[row] * count + tree) * ends + end
                 for a in range(attributes):
                     cells[i] = place * values + first[a] + codes[row, a]

@@ -320,6 +320,8 @@ class Rows:
         self.n_classes = n_classes
         self.node = np.zeros(len(codes), dtype=np.int64)
         self.order, self.begins = kernel.group_rows(self.node, 1)
+        self.cells = np.empty((len(codes), 0), dtype=np.int32)
+        self.slots: tuple[Tree, IntArray] | None = None
 
     def class_counts(self) -> IntArray:
         """Counts (node, class) of the current level."""
@@ -348,8 +350,14 @@ class Rows:
         """Counts (leaf, tree, end, value, class), in one pass over the rows for each tree."""
         shape = len(tree.leaves), len(trees), menu.ends, int(first[-1]), self.n_classes
         tables = np.zeros(shape, dtype=np.int64)
-        slot = tree.slots[tree.apply(self.codes)]
-        kernel.count_ends(self.codes, self.classes, slot, *menu.arrays, trees.start, first, tables)
+        width = len(first) - 1
+        if width > self.cells.shape[1]:
+            values = (self.codes[:, :width] + first[:-1]) * self.n_classes
+            self.cells = (values + self.classes[:, None]).astype(np.int32)
+        if self.slots is None or self.slots[0] is not tree:  # the same for all parts of a menu
+            self.slots = tree, tree.slots[tree.apply(self.codes)]
+        counted = self.slots[1], *menu.arrays, trees.start, width, tables
+        kernel.count_ends(self.codes, self.cells, *counted)
         return tables
 
 
