@@ -401,10 +401,7 @@ def count_oriented(begin, end, begins, ends, to, level, result):
 
 
 def fill_touching(begin, end, begins, ends, to, chosen, low, high):
-    """Fills in the edges of these rows with a chosen end, in their order, as far as there is room.
-
-    Returns how many they are.
-    """
+    """Fills in the edges of these rows with a chosen end, as there is room; how many there are."""
     found: Size = 0
     with cython.nogil:
         for u in range(begin, end):

@@ -79,7 +79,9 @@ def _with_views(function: Any) -> Any:
     @wraps(function)
     def run(*arguments: Any) -> Any:
         arrays = [a for a in arguments if isinstance(a, np.ndarray)]
-        _note(sum(a.nbytes for a in arrays))
+        if sum(a.nbytes for a in arrays) >= LARGE and not _noted:
+            _noted.append("said")
+            print(NOTE, file=sys.stderr)
         return function(*(a.data if isinstance(a, np.ndarray) else a for a in arguments))
 
     return run
@@ -89,14 +91,6 @@ def are_compiled() -> bool:
     """Whether the kernels are compiled."""
     found = find_spec("dampen.kernels.egos")
     return found is not None and str(found.origin).endswith(tuple(EXTENSION_SUFFIXES))
-
-
-def _note(size: int) -> None:
-    """Says once that large inputs take long."""
-    if size < LARGE or _noted:
-        return
-    _noted.append("said")
-    print(NOTE, file=sys.stderr)
 
 
 if __name__ == "__main__" and not are_compiled():  # after an install, which hides what it prints

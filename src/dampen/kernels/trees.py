@@ -382,10 +382,7 @@ def _fill_sums_before(begins, pieces, N, bound, sums):
 
 
 def envelope(begins, pieces, sums, t, N, bound):
-    """The sum of delta(x, j, r) over j < t_r, for every candidate r; delta(x, t_r, r) without sums.
-
-    The piece that holds t_r is found by bisection.
-    """
+    """The sum of delta(x, j, r) over j < t_r, for every r; delta(x, t_r, r) without sums."""
     values: OutDoubles = memoryview(np.empty(len(t)))
     with cython.nogil:
         for r in range(len(t)):
