@@ -1,4 +1,4 @@
-"""LD with a private shift: its loss on small universes, its law, and twins that are not private."""
+"""LD with a private shift, and `auto`: losses on small universes, laws, twins."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -7,12 +7,21 @@ import numpy as np
 import pytest
 
 from dampen import Neighbours, Selection, sensitivity
-from dampen.core.mechanisms import LD_SHIFTED, MECHANISMS, PrivateShift, named, prepare, select
+from dampen.core.mechanisms import (
+    AUTO,
+    LD_SHIFTED,
+    MECHANISMS,
+    PrivateChoice,
+    PrivateShift,
+    named,
+    prepare,
+    select,
+)
 from dampen.core.noise import EXPONENTIAL
 from dampen.core.sampling import InsecureEntropy
 from dampen.paper.percentile_selection import PercentileLabel
 from dampen.problems import InfluentialNode
-from dampen.testing import Universe, privacy_loss
+from dampen.testing import Universe, check_admissible, check_one_sided, privacy_loss
 from dampen.testing.losses import law_loss
 from goodness import assert_draws_follow
 
@@ -32,9 +41,11 @@ class MedianSite:
         middle = n // 2
         distances = np.sort(np.abs(np.subtract.outer(clients, self.candidates)), axis=0)
         padded = np.vstack([np.zeros((n, 3)), distances, np.full((n + 1, 3), self.top)])
-        gaps = np.diff(padded, axis=0)
         at = n + middle
-        rows = [gaps[at - t - 1 : at + t + 1].max(axis=0) for t in range(n)]
+        rows = [
+            np.max([padded[at + j] - padded[at + j - t - 1] for j in range(t + 2)], axis=0)
+            for t in range(n)
+        ]
         return Selection(
             -distances[middle], sensitivity.table(rows), bound=self.top, utility_range=1.0
         )
@@ -48,6 +59,11 @@ def worlds():
     }
 
 
+@pytest.mark.parametrize("world", worlds())
+def test_the_problems_are_sound(world: str) -> None:
+    assert check_admissible(*worlds()[world])
+
+
 @pytest.mark.parametrize("k", [1, 2])
 @pytest.mark.parametrize("world", worlds())
 def test_the_loss_is_at_most_epsilon(world: str, k: int) -> None:
@@ -58,7 +74,7 @@ def test_the_loss_is_at_most_epsilon(world: str, k: int) -> None:
 def pairs(selection, epsilon: Fraction, shifts: Fraction):
     """The law of shift and answer together; `shifts` times ε is what the shift is drawn by."""
     ready = prepare(selection, SMALL)
-    values, scale = ready._shift_scores(SMALL.shift.share * epsilon, 1)
+    values, scale = ready._shift_scores(epsilon, 1)
     drawn = EXPONENTIAL.law((values - values.max()) * float(scale * shifts))
     left = epsilon * (1 - SMALL.shift.share)
     grid = SMALL.shift.grid(selection).tolist()
@@ -86,7 +102,7 @@ def test_shift_and_answer_together_lose_epsilon_and_no_less_noise_would_do() -> 
         return lambda rows: pairs(Steep().selection(rows), epsilon, Fraction(factor))
 
     assert law_loss(law(1), universe, epsilon=epsilon)
-    assert law_loss(law(2), universe, epsilon=epsilon).fails
+    assert law_loss(law(3), universe, epsilon=epsilon).fails
 
 
 def test_draws_follow_the_law() -> None:
@@ -105,7 +121,7 @@ def test_several_answers_are_different() -> None:
 
 def test_it_is_a_mechanism_like_any_other() -> None:
     assert named("ld-shifted") is LD_SHIFTED in MECHANISMS
-    assert LD_SHIFTED.rho(Fraction(1)) == Fraction(9, 200) + Fraction(49, 200)
+    assert LD_SHIFTED.rho(Fraction(1)) == Fraction(1, 32) + Fraction(9, 32)
 
 
 def test_the_grid_is_public() -> None:
@@ -116,3 +132,124 @@ def test_the_grid_is_public() -> None:
     assert grid.tolist() == PrivateShift().grid(other).tolist()
     assert 0 in grid
     assert (grid.min(), grid.max()) == (-4, 4)
+
+
+def test_the_target_is_half_of_what_tells_candidates_apart() -> None:
+    """c = k ln(n) / ε2, and half of it where one step changes one candidate."""
+    rows = [[1.0, 2.0, 3.0]] * 4
+    for separable, factor in ((False, 1), (True, 2)):
+        selection = Selection([4, 2, 1], sensitivity.table(rows), 4, separable=separable)
+        ready = prepare(selection, SMALL)
+        for k in (1, 2):
+            values, _ = ready._shift_scores(Fraction(2), k)
+            heights = np.array(
+                [np.sort(ready.at(s).scores.values)[-k] for s in SMALL.shift.grid(selection)]
+            )
+            c = k * np.log(3) / 1.5 / factor
+            assert values == pytest.approx(-np.abs(heights - c), abs=1e-5)
+
+
+def test_the_grid_of_a_wide_or_unknown_range() -> None:
+    """Even up to the stated range; else even near zero and by octaves beyond."""
+
+    def grid(reach: float, n: int = 2):
+        u = np.zeros(n)
+        selection = Selection(u, sensitivity.constant(2.0), utility_range=reach)
+        return PrivateShift().grid(selection)
+
+    even = grid(40.0)
+    assert (len(even), even.max()) == (2049, 80.0)
+    assert np.ptp(np.diff(even)) < 1e-9
+    unknown = grid(2.0**28)
+    assert unknown.max() == 2.0**29
+    assert len(unknown) == 2049 + 2 * 8 * 24
+    assert len(grid(40.0, 10**5)) == 257
+
+
+SMALL_AUTO = replace(AUTO, shift=PrivateShift(points=8), choice=PrivateChoice(Fraction(1, 4)))
+
+
+@dataclass(frozen=True)
+class Means:
+    """-1 for each of an empty list of numbers, else their mean: one-sided for rows of zeros."""
+
+    candidates = ("a", "b")
+    neighbours = Neighbours.ADD_REMOVE_ROW
+    horizon: int = 6
+
+    def selection(self, rows, /):
+        m = len(rows) + 1
+        t = np.arange(self.horizon)[:, None]
+        rows_of = 1 / np.maximum(1, m - t) * np.ones(2)
+        ones = rows.count("a")
+        u = [1 / m, 1 / (ones + 1)]
+        return Selection(u, sensitivity.table(rows_of), 1.0, one_sided=True, utility_range=1.0)
+
+
+def choices():
+    return {
+        "triangles": (InfluentialNode(4, metric="triangles"), Universe.graphs(4)),
+        "means": (Means(), Universe.add_remove_row(["a"], 5)),
+        "site": (MedianSite(), Universe.replace_one((0, 1, 4), 3)),
+    }
+
+
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize("epsilon", ["1", "4"])
+@pytest.mark.parametrize("world", choices())
+def test_auto_loses_at_most_epsilon(world: str, epsilon: str, k: int) -> None:
+    problem, universe = choices()[world]
+    assert check_admissible(problem, universe)
+    assert privacy_loss(problem, universe, epsilon=epsilon, mechanism=SMALL_AUTO, k=k)
+
+
+def bit(selection, epsilon: Fraction, times: int):
+    """The law of the choice alone; `times` the noise scale that it is entitled to."""
+    steps, scale = prepare(selection, SMALL_AUTO)._steps(epsilon, 1)
+    p = 1 / (1 + np.exp(float(scale) * times * (steps[0] - steps[1])))
+    return [p, 1 - p]
+
+
+def test_the_bit_of_auto_costs_its_share_and_not_much_less() -> None:
+    universe = Universe.add_remove_row(["a"], 12)
+    problem = Means(horizon=20)
+    epsilon = Fraction(1, 2)
+    assert check_one_sided(problem, universe)
+
+    def law(times: int):
+        return lambda rows: bit(problem.selection(rows), epsilon, times)
+
+    assert law_loss(law(1), universe, epsilon=epsilon / 4)
+    assert law_loss(law(3), universe, epsilon=epsilon / 4).fails
+
+
+def test_auto_decides_by_public_facts_where_it_can() -> None:
+    rows = [[1.0, 1.0]] * 4
+
+    def parts(selection):
+        return [(m.name, float(e), w) for m, e, w in prepare(selection, "auto").parts(1, 1)]
+
+    assert parts(Selection([1, 0], sensitivity.constant(2), one_sided=True)) == [("pf", 1.0, 1.0)]
+    assert parts(Selection([1, 0], sensitivity.constant(2))) == [("pf", 1.0, 1.0)]
+    [(name, epsilon, weight)] = parts(Selection([1, 0], sensitivity.table(rows), 2))
+    assert (epsilon, weight) == (1.0, 1.0)
+    assert name == "auto"
+    both = parts(Selection([1, 0], sensitivity.table(rows), 2, one_sided=True))
+    assert [e for _, e, _ in both] == [0.9, 0.9]
+    assert sum(w for *_, w in both) == pytest.approx(1)
+
+
+def test_draws_of_auto_follow_the_law() -> None:
+    selection = Means(horizon=20).selection(("a",) + ("b",) * 9)
+    ready = prepare(selection, SMALL_AUTO)
+    entropy = InsecureEntropy(5)
+    drawn = [ready.draw(epsilon=6, entropy=entropy) for _ in range(2500)]
+    law = ready.probabilities(epsilon=6)
+    wrong = prepare(selection, SMALL_AUTO).probabilities(epsilon=4)
+    assert_draws_follow(np.bincount(drawn, minlength=2), law, wrong)
+
+
+def test_auto_is_named_and_costs_a_pure_rho() -> None:
+    assert named("auto") is AUTO
+    assert AUTO.rho(Fraction(1), 3) == Fraction(1, 2)
+    assert AUTO not in MECHANISMS

@@ -11,7 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dampen.core.mechanisms import Mechanism, Prepared, PreparedShift, named, prepare
+from dampen.core.mechanisms import (
+    Mechanism,
+    Prepared,
+    PreparedChoice,
+    PreparedShift,
+    named,
+    prepare,
+)
 from dampen.core.scores import Shifted
 from dampen.core.selection import FloatArray, Selection
 from dampen.epsilon import Epsilon, decimal_text, exact, short_text
@@ -271,7 +278,9 @@ def _cells(line: Comparison) -> list[str]:
     ]
 
 
-def _errors(ready: Prepared | PreparedShift, epsilon: Fraction) -> ErrorDistribution:
+def _errors(
+    ready: Prepared | PreparedShift | PreparedChoice, epsilon: Fraction
+) -> ErrorDistribution:
     p = ready.probabilities(epsilon=epsilon)
     u = ready.selection.utility
     error, where = np.unique(u.max() - u, return_inverse=True)

@@ -9,6 +9,7 @@
 | `ld-pf`, `sld-pf` | dampened, shifted | exponential | permute-and-flip on dampened scores |
 | `ld-shifted` | dampened, shifted privately | exponential | a shift first, then permute-and-flip |
 | `joint` | shifted to +infinity | Laplace | all scores released at once; any k for one ε |
+| `auto` | global or dampened | exponential | `pf` or `ld-shifted`, for a problem of one's own |
 
 Other directions, public shifts and caps: make a `Mechanism` of your own, for instance
 `Mechanism("sld-down", Shifted(towards=-1), GUMBEL)`.
@@ -17,18 +18,20 @@ Other directions, public shifts and caps: make a `Mechanism` of your own, for in
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, TypeVar, overload
+from math import ceil, log
+from typing import Any, TypeAlias, TypeVar, overload
 
 import numpy as np
 
 from dampen.core.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 from dampen.core.sampling import Contenders, Entropy, SystemEntropy, contenders, noisy_top, settle
 from dampen.core.scores import DAMPENED_ETA, Dampened, Global, Score, Scores, Shifted
-from dampen.core.selection import FloatArray, Selection
+from dampen.core.selection import SMALL_ROUNDING, FloatArray, Selection
 from dampen.epsilon import Epsilon, asked_epsilon, exact
 from dampen.errors import ParameterError, did_you_mean
 
 __all__ = [
+    "AUTO",
     "EM",
     "JOINT",
     "LD",
@@ -42,7 +45,9 @@ __all__ = [
     "Global",
     "Mechanism",
     "Prepared",
+    "PreparedChoice",
     "PreparedShift",
+    "PrivateChoice",
     "PrivateShift",
     "Shifted",
     "named",
@@ -61,11 +66,11 @@ class PrivateShift:
     """How the shift of a dampened score is found privately (the paper's section 4.2 asks for it).
 
     LD depends on where u is zero: D spreads utilities well near zero, where steps are as small as
-    δ(x, 0, r), and badly far from it.  The best zero lies a little below the largest utility, which
-    is private.  So it is drawn: with ε1 = share ε from a public grid of shifts s, by
-    permute-and-flip on -|f(s) - c|, f(s) = max over r of D_{u-s}(x, r), for k answers the k-th
-    largest, and c = target / ε1: the best candidate shall stand a little above the noise.  Then k
-    answers are drawn from the dampened scores of u - s with ε2 = ε - ε1.
+    δ(x, 0, r), and badly far from it; where δ differs much it even reverses their order.  The best
+    zero lies a little below the largest utility, which is private.  So it is drawn: with ε1 =
+    share ε from a public grid of shifts s, by permute-and-flip on -|f(s) - c|, where f(s) is the
+    largest D_{u-s}(x, r) over r, for k answers the k-th largest.  Then k answers are drawn from the
+    dampened scores of u - s with ε2 = ε - ε1.
 
     **Theorem.**  The shift and the answers together are ε-DP.  Proof.  For every public s, u - s
     has the sensitivity of u, so each D_{u-s}(x, r) moves by at most 1 (Lemma 4 of the paper).  So
@@ -73,36 +78,95 @@ class PrivateShift:
     the factor 1/2 of two-sided scores; given s, the second is ε2-DP; and losses add up.  Scores are
     within η of exact ones, so that is paid for in both.  ∎
 
+    **The target c.**  A draw by noise of scale 1 / σ tells a candidate from n others if its score
+    is ln(n) / σ above theirs.  With s between two candidates their scores differ by a + b, the
+    steps that the better one is above s and the other below it.  δ does not decrease in t, so D is
+    concave on each side, and for candidates of like δ the sum is largest at a = b.  Hence
+    c = ln(n) / 2σ; in all, k ln(n) / ε2 for scores that need the factor 1/2.
+
+    **The share.**  A shift that misses c by z costs, of that sum, nothing where δ is constant and
+    z² / c where it grows linearly with t: the loss is of second order.  z is about 2 / ε1.  The
+    separation that is needed, 2 ln(n) / ε2, plus this loss is least at a share between 0 (constant
+    δ) and .45 (linear δ, n = 200); it is flat there, and 1/4 is within a third of the least for
+    every n from 30 to 10^6 where δ grows half as fast as linearly.
+
+    **The grid.**  Whatever its fineness, an even grid costs the logarithm of range over good width,
+    so that only the range matters, and `Selection.utility_range` states it; up to 1,024 shifts a
+    side, fewer for very many candidates, since each costs one pass over them.
+
     Attributes:
         share: of ε, for the shift.
-        target: c in units of 1 / ε1.
-        points: how finely the grid divides the bound.
+        target: c, in units of ln(n) / 2σ.
+        points: how finely the grid divides each side of the range.
     """
 
-    share: Fraction = Fraction(3, 10)
-    target: Fraction = Fraction(2)
-    points: int = 128
+    share: Fraction = Fraction(1, 4)
+    target: Fraction = Fraction(1)
+    points: int = 1024
 
     def grid(self, selection: Selection) -> FloatArray:
-        """Public shifts: evenly within the bound, then by eighths of an octave up to the range."""
+        """Public shifts: evenly up to the stated range, if it is within 256 times the bound; else
+        up to 16 times the bound, and beyond it by eighths of an octave.
+        """
         reach = selection.utility_range
-        even = np.linspace(0, min(reach, 1.0), self.points + 1)
-        octaves = np.arange(1, int(8 * np.log2(reach)) + 1) if reach > 1 else np.empty(0)
-        sizes = np.concatenate([even, 2.0 ** (octaves / 8)]) * selection.bound
+        inner = reach if reach <= WIDE_RANGE else UNKNOWN_RANGE
+        points = max(
+            min(self.points, MOST_PASSES // len(selection)), min(self.points, LEAST_POINTS)
+        )
+        octaves = np.arange(1, int(8 * np.log2(reach / inner)) + 1) / 8
+        even = np.linspace(0, inner, points + 1)
+        sizes = np.concatenate([even, inner * 2.0**octaves]) * selection.bound
         return np.unique(np.concatenate([-sizes, sizes]))
+
+
+WIDE_RANGE = 256.0
+UNKNOWN_RANGE = 16.0
+MOST_PASSES = 2**22
+LEAST_POINTS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateChoice:
+    """Whether a problem is answered by dampened or by global scores, chosen for its own data.
+
+    Public facts decide first.  A constant δ has nothing to dampen: permute-and-flip.  Utilities
+    that are not one-sided: a private shift, at worst a quarter of ε behind permute-and-flip.  For
+    one-sided utilities global scores need no factor 1/2, so that dampening must save more than
+    that.  There ε0 = share ε buys one bit.
+
+    A draw by ε tells n candidates apart by L = 2 k ln(n) / ε steps.  Of the first τ = min(T, 2L)
+    steps, candidate r saves h(x, r) = Σ_{t<τ} (1 - δ(x, t, r) / bound) against global scores; h(x)
+    is the median over r.  Dampened scores are taken if h(x) wins against L, half of what can be
+    saved, in a draw by the exponential mechanism with weights exp(ε0 h) and exp(ε0 L).
+
+    **Theorem.**  The choice and the answers together are ε-DP.  Proof.  For neighbours x, y and
+    every r, δ(x, t+1, r) >= δ(y, t, r), and each term of h lies in [0, 1]: h(x, r) is at most 1
+    plus the terms from t = 1 on, which are at most those of y from t = 0 on.  So h(x, r) <=
+    h(y, r) + 1, and so do medians: h has sensitivity 1.  P[dampened] = 1 / (1 + exp(ε0 (L - h))),
+    and d log P / dh is at most ε0, for the other answer likewise: the bit is ε0-DP; h is within η
+    of its exact value, which is paid for.  Given the bit, the answers are (ε - ε0)-DP, and losses
+    add up.  The public facts are the same for all data.  ∎
+
+    Attributes:
+        share: of ε, for the bit, where it is asked for.
+    """
+
+    share: Fraction = Fraction(1, 10)
 
 
 @dataclass(frozen=True, slots=True)
 class Mechanism:
     """A score times a draw; the name is what a release reports.
 
-    With a `shift`, the score is dampened and its shift is drawn privately first.
+    With a `shift`, the score is dampened and its shift is drawn privately first.  With a `choice`,
+    the score is that one or a global one.
     """
 
     name: str
     score: Score
     noise: Noise
     shift: PrivateShift | None = None
+    choice: PrivateChoice | None = None
 
     def asked_epsilon(
         self, epsilon: Epsilon | None, rho: Epsilon | None = None, k: int = 1
@@ -121,6 +185,8 @@ class Mechanism:
 
     def rho(self, epsilon: Fraction, k: int = 1) -> Fraction:
         """The zCDP cost of k answers that are ε-DP together."""
+        if self.choice is not None:
+            return epsilon**2 / 2
         if self.shift is None:
             return self.noise.rho(epsilon, k)
         first = self.shift.share * epsilon
@@ -135,6 +201,8 @@ LD_PF = Mechanism("ld-pf", Dampened(), EXPONENTIAL)
 SLD_PF = Mechanism("sld-pf", Shifted(), EXPONENTIAL)
 LD_SHIFTED = Mechanism("ld-shifted", Dampened(), EXPONENTIAL, PrivateShift())
 JOINT = Mechanism("joint", Shifted(), LAPLACE)
+AUTO = Mechanism("auto", Dampened(), EXPONENTIAL, PrivateShift(), PrivateChoice())
+"""For a problem of one's own; questions of the library choose their methods themselves."""
 
 MECHANISMS = (EM, PF, LD, SLD, LD_PF, SLD_PF, LD_SHIFTED, JOINT)
 SHIFT_NOISE = EXPONENTIAL
@@ -155,9 +223,10 @@ def named(mechanism: str | Mechanism) -> Mechanism:
     """
     if isinstance(mechanism, Mechanism):
         return mechanism
-    names = [m.name for m in MECHANISMS]
-    if mechanism in names:
-        return MECHANISMS[names.index(mechanism)]
+    known = {each.name: each for each in (*MECHANISMS, AUTO)}
+    names = list(known)
+    if mechanism in known:
+        return known[mechanism]
     hint = did_you_mean(str(mechanism), names)
     raise ParameterError(
         f"Expected a mechanism, one of {', '.join(names)}, got {mechanism!r}.{hint}"
@@ -289,7 +358,9 @@ def probabilities(
     return prepare(selection, mechanism).probabilities(epsilon=epsilon)
 
 
-def prepare(selection: Selection, mechanism: str | Mechanism) -> "Prepared | PreparedShift":
+def prepare(
+    selection: Selection, mechanism: str | Mechanism
+) -> "Prepared | PreparedShift | PreparedChoice":
     """Computes the scores of a selection once, for any number of draws.
 
     Every draw costs its own ε: this saves time, not privacy.
@@ -312,6 +383,8 @@ def prepare(selection: Selection, mechanism: str | Mechanism) -> "Prepared | Pre
     """
     chosen = named(mechanism)
     check_joint(chosen, selection.joint)
+    if chosen.choice is not None:
+        return PreparedChoice(selection, chosen, chosen.choice)
     if chosen.shift is not None:
         return PreparedShift(selection, chosen, chosen.shift)
     return with_scores(selection, chosen)
@@ -403,29 +476,29 @@ class PreparedShift:
         """One candidate, or a list of k different ones, best first: as `select`."""
         source = entropy or SystemEntropy()
         e = exact(epsilon)
-        first = self.shift.share * e
-        values, scale = self._shift_scores(first, check_k(k, len(self.selection)))
+        values, scale = self._shift_scores(e, check_k(k, len(self.selection)))
         [place] = noisy_top(values, scale, SHIFT_NOISE, 1, source)
         ready = self.at(float(self.shift.grid(self.selection)[place]))
-        return ready.draw(epsilon=e - first, k=k, entropy=source)
+        return ready.draw(epsilon=self._rest(e), k=k, entropy=source)
 
     def probabilities(self, *, epsilon: Epsilon) -> FloatArray:
         """The probability of every candidate under one draw, to about 1e-12; not private."""
-        law = np.zeros(len(self.selection))
-        e2 = exact(epsilon) * (1 - self.shift.share)
-        for s, weight in self.shift_law(exact(epsilon), 1):
-            law += weight * self.at(s).probabilities(epsilon=e2)
-        return law / law.sum()
+        return _mixed(self, exact(epsilon))
 
-    def shift_law(self, epsilon: Fraction, k: int) -> list[tuple[float, float]]:
-        """The shifts with their probabilities, of a whole ε; not private.
+    def parts(self, epsilon: Fraction, k: int) -> "list[Part]":
+        """What is drawn after the shift: every shift with its probability; not private.
 
         Shifts of a probability below 1e-18 are left out.
         """
-        values, scale = self._shift_scores(self.shift.share * epsilon, k)
+        left = self._rest(epsilon)
+        return [(self.at(s).mechanism, left, weight) for s, weight in self.shift_law(epsilon, k)]
+
+    def shift_law(self, epsilon: Fraction, k: int) -> list[tuple[float, float]]:
+        """The shifts with their probabilities, of a whole ε; not private."""
+        values, scale = self._shift_scores(epsilon, k)
         law = SHIFT_NOISE.law((values - values.max()) * float(scale))
         grid = self.shift.grid(self.selection)
-        return [(float(grid[i]), float(law[i])) for i in np.flatnonzero(law > 1e-18)]
+        return [(float(grid[i]), float(law[i])) for i in np.flatnonzero(law > NEGLIGIBLE)]
 
     def at(self, s: float) -> Prepared:
         """The same after a public shift."""
@@ -433,18 +506,108 @@ class PreparedShift:
         score = replace(self.mechanism.score, shift=s)
         return with_scores(self.selection, replace(self.mechanism, score=score, shift=None))
 
+    def _rest(self, epsilon: Fraction) -> Fraction:
+        return epsilon * (1 - self.shift.share)
+
     def _shift_scores(self, epsilon: Fraction, k: int) -> tuple[FloatArray, Fraction]:
         """-|f(s) - c| of every shift, and the factor at which noise of scale 1 pays for rounding.
 
         f is a multiple of 2^-21 of at most 2^28, and c is taken as one, so that floats hold the
         difference exactly.
         """
-        c = np.rint(float(min(self.shift.target / epsilon, LARGEST_TARGET)) * 2**21) / 2**21
+        grid = self.shift.grid(self.selection).tolist()
         if k not in self._heights:
-            grid = self.shift.grid(self.selection).tolist()
             found = [np.partition(self.at(s).scores.values, -k)[-k] for s in grid]
             self._heights[k] = np.array(found)
-        return -np.abs(self._heights[k] - c), epsilon / (2 * (1 + 2 * DAMPENED_ETA))
+        steepness = self.at(grid[0]).noise_scale(self._rest(epsilon), k)
+        half = self.shift.target * Fraction(log(len(self.selection))) / (2 * steepness)
+        c = np.rint(float(min(half, LARGEST_TARGET)) * 2**21) / 2**21
+        scale = self.shift.share * epsilon / (2 * (1 + 2 * DAMPENED_ETA))
+        return -np.abs(self._heights[k] - c), scale
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class PreparedChoice:
+    """A selection that is answered by global or by dampened scores: see `PrivateChoice`."""
+
+    selection: Selection
+    mechanism: Mechanism
+    choice: PrivateChoice
+    _ready: "dict[Mechanism, Prepared | PreparedShift | PreparedChoice]" = field(
+        default_factory=dict
+    )
+
+    @overload
+    def draw(self, *, epsilon: Epsilon, k: None = None, entropy: Entropy | None = None) -> int: ...
+    @overload
+    def draw(self, *, epsilon: Epsilon, k: int, entropy: Entropy | None = None) -> list[int]: ...
+    def draw(
+        self, *, epsilon: Epsilon, k: int | None = None, entropy: Entropy | None = None
+    ) -> int | list[int]:
+        """One candidate, or a list of k different ones, best first: as `select`."""
+        source = entropy or SystemEntropy()
+        e = exact(epsilon)
+        chosen = self.public
+        if chosen is None:
+            steps, scale = self._steps(e, check_k(k, len(self.selection)))
+            [winner] = noisy_top(steps, scale, GUMBEL, 1, source)
+            chosen = self._ways[winner]
+            e -= self.choice.share * e
+        if chosen not in self._ready:
+            self._ready[chosen] = prepare(self.selection, chosen)
+        return self._ready[chosen].draw(epsilon=e, k=k, entropy=source)
+
+    def probabilities(self, *, epsilon: Epsilon) -> FloatArray:
+        """The probability of every candidate under one draw, to about 1e-12; not private."""
+        return _mixed(self, exact(epsilon))
+
+    def parts(self, epsilon: Fraction, k: int) -> "list[Part]":
+        """The ways to answer, with their probabilities; not private."""
+        if self.public is not None:
+            return [(self.public, epsilon, 1.0)]
+        steps, scale = self._steps(epsilon, k)
+        law = GUMBEL.law((steps - steps.max()) * float(scale))
+        left = epsilon * (1 - self.choice.share)
+        ways = zip(self._ways, law.tolist(), strict=True)
+        return [(way, left, weight) for way, weight in ways if weight > NEGLIGIBLE]
+
+    @property
+    def public(self) -> Mechanism | None:
+        """The way that public facts decide for; None where a bit is paid for."""
+        s = self.selection
+        vague = s.rounding > SMALL_ROUNDING and not s.exact
+        if s.sensitivity.horizon == 0 or vague:
+            return self._ways[0]
+        return None if s.one_sided else self._ways[1]
+
+    @property
+    def _ways(self) -> tuple[Mechanism, Mechanism]:
+        return replace(PF, noise=self.mechanism.noise), replace(self.mechanism, choice=None)
+
+    def _steps(self, epsilon: Fraction, k: int) -> tuple[FloatArray, Fraction]:
+        """L and h, and the factor at which noise of scale 1 pays for rounding."""
+        delta = self.selection.sensitivity
+        n = len(self.selection)
+        needed = float(min(2 * k * Fraction(log(n)) / epsilon, LARGEST_TARGET))
+        last = ceil(2 * needed)
+        tau = last if delta.horizon is None else min(last, delta.horizon)
+        saved = tau - delta.sum_to(np.full(n, tau, dtype=np.int64)) / self.selection.bound
+        h = np.partition(np.clip(saved, 0, tau), n // 2)[n // 2]
+        scale = self.choice.share * epsilon / (1 + 2 * DAMPENED_ETA)
+        return np.rint(np.array([needed, h]) * 2**21) / 2**21, scale
+
+
+Part: TypeAlias = tuple[Mechanism, Fraction, float]
+"""A mechanism that is drawn by, its ε, and how probable that is."""
+
+NEGLIGIBLE = 1e-18
+
+
+def _mixed(ready: PreparedShift | PreparedChoice, epsilon: Fraction) -> FloatArray:
+    law = np.zeros(len(ready.selection))
+    for mechanism, left, weight in ready.parts(epsilon, 1):
+        law += weight * prepare(ready.selection, mechanism).probabilities(epsilon=left)
+    return law / law.sum()
 
 
 LARGEST_TARGET = Fraction(2**27)

@@ -14,7 +14,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dampen.core.mechanisms import Mechanism, PreparedShift, named, prepare
+from dampen.core.mechanisms import Mechanism, Prepared, named, prepare
 from dampen.core.noise import Noise
 from dampen.core.selection import FloatArray, Problem, Selection
 from dampen.epsilon import Epsilon, decimal_text, exact
@@ -117,13 +117,9 @@ def outputs(s: Selection, epsilon: Fraction, mechanism: Mechanism, k: int) -> Fl
     ready = prepare(s, mechanism)
     if k == 1:
         return ready.probabilities(epsilon=epsilon)
-    if isinstance(ready, PreparedShift):
-        left = epsilon * (1 - ready.shift.share)
+    if not isinstance(ready, Prepared):
         return sum(
-            (
-                weight * outputs(s, left, ready.at(shift).mechanism, k)
-                for shift, weight in ready.shift_law(epsilon, k)
-            ),
+            (weight * outputs(s, left, way, k) for way, left, weight in ready.parts(epsilon, k)),
             start=np.zeros(()),
         )
     if mechanism.noise.joint:
