@@ -21,8 +21,7 @@ from dampen.core.noise import EXPONENTIAL
 from dampen.core.sampling import InsecureEntropy
 from dampen.paper.percentile_selection import PercentileLabel
 from dampen.problems import InfluentialNode
-from dampen.testing import Universe, check_admissible, check_one_sided, privacy_loss
-from dampen.testing.losses import law_loss
+from dampen.testing import Universe, check_admissible, check_one_sided, law_loss, privacy_loss
 from goodness import assert_draws_follow
 
 SMALL = replace(LD_SHIFTED, shift=PrivateShift(points=8))

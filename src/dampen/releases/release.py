@@ -10,8 +10,7 @@ import numpy as np
 
 from dampen.core.selection import Neighbours
 from dampen.epsilon import check_length, decimal_text, price_text, short_text
-from dampen.errors import ParameterError
-from dampen.printing import html_facts, text_of
+from dampen.errors import ParameterError, html_facts, text_of
 from dampen.releases.accuracy import UNKNOWN, Accuracy
 from dampen.releases.numbers import Law, checked_confidence, law_from
 from dampen.schema.schema import PROTECTED
@@ -105,7 +104,7 @@ class Release:
         Raises:
             ParameterError: if the release has neither numbers nor several percentiles.
         """
-        from dampen.releases.pictures import plot
+        from dampen.releases.numbers import plot
 
         return plot(self, ax)
 
@@ -194,7 +193,7 @@ class Release:
         return "\n".join(f"{name}: {text_of(value)}" for name, value in self._facts().items())
 
     def _repr_html_(self) -> str:
-        from dampen.releases.pictures import html_bars
+        from dampen.releases.numbers import html_bars
 
         facts = self._facts()
         drawn = html_bars(self)

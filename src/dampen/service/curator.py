@@ -50,16 +50,15 @@ from dampen.core.selection import Neighbours
 from dampen.data.open import open_table
 from dampen.datasets import Dataset
 from dampen.epsilon import decimal_text, short_text
-from dampen.errors import BudgetError, ParameterError
+from dampen.errors import BudgetError, ParameterError, csv_text
 from dampen.ledger import Account
 from dampen.ledger.log import folded
-from dampen.printing import csv_text
 from dampen.schema import Column, Graph, Schema
 from dampen.schema.grammar import Place as Where
 from dampen.schema.grammar import format_schema, parse_file, parse_schema, read_table, written
 from dampen.service.cache import Cache
 from dampen.service.catalogue import NotFound, shown_balance
-from dampen.service.configuration import Configuration, Served, configuration_of
+from dampen.service.configuration import Configuration, FileSource, Served, configuration_of
 from dampen.service.middleware import Refusal
 from dampen.service.questions import (
     Cap,
@@ -74,7 +73,6 @@ from dampen.service.questions import (
     example,
     question_of,
 )
-from dampen.service.sources import FileSource
 from dampen.service.tokens import Role, Token, random_text
 
 if TYPE_CHECKING:
