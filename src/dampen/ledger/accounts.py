@@ -58,7 +58,6 @@ from dampen.ledger.rules import (
     fingerprint,
     grant,
     refusal,
-    relation,
 )
 from dampen.ledger.state import EVERYONE, Balance, State, Status, balances_html, spent
 from dampen.ledger.storage import Log, is_address
@@ -295,7 +294,7 @@ class Ledger:
         details = {
             "name": proper,
             **limit(epsilon, delta),
-            "neighbours": relation(neighbours).value,
+            "neighbours": Neighbours.named(neighbours).value,
             "dataset": bounded(dataset, "dataset"),
             "location": fingerprint(location),
             "largest": "" if largest is None else amount(largest, "largest"),
@@ -350,7 +349,7 @@ class Ledger:
         request = charge_request(
             epsilon,
             rho,
-            relation(neighbours),
+            Neighbours.named(neighbours),
             query=query,
             mechanism=mechanism,
             analyst=analyst,

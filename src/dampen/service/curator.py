@@ -454,7 +454,7 @@ class Curating:
                 raise ParameterError(f"There is no budget {body.budget!r}. State its epsilon.")
             return self._create(body.budget, body.name, schema.relation, body.limits, who)
         balance = ledger.balance(body.budget)
-        if balance.neighbours is not schema.relation or balance.dataset not in ("", body.name):
+        if balance.neighbours != schema.relation or balance.dataset not in ("", body.name):
             raise BudgetError(
                 f"Budget {balance.name!r} is for {balance.dataset or 'any data set'} and "
                 f"{balance.neighbours}, and these facts protect {schema.protected} "

@@ -431,6 +431,7 @@ def verify(
     *,
     epsilon: Epsilon = "1",
     mechanisms: Iterable[str | Mechanism] = ("em", "pf", "ld", "sld", "ld-pf", "sld-pf"),
+    k: int = 1,
 ) -> list[Verdict]:
     """All checks that apply to a problem, each with its verdict.
 
@@ -442,6 +443,7 @@ def verify(
         universe: all small databases, and which of them are neighbours.
         epsilon: the privacy parameter, exact (see `dampen.epsilon`).
         mechanisms: names or `Mechanism` objects.
+        k: how many candidates are released; their losses are over all sequences of k.
 
     Returns:
         One `Verdict` per check.
@@ -454,7 +456,7 @@ def verify(
     return [
         *_claims(made_once, universe, first),
         *_scores(made_once, universe, first, chosen),
-        *_loss_verdicts(made_once, universe, first, chosen, limit),
+        *_loss_verdicts(made_once, universe, first, chosen, epsilon=limit, k=k),
     ]
 
 
@@ -488,17 +490,21 @@ def _loss_verdicts(
     universe: Universe[X],
     first: Selection,
     chosen: Iterable[Mechanism],
+    *,
     epsilon: Fraction,
+    k: int,
 ) -> Iterable[Verdict]:
     for mechanism in chosen:
         reason = _obstacle(mechanism.score, first)
+        if mechanism.noise.joint and k > 1:
+            reason = "every k at once is what the 1-norm sensitivity shows"
         if mechanism.noise.joint and mechanism.score not in first.joint:
             reason = f"no 1-norm bound is stated for {words(mechanism.score)}: it is refused"
         if reason:
             claim = f"privacy loss of at most epsilon {decimal_text(epsilon)} ({mechanism.name})"
             yield not_checked(claim, universe, reason)
         else:
-            yield privacy_loss(problem, universe, epsilon=epsilon, mechanism=mechanism)
+            yield privacy_loss(problem, universe, epsilon=epsilon, mechanism=mechanism, k=k)
 
 
 def _obstacle(score: Score, first: Selection) -> str:
