@@ -123,6 +123,7 @@ WIDE_RANGE = 256.0
 UNKNOWN_RANGE = 16.0
 MOST_PASSES = 2**22
 LEAST_POINTS = 128
+FEW_CANDIDATES = 2**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -465,6 +466,7 @@ class PreparedShift:
     mechanism: Mechanism
     shift: PrivateShift
     _heights: dict[int, FloatArray] = field(default_factory=dict)
+    _kept: dict[float, Prepared] = field(default_factory=dict)
 
     @overload
     def draw(self, *, epsilon: Epsilon, k: None = None, entropy: Entropy | None = None) -> int: ...
@@ -501,10 +503,20 @@ class PreparedShift:
         return [(float(grid[i]), float(law[i])) for i in np.flatnonzero(law > NEGLIGIBLE)]
 
     def at(self, s: float) -> Prepared:
-        """The same after a public shift."""
+        """The same after a public shift; where candidates are few, kept for the next draw."""
+        if s in self._kept:
+            return self._kept[s]
         assert isinstance(self.mechanism.score, Dampened), "only dampened scores have a shift"
         score = replace(self.mechanism.score, shift=s)
-        return with_scores(self.selection, replace(self.mechanism, score=score, shift=None))
+        made = with_scores(self.selection, replace(self.mechanism, score=score, shift=None))
+        if len(self.selection) <= FEW_CANDIDATES:
+            self._kept[s] = made
+        return made
+
+    def by(self, mechanism: Mechanism) -> Prepared:
+        """One of `parts`, ready to draw from."""
+        assert isinstance(mechanism.score, Dampened)
+        return self.at(mechanism.score.shift)
 
     def _rest(self, epsilon: Fraction) -> Fraction:
         return epsilon * (1 - self.shift.share)
@@ -553,9 +565,13 @@ class PreparedChoice:
             [winner] = noisy_top(steps, scale, GUMBEL, 1, source)
             chosen = self._ways[winner]
             e -= self.choice.share * e
-        if chosen not in self._ready:
-            self._ready[chosen] = prepare(self.selection, chosen)
-        return self._ready[chosen].draw(epsilon=e, k=k, entropy=source)
+        return self.by(chosen).draw(epsilon=e, k=k, entropy=source)
+
+    def by(self, mechanism: Mechanism) -> "Prepared | PreparedShift | PreparedChoice":
+        """One of `parts`, ready to draw from."""
+        if mechanism not in self._ready:
+            self._ready[mechanism] = prepare(self.selection, mechanism)
+        return self._ready[mechanism]
 
     def probabilities(self, *, epsilon: Epsilon) -> FloatArray:
         """The probability of every candidate under one draw, to about 1e-12; not private."""
@@ -606,7 +622,7 @@ NEGLIGIBLE = 1e-18
 def _mixed(ready: PreparedShift | PreparedChoice, epsilon: Fraction) -> FloatArray:
     law = np.zeros(len(ready.selection))
     for mechanism, left, weight in ready.parts(epsilon, 1):
-        law += weight * prepare(ready.selection, mechanism).probabilities(epsilon=left)
+        law += weight * ready.by(mechanism).probabilities(epsilon=left)
     return law / law.sum()
 
 
