@@ -21,12 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dampen.core.error_analysis import Comparison, Comparisons, compare, expected_error
-from dampen.core.mechanisms import LD_PF, SLD, Mechanism, named, prepare
+from dampen.core.mechanisms import LD_PF, LD_SHIFTED, SLD, Mechanism, named, prepare
 from dampen.core.noise import GUMBEL
 from dampen.core.sampling import InsecureEntropy, uniform_below
 from dampen.core.scores import Dampened, Shifted
 from dampen.core.selection import (
-    LARGEST_SCORE,
     SMALL_ROUNDING,
     FloatArray,
     Neighbours,
@@ -88,7 +87,8 @@ class OwnProblem(Generic[X]):
         one_sided: adding a record moves every utility in one direction only.
         separable: one step changes one candidate alone.
         exact: utilities are whole numbers.
-        utility_range: public; no |utility| is above this many bounds.
+        ends: public; the least and the largest utility there can be.  A private shift needs them
+            to be good.
 
     >>> problem = OwnProblem("ab", lambda rows: [rows.count("a"), rows.count("b")], bound=1)
     >>> problem.selection("aab").utility
@@ -104,7 +104,7 @@ class OwnProblem(Generic[X]):
     one_sided: bool = False
     separable: bool = False
     exact: bool = False
-    utility_range: float = LARGEST_SCORE
+    ends: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         Neighbours.named(self.neighbours)
@@ -128,7 +128,7 @@ class OwnProblem(Generic[X]):
             one_sided=self.one_sided,
             separable=self.separable,
             exact=self.exact,
-            utility_range=self.utility_range,
+            ends=self.ends,
         )
 
 
@@ -339,7 +339,7 @@ class _Search(Generic[X]):
             T = s.sensitivity.horizon
             last = self.distances if T is None else min(self.distances, T)
             delta = np.array([s.sensitivity.at(t) for t in range(last + 1)])
-            public = (s.bound, T, s.one_sided, s.separable, s.exact, s.utility_range)
+            public = (s.bound, T, s.one_sided, s.separable, s.exact, s.ends)
             self.seen[key] = _Seen(x, s.utility, delta, public)
         return self.seen[key]
 
@@ -402,12 +402,16 @@ class _Search(Generic[X]):
         x, y, _ = found
         if not hasattr(x.x, "__len__"):
             return None
-        size = len(x.x) + len(y.x)
+        looked = 0
         for near in islice(self.neighbours(x.x), MOST_LISTED):
+            if len(near) > len(x.x):  # type: ignore[arg-type]
+                continue
             here = self.look(near)
             for far in islice(self.neighbours(near), MOST_LISTED):
-                if len(near) + len(far) >= size:  # type: ignore[arg-type]
+                smaller = len(near) + len(far) < len(x.x) + len(y.x)  # type: ignore[arg-type]
+                if not smaller or looked >= MOST_LOOKS:
                     continue
+                looked += 1
                 there = self.look(far)
                 if wrong := fault(here, there, self.problem.candidates):
                     return here, there, wrong
@@ -418,6 +422,7 @@ MOST_LISTED = 512
 BREADTH = 6
 WALK = 48
 MOST_SHRINKING = 40
+MOST_LOOKS = 2000
 
 
 def fault(x: _Seen, y: _Seen, candidates: Sequence[Any]) -> str:
@@ -825,7 +830,7 @@ def _suits(s: Selection, mechanism: Mechanism) -> bool:
         return False
     if mechanism.noise.joint and mechanism.score not in s.joint:
         return False
-    return not (mechanism.shift is not None and mechanism.choice is None and _vague(s))
+    return not (mechanism.name == LD_SHIFTED.name and _vague(s))
 
 
 def _vague(s: Selection) -> bool:
@@ -903,12 +908,15 @@ def _horizon_advice(s: Selection, e: Fraction) -> str:
         tried[horizon] = min(found)
     best = min(tried, key=lambda horizon: tried[horizon])
     told = f"Horizon: SLD has error {tried[max(tried)]:.4g} with T = {T}"
-    if best == max(tried):
-        return f"{told}; a shorter one does not help."
-    return (
-        f"{told} and {tried[best]:.4g} with T = {best}. A horizon is public: choose it by such a "
-        "study on public data, not by yours. LD does not depend on a long one."
-    )
+    if tried[best] > 0.98 * tried[max(tried)]:
+        told += "; a shorter one does not help."
+    else:
+        told += f" and {tried[best]:.4g} with T = {best}."
+    reach = s.sensitivity.sum_to(np.full(len(s), T, dtype=np.int64))
+    if (np.ptp(s.utility) > np.median(reach)) and np.median(s.sensitivity.at(T - 1)) < s.bound:
+        told += " For LD it is too short: T steps do not span the utilities, and beyond T all is "
+        told += "the bound."
+    return told + " A horizon is public: choose it by public data, not by yours."
 
 
 HORIZONS = (0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)

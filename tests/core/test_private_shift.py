@@ -11,8 +11,9 @@ from dampen.core.mechanisms import (
     AUTO,
     LD_SHIFTED,
     MECHANISMS,
-    PrivateChoice,
+    PF,
     PrivateShift,
+    chosen_for,
     named,
     prepare,
     select,
@@ -21,7 +22,7 @@ from dampen.core.noise import EXPONENTIAL
 from dampen.core.sampling import InsecureEntropy
 from dampen.paper.percentile_selection import PercentileLabel
 from dampen.problems import InfluentialNode
-from dampen.testing import Universe, check_admissible, check_one_sided, law_loss, privacy_loss
+from dampen.testing import Universe, check_admissible, check_public, law_loss, privacy_loss
 from goodness import assert_draws_follow
 
 SMALL = replace(LD_SHIFTED, shift=PrivateShift(points=8))
@@ -165,31 +166,31 @@ def test_the_grid_of_a_wide_or_unknown_range() -> None:
     assert len(grid(40.0, 10**5)) == 257
 
 
-SMALL_AUTO = replace(AUTO, shift=PrivateShift(points=8), choice=PrivateChoice(Fraction(1, 4)))
+SMALL_AUTO = replace(AUTO, shift=PrivateShift(points=8))
 
 
 @dataclass(frozen=True)
 class Means:
-    """-1 for each of an empty list of numbers, else their mean: one-sided for rows of zeros."""
+    """Two numbers that fall as rows come: one-sided."""
 
     candidates = ("a", "b")
     neighbours = Neighbours.ADD_REMOVE_ROW
-    horizon: int = 6
+    one_sided: bool = True
 
     def selection(self, rows, /):
         m = len(rows) + 1
-        t = np.arange(self.horizon)[:, None]
-        rows_of = 1 / np.maximum(1, m - t) * np.ones(2)
-        ones = rows.count("a")
-        u = [1 / m, 1 / (ones + 1)]
-        return Selection(u, sensitivity.table(rows_of), 1.0, one_sided=True, utility_range=1.0)
+        t = np.arange(6)[:, None]
+        delta = sensitivity.table(1 / np.maximum(1, m - t) * np.ones(2))
+        u = [1 / m, 1 / (rows.count("a") + 1)]
+        return Selection(u, delta, 1.0, one_sided=self.one_sided, ends=(0.0, 1.0))
 
 
 def choices():
     return {
-        "triangles": (InfluentialNode(4, metric="triangles"), Universe.graphs(4)),
-        "means": (Means(), Universe.add_remove_row(["a"], 5)),
+        "one-sided": (Means(), Universe.add_remove_row(["a"], 5)),
+        "two-sided": (Means(one_sided=False), Universe.add_remove_row(["a"], 5)),
         "site": (MedianSite(), Universe.replace_one((0, 1, 4), 3)),
+        "triangles": (InfluentialNode(4, metric="triangles"), Universe.graphs(4)),
     }
 
 
@@ -202,53 +203,35 @@ def test_auto_loses_at_most_epsilon(world: str, epsilon: str, k: int) -> None:
     assert privacy_loss(problem, universe, epsilon=epsilon, mechanism=SMALL_AUTO, k=k)
 
 
-def bit(selection, epsilon: Fraction, times: int):
-    """The law of the choice alone; `times` the noise scale that it is entitled to."""
-    steps, scale = prepare(selection, SMALL_AUTO)._steps(epsilon, 1)
-    p = 1 / (1 + np.exp(float(scale) * times * (steps[0] - steps[1])))
-    return [p, 1 - p]
-
-
-def test_the_bit_of_auto_costs_its_share_and_not_much_less() -> None:
-    universe = Universe.add_remove_row(["a"], 12)
-    problem = Means(horizon=20)
-    epsilon = Fraction(1, 2)
-    assert check_one_sided(problem, universe)
-
-    def law(times: int):
-        return lambda rows: bit(problem.selection(rows), epsilon, times)
-
-    assert law_loss(law(1), universe, epsilon=epsilon / 4)
-    assert law_loss(law(3), universe, epsilon=epsilon / 4).fails
-
-
-def test_auto_decides_by_public_facts_where_it_can() -> None:
+def test_auto_is_chosen_by_public_facts() -> None:
     rows = [[1.0, 1.0]] * 4
-
-    def parts(selection):
-        return [(m.name, float(e), w) for m, e, w in prepare(selection, "auto").parts(1, 1)]
-
-    assert parts(Selection([1, 0], sensitivity.constant(2), one_sided=True)) == [("pf", 1.0, 1.0)]
-    assert parts(Selection([1, 0], sensitivity.constant(2))) == [("pf", 1.0, 1.0)]
-    [(name, epsilon, weight)] = parts(Selection([1, 0], sensitivity.table(rows), 2))
-    assert (epsilon, weight) == (1.0, 1.0)
-    assert name == "auto"
-    both = parts(Selection([1, 0], sensitivity.table(rows), 2, one_sided=True))
-    assert [e for _, e, _ in both] == [0.9, 0.9]
-    assert sum(w for *_, w in both) == pytest.approx(1)
+    assert chosen_for(Selection([1, 0], sensitivity.constant(2))) is PF
+    one_sided = Selection([1, 0], sensitivity.table(rows), 2, one_sided=True)
+    assert chosen_for(one_sided) is PF
+    assert chosen_for(Selection([1, 0], sensitivity.table(rows), 2, rounding=1e-3)) is PF
+    assert chosen_for(Selection([1, 0], sensitivity.table(rows), 2)) == LD_SHIFTED
+    law = prepare(one_sided, "auto").probabilities(epsilon=1)
+    assert law.tolist() == prepare(one_sided, "pf").probabilities(epsilon=1).tolist()
 
 
-def test_draws_of_auto_follow_the_law() -> None:
-    selection = Means(horizon=20).selection(("a",) + ("b",) * 9)
-    ready = prepare(selection, SMALL_AUTO)
-    entropy = InsecureEntropy(5)
-    drawn = [ready.draw(epsilon=6, entropy=entropy) for _ in range(2500)]
-    law = ready.probabilities(epsilon=6)
-    wrong = prepare(selection, SMALL_AUTO).probabilities(epsilon=4)
-    assert_draws_follow(np.bincount(drawn, minlength=2), law, wrong)
+def test_a_choice_by_the_data_is_rejected() -> None:
+    """Were `auto` chosen by the data at hand, the kit would find the loss."""
+
+    @dataclass(frozen=True)
+    class Leaky(Means):
+        def selection(self, rows, /):
+            even = len(rows) % 2 == 0
+            u = [6.0, 0.0]
+            return Selection(u, sensitivity.constant(1), one_sided=even, exact=True)
+
+    universe = Universe.add_remove_row(["a"], 3)
+    assert check_public(Leaky(), universe).fails
+    assert privacy_loss(Leaky(), universe, epsilon=1, mechanism="auto").fails
 
 
 def test_auto_is_named_and_costs_a_pure_rho() -> None:
     assert named("auto") is AUTO
-    assert AUTO.rho(Fraction(1), 3) == Fraction(1, 2)
+    assert AUTO.rho(Fraction(1)) == Fraction(1, 2) >= LD_SHIFTED.rho(Fraction(1))
+    assert AUTO.rho(Fraction(1), 3) == Fraction(1, 6)
+    assert AUTO.rho(Fraction(1), 50) == LD_SHIFTED.rho(Fraction(1), 50) > Fraction(1, 100)
     assert AUTO not in MECHANISMS

@@ -323,7 +323,7 @@ def _facts(balance: Balance) -> dict[str, str]:
     facts = {
         "budget": balance.name,
         "neighbours": str(balance.neighbours),
-        "protects": PROTECTED[balance.neighbours],
+        "protects": PROTECTED.get(balance.neighbours, f"one step of {balance.neighbours}"),
         "epsilon": decimal_text(limit.epsilon),
     }
     if limit.delta is not None and limit.rho is not None:

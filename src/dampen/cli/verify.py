@@ -156,7 +156,7 @@ def study(
             told |= {"checks": [_facts(each) for each in found.verdicts], "shape": found.shape}
             if not as_json:
                 write("\n".join([*map(_lines, found.verdicts), *map(cell, found.shape)]))
-        if "sample" in defined:
+        if "sample" in defined and sound:
             made = workbench.study(problem, defined["sample"], epsilons=epsilons)
             told |= {"errors": made.errors, "epsilons": epsilon, "advice": made.advice}
             written = [] if out is None else made.save(out)

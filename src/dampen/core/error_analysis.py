@@ -14,7 +14,6 @@ import numpy as np
 from dampen.core.mechanisms import (
     Mechanism,
     Prepared,
-    PreparedChoice,
     PreparedShift,
     named,
     prepare,
@@ -277,9 +276,7 @@ def _cells(line: Comparison) -> list[str]:
     ]
 
 
-def _errors(
-    ready: Prepared | PreparedShift | PreparedChoice, epsilon: Fraction
-) -> ErrorDistribution:
+def _errors(ready: Prepared | PreparedShift, epsilon: Fraction) -> ErrorDistribution:
     p = ready.probabilities(epsilon=epsilon)
     u = ready.selection.utility
     error, where = np.unique(u.max() - u, return_inverse=True)

@@ -18,7 +18,7 @@ Other directions, public shifts and caps: make a `Mechanism` of your own, for in
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import ceil, log
+from math import log
 from typing import Any, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -45,11 +45,10 @@ __all__ = [
     "Global",
     "Mechanism",
     "Prepared",
-    "PreparedChoice",
     "PreparedShift",
-    "PrivateChoice",
     "PrivateShift",
     "Shifted",
+    "chosen_for",
     "named",
     "prepare",
     "probabilities",
@@ -91,13 +90,13 @@ class PrivateShift:
     every n from 30 to 10^6 where δ grows half as fast as linearly.
 
     **The grid.**  Whatever its fineness, an even grid costs the logarithm of range over good width,
-    so that only the range matters, and `Selection.utility_range` states it; up to 1,024 shifts a
-    side, fewer for very many candidates, since each costs one pass over them.
+    so that only the range matters: state the public least and largest utility (`Selection.ends`).
+    Up to 2,048 shifts, fewer for very many candidates, since each costs one pass over them.
 
     Attributes:
         share: of ε, for the shift.
         target: c, in units of ln(n) / 2σ.
-        points: how finely the grid divides each side of the range.
+        points: half of the number of shifts.
     """
 
     share: Fraction = Fraction(1, 4)
@@ -105,14 +104,16 @@ class PrivateShift:
     points: int = 1024
 
     def grid(self, selection: Selection) -> FloatArray:
-        """Public shifts: evenly up to the stated range, if it is within 256 times the bound; else
-        up to 16 times the bound, and beyond it by eighths of an octave.
+        """Public shifts: evenly between the ends, if they are stated; else up to the range on both
+        sides, if it is within 256 times the bound; else up to 16 times the bound, and beyond it by
+        eighths of an octave.
         """
         reach = selection.utility_range
         inner = reach if reach <= WIDE_RANGE else UNKNOWN_RANGE
-        points = max(
-            min(self.points, MOST_PASSES // len(selection)), min(self.points, LEAST_POINTS)
-        )
+        few = min(self.points, MOST_PASSES // len(selection))
+        points = max(few, min(self.points, LEAST_POINTS))
+        if selection.ends is not None:
+            return np.linspace(*selection.ends, 2 * points + 1)
         octaves = np.arange(1, int(8 * np.log2(reach / inner)) + 1) / 8
         even = np.linspace(0, inner, points + 1)
         sizes = np.concatenate([even, inner * 2.0**octaves]) * selection.bound
@@ -127,47 +128,16 @@ FEW_CANDIDATES = 2**9
 
 
 @dataclass(frozen=True, slots=True)
-class PrivateChoice:
-    """Whether a problem is answered by dampened or by global scores, chosen for its own data.
-
-    Public facts decide first.  A constant δ has nothing to dampen: permute-and-flip.  Utilities
-    that are not one-sided: a private shift, at worst a quarter of ε behind permute-and-flip.  For
-    one-sided utilities global scores need no factor 1/2, so that dampening must save more than
-    that.  There ε0 = share ε buys one bit.
-
-    A draw by ε tells n candidates apart by L = 2 k ln(n) / ε steps.  Of the first τ = min(T, 2L)
-    steps, candidate r saves h(x, r) = Σ_{t<τ} (1 - δ(x, t, r) / bound) against global scores; h(x)
-    is the median over r.  Dampened scores are taken if h(x) wins against L, half of what can be
-    saved, in a draw by the exponential mechanism with weights exp(ε0 h) and exp(ε0 L).
-
-    **Theorem.**  The choice and the answers together are ε-DP.  Proof.  For neighbours x, y and
-    every r, δ(x, t+1, r) >= δ(y, t, r), and each term of h lies in [0, 1]: h(x, r) is at most 1
-    plus the terms from t = 1 on, which are at most those of y from t = 0 on.  So h(x, r) <=
-    h(y, r) + 1, and so do medians: h has sensitivity 1.  P[dampened] = 1 / (1 + exp(ε0 (L - h))),
-    and d log P / dh is at most ε0, for the other answer likewise: the bit is ε0-DP; h is within η
-    of its exact value, which is paid for.  Given the bit, the answers are (ε - ε0)-DP, and losses
-    add up.  The public facts are the same for all data.  ∎
-
-    Attributes:
-        share: of ε, for the bit, where it is asked for.
-    """
-
-    share: Fraction = Fraction(1, 10)
-
-
-@dataclass(frozen=True, slots=True)
 class Mechanism:
     """A score times a draw; the name is what a release reports.
 
-    With a `shift`, the score is dampened and its shift is drawn privately first.  With a `choice`,
-    the score is that one or a global one.
+    With a `shift`, the score is dampened and its shift is drawn privately first.
     """
 
     name: str
     score: Score
     noise: Noise
     shift: PrivateShift | None = None
-    choice: PrivateChoice | None = None
 
     def asked_epsilon(
         self, epsilon: Epsilon | None, rho: Epsilon | None = None, k: int = 1
@@ -186,12 +156,12 @@ class Mechanism:
 
     def rho(self, epsilon: Fraction, k: int = 1) -> Fraction:
         """The zCDP cost of k answers that are ε-DP together."""
-        if self.choice is not None:
-            return epsilon**2 / 2
+        plain = self.noise.rho(epsilon, k)
         if self.shift is None:
-            return self.noise.rho(epsilon, k)
+            return plain
         first = self.shift.share * epsilon
-        return SHIFT_NOISE.rho(first) + self.noise.rho(epsilon - first, k)
+        shifted = SHIFT_NOISE.rho(first) + self.noise.rho(epsilon - first, k)
+        return max(plain, shifted) if self.name == AUTO.name else shifted
 
 
 EM = Mechanism("em", Global(), GUMBEL)
@@ -202,8 +172,8 @@ LD_PF = Mechanism("ld-pf", Dampened(), EXPONENTIAL)
 SLD_PF = Mechanism("sld-pf", Shifted(), EXPONENTIAL)
 LD_SHIFTED = Mechanism("ld-shifted", Dampened(), EXPONENTIAL, PrivateShift())
 JOINT = Mechanism("joint", Shifted(), LAPLACE)
-AUTO = Mechanism("auto", Dampened(), EXPONENTIAL, PrivateShift(), PrivateChoice())
-"""For a problem of one's own; questions of the library choose their methods themselves."""
+AUTO = Mechanism("auto", Dampened(), EXPONENTIAL, PrivateShift())
+"""`pf` or `ld-shifted`, by public facts: see `chosen_for`."""
 
 MECHANISMS = (EM, PF, LD, SLD, LD_PF, SLD_PF, LD_SHIFTED, JOINT)
 SHIFT_NOISE = EXPONENTIAL
@@ -359,9 +329,7 @@ def probabilities(
     return prepare(selection, mechanism).probabilities(epsilon=epsilon)
 
 
-def prepare(
-    selection: Selection, mechanism: str | Mechanism
-) -> "Prepared | PreparedShift | PreparedChoice":
+def prepare(selection: Selection, mechanism: str | Mechanism) -> "Prepared | PreparedShift":
     """Computes the scores of a selection once, for any number of draws.
 
     Every draw costs its own ε: this saves time, not privacy.
@@ -384,11 +352,38 @@ def prepare(
     """
     chosen = named(mechanism)
     check_joint(chosen, selection.joint)
-    if chosen.choice is not None:
-        return PreparedChoice(selection, chosen, chosen.choice)
+    if chosen.name == AUTO.name:
+        chosen = chosen_for(selection, chosen)
     if chosen.shift is not None:
         return PreparedShift(selection, chosen, chosen.shift)
     return with_scores(selection, chosen)
+
+
+def chosen_for(selection: Selection, mechanism: Mechanism = AUTO) -> Mechanism:
+    """What `auto` is for a selection: permute-and-flip, or dampening with a private shift.
+
+    A constant δ has nothing to dampen.  One-sided utilities are drawn from without the factor 1/2
+    by global scores, and dampened scores are not one-sided: dampening would have to save more than
+    half of every step.  Utilities that are rounded too much for a shift have none.  For these
+    permute-and-flip, for all others a private shift.  `dampen-studies run shift` says how good a
+    rule that is, and where it is not.
+
+    **Theorem.**  `auto` is ε-DP if both are.  Proof.  It looks at nothing but what a selection says
+    in public, which is the same for all databases of a problem (`dampen.testing.check_public`): for
+    one problem it is always one of the two.  Its ρ is the larger of the two, so that what is
+    charged covers either.  ∎
+
+    Args:
+        selection: of a problem.
+        mechanism: `auto`, or the same with another private shift.
+
+    Returns:
+        The mechanism.
+    """
+    vague = selection.rounding > SMALL_ROUNDING and not selection.exact
+    if selection.sensitivity.horizon == 0 or selection.one_sided or vague:
+        return PF
+    return replace(mechanism, name=LD_SHIFTED.name)
 
 
 def with_scores(selection: Selection, mechanism: Mechanism) -> "Prepared":
@@ -485,7 +480,10 @@ class PreparedShift:
 
     def probabilities(self, *, epsilon: Epsilon) -> FloatArray:
         """The probability of every candidate under one draw, to about 1e-12; not private."""
-        return _mixed(self, exact(epsilon))
+        law = np.zeros(len(self.selection))
+        for mechanism, left, weight in self.parts(exact(epsilon), 1):
+            law += weight * self.by(mechanism).probabilities(epsilon=left)
+        return law / law.sum()
 
     def parts(self, epsilon: Fraction, k: int) -> "list[Part]":
         """What is drawn after the shift: every shift with its probability; not private.
@@ -538,92 +536,10 @@ class PreparedShift:
         return -np.abs(self._heights[k] - c), scale
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class PreparedChoice:
-    """A selection that is answered by global or by dampened scores: see `PrivateChoice`."""
-
-    selection: Selection
-    mechanism: Mechanism
-    choice: PrivateChoice
-    _ready: "dict[Mechanism, Prepared | PreparedShift | PreparedChoice]" = field(
-        default_factory=dict
-    )
-
-    @overload
-    def draw(self, *, epsilon: Epsilon, k: None = None, entropy: Entropy | None = None) -> int: ...
-    @overload
-    def draw(self, *, epsilon: Epsilon, k: int, entropy: Entropy | None = None) -> list[int]: ...
-    def draw(
-        self, *, epsilon: Epsilon, k: int | None = None, entropy: Entropy | None = None
-    ) -> int | list[int]:
-        """One candidate, or a list of k different ones, best first: as `select`."""
-        source = entropy or SystemEntropy()
-        e = exact(epsilon)
-        chosen = self.public
-        if chosen is None:
-            steps, scale = self._steps(e, check_k(k, len(self.selection)))
-            [winner] = noisy_top(steps, scale, GUMBEL, 1, source)
-            chosen = self._ways[winner]
-            e -= self.choice.share * e
-        return self.by(chosen).draw(epsilon=e, k=k, entropy=source)
-
-    def by(self, mechanism: Mechanism) -> "Prepared | PreparedShift | PreparedChoice":
-        """One of `parts`, ready to draw from."""
-        if mechanism not in self._ready:
-            self._ready[mechanism] = prepare(self.selection, mechanism)
-        return self._ready[mechanism]
-
-    def probabilities(self, *, epsilon: Epsilon) -> FloatArray:
-        """The probability of every candidate under one draw, to about 1e-12; not private."""
-        return _mixed(self, exact(epsilon))
-
-    def parts(self, epsilon: Fraction, k: int) -> "list[Part]":
-        """The ways to answer, with their probabilities; not private."""
-        if self.public is not None:
-            return [(self.public, epsilon, 1.0)]
-        steps, scale = self._steps(epsilon, k)
-        law = GUMBEL.law((steps - steps.max()) * float(scale))
-        left = epsilon * (1 - self.choice.share)
-        ways = zip(self._ways, law.tolist(), strict=True)
-        return [(way, left, weight) for way, weight in ways if weight > NEGLIGIBLE]
-
-    @property
-    def public(self) -> Mechanism | None:
-        """The way that public facts decide for; None where a bit is paid for."""
-        s = self.selection
-        vague = s.rounding > SMALL_ROUNDING and not s.exact
-        if s.sensitivity.horizon == 0 or vague:
-            return self._ways[0]
-        return None if s.one_sided else self._ways[1]
-
-    @property
-    def _ways(self) -> tuple[Mechanism, Mechanism]:
-        return replace(PF, noise=self.mechanism.noise), replace(self.mechanism, choice=None)
-
-    def _steps(self, epsilon: Fraction, k: int) -> tuple[FloatArray, Fraction]:
-        """L and h, and the factor at which noise of scale 1 pays for rounding."""
-        delta = self.selection.sensitivity
-        n = len(self.selection)
-        needed = float(min(2 * k * Fraction(log(n)) / epsilon, LARGEST_TARGET))
-        last = ceil(2 * needed)
-        tau = last if delta.horizon is None else min(last, delta.horizon)
-        saved = tau - delta.sum_to(np.full(n, tau, dtype=np.int64)) / self.selection.bound
-        h = np.partition(np.clip(saved, 0, tau), n // 2)[n // 2]
-        scale = self.choice.share * epsilon / (1 + 2 * DAMPENED_ETA)
-        return np.rint(np.array([needed, h]) * 2**21) / 2**21, scale
-
-
 Part: TypeAlias = tuple[Mechanism, Fraction, float]
 """A mechanism that is drawn by, its ε, and how probable that is."""
 
 NEGLIGIBLE = 1e-18
-
-
-def _mixed(ready: PreparedShift | PreparedChoice, epsilon: Fraction) -> FloatArray:
-    law = np.zeros(len(ready.selection))
-    for mechanism, left, weight in ready.parts(epsilon, 1):
-        law += weight * ready.by(mechanism).probabilities(epsilon=left)
-    return law / law.sum()
 
 
 LARGEST_TARGET = Fraction(2**27)

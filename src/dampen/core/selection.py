@@ -130,6 +130,8 @@ class Selection:
             and for no other.  Public.
         exact: the utilities are exact numbers, as counts are.
         utility_range: a public bound on |u| / bound; shifted scores clamp to it.
+        ends: the public least and largest utility, None if not known; a private shift lies between
+            them.  They bound |u| too.
         rounding: a public number, for utilities so large that 2^-50 of them is more than
             2^-28 δ(x, 0, r).
 
@@ -149,6 +151,7 @@ class Selection:
     joint: Mapping[Any, float]
     exact: bool
     utility_range: float
+    ends: tuple[float, float] | None
     rounding: float
 
     def __init__(
@@ -162,6 +165,7 @@ class Selection:
         joint: Mapping[Any, float] | None = None,
         exact: bool = False,
         utility_range: float = LARGEST_SCORE,
+        ends: tuple[float, float] | None = None,
         rounding: float = SMALL_ROUNDING,
     ) -> None:
         cap = _checked_bound(bound, sensitivity)
@@ -174,7 +178,8 @@ class Selection:
         assign(self, "separable", separable)
         assign(self, "joint", _checked_joint(joint))
         assign(self, "exact", exact)
-        assign(self, "utility_range", utility_range)
+        assign(self, "utility_range", _range_of(_checked_ends(ends), cap, utility_range))
+        assign(self, "ends", ends)
         assign(self, "rounding", max(rounding, SMALL_ROUNDING))
 
     def __len__(self) -> int:
@@ -410,6 +415,21 @@ def _checked_bound(bound: float | None, sensitivity: Sensitivity) -> float:
             f"got bound={value:g}."
         )
     return value
+
+
+def _checked_ends(ends: tuple[float, float] | None) -> tuple[float, float] | None:
+    if ends is not None and not (np.isfinite(ends).all() and ends[0] <= ends[1]):
+        raise ParameterError(
+            f"Expected ends=(least, largest), two finite numbers in order, got ends={ends!r}."
+        )
+    return ends
+
+
+def _range_of(ends: tuple[float, float] | None, bound: float, stated: float) -> float:
+    """|u| / bound is at most this."""
+    if ends is None:
+        return stated
+    return min(stated, max(abs(float(end)) for end in ends) / bound)
 
 
 def _checked_joint(joint: Mapping[Any, float] | None) -> Mapping[Any, float]:

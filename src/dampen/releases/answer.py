@@ -613,9 +613,8 @@ def release(
         query: what the ledger records the charge under.
         epsilon: the privacy parameter, exact (see `dampen.epsilon`).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
-        mechanism: a name or a `Mechanism`; `auto` takes permute-and-flip or local dampening with a
-            private shift, by public facts or by a bit that a tenth of ε pays for
-            (`dampen.core.mechanisms.PrivateChoice`).
+        mechanism: a name or a `Mechanism`; `auto` is permute-and-flip or local dampening with a
+            private shift, by public facts (`dampen.core.mechanisms.chosen_for`).
         k: how many candidates to release; None for one.
         budget: where to charge ε; None charges nothing.
         entropy: of random bits; the operating system's by default.

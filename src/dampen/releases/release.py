@@ -211,7 +211,7 @@ class Release:
         """Whom ε protects, in words: such as "one patient, with all their rows"."""
         unit = self.parameters.get("unit")
         if self.neighbours is not Neighbours.ADD_REMOVE_UNIT or unit is None:
-            return PROTECTED[self.neighbours]
+            return PROTECTED.get(self.neighbours, f"one step of {self.neighbours}")
         return f"one {unit}, with all {'its edges' if unit == 'source' else 'their rows'}"
 
     @property

@@ -56,7 +56,7 @@ class SiteByQuantile:
         k = max(1, int(np.ceil(self.share * self.n)))
         rows = widest_spans(d, k, self.own)
         bound = float(self.own.max())
-        return Selection(-d[k - 1], sensitivity.table(rows), bound, utility_range=1.0)
+        return Selection(-d[k - 1], sensitivity.table(rows), bound, ends=(-bound, 0.0))
 
 
 def widest_spans(ordered: FloatArray, k: int, top: Any) -> FloatArray:
@@ -105,7 +105,9 @@ class ArmByMedian:
             u[arm] = ordered[k - 1]
             rows = widest_spans(ordered[:, None], k, self.top)[:, 0]
             delta[: len(rows), arm] = rows
-        return Selection(u, sensitivity.table(delta), self.top, separable=True, utility_range=1.0)
+        return Selection(
+            u, sensitivity.table(delta), self.top, separable=True, ends=(0.0, self.top)
+        )
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ class ArmByMean:
         m = np.bincount(arm, minlength=self.arms)
         total = np.bincount(arm, weights=np.clip(table[:, 1], 0, 1), minlength=self.arms)
         delta = _reciprocal(m, self.horizon)
-        return Selection(total / np.maximum(m, 1), delta, 1.0, separable=True, utility_range=1.0)
+        return Selection(total / np.maximum(m, 1), delta, 1.0, separable=True, ends=(0.0, 1.0))
 
 
 def _reciprocal(m: IntArray, horizon: int, per_step: int = 1, over: float = 1.0) -> Any:
@@ -172,7 +174,7 @@ class FeatureByF1:
         N = 2 * a + (true ^ predicted).sum(axis=0)
         u = 2 * a / np.maximum(N, 1)
         delta = _reciprocal(N, self.horizon, per_step=2, over=2.0)
-        return Selection(u, delta, 1.0, utility_range=1.0)
+        return Selection(u, delta, 1.0, ends=(0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,7 @@ class MostSimilar:
         table = np.asarray(rows, dtype=np.int64).reshape(-1, self.sets + 1)
         a = (table[:, :1] & table[:, 1:]).sum(axis=0)
         N = (table[:, :1] | table[:, 1:]).sum(axis=0)
-        return Selection(a / np.maximum(N, 1), _reciprocal(N, self.horizon), 1.0, utility_range=1.0)
+        return Selection(a / np.maximum(N, 1), _reciprocal(N, self.horizon), 1.0, ends=(0.0, 1.0))
 
 
 @dataclass(frozen=True)
@@ -234,7 +236,7 @@ class FeatureByAUC:
             for r in range(self.features):
                 u[r] = _area(table[true, r + 1], table[~true, r + 1])
         smaller = np.full(self.features, min(P, Q))
-        return Selection(u, _reciprocal(smaller, self.horizon), 1.0, utility_range=1.0)
+        return Selection(u, _reciprocal(smaller, self.horizon), 1.0, ends=(0.0, 1.0))
 
 
 def _area(positive: FloatArray, negative: FloatArray) -> float:
@@ -308,7 +310,10 @@ class FeatureByInformation:
             delta[:, r] = self._spread(cells)
         delta = np.minimum(delta, self.bound)
         return Selection(
-            u, sensitivity.table(delta), self.bound, utility_range=float(self.n), rounding=2.0**-28
+            u,
+            sensitivity.table(delta),
+            self.bound,
+            ends=(0.0, self.n * float(np.log2(self.classes))),
         )
 
     def _spread(self, cells: IntArray) -> FloatArray:
