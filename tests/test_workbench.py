@@ -351,7 +351,7 @@ def test_a_relation_of_one_s_own_through_release_and_ledger(tmp_path) -> None:
         dampen.release(problem, lambda: "a", query="winner", epsilon=1, budget=other)
     again = dampen.Ledger(tmp_path / "ledger")
     assert str(again.neighbours("votes")) == "own:one-ballot"
-    assert again.account("votes").balance.left == 1
+    assert again.remaining("votes") == 1
 
 
 @pytest.mark.parametrize("name", ["own:", "own:Big", "own:two words", "client", "own:-x", "own:ü"])

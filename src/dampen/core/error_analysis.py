@@ -215,11 +215,10 @@ def compare(
     prices = [(epsilon, None) for epsilon in epsilons] + [(None, rho) for rho in rhos]
     if not prices:
         raise ParameterError("Expected epsilons= or rhos=, at least one of them.")
-    prepared = [prepare(selection, m) for m in mechanisms]
+    prepared = [(named(m), prepare(selection, m)) for m in mechanisms]
     lines = Comparisons()
     for epsilon, rho in prices:
-        for ready in prepared:
-            mechanism = ready.mechanism
+        for mechanism, ready in prepared:
             e = mechanism.asked_epsilon(epsilon, rho)
             found = _errors(ready, e)
             cost = mechanism.rho(e)
