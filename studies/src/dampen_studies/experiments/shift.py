@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from dampen.core.mechanisms import AUTO, LD_SHIFTED, Mechanism, named, prepare
+from dampen.core.mechanisms import AUTO, LD_SHIFTED, Mechanism, chosen_for, named, prepare
 from dampen.core.noise import GUMBEL
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.scores import Shifted
@@ -222,13 +222,12 @@ PROBLEMS: dict[str, Callable[[], Made]] = {
     "betweenness, Les Misérables": lambda: _nodes("miserables", "betweenness"),
     "triangles, Les Misérables": lambda: _nodes("miserables", "triangles"),
     "betweenness, Enron": lambda: _nodes("enron", "betweenness"),
-    "label at p = 50, HEPTH": lambda: _labels("hepth", 50),
+    "label at p = 50, made up": lambda: _labels("steep", 50),
     "label at p = 99, HEPTH": lambda: _labels("hepth", 99),
     "information gain, NLTCS": lambda: _gain("nltcs"),
 }
 DATASETS = {
     "betweenness, Enron": "enron",
-    "label at p = 50, HEPTH": "hepth",
     "label at p = 99, HEPTH": "hepth",
     "information gain, NLTCS": "nltcs",
 }
@@ -256,9 +255,12 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     chance = float(error.mean())
     mechanisms = MECHANISMS | (VARIANTS if len(error) <= int(cell["variants"]) else {})
     ready = {method: prepare(made.selection, each) for method, each in mechanisms.items()}
+    if chosen_for(made.selection) == LD_SHIFTED:
+        del ready["auto"]
     rows: list[Row] = []
     for epsilon in str(cell["epsilons"]).split():
         laws = {method: each.probabilities(epsilon=epsilon) for method, each in ready.items()}
+        laws.setdefault("auto", laws["ld-shifted"])
         laws["gem"] = gem(made, float(epsilon))
         rows += [
             (name, len(error), float(epsilon), method, float(error @ law), best(law, error), chance)
