@@ -59,7 +59,6 @@ from dampen.ledger.rules import (
     fingerprint,
     grant,
     refusal,
-    relation,
     unit_of,
 )
 from dampen.ledger.state import EVERYONE, Balance, State, Status, balances_html, composed, spent
@@ -296,11 +295,11 @@ class Ledger:
             BudgetError: if the ledger has a budget of that name, or cannot be written.
         """
         proper = budget_name(name)
-        named = unit_of(relation(neighbours), unit)
+        named = unit_of(Neighbours.named(neighbours), unit)
         details = {
             "name": proper,
             **limit(epsilon, delta),
-            "neighbours": relation(neighbours).value,
+            "neighbours": Neighbours.named(neighbours).value,
             **({"unit": named} if named else {}),
             "dataset": bounded(dataset, "dataset"),
             "location": fingerprint(location),
@@ -358,7 +357,7 @@ class Ledger:
         request = charge_request(
             epsilon,
             rho,
-            relation(neighbours),
+            Neighbours.named(neighbours),
             query=query,
             mechanism=mechanism,
             analyst=analyst,

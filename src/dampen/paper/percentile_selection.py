@@ -149,7 +149,7 @@ class PercentileLabel:
         delta: Sensitivity = form(column, slice(0, self.n))
         if self.horizon is not None:
             delta = sensitivity.bounded(delta, column.bound, self.horizon)
-        return Selection(column.utility(), delta, column.bound, utility_range=1.0)
+        return Selection(column.utility(), delta, column.bound, ends=(-column.bound, 0.0))
 
 
 def percentile_selection(

@@ -594,6 +594,7 @@ class OwnQuestion(Generic[X]):
     def method(self, source: Any, schema: Schema, price: Price, /) -> "MechanismMethod[X]":
         del source, schema, price
         check_k(self.k, len(self.problem.candidates))
+        Neighbours.named(self.problem.neighbours)
         if (joint := getattr(self.problem, "joint", None)) is not None:
             check_joint(self.mechanism, joint)
         return MechanismMethod(self.problem, self.mechanism, self.k, self.query)
@@ -623,7 +624,7 @@ class MechanismMethod(Generic[X]):
 
     def cost(self, price: Price, /) -> Cost:
         return selection_cost(
-            self.problem.neighbours,
+            Neighbours.named(self.problem.neighbours),
             price,
             query=self.query,
             mechanism=self.mechanism,
@@ -655,7 +656,7 @@ def release(
     query: str,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
-    mechanism: str | Mechanism,
+    mechanism: str | Mechanism = "auto",
     k: int | None = None,
     budget: Budget | None = None,
     entropy: Entropy | None = None,
@@ -672,7 +673,8 @@ def release(
         query: what the ledger records the charge under.
         epsilon: the privacy parameter, exact (see `dampen.epsilon`).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
-        mechanism: a name or a `Mechanism`.
+        mechanism: a name or a `Mechanism`; `auto` is permute-and-flip or local dampening with a
+            private shift, by public facts (`dampen.core.mechanisms.chosen_for`).
         k: how many candidates to release; None for one.
         budget: where to charge ε; None charges nothing.
         entropy: of random bits; the operating system's by default.

@@ -1,5 +1,10 @@
 """All studies: those of the paper in its order, then those beyond it."""
 
+import runpy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
 from dampen.errors import ParameterError, did_you_mean
 from dampen_studies.experiments import (
     beta,
@@ -24,6 +29,7 @@ from dampen_studies.experiments import (
     raw_groups,
     roots,
     several_labels,
+    shift,
     split,
     sweep,
     topk,
@@ -44,6 +50,7 @@ ALL: tuple[Study, ...] = (
     trees.STUDY,
     roots.STUDY,
     labels.STUDY,
+    shift.STUDY,
     nodes.STUDY,
     sweep.STUDY,
     centralities.STUDY,
@@ -73,12 +80,41 @@ ALL: tuple[Study, ...] = (
 )
 
 
+FILES: dict[str, str] = {}
+"""Where studies of somebody else's paper lie, by their names."""
+
+
+def location(study: Study) -> str:
+    """What `named` finds a study by, in any process."""
+    return FILES.get(study.name, study.name)
+
+
+@cache
+def defined(file: str) -> dict[str, Any]:
+    """What a Python file defines: STUDY, and CLAIMS if it has some.  It is run: trust it.
+
+    Raises:
+        ParameterError: if it is not there or defines no STUDY.
+    """
+    if not Path(file).is_file():
+        raise ParameterError(f"Expected {file} to be a file that defines STUDY; it is not there.")
+    found = runpy.run_path(file)
+    study = found.get("STUDY")
+    if not isinstance(study, Study):
+        raise ParameterError(f"Expected {file} to define STUDY, a dampen_studies.study.Study.")
+    FILES[study.name] = file
+    return found
+
+
 def named(name: str) -> Study:
-    """The study of that name.
+    """The study of that name, or the one that a Python file defines.
 
     Raises:
         ParameterError: if there is none; says which name is close.
     """
+    if name.endswith(".py"):
+        own: Study = defined(name)["STUDY"]
+        return own
     for study in ALL:
         if study.name == name:
             return study

@@ -186,7 +186,7 @@ def split_selection(
         bound,
         one_sided=one_sided,
         exact=criterion == "max",
-        utility_range=largest / bound,
+        ends=(0.0, largest) if criterion == "max" else (-largest, 0.0),
         rounding=2.0**-50 * least / smallest_delta,
     )
 

@@ -139,8 +139,7 @@ class Triangles:
             one_sided=True,
             joint=self.joint,
             exact=True,
-            # T is at most D(D-1)/2.
-            utility_range=max_degree / 2 + 1,
+            ends=(0.0, max(max_degree, 2) * cap / 2),
         )
 
 
