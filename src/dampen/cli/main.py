@@ -42,6 +42,7 @@ COMMANDS = {
     "check": Listed("check.check", "What questions make of the cells of a table; not private."),
     "sql": Listed("question_command.sql", "One SELECT statement, privately."),
     "budget": Listed("budget.budget", "Create budgets, show what was spent."),
+    "report": Listed("budget.report", "What a privacy officer asks for, from the ledger."),
     "serve": Listed("serve.serve", "Questions over HTTP and a page in the browser."),
     "mcp": Listed("serve.mcp", "Questions of language-model agents (MCP)."),
     "token": Listed("serve.token", "Who may ask a service."),
