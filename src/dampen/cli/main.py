@@ -54,10 +54,11 @@ COMMANDS = {
 }
 """Each is a function of a module of `dampen.cli`; questions make their own commands."""
 
-HELP = """Differentially private selection by local dampening.
+HELP = """Private answers about people's data: which, and how much, with proof.
 
-Each answer costs epsilon, the privacy parameter (smaller is more private), and can be charged to a
-budget that lasts.
+The best group, the most frequent category, percentiles, counts and means, influential nodes and
+classifiers, with differential privacy for a person, a row or an edge. Each answer costs epsilon
+(smaller is more private), and a budget that lasts can pay for it.
 
 \b
   dampen demo               answers on small public data
