@@ -24,7 +24,8 @@ from dampen.data.files import TextFile
 from dampen.data.open import located, open_table
 from dampen.data.source import Chunk, Kind, Opened, reading, require_labels
 from dampen.data.units import unit_codes, unit_kind, without_id
-from dampen.errors import ParameterError, printable
+from dampen.errors import ParameterError
+from dampen.printing import printable
 from dampen.schema import Categories, Column, Numbers, Schema
 
 if TYPE_CHECKING:

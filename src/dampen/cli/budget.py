@@ -26,11 +26,12 @@ from dampen.cli.output import (
 )
 from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
-from dampen.errors import ParameterError, csv_text
+from dampen.errors import ParameterError
 from dampen.ledger import Account, Balance, Charge, Ledger, backup, restore, verify
 from dampen.ledger import report as report_text
 from dampen.ledger.policy import payable_by
 from dampen.ledger.state import spent
+from dampen.printing import csv_text
 from dampen.schema.schema import PROTECTED
 
 __all__ = ["budget", "report"]

@@ -24,7 +24,7 @@ import click
 
 from dampen import errors
 from dampen.cli.interrupts import held
-from dampen.errors import printable
+from dampen.printing import printable
 
 if TYPE_CHECKING:
     from dampen.ledger import Account, Ledger

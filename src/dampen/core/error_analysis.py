@@ -15,7 +15,8 @@ from dampen.core.mechanisms import Mechanism, Prepared, PreparedShift, named, pr
 from dampen.core.scores import Shifted
 from dampen.core.selection import FloatArray, Selection
 from dampen.epsilon import Epsilon, decimal_text, exact, short_text
-from dampen.errors import ParameterError, html_table
+from dampen.errors import ParameterError
+from dampen.printing import html_table
 
 __all__ = [
     "Comparison",

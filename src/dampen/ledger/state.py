@@ -45,7 +45,6 @@ from typing import Any, Self, TypeAlias
 
 from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
-from dampen.errors import html_table
 from dampen.ledger.log import (
     START,
     Draft,
@@ -59,6 +58,7 @@ from dampen.ledger.log import (
     stamp,
 )
 from dampen.ledger.zcdp import epsilon_at
+from dampen.printing import html_table
 
 __all__ = [
     "EVERYONE",

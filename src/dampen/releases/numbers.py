@@ -71,7 +71,8 @@ from dampen.core.sampling import (
 )
 from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.epsilon import check_length, decimal_text, exact
-from dampen.errors import ParameterError, printable, text_of
+from dampen.errors import ParameterError
+from dampen.printing import printable, text_of
 from dampen.releases.cost import Cost, Price, composed_cost
 
 if TYPE_CHECKING:

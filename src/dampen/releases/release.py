@@ -10,7 +10,8 @@ import numpy as np
 
 from dampen.core.selection import Neighbours
 from dampen.epsilon import check_length, decimal_text, price_text, short_text
-from dampen.errors import ParameterError, html_facts, text_of
+from dampen.errors import ParameterError
+from dampen.printing import html_facts, text_of
 from dampen.releases.accuracy import UNKNOWN, Accuracy
 from dampen.releases.numbers import Law, checked_confidence, law_from
 from dampen.schema.schema import PROTECTED

@@ -50,9 +50,10 @@ from dampen.core.selection import Neighbours
 from dampen.data.open import open_table
 from dampen.datasets import Dataset
 from dampen.epsilon import decimal_text, short_text
-from dampen.errors import BudgetError, ParameterError, csv_text
+from dampen.errors import BudgetError, ParameterError
 from dampen.ledger import Account
 from dampen.ledger.log import folded
+from dampen.printing import csv_text
 from dampen.schema import Column, Graph, Schema
 from dampen.schema.grammar import Place as Where
 from dampen.schema.grammar import format_schema, parse_file, parse_schema, read_table, written

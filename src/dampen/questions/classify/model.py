@@ -71,7 +71,8 @@ from numpy.typing import NDArray
 from dampen.core.sampling import Entropy, discrete_laplace
 from dampen.core.selection import FloatArray, IntArray
 from dampen.epsilon import decimal_text, exact
-from dampen.errors import ParameterError, html_table, printable, raise_alone
+from dampen.errors import ParameterError, raise_alone
+from dampen.printing import html_table, printable
 from dampen.questions.classify.encoding import (
     Bins,
     Categories,
