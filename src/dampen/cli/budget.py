@@ -161,7 +161,7 @@ def raise_(name: str, epsilon: str, who: str, ledger: str | None) -> None:
 @budget.command(epilog=examples("dampen budget cap payroll --epsilon 0.5 --analyst intern"))
 @_name
 @click.option("--epsilon", required=True, metavar="E", help="All that this analyst may spend.")
-@click.option("--analyst", metavar="WHO", default="*", help="[default: each without an own cap]")
+@click.option("--analyst", metavar="WHO", default="*", help="[default: each without one]")
 @_who
 @ledger_option
 def cap(name: str, epsilon: str, analyst: str, who: str, ledger: str | None) -> None:
