@@ -29,7 +29,7 @@ RUNS = 16
 PAGES = [
     "README.md", "docs/index.md", "docs/concepts.md", "docs/getting-started.md",
     "docs/messy-data.md", "docs/story.md", "docs/from-02.md", "docs/from-diffprivlib.md",
-    "docs/from-opendp.md", "docs/sql.md", "docs/datasets.md", "docs/people.md",
+    "docs/from-opendp.md", "docs/sql.md", "docs/datasets.md",
 ]  # fmt: skip
 EPSILON = re.compile(r"""(epsilon=)(["']?)([0-9.]+)(["']?)""")
 COMPUTED = {
