@@ -529,7 +529,7 @@ def percentile_record(
     >>> import dampen
     >>> shops = {"sales": [12, 30, 31, 95], "shop": ["north", "east", "south", "west"]}
     >>> best = dampen.percentile_record(
-    ...     shops, "sales", p=100, upper=100, labels="shop", epsilon=100
+    ...     shops, "sales", p=100, upper=100, labels="shop", epsilon=200
     ... )
     >>> best.answer
     'west'
