@@ -25,7 +25,7 @@ from dampen.ledger.log import Charge, Entry, Kind, key_of
 from dampen.ledger.recovery import verify
 from dampen.ledger.state import Balance, Spent, spent
 from dampen.printing import html_table, printable
-from dampen.schema.schema import PROTECTED
+from dampen.schema.schema import protected
 from dampen.versions import library_version
 
 __all__ = ["FORMATS", "report"]
@@ -188,7 +188,7 @@ def _section(balance: Balance, entries: Sequence[Entry], protects: str | None) -
     refused = [each for each in own if each.kind is Kind.REFUSAL]
     return _Section(
         balance,
-        protects or PROTECTED[balance.neighbours],
+        protects or protected(balance.neighbours, balance.unit),
         [Charge.of(each) for each in own if each.kind is Kind.CHARGE],
         [each for each in entries if each.kind in ACTS and each.budget in (key, "")],
         sum(1 + int(each.details.get("repeats", 0)) for each in refused),
