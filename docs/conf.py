@@ -42,11 +42,17 @@ suppress_warnings = ["myst.header"]  # published tables have headings of the thi
 
 html_theme = "pydata_sphinx_theme"
 html_title = "dampen"
+html_favicon = "_static/logo.svg"
 html_static_path = ["_static"]
 html_css_files = ["dampen.css"]
-html_sidebars = {"index": [], "getting-started": []}  # they have no siblings to show
+html_sidebars = {
+    "index": [],
+    "concepts": [],
+    "getting-started": [],
+}  # they have no siblings to show
 html_show_sourcelink = False
 html_theme_options = {
+    "logo": {"text": "dampen", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "show_prev_next": True,
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],

@@ -1,6 +1,12 @@
-"""Draws the figures of `how-it-works.md` from the library itself: `python docs/figures.py`."""
+"""Draws the figures of `how-it-works.md` from the library itself, and three bars from the README.
 
+`python docs/figures.py` writes all of them. The bars are the third row of the README's table of
+results, which `dampen-studies publish README.md` writes.
+"""
+
+import re
 from fractions import Fraction
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -104,7 +110,60 @@ def reach() -> Figure:
     return figure
 
 
+ROW = re.compile(r"^\| What are all 99 percentiles.*$", re.MULTILINE)
+LIGHT = {"ink": "#1b2430", "soft": "#56606b", "bar": "#a8b1ba", "own": "#0068a8"}
+DARK = {"ink": "#e6ebf0", "soft": "#aab4be", "bar": "#5d6873", "own": "#6cb8f0"}
+
+
+def results() -> dict[str, float]:
+    """The error in ranks of the usual method, the best library and dampen, from the README."""
+    found = ROW.search((HERE.parents[1] / "README.md").read_text(encoding="utf-8"))
+    assert found is not None
+    cells = [cell.strip(" *") for cell in found[0].strip("|").split("|")]
+    usual, best, own = cells[2:]
+    error, name = best.split(", ")
+    return {
+        "usual method (exponential mechanism)": float(usual),
+        f"best other library ({name})": float(error),
+        "dampen": float(own),
+    }
+
+
+def three_bars(errors: dict[str, float], colours: dict[str, str]) -> str:
+    """One question and three bars, readable on a phone."""
+    top = max(errors.values())
+    lines = [
+        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 480 250" role="img" '
+        'font-family="system-ui, sans-serif" font-size="15">',
+        f"<title>{escape(summary(errors))}</title>",
+        f'<text x="8" y="24" font-size="18" font-weight="600" fill="{colours["ink"]}">'
+        "How far off are published salary percentiles?</text>",
+        f'<text x="8" y="46" fill="{colours["soft"]}">99 percentiles of 100,534 salaries, privacy '
+        "ε = 0.5</text>",
+    ]
+    for i, (name, error) in enumerate(errors.items()):
+        y = 78 + 58 * i
+        colour = colours["own"] if name == "dampen" else colours["bar"]
+        weight = ' font-weight="600"' if name == "dampen" else ""
+        width = max(3.0, 300 * error / top)
+        lines += [
+            f'<text x="8" y="{y}" fill="{colours["ink"]}"{weight}>{escape(name)}</text>',
+            f'<rect x="8" y="{y + 8}" width="{width:.1f}" height="22" rx="3" fill="{colour}"/>',
+            f'<text x="{width + 16:.1f}" y="{y + 25}" fill="{colours["ink"]}"{weight}>'
+            f"{error:g} people</text>",
+        ]
+    return "\n".join([*lines, "</svg>", ""])
+
+
+def summary(errors: dict[str, float]) -> str:
+    """The picture in words."""
+    parts = [f"{name} {error:g} people" for name, error in errors.items()]
+    return f"Mean error of 99 percentiles of 100,534 salaries at ε = 0.5: {', '.join(parts)}"
+
+
 if __name__ == "__main__":
+    for suffix, colours in (("", LIGHT), ("-dark", DARK)):
+        (HERE / f"three-bars{suffix}.svg").write_text(three_bars(results(), colours))
     with mpl.rc_context(STYLE):
         save(dampening(), "dampening.svg")
         save(reach(), "reach.svg")

@@ -1,7 +1,7 @@
-"""Differentially private selection by local dampening.
+"""Private answers about people's data: which, and how much, with proof.
 
-Which node, which attribute, which percentile, which category: released with ε-differential
-privacy, with noise that follows the local sensitivity of the data at hand.
+The best group, the most frequent category, percentiles, counts and means, influential nodes and
+classifiers, with ε-differential privacy for a person, a row or an edge.
 """
 
 from importlib import import_module

@@ -254,3 +254,27 @@ def test_a_read_only_ledger_is_one_line(dampen, place: Path) -> None:
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "it is read-only. Nothing was charged." in refused.stderr
     assert refused.stderr.count("\n") == 1
+
+
+def test_a_report_names_whom_the_facts_protect(dampen, place: Path) -> None:
+    (place / "dampen.toml").write_text(
+        '[[data]]\nname = "stays"\nbudgets = ["stays"]\nfiles = ["stays.csv"]\nunit = "patient"\n'
+    )
+    assert dampen("budget", "create", "stays", "--epsilon", "1").code == 0
+    asked = ("count", "stays", "--epsilon", "0.25", "--budget", "stays", "--analyst", "audit")
+    assert dampen(*asked).code == 0
+    shown = dampen("report", "stays")
+    assert "| Protects | one patient, with all their rows |" in shown.out
+    assert "| audit | 1 | 0.25 |" in shown.out
+    assert shown.out == dampen("report").out
+
+
+def test_a_report_goes_to_a_file_but_never_over_the_ledger(dampen, place: Path) -> None:
+    dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "replace-one")
+    made = dampen("report", "b", "--format", "html", "-o", "report.html")
+    assert (made.code, made.err) == (0, "")
+    assert (place / "report.html").read_text().startswith("<!doctype html>")
+    refused = dampen("report", "-o", "ledger.sqlite3")
+    assert (refused.code, refused.out) == (2, "")
+    assert dampen("report", "-o", "missing/report.md").code == 2
+    assert dampen("report", "nothing").code == 2

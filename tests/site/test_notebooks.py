@@ -20,9 +20,9 @@ def test_a_notebook_shows_what_was_kept(path: Path, tmp_path: Path) -> None:
             assert _text(old) == _text(new), old.source
 
 
-def test_there_are_four() -> None:
+def test_there_are_five() -> None:
     assert {path.stem for path in NOTEBOOKS.glob("*.ipynb")} == {
-        "table", "graph", "model", "budgets",
+        "table", "graph", "model", "budgets", "story",
     }  # fmt: skip
 
 

@@ -1,11 +1,19 @@
-"""`dampen budget`: create budgets, show what was spent, audit the ledger."""
+"""`dampen budget`: create budgets, show what was spent, audit the ledger; `dampen report`."""
 
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from dampen.cli.options import json_option, known_budgets, known_relations, ledger_option
+from dampen.cli.options import (
+    check_output,
+    json_option,
+    known_budgets,
+    known_relations,
+    ledger_option,
+    output_option,
+    write_text,
+)
 from dampen.cli.output import (
     examples,
     json_line,
@@ -20,11 +28,12 @@ from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
 from dampen.errors import ParameterError
 from dampen.ledger import Account, Balance, Charge, Ledger, backup, restore, verify
+from dampen.ledger import report as report_text
 from dampen.ledger.policy import payable_by
 from dampen.ledger.state import composed, spent
 from dampen.printing import csv_text
 
-__all__ = ["budget"]
+__all__ = ["budget", "report"]
 
 RELATIONS = [relation.value for relation in Neighbours]
 
@@ -163,7 +172,7 @@ def raise_(name: str, epsilon: str, who: str, ledger: str | None) -> None:
 @budget.command(epilog=examples("dampen budget cap payroll --epsilon 0.5 --analyst intern"))
 @_name
 @click.option("--epsilon", required=True, metavar="E", help="All that this analyst may spend.")
-@click.option("--analyst", metavar="WHO", default="*", help="[default: each without an own cap]")
+@click.option("--analyst", metavar="WHO", default="*", help="[default: each without one]")
 @_who
 @ledger_option
 def cap(name: str, epsilon: str, analyst: str, who: str, ledger: str | None) -> None:
@@ -301,6 +310,45 @@ def export(name: str | None, style: str, ledger: str | None) -> None:
         write(csv_text(rows).rstrip("\r\n"))
     else:
         write("\n".join(map(json_text, rows)))
+
+
+@click.command(
+    epilog=examples(
+        "dampen report payroll",
+        "dampen report payroll --format html -o payroll.html",
+        "dampen report --format yaml",
+    )
+)
+@click.argument("name", required=False, shell_complete=known_budgets)
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(["markdown", "html", "yaml"]),
+    default="markdown",
+    show_default=True,
+    help="YAML has the fields of the Differential Privacy Deployments Registry.",
+)
+@output_option("Write the report to this file.")
+@ledger_option
+def report(name: str | None, style: str, output: Path | None, ledger: str | None) -> None:
+    """Writes what a privacy officer asks for, of one budget or of all.
+
+    Whom epsilon protects, epsilon, delta and rho, promised and spent; every question with its
+    mechanism, its price and who asked; what the curator changed. It comes from the ledger, which is
+    checked first, and holds no answer and no data.
+    """
+    registered = None if name is None else payable_by(name)
+    book = open_ledger(ledger or (None if registered is None else registered.ledger))
+    check_output(output, book.place)
+    names = list(book) if name is None else [book[name].name]
+    known = {each: payable_by(each) for each in names}
+    words = {each: found.schema.protected for each, found in known.items() if found is not None}
+    text = report_text(book, names, style=style, protects=words)
+    if output is None:
+        write(text)
+    else:
+        write_text(output, text + "\n")
+        print_facts({"report": output})
 
 
 def _show_all(book: Ledger, as_json: bool) -> None:

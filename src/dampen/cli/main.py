@@ -43,6 +43,7 @@ COMMANDS = {
     "watch": Listed("question_command.watch", "Look again and again, pay when there are enough."),
     "sql": Listed("question_command.sql", "One SELECT statement, privately."),
     "budget": Listed("budget.budget", "Create budgets, show what was spent."),
+    "report": Listed("budget.report", "What a privacy officer asks for, from the ledger."),
     "serve": Listed("serve.serve", "Questions over HTTP and a page in the browser."),
     "mcp": Listed("serve.mcp", "Questions of language-model agents (MCP)."),
     "token": Listed("serve.token", "Who may ask a service."),
@@ -55,10 +56,11 @@ COMMANDS = {
 }
 """Each is a function of a module of `dampen.cli`; questions make their own commands."""
 
-HELP = """Differentially private selection by local dampening.
+HELP = """Private answers about people's data: which, and how much, with proof.
 
-Each answer costs epsilon, the privacy parameter (smaller is more private), and can be charged to a
-budget that lasts.
+The best group, the most frequent category, percentiles, counts and means, influential nodes and
+classifiers, with differential privacy for a person, a row or an edge. Each answer costs epsilon
+(smaller is more private), and a budget that lasts can pay for it.
 
 \b
   dampen demo               answers on small public data

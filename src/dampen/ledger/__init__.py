@@ -2,6 +2,7 @@
 
 from dampen.errors import ExposedLedgerWarning
 from dampen.ledger.accounts import Account, Ledger, default_place
+from dampen.ledger.audit import report
 from dampen.ledger.log import Charge, Entry, Head, Kind
 from dampen.ledger.policy import DataSet, Policy, check_policy, load_policy
 from dampen.ledger.recovery import Watch, backup, restore, verify, watch
@@ -26,6 +27,7 @@ __all__ = [
     "check_policy",
     "default_place",
     "load_policy",
+    "report",
     "restore",
     "verify",
     "watch",

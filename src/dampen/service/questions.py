@@ -418,9 +418,16 @@ PAYING = ("epsilon", "rho", "budget", "reuse")
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 Number = Annotated[str, StringConstraints(min_length=1, max_length=100)] | int | float
 Short = (
-    Annotated[str, StringConstraints(pattern=r"^-?[0-9]{1,20}([./][0-9]{1,20})?$")] | int | float
+    Annotated[
+        str,
+        StringConstraints(
+            pattern=r"^-?[0-9]{1,20}(/[0-9]{1,20}|(\.[0-9]{1,20})?([eE][-+]?[0-9]{1,2})?)$"
+        ),
+    ]
+    | int
+    | float
 )
-"""A number without an exponent, for one such as 1e9999999 takes seconds to be read exactly."""
+"""A number with a short exponent, for one such as 1e9999999 takes seconds to be read exactly."""
 Percentiles = (
     Short
     | Literal["quartiles", "deciles"]
