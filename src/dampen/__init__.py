@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from dampen import data, errors, paper, problems, testing
+    from dampen import data, errors, paper, problems, testing, workbench
     from dampen.client import connect
     from dampen.core import error_analysis as accuracy
     from dampen.core import mechanisms, noise, sampling, sensitivity
@@ -103,6 +103,7 @@ _MODULES = {
     "sampling": "dampen.core.sampling",
     "sensitivity": "dampen.core.sensitivity",
     "testing": "dampen.testing",
+    "workbench": "dampen.workbench",
 }
 
 __all__ = [
@@ -161,6 +162,7 @@ __all__ = [
     "universe",
     "warehouse",
     "watch",
+    "workbench",
 ]
 
 

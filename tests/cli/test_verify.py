@@ -81,6 +81,79 @@ def test_missing_file_and_wrong_epsilon(dampen) -> None:
     assert "got epsilon='abc'" in dampen("verify", "my_problem.py", "--epsilon", "abc").err
 
 
+def test_mechanism_k_and_direction(dampen) -> None:
+    done = dampen("verify", "my_problem.py", "--mechanism", "ld-pf", "--mechanism", "em", "-k", "2")
+    losses = [line for line in done.out.splitlines() if "privacy loss" in line]
+    assert done.code == 0
+    assert [line.split("(")[1].split(")")[0] for line in losses][:2] == ["ld-pf", "em"]
+    done = dampen("verify", "my_problem.py", "--mechanism", "sld", "--direction", "down")
+    assert "(sld-down)" in done.out
+    wrong = dampen("verify", "my_problem.py", "--mechanism", "sdl")
+    assert wrong.code == 2
+    assert "Did you mean" in wrong.err
+
+
+LATE = """
+from dampen.testing import Universe
+from dampen.workbench import AddRemove, OwnProblem
+
+def utility(rows):
+    return [rows.count("a") * min(len(rows), 9), 0]
+
+def right(rows, t):
+    return 2 * (len(rows) + t + 2)
+
+def late(rows, t):      # wrong only from distance 3 on
+    return right(rows, min(t, 2))
+
+def six(rows, t):       # wrong only from six rows on
+    return right(rows, t) / (3 if len(rows) >= 6 else 1)
+
+problem = OwnProblem("ab", utility, bound=40, delta=right, horizon=16)
+neighbours = AddRemove("ab", most=14)
+starts = [()]
+"""
+
+
+@pytest.mark.parametrize("wrong", ["late", "six"])
+def test_study_finds_what_enumeration_does_not(dampen, place: Path, wrong: str) -> None:
+    (place / "late.py").write_text(LATE)
+    done = dampen("study", "late.py", "--pairs", "2000")
+    assert (done.code, done.err) == (0, "")
+    assert "holds  admissible, searched" in done.out
+    (place / "late.py").write_text(LATE.replace("delta=right", f"delta={wrong}"))
+    done = dampen("study", "late.py")
+    assert done.code == 1
+    assert "FAILS  admissible, searched: (2) δ(" in done.out
+
+
+def test_study_compares_advises_and_writes(dampen, place: Path) -> None:
+    done = dampen("study", "my_problem.py", "--epsilon", "0.1,1", "--pairs", "300", "--out", "out")
+    assert (done.code, done.err) == (0, "")
+    assert "there is nothing to dampen" in done.out
+    assert {"study.csv", "study.tex", "advice.txt"} <= {p.name for p in (place / "out").iterdir()}
+    told = json.loads(dampen("study", "my_problem.py", "--pairs", "300", "--json").out)
+    assert set(told) == {"checks", "shape", "errors", "epsilons", "advice"}
+    (place / "bare.py").write_text("problem = 1")
+    assert "to define universe, or neighbours" in dampen("study", "bare.py").err
+
+
+def test_compare_takes_a_problem(dampen, place: Path) -> None:
+    done = dampen("compare", "my_problem.py", "--epsilon", "0.1,1", "--public")
+    assert (done.code, done.err) == (0, "")
+    assert "auto" in done.out
+    lines = json.loads(
+        dampen(
+            "compare", "my_problem.py", "--epsilon", "1", "--rho", "0.5", "--public", "--json"
+        ).out
+    )
+    em = next(line for line in lines if line["expected error"] == "em")
+    assert em["ρ = 0.5"] < em["ε = 1"]
+    assert "--public" in dampen("compare", "my_problem.py", "--epsilon", "1").err
+    (place / "bare.py").write_text("problem = 1")
+    assert "to define 'sample'" in dampen("compare", "bare.py", "--epsilon", "1", "--public").err
+
+
 def test_the_running_example(dampen) -> None:
     lines = dampen("example").out.splitlines()
     (a,) = [line.split() for line in lines if line.strip().startswith("a ")]

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
-from dampen import ParameterError, Selection
+from dampen import DataError, ParameterError, Selection
 from dampen.core import sensitivity
-from dampen.core.scores import Dampened, Shifted
+from dampen.core.scores import Dampened, Global, Shifted
+from dampen.core.selection import MOST_TABULATED
 from dampen.core.sensitivity import bounded, classify, constant, flat, function, maximum, table
 
 ROWS = np.array([[1.0, 2.0, 0.0], [2.0, 6.0, 1.0], [5.0, 7.0, 9.0]])
@@ -117,12 +118,14 @@ class Cut(Closed):
         return Closed(self.rows[:, candidates], self.horizon)
 
 
+@pytest.mark.parametrize("kept", [0, MOST_TABULATED])
 @pytest.mark.parametrize("kind", [Plain, Closed, Cut])
-def test_what_a_function_lacks_has_a_default(kind: type[Plain]) -> None:
+def test_what_a_function_lacks_has_a_default(kind: type[Plain], kept: int, monkeypatch) -> None:
+    monkeypatch.setattr("dampen.core.selection.MOST_TABULATED", kept)
     for given, cap in ((kind(ROWS, 3), 9.0), (bounded(kind(ROWS, 3), 6, 5), 6.0)):
         s = Selection([5.0, -7.0, 20.0], given, bound=cap)
         rows = [s.sensitivity.at(t) for t in range(7)]
-        assert s.sensitivity.closed_form == (kind is not Plain)
+        assert s.sensitivity.closed_form == (kind is not Plain or kept > 0)
         for t in ([0, 0, 0], [1, 1, 1], [2, 0, 3], [6, 5, 1]):
             picked = [rows[at][r] for r, at in enumerate(t)]
             sums = [sum(rows[j][r] for j in range(at)) for r, at in enumerate(t)]
@@ -141,6 +144,23 @@ def test_a_closed_form_is_not_walked() -> None:
     assert given.asked == 0
 
 
+def test_what_has_no_closed_form_is_computed_once_for_all_scores() -> None:
+    given = Plain(ROWS, 3)
+    s = Selection([5.0, -7.0, 20.0], given, bound=9)
+    Global().of(s)
+    assert given.asked == 0
+    for score in (Dampened(), Dampened(shift=3.0), Dampened(shift=-3.0), Shifted(1), Shifted(-1)):
+        score.of(s)
+    assert given.asked == 3
+
+
+def test_what_is_computed_once_is_checked() -> None:
+    for rows, error in ((-ROWS, "finite and >= 0"), (ROWS[::-1], "never decrease")):
+        s = Selection([5.0, -7.0, 20.0], Plain(rows, 3), bound=9)
+        with pytest.raises(DataError, match=error):
+            Dampened().of(s)
+
+
 def test_a_function_without_a_horizon_and_without_sums_cannot_be_dampened() -> None:
     s = Selection([5.0, -7.0, 20.0], Plain(ROWS, None), bound=9)
     assert s.sensitivity.at(1).tolist() == ROWS[1].tolist()
@@ -152,7 +172,6 @@ def test_a_function_without_a_horizon_and_without_sums_cannot_be_dampened() -> N
 def test_bounded_functions_nest() -> None:
     for inner in (Plain(ROWS, 3), Closed(ROWS, 3), Cut(ROWS, 3)):
         twice = Selection([0.0] * 3, bounded(bounded(inner, 6, 5), 5, 4)).sensitivity
-        assert twice.closed_form == isinstance(inner, Closed)
         rows = [np.minimum(ROWS[t], 5) if t < 3 else np.full(3, 5.0) for t in range(6)]
         assert [twice.at(t).tolist() for t in range(6)] == [row.tolist() for row in rows]
         assert twice.sum_to(np.full(3, 6)) == pytest.approx(np.sum(rows, axis=0))

@@ -81,8 +81,8 @@ def budget() -> None:
     "--neighbours",
     metavar="RELATION",
     shell_complete=known_relations,
-    help=f"What epsilon protects: one of {', '.join(RELATIONS)}. [default: what the facts of the "
-    "data set say, if dampen.toml lists this budget]",
+    help=f"What epsilon protects: one of {', '.join(RELATIONS)}, own:NAME. [default: what the "
+    "facts of the data set say, if dampen.toml lists this budget]",
 )
 @click.option(
     "--unit",
@@ -115,7 +115,8 @@ def create(
 
     add-remove-row protects one row of a table, add-remove-unit one person with all their rows,
     replace-one what one row says where the number of rows is public, add-remove-edge one edge of a
-    graph. If dampen.toml lists this budget, its data set decides, and its ledger is taken.
+    graph, own:NAME what a problem of your own says. If dampen.toml lists this budget, its data set
+    decides, and its ledger is taken.
     """
     registered = payable_by(name)
     if neighbours is None:

@@ -41,11 +41,15 @@ class _Comparisons(click.Group):
         return list(QUESTIONS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name.endswith(".py"):
+            return _own_comparison(cmd_name)
         return _comparison(cmd_name) if cmd_name in QUESTIONS else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         with formatter.section("Questions"):
             formatter.write_dl([(name, each.summary) for name, each in QUESTIONS.items()])
+        with formatter.section("Your own problem"):
+            formatter.write_dl([("FILE.py", "A file that defines problem and sample.")])
 
 
 @click.group(
@@ -54,6 +58,7 @@ class _Comparisons(click.Group):
         "dampen compare top-k follows.csv.gz --n 40 -k 5 --epsilon 0.1,0.5,1 --public",
         "dampen compare percentile salaries.csv --value salary -p 50 --upper 500000 \\",
         "  --step 1000 --epsilon 0.1,1 --public",
+        "dampen compare my_problem.py --epsilon 0.1,1 --public",
     ),
 )
 def compare() -> None:
@@ -79,6 +84,53 @@ def _comparison(name: str) -> click.Command:
         help="Asks the question several times by every method and shows the mean error of amounts, "
         "or the share of right names.",
     )
+
+
+def _own_comparison(file: str) -> click.Command:
+    """Mechanisms on the `problem` and the public `sample` that a Python file defines."""
+
+    @click.command(name=file)
+    @public_option
+    @_prices_option
+    @json_option
+    def own(public: bool, epsilon: str | None, rho: str | None, as_json: bool) -> None:
+        """Expected errors of all mechanisms on the problem and the sample of FILE, computed."""
+        from dampen.cli.verify import failing, run_file
+        from dampen.core.error_analysis import compare as errors_of
+        from dampen.workbench import suited
+
+        _check_public(public)
+        prices = _prices(epsilon, rho)
+        place = Path(file)
+        defined = run_file(place, "problem", "sample")
+        with failing(place):
+            selection = defined["problem"].selection(defined["sample"])
+            lines = []
+            for each in suited(selection):
+                line: dict[str, Any] = {"expected error": each.name}
+                for heading, price in prices.items():
+                    asked = each.asked_epsilon(price.epsilon, price.rho)
+                    [found] = errors_of(selection, epsilons=[asked], mechanisms=[each])
+                    line[heading] = float(f"{found.expected_error:.4g}")
+                lines.append(line)
+        _show(lines, as_json)
+
+    return own
+
+
+def _check_public(public: bool) -> None:
+    if not public:
+        raise ParameterError(
+            "Expected --public: compare looks at the data without privacy. Use public data of the "
+            "same kind to choose a method."
+        )
+
+
+def _show(lines: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        print_json(lines)
+    else:
+        print_table(list(lines[0]), [line.values() for line in lines])
 
 
 def _prices_option(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -109,11 +161,7 @@ def _compare(
     header: bool = False,
     **options: Any,
 ) -> None:
-    if not public:
-        raise ParameterError(
-            "Expected --public: compare looks at the data without privacy. Use public data of the "
-            "same kind to choose a method."
-        )
+    _check_public(public)
     prices = _prices(epsilon, rho)
     schema = with_unit(read_schema(schema_file, options.get("target")), unit, rows_per_unit)
     question = stated_question(kind, options, schema)
@@ -122,10 +170,7 @@ def _compare(
     with looking_at(file):
         source = question.open(file, header=header, table=table)
         lines = list(_lines(question, source, prices, tries, schema))
-    if as_json:
-        print_json(lines)
-    else:
-        print_table(list(lines[0]), [line.values() for line in lines])
+    _show(lines, as_json)
 
 
 def _prices(epsilon: str | None, rho: str | None) -> "dict[str, Price]":

@@ -386,9 +386,13 @@ income = ["<=50K", ">50K"]
 
 PROBLEM = """from dampen.questions.frequency import MostFrequent
 from dampen.testing import Universe
+from dampen.workbench import AddRemove
 
 problem = MostFrequent(["a", "b"])
 universe = Universe.add_remove_row(["a", "b"], max_rows=3)
+neighbours = AddRemove(["a", "b"])  # for a search beyond the universe
+starts = [(), ("a", "b") * 5]
+sample = ["a"] * 12 + ["b"] * 9  # public data of the same kind
 """
 
 

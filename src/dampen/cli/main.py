@@ -49,6 +49,7 @@ COMMANDS = {
     "token": Listed("serve.token", "Who may ask a service."),
     "compare": Listed("compare.compare", "Mechanisms side by side, on public data."),
     "verify": Listed("verify.verify", "The proof kit on a problem of your own."),
+    "study": Listed("verify.study", "Checks, accuracy and advice for a problem of your own."),
     "example": Listed("demo.example", "The paper's running example, eight nodes."),
     "demo": Listed("demo.demo", "Four questions on small public data, and what to try next."),
     "completion": Listed("demo.completion", "For bash, zsh and fish."),

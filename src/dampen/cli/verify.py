@@ -1,8 +1,11 @@
-"""`dampen verify`: the proof kit on a problem in a Python file."""
+"""`dampen verify` and `dampen study`: a problem of your own in a Python file."""
 
 import runpy
 import sys
 import traceback
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,20 +13,52 @@ import click
 
 from dampen.cli.options import json_option
 from dampen.cli.output import cell, examples, print_json, write
+from dampen.epsilon import exact
 from dampen.errors import DampenError, ParameterError
 
 if TYPE_CHECKING:
+    from dampen.core.mechanisms import Mechanism
     from dampen.testing import Verdict
 
-__all__ = ["verify"]
+__all__ = ["study", "verify"]
 
 
-@click.command(epilog=examples("dampen verify my_problem.py --epsilon 1"))
+@click.command(
+    epilog=examples(
+        "dampen verify my_problem.py --epsilon 1",
+        "dampen verify my_problem.py --mechanism ld-shifted -k 2",
+        "dampen verify my_problem.py --mechanism sld --direction down",
+    )
+)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--epsilon", default="1", show_default=True, help="For the privacy loss.")
+@click.option(
+    "--mechanism",
+    "mechanisms",
+    multiple=True,
+    metavar="NAME",
+    help="Whose loss is computed; may be repeated. [default: em, pf, ld, sld, ld-pf, sld-pf]",
+)
+@click.option("-k", type=click.IntRange(1), default=1, show_default=True, help="Answers.")
+@click.option(
+    "--direction",
+    type=click.Choice(["up", "down"]),
+    default="up",
+    show_default=True,
+    help="Where sld and sld-pf shift to: +infinity or -infinity.",
+)
 @json_option
 @click.pass_context
-def verify(ctx: click.Context, file: Path, epsilon: str, as_json: bool) -> None:
+def verify(
+    ctx: click.Context,
+    *,
+    file: Path,
+    epsilon: str,
+    mechanisms: tuple[str, ...],
+    k: int,
+    direction: str,
+    as_json: bool,
+) -> None:
     """Runs the proof kit on the `problem` and the `universe` that the Python file FILE defines.
 
     Computes, for every database of the universe and all its neighbours, whether the sensitivity
@@ -33,20 +68,124 @@ def verify(ctx: click.Context, file: Path, epsilon: str, as_json: bool) -> None:
     """
     from dampen.testing import verify as check
 
-    defined = _run_file(file)
-    try:
-        verdicts = check(defined["problem"], defined["universe"], epsilon=epsilon)
-    except DampenError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise ParameterError(f"The problem in {file} failed: {_describe(error)}") from None
+    chosen = _directed(mechanisms or DEFAULTS, direction)
+    defined = run_file(file, "problem", "universe")
+    with failing(file):
+        verdicts = check(
+            defined["problem"], defined["universe"], epsilon=epsilon, mechanisms=chosen, k=k
+        )
     if as_json:
-        keys = ("claim", "outcome", "scope", "counterexample", "value", "remark")
-        print_json([{key: getattr(verdict, key) for key in keys} for verdict in verdicts])
+        print_json([_facts(verdict) for verdict in verdicts])
     else:
         write("\n".join(map(_lines, verdicts)))
     if any(verdict.fails for verdict in verdicts):
         ctx.exit(1)
+
+
+DEFAULTS = ("em", "pf", "ld", "sld", "ld-pf", "sld-pf")
+
+
+def _directed(names: Iterable[str], direction: str) -> "list[Mechanism]":
+    """The named mechanisms; those that shift to infinity, in the stated direction."""
+    from dampen.core.mechanisms import named
+    from dampen.core.scores import Shifted
+
+    found = [named(name) for name in names]
+    if direction == "up":
+        return found
+    return [
+        replace(each, name=f"{each.name}-down", score=replace(each.score, towards=-1))
+        if isinstance(each.score, Shifted)
+        else each
+        for each in found
+    ]
+
+
+@click.command(
+    epilog=examples(
+        "dampen study my_problem.py", "dampen study my_problem.py --epsilon 0.1,1 --out study"
+    )
+)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--epsilon", default="0.1,0.3,1,2", show_default=True, metavar="E,E,...", help="To compare at."
+)
+@click.option(
+    "--pairs",
+    type=click.IntRange(1),
+    default=20_000,
+    show_default=True,
+    help="Pairs of neighbours that the search for a counterexample looks at.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Where to write study.csv, study.tex, advice.txt and study.svg.",
+)
+@json_option
+@click.pass_context
+def study(
+    ctx: click.Context, *, file: Path, epsilon: str, pairs: int, out: Path | None, as_json: bool
+) -> None:
+    """Checks the problem that the Python file FILE defines, and compares all mechanisms on it.
+
+    FILE defines `problem`, and of these what there is: `universe`, small databases to enumerate;
+    `neighbours`, a function that gives all neighbours of a database, with `starts`, a list of
+    databases from which a guided search looks for a counterexample; `sample`, PUBLIC data of the
+    same kind as yours, for accuracy and advice. Exits with 1 if a check fails. FILE is run: trust
+    it.
+    """
+    from dampen import workbench
+
+    epsilons = [exact(part) for part in epsilon.split(",")]
+    defined = run_file(file, "problem")
+    problem = defined["problem"]
+    told: dict[str, Any] = {}
+    sound = True
+    with failing(file):
+        if "universe" in defined or {"neighbours", "starts"} <= defined.keys():
+            found = workbench.check(
+                problem,
+                universe=defined.get("universe"),
+                neighbours=defined.get("neighbours"),
+                starts=defined.get("starts", ()),
+                pairs=pairs,
+            )
+            sound = found.sound
+            told |= {"checks": [_facts(each) for each in found.verdicts], "shape": found.shape}
+            if not as_json:
+                write("\n".join([*map(_lines, found.verdicts), *map(cell, found.shape)]))
+        if "sample" in defined and sound:
+            made = workbench.study(problem, defined["sample"], epsilons=epsilons)
+            told |= {"errors": made.errors, "epsilons": epsilon, "advice": made.advice}
+            written = [] if out is None else made.save(out)
+            if not as_json:
+                write("\n".join(["", str(made), *map(str, written)]))
+    if not told:
+        raise ParameterError(
+            f"Expected {file} to define universe, or neighbours and starts, or sample."
+        )
+    if as_json:
+        print_json(told)
+    if not sound:
+        ctx.exit(1)
+
+
+def _facts(verdict: "Verdict") -> dict[str, Any]:
+    keys = ("claim", "outcome", "scope", "counterexample", "value", "remark")
+    return {key: getattr(verdict, key) for key in keys}
+
+
+@contextmanager
+def failing(file: Path) -> Iterator[None]:
+    """Errors of a user's own problem in one line."""
+    try:
+        yield
+    except DampenError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise ParameterError(f"The problem in {file} failed: {_describe(error)}") from None
 
 
 def _lines(verdict: "Verdict") -> str:
@@ -61,7 +200,12 @@ def _lines(verdict: "Verdict") -> str:
     return line
 
 
-def _run_file(file: Path) -> dict[str, Any]:
+def run_file(file: Path, *needed: str) -> dict[str, Any]:
+    """What a Python file defines.
+
+    Raises:
+        ParameterError: if it cannot be run, or does not define what is needed.
+    """
     try:
         file.open().close()
     except OSError as error:
@@ -72,7 +216,7 @@ def _run_file(file: Path) -> dict[str, Any]:
         defined = runpy.run_path(str(file))
     except (Exception, SystemExit) as error:
         raise ParameterError(f"{file} cannot be run: {_describe(error)}") from None
-    for name in ("problem", "universe"):
+    for name in needed:
         if name not in defined:
             raise ParameterError(f"Expected {file} to define {name!r}.")
     return defined

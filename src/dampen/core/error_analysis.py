@@ -11,7 +11,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dampen.core.mechanisms import Mechanism, Prepared, PreparedShift, named, prepare
+from dampen.core.mechanisms import (
+    Mechanism,
+    Prepared,
+    PreparedShift,
+    named,
+    prepare,
+)
 from dampen.core.scores import Shifted
 from dampen.core.selection import FloatArray, Selection
 from dampen.epsilon import Epsilon, decimal_text, exact, short_text
@@ -210,11 +216,10 @@ def compare(
     prices = [(epsilon, None) for epsilon in epsilons] + [(None, rho) for rho in rhos]
     if not prices:
         raise ParameterError("Expected epsilons= or rhos=, at least one of them.")
-    prepared = [prepare(selection, m) for m in mechanisms]
+    prepared = [(named(m), prepare(selection, m)) for m in mechanisms]
     lines = Comparisons()
     for epsilon, rho in prices:
-        for ready in prepared:
-            mechanism = ready.mechanism
+        for mechanism, ready in prepared:
             e = mechanism.asked_epsilon(epsilon, rho)
             found = _errors(ready, e)
             cost = mechanism.rho(e)

@@ -88,6 +88,9 @@ __all__ = [
     "pure_rho",
 ]
 
+MOST_TOGETHER = 2**16
+"""Numbers of one pass of quadrature: what stays in the cache."""
+
 NEGLIGIBLE = 45.0
 """exp(-45) is below 1e-19."""
 RHO_BITS = 256
@@ -140,9 +143,12 @@ def permute_and_flip(a: FloatArray) -> FloatArray:
     w = np.exp(a)
     nodes, weights = gauss(0.0, min(1.0, NEGLIGIBLE / w.sum()), 96)
     total = np.zeros(len(w))
-    for y, weight in zip(nodes, weights, strict=True):
-        rest = np.exp(np.log1p(-w * y).sum())
-        total += weight * rest / (1 - w * y)
+    together = max(1, MOST_TOGETHER // len(w))
+    for start in range(0, len(nodes), together):
+        part = slice(start, start + together)
+        lost = nodes[part, None] * w
+        rest = weights[part] * np.exp(np.log1p(-lost).sum(axis=1))
+        total += rest @ (1 / (1 - lost))
     p = w * total
     return p / p.sum()
 

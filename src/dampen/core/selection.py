@@ -6,15 +6,16 @@ on δ equals the bound.  A `Selection` belongs to one database x: its arrays hav
 candidate and are private; its other fields are public.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dampen.errors import DataError, ParameterError
+from dampen.errors import DataError, ParameterError, did_you_mean
 
 __all__ = ["FloatArray", "IntArray", "Neighbours", "Problem", "Selection", "Sensitivity"]
 
@@ -27,14 +28,54 @@ LARGEST_SCORE = 2.0**28
 
 SMALL_ROUNDING = 2.0**-28
 
+OWN_RELATION = re.compile(r"own:[a-z0-9]+(-[a-z0-9]+)*", re.ASCII)
+
+MOST_TABULATED = 2**23
+"""Numbers of δ that are kept where it has no closed form: 128 MB with their sums."""
+
 
 class Neighbours(StrEnum):
-    """What two neighbouring databases differ in.  Releases of different kinds share no budget."""
+    """What two neighbouring databases differ in.  Releases of different kinds share no budget.
+
+    A relation of your own has a name of your own, `own:NAME`, in small letters, digits and
+    hyphens.  Budgets keep it apart from all others, as they do any relation.
+
+    >>> Neighbours("own:one-client-moves")
+    <Neighbours.OWN: 'own:one-client-moves'>
+    """
 
     REPLACE_ONE = "replace-one"
     ADD_REMOVE_EDGE = "add-remove-edge"
     ADD_REMOVE_ROW = "add-remove-row"
     ADD_REMOVE_UNIT = "add-remove-unit"
+
+    @classmethod
+    def _missing_(cls, value: object) -> "Neighbours | None":
+        if not isinstance(value, str) or not OWN_RELATION.fullmatch(value):
+            return None
+        made = str.__new__(cls, value)
+        made._name_ = "OWN"
+        made._value_ = value
+        return made
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    @classmethod
+    def named(cls, name: "Neighbours | str") -> "Neighbours":
+        """A relation by its name.
+
+        Raises:
+            ParameterError: if there is none of that name.
+        """
+        try:
+            return cls(name)
+        except ValueError:
+            known = [each.value for each in cls]
+            raise ParameterError(
+                f"Expected neighbours to be one of {', '.join(known)}, or own:NAME for a relation "
+                f"of your own, got {name!r}.{did_you_mean(str(name), known)}"
+            ) from None
 
 
 class Sensitivity(Protocol):
@@ -89,6 +130,8 @@ class Selection:
             and for no other.  Public.
         exact: the utilities are exact numbers, as counts are.
         utility_range: a public bound on |u| / bound; shifted scores clamp to it.
+        ends: the public least and largest utility, None if not known; a private shift lies between
+            them.  They bound |u| too.
         rounding: a public number, for utilities so large that 2^-50 of them is more than
             2^-28 δ(x, 0, r).
 
@@ -108,6 +151,7 @@ class Selection:
     joint: Mapping[Any, float]
     exact: bool
     utility_range: float
+    ends: tuple[float, float] | None
     rounding: float
 
     def __init__(
@@ -121,6 +165,7 @@ class Selection:
         joint: Mapping[Any, float] | None = None,
         exact: bool = False,
         utility_range: float = LARGEST_SCORE,
+        ends: tuple[float, float] | None = None,
         rounding: float = SMALL_ROUNDING,
     ) -> None:
         cap = _checked_bound(bound, sensitivity)
@@ -133,7 +178,8 @@ class Selection:
         assign(self, "separable", separable)
         assign(self, "joint", _checked_joint(joint))
         assign(self, "exact", exact)
-        assign(self, "utility_range", utility_range)
+        assign(self, "utility_range", _range_of(_checked_ends(ends), cap, utility_range))
+        assign(self, "ends", ends)
         assign(self, "rounding", max(rounding, SMALL_ROUNDING))
 
     def __len__(self) -> int:
@@ -151,7 +197,7 @@ class Problem(Protocol[X_contra]):
     """
 
     @property
-    def neighbours(self) -> Neighbours: ...
+    def neighbours(self) -> Neighbours | str: ...
 
     @property
     def candidates(self) -> Sequence[Any]: ...
@@ -266,7 +312,63 @@ def complete(given: Sensitivity, size: int, bound: float) -> Completed:
     if check is not None:
         check(size, bound)
     constant = given.horizon is None and getattr(given, "cap", None) == bound
-    return Completed.of(given, 0 if constant else given.horizon, size, bound)
+    made = Completed.of(given, 0 if constant else given.horizon, size, bound)
+    if made.closed_form or not made.horizon or made.horizon * size > MOST_TABULATED:
+        return made
+    return Completed.of(Tabulated(made), made.horizon, size, bound)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Tabulated:
+    """δ without a closed form, computed once for all scores that ask for more than `at`."""
+
+    walked: Completed
+    _sums: list[FloatArray] = field(default_factory=list)
+
+    @property
+    def horizon(self) -> int | None:
+        return self.walked.horizon
+
+    @property
+    def covers_at_zero(self) -> bool:
+        return self.walked.covers_at_zero
+
+    def at(self, t: int, /) -> FloatArray:
+        return self._rows[t] if self._sums else self.walked.at(t)
+
+    def at_each(self, t: IntArray, /) -> FloatArray:
+        return self._rows[t, np.arange(len(t))]
+
+    def sum_to(self, t: IntArray, /) -> FloatArray:
+        self._tabulate()
+        return self._sums[1][t, np.arange(len(t))]
+
+    @property
+    def _rows(self) -> FloatArray:
+        self._tabulate()
+        return self._sums[0]
+
+    def _tabulate(self) -> None:
+        if not self._sums:
+            assert self.walked.horizon is not None
+            rows = np.array(list(self.walked.steps(self.walked.horizon)))
+            self._sums.extend((rows, prefix_sums(rows)))
+
+
+def prefix_sums(rows: FloatArray) -> FloatArray:
+    """Sums over t < i, one row per i, each within one rounding of the exact sum.
+
+    Plain running sums lose a digit for every ten rows; the second array carries what they lose.
+    """
+    sums = np.zeros((len(rows) + 1, rows.shape[1]))
+    lost = np.zeros(rows.shape[1])
+    high = np.zeros(rows.shape[1])
+    with np.errstate(over="ignore", invalid="ignore"):
+        for i, row in enumerate(rows):
+            high, error = two_sum(high, row)
+            lost = lost + error
+            sums[i + 1] = np.where(np.isfinite(high), high + lost, np.inf)
+    return sums
 
 
 def two_sum(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -313,6 +415,21 @@ def _checked_bound(bound: float | None, sensitivity: Sensitivity) -> float:
             f"got bound={value:g}."
         )
     return value
+
+
+def _checked_ends(ends: tuple[float, float] | None) -> tuple[float, float] | None:
+    if ends is not None and not (np.isfinite(ends).all() and ends[0] <= ends[1]):
+        raise ParameterError(
+            f"Expected ends=(least, largest), two finite numbers in order, got ends={ends!r}."
+        )
+    return ends
+
+
+def _range_of(ends: tuple[float, float] | None, bound: float, stated: float) -> float:
+    """|u| / bound is at most this."""
+    if ends is None:
+        return stated
+    return min(stated, max(abs(float(end)) for end in ends) / bound)
 
 
 def _checked_joint(joint: Mapping[Any, float] | None) -> Mapping[Any, float]:

@@ -22,7 +22,7 @@ from dampen.core.selection import (
     Selection,
     Sensitivity,
     checked_delta,
-    two_sum,
+    prefix_sums,
 )
 from dampen.errors import DataError, ParameterError
 
@@ -60,7 +60,7 @@ def table(rows: ArrayLike) -> "Table":
         raise DataError("Expected sensitivities that are finite and >= 0; some are not.")
     if (np.diff(values, axis=0) < 0).any():
         raise DataError("Expected sensitivities that never decrease with t; some do.")
-    return Table(values, _prefix_sums(values))
+    return Table(values, prefix_sums(values))
 
 
 def function(f: Callable[[int], ArrayLike], horizon: int) -> "Function":
@@ -70,8 +70,9 @@ def function(f: Callable[[int], ArrayLike], horizon: int) -> "Function":
         f: one number, or one per candidate, for a distance.
         horizon: the distance from which on δ is the bound.
 
-    Every score walks over the whole horizon, so that the time does not depend on the data.  Where
-    the horizon is long, write a class with `at`, `at_each` and `sum_to` instead (`Sensitivity`).
+    The whole horizon is computed once, whatever the data is, and kept for all scores; 2^23 numbers
+    at most.  Where the horizon is longer every score walks over it: write a class with `at`,
+    `at_each` and `sum_to` instead (`Sensitivity`).
     """
     if not callable(f):
         raise ParameterError(f"Expected a function of t, got a {type(f).__name__}.")
@@ -338,22 +339,6 @@ def bisection_steps(last: int) -> list[int]:
     bits = (last + 1).bit_length() - 1
     offset = last - ((1 << bits) - 1)
     return [offset][:offset] + [1 << bit for bit in reversed(range(bits))]
-
-
-def _prefix_sums(rows: FloatArray) -> FloatArray:
-    """Sums over t < i, one row per i, each within one rounding of the exact sum.
-
-    Plain running sums lose a digit for every ten rows; the second array carries what they lose.
-    """
-    sums = np.zeros((len(rows) + 1, rows.shape[1]))
-    lost = np.zeros(rows.shape[1])
-    high = np.zeros(rows.shape[1])
-    with np.errstate(over="ignore", invalid="ignore"):
-        for i, row in enumerate(rows):
-            high, error = two_sum(high, row)
-            lost = lost + error
-            sums[i + 1] = np.where(np.isfinite(high), high + lost, np.inf)
-    return sums
 
 
 def _positive(name: str, value: float) -> float:

@@ -34,6 +34,7 @@ from typing import Any, Self
 
 from dampen.core.sampling import SystemEntropy
 from dampen.core.selection import Neighbours
+from dampen.core.zcdp import rho_within
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import BudgetError, ParameterError
 from dampen.ledger.log import (
@@ -58,14 +59,12 @@ from dampen.ledger.rules import (
     fingerprint,
     grant,
     refusal,
-    relation,
     unit_of,
 )
 from dampen.ledger.state import EVERYONE, Balance, State, Status, balances_html, composed, spent
 from dampen.ledger.storage import Log, is_address
 from dampen.ledger.storage.head_file import open_witness, witness_place
 from dampen.ledger.worker import Change, Look, Worker, worker_at
-from dampen.ledger.zcdp import rho_within
 from dampen.releases.cost import Cost
 
 __all__ = [
@@ -296,11 +295,11 @@ class Ledger:
             BudgetError: if the ledger has a budget of that name, or cannot be written.
         """
         proper = budget_name(name)
-        named = unit_of(relation(neighbours), unit)
+        named = unit_of(Neighbours.named(neighbours), unit)
         details = {
             "name": proper,
             **limit(epsilon, delta),
-            "neighbours": relation(neighbours).value,
+            "neighbours": Neighbours.named(neighbours).value,
             **({"unit": named} if named else {}),
             "dataset": bounded(dataset, "dataset"),
             "location": fingerprint(location),
@@ -358,7 +357,7 @@ class Ledger:
         request = charge_request(
             epsilon,
             rho,
-            relation(neighbours),
+            Neighbours.named(neighbours),
             query=query,
             mechanism=mechanism,
             analyst=analyst,

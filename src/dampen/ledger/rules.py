@@ -26,7 +26,6 @@ __all__ = [
     "fingerprint",
     "grant",
     "refusal",
-    "relation",
     "steps_between",
     "unit_of",
 ]
@@ -136,18 +135,6 @@ def unit_of(neighbours: Neighbours, unit: str) -> str:
             f"got {neighbours.value!r}."
         )
     return bounded(unit, "unit")
-
-
-def relation(neighbours: Neighbours | str) -> Neighbours:
-    """A neighbour relation by its name."""
-    try:
-        return Neighbours(neighbours)
-    except ValueError:
-        known = [each.value for each in Neighbours]
-        raise ParameterError(
-            f"Expected neighbours to be one of {', '.join(known)}, got {neighbours!r}."
-            f"{did_you_mean(str(neighbours), known)}"
-        ) from None
 
 
 def fingerprint(location: str) -> str:
@@ -270,7 +257,7 @@ def _dataset_objection(balance: Balance, request: ChargeRequest) -> str:
 def _relation_objection(balance: Balance, request: ChargeRequest) -> str:
     own = balance.neighbours
     asked = request.neighbours
-    if asked is own or (asked, own) in STEPS:
+    if asked == own or (asked, own) in STEPS:
         return ""
     return (
         f"is for {own} neighbours, this release is for {asked}; they cannot share a budget: no "

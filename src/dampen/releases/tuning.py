@@ -121,7 +121,7 @@ class Share:
     def _objection(self, cost: Cost) -> str:
         if self._ended:
             return "This share was for one run of tune, and that run has ended."
-        if cost.neighbours is not self.neighbours:
+        if cost.neighbours != self.neighbours:
             return (
                 f"This share is for {self.neighbours} neighbours, and a step of the run is for "
                 f"{cost.neighbours}. Pass neighbours={cost.neighbours.value!r} to tune."
@@ -307,16 +307,7 @@ def _relation(neighbours: Neighbours | str | None, unit: str | None) -> Neighbou
             "Expected neighbours=, such as 'add-remove-row', or unit=, the column that names the "
             "person a row belongs to."
         )
-    return Neighbours.ADD_REMOVE_UNIT if neighbours is None else checked_relation(neighbours)
-
-
-def checked_relation(neighbours: Neighbours | str) -> Neighbours:
-    """A neighbour relation by its name."""
-    try:
-        return Neighbours(neighbours)
-    except ValueError:
-        known = ", ".join(each.value for each in Neighbours)
-        raise ParameterError(f"Expected neighbours to be one of {known}.") from None
+    return Neighbours.ADD_REMOVE_UNIT if neighbours is None else Neighbours.named(neighbours)
 
 
 def checked_shape(shape: Epsilon | int) -> Fraction:

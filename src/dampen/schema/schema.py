@@ -237,7 +237,7 @@ def protected(relation: Neighbours, unit: str = "") -> str:
     'one patient, with all their rows'
     """
     if relation is not Neighbours.ADD_REMOVE_UNIT or not unit:
-        return PROTECTED[relation]
+        return PROTECTED.get(relation, f"one step of {relation}")
     return f"one {unit}, with all {'its edges' if unit == 'source' else 'their rows'}"
 
 

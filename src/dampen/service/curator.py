@@ -453,7 +453,7 @@ class Curating:
                 raise ParameterError(f"There is no budget {body.budget!r}. State its epsilon.")
             return self._create(body.budget, body.name, schema, body.limits, who)
         balance = ledger.balance(body.budget)
-        other = balance.neighbours is not schema.relation
+        other = balance.neighbours != schema.relation
         other |= balance.unit not in ("", schema.unit_name)
         if other or balance.dataset not in ("", body.name):
             raise BudgetError(

@@ -21,17 +21,18 @@ privacy loss 1 of epsilon 1 (pf): holds for 10 databases and 12 pairs of neighbo
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dampen.core.mechanisms import JOINT, Mechanism, PreparedShift, named, prepare
+from dampen.core.mechanisms import JOINT, Mechanism, Prepared, named, prepare
 from dampen.core.noise import LAPLACE, Noise
 from dampen.core.scores import Dampened, Global, Score, Shifted
 from dampen.core.selection import FloatArray, Problem, Selection
 from dampen.epsilon import Epsilon, decimal_text, exact
-from dampen.errors import ParameterError
+from dampen.errors import DataError, ParameterError
 from dampen.testing.universe import (
     ROUNDING,
     Remembering,
@@ -305,7 +306,7 @@ def words(score: Score) -> str:
 
 
 def _public_facts(s: Selection) -> dict[str, Any]:
-    names = ("bound", "one_sided", "separable", "joint", "exact", "utility_range")
+    names = ("bound", "one_sided", "separable", "joint", "exact", "utility_range", "ends")
     return {"horizon": s.sensitivity.horizon} | {name: getattr(s, name) for name in names}
 
 
@@ -400,13 +401,9 @@ def outputs(s: Selection, epsilon: Fraction, mechanism: Mechanism, k: int) -> Fl
     ready = prepare(s, mechanism)
     if k == 1:
         return ready.probabilities(epsilon=epsilon)
-    if isinstance(ready, PreparedShift):
-        left = epsilon * (1 - ready.shift.share)
+    if not isinstance(ready, Prepared):
         return sum(
-            (
-                weight * outputs(s, left, ready.at(shift).mechanism, k)
-                for shift, weight in ready.shift_law(epsilon, k)
-            ),
+            (weight * outputs(s, left, way, k) for way, left, weight in ready.parts(epsilon, k)),
             start=np.zeros(()),
         )
     if mechanism.noise.joint:
@@ -435,6 +432,7 @@ def verify(
     *,
     epsilon: Epsilon = "1",
     mechanisms: Iterable[str | Mechanism] = ("em", "pf", "ld", "sld", "ld-pf", "sld-pf"),
+    k: int = 1,
 ) -> list[Verdict]:
     """All checks that apply to a problem, each with its verdict.
 
@@ -446,6 +444,7 @@ def verify(
         universe: all small databases, and which of them are neighbours.
         epsilon: the privacy parameter, exact (see `dampen.epsilon`).
         mechanisms: names or `Mechanism` objects.
+        k: how many candidates are released; their losses are over all sequences of k.
 
     Returns:
         One `Verdict` per check.
@@ -458,7 +457,7 @@ def verify(
     return [
         *_claims(made_once, universe, first),
         *_scores(made_once, universe, first, chosen),
-        *_loss_verdicts(made_once, universe, first, chosen, limit),
+        *_loss_verdicts(made_once, universe, first, chosen, epsilon=limit, k=k),
     ]
 
 
@@ -476,10 +475,13 @@ def _scores(
     problem: Problem[X], universe: Universe[X], first: Selection, chosen: Iterable[Mechanism]
 ) -> Iterable[Verdict]:
     for score in dict.fromkeys(m.score for m in chosen):
+        claim = f"sensitivity 1 of {words(score)}"
         if reason := _obstacle(score, first):
-            yield not_checked(f"sensitivity 1 of {words(score)}", universe, reason)
+            yield not_checked(claim, universe, reason)
         else:
-            yield check_unit_sensitivity(problem, universe, score)
+            yield _unless_refused(
+                claim, universe, partial(check_unit_sensitivity, problem, universe, score)
+            )
     for score in first.joint:
         if reason := _obstacle(score, first):
             yield not_checked(f"1-norm sensitivity of {words(score)}", universe, reason)
@@ -492,17 +494,32 @@ def _loss_verdicts(
     universe: Universe[X],
     first: Selection,
     chosen: Iterable[Mechanism],
+    *,
     epsilon: Fraction,
+    k: int,
 ) -> Iterable[Verdict]:
     for mechanism in chosen:
         reason = _obstacle(mechanism.score, first)
+        if mechanism.noise.joint and k > 1:
+            reason = "every k at once is what the 1-norm sensitivity shows"
         if mechanism.noise.joint and mechanism.score not in first.joint:
             reason = f"no 1-norm bound is stated for {words(mechanism.score)}: it is refused"
+        claim = f"privacy loss of at most epsilon {decimal_text(epsilon)} ({mechanism.name})"
         if reason:
-            claim = f"privacy loss of at most epsilon {decimal_text(epsilon)} ({mechanism.name})"
             yield not_checked(claim, universe, reason)
         else:
-            yield privacy_loss(problem, universe, epsilon=epsilon, mechanism=mechanism)
+            loss = partial(
+                privacy_loss, problem, universe, epsilon=epsilon, mechanism=mechanism, k=k
+            )
+            yield _unless_refused(claim, universe, loss)
+
+
+def _unless_refused(claim: str, universe: Universe[X], check: Callable[[], Verdict]) -> Verdict:
+    """A check; not checked where scores refuse the δ, which another verdict then says."""
+    try:
+        return check()
+    except DataError as error:
+        return not_checked(claim, universe, str(error))
 
 
 def _obstacle(score: Score, first: Selection) -> str:

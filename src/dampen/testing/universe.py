@@ -85,6 +85,68 @@ class Universe(Generic[X]):
         return cls(listed, _pairs(pairs))
 
     @classmethod
+    def around(
+        cls,
+        x: X,
+        neighbours: Callable[[X], Iterable[X]],
+        radius: int,
+        *,
+        most: int = 200_000,
+        describe: Callable[[X], str] = repr,
+    ) -> "Universe[X]":
+        """All databases within `radius` steps of x, by a function that gives all neighbours of one.
+
+        Databases that are not hashable are told apart by their repr.
+
+        Args:
+            x: the database in the middle, the first of the universe.
+            neighbours: all neighbours of a database; the relation must be symmetric.
+            radius: how many steps.
+            most: databases; more are refused.
+            describe: a database in words.
+
+        Returns:
+            The universe.
+
+        Raises:
+            ParameterError: if there are too many databases, or the relation is not symmetric.
+
+        >>> Universe.around(0, lambda n: (n - 1, n + 1), 3)
+        <Universe of 7 databases, 6 pairs>
+        """
+        found: dict[Any, int] = {key_of(x): 0}
+        databases = [x]
+        rim = [0]
+        steps = dict[int, set[int]]()
+        for distance in range(radius + 1):
+            following = list[int]()
+            for i in rim:
+                near = steps.setdefault(i, set())
+                for y in neighbours(databases[i]):
+                    key = key_of(y)
+                    if key not in found and distance < radius:
+                        found[key] = len(databases)
+                        databases.append(y)
+                        following.append(found[key])
+                        if len(databases) > most:
+                            raise ParameterError(
+                                f"Expected at most {most} databases within {radius} steps, got "
+                                "more. Take a smaller radius, or a smaller database."
+                            )
+                    if key in found and found[key] != i:
+                        near.add(found[key])
+            rim = following
+        pairs = {(min(i, j), max(i, j)) for i, near in steps.items() for j in near}
+        for i, j in pairs:
+            if i not in steps[j] or j not in steps[i]:
+                raise ParameterError(
+                    "Expected a symmetric relation; of these databases one is a neighbour of the "
+                    f"other and not the other way round: {describe(databases[i])} and "
+                    f"{describe(databases[j])}."
+                )
+        return cls(databases, _pairs(sorted(pairs)), describe)
+
+    @classmethod
     def replace_one(cls, values: Iterable[Any], n: int) -> "Universe[tuple[Any, ...]]":
         """All n-tuples of the values; neighbours differ in one place."""
         domain = list(values)
@@ -152,6 +214,15 @@ class Universe(Generic[X]):
         return Universe(databases, _pairs(pairs), _describe_graph)
 
 
+def key_of(database: Any) -> Any:
+    """What tells databases apart: themselves, or their repr if they cannot be hashed."""
+    try:
+        hash(database)
+    except TypeError:
+        return repr(database)
+    return database
+
+
 def _pairs(pairs: list[tuple[int, int]]) -> IntArray:
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
@@ -174,7 +245,7 @@ class Remembering(Generic[X]):
     _made: dict[int, Selection] = field(default_factory=dict)
 
     @property
-    def neighbours(self) -> Neighbours:
+    def neighbours(self) -> Neighbours | str:
         return self.problem.neighbours
 
     @property

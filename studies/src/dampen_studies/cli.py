@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from dampen.errors import DampenError, ParameterError
-from dampen_studies import datasets, runner, studies
+from dampen_studies import datasets, journal, runner, studies
 from dampen_studies.runner import State
 from dampen_studies.study import Study
 
@@ -60,12 +60,16 @@ def list_studies(results: Path) -> None:
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True)
 @RESULTS
 def run(names: Sequence[str], quick: bool, workers: int, results: Path) -> None:
-    """Computes studies, all if none is named.  Stop it at any time: it resumes."""
+    """Computes studies, all if none is named.  Stop it at any time: it resumes.
+
+    NAME may be a Python file that defines STUDY, and CLAIMS, which are then judged.
+    """
     folder = _folder(results, quick)
     states = runner.run(_chosen(names), folder, quick=quick, workers=workers)
     for state in states:
         click.echo(f"  {state.study.name:<12} {_said(state, quick)}")
     option = " --quick" if quick else ""
+    _judge_own([name for name in names if name.endswith(".py")], folder)
     click.echo(f"CSVs are in {folder}; next: dampen-studies report{option} -o report.html")
     _require_complete(states)
 
@@ -162,6 +166,17 @@ def fetch(names: Sequence[str]) -> None:
 def path(name: str | None) -> None:
     """Prints the data home, or the place of one data set."""
     click.echo(datasets.home() if name is None else datasets.dataset(name).file())
+
+
+def _judge_own(files: Sequence[str], folder: Path) -> None:
+    """The claims of files, judged by the rows just computed."""
+    for file in files:
+        study = studies.named(file)
+        found = {study.name: journal.read_csv(journal.csv_path(folder, study))}
+        for claim in studies.defined(file).get("CLAIMS", ()):
+            finding = claim.evaluate(found)
+            click.echo(f"  {finding.outcome}: {claim.name}, {claim.where}: {claim.says}")
+            click.echo(f"    measured {finding.measured}. {finding.sentence}")
 
 
 def _folder(results: Path, quick: bool) -> Path:

@@ -97,11 +97,13 @@ def _results(
     """Results as they finish: on processes that start clean, or here where one is enough."""
     if workers <= 1:
         for study, cell in pending:
-            yield study, cell, _compute(study.name, dict(cell))
+            yield study, cell, _compute(studies.location(study), dict(cell))
         return
     spawn = get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=spawn, initializer=_start_worker) as pool:
-        waiting = {pool.submit(_compute, s.name, dict(cell)): (s, cell) for s, cell in pending}
+        waiting = {
+            pool.submit(_compute, studies.location(s), dict(cell)): (s, cell) for s, cell in pending
+        }
         try:
             for future in as_completed(waiting):
                 yield *waiting[future], future.result()

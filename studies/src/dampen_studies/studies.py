@@ -1,5 +1,10 @@
 """All studies: those of the paper in its order, then those beyond it."""
 
+import runpy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
 from dampen.errors import ParameterError, did_you_mean
 from dampen_studies.experiments import (
     beta,
@@ -8,6 +13,7 @@ from dampen_studies.experiments import (
     examples,
     found,
     groups,
+    key_names,
     labels,
     long_lists,
     many,
@@ -20,8 +26,10 @@ from dampen_studies.experiments import (
     people_values,
     percentiles,
     privatesql,
+    raw_groups,
     roots,
     several_labels,
+    shift,
     split,
     sweep,
     topk,
@@ -42,6 +50,7 @@ ALL: tuple[Study, ...] = (
     trees.STUDY,
     roots.STUDY,
     labels.STUDY,
+    shift.STUDY,
     nodes.STUDY,
     sweep.STUDY,
     centralities.STUDY,
@@ -58,22 +67,54 @@ ALL: tuple[Study, ...] = (
     groups.STUDY,
     numbers.ABOVE,
     numbers.NUMBERS,
+    numbers.UNBOUNDED_NUMBERS,
     numbers.MEASURED,
     people.STUDY,
     people_values.STUDY,
     names.STUDY,
+    key_names.STUDY,
+    raw_groups.STUDY,
     models.MODELS,
     models.CRITERIA_STUDY,
     undeclared.STUDY,
 )
 
 
+FILES: dict[str, str] = {}
+"""Where studies of somebody else's paper lie, by their names."""
+
+
+def location(study: Study) -> str:
+    """What `named` finds a study by, in any process."""
+    return FILES.get(study.name, study.name)
+
+
+@cache
+def defined(file: str) -> dict[str, Any]:
+    """What a Python file defines: STUDY, and CLAIMS if it has some.  It is run: trust it.
+
+    Raises:
+        ParameterError: if it is not there or defines no STUDY.
+    """
+    if not Path(file).is_file():
+        raise ParameterError(f"Expected {file} to be a file that defines STUDY; it is not there.")
+    found = runpy.run_path(file)
+    study = found.get("STUDY")
+    if not isinstance(study, Study):
+        raise ParameterError(f"Expected {file} to define STUDY, a dampen_studies.study.Study.")
+    FILES[study.name] = file
+    return found
+
+
 def named(name: str) -> Study:
-    """The study of that name.
+    """The study of that name, or the one that a Python file defines.
 
     Raises:
         ParameterError: if there is none; says which name is close.
     """
+    if name.endswith(".py"):
+        own: Study = defined(name)["STUDY"]
+        return own
     for study in ALL:
         if study.name == name:
             return study

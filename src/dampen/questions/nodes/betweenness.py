@@ -140,7 +140,7 @@ class Betweenness:
             bound=cap,
             joint=self.joint,
             # EBC is at most D(D-1)/2, which is at most 2 q(D).
-            utility_range=2.0,
+            ends=(0.0, 2 * cap),
         )
 
 

@@ -99,7 +99,7 @@ from dampen.questions.nodes.two_rounds import Second, Shares, TriangleRounds, Wi
 
 def triangles(graph: Graph) -> IntArray:
     """T of every node."""
-    from dampen.kernels.shortlist import outside_and_triangles
+    from dampen.kernels.graphs import outside_and_triangles
 
     n = len(graph.nodes)
     nobody = np.zeros(n, dtype=np.uint8)
@@ -139,8 +139,7 @@ class Triangles:
             one_sided=True,
             joint=self.joint,
             exact=True,
-            # T is at most D(D-1)/2.
-            utility_range=max_degree / 2 + 1,
+            ends=(0.0, max(max_degree, 2) * cap / 2),
         )
 
 
@@ -415,7 +414,7 @@ def by_level(leaders: Leaders) -> Weighted:
 
 def over_neighbours(graph: Graph, nodes: IntArray, weights: IntArray) -> Any:
     """For each of some nodes, the sum of these weights over its neighbours."""
-    from dampen.kernels.neighbours import weighted_degrees
+    from dampen.kernels.graphs import weighted_degrees
 
     result = np.empty(len(nodes), dtype=np.int64)
     weighted_degrees(graph.first, graph.to, nodes, weights, result)
@@ -424,7 +423,7 @@ def over_neighbours(graph: Graph, nodes: IntArray, weights: IntArray) -> Any:
 
 def core_numbers(graph: Graph) -> IntArray:
     """The core number of every node."""
-    from dampen.kernels.neighbours import peel
+    from dampen.kernels.graphs import peel
 
     core = graph.degrees.copy()
     peel(graph.first, graph.to, core)

@@ -55,6 +55,13 @@ LOOKS: dict[str, Look] = {
     "sld-pf": Look("SLD·PF", "permute-and-flip on shifted scores", _BLUE, _SHORT),
     "sld-n": Look("SLD n−1", "SLD with D = n−1: no assumption on degrees", _ORANGE),
     "sld-down": Look("SLD down", "SLD towards −∞, the other way round", _BLUE, _DOTS),
+    "ld-shifted": Look("LD, private shift", "LD·PF after a private shift", _VIOLET),
+    "auto": Look("auto", "what is done for a problem of one's own", _RED, _DOTS, _THICK),
+    "gem": Look("GEM", "generalised exponential mechanism", _ORANGE, _DOTS),
+    "share 1/10": Look("share 1/10", "private shift by a tenth of ε", _GREY),
+    "share 2/5": Look("share 2/5", "private shift by two fifths of ε", _GREY, _SHORT),
+    "target 1/2": Look("target 1/2", "private shift, half as far", _PINK, _DOTS),
+    "target 2": Look("target 2", "private shift, twice as far", _VIOLET, _SHORT),
     "degree": Look("degree", "EM on the degree, one-sided: the control", _PINK),
     "degree-joint": Look(
         "joint deg.", "all degrees + Laplace(2/ε), any k for one ε", _PINK, _SHORT

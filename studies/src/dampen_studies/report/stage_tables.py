@@ -73,3 +73,44 @@ LEAST = 1e-12
 def _quotients(above: Sequence[float], below: Sequence[float]) -> list[float]:
     """Of errors; one that is zero, as a bound may be, counts as `LEAST`."""
     return [max(a, LEAST) / max(b, LEAST) for a, b in zip(above, below, strict=True)]
+
+
+def own_problems(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """One line per problem: errors in percent of chance, at every ε; and where `auto` loses."""
+    shown = {
+        "EM": ("em",),
+        "PF": ("pf",),
+        "LD": ("ld",),
+        "SLD, better way": ("sld", "sld-down"),
+        "GEM": ("gem",),
+        "private shift": ("ld-shifted",),
+        "auto": ("auto",),
+    }
+    epsilons = sorted({number(row, "epsilon") for row in rows})
+    lines = []
+    good = 0
+    for problem in values(rows, "problem"):
+        cells = [_cell_of(where(rows, problem=problem, epsilon=e)) for e in epsilons]
+        behind = [
+            f"{e:g}"
+            for e, cell in zip(epsilons, cells, strict=True)
+            if cell["auto"] > min(cell["em"], cell["ld"]) * (1 + 1e-9)
+        ]
+        good += len(cells) - len(behind)
+        errors = [
+            " / ".join(_percent(min(cell[method] for method in methods)) for cell in cells)
+            for methods in shown.values()
+        ]
+        lines.append([str(problem), *errors, ", ".join(behind) or "never"])
+    told = f"auto at least as good in {good} of {len(lines) * len(epsilons)}"
+    lines.append(["all", *[""] * len(shown), told])
+    heads = ["problem, ε = " + " / ".join(f"{e:g}" for e in epsilons), *shown]
+    return [*heads, "auto behind the better of EM and LD at ε"], lines
+
+
+def _cell_of(rows: Rows) -> dict[str, float]:
+    return {str(row["method"]): number(row, "error") / number(row, "chance") for row in rows}
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}" if share < 0.0995 else f"{100 * share:.0f}"

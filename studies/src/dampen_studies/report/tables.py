@@ -347,6 +347,7 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "labels": ("labels", labels),
     "two-stages": ("two-stages", lambda rows: markdown(*stage_tables.two_stages(rows))),
     "next-to-gaps": ("two-stages", lambda rows: markdown(*stage_tables.next_to_gaps(rows))),
+    "shift": ("shift", lambda rows: markdown(*stage_tables.own_problems(rows))),
     "several-labels": ("several-labels", lambda rows: markdown(*stage_tables.several(rows))),
     "reductions": ("percentiles", reductions),
     "peers": ("peers", peers),
