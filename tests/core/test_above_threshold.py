@@ -6,13 +6,13 @@ from math import exp, log
 
 import pytest
 
-from dampen.core.above_threshold import (
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.thresholds import (
     AboveThreshold,
     first_above_law,
     likely_miss,
     noise_scale,
 )
-from dampen.core.sampling import InsecureEntropy
 from dampen.errors import ParameterError
 from dampen.testing import Universe, law_loss
 from goodness import assert_draws_follow, counts_of

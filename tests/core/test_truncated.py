@@ -7,7 +7,7 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from dampen.core.sampling import InsecureEntropy, truncated_laplace
-from dampen.core.truncated import Threshold, delta_above
+from dampen.core.thresholds import Threshold, delta_above
 from dampen.errors import ParameterError
 from goodness import FALSE_ALARM, assert_draws_follow, counts_of, p_value
 

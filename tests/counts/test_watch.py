@@ -9,8 +9,8 @@ import pytest
 
 import dampen
 from dampen import Ledger
-from dampen.core.above_threshold import first_above_law
 from dampen.core.sampling import InsecureEntropy
+from dampen.core.thresholds import first_above_law
 from dampen.errors import BudgetError, ParameterError
 from dampen.testing import Universe
 from dampen.testing.checks import law_loss

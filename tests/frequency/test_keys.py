@@ -15,7 +15,7 @@ import pytest
 import dampen
 from dampen import InsecureEntropy, Ledger
 from dampen.core.noise import pure_rho
-from dampen.core.truncated import Threshold
+from dampen.core.thresholds import Threshold
 from dampen.data.open import open_table
 from dampen.errors import AccuracyWarning, BudgetError, ParameterError
 from dampen.questions.keys import KeysMethod, KeysQuestion, tally

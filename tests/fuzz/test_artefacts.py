@@ -14,8 +14,8 @@ from dampen.core.sampling import InsecureEntropy
 from dampen.data.edges import read_nodes
 from dampen.errors import BudgetError, DataError, ParameterError
 from dampen.ledger import Account, Ledger, worker
+from dampen.ledger.accounts import backup, restore, verify
 from dampen.ledger.policy import check_policy, load_policy
-from dampen.ledger.recovery import backup, restore, verify
 from dampen.paper.id3 import DiffPID3
 from dampen.questions.classify import TreeClassifier
 from dampen.schema import format_schema, parse_schema

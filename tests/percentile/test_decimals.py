@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dampen.errors import ParameterError
-from dampen.questions.percentile.decimals import SHARES, YEARS, Decimals
+from dampen.questions.percentile.unbounded import SHARES, YEARS, Decimals
 
 
 def digits_of(number, exponent):

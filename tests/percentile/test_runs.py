@@ -11,7 +11,7 @@ from dampen import testing
 from dampen.core.sampling import InsecureEntropy, SystemEntropy, uniform_below, weighted_best
 from dampen.core.selection import Neighbours
 from dampen.errors import ParameterError
-from dampen.questions.percentile.decimals import Column, Decimals, RankDraw, Runs
+from dampen.questions.percentile.unbounded import Column, Decimals, RankDraw, Runs
 from goodness import FALSE_ALARM, assert_draws_follow, counts_of, draw_many, p_value
 
 REPLACE = Neighbours.REPLACE_ONE

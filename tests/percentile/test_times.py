@@ -17,7 +17,7 @@ from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import Neighbours
 from dampen.data.columns import as_bound, as_measured, in_own_type
 from dampen.errors import ParameterError
-from dampen.questions.percentile.decimals import DAYS, Column, Moments, RankDraw, Runs
+from dampen.questions.percentile.unbounded import DAYS, Column, Moments, RankDraw, Runs
 from dampen.schema.grammar import format_schema, parse_schema
 from dampen.testing import Universe
 from dampen.testing.checks import law_loss

@@ -15,9 +15,8 @@ from dampen.core.sampling import InsecureEntropy
 from dampen.data.cells import Grouping
 from dampen.data.open import open_table
 from dampen.errors import AccuracyWarning, ParameterError
-from dampen.questions.percentile.decimals import Decimals
 from dampen.questions.percentile.question import PercentileQuestion
-from dampen.questions.percentile.unbounded import read_columns
+from dampen.questions.percentile.unbounded import Decimals, read_columns
 from dampen.releases.answer import expect
 from dampen.schema import Schema
 from goodness import FALSE_ALARM, p_value

@@ -12,9 +12,8 @@ from dampen.core.sampling import InsecureEntropy, SystemEntropy
 from dampen.core.selection import Neighbours
 from dampen.errors import ParameterError
 from dampen.questions.percentile import unbounded
-from dampen.questions.percentile.decimals import Column, Decimals
 from dampen.questions.percentile.joint_tight import intervals
-from dampen.questions.percentile.unbounded import WithinRange
+from dampen.questions.percentile.unbounded import Column, Decimals, WithinRange
 from dampen.testing import Universe
 from joint_laws import law_of, ranks_of
 

@@ -10,7 +10,7 @@ import pytest
 
 import dampen
 from dampen import InsecureEntropy, Ledger
-from dampen.core.truncated import Threshold
+from dampen.core.thresholds import Threshold
 from dampen.data.cells import Grouping
 from dampen.data.open import open_table
 from dampen.data.units import Shares, weights_by_key

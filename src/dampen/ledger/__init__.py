@@ -1,11 +1,19 @@
 """A budget that persists: `Ledger(path)`, and `ledger[name]` to pass to a release as `budget=`."""
 
 from dampen.errors import ExposedLedgerWarning
-from dampen.ledger.accounts import Account, Ledger, default_place
+from dampen.ledger.accounts import (
+    Account,
+    Ledger,
+    Watch,
+    backup,
+    default_place,
+    restore,
+    verify,
+    watch,
+)
 from dampen.ledger.audit import report
 from dampen.ledger.log import Charge, Entry, Head, Kind
 from dampen.ledger.policy import DataSet, Policy, check_policy, load_policy
-from dampen.ledger.recovery import Watch, backup, restore, verify, watch
 from dampen.ledger.state import Balance, Limit, Spent, Status
 
 __all__ = [

@@ -20,9 +20,8 @@ from html import escape
 from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
 from dampen.errors import ParameterError
-from dampen.ledger.accounts import Ledger
+from dampen.ledger.accounts import Ledger, verify
 from dampen.ledger.log import Charge, Entry, Kind, key_of
-from dampen.ledger.recovery import verify
 from dampen.ledger.state import Balance, Spent, spent
 from dampen.printing import html_table, printable
 from dampen.schema.schema import protected

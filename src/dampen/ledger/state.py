@@ -7,7 +7,7 @@ way, and from then on only those that are new.
 **Checkpoints** are entries of the log that hold all totals; opening reads only what follows.  The
 digest of a checkpoint is part of the chain: the head, which also lies in the head file, vouches
 for the totals in the last one as it vouches for every entry.  An older entry that was edited cannot
-change a total; it is found when the whole log is verified (`recovery`), where each checkpoint must
+change a total; it is found when the whole log is verified (`verify`), where each checkpoint must
 be what the entries before it add up to.
 
 **Refusals** cost nothing, so an analyst without budget could fill a disk with them.  Those of one

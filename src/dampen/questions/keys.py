@@ -2,7 +2,7 @@
 
 Add/remove one row.  Every value that occurs is a key with a count.  Its count gets truncated noise,
 and it is published if the noisy count exceeds a threshold: (ε, δ)-DP, by the theorem in
-`dampen.core.truncated`, since a row has one key.  Values that no row has are never published, and
+`dampen.core.thresholds`, since a row has one key.  Values that no row has are never published, and
 the noise of a key does not depend on the others, so that the possible values need not be known.
 
 The published keys with their noisy counts are the release.  Sorting them, with equal counts in the
@@ -66,7 +66,7 @@ from dampen.core.sampling import (
     weighted_best,
 )
 from dampen.core.selection import IntArray, Neighbours, Selection
-from dampen.core.truncated import Threshold
+from dampen.core.thresholds import Threshold
 from dampen.core.zcdp import rho_within
 from dampen.data.cells import ANY_GROUP, LARGEST_TABLE
 from dampen.data.columns import as_labels, is_key, public_order

@@ -43,7 +43,7 @@ Add/remove one row.  Three steps, each with a public share of ε.
 **Theorem.**  Steps 1 and 2 are (ε₁ + ε₂)-DP: adaptive composition.  ∎
 
 **Why not AboveThreshold.**  Asking for one radius after the other whether few rows lie outside
-(`dampen.core.above_threshold`) fails where the noise of the threshold is large, because it is the
+(`dampen.core.thresholds`) fails where the noise of the threshold is large, because it is the
 same for all radii: the number of radii that are passed in vain has no mean, and the error grows
 beyond all bounds.  `dampen-studies run ranges` has the error of noisy classes on 28 columns.
 
@@ -75,7 +75,7 @@ from dampen.errors import ParameterError
 from dampen.questions.counts import all_rows, grouping_of
 from dampen.questions.groups.statistics import Exact, Grid, decimal, usual_step
 from dampen.questions.keys import finding_groups
-from dampen.questions.percentile.decimals import Column, Decimals, RankDraw
+from dampen.questions.percentile.unbounded import Column, Decimals, RankDraw
 from dampen.releases.accuracy import CONFIDENCE, Accuracy, by_noise, likely_noise, rounded_up
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost

@@ -1,7 +1,7 @@
 """`watch`: look at data again and again, and pay when something happens.
 
 Each look asks whether at least T rows hold a condition.  Looks that are answered with no cost
-nothing: one run of AboveThreshold (`dampen.core.above_threshold`) answers them all, and ends with
+nothing: one run of AboveThreshold (`dampen.core.thresholds`) answers them all, and ends with
 the first yes.  The first look of a run is charged; the look after a yes starts another run.
 
 Data may grow and change between looks.  Neighbours are two histories of which one has one row more,
@@ -22,9 +22,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from dampen.core.above_threshold import AboveThreshold, likely_miss, noise_scale
 from dampen.core.sampling import Entropy
 from dampen.core.selection import Neighbours
+from dampen.core.thresholds import AboveThreshold, likely_miss, noise_scale
 from dampen.data.source import Opened, require_labels
 from dampen.data.units import Shares, UnitTable
 from dampen.epsilon import Epsilon, decimal_text, exact

@@ -321,7 +321,7 @@ class BracketLaw:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdLaw:
-    """A count of a key that was published: see `dampen.core.truncated`.
+    """A count of a key that was published: see `dampen.core.thresholds`.
 
     y = m + X for |X| <= B, P(x) proportional to exp(-ε |x|), and only y > B is seen, where B is
     T - 1 with the probability of the coin, else T.

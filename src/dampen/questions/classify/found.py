@@ -33,7 +33,7 @@ times that.
 **Categories of a column of text.**  Values that are not known share `BRANCHES` branches by a public
 hash of their text.  A hash looks at each row alone, so this costs nothing and needs no δ; a value
 that nobody has seen goes to such a branch too.  With a δ, values of many rows get a branch and a
-name of their own: truncated noise and a threshold (`dampen.core.truncated`), (ε', δ')-DP for each
+name of their own: truncated noise and a threshold (`dampen.core.thresholds`), (ε', δ')-DP for each
 of m columns with δ' = δ/m.
 """
 
@@ -48,7 +48,7 @@ import numpy as np
 
 from dampen.core.sampling import Entropy, discrete_laplace, uniform_below, weighted_best
 from dampen.core.selection import FloatArray, IntArray
-from dampen.core.truncated import Threshold
+from dampen.core.thresholds import Threshold
 from dampen.data.columns import as_labels, is_missing
 from dampen.data.source import Batch, Field, Kind
 from dampen.epsilon import decimal_text

@@ -20,7 +20,6 @@ from dampen.errors import ParameterError, ParameterWarning, warn_caller
 from dampen.paper.percentile_selection import Percent, as_fraction, no_values
 from dampen.questions.keys import finding_groups
 from dampen.questions.percentile import joint_tight
-from dampen.questions.percentile.decimals import Candidates, Decimals, Moments
 from dampen.questions.percentile.halving import Ranks
 from dampen.questions.percentile.methods import (
     Draws,
@@ -29,7 +28,13 @@ from dampen.questions.percentile.methods import (
     most_ranks,
     value_accuracy,
 )
-from dampen.questions.percentile.unbounded import UnboundedMethod, several_draws
+from dampen.questions.percentile.unbounded import (
+    Candidates,
+    Decimals,
+    Moments,
+    UnboundedMethod,
+    several_draws,
+)
 from dampen.questions.percentile.values import (
     FINEST,
     LARGEST_GRID,
@@ -443,7 +448,7 @@ def percentile(
     public (`dampen.dataset`), ε-DP under replacing one row, and the release shows the number.
 
     You need no range and no step: possible answers are then all decimal numbers of up to nine
-    digits (`dampen.questions.percentile.decimals`), and rows without a number are skipped.  State
+    digits (`dampen.questions.percentile.unbounded`), and rows without a number are skipped.  State
     `lower`, `upper` or `step` if you know them.  With `upper` and `step` the possible answers are
     the points of a grid, as long as it has at most ten million of them; otherwise the range and the
     multiples of the step are what is left of the decimals.

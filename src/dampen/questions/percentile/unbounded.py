@@ -1,12 +1,12 @@
 """Percentiles without a grid: the records are read once, and answers drawn by runs of candidates.
 
 Of the column only distinct values and their counts are kept (`dampen.data.cells`); rows
-without a number are dropped.  Theorem and proof are in `dampen.questions.percentile.decimals`.
+without a number are dropped.  Theorem and proof are in `dampen.questions.percentile.unbounded`.
 
 Several percentiles without a grid: find a range first, then draw all of them together in it.
 
 **Stage 1** spends `FINDING` of ε on two percentiles beyond those that are asked for, half way to
-the ends: q_1 / 2 and (1 + q_J) / 2, each by `dampen.questions.percentile.decimals` with half of it.
+the ends: q_1 / 2 and (1 + q_J) / 2, each with half of it, as one percentile is drawn (below).
 They are public from then on, and so are the *points*: all decimals between them of as many digits
 as leave at most `MOST_POINTS` of them.
 
@@ -31,40 +31,796 @@ of the percentile that is easiest to have and ε' = ε / parts, `tail_parts` of 
 such that the noise has the scale n* / 3: λ = t / (25 S parts), 0.04 for a median, 0.002 for p = 95.
 Below n* / 2 the answer is "too few rows" and the rest of ε is not charged (`Stepwise` has the
 theorem).  That happens by mistake with probability e^(-3 (n / n* - 1/2)) / 2, 0.006 at n = 2 n*.
+
+The possible answers where nobody stated a range: all decimal numbers of up to nine digits.
+
+**Candidates** are 0 and ±m 10^(e-8) for whole numbers 10^8 <= m < 10^9 and exponents -9 <= e <= 14:
+everything from 10^-9 to 10^15 with nine significant digits.  `lower` and `upper` cut them off, and
+a `step` leaves its multiples.
+
+**Prior.**  A decade (the numbers with one exponent and sign) shares its weight among its numbers of
+exactly 1, 2, ..., 9 digits, each time about three quarters of the share before (`SHARES`), and all
+numbers of as many digits weigh the same, so that round numbers weigh more.  Decades weigh 1 for
+exponents from 0 to 4, and half as much for every exponent farther away; 0 weighs as much as one of
+the heaviest.  The whole numbers from 1900 to 2099 share `YEARS` on top: many columns hold years,
+which are far from 0 beside their range.  All of it is public and does not depend on any data.
+
+**In whole numbers.**  A candidate has a *code*: 0 for zero, and ±((e - e_min) 10^9 + m).  Codes are
+ordered as the numbers are.  A decade has 9 numbers of one digit and 81 10^(j-2) of exactly j
+digits.  So a number of one digit weighs 9 10^7 s_1 and one of j digits 10^(9-j) s_j for the shares
+s_j.  The numbers with at most j digits are the multiples of 10^(9-j) among the m; with a step they
+are the multiples of the least common multiple of both.  So the weight of all candidates up to a
+code is a sum of ten floor divisions (`mass`), less than 2^52 for all of them, and nothing is
+enumerated.
+
+**Records.**  A number is rounded to nine digits, and moved to the nearest end if it is outside the
+range.  That looks at each record alone, so neighbouring databases stay neighbours.  A float that is
+the nearest one to a decimal of nine digits becomes that decimal: m 10^(8-e) is off by less than
+10^9 2^-51, and is rounded to the nearest whole number.
+
+Percentiles on more candidates than anyone could list, drawn by runs of equal utility.
+
+Candidates g are public and have public weights w(g).  Of
+the n records that have a number, L(g) are below g and R(g) at most g.  With the share q = p / 100,
+
+    u(x, g) = -max(0, L(g) - q n, q n - R(g))
+
+is 0 where a share of at most q lies below g and a share of at least q at or below it.
+
+**Lemma.**  One record more or less moves every u by at most s = max(q, 1 - q).  One record that is
+replaced, where a missing number may take the place of a number, moves every u by at most 1.
+Proof.  A record more moves L - q n by 1 - q if it is below g and by -q if not; q n - R by q if it
+is above g and by -(1 - q) if not.  Records without a number move nothing.  Where a number takes the
+place of another, n stays, and L and R move by at most 1 each. ∎
+
+**Theorem.**  The exponential mechanism with a prior, P(g) proportional to w(g) exp(ε u(x, g) / 2S),
+is ε-DP: for adding or removing a record with S = s, for replacing one with S = 1.
+Proof.  A neighbour changes the numerator by a factor of at most e^(ε/2), and each term of the sum
+below it, hence the sum; w is the same for both. ∎
+It has ε-bounded range as well, and so costs ε²/8 in zCDP.
+
+**By runs.**  u is constant on the candidates between two neighbouring values, and on the candidate
+at a value.  So d distinct values make at most 2d + 1 runs.  A run is drawn with probability
+proportional to its mass, the sum of its weights, times exp(ε u / 2S); then a candidate in it by
+weight.  The masses are whole numbers and their logarithms are refined together with the noise
+(`dampen.core.sampling.weighted_best`), so the law is exactly the theorem's: nothing is rounded.
+The work grows with the records, not with the candidates.
+
+**Accuracy.**  A record's own number is a candidate (or, with a step, lies between two).  The best
+candidate weighs at least w_min, all of them W together.  Candidates that are worse by more than
+r ranks are drawn with a probability of at most 0.1 if W exp(-ε r / 2S) <= w_min / 9.
+
+**Too few rows.**  Ranks hide absurd answers: beyond the largest record every number has the same
+rank.  Where an end of the range is open, one more candidate, "too few rows", has the weight W of
+all others together and the utility
+
+    u(x, none) = -n t + c,    t = min(q, 1 - q),  c = 14 * 2S / ε,
+
+with t = 1 - q, or q, where only the upper, or lower, end is open.  A record more moves it by t, one
+that is replaced by at most t, and t <= S: the theorem holds with it as well.  All numbers beyond
+the records at an open end have a utility of at most -n t and weigh at most W, so that the answer is
+one of them with a probability of at most e^-14 < 10^-6, whatever the data is: "too few rows" is
+e^14 times as likely.  It is negligible where n t ε / 2S exceeds log(W / w_min) + 14 by some more.
+
+The possible answers about dates and times where nobody stated a range.
+
+**Candidates** are the days from 1900-01-01 to 2099-12-31, of times every second of them.
+
+**Prior.**  A year shares its weight equally among its first day, the first days of its months, and
+all of its days; a day, of times, among its start, its hours, its minutes and its seconds.  Years
+from 1975 to 2024 weigh 8, and half as much for every half century farther away.  All of it is
+public and does not depend on any data.
+
+**In whole numbers.**  The code of a candidate is its day, or second, from 1900 on.  The weight of
+all candidates up to a code is looked up in two tables, of days and of the seconds of a day.
+`dampen.questions.percentile.unbounded` has the theorem and the draw.
 """
 
 from dataclasses import dataclass, replace
+from datetime import date
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
+from math import ceil, gcd, log
 from typing import Any, Protocol
 
 import numpy as np
 
 from dampen.core.mechanisms import EM
 from dampen.core.noise import GUMBEL, pure_rho
-from dampen.core.sampling import Entropy, discrete_laplace
-from dampen.core.selection import IntArray, Neighbours
+from dampen.core.sampling import Entropy, discrete_laplace, uniform_below, weighted_best
+from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.data.cells import Grouping, GroupLookup, ValuesOf
+from dampen.data.columns import DAY
 from dampen.data.source import Opened
-from dampen.epsilon import decimal_text
+from dampen.epsilon import check_length, decimal_text, shortened
 from dampen.errors import ParameterError
 from dampen.paper.percentile_selection import Percent, as_fraction
-from dampen.questions.percentile.decimals import Candidates, Column, RankDraw
 from dampen.questions.percentile.halving import Ranks
 from dampen.questions.percentile.joint_tight import FEW, Taut, Way, together
 from dampen.questions.percentile.methods import most_ranks
+from dampen.questions.percentile.values import FINEST
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_distance, by_tail, too_few
 from dampen.releases.cost import Cost, Price, composed_cost, selection_cost
 from dampen.releases.method import Drawn, Leak, Rest
 
 __all__ = [
+    "Candidates",
+    "Column",
+    "Decimals",
     "EqualRunShares",
+    "Moments",
+    "RankDraw",
     "RunDraws",
+    "Runs",
     "UnboundedMethod",
     "WithinRange",
     "read_columns",
     "several_draws",
 ]
+
+HEAVIEST = range(5)
+"""Exponents of the decades of weight 1."""
+
+SHARES = (32, 24, 18, 13, 10, 8, 6, 4, 3)
+"""Of a decade, for its numbers of exactly 1, 2, ... digits; chosen on 30 columns, leaving one out
+each time (`dampen-studies run unbounded`)."""
+
+YEARS = 8
+"""Share of the whole numbers from 1900 to 2099, in the units of `SHARES`."""
+FIRST_YEAR = 1900
+LAST_YEAR = 2099
+THOUSANDS = 3
+"""Their exponent."""
+
+
+@dataclass(frozen=True)
+class Decimals:
+    """The public candidates, with their prior weights.
+
+    Attributes:
+        lower: the smallest possible answer, if it is bounded.
+        upper: the largest possible answer, if it is bounded.
+        step: answers are multiples of it, if there is one.
+        digits: significant digits of a candidate, nine outside tests.
+        exponents: the smallest and the largest one.
+
+    Raises:
+        ParameterError: unless lower <= upper are numbers, step > 0, and some candidate is left.
+    """
+
+    lower: float | None = None
+    upper: float | None = None
+    step: float | None = None
+    digits: int = 9
+    exponents: tuple[int, int] = (-9, 14)
+
+    def __post_init__(self) -> None:
+        if self._low is not None and self._high is not None and self._low >= self._high:
+            raise ParameterError(
+                f"Expected lower < upper, got lower={self.lower}, upper={self.upper}."
+            )
+        if self._step is not None and self._step <= 0:
+            raise ParameterError(f"Expected step > 0, got step={shortened(self.step)}.")
+        if self.total == 0:
+            raise ParameterError(
+                f"No number of up to {self.digits} digits is a possible answer. Use a wider range "
+                "or a smaller step."
+            )
+
+    def codes(self, numbers: FloatArray) -> IntArray:
+        """The codes of numbers that are not missing, within the range."""
+        low, high = self.exponents
+        size = np.abs(numbers)
+        powers = np.array([float(f"1e{e}") for e in range(low, high + 1)])
+        at = np.clip(np.searchsorted(powers, size, side="right") - 1, 0, high - low)
+        e = at + low
+        shift = self.digits - 1 - e
+        with np.errstate(over="ignore"):
+            m = np.rint(
+                np.where(shift >= 0, size * 10.0 ** np.maximum(shift, 0), size)
+                / 10.0 ** np.maximum(-shift, 0)
+            )
+        m = np.minimum(m, self._radix).astype(np.int64)
+        over = m == self._radix
+        at = np.where(over, at + 1, at)
+        m = np.where(over, self._first, m)
+        code = at * self._radix + m
+        # What is below the first decade is 0, or the first candidate if that is nearer.
+        code = np.where(size < powers[0], np.where(2 * size >= powers[0], self._first, 0), code)
+        code = np.minimum(code, self._last)
+        return np.clip(np.where(numbers < 0, -code, code), *self.ends)
+
+    def mass(self, codes: IntArray) -> IntArray:
+        """The prior weight of all candidates up to each code, the range and the step cut off."""
+        low, high = self.ends
+        return self._uncut(np.clip(codes, low - 1, high)) - self._before
+
+    def value(self, code: int) -> int | float:
+        """The number with that code: whole if it is, else the float nearest to the decimal."""
+        exact = self._exact(code)
+        return exact.numerator if exact.denominator == 1 else float(exact)
+
+    def code_at(self, mass: int) -> int:
+        """The first code up to which candidates weigh more than `mass`; 0 <= mass < total."""
+        low, high = self.ends
+        while low < high:
+            middle = (low + high) // 2
+            if int(self.mass(np.array([middle]))[0]) > mass:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def listed(self, low: int, high: int, most: int) -> IntArray:
+        """The candidates from one code to another with few digits, ascending, and both ends.
+
+        They have the largest number of digits at which there are at most `most` of them.
+        """
+        for j in range(self.digits, 0, -1):
+            parts = [self._in_decade(at, j, low, high) for at in self._decades_between(low, high)]
+            if sum(map(len, parts)) <= most:
+                break
+        few = [np.arange(part.start, part.stop, part.step) for part in parts]
+        zero = [0] if low <= 0 <= high else []
+        return np.unique(np.concatenate([np.array([low, *zero, high], dtype=np.int64), *few]))
+
+    @cached_property
+    def total(self) -> int:
+        """The weight of all candidates."""
+        return int(self.mass(np.array([self.ends[1]]))[0])
+
+    @cached_property
+    def least(self) -> int:
+        """A weight that no candidate is below."""
+        low, high = (self._decade_of(code) for code in self.ends)
+        straddles = self.ends[0] <= 0 <= self.ends[1]
+        first = 0 if straddles else min(low, high)
+        found = [w for w in self._lightest[first : max(low, high) + 1] if w > 0]
+        return min([*found, self._zero])
+
+    @cached_property
+    def ends(self) -> tuple[int, int]:
+        """The codes of the range: the first at or above `lower`, the last at or below `upper`."""
+        low = -self._last if self._low is None else self._first_at_least(self._low)
+        high = self._last if self._high is None else -self._first_at_least(-self._high)
+        if low > high:
+            raise ParameterError(
+                f"No number of up to {self.digits} digits lies from lower={self.lower} to "
+                f"upper={self.upper}. Use a wider range."
+            )
+        return low, high
+
+    @property
+    def _first(self) -> int:
+        """The smallest m."""
+        return 10 ** (self.digits - 1)
+
+    @property
+    def _radix(self) -> int:
+        return 10**self.digits
+
+    @property
+    def _last(self) -> int:
+        """The largest code."""
+        low, high = self.exponents
+        return (high - low + 1) * self._radix - 1
+
+    @cached_property
+    def _low(self) -> Fraction | None:
+        return _exact_number("lower", self.lower)
+
+    @cached_property
+    def _high(self) -> Fraction | None:
+        return _exact_number("upper", self.upper)
+
+    @cached_property
+    def _step(self) -> Fraction | None:
+        return _exact_number("step", self.step)
+
+    @cached_property
+    def _before(self) -> int:
+        """The weight of what lies below the range."""
+        return int(self._uncut(np.array([self.ends[0] - 1]))[0])
+
+    @cached_property
+    def _decade(self) -> IntArray:
+        """What a number of as many digits as possible weighs in every decade."""
+        low, high = self.exponents
+        away = [max(HEAVIEST[0] - e, e - HEAVIEST[-1], 0) for e in range(low, high + 1)]
+        return np.array([2 ** (max(away) - each) for each in away], dtype=np.int64)
+
+    @cached_property
+    def _by_digits(self) -> list[int]:
+        """What a number of exactly j digits weighs, for j = 1, 2, ..., and 0 for one more."""
+        if self.digits == 1:
+            return [1, 0]
+        more = [10 ** (self.digits - j) * SHARES[j - 1] for j in range(2, self.digits + 1)]
+        return [9 * 10 ** (self.digits - 2) * SHARES[0], *more, 0]
+
+    @cached_property
+    def _of_year(self) -> int:
+        """What a whole number from 1900 to 2099 weighs on top, in the units of its decade."""
+        low, high = self.exponents
+        if self.digits < THOUSANDS + 2 or not low <= THOUSANDS <= high:
+            return 0
+        return YEARS * 81 * 10 ** (self.digits - 2) // (LAST_YEAR - FIRST_YEAR + 1)
+
+    def _years(self, m: IntArray) -> IntArray:
+        """How many of these numbers are candidates up to m, in their decade."""
+        unit = 10 ** (self.digits - 1 - THOUSANDS)
+        period = self._periods[THOUSANDS - self.exponents[0], THOUSANDS]
+        upto = np.minimum(m, LAST_YEAR * unit) // period - (FIRST_YEAR * unit - 1) // period
+        return np.maximum(upto, 0)
+
+    @cached_property
+    def _lightest(self) -> list[int]:
+        """What the lightest candidate of every decade weighs; 0 for a decade without any."""
+        upto = (self._radix - 1) // self._periods - (self._first - 1) // self._periods
+        exactly = np.diff(upto, axis=1, prepend=0) > 0
+        weights = np.array(self._by_digits[:-1])
+        light = np.where(exactly, weights, weights.max() + 1).min(axis=1)
+        return (np.where(exactly.any(axis=1), light, 0) * self._decade).tolist()
+
+    @cached_property
+    def _zero(self) -> int:
+        """What 0 weighs: as a decade, no step cut off."""
+        counts = [9, *(81 * 10 ** (j - 2) for j in range(2, self.digits + 1))]
+        share = sum(n * w for n, w in zip(counts, self._by_digits, strict=False))
+        return int(share * self._decade.max())
+
+    @cached_property
+    def _periods(self) -> IntArray:
+        """By decade and number of digits: the m that are candidates are the multiples of this."""
+        low, high = self.exponents
+        return np.array(
+            [[self._period(e, j) for j in range(1, self.digits + 1)] for e in range(low, high + 1)],
+            dtype=np.int64,
+        )
+
+    def _period(self, e: int, j: int) -> int:
+        """At most 10^digits, which no m reaches."""
+        if self._step is None:
+            return 10 ** (self.digits - j)
+        unit = Fraction(10) ** (e - self.digits + 1)
+        common = _common_multiple(self._step, unit * 10 ** (self.digits - j)) / unit
+        return min(int(common), self._radix)
+
+    @cached_property
+    def _totals(self) -> IntArray:
+        """The weight of the positive candidates below each decade, and of all of them."""
+        decades = np.arange(len(self._decade))
+        each = self._within(decades, np.full(len(decades), self._radix - 1))
+        return np.concatenate([[0], np.cumsum(each)])
+
+    def _within(self, at: IntArray, m: IntArray) -> IntArray:
+        """The weight of the candidates up to m in the decade at that place."""
+        weight = np.zeros(len(m), dtype=np.int64)
+        for j, (here, further) in enumerate(
+            zip(self._by_digits[:-1], self._by_digits[1:], strict=True)
+        ):
+            period = self._periods[at, j]
+            upto = np.maximum(m // period - (self._first - 1) // period, 0)
+            weight += upto * (here - further)
+        if self._of_year:
+            in_thousands = at == THOUSANDS - self.exponents[0]
+            weight += np.where(in_thousands, self._years(m), 0) * self._of_year
+        return weight * self._decade[at]
+
+    def _positive(self, codes: IntArray) -> IntArray:
+        """The weight of the positive candidates up to codes >= 0."""
+        at, m = np.divmod(codes, self._radix)
+        inside = np.minimum(at, len(self._decade) - 1)
+        return np.where(
+            at < len(self._decade), self._totals[inside] + self._within(inside, m), self._totals[-1]
+        )
+
+    def _uncut(self, codes: IntArray) -> IntArray:
+        """The weight of all candidates up to codes, whatever the range is."""
+        every = int(self._totals[-1])
+        below = every - self._positive(np.maximum(-codes - 1, 0))
+        return np.where(codes < 0, below, every + self._zero + self._positive(np.maximum(codes, 0)))
+
+    def _decades_between(self, low: int, high: int) -> list[int]:
+        """Places of decades, negative ones as -1 for the first, -2 for the second, and so on."""
+        count = len(self._decade)
+        first = -(-low // self._radix) - 1 if low < 0 else low // self._radix
+        last = -(-high // self._radix) - 1 if high < 0 else high // self._radix
+        return [*range(max(first, -count), min(last, count - 1) + 1)]
+
+    def _in_decade(self, place: int, j: int, low: int, high: int) -> range:
+        """The codes of a decade's candidates of at most j digits, between two codes."""
+        at = place if place >= 0 else -place - 1
+        period = int(self._periods[at, j - 1])
+        ends = (low, high) if place >= 0 else (-high, -low)
+        smallest = max(ends[0] - at * self._radix, self._first)
+        largest = min(ends[1] - at * self._radix, self._radix - 1)
+        found = range(-(-smallest // period) * period, largest + 1, period)
+        codes = range(at * self._radix + found.start, at * self._radix + found.stop, period)
+        if place >= 0 or not codes:
+            return codes
+        return range(-codes[-1], -codes[0] + 1, period)
+
+    def _decade_of(self, code: int) -> int:
+        return min(abs(code) // self._radix, len(self._decade) - 1)
+
+    def _exact(self, code: int) -> Fraction:
+        at, m = divmod(abs(code), self._radix)
+        size = m * Fraction(10) ** (at + self.exponents[0] - self.digits + 1)
+        return -size if code < 0 else size
+
+    def _first_at_least(self, bound: Fraction) -> int:
+        """The smallest code of a number of so many digits that is at or above a bound.
+
+        One more than the largest code if there is none.
+        """
+        low, high = self.exponents
+        smallest = Fraction(10) ** low
+        if bound > self._exact(self._last):
+            return self._last + 1
+        if bound <= 0:
+            return -self._last_at_most(-bound)
+        if bound <= smallest:
+            return self._first
+        e = next(e for e in range(high, low - 1, -1) if Fraction(10) ** e <= bound)
+        m = -(-bound // Fraction(10) ** (e - self.digits + 1))
+        at = e - low
+        return (at + 1) * self._radix + self._first if m == self._radix else at * self._radix + m
+
+    def _last_at_most(self, bound: Fraction) -> int:
+        """The largest code of a number of so many digits that is at or below a bound >= 0."""
+        low, high = self.exponents
+        if bound < Fraction(10) ** low:
+            return 0
+        e = next(e for e in range(high, low - 1, -1) if Fraction(10) ** e <= bound)
+        m = bound // Fraction(10) ** (e - self.digits + 1)
+        return (e - low) * self._radix + min(int(m), self._radix - 1)
+
+
+def _exact_number(name: str, number: float | None) -> Fraction | None:
+    """A float as its shortest decimal."""
+    if number is None:
+        return None
+    try:
+        if isinstance(number, bool):
+            raise TypeError
+        check_length(str(number))
+        return Fraction(str(number))
+    except (TypeError, ValueError, ZeroDivisionError, OverflowError):
+        raise ParameterError(
+            f"Expected {name} to be a finite number, got {name}={shortened(number)}."
+        ) from None
+
+
+def _common_multiple(a: Fraction, b: Fraction) -> Fraction:
+    """The smallest positive number that both divide."""
+    numerator = a.numerator * b.numerator // gcd(a.numerator, b.numerator)
+    return Fraction(numerator, gcd(a.denominator, b.denominator))
+
+
+ODDS = 14
+"""Logarithm of the odds of "too few rows" against all numbers beyond the records."""
+
+
+class Candidates(Protocol):
+    """Public candidates, ordered as their codes are, with public weights that are whole numbers."""
+
+    @property
+    def lower(self) -> float | None:
+        """The smallest possible answer, if it is bounded."""
+        ...
+
+    @property
+    def upper(self) -> float | None:
+        """The largest possible answer, if it is bounded."""
+        ...
+
+    @property
+    def total(self) -> int:
+        """The weight of all candidates."""
+        ...
+
+    @property
+    def least(self) -> int:
+        """A weight that no candidate is below."""
+        ...
+
+    def codes(self, numbers: FloatArray, /) -> IntArray:
+        """The codes of numbers that are not missing, within the range."""
+        ...
+
+    def mass(self, codes: IntArray, /) -> IntArray:
+        """The weight of all candidates up to each code."""
+        ...
+
+    def value(self, code: int, /) -> int | float:
+        """The number with that code."""
+        ...
+
+    def code_at(self, mass: int, /) -> int:
+        """The first code up to which candidates weigh more than `mass`; 0 <= mass < total."""
+        ...
+
+    def listed(self, low: int, high: int, most: int, /) -> IntArray:
+        """Few candidates from one code to another, ascending, and both ends."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Column:
+    """The distinct values of some records as codes, ascending, and how often each occurs; private.
+
+    Attributes:
+        codes: of the distinct values.
+        counts: how many records have each.
+    """
+
+    codes: IntArray
+    counts: IntArray
+
+    @classmethod
+    def of(cls, codes: IntArray, counts: IntArray | None = None) -> "Column":
+        """From codes in any order, once or with their counts."""
+        distinct, place = np.unique(codes, return_inverse=True)
+        if counts is None:
+            return cls(distinct, np.bincount(place, minlength=len(distinct)))
+        total = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(total, place, counts)
+        return cls(distinct, total)
+
+    @property
+    def n(self) -> int:
+        """How many records have a number."""
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Runs:
+    """The runs of equal utility that hold any candidate, ascending; private.
+
+    Attributes:
+        start: the mass of the candidates before each run.
+        mass: of its candidates.
+        less: L of its candidates.
+        at_most: R of its candidates.
+    """
+
+    start: IntArray
+    mass: IntArray
+    less: IntArray
+    at_most: IntArray
+
+    @classmethod
+    def of(cls, column: Column, candidates: Candidates) -> "Runs":
+        """Before the first value, at it, between it and the second, and so on."""
+        upto = np.empty(2 * len(column.codes) + 1, dtype=np.int64)
+        upto[:-1:2] = candidates.mass(column.codes - 1)
+        upto[1::2] = candidates.mass(column.codes)
+        upto[-1] = candidates.total
+        start = np.concatenate([[0], upto[:-1]])
+        ranks = np.concatenate([[0], np.cumsum(column.counts)])
+        less = np.repeat(ranks, 2)[:-1]
+        at_most = np.repeat(ranks, 2)[1:]
+        held = upto > start
+        return cls(start[held], (upto - start)[held], less[held], at_most[held])
+
+
+@dataclass(frozen=True)
+class RankDraw:
+    """One percentile by the exponential mechanism on ranks; public parameters alone.
+
+    Attributes:
+        p: which percentile, 0 to 100, with at most four decimals.
+        candidates: the possible answers and their weights.
+        neighbours: replace one record, or add or remove one.
+
+    Raises:
+        ParameterError: if p has more decimals.
+    """
+
+    p: Percent
+    candidates: Candidates
+    neighbours: Neighbours
+
+    def __post_init__(self) -> None:
+        if self.share.denominator > FINEST:
+            raise ParameterError(f"Expected p with at most four decimals, got p={self.p}.")
+
+    @property
+    def share(self) -> Fraction:
+        """q."""
+        return as_fraction(self.p) / 100
+
+    @property
+    def span(self) -> Fraction:
+        """S."""
+        if self.neighbours is Neighbours.REPLACE_ONE:
+            return Fraction(1)
+        return max(self.share, 1 - self.share)
+
+    def draw(self, column: Column, epsilon: Fraction, entropy: Entropy) -> int:
+        """The code of a candidate: ε-DP."""
+        runs = Runs.of(column, self.candidates)
+        u = self.utility(runs, column.n)
+        run = weighted_best(u, runs.mass, self.scale(epsilon), entropy)
+        place = uniform_below(int(runs.mass[run]), entropy)
+        return self.candidates.code_at(int(runs.start[run]) + place)
+
+    def draw_or_none(self, column: Column, epsilon: Fraction, entropy: Entropy) -> int | None:
+        """The code of a candidate, or None for too few rows: ε-DP."""
+        if self.open_tail is None:
+            return self.draw(column, epsilon, entropy)
+        runs = Runs.of(column, self.candidates)
+        u = np.append(self.utility(runs, column.n), self.none_utility(column.n, epsilon))
+        mass = np.append(runs.mass, self.candidates.total)
+        run = weighted_best(u, mass, self.scale(epsilon), entropy)
+        if run == len(runs.mass):
+            return None
+        place = uniform_below(int(runs.mass[run]), entropy)
+        return self.candidates.code_at(int(runs.start[run]) + place)
+
+    @property
+    def open_tail(self) -> Fraction | None:
+        """t; None where both ends are public."""
+        tails = []
+        if self.candidates.lower is None:
+            tails.append(self.share)
+        if self.candidates.upper is None:
+            tails.append(1 - self.share)
+        return min(tails, default=None)
+
+    def none_utility(self, n: int, epsilon: Fraction) -> float:
+        """Of "too few rows", times the denominator of q."""
+        assert self.open_tail is not None
+        return float(ceil(ODDS / self.scale(epsilon)) - self.open_tail * self.share.denominator * n)
+
+    def utility(self, runs: Runs, n: int) -> FloatArray:
+        """u of every run, times the denominator of q: whole numbers, exact as floats."""
+        P = self.share.numerator
+        Q = self.share.denominator
+        away = np.maximum(Q * runs.less - P * n, P * n - Q * runs.at_most)
+        return -np.maximum(away, 0).astype(np.float64)
+
+    def scale(self, epsilon: Fraction) -> Fraction:
+        """What `utility` is multiplied by in the exponent."""
+        return epsilon / (2 * self.span * self.share.denominator)
+
+    def law(self, runs: Runs, n: int, epsilon: Fraction) -> FloatArray:
+        """The probability of every run, to about 1e-12; not private."""
+        exponent = self.utility(runs, n) * float(self.scale(epsilon)) + np.log(runs.mass)
+        weight = np.exp(exponent - exponent.max())
+        return np.asarray(weight / weight.sum())
+
+    def farthest(self, epsilon: Fraction) -> float:
+        """r: in 9 of 10 runs the answer is at most so many ranks worse than the best candidate."""
+        odds = log(9) + log(self.candidates.total) - log(self.candidates.least)
+        return float(2 * self.span / epsilon) * odds
+
+
+FIRST = date(1900, 1, 1)
+LAST = date(2099, 12, 31)
+ORIGIN = date(1970, 1, 1).toordinal() - FIRST.toordinal()
+NEAR = 1e-3
+"""Of a second: what a float of days may be off."""
+DAYS = LAST.toordinal() - FIRST.toordinal() + 1
+
+
+@dataclass(frozen=True)
+class Moments:
+    """The public candidates, with their prior weights; numbers are days since 1970-01-01.
+
+    Attributes:
+        lower: the smallest possible answer, if it is bounded.
+        upper: the largest possible answer, if it is bounded.
+        seconds: whether the candidates are seconds; days if not.
+
+    Raises:
+        ParameterError: if no candidate is left.
+    """
+
+    lower: float | None = None
+    upper: float | None = None
+    seconds: bool = False
+
+    def __post_init__(self) -> None:
+        low, high = self.ends
+        if low > high:
+            raise ParameterError(
+                f"Expected lower < upper between {FIRST} and {LAST}. Other ranges need a step, "
+                "such as step=1 for days."
+            )
+
+    def codes(self, numbers: FloatArray) -> IntArray:
+        """The codes of numbers that are not missing, within the range."""
+        day = np.clip(numbers + ORIGIN, -1, DAYS + 1)
+        place = np.rint(day * DAY) if self.seconds else np.floor(day)
+        return np.clip(place.astype(np.int64), *self.ends)
+
+    def mass(self, codes: IntArray) -> IntArray:
+        """The prior weight of all candidates up to each code, the range cut off."""
+        low, high = self.ends
+        return self._uncut(np.clip(codes, low - 1, high)) - self._before
+
+    def value(self, code: int) -> int | float:
+        """The number with that code."""
+        day, second = divmod(code, DAY if self.seconds else 1)
+        return day - ORIGIN + second / DAY if second else day - ORIGIN
+
+    def code_at(self, mass: int) -> int:
+        """The first code up to which candidates weigh more than `mass`; 0 <= mass < total."""
+        low, high = self.ends
+        while low < high:
+            middle = (low + high) // 2
+            if int(self.mass(np.array([middle]))[0]) > mass:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def listed(self, low: int, high: int, most: int) -> IntArray:
+        """Candidates from one code to another at even distances, at most about `most` of them."""
+        steps = (1, 60, 3600, DAY) if self.seconds else (1,)
+        step = next((each for each in steps if (high - low) // each < most), steps[-1])
+        inside = np.arange(-(-low // step) * step, high + 1, step)
+        return np.unique(np.concatenate([[low, high], inside]))
+
+    @cached_property
+    def total(self) -> int:
+        """The weight of all candidates."""
+        return int(self.mass(np.array([self.ends[1]]))[0])
+
+    @cached_property
+    def least(self) -> int:
+        """A weight that no candidate is below."""
+        return int(self._day.min() * self._second.min())
+
+    @cached_property
+    def ends(self) -> tuple[int, int]:
+        """The codes of the range."""
+        part = DAY if self.seconds else 1
+        low = 0 if self.lower is None else int(np.ceil((self.lower + ORIGIN) * part - NEAR))
+        last = DAYS * part - 1
+        high = last if self.upper is None else int(np.floor((self.upper + ORIGIN) * part + NEAR))
+        return max(low, 0), min(high, last)
+
+    @cached_property
+    def _day(self) -> IntArray:
+        """The weight of every day: shares of a year are 1/3 each, in units of 1/(12 366)."""
+        days = [date.fromordinal(FIRST.toordinal() + i) for i in range(DAYS)]
+        plain = np.full(DAYS, 12)
+        plain[[each.day == 1 for each in days]] += 366
+        plain[[each.day == each.month == 1 for each in days]] += 12 * 366
+        era = np.array([2 ** max(0, 3 - abs((each.year - 1975) // 50)) for each in days])
+        return plain * era
+
+    @cached_property
+    def _second(self) -> IntArray:
+        """The weight of every second of a day, in units of 1/86,400 of a share."""
+        if not self.seconds:
+            return np.ones(1, dtype=np.int64)
+        second = np.ones(DAY, dtype=np.int64)
+        second[::60] += 60
+        second[::3600] += 3600
+        second[0] += DAY
+        return second
+
+    @cached_property
+    def _upto(self) -> tuple[IntArray, IntArray]:
+        """The weight of the days, and of the seconds, before each."""
+        none = np.zeros(1, dtype=np.int64)
+        days = np.concatenate([none, np.cumsum(self._day)])
+        return days, np.concatenate([none, np.cumsum(self._second)])
+
+    @cached_property
+    def _before(self) -> int:
+        return int(self._uncut(np.array([self.ends[0] - 1]))[0])
+
+    def _uncut(self, codes: IntArray) -> IntArray:
+        """The weight of all candidates up to codes from -1 on, whatever the range is."""
+        days, seconds = self._upto
+        day, second = np.divmod(codes + 1, DAY if self.seconds else 1)
+        whole = days[day] * seconds[-1]
+        return whole + np.append(self._day, 0)[day] * seconds[second]
 
 
 FINDING = Fraction(1, 3)

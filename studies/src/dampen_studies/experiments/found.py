@@ -18,7 +18,7 @@ import numpy as np
 
 import dampen
 from dampen.core.sampling import InsecureEntropy
-from dampen.core.truncated import Threshold
+from dampen.core.thresholds import Threshold
 from dampen.data.open import open_table
 from dampen.questions.groups.question import GroupsQuestion
 from dampen.questions.keys import SHARE

@@ -21,8 +21,7 @@ import numpy as np
 from dampen.core.noise import EXPONENTIAL
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import FloatArray, Neighbours
-from dampen.questions.percentile.decimals import Column, Decimals, RankDraw, Runs
-from dampen.questions.percentile.unbounded import ENOUGH
+from dampen.questions.percentile.unbounded import ENOUGH, Column, Decimals, RankDraw, Runs
 from dampen_studies.datasets.catalogue import DatasetError
 from dampen_studies.rows import listed
 from dampen_studies.study import Parameters, Row, Rows, Study
