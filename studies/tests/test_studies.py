@@ -138,6 +138,10 @@ def test_views_without_noise_find_the_truth():
     assert np.allclose(exactly, ebc)
     noisy = privatesql.noisy_betweenness(counts, 37, exact("0.1"), InsecureEntropy(1))
     assert not np.allclose(noisy, ebc, atol=1)
+    fitted = privatesql.fitted_betweenness(counts, 1, exact("1e6"), InsecureEntropy(1))
+    assert np.allclose(fitted, ebc)
+    rows = privatesql.betweenness_of_rows(counts, 1, exact("1e6"), InsecureEntropy(1))
+    assert np.allclose(rows, ebc)
 
 
 def test_folds_partition_the_rows():
