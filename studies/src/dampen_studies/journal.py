@@ -86,6 +86,14 @@ def read_csv(path: Path) -> list[dict[str, Value]]:
         return [{name: _value(word) for name, word in row.items()} for row in csv.DictReader(file)]
 
 
+def as_read(columns: Sequence[str], rows: Iterable[Row]) -> list[dict[str, Value]]:
+    """Rows as they would be read from a CSV that they were written to."""
+    return [
+        {name: _value(text(value)) for name, value in zip(columns, row, strict=True)}
+        for row in rows
+    ]
+
+
 def _value(word: str) -> Value:
     try:
         return float(word)

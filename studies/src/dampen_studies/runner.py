@@ -71,6 +71,13 @@ def missing_data(cell: Parameters) -> str | None:
     return found.name if found is not None and not found.present else None
 
 
+def finished_at_full_length(study: Study, folder: Path) -> dict[str, Result]:
+    """The finished cells that are cells of the full run too, by key; a quick run may have some."""
+    finished = journal.read_journal(folder, study)
+    keys = (study.key(cell) for cell in study.cells(False))
+    return {key: finished[key] for key in keys if key in finished}
+
+
 def _pending(study: Study, folder: Path, quick: bool) -> Iterator[Parameters]:
     finished = journal.read_journal(folder, study)
     for cell in study.cells(quick):

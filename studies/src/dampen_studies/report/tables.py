@@ -1,13 +1,14 @@
-"""The published tables: each from the rows of one full run, in Markdown.
+"""The published tables: each from the rows of one committed full run, in Markdown.
 
 A page of the documentation marks the place of a table by its name; `publish` fills it in, so that
-no number is ever copied by hand.
+no number is ever copied by hand, and `differences` compares.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from statistics import fmean, stdev
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dampen.errors import DampenError, ParameterError
 from dampen_studies.claims import Finding, Outcome, Tables
@@ -31,12 +32,16 @@ Block: TypeAlias = str
 MARK = re.compile(
     r"(<!-- dampen-studies table ([\w-]+) -->\n).*?(\n<!-- end of table -->)", flags=re.DOTALL
 )
+NUMBER = re.compile(r"\d*\.?\d+")
 GRAPHS = ("enron", "github", "dblp")
 PRINTED_REDUCTIONS = {"patent": "44 / 52 / 59", "hepth": "12 / 52 / 73", "income": "- / - / 3"}
 
 
+_HOW = "Run it in full (`dampen-studies run`), then `dampen-studies keep`."
+
+
 class NotRun(DampenError):
-    """A table needs a study that was not run in full."""
+    """A table needs a study that is not in the record."""
 
 
 def publish(text: str, tables: Tables, findings: Sequence[Finding]) -> tuple[str, list[str]]:
@@ -57,6 +62,40 @@ def publish(text: str, tables: Tables, findings: Sequence[Finding]) -> tuple[str
     return MARK.sub(fill, text), left
 
 
+class Difference(NamedTuple):
+    """A line that is published and the one that the record gives."""
+
+    table: str
+    printed: str
+    recorded: str
+
+
+class Compared(NamedTuple):
+    """A page against the record: how much was compared, what differs, what has no record."""
+
+    numbers: int
+    different: list[Difference]
+    unrecorded: list[str]
+
+
+def compare(text: str, tables: Tables, findings: Sequence[Finding]) -> Compared:
+    """Every number in the marked places of a page against the committed results."""
+    numbers = 0
+    different: list[Difference] = []
+    unrecorded: list[str] = []
+    for mark in MARK.finditer(text):
+        try:
+            recorded = made(mark[2], tables, findings).strip().splitlines()
+        except NotRun:
+            unrecorded.append(mark[2])
+            continue
+        shown = mark[0][len(mark[1]) : -len(mark[3])].strip().splitlines()
+        numbers += sum(len(NUMBER.findall(line)) for line in shown)
+        pairs = zip_longest(shown, recorded, fillvalue="")
+        different += [Difference(mark[2], a, b) for a, b in pairs if a != b]
+    return Compared(numbers, different, unrecorded)
+
+
 def made(name: str, tables: Tables, findings: Sequence[Finding]) -> Block:
     """One table by name.
 
@@ -69,7 +108,7 @@ def made(name: str, tables: Tables, findings: Sequence[Finding]) -> Block:
     if name == "results":
         missing = [study for study in results.STUDIES if study not in tables]
         if missing:
-            raise NotRun(f"The results need the full run: dampen-studies run {' '.join(missing)}")
+            raise NotRun(f"The results need the record of {' '.join(missing)}. {_HOW}")
         return markdown(*results.results(tables))
     if name not in MAKERS:
         raise ParameterError(
@@ -77,7 +116,7 @@ def made(name: str, tables: Tables, findings: Sequence[Finding]) -> Block:
         )
     study, make = MAKERS[name]
     if study not in tables:
-        raise NotRun(f"The table {name!r} needs the full run: dampen-studies run {study}")
+        raise NotRun(f"The table {name!r} needs the record of {study}. {_HOW}")
     return make(tables[study])
 
 
@@ -94,7 +133,7 @@ def claims(findings: Sequence[Finding]) -> Block:
     """
     short = {f.claim.study for f in findings if f.outcome is Outcome.NOT_MEASURED}
     if short:
-        raise NotRun(f"The claims need the full run: dampen-studies run {' '.join(sorted(short))}")
+        raise NotRun(f"The claims need the record of {' '.join(sorted(short))}. {_HOW}")
     rows = [
         (
             f"{f.claim.name} ({f.claim.where})",
