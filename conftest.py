@@ -29,7 +29,7 @@ def beside_the_files(
 ) -> None:
     """For pages only: each in a directory of its own."""
     if request.node.path.suffix == ".md":
-        from dampen.cli.demo_files import write_files
+        from dampen.cli.demo import write_files
 
         write_files(tmp_path)
         monkeypatch.chdir(tmp_path)

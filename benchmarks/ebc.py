@@ -20,8 +20,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from dampen.core.selection import FloatArray
+from dampen.questions.nodes.centralities import triangles
 from dampen.questions.nodes.graphs import Graph, betweenness, graph_of
-from dampen.questions.nodes.triangles import triangles
 from timing import compare
 
 GRAPHS = (

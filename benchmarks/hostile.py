@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 
 import dampen
-from dampen.cli.demo_files import write_service
+from dampen.cli.demo import write_service
 from dampen.ledger import verify, worker
 from dampen.service.tokens import Tokens
 from ledger import charge, generated, new_ledger

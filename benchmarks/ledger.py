@@ -28,9 +28,9 @@ from dampen.ledger import Ledger, worker
 from dampen.ledger.accounts import limit
 from dampen.ledger.log import Draft, Kind, Row, stamp
 from dampen.ledger.state import CHECKPOINT_EVERY, State
-from dampen.ledger.storage import files
-from dampen.ledger.storage.files import write_copy
+from dampen.ledger.storage import sqlite
 from dampen.ledger.storage.head_file import HeadFile
+from dampen.ledger.storage.sqlite import write_copy
 from dampen.ledger.zcdp import epsilon_at
 
 ROW = {"neighbours": "add-remove-row"}
@@ -147,7 +147,7 @@ def generated(place: str, entries: int) -> tuple[Ledger, list[tuple[str, int]]]:
 
     path = Path(place) / "ledger"
     head = write_copy(path, rows())
-    with closing(HeadFile(files.head_path(path), create=True)) as head_file:
+    with closing(HeadFile(sqlite.head_path(path), create=True)) as head_file:
         head_file.reset(head)
     return Ledger(path), made
 

@@ -26,7 +26,7 @@ import dampen
 from dampen.core.mechanisms import SLD, prepare
 from dampen.core.sampling import SystemEntropy
 from dampen.questions.nodes.graphs import graph_of
-from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.nodes.metrics import InfluentialNode
 from timing import compare, in_turns
 
 PEER = "read and count degrees"

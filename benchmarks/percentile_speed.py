@@ -26,8 +26,8 @@ import dampen
 from dampen.core.sampling import SystemEntropy
 from dampen.core.scores import Dampened, Global, Shifted
 from dampen.paper.percentile_selection import NEAR, PercentileLabel
+from dampen.questions.percentile.methods import Shares, TwoStages
 from dampen.questions.percentile.record import label_mechanism
-from dampen.questions.percentile.record_two_stages import Shares, TwoStages
 from dampen.questions.percentile.values import PercentileValue
 from timing import compare
 

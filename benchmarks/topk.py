@@ -16,7 +16,7 @@ import numpy as np
 from dampen.core.mechanisms import prepare
 from dampen.core.sampling import SystemEntropy
 from dampen.questions.nodes.graphs import graph_of
-from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.nodes.metrics import InfluentialNode
 from timing import compare
 
 PEER = "numpy Gumbel"

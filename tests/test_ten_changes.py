@@ -44,7 +44,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from dampen.core.selection import Selection
-from dampen.questions.nodes.degree import Degree
+from dampen.questions.nodes.metric import Degree
 
 
 @dataclass(frozen=True)
@@ -170,9 +170,9 @@ CHANGES = [
             "questions/nodes/metrics.py": (
                 ("    Degree(),\n", "    Degree(),\n    Popularity(),\n"),
                 (
-                    "from dampen.questions.nodes.triangles",
+                    "from dampen.questions.nodes.centralities",
                     "from dampen.questions.nodes.popularity import Popularity\n"
-                    "from dampen.questions.nodes.triangles",
+                    "from dampen.questions.nodes.centralities",
                 ),
             )
         },
@@ -191,9 +191,9 @@ CHANGES = [
             "questions/groups/problem.py": (
                 ("    TRIMMED_MEAN,\n    SUM,\n)", "    TRIMMED_MEAN,\n    SUM,\n    QUARTILE,\n)"),
                 (
-                    "from dampen.questions.groups.sums",
+                    "from dampen.questions.groups.statistics",
                     "from dampen.questions.groups.quartile import QUARTILE\n"
-                    "from dampen.questions.groups.sums",
+                    "from dampen.questions.groups.statistics",
                 ),
             )
         },
@@ -242,7 +242,14 @@ CHANGES = [
         "from dampen.cli.main import run\nrun(['--help'])\nrun(['greet'])",
         r"(?s)greet +Says hello.*\nhello\n",
         file={"cli/greet.py": COMMAND},
-        lines={"cli/main.py": (("COMMANDS = {\n", 'COMMANDS = {\n    "greet": "Says hello.",\n'),)},
+        lines={
+            "cli/main.py": (
+                (
+                    "COMMANDS = {\n",
+                    'COMMANDS = {\n    "greet": Listed("greet.greet", "Says hello."),\n',
+                ),
+            )
+        },
     ),
     Change(
         "a question with all its fronts",

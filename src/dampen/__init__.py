@@ -31,13 +31,12 @@ if TYPE_CHECKING:
     from dampen.questions.counts import count, histogram
     from dampen.questions.frequency import most_frequent
     from dampen.questions.groups import groups_above, top_groups
-    from dampen.questions.keys import keys
+    from dampen.questions.keys import keys, universe
     from dampen.questions.means import mean, total
     from dampen.questions.nodes import egocentric_betweenness, top_k
     from dampen.questions.percentile import percentile, percentile_record
-    from dampen.questions.universes import universe
     from dampen.questions.watch import watch
-    from dampen.releases.own_problem import release
+    from dampen.releases.answer import release
     from dampen.releases.release import Release
     from dampen.releases.tuning import tune
     from dampen.testing import Universe
@@ -82,14 +81,14 @@ _HOME = {
     "percentile": "dampen.questions.percentile",
     "percentile_record": "dampen.questions.percentile",
     "probabilities": "dampen.core.mechanisms",
-    "release": "dampen.releases.own_problem",
+    "release": "dampen.releases.answer",
     "select": "dampen.core.mechanisms",
     "show_versions": "dampen.versions",
     "top_groups": "dampen.questions.groups",
     "top_k": "dampen.questions.nodes",
     "total": "dampen.questions.means",
     "tune": "dampen.releases.tuning",
-    "universe": "dampen.questions.universes",
+    "universe": "dampen.questions.keys",
     "warehouse": "dampen.data.warehouse",
     "watch": "dampen.questions.watch",
 }

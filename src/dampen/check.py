@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.columns import Lookup, as_labels, as_numbers, is_missing
+from dampen.data.columns import Lookup, as_labels, as_numbers, is_missing, measured
 from dampen.data.files import TextFile
 from dampen.data.open import located, open_table
 from dampen.data.source import Chunk, Kind, Opened, reading, require_labels
-from dampen.data.times import measured
 from dampen.data.units import unit_codes, unit_kind, without_id
 from dampen.errors import ParameterError
 from dampen.printing import printable

@@ -9,10 +9,9 @@ from dampen.questions.classify.splits import BestSplit
 from dampen.questions.frequency import MostFrequent
 from dampen.questions.groups.problem import BestGroup
 from dampen.questions.nodes.betweenness import Betweenness
-from dampen.questions.nodes.degree import Degree
-from dampen.questions.nodes.metric import Metric
-from dampen.questions.nodes.problem import InfluentialNode
-from dampen.questions.nodes.triangles import Brokerage, Triangles
+from dampen.questions.nodes.centralities import Brokerage, Triangles
+from dampen.questions.nodes.metric import Degree, Metric
+from dampen.questions.nodes.metrics import InfluentialNode
 from dampen.questions.percentile.values import PercentileValue, PercentileValueOfRows
 
 __all__ = [

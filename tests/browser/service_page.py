@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dampen.cli.demo_files import write_service
+from dampen.cli.demo import write_service
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "service"))
 sys.path.insert(0, str(Path(__file__).parents[2] / "studies" / "tests" / "browser"))

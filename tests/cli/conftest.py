@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dampen.cli.demo_files import write_files
+from dampen.cli.demo import write_files
 from dampen.cli.main import run
 
 

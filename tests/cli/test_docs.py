@@ -71,7 +71,7 @@ def test_links_lead_somewhere(page: str) -> None:
 def helped() -> Iterator[tuple[str, str]]:
     """Every command with its examples, one line each."""
     root = group()
-    for name in root.summaries:
+    for name in root.listed:
         command = root.get_command(click.Context(root), name)
         inner = getattr(command, "commands", {})
         for path, each in [(name, command), *((f"{name} {k}", v) for k, v in inner.items())]:

@@ -80,7 +80,7 @@ def interrupted(where: str, when: str, times: int = 1) -> subprocess.CompletedPr
     "where",
     [
         "dampen.cli.main:group",
-        "dampen.cli.receipt:open_ledger",
+        "dampen.cli.output:open_ledger",
         "dampen.questions.frequency:open_table",
         "dampen.ledger.accounts:Account.charge",
     ],

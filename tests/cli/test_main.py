@@ -38,7 +38,7 @@ def test_the_installed_command_is_this_one() -> None:
 
 def every_command() -> list[tuple[str, ...]]:
     root, paths = group(), list[tuple[str, ...]]()
-    for name in root.summaries:
+    for name in root.listed:
         command = root.get_command(click.Context(root), name)
         paths += [(name,), *[(name, each) for each in getattr(command, "commands", [])]]
     return paths
@@ -56,7 +56,7 @@ def test_every_command_has_help(dampen, path: tuple[str, ...]) -> None:
 def test_the_help_of_the_whole(dampen) -> None:
     shown = dampen("--help")
     words = " ".join(shown.out.split())
-    assert all(f" {name} {told}" in words for name, told in group().summaries.items())
+    assert all(f" {name} {each.summary}" in words for name, each in group().listed.items())
     assert shown.out.index("Questions:") < shown.out.index("Other commands:")
     assert all(f"{code:<5}{meaning}" in shown.out for code, meaning in EXIT_CODES.items())
     assert dampen().out == dampen("-h").out == shown.out

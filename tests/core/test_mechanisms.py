@@ -10,7 +10,7 @@ from dampen.core import sensitivity
 from dampen.core.mechanisms import LD, MECHANISMS, SLD, Mechanism, named, prepare
 from dampen.core.noise import EXPONENTIAL, GUMBEL, LAPLACE
 from dampen.core.scores import Dampened, Global, Score, Scores, Shifted
-from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.nodes.metrics import InfluentialNode
 
 TABLE = sensitivity.table([[3] * 8, [5] * 8])
 RUNNING = Selection([6.5, 6.5, 0, 0, 0, 0, 0, 0], TABLE, bound=7.5, joint={Shifted(): 2.0})

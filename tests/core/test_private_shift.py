@@ -13,7 +13,7 @@ from dampen.core.sampling import InsecureEntropy
 from dampen.paper.percentile_selection import PercentileLabel
 from dampen.problems import InfluentialNode
 from dampen.testing import Universe, privacy_loss
-from dampen.testing.losses import law_loss
+from dampen.testing.checks import law_loss
 from goodness import assert_draws_follow
 
 SMALL = replace(LD_SHIFTED, shift=PrivateShift(points=8))

@@ -12,8 +12,7 @@ from dampen.core.sampling import InsecureEntropy, discrete_laplace, geometric
 from dampen.data.memory import MemoryTable
 from dampen.questions.frequency import MostFrequent
 from dampen.questions.groups.problem import BestGroup
-from dampen.questions.noisy_counts import margin, ranked, winner
-from dampen.releases.numbers import MarginLaw
+from dampen.releases.numbers import MarginLaw, margin, ranked, winner
 from goodness import assert_draws_follow, counts_of
 
 HALF = Fraction(0.6931471805599453)  # ln 2: a factor of 2

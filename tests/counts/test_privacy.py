@@ -12,7 +12,7 @@ from dampen.data.memory import MemoryTable
 from dampen.questions.counts import CountQuestion, CountsMethod, HistogramQuestion
 from dampen.questions.means import MeanMethod, MeanQuestion, TotalMethod, TotalQuestion
 from dampen.testing import Universe
-from dampen.testing.losses import law_loss
+from dampen.testing.checks import law_loss
 from goodness import assert_draws_follow, counts_of
 
 EPSILON = Fraction(1, 2)

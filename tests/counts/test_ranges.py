@@ -8,7 +8,7 @@ import pytest
 import dampen
 from dampen import InsecureEntropy
 from dampen.errors import AccuracyWarning, ParameterError
-from dampen.questions.ranges import RADII, RangeMethod, RangeQuestion, radius_class
+from dampen.questions.means import RADII, RangeMethod, RangeQuestion, radius_class
 from dampen.releases.cost import Price
 from dampen.testing import Universe, law_loss
 

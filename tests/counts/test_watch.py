@@ -13,7 +13,7 @@ from dampen.core.above_threshold import first_above_law
 from dampen.core.sampling import InsecureEntropy
 from dampen.errors import BudgetError, ParameterError
 from dampen.testing import Universe
-from dampen.testing.losses import law_loss
+from dampen.testing.checks import law_loss
 from goodness import assert_draws_follow, counts_of
 
 FEW = {"d": ["flu"] * 40 + ["measles"]}

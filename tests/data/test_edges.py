@@ -16,9 +16,8 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
-from dampen.data import edge_files
-from dampen.data.edge_files import TextForm, _load_integers, read_nodes
-from dampen.data.edges import open_edges
+from dampen.data import edges as edge_lists
+from dampen.data.edges import TextForm, _load_integers, open_edges, read_nodes
 from dampen.errors import DataError, ParameterError
 from dampen.questions.nodes.graphs import Graph, egocentric_betweenness, graph_of, load_graph
 
@@ -346,8 +345,8 @@ def test_a_text_in_parts_is_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     ends = rng.integers(0, 10 ** rng.integers(1, 12, (500, 1)), (500, 2))
     content = "\n".join(f"{a},{b}" for a, b in ends.tolist()).encode()
     form = TextForm(",", 0, 2, (0, 1), True)
-    monkeypatch.setattr(edge_files, "PART", 100)
+    monkeypatch.setattr(edge_lists, "PART", 100)
     for cores in (1, 2, 7, 64):
-        monkeypatch.setattr(edge_files.os, "cpu_count", lambda cores=cores: cores)
+        monkeypatch.setattr(edge_lists.os, "cpu_count", lambda cores=cores: cores)
         assert np.array_equal(np.stack(_load_integers(content, form), axis=1), ends)
         assert np.array_equal(np.stack(_load_integers(content + b"\n1,x", form), axis=1), ends)

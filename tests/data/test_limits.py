@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import dampen
-from dampen.data import edge_files, files
+from dampen.data import edges, files
 from dampen.errors import DataError, ParameterError
 from dampen.questions.classify import Categories
 from dampen.questions.nodes import graphs
@@ -43,7 +43,7 @@ def test_a_packed_file_that_expands_too_far(
 def test_an_array_that_expands_too_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, budget, zeros = tmp_path / "t.npz", Recorder(), np.zeros(2_000_000, dtype=np.int64)
     np.savez_compressed(path, src=zeros, dst=zeros, n=5)
-    monkeypatch.setattr(edge_files, "MOST_EXPANDED", SMALL)
+    monkeypatch.setattr(edges, "MOST_EXPANDED", SMALL)
     with pytest.raises(DataError, match="could not be read"):
         dampen.top_k(path, epsilon=1, budget=budget)
     assert budget.charges == 1

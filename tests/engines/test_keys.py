@@ -19,7 +19,7 @@ from dampen.data.columns import as_numbers
 from dampen.data.duckdb import DIALECT
 from dampen.data.sql import KeyQuery
 from dampen.questions.frequency import MostFrequent
-from dampen.questions.percentile.record_two_stages import Shares, TwoStages
+from dampen.questions.percentile.methods import Shares, TwoStages
 from dampen.questions.percentile.values import ValueGrid
 from engines.nasty import GRIDS, cells_of, numbers_near, points_of, table_of
 

@@ -11,7 +11,7 @@ import dampen
 from dampen.core.sampling import InsecureEntropy
 from dampen.errors import ParameterError
 from dampen.questions.frequency import MostFrequent
-from dampen.questions.universes import Addresses, Integers, UniverseMethod, Words, universe
+from dampen.questions.keys import Addresses, Integers, UniverseMethod, Words, universe
 from dampen.testing import Universe, law_loss
 from goodness import assert_draws_follow, counts_of, draw_many
 

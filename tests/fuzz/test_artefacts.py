@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import dampen
 from dampen.core.sampling import InsecureEntropy
-from dampen.data.edge_files import read_nodes
+from dampen.data.edges import read_nodes
 from dampen.errors import BudgetError, DataError, ParameterError
 from dampen.ledger import Account, Ledger, worker
 from dampen.ledger.policy import check_policy, load_policy

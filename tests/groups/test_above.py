@@ -11,7 +11,7 @@ from dampen.core.sampling import InsecureEntropy
 from dampen.errors import ParameterError
 from dampen.questions.groups.above import AboveQuestion
 from dampen.testing import Universe
-from dampen.testing.losses import law_loss
+from dampen.testing.checks import law_loss
 from goodness import assert_draws_follow, counts_of
 from group_balls import histograms, rows_of
 

@@ -11,21 +11,20 @@ import pytest
 import dampen
 from dampen import Release
 from dampen.core.mechanisms import probabilities
-from dampen.core.quadrature import permute_and_flip
+from dampen.core.noise import permute_and_flip
 from dampen.core.sampling import InsecureEntropy
 from dampen.data.memory import MemoryTable
 from dampen.errors import ParameterError
 from dampen.questions.groups.problem import BestGroup
-from dampen.questions.groups.quantiles import QuantileMethod
 from dampen.questions.groups.question import GroupsQuestion
-from dampen.questions.groups.statistics import Grid
-from dampen.questions.nodes.degree import Degree
-from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.groups.statistics import Grid, QuantileMethod
+from dampen.questions.nodes.metric import Degree
+from dampen.questions.nodes.metrics import InfluentialNode
 from dampen.releases.answer import expect
 from dampen.releases.cost import Price
 from dampen.schema import Schema
 from dampen.testing import Universe
-from dampen.testing.losses import law_loss
+from dampen.testing.checks import law_loss
 from goodness import assert_draws_follow, counts_of
 
 EPSILON = Fraction(1)

@@ -11,16 +11,15 @@ import pytest
 
 import dampen
 from dampen.core.sampling import InsecureEntropy
-from dampen.data.cells import Grouping
+from dampen.data.cells import Grouping, ValuesOf
 from dampen.data.open import open_table
 from dampen.data.units import Shares, UnitTable
-from dampen.data.value_counts import ValuesOf
 from dampen.errors import ParameterError
 from dampen.problems import BestGroup
 from dampen.questions.groups.above import AboveQuestion
 from dampen.questions.groups.statistics import Histograms, ValueHistograms
 from dampen.testing import Universe
-from dampen.testing.losses import law_loss
+from dampen.testing.checks import law_loss
 from goodness import assert_draws_follow, counts_of
 
 EPSILON = Fraction(1, 2)

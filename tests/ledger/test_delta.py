@@ -7,7 +7,7 @@ import pytest
 
 import dampen
 from dampen.errors import BudgetError
-from dampen.ledger.balances import Limit, Spent
+from dampen.ledger.state import Limit, Spent
 from dampen.ledger.zcdp import epsilon_at, rho_within
 from dampen.releases.cost import group_delta
 

@@ -14,9 +14,9 @@ from dampen.errors import BudgetError
 from dampen.ledger import Ledger, Status, restore, verify, worker
 from dampen.ledger.log import Draft, Head, Kind, Row, sealed
 from dampen.ledger.state import State
-from dampen.ledger.storage import files
-from dampen.ledger.storage.files import write_copy
+from dampen.ledger.storage import sqlite
 from dampen.ledger.storage.head_file import HeadFile
+from dampen.ledger.storage.sqlite import write_copy
 
 ONE = "replace-one"
 ROWS = [
@@ -55,7 +55,7 @@ def ledger_of_0_2(path: Path) -> Ledger:
         ).fetchall():
             connection.execute(f"DROP INDEX {name}")
         connection.execute("PRAGMA user_version = 2")
-    with closing(HeadFile(files.head_path(path), create=True)) as head_file:
+    with closing(HeadFile(sqlite.head_path(path), create=True)) as head_file:
         head_file.reset(Head(ROWS[-1].seq, ROWS[-1].digest))
     return Ledger(path)
 
@@ -71,7 +71,7 @@ def test_a_file_of_0_2_is_migrated_without_losing_a_charge(tmp_path: Path) -> No
     assert ledger.answer(charge) == "{}"
     assert verify(ledger, str(before)).seq == before.seq + 3
     with closing(sqlite3.connect(ledger.path)) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (files.FORMAT,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (sqlite.FORMAT,)
         stored = connection.execute("SELECT * FROM entry WHERE seq <= ?", (before.seq,)).fetchall()
     assert [Row._make(each) for each in stored] == ROWS
 

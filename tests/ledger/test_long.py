@@ -52,7 +52,7 @@ def test_one_old_answer_does_not_read_the_whole_ledger(
 def test_answers_are_found_by_an_index(ledger: Ledger) -> None:
     answered(ledger, 3)
     with closing(sqlite3.connect(ledger.path)) as connection:
-        plan = connection.execute(f"EXPLAIN QUERY PLAN {sqlite.files.ANSWERS}", (2,)).fetchall()
+        plan = connection.execute(f"EXPLAIN QUERY PLAN {sqlite.ANSWERS}", (2,)).fetchall()
     assert "USING INDEX entry_answer" in plan[0][-1]
 
 

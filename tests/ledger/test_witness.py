@@ -102,8 +102,8 @@ def test_a_witness_that_lags_behind_is_moved_on(
         raise BudgetError("killed")
 
     with monkeypatch.context() as patched:
-        patched.setattr("dampen.ledger.storage.witness._File.advance", dies)
-        patched.setattr("dampen.ledger.storage.witness._AppendedFile.advance", dies)
+        patched.setattr("dampen.ledger.storage.head_file._File.advance", dies)
+        patched.setattr("dampen.ledger.storage.head_file._AppendedFile.advance", dies)
         patched.setattr("dampen.ledger.storage.postgres.PostgresWitness.advance", dies)
         with pytest.raises(BudgetError, match="killed"):
             charge(ledger)

@@ -11,9 +11,8 @@ from dampen.core.sampling import InsecureEntropy
 from dampen.errors import AccuracyWarning
 from dampen.questions.nodes import NodesQuestion
 from dampen.questions.nodes.methods import largest_lead
-from dampen.questions.nodes.problem import InfluentialNode
-from dampen.questions.nodes.shortlist_betweenness import largest
-from dampen.questions.nodes.two_rounds import FIRST_SHARE, nested_laplace
+from dampen.questions.nodes.metrics import InfluentialNode
+from dampen.questions.nodes.two_rounds import FIRST_SHARE, largest, nested_laplace
 from dampen.releases.accuracy import UNKNOWN, Accuracy
 from dampen.releases.answer import expect
 from small_graphs import all_graphs

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 import dampen
 from dampen.core.sampling import InsecureEntropy
 from dampen.questions.nodes.graphs import Graph, bounded, graph_of
-from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.nodes.metrics import InfluentialNode
 from dampen.testing.universe import Universe
 from small_graphs import all_graphs
 

@@ -25,7 +25,7 @@ from dampen.questions.nodes.centralities import (
     core_numbers,
 )
 from dampen.questions.nodes.graphs import Graph, graph_of
-from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.nodes.metrics import InfluentialNode
 from dampen.questions.nodes.two_rounds import Shares, two_rounds
 from dampen.testing import Universe, check_admissible
 from small_graphs import AllGraphs, all_graphs

@@ -12,11 +12,10 @@ from dampen import ParameterError, Selection, sensitivity, top_k
 from dampen.core.sampling import InsecureEntropy
 from dampen.errors import AccuracyWarning
 from dampen.questions.nodes import NodesQuestion, metrics
+from dampen.questions.nodes.centralities import Brokerage, DegreeSensitivity, Triangles, triangles
 from dampen.questions.nodes.graphs import graph_of
 from dampen.questions.nodes.metric import Usual
-from dampen.questions.nodes.metrics import METRICS, NAMES
-from dampen.questions.nodes.problem import InfluentialNode
-from dampen.questions.nodes.triangles import Brokerage, DegreeSensitivity, Triangles, triangles
+from dampen.questions.nodes.metrics import METRICS, NAMES, InfluentialNode
 from dampen.questions.nodes.two_rounds import TriangleList
 from dampen.releases.question import parameters
 from dampen.testing import Universe, check_admissible

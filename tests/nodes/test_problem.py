@@ -17,8 +17,8 @@ from dampen.core.sensitivity import constant
 from dampen.errors import ParameterError
 from dampen.questions.nodes.betweenness import Betweenness
 from dampen.questions.nodes.graphs import Graph
-from dampen.questions.nodes.problem import InfluentialNode
-from dampen.questions.nodes.shortlist_betweenness import EgoSensitivity, q
+from dampen.questions.nodes.metrics import InfluentialNode
+from dampen.questions.nodes.two_rounds import EgoSensitivity, q
 from dampen.testing import check_admissible, privacy_loss, verify
 from dampen.testing.universe import Universe
 from small_graphs import all_graphs

@@ -20,8 +20,8 @@ from dampen.core.scores import Dampened
 from dampen.core.selection import Neighbours, Selection
 from dampen.errors import BudgetError, DataError, ParameterError, PrivacyLeakWarning
 from dampen.questions.nodes import top_k
-from dampen.questions.nodes.degree import Degree
 from dampen.questions.nodes.graphs import Graph, betweenness, graph_of
+from dampen.questions.nodes.metric import Degree
 
 pytestmark = pytest.mark.filterwarnings("ignore::dampen.errors.AccuracyWarning")
 

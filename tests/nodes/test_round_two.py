@@ -10,8 +10,7 @@ import pytest
 
 from dampen.core.scores import Dampened
 from dampen.questions.nodes.graphs import betweenness, graph_of
-from dampen.questions.nodes.shortlist_betweenness import CappedBetweenness
-from dampen.questions.nodes.two_rounds import UNIT, Oriented, Shortlist, slopes
+from dampen.questions.nodes.two_rounds import UNIT, CappedBetweenness, Oriented, Shortlist, slopes
 from small_graphs import AllGraphs, all_graphs
 
 

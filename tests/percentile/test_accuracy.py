@@ -12,10 +12,14 @@ from dampen.data.source import Field
 from dampen.epsilon import exact
 from dampen.errors import AccuracyWarning
 from dampen.paper.percentile_selection import NEAR, PercentileLabel
-from dampen.questions.percentile.methods import likeliest_in_one_draw, likeliest_in_two_stages
+from dampen.questions.percentile.methods import (
+    Shares,
+    TwoStages,
+    likeliest_in_one_draw,
+    likeliest_in_two_stages,
+)
 from dampen.questions.percentile.question import PercentileQuestion
 from dampen.questions.percentile.record import label_mechanism
-from dampen.questions.percentile.record_two_stages import Shares, TwoStages
 from dampen.questions.percentile.values import PercentileValue, PercentileValueOfRows
 from dampen.releases.answer import expect
 from dampen_studies.rivals.record_law import law

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from dampen.questions.percentile.record_two_stages import PART, Windows
+from dampen.questions.percentile.methods import PART, Windows
 
 
 @pytest.mark.parametrize("cells", [1, 2, 3, 7, 8, 13])

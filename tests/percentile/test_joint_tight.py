@@ -11,9 +11,8 @@ import dampen
 from dampen.core.selection import Neighbours
 from dampen.paper.percentile_selection import rank
 from dampen.questions.percentile import joint_tight
-from dampen.questions.percentile.halving import Halving, Ranks
+from dampen.questions.percentile.halving import COUNTING, Halving, NoisyTree, Ranks
 from dampen.questions.percentile.joint_tight import Paths, Targets, Taut, intervals
-from dampen.questions.percentile.noisy_tree import COUNTING, NoisyTree
 from dampen.questions.percentile.values import PercentileValue
 from dampen.testing import Universe
 from joint_laws import law_of, ranks_of

@@ -9,11 +9,12 @@ import pytest
 import dampen
 from dampen.core.selection import Neighbours
 from dampen.paper.percentile_selection import rank
-from dampen.questions.percentile.halving import Halving, Ranks
-from dampen.questions.percentile.noisy_tree import (
+from dampen.questions.percentile.halving import (
     COUNTING,
     Descent,
+    Halving,
     NoisyTree,
+    Ranks,
     estimates,
     isotonic,
     shape,

@@ -4,7 +4,7 @@ import pytest
 
 import dampen
 from dampen.errors import ParameterError
-from dampen.releases.pictures import plot
+from dampen.releases.numbers import plot
 
 GIVEN = {"epsilon": 500, "upper": 100, "step": 1}
 

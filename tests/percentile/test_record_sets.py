@@ -10,8 +10,12 @@ import pytest
 import dampen
 from dampen.core.sampling import InsecureEntropy, noisy_top
 from dampen.errors import AccuracyWarning, ParameterError
-from dampen.questions.percentile.methods import likeliest_in_two_stages
-from dampen.questions.percentile.record_two_stages import Shares, Staircase, TwoStages
+from dampen.questions.percentile.methods import (
+    Shares,
+    Staircase,
+    TwoStages,
+    likeliest_in_two_stages,
+)
 from dampen.testing import Universe
 from dampen_studies.rivals.record_law import expected_error, stage_one
 from dampen_studies.rivals.record_set_law import share_inside

@@ -13,9 +13,9 @@ from dampen.core.mechanisms import probabilities
 from dampen.core.selection import Selection
 from dampen.errors import ParameterError
 from dampen.paper.percentile_selection import NEAR, PercentileLabel, rank
-from dampen.questions.percentile import record_two_stages
+from dampen.questions.percentile import methods
+from dampen.questions.percentile.methods import SHELLS, UNIT, Shares, TwoStages, worth_it
 from dampen.questions.percentile.record import label_mechanism
-from dampen.questions.percentile.record_two_stages import SHELLS, UNIT, Shares, TwoStages, worth_it
 from dampen.testing import Universe
 from dampen_studies.rivals.record_law import best_error, expected_error, law
 
@@ -89,7 +89,7 @@ def test_a_record_moves_the_balance_by_at_most_one():
 def test_the_surplus_is_public_and_falls_with_the_reach():
     surplus = TwoStages(n=5000, p=50, upper=1, shares=Shares.of(Fraction(5))).surplus
     assert (np.diff(surplus) <= 0).all()
-    assert surplus[-1] == record_two_stages.MORE * 4 * UNIT
+    assert surplus[-1] == methods.MORE * 4 * UNIT
     assert surplus[0] == 5000 * UNIT
 
 
@@ -228,4 +228,4 @@ def test_extreme_epsilons_and_constant_columns_work():
     for epsilon in ("1e-6", "1e6"):
         made = dampen.percentile_record(np.full(1200, 7.0), p=50, epsilon=epsilon, upper=9)
         assert 0 <= made.answer < 1200
-    assert record_two_stages.MOST_CELLS == 2**20
+    assert methods.MOST_CELLS == 2**20

@@ -9,7 +9,7 @@ from flint import ctx
 
 from dampen.core.sampling import InsecureEntropy, contenders, narrowed, noisy_top, settle
 from dampen.errors import ParameterError
-from dampen.questions.percentile.record_two_stages import Staircase
+from dampen.questions.percentile.methods import Staircase
 from staircases import exponential_tail, of_sets, staircase_tail
 
 EPSILONS = [Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(7), Fraction(10**5)]

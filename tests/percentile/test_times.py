@@ -15,13 +15,12 @@ import dampen
 from dampen.cli.main import run
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import Neighbours
-from dampen.data.times import as_bound, as_measured, in_own_type
+from dampen.data.columns import as_bound, as_measured, in_own_type
 from dampen.errors import ParameterError
-from dampen.questions.percentile.decimals import Column, RankDraw, Runs
-from dampen.questions.percentile.moments import DAYS, Moments
+from dampen.questions.percentile.decimals import DAYS, Column, Moments, RankDraw, Runs
 from dampen.schema.grammar import format_schema, parse_schema
 from dampen.testing import Universe
-from dampen.testing.losses import law_loss
+from dampen.testing.checks import law_loss
 
 rng = np.random.default_rng(11)
 N = 4000

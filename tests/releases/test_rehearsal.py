@@ -3,8 +3,8 @@
 import pytest
 
 from dampen.questions.frequency import FrequencyQuestion
+from dampen.releases.answer import Rehearsal, rehearse
 from dampen.releases.cost import Price
-from dampen.releases.rehearsal import Rehearsal, rehearse
 
 VOTES = {"vote": ["a"] * 30 + ["b"] * 25 + ["c"] * 5}
 

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("fastapi")
 
-from dampen.cli.demo_files import write_service
+from dampen.cli.demo import write_service
 from dampen.ledger import worker
 from dampen.questions.frequency import CountMethod
 

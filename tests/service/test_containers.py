@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from dampen.cli.main import run
-from dampen.service.running import SECONDS_TO_FINISH
+from dampen.service.app import SECONDS_TO_FINISH
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "packaging"))
 import lock

@@ -19,8 +19,8 @@ import dampen.questions
 from dampen.core.selection import Neighbours
 from dampen.data.cells import Keyed, LabelKey
 from dampen.data.open import open_table
+from dampen.questions.percentile.methods import Shares, TwoStages
 from dampen.questions.percentile.record import StreamedLabels
-from dampen.questions.percentile.record_two_stages import Shares, TwoStages
 from dampen.releases.accuracy import Accuracy
 from dampen.releases.answer import Paid, planned
 from dampen.releases.cost import Cost, Price, composed_cost
@@ -29,9 +29,8 @@ from dampen.releases.question import Fact, parameter
 from dampen.schema import Schema
 from dampen.service.app import Service, application
 from dampen.service.cache import Cache
-from dampen.service.configuration import load_configuration
+from dampen.service.configuration import FileSource, load_configuration
 from dampen.service.questions import question_of
-from dampen.service.sources import FileSource
 from dampen.service.workflow import Workflow
 
 MOST_MODULES = 35

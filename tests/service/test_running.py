@@ -20,7 +20,7 @@ import pytest
 import dampen
 from conftest import started
 from dampen import BudgetError, DataError, ParameterError
-from dampen.cli.demo_files import RELATIONS
+from dampen.cli.demo import RELATIONS
 from dampen.client import ServiceError
 from dampen.ledger import Ledger, verify
 from dampen.service.tokens import Tokens

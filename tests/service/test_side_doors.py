@@ -279,7 +279,7 @@ def test_idle_connections_make_room(
     """More of them than the process has descriptors; a question is answered beside them."""
     (tmp_path / "sitecustomize.py").write_text(
         "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))\n"
-        "import dampen.service.running as r\nr.SECONDS_FOR_HEAD = 600\n"
+        "import dampen.service.app as r\nr.SECONDS_FOR_HEAD = 600\n"
     )
     here = os.environ.get("PYTHONPATH", "")
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path}{os.pathsep}{here}")
@@ -299,6 +299,6 @@ def test_idle_connections_make_room(
 def _impatient(place: Path) -> Path:
     """A directory whose sitecustomize lets the service wait for half a second."""
     (place / "sitecustomize.py").write_text(
-        "import dampen.service.running as r\nr.SECONDS_FOR_HEAD = 0.5\n"
+        "import dampen.service.app as r\nr.SECONDS_FOR_HEAD = 0.5\n"
     )
     return place

@@ -60,7 +60,7 @@ def test_a_first_pass_of_three_bits_changes_nothing(noise: Noise) -> None:
 
 @pytest.mark.parametrize("name", ["em", "pf"])
 def test_top_k_follows_the_law_of_sequences(name: str) -> None:
-    from dampen.testing.losses import outputs
+    from dampen.testing.checks import outputs
 
     sequences = list(itertools.permutations(range(4), 2))
     draws = draw_many(lambda: tuple(select(ONE_SIDED, epsilon=3, mechanism=name, k=2)), TIMES)

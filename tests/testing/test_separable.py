@@ -14,7 +14,7 @@ from dampen.core.mechanisms import Mechanism
 from dampen.core.noise import EXPONENTIAL, GUMBEL
 from dampen.core.scores import Dampened, Scores, Shifted
 from dampen.questions.frequency import MostFrequent
-from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.nodes.metrics import InfluentialNode
 from dampen.testing import Universe, check_separable, privacy_loss, verify
 
 MECHANISMS = ("em", "pf", "ld", "sld", "ld-pf", "sld-pf")

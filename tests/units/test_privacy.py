@@ -26,7 +26,7 @@ from dampen.questions.percentile.halving import Ranks
 from dampen.questions.percentile.joint_tight import FLOOR, intervals, together
 from dampen.questions.percentile.values import PercentileValueOfRows, ValueGrid
 from dampen.testing import Universe
-from dampen.testing.losses import outputs
+from dampen.testing.checks import outputs
 
 EPSILON = Fraction(1)
 STATISTICS = [

@@ -10,18 +10,18 @@ from dampen.cli.output import (
     examples,
     json_line,
     json_text,
+    open_ledger,
     print_facts,
     print_json,
     print_table,
     write,
 )
-from dampen.cli.receipt import open_ledger
 from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
 from dampen.errors import ParameterError
 from dampen.ledger import Account, Balance, Charge, Ledger, backup, restore, verify
-from dampen.ledger.balances import spent
 from dampen.ledger.policy import payable_by
+from dampen.ledger.state import spent
 from dampen.printing import csv_text
 from dampen.schema.schema import PROTECTED
 

@@ -152,7 +152,7 @@ def _lines(
 ) -> Iterator[dict[str, Any]]:
     """One line for every method, with its error at every price."""
     from dampen.progress import progress
-    from dampen.releases.rehearsal import rehearse
+    from dampen.releases.answer import rehearse
 
     methods = _methods(question)
     with progress(len(methods) * len(prices), "Comparing") as advance:

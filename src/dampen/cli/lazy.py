@@ -9,7 +9,7 @@ from importlib import import_module
 import click
 
 from dampen.errors import did_you_mean
-from dampen.questions import QUESTIONS
+from dampen.questions import QUESTIONS, Listed
 
 __all__ = [
     "LazyGroup",
@@ -20,15 +20,14 @@ __all__ = [
 class LazyGroup(click.Group):
     """Shows its help from summaries alone; importing a command is left to its use.
 
-    The command of a question is made from its declaration; any other command `top-k` is the
-    function `top_k` of the module `top_k` of `package`.
+    The command of a question is made from its declaration; any other command is a function of a
+    module of `dampen.cli`.
     """
 
     def __init__(
         self,
         name: str,
-        package: str,
-        sections: Mapping[str, Mapping[str, str]],
+        sections: Mapping[str, Mapping[str, Listed]],
         help: str,
         epilog: str,
     ) -> None:
@@ -38,36 +37,35 @@ class LazyGroup(click.Group):
             epilog=epilog,
             context_settings={"help_option_names": ["-h", "--help"]},
         )
-        self.package = package
         self.sections = sections
-        self.summaries = {name: text for each in sections.values() for name, text in each.items()}
+        self.listed = {name: listed for each in sections.values() for name, listed in each.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        return list(self.summaries)
+        return list(self.listed)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in self.summaries:
+        if cmd_name not in self.listed:
             return None
         if cmd_name in QUESTIONS:
             from dampen.cli.question_command import question_command
 
             return question_command(cmd_name)
-        name = cmd_name.replace("-", "_")
-        command: click.Command = getattr(import_module(f"{self.package}.{name}"), name)
+        module, _, name = self.listed[cmd_name].location.rpartition(".")
+        command: click.Command = getattr(import_module(f"dampen.cli.{module}"), name)
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
-        if not name.startswith("-") and name not in self.summaries and not ctx.resilient_parsing:
-            ctx.fail(f"There is no command {name!r}.{did_you_mean(name, self.summaries)}")
+        if not name.startswith("-") and name not in self.listed and not ctx.resilient_parsing:
+            ctx.fail(f"There is no command {name!r}.{did_you_mean(name, self.listed)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
-        for heading, summaries in self.sections.items():
+        for heading, section in self.sections.items():
             with formatter.section(heading):
-                formatter.write_dl(list(summaries.items()))
+                formatter.write_dl([(name, listed.summary) for name, listed in section.items()])
 
 
 BEFORE = "("

@@ -12,12 +12,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from dampen.cli import interrupts
+from dampen.questions import Listed
 
 if TYPE_CHECKING:
     import click
 
     from dampen.cli.lazy import LazyGroup
-    from dampen.cli.receipt import Receipt
+    from dampen.cli.output import Receipt
 
 __all__ = ["COMMANDS", "EXIT_CODES", "group", "main", "run"]
 
@@ -36,21 +37,21 @@ EXIT_CODES = {
 }
 
 COMMANDS = {
-    "predict": "Predict the rows of a file with a model.",
-    "draft": "A first statement of the public facts of a table.",
-    "check": "What questions make of the cells of a table; not private.",
-    "sql": "One SELECT statement, privately.",
-    "budget": "Create budgets, show what was spent.",
-    "serve": "Questions over HTTP and a page in the browser.",
-    "mcp": "Questions of language-model agents (MCP).",
-    "token": "Who may ask a service.",
-    "compare": "Mechanisms side by side, on public data.",
-    "verify": "The proof kit on a problem of your own.",
-    "example": "The paper's running example, eight nodes.",
-    "demo": "Four questions on small public data, and what to try next.",
-    "completion": "For bash, zsh and fish.",
+    "predict": Listed("question_command.predict", "Predict the rows of a file with a model."),
+    "draft": Listed("check.draft", "A first statement of the public facts of a table."),
+    "check": Listed("check.check", "What questions make of the cells of a table; not private."),
+    "sql": Listed("question_command.sql", "One SELECT statement, privately."),
+    "budget": Listed("budget.budget", "Create budgets, show what was spent."),
+    "serve": Listed("serve.serve", "Questions over HTTP and a page in the browser."),
+    "mcp": Listed("serve.mcp", "Questions of language-model agents (MCP)."),
+    "token": Listed("serve.token", "Who may ask a service."),
+    "compare": Listed("compare.compare", "Mechanisms side by side, on public data."),
+    "verify": Listed("verify.verify", "The proof kit on a problem of your own."),
+    "example": Listed("demo.example", "The paper's running example, eight nodes."),
+    "demo": Listed("demo.demo", "Four questions on small public data, and what to try next."),
+    "completion": Listed("demo.completion", "For bash, zsh and fish."),
 }
-"""Each is a module of `dampen.cli` with a function of the same name; questions have none."""
+"""Each is a function of a module of `dampen.cli`; questions make their own commands."""
 
 HELP = """Differentially private selection by local dampening.
 
@@ -81,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: list[str]) -> int:
     """Runs a command and returns its exit code; never shows a traceback unless asked to."""
-    from dampen.cli.receipt import Receipt
+    from dampen.cli.output import Receipt
 
     receipt = Receipt()
     as_json = "--json" in arguments
@@ -104,10 +105,9 @@ def group() -> "LazyGroup":
     from dampen.cli.lazy import LazyGroup
     from dampen.questions import QUESTIONS
 
-    questions = {name: listed.summary for name, listed in QUESTIONS.items()}
-    sections = {"Questions": questions, "Other commands": COMMANDS}
+    sections = {"Questions": QUESTIONS, "Other commands": COMMANDS}
     codes = "".join(f"  {code:<5}{meaning}\n" for code, meaning in EXIT_CODES.items())
-    root = LazyGroup("dampen", "dampen.cli", sections, HELP, f"\b\nExit codes:\n{codes}")
+    root = LazyGroup("dampen", sections, HELP, f"\b\nExit codes:\n{codes}")
     return click.version_option(__version__, prog_name="dampen")(root)
 
 

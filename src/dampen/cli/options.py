@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.shell_completion import CompletionItem
 
-from dampen.cli.receipt import Receipt, open_ledger
+from dampen.cli.output import Receipt, open_ledger
 from dampen.epsilon import decimal_text
 from dampen.errors import DampenError, DataError, ParameterError, raise_alone
 from dampen.releases.question import Parameter
@@ -475,7 +475,7 @@ def _labels(parameter: Parameter, text: str | None, file: Path | None, *, edges:
         raise ParameterError(f"Expected either {name} or {name}-file, got both.")
     if file is not None:
         if edges:
-            from dampen.data.edge_files import read_nodes
+            from dampen.data.edges import read_nodes
 
             return read_nodes(file)
         return read_text(file, f"one of the {parameter.name} per line").splitlines()

@@ -5,12 +5,17 @@ Showing a release, and seeing to it that an answer that was paid for is not lost
 An answer is printed; if that fails it is in the ledger, and the message says how to fetch it; if it
 is not there either, it goes to standard error.  The answer comes first, then its accuracy, what it
 cost and what is left; mechanism and relation only on request, and in JSON.
+
+`dampen predict`: the classes of new rows, by a model that was released before.
+
+`dampen sql`: one statement about a registered data set is one private question.
 """
 
 import functools
 import json
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,10 +31,13 @@ from dampen.cli.options import (
     file_argument,
     header_option,
     json_option,
+    looking_at,
     option_name,
     options_of,
     output_option,
+    paying_options,
     read_schema,
+    read_text,
     schema_option,
     table_option,
     typed_value,
@@ -38,8 +46,17 @@ from dampen.cli.options import (
     with_unit,
     write_text,
 )
-from dampen.cli.output import Unprinted, examples, facts_text, json_text, table_text, write
-from dampen.cli.receipt import Receipt
+from dampen.cli.output import (
+    Receipt,
+    Unprinted,
+    examples,
+    facts_text,
+    json_text,
+    print_json,
+    printable,
+    table_text,
+    write,
+)
 from dampen.epsilon import decimal_text, short_text
 from dampen.errors import ParameterError
 from dampen.questions import question_type
@@ -47,6 +64,7 @@ from dampen.releases.question import first_missing, parameters, with_facts
 from dampen.schema.schema import PROTECTED, Names, Schema
 
 if TYPE_CHECKING:
+    from dampen.questions.classify.model import Model
     from dampen.releases.answer import Planned
     from dampen.releases.cost import Cost
     from dampen.releases.question import Question, Shape
@@ -56,10 +74,12 @@ __all__ = [
     "Undelivered",
     "command_of",
     "deliver",
+    "predict",
     "question_command",
     "release_facts",
     "show_plan",
     "show_release",
+    "sql",
     "stated_question",
 ]
 
@@ -224,7 +244,7 @@ def _ends_text(ends: tuple[Any, Any]) -> str:
 
 def _measured_text(release: "Release") -> str:
     """The winners' own numbers with their intervals."""
-    from dampen.releases.pictures import bars
+    from dampen.releases.numbers import bars
 
     told = []
     for bar in bars(release):
@@ -423,3 +443,92 @@ def stated_question(
         named = "" if lacking.kind == "other" else f"{option_name(lacking)} or "
         raise ParameterError(f"Expected {named}--schema FILE. {lacking.help}")
     return kind(**known)
+
+
+HEADING = "prediction"
+
+
+@click.command(epilog=examples("dampen predict tree.json new.csv"))
+@click.argument("model_file", metavar="MODEL", type=click.Path(path_type=Path))
+@file_argument
+@header_option
+@table_option
+@json_option
+def predict(model_file: Path, file: str, header: bool, table: str | None, as_json: bool) -> None:
+    """Predicts the class of every row of FILE with the model in MODEL, as CSV.
+
+    Costs nothing: the model is released already, and the rows stay with you. MODEL is what `dampen
+    tree -o`, `dampen naive-bayes -o`, `dampen classifier -o` or `dampen budget answer` wrote.
+    """
+    from dampen.data.open import open_table
+    from dampen.questions.classify.question import predicted_places
+
+    model = _model(model_file)
+    with looking_at(file):
+        places = predicted_places(model, open_table(file, header=header, table=table))
+    classes = model.columns.classes[places].tolist()
+    if as_json:
+        print_json(classes)
+    else:
+        write("\n".join([HEADING, *map(_csv_cell, classes)]))
+
+
+def _model(path: Path) -> "Model":
+    from dampen.questions.classify.model import model_of, read_release
+
+    text = read_text(path, "a model")
+    with suppress(ParameterError):
+        return model_of(read_release(text).answer)
+    raise ParameterError(
+        f"Expected a model written by `dampen tree -o`, `dampen naive-bayes -o` or `dampen "
+        f"classifier -o`, not {path}."
+    )
+
+
+def _csv_cell(value: Any) -> str:
+    text = printable(str(value))
+    return '"' + text.replace('"', '""') + '"' if set(text) & set('",') else text
+
+
+EXAMPLE = "SELECT hospital FROM stays GROUP BY hospital ORDER BY MEDIAN(days) DESC LIMIT 1"
+
+
+@click.command(epilog=examples(f'dampen sql "{EXAMPLE}" --epsilon 0.3'))
+@click.argument("statement")
+@epsilon_option
+@expect_option
+@paying_options
+@verbose_option
+@json_option
+def sql(
+    *,
+    statement: str,
+    epsilon: str | None,
+    rho: str | None,
+    expect: bool,
+    verbose: bool,
+    as_json: bool,
+    **paying: Any,
+) -> None:
+    """Asks one SELECT STATEMENT about a data set that is registered in dampen.toml.
+
+    It is parsed, never run: counts, sums, means, percentiles, the largest groups (ORDER BY with
+    LIMIT) and groups above a threshold (HAVING). All else is refused before anything is charged.
+    """
+    from dampen.datasets import Dataset
+    from dampen.schema import Schema
+    from dampen.sql import parse
+
+    receipt = click.get_current_context().ensure_object(Receipt)
+    place, table = receipt.open(parse(statement).dataset, **paying)
+    stays = Dataset(place, receipt.schema or Schema(), receipt.budget, table=table)
+    asked = stays.statement(statement)
+    question = stays.question(asked.question, **asked.stated)
+    price: dict[str, Any] = {"epsilon": asked.offered(epsilon, rho), "rho": rho}
+    shown: dict[str, Any] = {"as_json": as_json, "verbose": verbose}
+    if expect:
+        show_plan(stays.expect(asked.question, **price, **asked.stated), receipt, **shown)
+        return
+    receipt.asked = question.text()
+    release = stays.ask(asked.question, **price, **asked.stated)
+    show_release(release, receipt, question.shape(), **shown)

@@ -1,15 +1,23 @@
-"""`dampen serve`: questions over HTTP and a page, so that analysts never hold the data."""
+"""`dampen serve`: questions over HTTP and a page, so that analysts never hold the data.
 
+`dampen token`: who may ask a service.
+
+`dampen mcp`: private answers as tools of language-model agents, which never see a row.
+"""
+
+import os
 from contextlib import ExitStack
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
 
 import click
 
-from dampen.cli.output import examples, write
+from dampen.cli.options import json_option
+from dampen.cli.output import examples, print_json, print_table, write
 from dampen.errors import ParameterError
 
-__all__ = ["serve"]
+__all__ = ["mcp", "serve", "token"]
 
 
 @click.command(
@@ -35,7 +43,7 @@ def serve(*, config: Path | None, check: bool, demo: bool, host: str, port: int)
     dampen[serve].
     """
     try:
-        from dampen.service import running
+        from dampen.service import app
     except ModuleNotFoundError as error:
         raise ParameterError(
             f"Expected {error.name}, which is in the extra dampen[serve]: "
@@ -45,16 +53,117 @@ def serve(*, config: Path | None, check: bool, demo: bool, host: str, port: int)
         if demo == (config is not None):
             raise ParameterError("Expected either CONFIG, a dampen.toml, or --demo.")
         if config is None:
-            from dampen.cli.demo_files import write_service
+            from dampen.cli.demo import write_service
 
             config = write_service(Path(stack.enter_context(TemporaryDirectory())))
         if check:
-            write("\n".join(running.check(config)))
+            write("\n".join(app.check(config)))
             return
-        running.run(config, host=host, port=port, say=_say)
+        app.run(config, host=host, port=port, say=_say)
 
 
 def _say(address: str, link: str | None) -> None:
     write(f"Serving at {address}")
     if link is not None:
         write(f"For the administrator, once and within a quarter of an hour: {link}")
+
+
+F = TypeVar("F", bound=Any)
+
+
+def _config(command: F) -> F:
+    return click.option(
+        "--config",
+        type=click.Path(path_type=Path),
+        default=Path("dampen.toml"),
+        show_default=True,
+        help="The configuration of the service.",
+    )(command)
+
+
+@click.group(
+    epilog=examples("dampen token create ana", "dampen token list", "dampen token revoke ana")
+)
+def token() -> None:
+    """Tokens of the analysts and curators of a service."""
+
+
+@token.command(epilog=examples("dampen token create ana --role analyst"))
+@click.argument("analyst")
+@click.option(
+    "--role", type=click.Choice(["analyst", "curator"]), default="analyst", show_default=True
+)
+@_config
+def create(analyst: str, role: str, config: Path) -> None:
+    """Prints a new token for ANALYST, once; only its hash is kept."""
+    write(_tokens(config).create(analyst, role))
+
+
+@token.command(name="list", epilog=examples("dampen token list"))
+@_config
+@json_option
+def list_(config: Path, as_json: bool) -> None:
+    """Shows who has tokens, and since when; not the tokens."""
+    columns = ["id", "analyst", "role", "created", "revoked"]
+    rows = [[getattr(each, name) or "" for name in columns] for each in _tokens(config).tokens()]
+    if as_json:
+        print_json([dict(zip(columns, map(str, row), strict=True)) for row in rows])
+    else:
+        print_table(columns, rows)
+
+
+@token.command(epilog=examples("dampen token revoke ana"))
+@click.argument("who")
+@_config
+def revoke(who: str, config: Path) -> None:
+    """Ends the token of an id, or all tokens of an analyst, at once."""
+    ended = _tokens(config).revoke(who)
+    write("\n".join(f"Revoked {each.id} of {each.analyst}." for each in ended))
+
+
+def _tokens(config: Path) -> Any:
+    from dampen.service.configuration import load_configuration
+    from dampen.service.tokens import Tokens
+
+    return Tokens(load_configuration(config).settings.state)
+
+
+@click.command(
+    epilog=examples(
+        "dampen token create agent --config dampen.toml",
+        "DAMPEN_TOKEN=dampen_... dampen mcp dampen.toml",
+        "dampen mcp dampen.toml --http --port 8001",
+    )
+)
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option("--http", is_flag=True, help="Listen on HTTP instead of standard input.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="0 for any."
+)
+def mcp(*, config: Path, http: bool, host: str, port: int) -> None:
+    """Serves the data sets of CONFIG, a dampen.toml, to agents (Model Context Protocol).
+
+    Tokens, budgets, caps and the ledger are those of dampen serve. An agent's program starts this
+    command and sets DAMPEN_TOKEN; with --http every request carries its own token. Needs the extra
+    dampen[mcp].
+    """
+    try:
+        from dampen.service import agents, app
+    except ModuleNotFoundError as error:
+        raise ParameterError(
+            f'Expected {error.name}, which is in the extra dampen[mcp]: pip install "dampen[mcp]".'
+        ) from None
+    if http:
+        app.run(config, host=host, port=port, say=_print_address, made=agents.application)
+        return
+    from dampen.service.configuration import load_configuration
+    from dampen.service.workflow import Workflow
+
+    workflow = Workflow.of(load_configuration(config))
+    workflow.check()
+    agents.run_on_standard_streams(workflow, os.environ.get("DAMPEN_TOKEN", ""))
+
+
+def _print_address(address: str, _link: str | None) -> None:
+    write(f"Serving agents at {address}mcp")

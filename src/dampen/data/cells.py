@@ -17,25 +17,62 @@ counts of one group.  If every group's counts go through an ε-DP release of the
 together are ε-DP under add/remove-row.  Where everyone's group is public and fixed and one value is
 replaced, again one group changes: ε-DP under replace-one, with releases that are so.  A replacement
 that may change the group as well is a row less in one group and one more in another: 2ε.
+
+Rows by group and number, where no grid says which numbers there are.
+
+Questions about ranks need the order of the numbers and how often each occurs, nothing else.  Memory
+and files are counted batch by batch, so that only different numbers are kept; engines group rows by
+themselves; of persons (`dampen.data.units`) the weights are counted.  A number is the nearest float
+of its cell; rows of groups that are not listed are dropped.
+
+Labels of nodes: one column of them as an array, and their positions in a public node set.
+
+Every label has a public outcome.  It means the node that it equals; or else, text that reads as a
+whole number means that number (`"007"` the node 7), and a whole number the node that is its text (7
+the node `"7"`).  Whatever else there is means no node: what is missing, a fraction, True and False,
+text that cannot be decoded, a label that is not among the nodes.  Nothing here raises an error.
 """
 
 import math
-from collections.abc import Callable, Collection, Hashable, Mapping, Sequence, Set
-from dataclasses import dataclass
+import re
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import repeat
 from numbers import Number
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.columns import Lookup, as_numbers
+from dampen.data.columns import Lookup, as_numbers, is_missing
 from dampen.data.memory import MemoryTable, StreamTable
-from dampen.data.source import Batch, Chunk, Field, Kind, Opened, columns_of, require_labels
+from dampen.data.source import (
+    Batch,
+    Chunk,
+    CountsValues,
+    Field,
+    Kind,
+    Opened,
+    columns_of,
+    reading,
+    require_labels,
+)
 from dampen.errors import RULES, ParameterError
 
 __all__ = [
     "ANY_GROUP",
+    "INTEGER",
     "LARGEST_TABLE",
     "GridKey",
     "GridSql",
@@ -44,9 +81,17 @@ __all__ = [
     "Key",
     "Keyed",
     "LabelKey",
+    "Labels",
     "NumberKey",
+    "Numbering",
+    "ValueCounts",
+    "ValuesOf",
+    "as_labels",
     "cell_between",
+    "distinct",
     "end_cell",
+    "is_label",
+    "joined",
     "nearest_cell",
 ]
 
@@ -392,3 +437,401 @@ def _listed(groups: Any) -> tuple[Hashable, ...]:
 
 def _is_text(field: Field) -> bool:
     return field.type is not None and field.type.lower().startswith(("str", "large_str", "utf8"))
+
+
+HELD = 1 << 21
+"""Entries that are gathered before equal ones are added up."""
+FEW_GROUPS = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ValueCounts:
+    """Every group and number once, by group, then number; private.
+
+    Attributes:
+        group: the place of the group in the public list; 0 if there are no groups.
+        number: which rows of the group have.
+        rows: how many have it.
+        missing: rows without a number, one entry per group.
+    """
+
+    group: IntArray
+    number: FloatArray
+    rows: IntArray
+    missing: IntArray
+
+    def summed(self) -> "ValueCounts":
+        """Every group and number once again, where numbers became equal."""
+        total = _summed(self.group, self.number, self.rows, len(self.missing))
+        return replace(total, missing=self.missing)
+
+    def parts(self) -> Iterator[tuple[FloatArray, IntArray]]:
+        """The numbers and rows of every group."""
+        ends = np.searchsorted(self.group, np.arange(len(self.missing) + 1))
+        for first, last in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            yield self.number[first:last], self.rows[first:last]
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ValueCells:
+    """Every group and number of some rows once, by group, then number; private.
+
+    Attributes:
+        group: of the cell.
+        number: of the cell.
+        of_row: the cell of every row.
+    """
+
+    group: IntArray
+    number: FloatArray
+    of_row: IntArray
+
+
+@dataclass(frozen=True)
+class ValuesOf:
+    """Which numbers are counted; public.
+
+    Attributes:
+        value: the column of numbers.
+        groups: the public groups by their columns, if there are groups.
+    """
+
+    value: str
+    groups: GroupLookup | None = None
+
+    def of(self, opened: Opened) -> ValueCounts:
+        """The counts of an opened table; its rows are read."""
+        if isinstance(opened, CountsValues):
+            return opened.value_counts(self)
+        return self.counted(opened.batches(self.wanted))
+
+    @cached_property
+    def wanted(self) -> dict[str, Kind]:
+        """The columns that are read."""
+        wanted: dict[str, Kind] = {self.value: "numbers"}
+        return wanted if self.groups is None else {**wanted, **self.groups.wanted}
+
+    @cached_property
+    def keys(self) -> Keyed:
+        """The keys by which an engine groups rows."""
+        labels = {} if self.groups is None else self.groups.keys
+        return Keyed({self.value: NumberKey(), **labels}, self._places)
+
+    @property
+    def size(self) -> int:
+        """How many groups there are."""
+        return 1 if self.groups is None else len(self.groups.groups)
+
+    def counted(self, batches: Iterator[Batch]) -> ValueCounts:
+        """The counts of rows that come in batches."""
+        with reading(batches) as stream:
+            return self.merged((self.keyed(batch), None) for batch in stream)
+
+    def keyed(self, batch: Batch) -> dict[str, Any]:
+        """The numbers and labels of a batch."""
+        return {name: key.of(batch[name]) for name, key in self.keys.keys.items()}
+
+    def merged(self, pieces: Iterable[tuple[Mapping[str, Any], IntArray | None]]) -> ValueCounts:
+        """The counts of pieces that come as keys, once each or with their rows."""
+        total = _nothing(self.size)
+        held = [total]
+        fresh = 0
+        for keys, rows in pieces:
+            place = self._places(keys)
+            kept = place >= 0
+            each = np.ones(len(place), dtype=np.int64) if rows is None else rows.ravel()
+            numbers = keys[self.value]
+            held.append(_summed(place[kept], numbers[kept], each[kept], self.size))
+            fresh += len(held[-1].rows)
+            if fresh > max(HELD, len(total.rows)):
+                total = _joined(held, self.size)
+                held = [total]
+                fresh = 0
+        return _joined(held, self.size)
+
+    def places(self, batch: Batch) -> tuple[IntArray, FloatArray]:
+        """The group and the number of every row, -1 for a row of no group or without a number."""
+        keys = self.keyed(batch)
+        numbers = keys[self.value]
+        return np.where(np.isnan(numbers), -1, self._places(keys)), numbers
+
+    def cells(self, group: IntArray, number: FloatArray) -> "ValueCells":
+        """The cells of rows that have a group and a number."""
+        order = _order(group, number, self.size)
+        new = _changes(group[order], number[order])
+        of_row = np.empty(len(order), dtype=np.int64)
+        of_row[order] = np.cumsum(new) - 1
+        first = order[new]
+        return ValueCells(group[first], number[first], of_row)
+
+    def _places(self, keys: Mapping[str, Any]) -> IntArray:
+        if self.groups is None:
+            return np.zeros(len(keys[self.value]), dtype=np.int64)
+        return self.groups.positions(keys)
+
+
+def _nothing(size: int) -> ValueCounts:
+    none = np.empty(0, dtype=np.int64)
+    return ValueCounts(none, np.empty(0), none, np.zeros(size, dtype=np.int64))
+
+
+def _joined(parts: Sequence[ValueCounts], size: int) -> ValueCounts:
+    if len(parts) == 2 and not len(parts[0].rows) + parts[0].missing.sum():
+        return parts[1]
+    group = np.concatenate([part.group for part in parts])
+    number = np.concatenate([part.number for part in parts])
+    total = _summed(group, number, np.concatenate([part.rows for part in parts]), size)
+    missing = np.sum([part.missing for part in parts], axis=0)
+    return ValueCounts(total.group, total.number, total.rows, missing)
+
+
+def _summed(group: IntArray, number: FloatArray, rows: IntArray, size: int) -> ValueCounts:
+    """Every group and number once."""
+    nothing = np.isnan(number)
+    missing = np.zeros(size, dtype=np.int64)
+    np.add.at(missing, group[nothing], rows[nothing])
+    held = np.flatnonzero(~nothing)
+    if len(held) == 0:
+        return replace(_nothing(size), missing=missing)
+    order = held[_order(group[held], number[held], size)]
+    group = group[order]
+    number = number[order]
+    rows = rows[order]
+    first = np.flatnonzero(_changes(group, number))
+    return ValueCounts(group[first], number[first], np.add.reduceat(rows, first), missing)
+
+
+def _changes(group: IntArray, number: FloatArray) -> NDArray[np.bool_]:
+    """Where a group or number differs from the one before."""
+    new = np.ones(len(group), dtype=np.bool_)
+    new[1:] = (number[1:] != number[:-1]) | (group[1:] != group[:-1])
+    return new
+
+
+def _order(group: IntArray, number: FloatArray, size: int) -> IntArray:
+    """By group, then number."""
+    if size == 1:
+        return np.argsort(number)
+    if size > FEW_GROUPS:
+        return np.lexsort((number, group))
+    order = np.argsort(group.astype(np.uint8), kind="stable")
+    ends = np.searchsorted(group[order], np.arange(size + 1))
+    for first, last in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        part = order[first:last]
+        order[first:last] = part[np.argsort(number[part])]
+    return order
+
+
+Labels: TypeAlias = NDArray[Any]
+
+INTEGER = re.compile("[+-]?[0-9]{1,19}")
+"""Text that reads as a whole number."""
+NOBODY = -1
+"""The position of what is no node."""
+WORD = 2.0**63
+
+
+def as_labels(chunk: Chunk) -> Labels:
+    """One column of labels: integers where all are, else floats or objects, unchanged."""
+    array = _array(chunk)
+    if array.dtype.kind == "u" or (array.dtype.kind == "O" and all(map(_is_integer, array))):
+        array = _integers(array)
+    if len(array) == 0:
+        return array.astype(np.int64)
+    return array if array.dtype.kind in "ifOU" else _objects(array.tolist())
+
+
+def is_label(label: Any) -> bool:
+    """Whether a label may name a node: it is not missing, no fraction, not True or False."""
+    try:
+        hash(label)
+        if isinstance(label, bool | np.bool_) or is_missing(label):
+            return False
+        return not isinstance(label, Number) or bool(label == int(label))  # type: ignore[call-overload]
+    except Exception:  # whatever an object raises that cannot be compared
+        return False
+
+
+def distinct(src: Labels, dst: Labels) -> Sequence[Hashable]:
+    """The labels that occur: integers sorted, others in the order in which they occur."""
+    if src.dtype.kind in "iu" and dst.dtype.kind in "iu":
+        labels: list[Hashable] = np.unique(np.concatenate([src, dst])).tolist()
+        return labels
+    return list(dict.fromkeys(src.tolist()) | dict.fromkeys(dst.tolist()))
+
+
+def joined(pieces: Sequence[Labels]) -> Labels:
+    """Pieces of a column as one array."""
+    parts = [piece for piece in pieces if len(piece)]
+    if not parts:
+        return np.empty(0, dtype=np.int64)
+    if len({part.dtype.kind for part in parts}) > 1:
+        parts = [part.astype(object) for part in parts]
+    return np.concatenate(parts)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Numbering:
+    """The position of labels in `nodes`, for one column after another."""
+
+    nodes: Sequence[Hashable]
+
+    @cached_property
+    def as_text(self) -> bool:
+        """Whether a text file is to be read as text: some nodes are not whole numbers."""
+        return not self._is_range and not all(map(_is_integer, self.nodes))
+
+    @cached_property
+    def all_text(self) -> bool:
+        """Whether all nodes are text, so that different text means different nodes."""
+        return not self._is_range and all(isinstance(node, str) for node in self.nodes)
+
+    def positions(self, labels: Labels) -> NDArray[np.int32]:
+        """One position per label, or -1 where it names no node.
+
+        Guarantee: a position depends on its label and on the nodes alone.  Where labels are their
+        own positions they are returned as they are.
+        """
+        if not (self._is_range or self._ids.dtype.kind == "i"):
+            return self._looked_up(labels)
+        if labels.dtype.kind == "i":
+            return self._found(labels)
+        numbers, whole = _whole_numbers(labels)
+        found = self._found(numbers)
+        return np.where(whole, found, np.int32(NOBODY))
+
+    def _found(self, numbers: IntArray) -> NDArray[np.int32]:
+        if not len(numbers):
+            return numbers.astype(np.int32)
+        if not self._is_range:
+            return self._search(numbers)
+        n = len(self.nodes)
+        if numbers.min() >= 0 and numbers.max() < n:
+            return numbers.astype(np.int32, copy=False)
+        inside = (numbers >= 0) & (numbers < n)
+        return np.where(inside, numbers, NOBODY).astype(np.int32)
+
+    def _search(self, numbers: IntArray) -> NDArray[np.int32]:
+        place = np.searchsorted(self._ids, numbers, sorter=self._order)
+        found = self._order[np.minimum(place, len(self._ids) - 1)]
+        missed = self._ids[found] != numbers
+        if missed.any():
+            found = np.where(missed, NOBODY, found)
+        return found.astype(np.int32)
+
+    def _looked_up(self, labels: Labels) -> NDArray[np.int32]:
+        words = labels.tolist()
+        try:
+            found = np.fromiter(map(self._number.get, words, repeat(NOBODY)), np.int32, len(words))
+        except Exception:  # whatever a label raises that cannot be compared
+            found = np.full(len(words), NOBODY, dtype=np.int32)
+        for i in np.flatnonzero(found < 0):
+            found[i] = self._position(words[i])
+        for place in self._doubtful(words):
+            found[place] = NOBODY
+        return found
+
+    def _doubtful(self, words: Sequence[Any]) -> list[int]:
+        """Where True and False stand, which Python holds to be 1 and 0."""
+        if self.all_text:
+            return []
+        return [i for i, word in enumerate(words) if isinstance(word, bool)]
+
+    def _position(self, label: Any) -> int:
+        number = self._number
+        if not is_label(label):
+            return NOBODY
+        if label in number:
+            return number[label]
+        if isinstance(label, str):
+            return number.get(int(label), NOBODY) if INTEGER.fullmatch(label) else NOBODY
+        return number.get(str(int(label)), NOBODY) if isinstance(label, Number) else NOBODY  # type: ignore[call-overload]
+
+    @cached_property
+    def _is_range(self) -> bool:
+        return isinstance(self.nodes, range) and self.nodes == range(len(self.nodes))
+
+    @cached_property
+    def _ids(self) -> Labels:
+        return as_labels(list(self.nodes))
+
+    @cached_property
+    def _order(self) -> IntArray:
+        return np.argsort(self._ids, kind="stable")
+
+    @cached_property
+    def _number(self) -> dict[Hashable, int]:
+        return {label: i for i, label in enumerate(self._ids.tolist())}
+
+
+def _whole_numbers(labels: Labels) -> tuple[IntArray, NDArray[np.bool_]]:
+    """Labels as whole numbers of 64 bits, and which of them are."""
+    if labels.dtype.kind == "f":
+        wide = labels.astype(np.float64, copy=False)
+        whole = (np.trunc(wide) == wide) & (wide >= -WORD) & (wide < WORD)
+        return np.where(whole, wide, 0).astype(np.int64), whole
+    read = [_whole_number(label) for label in labels.tolist()]
+    whole = np.fromiter((number is not None for number in read), np.bool_, len(read))
+    return np.fromiter((number or 0 for number in read), np.int64, len(read)), whole
+
+
+def _whole_number(label: Any) -> int | None:
+    try:
+        if isinstance(label, str):
+            number = int(label) if INTEGER.fullmatch(label) else None
+        else:
+            number = int(label) if isinstance(label, Number) and is_label(label) else None  # type: ignore[call-overload]
+    except Exception:  # whatever an object raises that cannot be compared
+        return None
+    return number if number is not None and -(2**63) <= number < 2**63 else None
+
+
+def _array(chunk: Any) -> Labels:
+    if isinstance(chunk, np.ndarray):
+        return chunk
+    if not hasattr(chunk, "to_pylist"):
+        return _objects(chunk)
+    import pyarrow.types as kinds
+
+    if kinds.is_integer(chunk.type) and not chunk.null_count:
+        integers: Labels = chunk.to_numpy(zero_copy_only=False)
+        return integers
+    if kinds.is_dictionary(chunk.type):
+        chunk = chunk.dictionary_decode()
+    coded = chunk.dictionary_encode()
+    words = _objects([*_values(coded.dictionary), None])
+    labels: Labels = words[coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)]
+    return labels
+
+
+def _values(array: Any) -> list[Any]:
+    """The values of an Arrow array; None for text that cannot be decoded and the like."""
+    try:
+        values: list[Any] = array.to_pylist()
+    except Exception:  # Arrow raises errors of many kinds
+        return [_value(cell) for cell in array]
+    return values
+
+
+def _value(cell: Any) -> Any:
+    try:
+        return cell.as_py()
+    except Exception:  # as above
+        return None
+
+
+def _objects(values: Iterable[Any]) -> Labels:
+    return np.fromiter(values, dtype=object)
+
+
+def _integers(array: Labels) -> Labels:
+    """Signed integers of 64 bits where they fit: numpy compares others with them as floats."""
+    if len(array) and (
+        array.max() > np.iinfo(np.int64).max or array.min() < np.iinfo(np.int64).min
+    ):
+        return array.astype(object)
+    return array.astype(np.int64)
+
+
+def _is_integer(label: Any) -> bool:
+    return isinstance(label, int | np.integer) and not isinstance(label, bool)

@@ -21,9 +21,9 @@ from typing import Any, Literal
 import numpy as np
 
 from dampen.core.selection import IntArray
+from dampen.data.cells import Numbering, ValueCounts, ValuesOf, as_labels
 from dampen.data.columns import typed
 from dampen.data.expressions import Expression, SqlTerms, condition_sql, double_literal
-from dampen.data.labels import Numbering, as_labels
 from dampen.data.source import (
     Batch,
     CellOf,
@@ -35,7 +35,6 @@ from dampen.data.source import (
 )
 from dampen.data.sql import MOST_KEYS, Dialect, KeyQuery, UnitQuery, failed
 from dampen.data.units import MOST_HELD, People
-from dampen.data.value_counts import ValueCounts, ValuesOf
 from dampen.errors import ParameterError, raise_alone
 
 __all__ = ["DuckTable", "is_relation", "open_duckdb_file", "open_relation"]

@@ -34,8 +34,7 @@ from dampen.errors import ParameterError, did_you_mean
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from dampen.data.labels import Numbering
-    from dampen.data.value_counts import ValueCounts, ValuesOf
+    from dampen.data.cells import Numbering, ValueCounts, ValuesOf
 
 __all__ = [
     "Batch",

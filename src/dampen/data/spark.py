@@ -24,13 +24,12 @@ from weakref import WeakSet
 import numpy as np
 
 from dampen.core.selection import IntArray
+from dampen.data.cells import Numbering, ValueCounts, ValuesOf, as_labels
 from dampen.data.columns import typed
 from dampen.data.expressions import Expression, SqlTerms, condition_sql, double_literal
-from dampen.data.labels import Numbering, as_labels
 from dampen.data.source import Batch, CellOf, Field, Kind, counted, require_arrow
 from dampen.data.sql import MOST_KEYS, Dialect, KeyQuery, UnitQuery, failed
 from dampen.data.units import People
-from dampen.data.value_counts import ValueCounts, ValuesOf
 from dampen.errors import ParameterError, raise_alone
 
 if TYPE_CHECKING:

@@ -49,6 +49,7 @@ from numpy.typing import NDArray
 
 from dampen.core.sampling import Entropy, uniform_words
 from dampen.core.selection import IntArray
+from dampen.data.cells import ValueCounts, ValuesOf
 from dampen.data.columns import as_labels, is_key, missing_in, public_order
 from dampen.data.source import (
     Batch,
@@ -61,7 +62,6 @@ from dampen.data.source import (
     has_arrow,
     reading,
 )
-from dampen.data.value_counts import ValueCounts, ValuesOf
 from dampen.errors import DataError
 
 __all__ = [

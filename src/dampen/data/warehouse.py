@@ -22,11 +22,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from dampen.core.selection import IntArray
+from dampen.data.cells import ValueCounts, ValuesOf
 from dampen.data.columns import typed
 from dampen.data.duckdb import quoted
 from dampen.data.source import Batch, CellOf, Field, Kind, counted
 from dampen.data.sql import Dialect, KeyQuery, failed
-from dampen.data.value_counts import ValueCounts, ValuesOf
 from dampen.errors import ParameterError, did_you_mean, raise_alone
 
 __all__ = ["DIALECTS", "WarehouseTable", "group_by", "warehouse"]

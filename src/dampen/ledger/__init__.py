@@ -2,10 +2,10 @@
 
 from dampen.errors import ExposedLedgerWarning
 from dampen.ledger.accounts import Account, Ledger, default_place
-from dampen.ledger.balances import Balance, Limit, Spent, Status
 from dampen.ledger.log import Charge, Entry, Head, Kind
 from dampen.ledger.policy import DataSet, Policy, check_policy, load_policy
 from dampen.ledger.recovery import Watch, backup, restore, verify, watch
+from dampen.ledger.state import Balance, Limit, Spent, Status
 
 __all__ = [
     "Account",

@@ -36,7 +36,6 @@ from dampen.core.sampling import SystemEntropy
 from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import BudgetError, ParameterError
-from dampen.ledger.balances import EVERYONE, Balance, Status, balances_html, spent
 from dampen.ledger.log import (
     START,
     Charge,
@@ -61,9 +60,9 @@ from dampen.ledger.rules import (
     refusal,
     relation,
 )
-from dampen.ledger.state import State
+from dampen.ledger.state import EVERYONE, Balance, State, Status, balances_html, spent
 from dampen.ledger.storage import Log, is_address
-from dampen.ledger.storage.witness import open_witness, witness_place
+from dampen.ledger.storage.head_file import open_witness, witness_place
 from dampen.ledger.worker import Change, Look, Worker, worker_at
 from dampen.ledger.zcdp import rho_within
 from dampen.releases.cost import Cost

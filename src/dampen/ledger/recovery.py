@@ -23,8 +23,8 @@ from dampen.ledger.accounts import Ledger, signature
 from dampen.ledger.log import Draft, Head, Kind, Row, damaged, sealed
 from dampen.ledger.state import State
 from dampen.ledger.storage import Storage, open_storage
-from dampen.ledger.storage.files import read_copy, write_copy
-from dampen.ledger.storage.witness import Witness, open_witness
+from dampen.ledger.storage.head_file import Witness, open_witness
+from dampen.ledger.storage.sqlite import read_copy, write_copy
 from dampen.ledger.worker import forget, worker_at
 
 __all__ = ["Watch", "backup", "restore", "verify", "watch"]

@@ -12,9 +12,8 @@ from typing import Any
 from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon, decimal_text, exact, price_text, short_text
 from dampen.errors import BudgetError, ParameterError, did_you_mean
-from dampen.ledger.balances import Balance, Limit, Status
 from dampen.ledger.log import Draft, Kind, bounded, key_of, stamp
-from dampen.ledger.state import State
+from dampen.ledger.state import Balance, Limit, State, Status
 from dampen.releases.cost import group_delta
 
 __all__ = [

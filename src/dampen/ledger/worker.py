@@ -24,7 +24,7 @@ from dampen.ledger.log import START, Draft, Entry, Head, Row, damaged
 from dampen.ledger.rules import Refused
 from dampen.ledger.state import State
 from dampen.ledger.storage import Log, Storage, Transaction, open_storage
-from dampen.ledger.storage.witness import Witness, open_witness, overtaken
+from dampen.ledger.storage.head_file import Witness, open_witness, overtaken
 
 __all__ = ["Change", "Look", "Unwanted", "Worker", "close_all", "forget", "worker_at"]
 

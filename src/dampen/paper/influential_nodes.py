@@ -29,9 +29,9 @@ from dampen.core.mechanisms import EM, LD, PF, SLD, Mechanism
 from dampen.core.sampling import Entropy
 from dampen.epsilon import Epsilon
 from dampen.questions.nodes.graphs import egocentric_betweenness as EBC
-from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.nodes.metrics import InfluentialNode
+from dampen.releases.answer import release
 from dampen.releases.cost import Budget
-from dampen.releases.own_problem import release
 from dampen.releases.release import Release
 
 __all__ = [

@@ -63,8 +63,8 @@ from dampen.data.columns import clipped, finite_range
 from dampen.data.memory import numbers_in
 from dampen.epsilon import Epsilon, check_length, shortened
 from dampen.errors import DataError, ParameterError
+from dampen.releases.answer import release
 from dampen.releases.cost import Budget
-from dampen.releases.own_problem import release
 from dampen.releases.release import Release
 
 __all__ = [

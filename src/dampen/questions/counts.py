@@ -55,13 +55,19 @@ from dampen.questions.keys import (
     exact_delta,
     finding_groups,
 )
-from dampen.questions.noisy_counts import check_scale, noise_cost, noise_for, with_noise
 from dampen.releases.accuracy import Accuracy, by_noise, likely_noise
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price
-from dampen.releases.found import Finding
-from dampen.releases.method import Drawn, Leak, Method
-from dampen.releases.numbers import LAPLACE, IntegerNoise, ShiftLaw
+from dampen.releases.method import Drawn, Finding, Leak, Method
+from dampen.releases.numbers import (
+    LAPLACE,
+    IntegerNoise,
+    ShiftLaw,
+    check_scale,
+    noise_cost,
+    noise_for,
+    with_noise,
+)
 from dampen.releases.question import (
     Fact,
     Shape,

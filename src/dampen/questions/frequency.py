@@ -9,7 +9,7 @@ Groups hold disjoint rows, so that an answer for every group costs ε once (para
 
 The default is permute-and-flip for one answer and the joint release for several: there every count
 gets discrete Laplace noise of scale 1/ε once, whatever k is, where permute-and-flip would draw k
-times at ε/k.  Numbers come with both: `dampen.questions.noisy_counts`.
+times at ε/k.  Numbers come with both: `dampen.releases.numbers`.
 """
 
 import sys
@@ -48,15 +48,29 @@ from dampen.data.source import Kind, Opened, is_opened, reading, require_labels
 from dampen.data.units import Present, UnitTable
 from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError
-from dampen.questions.keys import KeysMethod, Sharing, exact_delta, finding_groups
-from dampen.questions.noisy_counts import check_scale, noise_cost, ranked, winner
-from dampen.questions.universes import PublicUniverse, UniverseMethod
+from dampen.questions.keys import (
+    KeysMethod,
+    PublicUniverse,
+    Sharing,
+    UniverseMethod,
+    exact_delta,
+    finding_groups,
+)
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, lead, likely_noise
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, selection_cost
-from dampen.releases.found import Finding
-from dampen.releases.method import Drawn, Leak, Method
-from dampen.releases.numbers import GAUSSIAN, IntegerNoise, Law, MarginLaw, ShiftLaw
+from dampen.releases.method import Drawn, Finding, Leak, Method
+from dampen.releases.numbers import (
+    GAUSSIAN,
+    IntegerNoise,
+    Law,
+    MarginLaw,
+    ShiftLaw,
+    check_scale,
+    noise_cost,
+    ranked,
+    winner,
+)
 from dampen.releases.numbers import LAPLACE as LAPLACE_NOISE
 from dampen.releases.question import (
     Fact,
@@ -416,7 +430,7 @@ class CountMethod:
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         """One name with its margin, or several with all noisy counts, where the noise allows it.
 
-        Both are ε-DP together with the names: see `dampen.questions.noisy_counts`.
+        Both are ε-DP together with the names: see `dampen.releases.numbers`.
         """
         problem, tables = self._counted(source)
         made = [self._named(problem, counts, epsilon, entropy) for counts in tables]

@@ -29,8 +29,7 @@ from typing import Any
 import numpy as np
 
 from dampen.core.mechanisms import Mechanism, with_scores
-from dampen.core.noise import Exponential, Gumbel, Laplace
-from dampen.core.quadrature import gauss
+from dampen.core.noise import Exponential, Gumbel, Laplace, gauss
 from dampen.core.selection import FloatArray, Selection
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError

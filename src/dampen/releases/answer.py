@@ -12,18 +12,28 @@ gone, a server that is down.  A crash or an interrupt after step 2 costs the cha
 a free look.  Every
 question, front end and engine goes this way; the contract suite in `tests/contracts` runs over all
 of them.  `planned` stops before step 2: price and accuracy cost nothing.
+
+How a question is answered on public data: several private answers beside the best one.
+
+It looks at the data without privacy: for public data, such as a made-up sample that has the shape
+of private data.  The best answer is the one at an ε at which noise does not matter.
+
+`release`: one private selection of a problem of your own, by a mechanism of the paper.
 """
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
-from dampen.core.sampling import Entropy, SystemEntropy
-from dampen.core.selection import Neighbours
+import numpy as np
+
+from dampen.core.mechanisms import Mechanism, check_joint, check_k, named, select
+from dampen.core.sampling import Entropy, InsecureEntropy, SystemEntropy
+from dampen.core.selection import Neighbours, Problem
 from dampen.data.open import located
 from dampen.epsilon import Epsilon
 from dampen.errors import (
@@ -36,25 +46,40 @@ from dampen.errors import (
     raise_alone,
     warn_caller,
 )
-from dampen.releases.accuracy import Accuracy
-from dampen.releases.cost import Budget, Cost, Keeper, Price
-from dampen.releases.found import Finding, InTwoSteps, Searching
-from dampen.releases.method import Method, Replacing, is_halved
+from dampen.releases.accuracy import UNKNOWN, Accuracy
+from dampen.releases.cost import Budget, Cost, Keeper, Price, selection_cost
+from dampen.releases.method import (
+    Drawn,
+    Finding,
+    InTwoSteps,
+    Leak,
+    Method,
+    Replacing,
+    Searching,
+    is_halved,
+)
 from dampen.releases.numbers import Law
-from dampen.releases.question import Question, check_size_is_public
+from dampen.releases.question import Question, Shape, check_size_is_public
 from dampen.releases.release import Release
 from dampen.releases.units import unit_method
 from dampen.schema.schema import Schema
 
 __all__ = [
+    "DRAWS",
+    "MechanismMethod",
+    "OwnQuestion",
     "Paid",
     "Planned",
+    "Rehearsal",
+    "Scored",
     "answer",
     "expect",
     "open_entropy",
     "pay",
     "planned",
     "planned_in_two_steps",
+    "rehearse",
+    "release",
 ]
 
 NUMBER = re.compile(r"\d(?:[\d,.]*\d)?")
@@ -367,3 +392,239 @@ def open_entropy(entropy: Entropy | None) -> Entropy:
             "public data pass InsecureEntropy(seed, allow_release=True)."
         )
     return entropy
+
+
+DRAWS = 20
+EXACTLY = Price("1000000")
+"""The price of an answer that is the best one, for all that anybody can see."""
+
+
+@runtime_checkable
+class Scored(Protocol):
+    """A question whose answers are not compared with the best one but tried on the data."""
+
+    def wrong_share(self, answer: Any, source: Any, /) -> float:
+        """The share of the rows for which an answer is wrong."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """Several answers to one question about public data.
+
+    Attributes:
+        answers: one for every draw.
+        errors: of each, how far it is from the best one: the mean distance of numbers, or the
+            share of wrong names.
+        numeric: whether `errors` are distances of numbers.
+    """
+
+    answers: Sequence[Any]
+    errors: Sequence[float]
+    numeric: bool
+
+    @property
+    def error(self) -> float:
+        """The mean error."""
+        return float(np.mean(self.errors))
+
+    @property
+    def sentence(self) -> str:
+        """The error in words."""
+        tries = f"In {len(self.answers)} tries on public data"
+        if self.numeric:
+            return f"{tries} the answer was off by {self.error:,.4g} on average."
+        return f"{tries} {1 - self.error:.0%} of what was named was right."
+
+
+def rehearse(
+    question: Question,
+    source: Any,
+    price: Price,
+    *,
+    draws: int = DRAWS,
+    schema: Schema | None = None,
+) -> Rehearsal:
+    """Asks a question of public data several times.
+
+    Args:
+        question: what is asked.
+        source: public data, as `question.open` gave it.
+        price: what each answer would cost.
+        draws: how many answers.
+        schema: the public facts of the data, which say whom ε protects.
+
+    Returns:
+        The answers and their errors.
+
+    Raises:
+        ParameterError: if a public parameter is wrong.
+        DataError: if the machine cannot read the data.
+    """
+    answers = _answers(question, source, price, draws, schema)
+    if isinstance(question, Scored):
+        return Rehearsal(answers, [question.wrong_share(each, source) for each in answers], False)
+    best = _parts(_answers(question, source, EXACTLY, 1, schema)[0])
+    numeric = question.shape() in ("value", "points", "number")
+    error = _distance if numeric else _wrong_share
+    return Rehearsal(answers, [error(_parts(each), best) for each in answers], numeric)
+
+
+def _answers(
+    question: Question, source: Any, price: Price, draws: int, schema: Schema | None
+) -> list[Any]:
+    """One plan, drawn from with the seeds 0, 1, ..."""
+    plan = planned(question, source, price, schema)
+    seeded = [InsecureEntropy(seed, allow_release=True) for seed in range(draws)]
+    return [plan.release(pay(plan.cost, entropy=entropy)).answer for entropy in seeded]
+
+
+def _distance(parts: Sequence[Any], best: Sequence[Any]) -> float:
+    pairs = zip(_amounts(parts), _amounts(best), strict=True)
+    return float(np.mean([abs(a - b) for a, b in pairs]))
+
+
+def _amounts(parts: Sequence[Any]) -> list[float]:
+    return [_amount(part) for part in parts]
+
+
+def _amount(part: Any) -> float:
+    """Of an amount, or of one that carries the names of its group and cell."""
+    return _amount(part[1]) if isinstance(part, tuple) else float(part)
+
+
+def _wrong_share(parts: Sequence[Any], best: Sequence[Any]) -> float:
+    return 1 - len(set(parts) & set(best)) / len(set(best))
+
+
+def _parts(answer: Any) -> list[Any]:
+    """The amounts or names of an answer; those of a group carry the name of the group."""
+    if isinstance(answer, Mapping):
+        return [(str(name), part) for name, each in answer.items() for part in _parts(each)]
+    return list(answer) if isinstance(answer, list | tuple) else [answer]
+
+
+X = TypeVar("X")
+
+
+@dataclass(frozen=True)
+class OwnQuestion(Generic[X]):
+    """A problem of one's own: which candidates, by which mechanism, how many."""
+
+    problem: Problem[X]
+    query: str
+    mechanism: Mechanism
+    k: int | None
+    parameters: Mapping[str, Any]
+    name: ClassVar[str] = "release"
+    title: ClassVar[str] = "Your own problem"
+    data: ClassVar[Literal["table", "edges"]] = "table"
+    examples: ClassVar[tuple[str, ...]] = ()
+
+    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Any:
+        del header, table
+        if not callable(data):
+            raise ParameterError(
+                "Expected load to be a function that gives the data, got a "
+                f"{type(data).__name__}. Pass lambda: data, so that the data is looked at after "
+                "the charge."
+            )
+        return data
+
+    def method(self, source: Any, schema: Schema, price: Price, /) -> "MechanismMethod[X]":
+        del source, schema, price
+        check_k(self.k, len(self.problem.candidates))
+        if (joint := getattr(self.problem, "joint", None)) is not None:
+            check_joint(self.mechanism, joint)
+        return MechanismMethod(self.problem, self.mechanism, self.k, self.query)
+
+    def shown(self) -> Mapping[str, Any]:
+        return self.parameters
+
+    def text(self) -> str:
+        return self.query
+
+    def shape(self) -> Shape:
+        return "name" if self.k is None else "ranking"
+
+
+@dataclass(frozen=True)
+class MechanismMethod(Generic[X]):
+    """A mechanism of the paper on the selection of a problem.
+
+    Guarantee: ε-differential privacy for `problem.neighbours`, provided that the problem's δ is
+    admissible for them.
+    """
+
+    problem: Problem[X]
+    mechanism: Mechanism
+    k: int | None
+    query: str
+
+    def cost(self, price: Price, /) -> Cost:
+        return selection_cost(
+            self.problem.neighbours,
+            price,
+            query=self.query,
+            mechanism=self.mechanism,
+            k=self.k or 1,
+        )
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        del epsilon, rows
+        return UNKNOWN
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Callable[[], X], epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        selection = self.problem.selection(source())
+        picked = select(
+            selection, epsilon=epsilon, mechanism=self.mechanism, k=self.k, entropy=entropy
+        )
+        names = self.problem.candidates
+        if isinstance(picked, list):
+            return Drawn([names[i] for i in picked])
+        return Drawn(names[picked])
+
+
+def release(
+    problem: Problem[X],
+    load: Callable[[], X],
+    *,
+    query: str,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
+    mechanism: str | Mechanism,
+    k: int | None = None,
+    budget: Budget | None = None,
+    entropy: Entropy | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Release:
+    """One private selection, from public parameters to a `Release`.
+
+    Guarantee: ε-differential privacy for `problem.neighbours`, provided that the problem's δ is
+    admissible for them.
+
+    Args:
+        problem: public parameters only; see `dampen.selection.Problem`.
+        load: gives the private data; called after the charge, and only then.
+        query: what the ledger records the charge under.
+        epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
+        mechanism: a name or a `Mechanism`.
+        k: how many candidates to release; None for one.
+        budget: where to charge ε; None charges nothing.
+        entropy: of random bits; the operating system's by default.
+        parameters: public facts to show in the release.
+
+    Returns:
+        A `Release`: the answer and the public facts about it.
+
+    Raises:
+        ParameterError: if a public parameter is wrong; nothing was charged.
+        BudgetError: if the budget refuses; nothing was charged.
+        DataError: if the machine cannot read the data; the charge stands.
+    """
+    question = OwnQuestion(problem, query, named(mechanism), k, dict(parameters or {}))
+    return answer(question, load, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)

@@ -2,22 +2,62 @@
 
 A mechanism of the paper on a selection is one kind of method; reach, two rounds and joint draws are
 others.  A method holds public parameters alone.  Its module has the theorem.
+
+Questions in two steps: a share of ε finds what nobody stated, the rest answers.
+
+**Theorem.**  The first step releases groups with (ε₁, δ)-DP (`dampen.questions.keys`), or a range
+of values with ε₁-DP (`dampen.questions.means`).  The second one asks the question with them, as if
+they had been stated, with ε₂-DP.  Both together are (ε₁ + ε₂, δ)-DP, and δ-approximately
+(ρ₁ + ρ₂)-zCDP: adaptive composition, in which the second step may depend on what the first one
+released in any way.  ∎
+
+All public parameters are checked before the charge, with an example of what is not known yet.
+
+`measure=`: the winner's own number beside its name, for a share of ε.
+
+**Theorem.**  Let a method name winners with (1 - s) ε, and let a second method, which may look at
+the names, measure them with s ε.  Names and numbers together are ε-DP, by adaptive composition, and
+cost ρ₁ + ρ₂.  The numbers that the first method drew are not published: those of reach are not
+private.
+
+Groups are disjoint, so that s ε measures all k winners at once.  One edge changes the degrees of
+two nodes by 1: noise of scale 1 / (s ε) measures one winner, of scale 2 / (s ε) several.
+
+The usual share, a quarter, comes from the study `shares`: over its tables the name loses little of
+its probability to be right, and the number has four times the error that all of ε would buy.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from dampen.core.sampling import Entropy
 from dampen.core.selection import Neighbours
-from dampen.data.times import Measure, in_own_type
+from dampen.data.columns import Measure, in_own_type
+from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError
 from dampen.releases.accuracy import Accuracy
 from dampen.releases.cost import Cost, Price, group_delta
 from dampen.releases.numbers import Law
+from dampen.releases.question import Question
 
-__all__ = ["Drawn", "InOwnType", "Leak", "Method", "Replacing", "is_halved"]
+if TYPE_CHECKING:
+    from dampen.releases.answer import Planned
+
+__all__ = [
+    "Drawn",
+    "Finding",
+    "InOwnType",
+    "InTwoSteps",
+    "Leak",
+    "Measured",
+    "Method",
+    "Replacing",
+    "Searching",
+    "checked_share",
+    "is_halved",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +199,177 @@ def is_halved(relation: Neighbours, cost: Cost, title: str) -> bool:
             "question about what the data set holds."
         )
     return halved
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The first step of a question.
+
+    Attributes:
+        what: is found, "groups" or "range".
+        question: whose answer has it.
+        share: of ε.
+        example: an answer, for checks before the charge.
+        filled: the question with what was found; None where nothing was.
+        nothing: the answer where nothing was found.
+    """
+
+    what: str
+    question: Question
+    share: Fraction
+    example: Any
+    filled: Callable[[Any], Question | None]
+    nothing: Any = None
+
+    def prices(self, price: Price) -> tuple[Price, Price]:
+        """Of both steps.
+
+        Raises:
+            ParameterError: if what was offered is no positive number.
+        """
+        if price.rho is None or price.epsilon is not None:
+            epsilon = price.asked(Fraction(1, 2))
+            return Price(self.share * epsilon), Price((1 - self.share) * epsilon)
+        rho = exact(price.rho, "rho")
+        first = self.share**2 / (self.share**2 + (1 - self.share) ** 2) * rho
+        return Price(None, first), Price(None, rho - first)
+
+
+@runtime_checkable
+class Searching(Protocol):
+    """A question that can find what nobody stated."""
+
+    @property
+    def finding(self) -> Finding | None:
+        """The first step; None where nothing has to be found."""
+        ...
+
+
+@dataclass(frozen=True)
+class InTwoSteps:
+    """The method of both steps, for the price that it was made for.
+
+    Attributes:
+        finding: the first step.
+        first: its plan.
+        second: the plan of the second one, with an example of what is not known yet.
+        plan: of a question with what was found, at the price of the second step.
+    """
+
+    finding: Finding
+    first: "Planned"
+    second: "Planned"
+    plan: "Callable[[Question], Planned]"
+
+    def cost(self, _: Price, /) -> Cost:
+        first, second = self.first.cost, self.second.cost
+        return replace(
+            second,
+            epsilon=first.epsilon + second.epsilon,
+            rho=first.rho + second.rho,
+            mechanism=f"{first.mechanism}, {second.mechanism}",
+            delta=first.delta + second.delta,
+        )
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        """What is found; how good the answer is depends on it."""
+        del epsilon, rows
+        return replace(self.first.accuracy, sentence=self._sentence)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return (*self.first.method.leaks(), *self.second.method.leaks())
+
+    def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        del epsilon
+        share = self.first.cost.epsilon
+        found = self.first.method.draw(source, share, entropy).answer
+        spent = {f"epsilon_for_{self.finding.what}": decimal_text(share)}
+        question = self.finding.filled(found)
+        if question is None:
+            return Drawn(self.finding.nothing, {self.finding.what: 0, **spent})
+        second = self.plan(question)
+        drawn = second.method.draw(source, second.cost.epsilon, entropy)
+        told = drawn.accuracy or second.accuracy
+        accuracy = replace(told, sentence=f"{self._sentence} {told.sentence}")
+        shown = {**second.question.shown(), **drawn.shown, **spent}
+        return replace(drawn, shown=shown, accuracy=accuracy)
+
+    @property
+    def _sentence(self) -> str:
+        found = self.first.accuracy.sentence.partition(" Released counts")[0]
+        return found.replace(" a value with", " a group with").replace("released", "found")
+
+
+USUAL_SHARE = Fraction(1, 4)
+"""Of ε for the number, if nothing else is said; see the study `shares`."""
+
+
+def checked_share(share: Any) -> Fraction:
+    """The share of ε for the number.
+
+    Raises:
+        ParameterError: unless it is between 0 and 1.
+    """
+    if share is None:
+        return USUAL_SHARE
+    value = exact(share, "share")
+    if value >= 1:
+        raise ParameterError(f"Expected share between 0 and 1, such as 0.25, got share={share}.")
+    return value
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A method that names winners, and one that measures them.
+
+    Attributes:
+        method: names the winners.
+        measuring: gives, for the names, the method that measures them; its answers and numbers are
+            dicts by name.
+        share: of ε, for the number.
+        expected: as many names as there will be, for the accuracy.
+        held: reads the data once for both, where it could not be read twice.
+    """
+
+    method: Method
+    measuring: Callable[[Sequence[Hashable]], Method]
+    share: Fraction
+    expected: Sequence[Hashable]
+    held: Callable[[Any], Any] | None = None
+
+    def cost(self, price: Price, /) -> Cost:
+        """ε in all.  In zCDP ρ₁ + ρ₂, each of them ε² times a constant."""
+        rest = 1 - self.share
+        first = self.method.cost(Price(Fraction(1))).rho * rest**2
+        unit = first + self._second.cost(Price(Fraction(1))).rho * self.share**2
+        epsilon = price.asked(unit)
+        named = self.method.cost(Price(rest * epsilon))
+        self._second.cost(Price(self.share * epsilon))
+        return replace(named, epsilon=epsilon, rho=unit * epsilon**2)
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        """That of the names; its sentence has that of the numbers too."""
+        told = self.method.accuracy((1 - self.share) * epsilon, rows)
+        number = self._second.accuracy(self.share * epsilon, rows)
+        return replace(told, sentence=f"{told.sentence} The number: {number.sentence}")
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return self.method.leaks()
+
+    def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        held = source if self.held is None else self.held(source)
+        drawn = self.method.draw(held, (1 - self.share) * epsilon, entropy)
+        several = isinstance(drawn.answer, list)
+        names = drawn.answer if several else [drawn.answer]
+        number = self.measuring(names).draw(held, self.share * epsilon, entropy)
+        found = {name: _valued(number.numbers[name], number.answer[name]) for name in names}
+        return replace(drawn, numbers=found if several else found[names[0]], law=number.law)
+
+    @property
+    def _second(self) -> Method:
+        return self.measuring(self.expected)
+
+
+def _valued(number: Any, value: Any) -> Any:
+    """A number that consists of several has the value that follows from them beside it."""
+    return {"value": value, **number} if isinstance(number, dict) else number

@@ -6,6 +6,48 @@ privacy: it is a function of what was released.
 
 The true number is that of the rows as they were counted: with values moved to the public range and
 to the public grid, and rows without a value left out.
+
+Which category, and how much: a ranking with its noisy counts, a winner with its margin.
+
+Add/remove one row; c_i counts the rows of category i, and a row is in one category.  ε pays for
+names and numbers together.
+
+**Several (`ranked`).**  All noisy counts c + Z, with independent integers, P(z) proportional to
+exp(-ε |z|), are ε-DP (`dampen.questions.counts`), and with discrete Gaussian noise of variance
+1/(2ρ) they are ρ-zCDP, which is what ρ buys.  Their order, ties by a random order that knows
+nothing of the data, is computed from them: names cost nothing more, whatever k is.
+
+**One (`winner`).**  E_i are independent integers >= 0, P(e) proportional to exp(-ε e), and π is a
+random order.  Category i wins if c_i + E_i is the largest, ties by π.  The *margin* is
+
+    γ = c_i + E_i - max over j != i of (c_j + E_j + [π puts j before i]) >= 0.
+
+**Theorem.**  (i, γ) is ε-DP.  Proof.  It is enough to show it for every fixed π.  Let a = e^-ε and
+let M be the maximum above, of which E_i is no part.  With T = M + g - c_i,
+P(i, γ = g) = P(E_i = T) = (1-a) S, where S is the mean of a^T over T >= 0.
+
+*A row more of j != i.*  T becomes T or T + 1, so that S becomes at least a S.  And a noise of e
+then does what a noise of e + 1 did before, which has a times its probability: S becomes at most
+S / a.
+
+*A row more of i.*  Every T becomes T - 1.  With p(t) = P(T = t), S = Σ_{t >= 0} p(t) a^t becomes
+S' = Σ_{t >= 1} p(t) a^(t-1) <= S / a.  The other way round S <= S' / a says that
+p(0) <= (1 - a²) Σ_{t >= 1} p(t) a^(t-2), which follows from p(t) >= a^t p(0), since
+Σ_{t >= 1} a^(2t-2) = 1 / (1 - a²).  And p(t+1) >= a p(t): raise the noise of the first j that
+attains M by 1.  That costs a factor a, makes M larger by 1, and can be undone, for j alone attains
+it then.  ∎
+
+The plain gap c_i + E_i - max (c_j + E_j) with a fixed order of ties is *not* private: at a gap of 0
+who wins tells who is before whom, and it loses 2ε.
+
+**It is permute-and-flip.**  An exponential number is its whole part, which is E, and a fraction
+that is independent of it.  Counts are whole, so comparing c + exponential is comparing c + E, ties
+by independent fractions: a random order.  The name has exactly the law of `pf`.
+
+**Intervals.**  Where all E_j <= B, the lead L = c_i - max over j != i of c_j is between γ - B and
+γ + B + 1.  P(all E_j <= B) = (1 - a^(B+1))^m for m categories.  That holds for whoever wins.
+
+Pictures of releases: bars with their intervals, and quantile functions.  All of it is public.
 """
 
 import math
@@ -13,15 +55,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from html import escape
 from statistics import NormalDist
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from dampen.core.sampling import Entropy, discrete_gaussian, discrete_laplace
-from dampen.core.selection import FloatArray, IntArray
+from dampen.core.sampling import (
+    LARGEST_SCALE,
+    Entropy,
+    discrete_gaussian,
+    discrete_laplace,
+    geometric,
+    random_order,
+)
+from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.epsilon import check_length, decimal_text, exact
 from dampen.errors import ParameterError
+from dampen.printing import printable, text_of
+from dampen.releases.cost import Cost, Price, composed_cost
+
+if TYPE_CHECKING:
+    from dampen.releases.release import Release
 
 __all__ = [
     "GAUSSIAN",
@@ -30,14 +85,24 @@ __all__ = [
     "IntegerNoise",
     "Law",
     "MarginLaw",
+    "Ranked",
     "RatioLaw",
     "ShiftLaw",
     "ThresholdLaw",
+    "Winner",
+    "check_scale",
     "checked_confidence",
     "drawn_noise",
+    "html_bars",
     "law_from",
     "likely",
+    "noise_cost",
+    "noise_for",
+    "plot",
+    "ranked",
     "share",
+    "winner",
+    "with_noise",
 ]
 
 PLACES = np.linspace(0, 1, 65)
@@ -124,7 +189,7 @@ class ShiftLaw:
 
 @dataclass(frozen=True, slots=True)
 class MarginLaw:
-    """A margin of a winner over all others: see `dampen.questions.noisy_counts`.
+    """A margin of a winner over all others: see `dampen.releases.numbers`.
 
     **Theorem.**  Where the noise E_j of all candidates is at most B, the true lead is between
     margin - B and margin + B + 1.  P(all E_j <= B) = (1 - a^(B+1))^candidates, a = exp(-1/scale).
@@ -472,3 +537,233 @@ def _text(number: Fraction) -> str:
 def _number(text: str) -> Fraction:
     check_length(text)
     return Fraction(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """The k categories with the largest noisy counts, best first, and all noisy counts."""
+
+    places: list[int]
+    numbers: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """The category with the largest noisy count, and its margin."""
+
+    place: int
+    margin: int
+
+
+def ranked(
+    counts: IntArray, k: int, epsilon: Fraction, entropy: Entropy, noise: IntegerNoise = LAPLACE
+) -> Ranked:
+    """The k largest noisy counts, and all of them: ε-DP, or ε²/2-zCDP with Gaussian noise."""
+    noisy: IntArray = counts + drawn_noise(noise, 1 / epsilon, len(counts), entropy)
+    order = np.lexsort((random_order(len(counts), entropy), -noisy))
+    return Ranked(order[:k].tolist(), noisy)
+
+
+def winner(counts: IntArray, epsilon: Fraction, entropy: Entropy) -> Winner:
+    """The largest noisy count by permute-and-flip, and its margin: ε-DP."""
+    noisy: IntArray = counts + geometric(1 / epsilon, len(counts), entropy)
+    return margin(noisy, random_order(len(counts), entropy))
+
+
+def margin(noisy: IntArray, order: IntArray) -> Winner:
+    """The winner and its margin, for noisy counts and an order of ties; the smaller one is first.
+
+    Of one category alone the margin is its noisy count.
+    """
+    place = int(np.lexsort((order, -noisy))[0])
+    others = noisy + (order < order[place])
+    others = np.delete(others, place)
+    return Winner(place, int(noisy[place] - (others.max() if len(others) else 0)))
+
+
+def noise_for(price: Price) -> IntegerNoise:
+    """Laplace noise for ε, Gaussian noise for ρ."""
+    return LAPLACE if price.pure else GAUSSIAN
+
+
+def noise_cost(price: Price, query: str, noise: IntegerNoise) -> Cost:
+    """The cost of integer noise of scale Δ/ε: ε, or with Gaussian noise ρ = ε²/2 alone."""
+    return composed_cost(
+        Neighbours.ADD_REMOVE_ROW, price, query=query, mechanism=noise, pure=noise == LAPLACE
+    )
+
+
+def with_noise(
+    numbers: IntArray, noise: IntegerNoise, scale: Fraction, entropy: Entropy
+) -> IntArray:
+    """Exact whole numbers with independent integer noise."""
+    drawn = drawn_noise(noise, scale, numbers.size, entropy)
+    noisy: IntArray = numbers + drawn.reshape(numbers.shape)
+    return noisy
+
+
+def check_scale(scale: Fraction) -> None:
+    """Refuses noise that would not fit into 64 bits.
+
+    Raises:
+        ParameterError: if the scale is above 2^40.
+    """
+    if scale > LARGEST_SCALE:
+        raise ParameterError(
+            "Expected a larger epsilon: the noise would have a scale above 2^40. Raise epsilon, or "
+            "step where there is one."
+        )
+
+
+MOST_LINES = 60
+"""Of a table in a notebook; the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A number with its name, from the outside in, and its interval."""
+
+    names: tuple[str, ...]
+    height: float
+    low: float
+    high: float
+
+
+def bars(release: "Release") -> list[Bar]:
+    """The numbers of a release; none if it has none."""
+    if release.law is None or release.numbers is None:
+        return []
+    return _bars(release, release.numbers, release.interval(), release.answer, ())
+
+
+def _bars(
+    release: "Release", numbers: Any, ends: Any, shown: Any, names: tuple[str, ...]
+) -> list[Bar]:
+    assert release.law is not None
+    if release.law.is_number(numbers):
+        told = shown if _is_number(shown) else numbers
+        height = told["value"] if isinstance(told, Mapping) else told
+        return [Bar(names, float(height), float(ends[0]), float(ends[1]))]
+    found: list[Bar] = []
+    for name, number in numbers.items():
+        inside = shown.get(name) if isinstance(shown, Mapping) else None
+        found += _bars(release, number, ends[name], inside, (*names, printable(str(name))))
+    return found
+
+
+def _is_number(shown: Any) -> bool:
+    return isinstance(shown, int | float) and not isinstance(shown, bool)
+
+
+def plot(release: "Release", ax: Any = None) -> Any:
+    """Draws a release: bars with intervals where it has numbers, a curve of several percentiles.
+
+    Raises:
+        ParameterError: if it is neither, or matplotlib is not installed.
+    """
+    heights = bars(release)
+    points = _points(release)
+    if not heights and points is None:
+        raise ParameterError(
+            "Expected a release with numbers, such as dampen.histogram gives it, or several values "
+            "of percentile(..., p='deciles'): one answer is no picture."
+        )
+    ax = _axes() if ax is None else ax
+    if heights:
+        _draw_bars(ax, heights)
+    else:
+        _draw_curve(ax, release.answer, points or [])
+    cost = release.price.replace("epsilon ", "ε = ").replace("rho ", "ρ = ")
+    ax.set_title(f"{cost}, neighbours: {release.neighbours}", fontsize="medium")
+    return ax
+
+
+def _draw_bars(ax: Any, heights: list[Bar]) -> None:
+    """Bars by their innermost name; an outer name is a colour."""
+    outer = list(dict.fromkeys(bar.names[:-1] for bar in heights))
+    inner = list(dict.fromkeys(bar.names[-1:] for bar in heights))
+    width = 0.8 / len(outer)
+    for i, group in enumerate(outer):
+        own = [bar for bar in heights if bar.names[:-1] == group]
+        places = [inner.index(bar.names[-1:]) + (i - (len(outer) - 1) / 2) * width for bar in own]
+        below = [max(bar.height - bar.low, 0.0) for bar in own]
+        above = [max(bar.high - bar.height, 0.0) for bar in own]
+        label = ", ".join(group) or None
+        tall = [bar.height for bar in own]
+        ax.bar(places, tall, 0.9 * width, yerr=[below, above], capsize=3, label=label)
+    ax.set_xticks(range(len(inner)), [", ".join(name) for name in inner])
+    if len(inner) > 8:
+        ax.tick_params(axis="x", rotation=90)
+    ax.set_ylabel("with 95 % interval")
+    if len(outer) > 1:
+        ax.legend(frameon=False)
+
+
+def _draw_curve(ax: Any, answer: Any, points: list[float]) -> None:
+    """Values of percentiles over p, one line per group."""
+    order = sorted(range(len(points)), key=lambda i: points[i])
+    p = [points[i] for i in order]
+    grouped = isinstance(answer, Mapping)
+    for name, values in (answer if grouped else {None: answer}).items():
+        label = None if name is None else str(name)
+        ax.plot(p, [values[i] for i in order], "o-", markersize=4, linewidth=1.5, label=label)
+    if grouped:
+        ax.legend(frameon=False)
+    ax.set(xlim=(0, 100), xlabel="percentile", ylabel="value")
+
+
+def _points(release: "Release") -> list[float] | None:
+    """The percentiles of a release of several; a named list has equal distances."""
+    asked = release.parameters.get("p")
+    answer = release.answer
+    if isinstance(answer, Mapping):
+        answer = next(iter(answer.values()), None)
+    if not isinstance(answer, list | tuple) or asked is None:
+        return None
+    if isinstance(asked, str):
+        return [100 * (i + 1) / (len(answer) + 1) for i in range(len(answer))]
+    if not hasattr(asked, "__len__"):
+        return None
+    return [float(each) for each in asked]
+
+
+def _axes() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError:
+        raise ParameterError(
+            "Expected matplotlib for a plot: pip install 'dampen[plot]'."
+        ) from None
+    return plt.subplots(figsize=(6, 4), layout="constrained")[1]
+
+
+def html_bars(release: "Release") -> str:
+    """A table of the numbers with bars and intervals, for a notebook; empty if there are few.
+
+    All text is escaped, and nothing is loaded from elsewhere.
+    """
+    heights = bars(release)
+    if len(heights) < 2:
+        return ""
+    most = max((abs(bar.height) for bar in heights), default=0.0) or 1.0
+    lines = [_html_line(bar, most) for bar in heights[:MOST_LINES]]
+    if len(heights) > MOST_LINES:
+        rest = f"and {len(heights) - MOST_LINES:,} more"
+        lines.append(f'<tr><td colspan="4">{rest}</td></tr>')
+    head = "<tr><th></th><th></th><th>number</th><th>95 % interval</th></tr>"
+    return f"<table>{head}{''.join(lines)}</table>"
+
+
+def _html_line(bar: Bar, most: float) -> str:
+    share = max(0, round(100 * bar.height / most))
+    colour = "background:#4878a8;height:0.8em"
+    drawn = f'<div style="width:{share}px;{colour}"></div>'
+    ends = f"{text_of(_short(bar.low))} to {text_of(_short(bar.high))}"
+    return (
+        f'<tr><th style="text-align:left">{escape(", ".join(bar.names))}</th><td>{drawn}</td>'
+        f"<td>{escape(_short(bar.height))}</td><td>{escape(ends)}</td></tr>"
+    )
+
+
+def _short(number: float) -> str:
+    return f"{number:,.0f}" if number.is_integer() else f"{number:,.6g}"

@@ -105,7 +105,7 @@ class Release:
         Raises:
             ParameterError: if the release has neither numbers nor several percentiles.
         """
-        from dampen.releases.pictures import plot
+        from dampen.releases.numbers import plot
 
         return plot(self, ax)
 
@@ -194,7 +194,7 @@ class Release:
         return "\n".join(f"{name}: {text_of(value)}" for name, value in self._facts().items())
 
     def _repr_html_(self) -> str:
-        from dampen.releases.pictures import html_bars
+        from dampen.releases.numbers import html_bars
 
         facts = self._facts()
         drawn = html_bars(self)

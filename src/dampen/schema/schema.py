@@ -100,7 +100,7 @@ class Numbers:
         """Ends that are dates, as days since 1970-01-01."""
         if not any(isinstance(each, date) for each in (self.lower, self.upper)):
             return
-        from dampen.data.times import as_bound
+        from dampen.data.columns import as_bound
 
         object.__setattr__(self, "dates", True)
         for name in ("lower", "upper"):
@@ -114,7 +114,7 @@ class Numbers:
         number: float = getattr(self, name)
         if not self.dates:
             return None if math.isnan(number) else number
-        from dampen.data.times import in_own_type
+        from dampen.data.columns import in_own_type
 
         if math.isnan(number):
             return date(1900, 1, 1) if name == "lower" else None

@@ -24,17 +24,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dampen.core.selection import IntArray
-from dampen.data.cells import Keyed
+from dampen.data.cells import Keyed, ValueCounts, ValuesOf
 from dampen.data.expressions import Expression, kept
 from dampen.data.open import open_table
 from dampen.data.source import Batch, CellOf, Field, Kind, Opened
-from dampen.data.value_counts import ValueCounts, ValuesOf
 from dampen.errors import DampenError
-from dampen.releases.rehearsal import DRAWS, rehearse
-from dampen.service.configuration import Served
+from dampen.releases.answer import DRAWS, rehearse
+from dampen.service.configuration import FileSource, Served, Source
 from dampen.service.middleware import Pace
 from dampen.service.questions import Asked
-from dampen.service.sources import FileSource, Source
 
 __all__ = [
     "Cache",

@@ -20,9 +20,9 @@ from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
 from dampen.errors import BudgetError, DampenError, ParameterError
 from dampen.ledger import Account, Balance, Charge, Entry, Head, Kind, Ledger
-from dampen.ledger.balances import spent
 from dampen.ledger.log import START, folded
 from dampen.ledger.rules import STEPS
+from dampen.ledger.state import spent
 from dampen.releases.cost import Cost
 from dampen.service.configuration import Configuration, Served
 from dampen.service.tokens import Role, Token

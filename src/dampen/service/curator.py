@@ -59,7 +59,7 @@ from dampen.schema.grammar import Place as Where
 from dampen.schema.grammar import format_schema, parse_file, parse_schema, read_table, written
 from dampen.service.cache import Cache
 from dampen.service.catalogue import NotFound, shown_balance
-from dampen.service.configuration import Configuration, Served, configuration_of
+from dampen.service.configuration import Configuration, FileSource, Served, configuration_of
 from dampen.service.middleware import Refusal
 from dampen.service.questions import (
     Cap,
@@ -74,7 +74,6 @@ from dampen.service.questions import (
     example,
     question_of,
 )
-from dampen.service.sources import FileSource
 from dampen.service.tokens import Role, Token, random_text
 
 if TYPE_CHECKING:

@@ -15,11 +15,12 @@ from dampen.testing.checks import (
     check_public,
     check_separable,
     check_unit_sensitivity,
+    law_loss,
     local_sensitivity,
+    privacy_loss,
+    verify,
 )
-from dampen.testing.losses import law_loss, privacy_loss
 from dampen.testing.universe import Universe, Verdict
-from dampen.testing.verify import verify
 
 __all__ = [
     "Universe",

@@ -7,18 +7,34 @@ back as a counterexample in words.
 >>> universe = Universe.add_remove_row(["a", "b"], max_rows=3)
 >>> print(check_admissible(MostFrequent(["a", "b"]), universe))
 admissible: holds for 10 databases and 12 pairs of neighbours
+
+The privacy loss of a mechanism: computed from its law, not sampled.
+
+>>> from dampen.questions.frequency import MostFrequent
+>>> universe = Universe.add_remove_row(["a", "b"], max_rows=3)
+>>> print(privacy_loss(MostFrequent(["a", "b"]), universe, epsilon="1", mechanism="pf"))
+privacy loss 1 of epsilon 1 (pf): holds for 10 databases and 12 pairs of neighbours
+
+`verify`: every check that applies to a problem, and what could not be checked.
 """
 
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from dampen.core.mechanisms import Mechanism, named
+from dampen.core.mechanisms import JOINT, Mechanism, PreparedShift, named, prepare
+from dampen.core.noise import LAPLACE, Noise
 from dampen.core.scores import Dampened, Global, Score, Shifted
 from dampen.core.selection import FloatArray, Problem, Selection
+from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import ParameterError
 from dampen.testing.universe import (
     ROUNDING,
+    Remembering,
     Universe,
     Verdict,
     both_ways,
@@ -28,6 +44,8 @@ from dampen.testing.universe import (
     instances,
     largest,
     last_distance,
+    not_checked,
+    scope,
     scores,
     utilities,
 )
@@ -296,3 +314,206 @@ def _slack(text: str, found: float, name: str, bound: float, rounding: float = 0
     if found >= bound - rounding - ROUNDING * bound:
         return ""
     return f"{text} {found:.4g} of {name} {bound:g}"
+
+
+def privacy_loss(
+    problem: Problem[X],
+    universe: Universe[X],
+    *,
+    epsilon: Epsilon,
+    mechanism: str | Mechanism,
+    k: int = 1,
+) -> Verdict:
+    """The largest log-ratio of output probabilities over all neighbours.
+
+    `value` is the loss; the verdict holds if it is at most ε.  With k > 1, over all sequences of k
+    candidates (not for a joint release, whose k is free: see `check_joint_sensitivity`).
+
+    Args:
+        problem: public parameters, and the utilities and sensitivity of every database.
+        universe: all small databases, and which of them are neighbours.
+        epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        mechanism: a name of `dampen.core.mechanisms.MECHANISMS`, or a `Mechanism`.
+        k: how many candidates are released.
+
+    Returns:
+        A `Verdict`: it holds, or fails with a counterexample.
+    """
+    chosen = named(mechanism)
+    limit = exact(epsilon)
+    laws = [outputs(s, limit, chosen, k) for s in instances(problem, universe)]
+    loss = _losses(laws, universe)
+    worst = float(loss.max(initial=0))
+    claim = f"privacy loss {worst:.4g} of epsilon {decimal_text(limit)} ({chosen.name})"
+    if worst > float(limit) * (1 + ROUNDING) + ROUNDING:
+        pair, r = largest(loss)
+        x, y = universe.neighbours[pair]
+        text = f"log-ratio {worst:.6g} > {float(limit):g}"
+        where = (x, r if k == 1 else None)
+        return fails(claim, problem, universe, where, text, y=y, value=worst)
+    return holds(claim, universe, value=worst)
+
+
+def law_loss(
+    law: Callable[[X], ArrayLike], universe: Universe[X], *, epsilon: Epsilon, name: str = "law"
+) -> Verdict:
+    """The same for a release that is no mechanism on scores but known by its law.
+
+    Args:
+        law: the probabilities of all outputs, in one order, given a database.
+        universe: the databases.
+        epsilon: what the loss may be.
+        name: what the verdict calls the release.
+
+    Returns:
+        A `Verdict`: it holds, or fails with a counterexample.
+
+    >>> universe = Universe.add_remove_row(["a", "b"], max_rows=3)
+    >>> print(law_loss(lambda rows: [0.5, 0.5], universe, epsilon="1", name="a coin"))
+    privacy loss 0 of epsilon 1 (a coin): holds for 10 databases and 12 pairs of neighbours
+    """
+    limit = exact(epsilon)
+    loss = _losses([law(x) for x in universe.databases], universe)
+    worst = float(loss.max(initial=0))
+    claim = f"privacy loss {worst:.4g} of epsilon {decimal_text(limit)} ({name})"
+    if worst <= float(limit) * (1 + ROUNDING) + ROUNDING:
+        return holds(claim, universe, value=worst)
+    pair, output = largest(loss)
+    x, y = (universe.describe(universe.databases[i]) for i in universe.neighbours[pair])
+    text = f"x = {x}, y = {y}, output {output}: log-ratio {worst:.6g} > {float(limit):g}"
+    return Verdict(claim, "fails", scope(universe), counterexample=text, value=worst)
+
+
+def _losses(laws: Sequence[ArrayLike], universe: Universe[X]) -> FloatArray:
+    """The log-ratio of every output, one line for every pair of neighbours."""
+    with np.errstate(divide="ignore"):
+        log_p = np.log(np.asarray(laws, dtype=np.float64))
+    left, right = universe.neighbours.T
+    with np.errstate(invalid="ignore"):
+        loss = np.abs(log_p[left] - log_p[right])
+    loss[np.isnan(loss)] = 0.0  # an output that is impossible under both
+    return loss
+
+
+def outputs(s: Selection, epsilon: Fraction, mechanism: Mechanism, k: int) -> FloatArray:
+    """The probabilities of all outputs: candidates, or sequences of k different candidates."""
+    ready = prepare(s, mechanism)
+    if k == 1:
+        return ready.probabilities(epsilon=epsilon)
+    if isinstance(ready, PreparedShift):
+        left = epsilon * (1 - ready.shift.share)
+        return sum(
+            (
+                weight * outputs(s, left, ready.at(shift).mechanism, k)
+                for shift, weight in ready.shift_law(epsilon, k)
+            ),
+            start=np.zeros(()),
+        )
+    if mechanism.noise.joint:
+        raise ParameterError(
+            "Expected k=1 for a joint release: its privacy for every k at once is what "
+            "check_joint_sensitivity shows."
+        )
+    a = ready.scores.values * float(ready.noise_scale(epsilon, k))
+    sequences = itertools.permutations(range(len(s)), k)
+    return np.array([_sequence_probability(a, seq, mechanism.noise) for seq in sequences])
+
+
+def _sequence_probability(a: FloatArray, sequence: tuple[int, ...], noise: Noise) -> float:
+    """k draws without replacement."""
+    left = list(range(len(a)))
+    p = 1.0
+    for r in sequence:
+        p *= float(noise.law(a[left] - a[left].max())[left.index(r)])
+        left.remove(r)
+    return p
+
+
+def verify(
+    problem: Problem[X],
+    universe: Universe[X],
+    *,
+    epsilon: Epsilon = "1",
+    mechanisms: Iterable[str | Mechanism] = ("em", "pf", "ld", "sld", "ld-pf", "sld-pf"),
+) -> list[Verdict]:
+    """All checks that apply to a problem, each with its verdict.
+
+    Joint releases are checked for every score that has a bound.  A mechanism that cannot be checked
+    on this problem is reported as not checked, whatever its name.
+
+    Args:
+        problem: public parameters, and the utilities and sensitivity of every database.
+        universe: all small databases, and which of them are neighbours.
+        epsilon: the privacy parameter, exact (see `dampen.epsilon`).
+        mechanisms: names or `Mechanism` objects.
+
+    Returns:
+        One `Verdict` per check.
+    """
+    limit = exact(epsilon)
+    made_once = Remembering(problem)
+    first = instances(made_once, universe)[0]
+    chosen = [named(m) for m in mechanisms]
+    chosen += [m for m in _joint_releases(first) if m not in chosen]
+    return [
+        *_claims(made_once, universe, first),
+        *_scores(made_once, universe, first, chosen),
+        *_loss_verdicts(made_once, universe, first, chosen, limit),
+    ]
+
+
+def _claims(problem: Problem[X], universe: Universe[X], first: Selection) -> Iterable[Verdict]:
+    """What the selection itself says."""
+    yield check_public(problem, universe)
+    yield check_admissible(problem, universe)
+    if first.one_sided:
+        yield check_one_sided(problem, universe)
+    if first.separable:
+        yield check_separable(problem, universe)
+
+
+def _scores(
+    problem: Problem[X], universe: Universe[X], first: Selection, chosen: Iterable[Mechanism]
+) -> Iterable[Verdict]:
+    for score in dict.fromkeys(m.score for m in chosen):
+        if reason := _obstacle(score, first):
+            yield not_checked(f"sensitivity 1 of {words(score)}", universe, reason)
+        else:
+            yield check_unit_sensitivity(problem, universe, score)
+    for score in first.joint:
+        if reason := _obstacle(score, first):
+            yield not_checked(f"1-norm sensitivity of {words(score)}", universe, reason)
+        else:
+            yield check_joint_sensitivity(problem, universe, score)
+
+
+def _loss_verdicts(
+    problem: Problem[X],
+    universe: Universe[X],
+    first: Selection,
+    chosen: Iterable[Mechanism],
+    epsilon: Fraction,
+) -> Iterable[Verdict]:
+    for mechanism in chosen:
+        reason = _obstacle(mechanism.score, first)
+        if mechanism.noise.joint and mechanism.score not in first.joint:
+            reason = f"no 1-norm bound is stated for {words(mechanism.score)}: it is refused"
+        if reason:
+            claim = f"privacy loss of at most epsilon {decimal_text(epsilon)} ({mechanism.name})"
+            yield not_checked(claim, universe, reason)
+        else:
+            yield privacy_loss(problem, universe, epsilon=epsilon, mechanism=mechanism)
+
+
+def _obstacle(score: Score, first: Selection) -> str:
+    """Why a score is not defined for a problem; empty if it is."""
+    if score.needs_horizon and first.sensitivity.horizon is None:
+        return "δ has no horizon; wrap it in dampen.sensitivity.bounded"
+    return ""
+
+
+def _joint_releases(first: Selection) -> list[Mechanism]:
+    return [
+        JOINT if score == JOINT.score else Mechanism(f"joint, {words(score)}", score, LAPLACE)
+        for score in first.joint
+    ]

@@ -33,9 +33,9 @@ from numpy.typing import NDArray
 from dampen.core.sampling import Entropy, discrete_laplace
 from dampen.core.selection import IntArray, Neighbours
 from dampen.data.cells import ANY_GROUP
+from dampen.data.columns import as_bound, measured
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
-from dampen.data.times import as_bound, measured
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError
 from dampen.questions.groups.problem import (
@@ -58,8 +58,7 @@ from dampen.questions.keys import finding_groups
 from dampen.releases.accuracy import Accuracy, by_sides, likely_noise
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost
-from dampen.releases.found import Finding
-from dampen.releases.method import Drawn, Leak
+from dampen.releases.method import Drawn, Finding, Leak
 from dampen.releases.question import (
     Shape,
     delta_parameter,

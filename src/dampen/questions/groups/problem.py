@@ -35,7 +35,7 @@ times for one group, at ε/k.
 *down* to: with few rows that is not much, so that small groups must prove themselves.  z0 is public
 and costs no privacy.
 
-The sum needs no reach: see `dampen.questions.groups.sums`.
+The sum needs no reach: see `dampen.questions.groups.statistics`.
 """
 
 from collections.abc import Hashable, Sequence
@@ -51,15 +51,20 @@ import numpy as np
 
 from dampen.core.sampling import Entropy, discrete_laplace, random_order
 from dampen.core.selection import FloatArray, IntArray, Neighbours
-from dampen.data.cells import Grouping, Keyed
+from dampen.data.cells import Grouping, Keyed, ValuesOf
+from dampen.data.columns import DAY, as_bound
 from dampen.data.memory import MemoryTable
 from dampen.data.source import Opened
-from dampen.data.times import DAY, as_bound
-from dampen.data.value_counts import ValuesOf
 from dampen.epsilon import Epsilon, exact
 from dampen.errors import ParameterError, did_you_mean
-from dampen.questions.groups.min_max import ByMinMax
-from dampen.questions.groups.reach import Reach, Replacements, Rows, Steps, winning_probabilities
+from dampen.questions.groups.reach import (
+    ByMinMax,
+    Reach,
+    Replacements,
+    Rows,
+    Steps,
+    winning_probabilities,
+)
 from dampen.questions.groups.statistics import (
     MEAN,
     MEDIAN,
@@ -67,6 +72,7 @@ from dampen.questions.groups.statistics import (
     SUM,
     TRIMMED_MEAN,
     AnyHistograms,
+    BySum,
     Exact,
     Grid,
     Histograms,
@@ -78,7 +84,6 @@ from dampen.questions.groups.statistics import (
     decimal,
     usual_step,
 )
-from dampen.questions.groups.sums import BySum
 from dampen.releases.question import Fact, parameter
 
 __all__ = [

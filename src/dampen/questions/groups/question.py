@@ -1,7 +1,7 @@
 """`top_groups`: which group has the largest median, mean, quantile or sum, privately.
 
 Reach answers for all statistics but the sum, a mechanism on the sums for the sum; see
-`dampen.questions.groups.problem` and `dampen.questions.groups.sums` for the theorems.
+`dampen.questions.groups.problem` and `dampen.questions.groups.statistics` for the theorems.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -14,24 +14,27 @@ from dampen.core.mechanisms import check_k
 from dampen.core.sampling import Entropy
 from dampen.core.selection import Neighbours
 from dampen.data.cells import ANY_GROUP
+from dampen.data.columns import as_bound, measured
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
-from dampen.data.times import as_bound, measured
 from dampen.data.units import Shares, UnitTable, quantum_of
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import ParameterError
-from dampen.questions.groups.min_max import MIN_MAX
 from dampen.questions.groups.problem import STATISTICS, BestGroup, group_step, step_of
-from dampen.questions.groups.quantiles import QuantileMethod
-from dampen.questions.groups.statistics import Exact, Mean, Quantile
-from dampen.questions.groups.sums import sum_lead, sum_mechanism
+from dampen.questions.groups.reach import MIN_MAX
+from dampen.questions.groups.statistics import (
+    Exact,
+    Mean,
+    Quantile,
+    QuantileMethod,
+    sum_lead,
+    sum_mechanism,
+)
 from dampen.questions.keys import finding_groups
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, by_rows, likely_noise, of_all
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost, selection_cost
-from dampen.releases.found import Finding
-from dampen.releases.measured import Measured, checked_share
-from dampen.releases.method import Drawn, Leak, Method
+from dampen.releases.method import Drawn, Finding, Leak, Measured, Method, checked_share
 from dampen.releases.question import (
     Shape,
     checked_choice,
@@ -346,7 +349,7 @@ class ReachMethod:
 
 @dataclass(frozen=True)
 class MinMaxMethod:
-    """The min-max score of `dampen.questions.groups.min_max`, for persons in many groups.
+    """The min-max score of `dampen.questions.groups.reach`, for persons in many groups.
 
     Attributes:
         question: what is asked, of weights.
@@ -392,7 +395,7 @@ class MinMaxMethod:
 
 @dataclass(frozen=True)
 class SumMethod:
-    """A mechanism on the sums of the groups, see `dampen.questions.groups.sums`.
+    """A mechanism on the sums of the groups, see `dampen.questions.groups.statistics`.
 
     The order of the k largest comes at no cost.
     """

@@ -49,7 +49,7 @@ c+1 raises the mean if and only if e_{c+1} + e_{n+z-c} is below twice the mean; 
 changes its cell this stays true or stays false.  So **c = B_v, c = n+z-B_v and the ends of c's
 range** are enough.
 
-The **sum** needs no such closed form: see `dampen.questions.groups.sums`.
+The **sum** needs no such closed form: see `dampen.questions.groups.statistics`.
 
 A new statistic is a file beside this one with a class such as these and its `NamedStatistic`, and a
 line in the list `STATISTICS` of `dampen.questions.groups.problem`.
@@ -67,24 +67,64 @@ Without a grid the cells are the numbers that occur (`ValueHistograms`).
 For a group x with n rows on the cells 0, 1, ..., m of a public grid, B_v is the number of rows
 below cell v (B_0 = 0, B_{m+1} = n), and A_v the sum of their cells.  Questions come in arrays:
 `who` is the group's row in the counts, and all arguments have, or broadcast to, one shape.
+
+The groups with the largest sum, by a mechanism of the core.
+
+`BySum` draws by the sums of the groups.  One row more or less changes one group's sum by at most
+Δ = max(|lower|, |upper|), and one replaced value by at most Δ = upper - lower.  Between neighbours
+no two sums move in opposite directions, since only one moves.  That is all that permute-and-flip
+needs to draw with the exponent ε u / Δ, without a factor 1/2; and the vector of sums changes by
+at most Δ in the 1-norm, so that Laplace noise of scale Δ / ε on every sum serves any k at once, and
+may show their order.  Sums are whole numbers of the largest unit that divides `lower` and `step`,
+clamped to ±2^53, where floats are exact; clamping never makes two sums differ by more.
+
+The quantile of a group that is public by now, with an interval: for `measure=`.
+
+Three draws by permute-and-flip, each with a
+third of its ε: the value aims at the rank p n, the ends of the interval at p n - B and p n + B.  Of
+a cell with r rows below it and r' rows up to it, an aim t is max(r - t, t - r', 0) rows off, which
+a row changes by at most h = max(p, 1-p); so exp(-ε'/2h) per row off is ε'-DP.  The lower end has
+one more candidate, "below all cells", which is max(t, 0) rows off, and the upper end one above all
+cells, max(n - t, 0) rows off: there always is a candidate that is 0 rows off.  So a draw from m
+candidates is at least B rows off with probability 1 - (1 - exp(-ε' B / 2h))^m at most.
+
+**Theorem.**  With B such that this is α/2, the interval holds the true quantile x with probability
+1 - α or more, whatever the data is.  Proof.  At most p n rows are below x and at least p n are up
+to x.  If the lower end L were above x, it would have r >= p n rows below it and be at least B rows
+off from p n - B; if the upper end were below x, it would have r' <= p n rows up to it and be at
+least B rows off from p n + B. ∎
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, Protocol, Self, TypeAlias, cast
+from math import gcd, lcm
+from operator import itemgetter
+from typing import Any, Literal, Protocol, Self, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.core.selection import FloatArray, IntArray
-from dampen.data.cells import GridKey, nearest_cell
+from dampen.core import sensitivity
+from dampen.core.mechanisms import PF, Mechanism, probabilities, select
+from dampen.core.noise import EXPONENTIAL, LAPLACE
+from dampen.core.sampling import Entropy, noisy_top
+from dampen.core.scores import Global, Shifted
+from dampen.core.selection import FloatArray, IntArray, Neighbours, Selection
+from dampen.data.cells import GridKey, Grouping, Keyed, ValueCounts, nearest_cell
 from dampen.data.columns import finite_range
-from dampen.data.value_counts import ValueCounts
+from dampen.data.source import Kind, Opened
 from dampen.epsilon import check_length, exact, shortened
 from dampen.errors import ParameterError
+from dampen.releases.accuracy import CONFIDENCE, Accuracy, lead, rounded_up
+from dampen.releases.cost import Cost, Price, composed_cost
+from dampen.releases.method import Drawn, Leak
+from dampen.releases.numbers import BRACKET, BracketLaw
+
+__all__ = ["QuantileMethod"]
 
 DIGITS = 18
 ROUNDS = 3
@@ -690,3 +730,172 @@ TRIMMED_MEAN = NamedStatistic(
     Percent(below=50, usual=10),
 )
 SUM = NamedStatistic("sum", "the sum of the values", Sum)
+
+
+LARGEST_EXACT = 2**53
+JOINT = Mechanism("joint", Global(), LAPLACE)
+"""On the sums as they are, which are exact: other scores would be cut at 2^28 units."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BySum:
+    """The private sums of the groups, ready to be drawn from."""
+
+    sums: Selection
+
+    @classmethod
+    def of(cls, x: Histograms, grid: Grid, neighbours: Neighbours, *, smallest: bool) -> "BySum":
+        """The sums of counted rows, negated where the smallest is asked for."""
+        unit = _unit(grid)
+        low = int(grid.lower / unit)
+        step = int(grid.step / unit)
+        everyone = np.arange(len(x.sizes))
+        pairs = zip(x.sizes.tolist(), x.lowest(everyone, x.sizes).tolist(), strict=True)
+        sums = [low * n + step * cells for n, cells in pairs]
+        sign = -1 if smallest else 1
+        inside = [sign * max(-LARGEST_EXACT, min(s, LARGEST_EXACT)) for s in sums]
+        return cls(_selection(inside, int(largest_change(grid, neighbours) / unit)))
+
+    def probabilities(self, epsilon: Fraction) -> FloatArray:
+        """The probability that a group is the one that `winners` gives for k = 1; not private."""
+        return probabilities(self.sums, epsilon=epsilon, mechanism=sum_mechanism(1))
+
+    def winners(self, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
+        """The set of the k best groups, ascending: ε-DP."""
+        return sorted(self.ranking(k, epsilon, entropy))
+
+    def ranking(self, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
+        """The k best groups, best first: ε-DP."""
+        mechanism = sum_mechanism(k)
+        return select(self.sums, epsilon=epsilon, mechanism=mechanism, k=k, entropy=entropy)
+
+
+def sum_mechanism(k: int) -> Mechanism:
+    """One draw at its best, several from one noisy vector."""
+    return PF if k == 1 else JOINT
+
+
+def sum_lead(grid: Grid, neighbours: Neighbours, *, m: int, k: int, epsilon: Fraction) -> float:
+    """The lead at which the sums of k of m groups are the answer with probability 0.9."""
+    needed = lead(_selection([0, 0], 1), sum_mechanism(k), m=m, k=k, epsilon=epsilon)
+    assert needed is not None, "the noise of both mechanisms is known"
+    return needed * float(largest_change(grid, neighbours))
+
+
+def largest_change(grid: Grid, neighbours: Neighbours) -> Fraction:
+    """Δ: how much one step changes a sum at most."""
+    if neighbours == Neighbours.REPLACE_ONE:
+        return grid.upper - grid.lower
+    return max(abs(grid.lower), abs(grid.upper))
+
+
+def _unit(grid: Grid) -> Fraction:
+    """The largest unit that divides `lower` and `step`."""
+    parts = lcm(grid.lower.denominator, grid.step.denominator)
+    return Fraction(gcd(int(grid.lower * parts), int(grid.step * parts)), parts)
+
+
+def _selection(sums: Sequence[int], change: int) -> Selection:
+    return Selection(
+        sums,
+        sensitivity.constant(change),
+        separable=True,
+        joint={Global(): 1.0, Shifted(): 1.0},
+        exact=True,
+    )
+
+
+DRAWS = 3
+"""The value and both ends of its interval."""
+
+
+@dataclass(frozen=True)
+class QuantileMethod:
+    """The quantile of every group with an interval, by three draws by rank.
+
+    Attributes:
+        value: the column of numbers.
+        by: the column of groups.
+        groups: which are measured.
+        grid: of the values.
+        p: which quantile, from 0 to 1.
+    """
+
+    value: str
+    by: str
+    groups: Sequence[Hashable]
+    grid: Grid
+    p: Fraction
+
+    def cost(self, price: Price, /) -> Cost:
+        return composed_cost(
+            Neighbours.ADD_REMOVE_ROW, price, query="measure", mechanism="pf", shares=DRAWS
+        )
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        del rows
+        off = rounded_up(self.far(epsilon / DRAWS, 1 - CONFIDENCE))
+        sentence = (
+            f"In at least {10 * CONFIDENCE:.0f} of 10 runs it is a quantile of its group after at "
+            f"most {off:,} rows were added or removed."
+        )
+        return Accuracy(float(off), "rows per group", sentence)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        keyed = Keyed(
+            {self.value: self.grid.key}, itemgetter(self.value), ("nearest", self.value, self.grid)
+        )
+        wanted: dict[str, Kind] = {self.value: "numbers"}
+        grouping = Grouping(list(self.groups))
+        counts = grouping.counts(source, self.by, wanted, keyed, self.grid.top + 1)
+        found = [self.measured(line[:-1], epsilon, entropy) for line in counts]
+        numbers = dict(zip(self.groups, found, strict=True))
+        values = {name: number["value"] for name, number in numbers.items()}
+        return Drawn(values, numbers=numbers, law=BracketLaw())
+
+    def measured(self, counts: IntArray, epsilon: Fraction, entropy: Entropy) -> dict[str, Any]:
+        """The quantile of one group, and both ends, from the rows of every cell: ε-DP."""
+        each = epsilon / DRAWS
+        away = math.ceil(self.far(each, float(1 - BRACKET) / 2))
+        place, low, high = (
+            self._drawn(self.rows_off(counts, aim), each, entropy) for aim in (0, -away, away)
+        )
+        top = self.grid.top
+        place, low, high = (min(max(cell, 0), top) for cell in (place, low - 1, high))
+        ends = min(low, place), max(high, place)
+        return {"value": self._told(place), "low": self._told(ends[0]), "high": self._told(ends[1])}
+
+    def rows_off(self, counts: IntArray, aim: int) -> IntArray:
+        """How many rows every candidate is off from the rank p n + aim, times the denominator of p.
+
+        One candidate more comes first if the aim is below, last if it is above.
+        """
+        of = self.p.denominator
+        up_to = np.cumsum(counts) * of
+        target = self.p.numerator * int(counts.sum()) + aim * of
+        off = np.maximum(np.maximum(up_to - counts * of - target, target - up_to), 0)
+        if aim < 0:
+            return np.r_[max(target, 0), off]
+        return np.r_[off, max(int(up_to[-1]) - target, 0)] if aim > 0 else off
+
+    def far(self, epsilon: Fraction, tail: float) -> float:
+        """B: a draw is off by as many rows or more with probability `tail` at most."""
+        one = -math.expm1(math.log1p(-tail) / (self.grid.top + 2))
+        return -math.log(one) * 2 * float(self._step / epsilon)
+
+    def _drawn(self, off: IntArray, epsilon: Fraction, entropy: Entropy) -> int:
+        scale = epsilon / (2 * self._step * self.p.denominator)
+        [best] = noisy_top(-off.astype(np.float64), scale, EXPONENTIAL, 1, entropy)
+        return best
+
+    @property
+    def _step(self) -> Fraction:
+        """h."""
+        return max(self.p, 1 - self.p)
+
+    def _told(self, cell: int) -> int | float:
+        value = self.grid.value(Fraction(cell))
+        return int(value) if value.denominator == 1 else float(value)

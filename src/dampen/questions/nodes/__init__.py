@@ -2,7 +2,7 @@
 
 from dampen.questions.nodes.graphs import Graph, egocentric_betweenness
 from dampen.questions.nodes.metric import Metric
-from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.nodes.metrics import InfluentialNode
 from dampen.questions.nodes.question import NodesQuestion, top_k
 
 __all__ = [

@@ -57,11 +57,15 @@ from dampen.core.sampling import Entropy
 from dampen.core.scores import Dampened, Global, Score, Shifted
 from dampen.core.selection import FloatArray, IntArray, Selection
 from dampen.errors import ParameterError
-from dampen.questions.nodes.degree import Degree
 from dampen.questions.nodes.graphs import LARGEST_N, Graph, betweenness, codegrees
-from dampen.questions.nodes.metric import TWO_ROUNDS, Usual
-from dampen.questions.nodes.shortlist_betweenness import EgoSensitivity, lazy_top, q
-from dampen.questions.nodes.two_rounds import BetweennessRounds, worth_it
+from dampen.questions.nodes.metric import TWO_ROUNDS, Degree, Usual
+from dampen.questions.nodes.two_rounds import (
+    BetweennessRounds,
+    EgoSensitivity,
+    lazy_top,
+    q,
+    worth_it,
+)
 
 JOINT_STRETCH = 10
 """The joint release caps at q(10 D): the scores of the largest nodes are then not squeezed."""

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.selection import FloatArray, IntArray
+from dampen.data.cells import Numbering, as_labels, is_label
 from dampen.data.edges import (
     OpenedEdges,
     edge_pair,
@@ -32,7 +33,6 @@ from dampen.data.edges import (
     open_edges,
     readable,
 )
-from dampen.data.labels import Numbering, as_labels, is_label
 from dampen.errors import ParameterError
 from dampen.progress import progress
 

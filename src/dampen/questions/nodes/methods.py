@@ -30,7 +30,6 @@ from dampen.core.mechanisms import JOINT, Mechanism, check_joint, check_k, selec
 from dampen.core.sampling import Entropy, discrete_laplace
 from dampen.core.selection import IntArray, Neighbours
 from dampen.data.edges import EdgeTable, OpenedEdges
-from dampen.questions.nodes.degree import Degree
 from dampen.questions.nodes.graphs import (
     Degrees,
     Graph,
@@ -40,10 +39,9 @@ from dampen.questions.nodes.graphs import (
     load_in_degrees,
     made_up_graph,
 )
-from dampen.questions.nodes.metric import TWO_ROUNDS, DrawnMetric
-from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.nodes.metric import TWO_ROUNDS, Degree, DrawnMetric
+from dampen.questions.nodes.metrics import InfluentialNode
 from dampen.questions.nodes.two_rounds import Shares, two_rounds
-from dampen.questions.noisy_counts import check_scale
 from dampen.releases.accuracy import (
     CONFIDENCE,
     UNKNOWN,
@@ -54,7 +52,7 @@ from dampen.releases.accuracy import (
 )
 from dampen.releases.cost import Cost, Price, composed_cost, selection_cost
 from dampen.releases.method import Drawn, Leak, Method
-from dampen.releases.numbers import ShiftLaw, likely
+from dampen.releases.numbers import ShiftLaw, check_scale, likely
 
 __all__ = [
     "largest_lead",

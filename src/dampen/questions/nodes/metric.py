@@ -4,21 +4,27 @@ A metric is one file and one line in `dampen.questions.nodes.metrics.METRICS`.  
 few words of help, and what answers it by default.  It is found in one round, by a mechanism on its
 `selection`, or in two (`dampen.questions.nodes.two_rounds`), by its `rounds`; or in both ways.
 Choices, help, errors and the choice of the method follow from the list.
+
+The degree: integers, Δ = 1, one-sided, S = 2.
+
+Noise on it is exponential of scale k/ε for permute-and-flip (one-sided), Laplace of scale 2/ε for
+the joint release, which is the wider one for k <= 2.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, runtime_checkable
+from types import MappingProxyType
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 from dampen.core import sensitivity
 from dampen.core.mechanisms import Mechanism
 from dampen.core.sampling import Entropy
-from dampen.core.scores import Score
+from dampen.core.scores import Global, Score, Shifted
 from dampen.core.selection import IntArray, Selection
-from dampen.questions.nodes.graphs import Graph
+from dampen.questions.nodes.graphs import Degrees, Graph
 from dampen.questions.nodes.two_rounds import Rounds
 
 TWO_ROUNDS = "two-rounds"
@@ -120,3 +126,50 @@ def counted(counts: IntArray, joint: Mapping[Score, float], max_degree: int) -> 
         exact=True,
         utility_range=float(max_degree),
     )
+
+
+@dataclass(frozen=True)
+class Degree:
+    """The number of neighbours: integers, Δ = 1, and one edge changes exactly two of them."""
+
+    name: ClassVar[str] = "degree"
+    help: ClassVar[str] = "the number of neighbours"
+    rounds: ClassVar[None] = None
+    degrees_only: ClassVar[bool] = True
+    any_degree: ClassVar[bool] = True
+    unit: ClassVar[str] = "neighbours"
+    joint = MappingProxyType[Score, float]({Global(): 2.0, Shifted(): 2.0})
+
+    def usual(self, n: int, k: int, epsilon: Fraction, /) -> Usual:
+        """In one round, with the narrower noise."""
+        del n, epsilon
+        return Usual(self, "pf" if k <= 2 else "joint")
+
+    def selection(self, graph: Graph | Degrees, max_degree: int, /) -> Selection:
+        return counted(graph.degrees, self.joint, max_degree)
+
+
+@dataclass(frozen=True)
+class InDegree:
+    """The number of different sources of directed edges: Δ = 1, one-sided.
+
+    An edge that is listed in both directions changes two of them, so that S = 2 as for the degree.
+    Where ε protects a source with all its edges, distinct sources are counted
+    (`dampen.questions.frequency.DistinctMethod`).
+    """
+
+    name: ClassVar[str] = "indegree"
+    help: ClassVar[str] = "the number of sources of edges to it; for directed edges"
+    rounds: ClassVar[None] = None
+    directed: ClassVar[bool] = True
+    any_degree: ClassVar[bool] = True
+    unit: ClassVar[str] = "neighbours"
+    joint = Degree.joint
+
+    def usual(self, n: int, k: int, epsilon: Fraction, /) -> Usual:
+        """In one round, with the narrower noise."""
+        del n, epsilon
+        return Usual(self, "pf" if k <= 2 else "joint")
+
+    def selection(self, graph: Graph | Degrees, max_degree: int, /) -> Selection:
+        return counted(graph.degrees, self.joint, max_degree)

@@ -1,14 +1,24 @@
-"""The metrics that are known by name: one line each, and all that follows from the list."""
+"""The metrics that are known by name: one line each, and all that follows from the list.
 
-from dataclasses import replace
+Which of the public nodes has the largest influence: public parameters in, a selection out.
+
+What influence means is a metric: `dampen.questions.nodes.betweenness` is the paper's, the others
+are listed in `dampen.questions.nodes.metrics`.
+"""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
+import numpy as np
+
+from dampen.core.scores import Score
+from dampen.core.selection import Neighbours, Selection
 from dampen.errors import ParameterError
 from dampen.questions.nodes.betweenness import Betweenness
-from dampen.questions.nodes.centralities import EIGENVECTOR, PAGERANK, Core
-from dampen.questions.nodes.degree import Degree, InDegree
-from dampen.questions.nodes.metric import TWO_ROUNDS, Metric, NamedMetric
-from dampen.questions.nodes.triangles import Brokerage, Triangles
+from dampen.questions.nodes.centralities import EIGENVECTOR, PAGERANK, Brokerage, Core, Triangles
+from dampen.questions.nodes.graphs import LARGEST_N, Degrees, Graph, bounded, graph_of, node_set
+from dampen.questions.nodes.metric import TWO_ROUNDS, Degree, InDegree, Metric, NamedMetric
 from dampen.releases.question import checked_choice
 
 Delta = Literal["degree", "codegree"]
@@ -87,3 +97,94 @@ def in_rounds(metric: Any, delta: str = "degree") -> Any:
         f"Expected one of the metrics {names}, with delta='degree', for mechanism {TWO_ROUNDS!r}. "
         "Leave mechanism out to get the best one for yours."
     )
+
+
+@dataclass(frozen=True)
+class InfluentialNode:
+    """Which of the public nodes has the largest influence?
+
+    Attributes:
+        n: the nodes are 0, 1, ..., n - 1; or else
+        nodes: their labels.
+        max_degree: D, a public bound on all degrees, by default n - 1.  A smaller one is a promise:
+            of a graph that breaks it, only the edges count by which each end is among the first D
+            neighbours of the other, in the order of `nodes` (`bounded`).
+        metric: a name of `dampen.questions.nodes.metrics.METRICS`, or a `Metric` of your own; some
+            have no selection.
+        delta: for betweenness, the sensitivity function, "degree" (the paper's) or "codegree".
+        cap_degree: for betweenness, D' >= D; by default D.
+
+    Guarantee: ε-DP under adding or removing one edge, between graphs that keep the promise.  Where
+    one breaks it one edge changes up to three that count, so that the loss may be up to 3 ε; not
+    for the degree and the core number, which hold on all graphs: they count up to D.  Nor do two
+    rounds rely on it.
+
+    >>> InfluentialNode(n=4).selection(([0, 0, 0], [1, 2, 3])).utility
+    array([3., 0., 0., 0.])
+    """
+
+    n: int | None = None
+    nodes: Sequence[Hashable] | None = None
+    max_degree: int | None = None
+    metric: str | Metric = "betweenness"
+    delta: Delta = "degree"
+    cap_degree: int | None = None
+    neighbours = Neighbours.ADD_REMOVE_EDGE
+
+    def __post_init__(self) -> None:
+        known = node_set(self.nodes, self.n)
+        if known is None:
+            raise ParameterError("Expected n= or nodes=, the public nodes of the graph; got none.")
+        object.__setattr__(self, "nodes", known)
+        object.__setattr__(self, "n", len(known))
+        largest = _degree("max_degree", self.max_degree, 1, LARGEST_N, default=len(known) - 1)
+        object.__setattr__(self, "max_degree", max(1, min(largest, len(known) - 1)))
+        _ = self.chosen_metric  # raises where there is none
+
+    @property
+    def candidates(self) -> Sequence[Hashable]:
+        assert self.nodes is not None
+        return self.nodes
+
+    @property
+    def joint(self) -> Mapping[Score, float] | None:
+        """The 1-norm bounds of the metric, by score; None where a metric of your own says none."""
+        return getattr(self.chosen_metric, "joint", None)
+
+    def selection(self, graph: Any, /) -> Selection:
+        """Takes (src, dst) arrays, or any graph that `dampen.top_k` takes."""
+        made: Any = graph if isinstance(graph, Degrees) else self.graph(graph)
+        assert self.max_degree is not None
+        return with_selection(self.chosen_metric).selection(made, self.max_degree)
+
+    def graph(self, graph: Any, /) -> Graph:
+        """The same graph on the public nodes, with degrees up to the bound where it matters."""
+        made = graph_of(graph, self.candidates)
+        assert self.max_degree is not None
+        any_degree = getattr(self.chosen_metric, "any_degree", False)
+        return made if any_degree else bounded(made, self.max_degree)
+
+    def with_cap_degree(self, stretch: int) -> "InfluentialNode":
+        """The same problem with D' = stretch times D."""
+        assert self.max_degree is not None
+        return replace(self, cap_degree=min(stretch * self.max_degree, LARGEST_N))
+
+    @property
+    def chosen_metric(self) -> Any:
+        """The metric as an object."""
+        made = metric_of(self.metric, self.delta)
+        if isinstance(made, Betweenness) and made.cap_degree is None:
+            assert self.max_degree is not None
+            D = self.max_degree
+            return replace(made, cap_degree=_degree("cap_degree", self.cap_degree, D, LARGEST_N, D))
+        return made
+
+
+def _degree(name: str, value: int | None, low: int, high: int, default: int) -> int:
+    if value is None:
+        return default
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise ParameterError(f"Expected {name} to be an integer, got {name}={value!r}.")
+    if not low <= value <= high:
+        raise ParameterError(f"Expected {name} >= {low}, got {name}={value}.")
+    return int(value)

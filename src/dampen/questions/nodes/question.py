@@ -11,12 +11,11 @@ from typing import Any, ClassVar, Literal
 
 from dampen.core.mechanisms import MECHANISMS, Mechanism, check_k, named
 from dampen.core.sampling import Entropy
+from dampen.data.cells import Numbering
 from dampen.data.edges import EdgeTable, open_edges
-from dampen.data.labels import Numbering
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import ParameterError
 from dampen.questions.frequency import FrequencyQuestion
-from dampen.questions.nodes.degree import InDegree
 from dampen.questions.nodes.graphs import LARGEST_N, Graph, check_size, node_set
 from dampen.questions.nodes.methods import (
     DegreesMethod,
@@ -27,7 +26,7 @@ from dampen.questions.nodes.methods import (
     Wanted,
     read_once,
 )
-from dampen.questions.nodes.metric import TWO_ROUNDS, Metric, Usual
+from dampen.questions.nodes.metric import TWO_ROUNDS, InDegree, Metric, Usual
 from dampen.questions.nodes.metrics import (
     DELTAS,
     METRICS,
@@ -41,7 +40,7 @@ from dampen.questions.nodes.metrics import (
 from dampen.questions.nodes.two_rounds import check_epsilon
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Price
-from dampen.releases.measured import Measured, checked_share
+from dampen.releases.method import Measured, checked_share
 from dampen.releases.question import Fact, Shape, checked_choice, parameter, public_parameter
 from dampen.releases.release import Release
 from dampen.schema.schema import Schema

@@ -62,7 +62,7 @@ what the way for larger lists costs, if that is more.
 
 **When.**  A public rule: where T fits into a float, and the states into memory (`fits`).  If not,
 `dampen.questions.percentile.halving` draws up to `FEW` percentiles, and
-`dampen.questions.percentile.noisy_tree` more.
+`dampen.questions.percentile.halving` more.
 
 **Crowds.**  A tuple whose percentiles all lie on empty points of one gap costs at most 2n, some 2
 gaps of n / (J+1) a percentile, and there may be as many such tuples as the grid allows: some log G
@@ -84,8 +84,15 @@ import numpy as np
 from dampen.core.noise import GUMBEL
 from dampen.core.sampling import Entropy, noisy_top, random_order
 from dampen.core.selection import FloatArray, Neighbours
-from dampen.questions.percentile.halving import Halving, Ranks, worth_it
-from dampen.questions.percentile.noisy_tree import COUNTING, NoisyTree, noisy_size, target_ranks
+from dampen.questions.percentile.halving import (
+    COUNTING,
+    Halving,
+    NoisyTree,
+    Ranks,
+    noisy_size,
+    target_ranks,
+    worth_it,
+)
 from dampen.releases.accuracy import CONFIDENCE
 
 __all__ = ["Paths", "Targets", "Taut", "Way", "intervals", "together"]

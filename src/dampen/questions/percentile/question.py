@@ -12,15 +12,15 @@ from dampen.core.mechanisms import EM, MECHANISMS, Mechanism, named
 from dampen.core.sampling import Entropy
 from dampen.core.selection import IntArray, Neighbours
 from dampen.data.cells import ANY_GROUP, LARGEST_TABLE, Grouping, Keyed
+from dampen.data.columns import DAY, Bound, Measure, as_bound, measure_of, measured
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
-from dampen.data.times import DAY, Bound, Measure, as_bound, measure_of, measured
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import ParameterError, ParameterWarning, warn_caller
 from dampen.paper.percentile_selection import Percent, as_fraction, no_values
 from dampen.questions.keys import finding_groups
 from dampen.questions.percentile import joint_tight
-from dampen.questions.percentile.decimals import Candidates, Decimals
+from dampen.questions.percentile.decimals import Candidates, Decimals, Moments
 from dampen.questions.percentile.halving import Ranks
 from dampen.questions.percentile.methods import (
     Draws,
@@ -29,7 +29,6 @@ from dampen.questions.percentile.methods import (
     most_ranks,
     value_accuracy,
 )
-from dampen.questions.percentile.moments import Moments
 from dampen.questions.percentile.unbounded import UnboundedMethod, several_draws
 from dampen.questions.percentile.values import (
     FINEST,
@@ -41,8 +40,7 @@ from dampen.questions.percentile.values import (
 from dampen.releases.accuracy import Accuracy
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price
-from dampen.releases.found import Finding
-from dampen.releases.method import Drawn, InOwnType, Leak, Method
+from dampen.releases.method import Drawn, Finding, InOwnType, Leak, Method
 from dampen.releases.question import (
     Fact,
     Shape,

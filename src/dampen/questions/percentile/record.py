@@ -59,18 +59,16 @@ from dampen.paper.percentile_selection import (
     no_values,
 )
 from dampen.questions.percentile.methods import (
-    likeliest_in_one_draw,
-    likeliest_in_two_stages,
-    record_accuracy,
-)
-from dampen.questions.percentile.question import SINGLE, for_one_selection, warn_of_shares
-from dampen.questions.percentile.record_two_stages import (
     Near,
     Shares,
     Staircase,
     TwoStages,
+    likeliest_in_one_draw,
+    likeliest_in_two_stages,
+    record_accuracy,
     worth_it,
 )
+from dampen.questions.percentile.question import SINGLE, for_one_selection, warn_of_shares
 from dampen.questions.percentile.values import missing_as_lowest
 from dampen.releases.accuracy import UNKNOWN, Accuracy
 from dampen.releases.answer import answer
@@ -508,7 +506,7 @@ def percentile_record(
         k: how many: those nearest to the percentile, as a list in the order of the records; None
             for one that is not in a list.  In two stages any k costs ε once.  If a file turns out
             to hold fewer than k records, all of them are named.
-        mechanism: two stages by default (`dampen.questions.percentile.record_two_stages`), which
+        mechanism: two stages by default (`dampen.questions.percentile.methods`), which
             also release an interval, shown among the parameters; for fewer than 1000 records, or
             with `delta=`, local dampening with permute-and-flip, of the utility lowered by the
             range (`label_mechanism`).  A name asks for a mechanism of the paper.

@@ -1,6 +1,6 @@
 """Percentiles without a grid: the records are read once, and answers drawn by runs of candidates.
 
-Of the column only distinct values and their counts are kept (`dampen.data.value_counts`); rows
+Of the column only distinct values and their counts are kept (`dampen.data.cells`); rows
 without a number are dropped.  Theorem and proof are in `dampen.questions.percentile.decimals`.
 
 Several percentiles without a grid: find a range first, then draw all of them together in it.
@@ -35,9 +35,8 @@ import numpy as np
 from dampen.core.mechanisms import EM
 from dampen.core.sampling import Entropy
 from dampen.core.selection import IntArray, Neighbours
-from dampen.data.cells import Grouping, GroupLookup
+from dampen.data.cells import Grouping, GroupLookup, ValuesOf
 from dampen.data.source import Opened
-from dampen.data.value_counts import ValuesOf
 from dampen.errors import ParameterError
 from dampen.paper.percentile_selection import Percent, as_fraction
 from dampen.questions.percentile.decimals import Candidates, Column, RankDraw

@@ -18,7 +18,7 @@ from dampen.core.sampling import Entropy, InsecureEntropy
 from dampen.core.selection import FloatArray, IntArray
 from dampen.epsilon import exact
 from dampen.questions.nodes.graphs import Graph, graph_of
-from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.nodes.metrics import InfluentialNode
 from dampen_studies.datasets import small
 from dampen_studies.experiments.graph_methods import Top, load, ready
 from dampen_studies.experiments.nodes import DEVELOPMENT, OTHERS

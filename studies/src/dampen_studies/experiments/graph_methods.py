@@ -16,7 +16,7 @@ from dampen.core.mechanisms import EM, JOINT, LD, PF, SLD, SLD_PF, Mechanism, pr
 from dampen.core.sampling import Entropy
 from dampen.core.selection import FloatArray, Selection
 from dampen.questions.nodes.graphs import Graph, graph_of
-from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.nodes.metrics import InfluentialNode
 from dampen_studies import datasets
 from dampen_studies.datasets import Edges, small
 from dampen_studies.rivals.nodes import DefaultNodes

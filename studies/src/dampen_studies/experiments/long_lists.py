@@ -15,9 +15,8 @@ import numpy as np
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.paper.percentile_selection import rank
-from dampen.questions.percentile.halving import Halving, Ranks
+from dampen.questions.percentile.halving import Halving, NoisyTree, Ranks
 from dampen.questions.percentile.joint_tight import Taut, Way, together
-from dampen.questions.percentile.noisy_tree import NoisyTree
 from dampen_studies.experiments import many
 from dampen_studies.experiments.percentiles import load
 from dampen_studies.rows import listed

@@ -22,7 +22,7 @@ from dampen.core.sampling import InsecureEntropy, uniform_words
 from dampen.core.selection import IntArray
 from dampen.data.units import Pairs, Shares, quantum_of
 from dampen.questions.frequency import COUNTED_IN_FULL, DRAWN_ONE_BY_ONE, distinct_selection
-from dampen.questions.noisy_counts import ranked
+from dampen.releases.numbers import ranked
 from dampen_studies.datasets import load_graph
 from dampen_studies.datasets.people import PeopleTable
 from dampen_studies.rows import listed

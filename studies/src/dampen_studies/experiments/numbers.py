@@ -22,14 +22,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.core.quadrature import permute_and_flip
+from dampen.core.noise import permute_and_flip
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import FloatArray, IntArray
 from dampen.data.memory import MemoryTable
 from dampen.questions.counts import CountQuestion
 from dampen.questions.groups.above import AboveQuestion
 from dampen.questions.groups.problem import BestGroup
-from dampen.questions.groups.quantiles import QuantileMethod
+from dampen.questions.groups.statistics import QuantileMethod
 from dampen.questions.means import MeanQuestion, TotalQuestion
 from dampen.releases.cost import Price
 from dampen.schema.schema import Schema

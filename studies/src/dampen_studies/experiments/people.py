@@ -22,7 +22,7 @@ from dampen.core.selection import FloatArray, IntArray
 from dampen.data.memory import MemoryTable
 from dampen.data.units import Shares, UnitTable
 from dampen.questions.groups.problem import BestGroup, ByReach
-from dampen.questions.groups.sums import BySum
+from dampen.questions.groups.statistics import BySum
 from dampen_studies.datasets.people import TABLES
 from dampen_studies.rows import listed
 from dampen_studies.study import Parameters, Row, Rows, Study

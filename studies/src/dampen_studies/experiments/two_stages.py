@@ -22,8 +22,8 @@ from dampen.core import error_analysis
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import FloatArray
 from dampen.paper.percentile_selection import NEAR, PercentileLabel, rank
+from dampen.questions.percentile.methods import Shares, TwoStages
 from dampen.questions.percentile.record import label_mechanism
-from dampen.questions.percentile.record_two_stages import Shares, TwoStages
 from dampen_studies.datasets import small
 from dampen_studies.experiments.labels import HISTOGRAMS
 from dampen_studies.experiments.percentiles import load

@@ -38,14 +38,12 @@ from typing import NamedTuple
 import numpy as np
 
 from dampen.core.mechanisms import probabilities
-from dampen.core.noise import EXPONENTIAL, GUMBEL
-from dampen.core.quadrature import permute_and_flip
+from dampen.core.noise import EXPONENTIAL, GUMBEL, permute_and_flip
 from dampen.core.selection import FloatArray, IntArray
 from dampen.epsilon import Epsilon, exact
 from dampen.questions.groups.problem import BestGroup, ByReach
 from dampen.questions.groups.reach import Reach, largest_wins
-from dampen.questions.groups.statistics import Histograms, Mean, Quantile
-from dampen.questions.groups.sums import BySum
+from dampen.questions.groups.statistics import BySum, Histograms, Mean, Quantile
 
 __all__ = ["GroupMethod", "epsilon_for_best", "group_methods", "quantile_laws", "true_statistics"]
 

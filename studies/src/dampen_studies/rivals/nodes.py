@@ -8,10 +8,10 @@ from dampen.core.sampling import Entropy
 from dampen.epsilon import Epsilon, exact
 from dampen.questions.nodes.betweenness import JOINT_STRETCH
 from dampen.questions.nodes.graphs import Graph
-from dampen.questions.nodes.problem import InfluentialNode
+from dampen.questions.nodes.metrics import InfluentialNode
 from dampen.questions.nodes.question import NodesQuestion
 from dampen.releases.cost import Price
-from dampen.releases.measured import Measured
+from dampen.releases.method import Measured
 from dampen.schema import Schema
 from dampen_studies.rivals.drawings import Drawing, Method
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dampen.core.mechanisms import probabilities
 from dampen.core.selection import FloatArray, IntArray
 from dampen.paper.percentile_selection import rank
-from dampen.questions.percentile.record_two_stages import UNIT, TwoStages
+from dampen.questions.percentile.methods import UNIT, TwoStages
 from dampen_studies.rivals.record_set_law import share_inside
 
 __all__ = ["best_error", "expected_error", "law", "stage_one"]

@@ -11,7 +11,7 @@ from math import ceil, exp, sqrt
 
 import numpy as np
 
-from dampen.core.quadrature import gauss
+from dampen.core.noise import gauss
 from dampen.core.selection import FloatArray, IntArray
 
 __all__ = ["share_inside"]

@@ -9,8 +9,8 @@ from dampen.core.selection import FloatArray
 from dampen.data.columns import clipped, finite_range
 from dampen.epsilon import Epsilon, asked_epsilon
 from dampen.paper.percentile_selection import NEAR, Percent, PercentileLabel
+from dampen.questions.percentile.methods import Shares, TwoStages, worth_it
 from dampen.questions.percentile.record import label_mechanism
-from dampen.questions.percentile.record_two_stages import Shares, TwoStages, worth_it
 from dampen_studies.rivals import record_law
 from dampen_studies.rivals.drawings import Method
 
