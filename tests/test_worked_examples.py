@@ -99,10 +99,10 @@ def bits(g: nx.Graph) -> int:
     return sum(1 << i for i, edge in enumerate(pairs) if g.has_edge(*edge))
 
 
-def betweenness(edges: int) -> np.ndarray:
+def betweenness(edges: int, n: int = 8) -> np.ndarray:
     """EBC of every node of the graph whose edges are these bits, pair by pair."""
-    pairs = list(itertools.combinations(range(8), 2))
-    near = [0] * 8
+    pairs = list(itertools.combinations(range(n), 2))
+    near = [0] * n
     for i, (u, v) in enumerate(pairs):
         if edges >> i & 1:
             near[u] |= 1 << v
@@ -114,7 +114,7 @@ def betweenness(edges: int) -> np.ndarray:
                 for u, v in pairs
                 if near[c] >> u & near[c] >> v & 1 and not near[u] >> v & 1
             )
-            for c in range(8)
+            for c in range(n)
         ]
     )
 
@@ -164,3 +164,29 @@ def test_example_9_the_effect_of_beta_depends_on_the_horizon() -> None:
     assert long[0] > 1.5 * long[3]
     short = [error(beta, 50) for beta in (100, 1000, 1e5)]
     assert short == sorted(short)
+
+
+def test_lemma_12_is_a_bound_and_not_an_equality() -> None:
+    """On five nodes one edge changes EBC by at most 3; the lemma says max(4 · 3 / 4, 4) = 4.
+
+    Its proof counts neighbours without the edge, at most D - 1: the printed Δ of Examples 1, 2 and
+    6, 7.5 where D is 7, is that of the lemma for 6.
+    """
+    score = [betweenness(g, 5) for g in range(1 << 10)]
+    steps = ((g, g ^ (1 << i)) for g in range(1 << 10) for i in range(10))
+    assert max(np.abs(score[g] - score[h]).max() for g, h in steps) == 3
+
+    def lemma(d: int) -> float:
+        return max(d * (d - 1) / 4, d)
+
+    assert (lemma(4), lemma(3)) == (4, 3)
+    assert (lemma(7), lemma(6)) == (10.5, 7.5)
+
+
+def test_the_rank_of_a_percentile_can_exceed_the_number_of_records() -> None:
+    """ceil(p (n+1) / 100) for n = 50, p = 99; the paper's n = 4096 is large enough."""
+    from dampen.paper.percentile_selection import rank
+
+    assert -(-99 * 51 // 100) == 51
+    assert rank(99, 50) == 50
+    assert -(-99 * 4097 // 100) == rank(99, 4096) == 4057

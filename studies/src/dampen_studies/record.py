@@ -91,7 +91,17 @@ def runs(folder: Path = FOLDER) -> dict[str, Run]:
     except FileNotFoundError:
         return {}
     found = [
-        Run(**{**row, "seconds": float(row["seconds"]), "cells": int(row["cells"])})
+        Run(
+            study=row["study"],
+            commit=row["commit"],
+            first=row["first"],
+            last=row["last"],
+            seconds=float(row["seconds"]),
+            cells=int(row["cells"]),
+            seeds=row["seeds"],
+            versions=row["versions"],
+            sha256=row["sha256"],
+        )
         for row in csv.DictReader(io.StringIO(text))
     ]
     return {run.study: run for run in found}
