@@ -59,6 +59,10 @@ FULL = {
                         method=["em", "pf", "ld", "dampen", "value"], measure="error"),
     "many": rows("many", dataset=["md-sal-fa"], percentiles=[9.0, 99.0], epsilon=[0.5],
                  method=["together", "split", "opendp"], runs=[5.0], measure="error"),
+    "privatesql": rows("privatesql", dataset=["enron", "dblp", "github"], sample=[0.0, 1.0],
+                       epsilon=[0.1, 0.5, 1.0, 5.0, 10.0],
+                       method=["sld", "private-sql", "private-sql-flex", "private-sql-nnls",
+                               "private-sql-rows", "degree"], measure="accuracy"),
     "peers": rows("peers", dataset=["adult-all"], epsilon=[1.0], p=[50.0],
                   method=["dampen", "opendp"], runs=[60.0], measure="error"),
     "models": rows("models", dataset=["letter", "wine"], epsilon=[0.1, 1.0],
@@ -97,7 +101,7 @@ def test_marked_places_are_filled_and_nothing_else_changes():
 def test_what_was_not_run_in_full_is_not_published():
     with pytest.raises(tables.NotRun, match="'trees' needs the record of trees"):
         tables.made("trees", {}, [])
-    with pytest.raises(ParameterError, match="one of claims, results, topk"):
+    with pytest.raises(ParameterError, match="one of claims, results, runs, table-1"):
         tables.made("tress", FULL, [])
     with pytest.raises(tables.NotRun, match="claims need the record of beta"):
         tables.made("claims", FULL, claims.evaluate({}))
@@ -109,7 +113,7 @@ def test_what_was_not_run_in_full_is_not_published():
 def test_the_documentation_marks_tables_that_exist(page):
     text = page.read_text(encoding="utf-8")
     names = [name for _, name, _ in tables.MARK.findall(text)]
-    assert set(names) <= {"claims", "results", *tables.MAKERS}
+    assert set(names) <= {*tables.WHOLE, *tables.MAKERS}
     assert text.count("<!-- dampen-studies table") == len(names)
 
 

@@ -11,7 +11,9 @@ from statistics import fmean, stdev
 from typing import NamedTuple, TypeAlias
 
 from dampen.errors import DampenError, ParameterError
+from dampen_studies import record, studies
 from dampen_studies.claims import Finding, Outcome, Tables
+from dampen_studies.claims.influence import table_1
 from dampen_studies.claims.percentiles import largest_reduction
 from dampen_studies.datasets.names import printed
 from dampen_studies.experiments import split
@@ -105,6 +107,8 @@ def made(name: str, tables: Tables, findings: Sequence[Finding]) -> Block:
     """
     if name == "claims":
         return claims(findings)
+    if name == "runs":
+        return runs()
     if name == "results":
         missing = [study for study in results.STUDIES if study not in tables]
         if missing:
@@ -112,7 +116,7 @@ def made(name: str, tables: Tables, findings: Sequence[Finding]) -> Block:
         return markdown(*results.results(tables))
     if name not in MAKERS:
         raise ParameterError(
-            f"Expected a table, one of claims, results, {', '.join(MAKERS)}, got {name!r}."
+            f"Expected a table, one of {', '.join(WHOLE)}, {', '.join(MAKERS)}, got {name!r}."
         )
     study, make = MAKERS[name]
     if study not in tables:
@@ -144,6 +148,33 @@ def claims(findings: Sequence[Finding]) -> Block:
         for f in findings
     ]
     return markdown(("claim", "paper", "measured", "outcome"), rows)
+
+
+def runs() -> Block:
+    """The committed runs of the paper's studies: which code, when, how long.
+
+    Raises:
+        NotRun: if one is missing.
+    """
+    known = record.runs()
+    missing = [study.name for study in studies.PAPER if study.name not in known]
+    if missing:
+        raise NotRun(f"The runs need the record of {' '.join(missing)}. {_HOW}")
+    lines = []
+    for study in studies.PAPER:
+        run = known[study.name]
+        finished = run.last.replace("T", " ").removesuffix(":00Z").removesuffix("Z")
+        cells = [f"`{run.study}`", study.figure, f"{run.cells:,}", f"{run.seconds:,.0f}", finished]
+        lines.append([*cells, f"`{run.commit}`", f"`{run.seeds}`"])
+    header = ["study", "in the paper", "cells", "seconds of one core", "finished (UTC)"]
+    return markdown([*header, "commit", "seeds"], lines)
+
+
+def private_sql(rows: Rows) -> Block:
+    """Table 1 of the paper beside ours."""
+    header, lines = table_1(rows)
+    shown = [[str(d), f"{e:g}", *(_share(float(x)) for x in rest)] for d, e, *rest in lines]
+    return markdown(header, shown)
 
 
 def top_k(rows: Rows) -> Block:
@@ -371,7 +402,10 @@ def _escaped(cell: str) -> str:
     return cell.replace("|", "\\|")
 
 
+WHOLE = ("claims", "results", "runs")
+"""Tables from several studies."""
 MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
+    "table-1": ("privatesql", private_sql),
     "topk": ("topk", top_k),
     "nodes": ("nodes", nodes),
     "nodes-chosen": ("nodes", nodes_chosen),
