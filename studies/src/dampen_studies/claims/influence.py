@@ -235,8 +235,8 @@ def _private_sql(dataset: str) -> Callable[[Rows], Judgement]:
             f"Away from the paper at ε = {_listed(missed)}: a random order has .04, and private "
             "noise leaves little more, with non-negative least squares and one view for all nodes "
             f"too. Noise on the rows that the SQL returns alone, which is not private, gives "
-            f"{min(leaky):.2f} to {max(leaky):.2f}. The paper's values at small ε are below those of "
-            "a random order; what it ran we do not know."
+            f"{min(leaky):.2f} to {max(leaky):.2f}. At small ε the paper is below a random order; "
+            "what it ran we do not know."
         )
         return Judgement(measured, Outcome.NOT_CONFIRMED, sentence)
 
