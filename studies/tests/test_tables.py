@@ -157,6 +157,27 @@ def test_every_study_of_the_paper_is_in_the_record_at_one_commit():
     assert re.fullmatch(r"[0-9a-f]{12}", commits.pop())
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_the_documentation_marks_values_that_exist(page):
+    text = page.read_text(encoding="utf-8")
+    names = [mark[2] for mark in tables.VALUE.finditer(text)]
+    assert set(names) <= set(tables.VALUES)
+    assert text.count("<!-- dampen-studies value") == len(names)
+
+
+def test_a_number_in_a_sentence_is_filled_in_and_compared():
+    text = "SLD gains <!-- dampen-studies value acs-gain -->99<!-- end --> points."
+    compared = tables.compare(text, FULL, [])
+    assert compared.numbers == 1
+    assert [each.printed for each in compared.different] == ["99"]
+    filled, left = tables.publish(text, FULL, [])
+    assert left == []
+    assert tables.compare(filled, FULL, []).different == []
+    assert tables.compare(text, {}, []).unrecorded == ["acs-gain"]
+    with pytest.raises(ParameterError, match="Expected a value, one of acs-inverted-em"):
+        tables.value("acs", FULL)
+
+
 def test_check_finds_a_number_that_is_not_the_record_s(tmp_path):
     [page] = [p for p in PAGES if p.name == "percentile.md"]
     text = page.read_text(encoding="utf-8")

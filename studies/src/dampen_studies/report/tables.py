@@ -1,7 +1,7 @@
 """The published tables: each from the rows of one committed full run, in Markdown.
 
-A page of the documentation marks the place of a table by its name; `publish` fills it in, so that
-no number is ever copied by hand, and `differences` compares.
+A page of the documentation marks the place of a table, or of a number in a sentence, by its name;
+`publish` fills it in, so that no number is ever copied by hand, and `compare` compares.
 """
 
 import re
@@ -27,6 +27,7 @@ from dampen_studies.report.group_tables import (
 )
 from dampen_studies.report.many_tables import many_rows
 from dampen_studies.report.palette import LOOKS
+from dampen_studies.report.values import VALUES
 from dampen_studies.rows import curve, values, where
 from dampen_studies.study import Rows, Value, number
 
@@ -34,6 +35,7 @@ Block: TypeAlias = str
 MARK = re.compile(
     r"(<!-- dampen-studies table ([\w-]+) -->\n).*?(\n<!-- end of table -->)", flags=re.DOTALL
 )
+VALUE = re.compile(r"(<!-- dampen-studies value ([\w-]+) -->)(.*?)(<!-- end -->)")
 NUMBER = re.compile(r"\d*\.?\d+")
 GRAPHS = ("enron", "github", "dblp")
 PRINTED_REDUCTIONS = {"patent": "44 / 52 / 59", "hepth": "12 / 52 / 73", "income": "- / - / 3"}
@@ -61,7 +63,14 @@ def publish(text: str, tables: Tables, findings: Sequence[Finding]) -> tuple[str
             left.append(str(error))
             return mark[0]
 
-    return MARK.sub(fill, text), left
+    def fill_value(mark: re.Match[str]) -> str:
+        try:
+            return mark[1] + value(mark[2], tables) + mark[4]
+        except NotRun as error:
+            left.append(str(error))
+            return mark[0]
+
+    return VALUE.sub(fill_value, MARK.sub(fill, text)), left
 
 
 class Difference(NamedTuple):
@@ -95,6 +104,15 @@ def compare(text: str, tables: Tables, findings: Sequence[Finding]) -> Compared:
         numbers += sum(len(NUMBER.findall(line)) for line in shown)
         pairs = zip_longest(shown, recorded, fillvalue="")
         different += [Difference(mark[2], a, b) for a, b in pairs if a != b]
+    for mark in VALUE.finditer(text):
+        try:
+            recorded_value = value(mark[2], tables)
+        except NotRun:
+            unrecorded.append(mark[2])
+            continue
+        numbers += len(NUMBER.findall(mark[3]))
+        if mark[3] != recorded_value:
+            different.append(Difference(mark[2], mark[3], recorded_value))
     return Compared(numbers, different, unrecorded)
 
 
@@ -121,6 +139,21 @@ def made(name: str, tables: Tables, findings: Sequence[Finding]) -> Block:
     study, make = MAKERS[name]
     if study not in tables:
         raise NotRun(f"The table {name!r} needs the record of {study}. {_HOW}")
+    return make(tables[study])
+
+
+def value(name: str, tables: Tables) -> str:
+    """One number in a sentence, by name.
+
+    Raises:
+        ParameterError: if there is none of that name.
+        NotRun: if the study behind it is not in the record.
+    """
+    if name not in VALUES:
+        raise ParameterError(f"Expected a value, one of {', '.join(VALUES)}, got {name!r}.")
+    study, make = VALUES[name]
+    if study not in tables:
+        raise NotRun(f"The value {name!r} needs the record of {study}. {_HOW}")
     return make(tables[study])
 
 
