@@ -19,6 +19,8 @@ _KIND = {
     Outcome.NOT_CONFIRMED: "no",
     Outcome.NOT_MEASURED: "none",
 }
+MOST_LINES = 400
+"""Of a table on the page; the file beside it has all."""
 _MEASURES = ("error", "accuracy")
 _ASIDE = ("runs", "spread", "sample", "size", "run", "folds", "deviation")
 
@@ -134,7 +136,7 @@ def _section(
         f"{beside}{f'<p>{marks}</p>' if marks else ''}"
         f"<details{opened}><summary>Numbers</summary>"
         f"<p>{page.download(f'{study.name}.csv', content)}</p>"
-        f"{page.table(*_pivot(study.name, rows))}</details></section>"
+        f"{_numbers(study.name, rows)}</details></section>"
     )
 
 
@@ -166,6 +168,12 @@ def _panel(panel: drawing.Panel, folder: Path) -> str:
         folder / "figures" / f"{panel.name}.csv", ("method", panel.x_label, panel.y_label), lines
     )
     return page.figure(drawing.svg(drawn, panel.name, panel.title), panel.title, panel.name)
+
+
+def _numbers(study: str, rows: Rows) -> str:
+    header, lines = _pivot(study, rows)
+    note = f"The first {MOST_LINES} of {len(lines):,} lines." if len(lines) > MOST_LINES else ""
+    return page.table(header, lines[:MOST_LINES], note)
 
 
 def _pivot(study: str, rows: Rows) -> tuple[list[str], list[list[page.Cell]]]:
