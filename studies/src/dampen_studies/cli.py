@@ -120,23 +120,27 @@ def keep(names: Sequence[str], kept: Path, results: Path) -> None:
 @click.argument("pages", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @RECORD
 def publish(pages: Sequence[Path], kept: Path) -> None:
-    """Writes tables of the record into the marked places of Markdown pages.
+    """Writes tables and numbers of the record into the marked places of Markdown pages.
 
-    A table whose study is not in the record stays as it is; then the exit code is 1.
+    What needs a study that is not in the record stays as it is; then the exit code is 1.
     """
     from dampen_studies import claims
     from dampen_studies.report import tables
 
     found = record.tables(kept)
-    missing: list[str] = []
+    findings = claims.evaluate(found)
+    lacking: list[str] = []
     for page in pages:
-        text = page.read_text(encoding="utf-8")
-        filled, left = tables.publish(text, found, claims.evaluate(found))
-        page.write_text(filled, encoding="utf-8")
-        click.echo(f"{page}: {len(tables.MARK.findall(text)) - len(left)} tables written")
-        missing += left
-    if missing:
-        raise click.ClickException(f"{len(missing)} tables stay as they are. {' '.join(missing)}")
+        published = tables.publish(page.read_text(encoding="utf-8"), found, findings)
+        page.write_text(published.text, encoding="utf-8")
+        if published.filled:
+            click.echo(f"{page}: {published.filled} places written")
+        lacking += published.lacking
+    if lacking:
+        names = ", ".join(dict.fromkeys(lacking))
+        raise click.ClickException(
+            f"Other places stay as they are: the record lacks {names}. {tables.HOW}"
+        )
 
 
 @main.command()
@@ -163,7 +167,8 @@ def check(pages: Sequence[Path], kept: Path) -> None:
     for line in wrong:
         click.echo(line)
     if unrecorded:
-        click.echo(f"no record yet, not compared: {', '.join(unrecorded)}")
+        names = ", ".join(dict.fromkeys(unrecorded))
+        click.echo(f"not compared, because there is no record: {names}")
     click.echo(f"{numbers:,} published numbers compared: {len(wrong)} differences")
     if wrong:
         raise click.ClickException("Write the pages anew with `dampen-studies publish`.")

@@ -33,7 +33,7 @@ from dampen_studies.study import Rows, Value, number
 
 Block: TypeAlias = str
 MARK = re.compile(
-    r"(<!-- dampen-studies table ([\w-]+) -->\n).*?(\n<!-- end of table -->)", flags=re.DOTALL
+    r"(<!-- dampen-studies table ([\w-]+) -->\n)(.*?)(\n<!-- end of table -->)", flags=re.DOTALL
 )
 VALUE = re.compile(r"(<!-- dampen-studies value ([\w-]+) -->)(.*?)(<!-- end -->)")
 NUMBER = re.compile(r"\d*\.?\d+")
@@ -41,36 +41,49 @@ GRAPHS = ("enron", "github", "dblp")
 PRINTED_REDUCTIONS = {"patent": "44 / 52 / 59", "hepth": "12 / 52 / 73", "income": "- / - / 3"}
 
 
-_HOW = "Run it in full (`dampen-studies run`), then `dampen-studies keep`."
+HOW = "Run it in full (`dampen-studies run`), then `dampen-studies keep`."
 
 
 class NotRun(DampenError):
-    """A table needs a study that is not in the record."""
+    """A table needs studies that are not in the record."""
+
+    def __init__(self, what: str, names: Sequence[str]) -> None:
+        super().__init__(f"{what} needs the record of {', '.join(names)}. {HOW}")
+        self.names = tuple(names)
 
 
-def publish(text: str, tables: Tables, findings: Sequence[Finding]) -> tuple[str, list[str]]:
-    """The page with every marked table made anew, and why some were left as they are.
+class Published(NamedTuple):
+    """A page as the record has it: its text, how many places were filled, what the others lack."""
+
+    text: str
+    filled: int
+    lacking: list[str]
+
+
+def publish(text: str, tables: Tables, findings: Sequence[Finding]) -> Published:
+    """The page with every marked table and number made anew.
 
     Raises:
-        ParameterError: for a name that is no table.
+        ParameterError: for a name that is none.
     """
-    left: list[str] = []
+    filled = 0
+    lacking: list[str] = []
 
-    def fill(mark: re.Match[str]) -> str:
+    def fill(mark: re.Match[str], make: Callable[[], str]) -> str:
+        nonlocal filled
         try:
-            return mark[1] + "\n" + made(mark[2], tables, findings).strip() + "\n" + mark[3]
+            made_anew = make()
         except NotRun as error:
-            left.append(str(error))
+            lacking.extend(error.names)
             return mark[0]
+        filled += 1
+        return mark[1] + made_anew + mark[4]
 
-    def fill_value(mark: re.Match[str]) -> str:
-        try:
-            return mark[1] + value(mark[2], tables) + mark[4]
-        except NotRun as error:
-            left.append(str(error))
-            return mark[0]
-
-    return VALUE.sub(fill_value, MARK.sub(fill, text)), left
+    text = MARK.sub(
+        lambda mark: fill(mark, lambda: f"\n{made(mark[2], tables, findings).strip()}\n"), text
+    )
+    text = VALUE.sub(lambda mark: fill(mark, lambda: value(mark[2], tables)), text)
+    return Published(text, filled, list(dict.fromkeys(lacking)))
 
 
 class Difference(NamedTuple):
@@ -100,7 +113,7 @@ def compare(text: str, tables: Tables, findings: Sequence[Finding]) -> Compared:
         except NotRun:
             unrecorded.append(mark[2])
             continue
-        shown = mark[0][len(mark[1]) : -len(mark[3])].strip().splitlines()
+        shown = mark[3].strip().splitlines()
         numbers += sum(len(NUMBER.findall(line)) for line in shown)
         pairs = zip_longest(shown, recorded, fillvalue="")
         different += [Difference(mark[2], a, b) for a, b in pairs if a != b]
@@ -130,7 +143,7 @@ def made(name: str, tables: Tables, findings: Sequence[Finding]) -> Block:
     if name == "results":
         missing = [study for study in results.STUDIES if study not in tables]
         if missing:
-            raise NotRun(f"The results need the record of {' '.join(missing)}. {_HOW}")
+            raise NotRun("The table of results", missing)
         return markdown(*results.results(tables))
     if name not in MAKERS:
         raise ParameterError(
@@ -138,7 +151,7 @@ def made(name: str, tables: Tables, findings: Sequence[Finding]) -> Block:
         )
     study, make = MAKERS[name]
     if study not in tables:
-        raise NotRun(f"The table {name!r} needs the record of {study}. {_HOW}")
+        raise NotRun(f"The table {name!r}", [study])
     return make(tables[study])
 
 
@@ -153,7 +166,7 @@ def value(name: str, tables: Tables) -> str:
         raise ParameterError(f"Expected a value, one of {', '.join(VALUES)}, got {name!r}.")
     study, make = VALUES[name]
     if study not in tables:
-        raise NotRun(f"The value {name!r} needs the record of {study}. {_HOW}")
+        raise NotRun(f"The value {name!r}", [study])
     return make(tables[study])
 
 
@@ -170,7 +183,7 @@ def claims(findings: Sequence[Finding]) -> Block:
     """
     short = {f.claim.study for f in findings if f.outcome is Outcome.NOT_MEASURED}
     if short:
-        raise NotRun(f"The claims need the record of {' '.join(sorted(short))}. {_HOW}")
+        raise NotRun("The table of claims", sorted(short))
     rows = [
         (
             f"{f.claim.name} ({f.claim.where})",
@@ -192,7 +205,7 @@ def runs() -> Block:
     known = record.runs()
     missing = [study.name for study in studies.PAPER if study.name not in known]
     if missing:
-        raise NotRun(f"The runs need the record of {' '.join(missing)}. {_HOW}")
+        raise NotRun("The table of runs", missing)
     lines = []
     for study in studies.PAPER:
         run = known[study.name]
