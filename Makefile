@@ -39,8 +39,9 @@ imports: .venv/.test
 pytest: .venv/.test
 	$(BIN)/pytest -n auto --dist loadgroup -m "not slow"
 
+# With other bits and examples in every run.
 test-slow: .venv/.test
-	$(BIN)/pytest -n auto --dist loadgroup -m slow
+	$(BIN)/pytest -n auto --dist loadgroup -m slow --system-entropy
 
 # Needs a browser: apt-get install chromium
 test-report: .venv/.test

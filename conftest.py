@@ -1,8 +1,19 @@
-"""Examples of the documentation run beside the files that `dampen demo --files .` writes."""
+"""For tests, examples and pages: the same bits in every run, and the files of the documentation.
 
+Where a release would ask the operating system for bits, a test gets those of a generator with a
+seed of its own, so that what passed once passes again.  Slow tests, and all tests with
+`--system-entropy`, draw as a release does, and so do processes that a test starts.
+"""
+
+import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 # What these test is not there on Windows: fork, SIGKILL, FIFOs, limits of a process.
@@ -33,3 +44,55 @@ def beside_the_files(
 
         write_files(tmp_path)
         monkeypatch.chdir(tmp_path)
+
+
+class SeededSystem:
+    """In place of `os` in the module that draws: bytes that follow from a name."""
+
+    def __init__(self, name: str) -> None:
+        self._generator = np.random.default_rng([*sha256(name.encode()).digest()])  # noqa: TID251
+        self._process = os.getpid()
+
+    def urandom(self, size: int) -> bytes:
+        # A child that was forked would repeat the bits of its parent.
+        if os.getpid() != self._process:
+            return os.urandom(size)  # noqa: TID251
+        return self._generator.bytes(size)
+
+
+@contextmanager
+def drawing(system: Any) -> Iterator[None]:
+    from dampen.core import sampling
+
+    before = sampling.os
+    sampling.os = system
+    try:
+        yield
+    finally:
+        sampling.os = before
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--system-entropy", action="store_true", help="Other bits and examples in every run."
+    )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    system = item.config.getoption("--system-entropy") or item.get_closest_marker("slow")
+    path, _, name = item.location
+    with drawing(os if system else SeededSystem(f"{path} {name}")):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(
+    fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+) -> Iterator[None]:
+    """What tests share has bits of its own: whichever of them comes first."""
+    if fixturedef.scope == "function" or request.config.getoption("--system-entropy"):
+        return (yield)
+    name = f"{fixturedef.baseid} {fixturedef.argname} {getattr(request, 'param_index', 0)}"
+    with drawing(SeededSystem(name)):
+        return (yield)

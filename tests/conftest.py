@@ -1,12 +1,17 @@
-"""For all tests: examples that hypothesis makes are not timed; tests on few rows may be chance."""
+"""For all tests: hypothesis makes the same examples, untimed; tests on few rows may be chance."""
 
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("dampen", deadline=None)
-settings.load_profile("dampen")
+settings.register_profile("same examples", deadline=None, derandomize=True)
+settings.register_profile("other examples", deadline=None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    other = config.getoption("--system-entropy")
+    settings.load_profile("other examples" if other else "same examples")
 
 
 @pytest.fixture(params=[True, False], ids=["pyarrow", "without"])

@@ -116,7 +116,6 @@ def test_any_bytes_are_rows_whatever_the_blocks(content: bytes, size: int) -> No
         (b"1\n1,2,3\n", [(None, None)] * 2),
         (b'"' + b"a" * (1 << 20) + b'",2\n3,4\n', [("a" * (1 << 20), "2"), ("3", "4")]),
         (b'"' + b"a" * ((1 << 20) + 1) + b'",2\n3,4\n', [(None, None), ("3", "4")]),
-        (b'"' + b"a\n" * (1 << 20) + b'3,"4"\n', [(None, None)] * (1 << 20) + [("3", "4")]),
     ],
     ids=lambda value: repr(value)[:20],
 )
@@ -124,6 +123,13 @@ def test_rows_with_broken_quotes(line: bytes, rows: list[Any]) -> None:
     for middle in (b"", b"x,y\n" * 9):
         found = read(b"c0,c1\n" + middle + line, TEXT)
         assert list(zip(*found.values(), strict=True))[middle.count(b"\n") :] == rows
+
+
+def test_a_quote_that_stays_open_over_many_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = 1 << 11
+    monkeypatch.setattr(files, "MOST_QUOTED", lines)
+    content = b'"' + b"a\n" * lines + b'3,"4"\n'
+    test_rows_with_broken_quotes(content, [(None, None)] * lines + [("3", "4")])
 
 
 def test_an_empty_line_of_one_column_is_a_missing_cell() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, islice
 
 import networkx as nx
 import numpy as np
@@ -29,23 +29,30 @@ def everywhere(world: AllGraphs, s: Shortlist) -> Shortlist:
     return Shortlist(world.tiled(s.nodes), np.tile(s.slopes, copies), s.length, s.whole)
 
 
-def changes(n: int, *, whole: bool) -> Iterator[float]:
-    """The largest change by one edge of every shortlist, in parts of the norm that it states."""
+def changes(n: int, *, whole: bool, every: int = 1) -> Iterator[float]:
+    """The largest change by one edge of shortlists, in parts of the norm that they state."""
     world = all_graphs(n)
-    for s in shortlists(n, whole=whole):
+    for s in islice(shortlists(n, whole=whole), 0, None, every):
         yield world.norm(everywhere(world, s).vector) / s.norm
 
 
 @pytest.mark.parametrize("whole", [False, True])
-@pytest.mark.parametrize("n", [3, 4, 5])
+@pytest.mark.parametrize("n", [3, 4])
 def test_every_shortlist_changes_by_at_most_its_norm(n: int, whole: bool) -> None:
     assert 0.9 < max(changes(n, whole=whole)) <= 1
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_shortlists_of_five_nodes_change_by_at_most_their_norm(whole: bool) -> None:
+    """Every seventh: of the twelve forms and all numbers of nodes there are some."""
+    assert 0.9 < max(changes(5, whole=whole, every=7)) <= 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("whole", [False, True])
-def test_every_shortlist_of_six_nodes_changes_by_at_most_its_norm(whole: bool) -> None:
-    assert 0.9 < max(changes(6, whole=whole)) <= 1
+@pytest.mark.parametrize("n", [5, 6])
+def test_every_shortlist_of_more_nodes_changes_by_at_most_its_norm(n: int, whole: bool) -> None:
+    assert 0.9 < max(changes(n, whole=whole)) <= 1
 
 
 @pytest.mark.parametrize("whole", [False, True])

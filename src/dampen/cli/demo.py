@@ -425,7 +425,7 @@ def _salaries_file(entropy: InsecureEntropy) -> str:
 
 def _stays(entropy: InsecureEntropy) -> str:
     """Three hospitals with 200 stays each, of 120 patients; those in H2 are longer."""
-    days = -np.log(1 - _uniform(entropy, 3, 200)) * np.array([[6.0], [11.0], [7.0]])
+    days = -np.log(1 - _uniform(entropy, 3, 200)) * np.array([[6.0], [25.0], [7.0]])
     rows = (
         f"H{h + 1},{day:.0f},P{120 * h + i % 120}\n"
         for h in range(3)
