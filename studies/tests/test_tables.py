@@ -105,7 +105,7 @@ def test_what_was_not_run_in_full_is_not_published():
         tables.made("tress", FULL, [])
     with pytest.raises(tables.NotRun, match="claims needs the record of beta"):
         tables.made("claims", FULL, claims.evaluate({}))
-    with pytest.raises(ParameterError, match="full run: dampen-studies run groups"):
+    with pytest.raises(ParameterError, match="needs the record of groups, nodes, models"):
         headline.write({}, Path("never.svg"))
 
 
