@@ -103,5 +103,5 @@ STUDY = Study(
     cells=_cells,
     run=_run,
     revision=3,
-    minutes=2,
+    minutes=0.1,
 )

@@ -183,5 +183,5 @@ STUDY = Study(
     cells=_cells,
     run=_run,
     revision=4,
-    minutes=3,
+    minutes=2,
 )
