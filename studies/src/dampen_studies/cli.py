@@ -169,6 +169,8 @@ def check(pages: Sequence[Path], kept: Path) -> None:
     if unrecorded:
         names = ", ".join(dict.fromkeys(unrecorded))
         click.echo(f"not compared, because there is no record: {names}")
+    if older := record.without_run(kept):
+        click.echo(f"kept before runs were recorded: {', '.join(older)}")
     click.echo(f"{numbers:,} published numbers compared: {len(wrong)} differences")
     if wrong:
         raise click.ClickException("Write the pages anew with `dampen-studies publish`.")
