@@ -69,7 +69,7 @@ paper: .venv/.studies
 	$(BIN)/dampen-studies run paper --quick --skip-missing
 	$(BIN)/dampen-studies report --quick -o report/quick.html
 
-# In full, about half an hour of one core.  Data that is not here is skipped, and the report says where to get it.
+# In full, about forty minutes of one core.  Data that is not here is skipped, and the report says where to get it.
 paper-full: .venv/.studies
 	$(BIN)/dampen-studies run paper --skip-missing
 	$(BIN)/dampen-studies report -o report/full.html
