@@ -12,6 +12,7 @@
   by its numerical composition, which knows each mechanism exactly.  Needs dp-accounting.
 """
 
+import math
 import sqlite3
 import statistics
 import subprocess
@@ -24,6 +25,7 @@ from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
+from dampen.core.noise import GUMBEL, laplace_rho, pure_rho
 from dampen.ledger import Ledger, worker
 from dampen.ledger.accounts import limit
 from dampen.ledger.log import Draft, Kind, Row, stamp
@@ -31,7 +33,7 @@ from dampen.ledger.state import CHECKPOINT_EVERY, State
 from dampen.ledger.storage import sqlite
 from dampen.ledger.storage.head_file import HeadFile
 from dampen.ledger.storage.sqlite import write_copy
-from dampen.ledger.zcdp import epsilon_at
+from dampen.ledger.zcdp import composed_epsilon, epsilon_at
 
 ROW = {"neighbours": "add-remove-row"}
 PROCESS = """
@@ -186,21 +188,29 @@ def accounting() -> None:
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     delta = Fraction("1e-6")
-    print("answers                      sum    here  zCDP accountant  numerical")
-    for k, epsilon, kind in ((100, "0.1", "em"), (1000, "0.01", "em"), (50, "0.2", "laplace")):
+    options = {"value_discretization_interval": 1e-3}
+    costs = {"em": GUMBEL.rho, "count": pure_rho, "laplace": laplace_rho}
+    asked = ((100, "0.1", "em"), (1000, "0.01", "em"), (50, "0.2", "count"), (50, "0.2", "laplace"))
+    print("answers                      sum   spent  composed  zCDP accountant  numerical")
+    for k, epsilon, kind in asked:
         e = Fraction(epsilon)
-        rho = k * e**2 / (8 if kind == "em" else 2)
+        rho = k * costs[kind](e)
+        spent = epsilon_at(rho, delta)
         accountant = dp_accounting.rdp.RdpAccountant()
         accountant.compose(dp_accounting.ZCDpEvent(rho=float(rho)))
-        # The numerical one has no exponential mechanism: Laplace noise only.
+        # The numerical one has no exponential mechanism; randomised response is that of a count.
         exact = ""
-        if kind == "laplace":
-            each = pld.from_laplace_mechanism(1 / float(e), value_discretization_interval=1e-3)
+        if kind != "em":
+            p = 1 / (1 + math.exp(-float(e)))
+            yes, no = {0: math.log(p), 1: math.log1p(-p)}, {0: math.log1p(-p), 1: math.log(p)}
+            count = pld.from_two_probability_mass_functions(no, yes, **options)
+            noise = pld.from_laplace_mechanism(1 / float(e), **options)
+            each = count if kind == "count" else noise
             exact = f"{each.self_compose(k).get_epsilon_for_delta(float(delta)):.3f}"
+        composed = min(spent, composed_epsilon({e: k}, delta))
         print(
-            f"{k:>5} x {kind:<8} at {epsilon:<6} {float(k * e):>9.3f} "
-            f"{float(epsilon_at(rho, delta)):>7.3f} {accountant.get_epsilon(float(delta)):>16.3f} "
-            f"{exact:>10}"
+            f"{k:>5} x {kind:<8} at {epsilon:<6} {float(k * e):>9.3f} {float(spent):>7.3f} "
+            f"{float(composed):>9.3f} {accountant.get_epsilon(float(delta)):>16.3f} {exact:>10}"
         )
 
 

@@ -9,10 +9,12 @@ import numpy as np
 
 import dampen
 from dampen import InsecureEntropy, Release
+from dampen.core.noise import pure_rho
 from dampen.releases.cost import Cost
 
 EPSILON = Fraction(3, 5)
-PURE = EPSILON**2 / 2
+PURE = pure_rho(EPSILON)
+GUMBEL = EPSILON**2 / 8
 
 Hook = Callable[[], Any]
 

@@ -8,11 +8,20 @@ from fractions import Fraction
 from typing import Any
 
 import dampen
-from asking import EPSILON, PURE, Armed, Ask, armed_table, cost, several
+from asking import EPSILON, GUMBEL, Armed, Ask, armed_table, cost, several
 from asks_models import MODELS
 from dampen import Release
+from dampen.core.mechanisms import JOINT
+from dampen.core.selection import Neighbours
+from dampen.epsilon import short_text
 from dampen.questions.frequency import MostFrequent
+from dampen.questions.percentile.joint_tight import together
 from leaks import NUMBER, WORD
+
+
+def shown(rho: Fraction) -> Fraction:
+    """As a release and its charge have it."""
+    return Fraction(short_text(rho, up=True).lstrip("<"))
 
 
 def _of_loader(data: Any, **options: Any) -> Release:
@@ -22,6 +31,8 @@ def _of_loader(data: Any, **options: Any) -> Release:
     return dampen.release(MostFrequent(("a", "b")), load, **options)
 
 
+QUARTERS = tuple(Fraction(i, 4) for i in (1, 2, 3))
+TOGETHER = shown(together(QUARTERS, Neighbours.ADD_REMOVE_ROW, 11).rho(EPSILON))
 LETTERS = ["a", "a", "b"]
 NUMBERS = [1.0, 2.0, 3.0]
 EDGES = ([0, 0, 1], [1, 2, 2])
@@ -183,7 +194,7 @@ ASKS = [
         NUMBERS,
         lambda hook: Armed(NUMBERS, hook),
         {"p": 50},
-        cost("percentile", "em", "add-remove-row", PURE / 4),
+        cost("percentile", "em", "add-remove-row", GUMBEL),
         several(
             {
                 "p": [-1, [], "33.33333"],
@@ -201,7 +212,7 @@ ASKS = [
         GROUPED,
         lambda hook: armed_table(GROUPED, hook),
         {"p": [10, 50], "groups": ["a", "b"]},
-        cost("percentile", "em", "add-remove-row", PURE / 8),
+        cost("percentile", "em", "add-remove-row", GUMBEL / 2),
         several({"groups": [[], ["a", "a"], None], "step": [0]}),
         ({"v": [1, 2, WORD], "g": LETTERS},),
     ),
@@ -211,7 +222,7 @@ ASKS = [
         NUMBERS,
         lambda hook: Armed(NUMBERS, hook),
         {"p": [25, 50, 75], "upper": 10, "step": 1},
-        cost("percentile", "joint-percentiles", "add-remove-row", PURE / 2),
+        cost("percentile", "joint-percentiles", "add-remove-row", TOGETHER),
         ({"p": [50, 101]},),
         ([1, 2, WORD],),
     ),
@@ -305,7 +316,7 @@ ASKS = [
         EDGES,
         lambda hook: (Armed(EDGES[0], hook), Armed(EDGES[1], hook)),
         {"n": 400, "k": 2, "metric": "brokerage"},
-        cost("top-k", "joint", "add-remove-edge"),
+        cost("top-k", "joint", "add-remove-edge", shown(JOINT.rho(EPSILON, norm=2.0))),
         several({"k": [401], "max_degree": [0], "mechanism": ["two-rounds"]}),
         (([0], [NUMBER]), ([0], [WORD])),
         {"n": None, "public": "data"},

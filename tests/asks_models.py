@@ -4,9 +4,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import dampen
-from asking import Ask, armed_table, cost, several
+from asking import EPSILON, GUMBEL, Ask, armed_table, cost, several
 from dampen import Release
+from dampen.core.noise import pure_rho
 from dampen.paper.id3 import GlobalDiffPID3
+from dampen.questions.classify.plan import split_shares
 from leaks import NUMBER, WORD
 
 
@@ -65,6 +67,9 @@ WRONG_ID3 = WRONG_MODEL + several(
     {"mechanism": ["no such", "joint", None], "max_depth": [-1, 99, 1.5, None]}
 )
 PUBLIC_DEFAULT = {name: PUBLIC_TREE[name] for name in ("domains", "classes", "max_rows")}
+LEVELS = sum(pure_rho(EPSILON * share) for share in split_shares((1,)))
+FIRST, LAST = (EPSILON * share for share in split_shares((1, 2)))
+STAGES = pure_rho(FIRST) + LAST**2 / 8
 STAGED = "joint-subtrees"
 """At ε = 0.6 and nine rows, the default decides all levels and the classes at once."""
 
@@ -90,7 +95,7 @@ MODELS = [
         split(TABLE),
         lambda hook: split(armed_table(TABLE, hook)),
         PUBLIC_TREE,
-        cost("tree", "pf", "add-remove-row"),
+        cost("tree", "pf", "add-remove-row", LEVELS),
         WRONG_TREE,
         tuple(map(split, BAD_TABLES)),
         {"domains": {"x": ["p", "q"]}, "max_rows": None, "classes": None, "public": "data"},
@@ -102,7 +107,7 @@ MODELS = [
         TABLE,
         lambda hook: armed_table(TABLE, hook),
         PUBLIC_TREE,
-        cost("tree", "pf", "add-remove-row"),
+        cost("tree", "pf", "add-remove-row", LEVELS),
         WRONG_TREE + WRONG_TABLE,
         BAD_TABLES,
         {"max_rows": None, "classes": None, "public": "data"},
@@ -114,7 +119,7 @@ MODELS = [
         split(TABLE),
         lambda hook: split(armed_table(TABLE, hook)),
         PUBLIC_DEFAULT,
-        cost("tree", STAGED, "add-remove-row"),
+        cost("tree", STAGED, "add-remove-row", GUMBEL),
         WRONG_TREE,
         tuple(map(split, BAD_TABLES)),
         {"domains": {"x": ["p", "q"]}, "max_rows": None, "classes": None, "public": "data"},
@@ -126,7 +131,7 @@ MODELS = [
         split(TABLE),
         lambda hook: split(armed_table(TABLE, hook)),
         {**PUBLIC_DEFAULT, "stages": (1, 2)},
-        cost("tree", "pf + joint-subtrees", "add-remove-row"),
+        cost("tree", "pf + joint-subtrees", "add-remove-row", STAGES),
         WRONG_MODEL,
         tuple(map(split, BAD_TABLES)),
     ),
@@ -148,7 +153,7 @@ MODELS = [
         split(TABLE),
         lambda hook: split(armed_table(TABLE, hook)),
         PUBLIC_BAYES,
-        cost("naive-bayes", "discrete-laplace", "add-remove-row"),
+        cost("naive-bayes", "discrete-laplace", "add-remove-row", 2 * pure_rho(EPSILON / 2)),
         (*WRONG_MODEL, {"epsilon": "1e-13"}),
         tuple(map(split, BAD_TABLES[:-1])),
         {"domains": {"x": ["p", "q"]}, "classes": None, "public": "data"},
@@ -160,7 +165,7 @@ MODELS = [
         TABLE,
         lambda hook: armed_table(TABLE, hook),
         PUBLIC_BAYES,
-        cost("naive-bayes", "discrete-laplace", "add-remove-row"),
+        cost("naive-bayes", "discrete-laplace", "add-remove-row", 2 * pure_rho(EPSILON / 2)),
         WRONG_MODEL + WRONG_TABLE,
         BAD_TABLES[:-1],
         {"classes": None, "public": "data"},
@@ -172,7 +177,7 @@ MODELS = [
         split(TABLE),
         lambda hook: split(armed_table(TABLE, hook)),
         PUBLIC_DEFAULT,
-        cost("classifier", STAGED, "add-remove-row"),
+        cost("classifier", STAGED, "add-remove-row", GUMBEL),
         WRONG_MODEL,
         tuple(map(split, BAD_TABLES)),
         {"domains": {"x": ["p", "q"]}, "max_rows": None, "classes": None, "public": "data"},
@@ -184,7 +189,7 @@ MODELS = [
         TABLE,
         lambda hook: armed_table(TABLE, hook),
         PUBLIC_DEFAULT,
-        cost("classifier", STAGED, "add-remove-row"),
+        cost("classifier", STAGED, "add-remove-row", GUMBEL),
         WRONG_MODEL + WRONG_TABLE,
         BAD_TABLES,
         {"max_rows": None, "classes": None, "public": "data"},

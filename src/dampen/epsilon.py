@@ -5,6 +5,7 @@ In floats 0.1 three times is more than 0.3; a budget cannot live with that.  Eve
 shortest decimal, so that `0.1` is one tenth.
 """
 
+from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, floor, isqrt
@@ -71,20 +72,51 @@ def root_below(value: Fraction) -> Fraction:
     return Fraction(isqrt(value.numerator * 100**places // value.denominator), 10**places)
 
 
-def asked_epsilon(epsilon: Epsilon | None, rho: Epsilon | None, unit: Fraction) -> Fraction:
-    """The ε of a release that was asked for by ε, or by ρ, which is `unit` times ε².
+def asked_epsilon(
+    epsilon: Epsilon | None, rho: Epsilon | None, cost: Callable[[Fraction], Fraction]
+) -> Fraction:
+    """The ε of a release that was asked for by ε, or by ρ, which is `cost` of ε.
 
     A release asked for by ρ is ρ-zCDP, and ε-DP as well; a pure budget pays that ε for it.
 
-    >>> asked_epsilon("0.1", None, Fraction(1, 8)), asked_epsilon(None, "0.02", Fraction(1, 8))
-    (Fraction(1, 10), Fraction(2, 5))
+    >>> asked_epsilon(None, "0.02", lambda e: e**2 / 8)
+    Fraction(2, 5)
     """
     if (epsilon is None) == (rho is None):
         raise ParameterError("Expected epsilon= or rho=, one of them, such as epsilon='1'.")
     if epsilon is not None:
         return exact(epsilon)
     assert rho is not None
-    return root_below(exact(rho, "rho") / unit)
+    return epsilon_within(exact(rho, "rho"), cost)
+
+
+def epsilon_within(rho: Fraction, cost: Callable[[Fraction], Fraction]) -> Fraction:
+    """An ε with cost(ε) <= ρ: the root where the cost is a multiple of ε², else the largest one
+    to 15 digits, by halving intervals.
+
+    The search only looks for a large ε; that its cost is at most ρ is checked exactly.
+
+    >>> epsilon_within(Fraction(2), lambda e: e**2 / 2 if e < 1 else e / 2)
+    Fraction(4, 1)
+    """
+    low = root_below(rho / cost(Fraction(1)))
+    if cost(low) <= rho < cost(low * (1 + Fraction(1, 10**14))):
+        return low
+    while cost(low) > rho:
+        low /= 2
+    high = 2 * low
+    while cost(high) <= rho:
+        low = high
+        high *= 2
+    grid = 10 ** (16 + len(str(low.denominator // low.numerator)))
+    middle = (low + high) / 2
+    while (high - low) * grid > 2:
+        if cost(middle) <= rho:
+            low = middle
+        else:
+            high = middle
+        middle = Fraction(floor((low + high) / 2 * grid) + 1, grid)
+    return low
 
 
 def decimal_text(value: Fraction) -> str:

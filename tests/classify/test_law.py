@@ -13,11 +13,12 @@ from dampen.core.sampling import SystemEntropy
 from dampen.core.selection import Selection
 from dampen.core.sensitivity import constant
 from dampen.questions.classify.encoding import Categories, candidates_of
-from dampen.questions.classify.growing import Rows, Selections, grow
-from dampen.questions.classify.plan import split_shares
+from dampen.questions.classify.growing import Rows, Selections, grow, level_rule
+from dampen.questions.classify.plan import split_shares, tree_plan
 from dampen.questions.classify.splits import split_selection
 from dampen.testing.universe import Universe
 from goodness import assert_draws_follow
+from renyi import least_rho_of
 
 DOMAINS = [Categories((0, 1)), Categories("abc")]
 
@@ -27,9 +28,9 @@ def rule_of(epsilon, mechanism, criterion):
 
 
 @cache
-def leaf_probabilities(counts, epsilon):
+def leaf_probabilities(counts, epsilon, mechanism=PF):
     leaf = Selection(counts, constant(1), one_sided=True, exact=True)
-    return probabilities(leaf, epsilon=epsilon, mechanism=PF)
+    return probabilities(leaf, epsilon=epsilon, mechanism=mechanism)
 
 
 def tree_probabilities(rows, rule, candidates):
@@ -41,8 +42,9 @@ def tree_probabilities(rows, rule, candidates):
     node = split_selection(table.reshape(-1, 2), starts, rule.max_rows, rule.criteria[0])
     split = probabilities(node, epsilon=rule.split_epsilon(0), mechanism=rule.mechanism)
     result = []
+    of_leaf = rule.leaf_epsilon(1), rule.labelling
     for r in range(len(candidates)):
-        leaf = [leaf_probabilities(tuple(c.tolist()), rule.leaf_epsilon(1)) for c in table[r]]
+        leaf = [leaf_probabilities(tuple(c.tolist()), *of_leaf) for c in table[r]]
         result += [split[r] * p * q for p in leaf[0] for q in leaf[1]]
     return result
 
@@ -68,6 +70,23 @@ def test_privacy_loss_of_a_whole_tree(mechanism, criterion):
     assert loss <= 2 + 1e-9
     assert loss > 0.3
     assert math.isfinite(loss)
+
+
+@pytest.mark.parametrize("selection", ["pf", "em"])
+def test_the_price_in_zcdp_covers_a_whole_tree(selection):
+    """Its own ρ of the split and of the leaves.  A twin that forgets the leaves is found."""
+    candidates = candidates_of(DOMAINS, "binary")
+    every = Universe.add_remove_row(
+        list(itertools.product(range(2), range(3), range(2))), max_rows=3
+    )
+    plan = tree_plan(
+        Fraction(2), DOMAINS, classes=2, max_rows=1000, max_depth=1, selection=selection
+    )
+    laws = [tree_probabilities(x, level_rule(plan), candidates) for x in every.databases]
+    lost = least_rho_of(np.log(laws), every)
+    split, leaf = (named(selection).rho(plan.epsilon * share) for share in plan.shares)
+    assert plan.rho == split + leaf
+    assert float(split) < lost <= float(plan.rho)
 
 
 @pytest.mark.parametrize(

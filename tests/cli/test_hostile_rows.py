@@ -130,8 +130,7 @@ def write_duckdb(file: Path, rows: list[tuple]) -> None:
     duckdb = pytest.importorskip("duckdb")
     file.unlink(missing_ok=True)
     with duckdb.connect(str(file)) as connection:
-        connection.execute("CREATE TABLE rows (x DOUBLE, g VARCHAR)")
-        connection.executemany("INSERT INTO rows VALUES (?, ?)", rows)
+        connection.from_arrow(arrow_table(rows)).create("rows")
 
 
 @pytest.mark.parametrize("write", [write_parquet, write_feather, write_sqlite, write_duckdb])

@@ -67,3 +67,25 @@ def test_rho_is_shown_as_the_cost_of_gaussian_noise(dampen, stays):
     done = dampen("count", stays, "--rho", "0.02", "--verbose")
     assert re.search(r"cost +rho 0.02\n", done.out), done.out + done.err
     assert "discrete-gaussian" in done.out
+
+
+def test_a_watch_is_paid_once_until_it_says_yes(dampen, stays, place):
+    """The ε is so large that noise has no say: P(|noise| > 20) is below exp(-20 * 50 / 2)."""
+    dampen("budget", "create", "watching", "--epsilon", "200", "--neighbours", "add-remove-row")
+    state = str(place / "ward.watch")
+    asked = ("watch", stays, "--where", "ward == 'A'", "--epsilon", "50", "--state", state)
+    paid = (*asked, "--budget", "watching")
+    expected = dampen(*asked, "--threshold", "200", "--expect")
+    assert "epsilon 50 a run" in expected.out
+    for look in ("1", "2"):
+        done = dampen(*paid, "--threshold", "200")
+        assert done.code == 0, done.err
+        assert re.search(rf"answer +no\nlooks +{look}\n", done.out), done.out
+        assert "watching, 150 of 200 left" in done.out
+    other = dampen(*paid, "--threshold", "30")
+    assert other.code == 2
+    assert "state of this watch" in other.err
+    again = str(place / "other.watch")
+    found = dampen(*paid[:-4], "--state", again, *paid[-2:], "--threshold", "30", "--json")
+    assert json.loads(found.out)["answer"] is True, found.err
+    assert json.loads(found.out)["budget"]["left"] == "100"

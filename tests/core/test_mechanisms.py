@@ -1,4 +1,5 @@
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -102,12 +103,13 @@ def test_select_gives_an_index_or_a_list() -> None:
         assert len(select(RUNNING, epsilon=2, mechanism=mechanism, k=1)) == 1
 
 
-@pytest.mark.parametrize(("name", "unit"), [("em", 8), ("sld", 8), ("pf", 2)])
-def test_select_by_rho_draws_as_at_its_epsilon(name: str, unit: int) -> None:
+@pytest.mark.parametrize("name", ["em", "sld", "pf"])
+def test_select_by_rho_draws_as_at_its_epsilon(name: str) -> None:
     s = Selection(np.arange(30.0), sensitivity.constant(1))
     for seed in range(20):
-        # k = 4 answers at ε together cost ε² / (4 unit): twice the ε of one answer at that ρ.
-        by_rho = select(s, rho=f"1/{unit}", mechanism=name, k=4, entropy=InsecureEntropy(seed))
+        # k = 4 answers at ε together cost what four at ε/4 do.
+        rho = named(name).rho(Fraction(2), 4)
+        by_rho = select(s, rho=rho, mechanism=name, k=4, entropy=InsecureEntropy(seed))
         assert by_rho == select(s, epsilon=2, mechanism=name, k=4, entropy=InsecureEntropy(seed))
     with pytest.raises(ParameterError, match="epsilon= or rho="):
         select(s, mechanism=name)

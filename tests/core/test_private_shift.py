@@ -8,7 +8,7 @@ import pytest
 
 from dampen import Neighbours, Selection, sensitivity
 from dampen.core.mechanisms import LD_SHIFTED, MECHANISMS, PrivateShift, named, prepare, select
-from dampen.core.noise import EXPONENTIAL
+from dampen.core.noise import EXPONENTIAL, pure_rho
 from dampen.core.sampling import InsecureEntropy
 from dampen.paper.percentile_selection import PercentileLabel
 from dampen.problems import InfluentialNode
@@ -105,7 +105,7 @@ def test_several_answers_are_different() -> None:
 
 def test_it_is_a_mechanism_like_any_other() -> None:
     assert named("ld-shifted") is LD_SHIFTED in MECHANISMS
-    assert LD_SHIFTED.rho(Fraction(1)) == Fraction(9, 200) + Fraction(49, 200)
+    assert LD_SHIFTED.rho(Fraction(1)) == pure_rho(Fraction(3, 10)) + pure_rho(Fraction(7, 10))
 
 
 def test_the_grid_is_public() -> None:

@@ -45,7 +45,7 @@ def error(scores: Scores, exact: Fraction) -> Fraction:
     return abs(Fraction(float(scores.values[0])) / scores.unit - exact)
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(instances())
 def test_dampened_scores_are_within_eta_of_exact_ones(
     instance: tuple[float, list[float], float],
@@ -57,7 +57,7 @@ def test_dampened_scores_are_within_eta_of_exact_ones(
         assert error(scores, exact) <= scores.eta
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(instances(), st.floats(-1e6, 1e6))
 def test_a_public_shift_keeps_the_bound(
     instance: tuple[float, list[float], float], shift: float
@@ -69,7 +69,7 @@ def test_a_public_shift_keeps_the_bound(
         assert error(scores, exact) <= scores.eta
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(instances(), st.sampled_from([-1, 1]))
 def test_shifted_scores_are_within_eta_of_exact_ones(
     instance: tuple[float, list[float], float], towards: int

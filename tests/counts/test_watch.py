@@ -118,3 +118,21 @@ def test_what_is_drawn_follows_the_law():
     )
     found = counts_of(drawn, range(4))
     assert_draws_follow(found, [float(p) for p in right], [float(p) for p in wrong])
+
+
+def test_persons_are_counted_once_each(tmp_path):
+    """A person with many rows at every look is one person."""
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    account = ledger.create("people", epsilon=10, neighbours="add-remove-unit", unit="who")
+    asked = dampen.watch(threshold=400, unit="who", epsilon="2", budget=account)
+    few = {"who": ["x"] * 10_000 + ["y", "z"], "d": ["flu"] * 10_002}
+    many = {"who": [f"P{i}" for i in range(900)] * 2, "d": ["flu"] * 1800}
+    assert not asked.look(few).answer
+    made = asked.look(many)
+    assert made.answer
+    assert made.protects == "one who, with all their rows"
+    assert "people" in made.accuracy.sentence
+    assert account.history[-1].unit == "who"
+    with pytest.raises(ParameterError, match="whom"):
+        dampen.watch(threshold=5, unit="whom", epsilon="2", budget=account).look(few)
+    assert account.spent == 2

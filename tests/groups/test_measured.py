@@ -11,7 +11,7 @@ import pytest
 import dampen
 from dampen import Release
 from dampen.core.mechanisms import probabilities
-from dampen.core.noise import permute_and_flip
+from dampen.core.noise import permute_and_flip, pure_rho
 from dampen.core.sampling import InsecureEntropy
 from dampen.data.memory import MemoryTable
 from dampen.errors import ParameterError
@@ -197,9 +197,13 @@ def test_the_cost_is_epsilon_and_the_sum_of_both_parts_in_zcdp():
     question = GroupsQuestion(value="v", measure="count", share="0.5", **ASKED)
     source = question.open(STAYS)
     cost = question.method(source, Schema(), Price("1")).cost(Price("1"))
-    assert (cost.epsilon, cost.rho) == (1, Fraction(1, 4))
+    half = pure_rho(Fraction(1, 2))
+    assert (cost.epsilon, cost.rho) == (1, 2 * half)
     by_rho = question.method(source, Schema(), Price(rho="0.25")).cost(Price(rho="0.25"))
-    assert (by_rho.epsilon, by_rho.rho) == (1, Fraction(1, 4))
+    assert not by_rho.pure
+    each = by_rho.epsilon / 2
+    assert by_rho.rho == each**2 / 2 + pure_rho(each)
+    assert Fraction("0.2499") < by_rho.rho <= Fraction(1, 4)
 
 
 def test_what_is_expected_says_both_accuracies():
@@ -223,10 +227,27 @@ def test_what_is_wrong_is_refused(wrong, says):
         dampen.top_groups(STAYS, "v", **{**ASKED, **wrong}, epsilon="1")
 
 
-def test_persons_are_not_measured_by_rows():
-    data = dampen.dataset({**STAYS, "who": [*range(700)]}, unit="who")
-    with pytest.raises(ParameterError, match="counts rows"):
-        data.top_groups("v", **ASKED, measure="count", epsilon="1")
+@pytest.mark.parametrize("facts", [{}, {"groups_per_unit": 3}, {"rows_per_unit": 2}], ids=str)
+@pytest.mark.parametrize(
+    ("given", "right"),
+    [({"measure": "count"}, 300), ({"measure": "statistic", "statistic": "mean"}, None)],
+    ids=str,
+)
+def test_persons_are_measured_too(given, right, facts):
+    """Everyone has one row; hardly any noise.  The number is that of persons, with its interval."""
+    data = dampen.dataset({**STAYS, "who": [*range(700)]}, unit="who", **facts)
+    made = data.top_groups("v", **ASKED, **given, epsilon="400")
+    alone = dampen.top_groups(STAYS, "v", **ASKED, **given, epsilon="400")
+    assert made.answer == alone.answer
+    assert made.protects == "one who, with all their rows"
+    low, high = made.interval(0.95)
+    if right is None:
+        assert made.numbers["value"] == pytest.approx(alone.numbers["value"], abs=0.2)
+        assert low <= made.numbers["value"] <= high
+    else:
+        assert abs(made.numbers - right) <= 2
+    told = data.expect("top-groups", value="v", **ASKED, **given, epsilon="400").accuracy
+    assert "The number: " in told.sentence
 
 
 def test_what_is_drawn_follows_the_law_of_the_draws_by_rank():

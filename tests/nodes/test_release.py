@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from dampen.core.mechanisms import MECHANISMS, Mechanism
-from dampen.core.noise import GUMBEL
+from dampen.core.noise import GUMBEL, pure_rho
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.scores import Dampened
 from dampen.core.selection import Neighbours, Selection
@@ -90,11 +90,12 @@ def test_two_rounds_can_be_named() -> None:
             ask(k=1, epsilon="1", mechanism="two-rounds", **other)
 
 
-def test_two_rounds_cost_epsilon_and_half_its_square_in_rho() -> None:
+def test_two_rounds_cost_epsilon_and_the_rho_of_any_pure_release() -> None:
     release = ask(k=3, epsilon="2")
-    assert (release.epsilon, release.rho) == (2, 2)
+    assert (release.epsilon, release.rho) == (2, pure_rho(Fraction(2)))
     by_rho = ask(k=3, epsilon=None, rho="0.5")
-    assert by_rho.epsilon == 1
+    assert by_rho.rho == pure_rho(by_rho.epsilon) <= Fraction(1, 2)
+    assert 1 < by_rho.epsilon < Fraction("1.1")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ import pytest
 
 import dampen
 from dampen.core.mechanisms import probabilities
+from dampen.core.noise import pure_rho
 from dampen.core.selection import Neighbours, Selection
 from dampen.core.sensitivity import constant
 from dampen.errors import ParameterError
@@ -268,9 +269,14 @@ def test_all_groups_have_their_lists():
 
 def test_the_cost_in_zcdp_is_that_of_the_levels():
     made = dampen.percentile(range(101), p="deciles", **GIVEN)
-    assert made.rho == Fraction(500**2, 2 * 4)
+    one_draw = made.rho
+    assert one_draw == pytest.approx(500**2 / 8)
     by_rho = dampen.percentile(range(101), p="deciles", **(GIVEN | {"epsilon": None, "rho": 2}))
-    assert by_rho.epsilon == 4
+    assert by_rho.epsilon == pytest.approx(4)
+    assert by_rho.rho <= 2
+    shares = tuple(Fraction(i, 10) for i in range(1, 10))
+    halving = Halving.on(10**9, shares, Neighbours.REPLACE_ONE)
+    assert halving.rho(Fraction(1)) == 4 * pure_rho(Fraction(1, 4))
     assert worth_it(3)
     assert not worth_it(2)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import dampen
+from dampen.core.noise import pure_rho
 from dampen.core.selection import Neighbours
 from dampen.paper.percentile_selection import rank
 from dampen.questions.percentile import joint_tight
@@ -17,6 +18,7 @@ from dampen.questions.percentile.values import PercentileValue
 from dampen.testing import Universe
 from joint_laws import law_of, ranks_of
 from relations import RELATIONS, percentile
+from renyi import least_rho_of
 
 VALUES = (0, 0.5, 1, 2)
 GRID = (0, 1, 2)
@@ -99,6 +101,35 @@ FEWER = Universe.add_remove_row(VALUES, max_rows=3)
 def test_the_loss_is_at_most_epsilon(shares, neighbours, universe, grid, near, epsilon):
     found = loss(asked(shares, neighbours, len(grid)), universe, grid, Fraction(epsilon))
     assert near < found <= 1
+
+
+@pytest.mark.parametrize("epsilon", ["1/5", "1", "3"])
+@pytest.mark.parametrize(
+    ("shares", "neighbours", "universe", "grid"),
+    [(LISTS[1], REPLACE, FIXED, GRID), (LISTS[0], ADD, ROWS, CROWDED)],
+)
+def test_the_price_in_zcdp_covers_the_law(shares, neighbours, universe, grid, epsilon):
+    """ε²/8 for up to nine percentiles.  A twin that is charged for half of its ε is found."""
+    problem, e = asked(shares, neighbours, len(grid)), Fraction(epsilon)
+
+    def logs_of(x):
+        points = intervals(ranks_of(x, grid))
+        size = int(points[1, -1]) if neighbours is REPLACE else None
+        return np.log(list(law_of(points, problem.targets(points[1, -1], size, e)).values()))
+
+    lost = least_rho_of(np.array([logs_of(x) for x in universe.databases]), universe)
+    assert e**2 / 8 < problem.rho(e) < e**2 / 8 * Fraction("1.000001")
+    assert float(problem.rho(e / 2)) < lost <= float(problem.rho(e))
+
+
+def test_the_price_is_that_of_the_way_which_is_taken():
+    """Known before the charge, but for the two ways that a noisy number of records decides."""
+    few = asked(LISTS[0], REPLACE, 3)
+    tiny = Fraction("1e-12")
+    assert few.rho(tiny) == few.otherwise.rho(tiny)
+    many, e = asked(LISTS[2], ADD), Fraction(1)
+    dearer = max(many.otherwise.rho_given(e), ((1 - COUNTING) * e + 2 * many.rounding(e)) ** 2 / 8)
+    assert many.rho(e) == pure_rho(COUNTING * e) + dearer
 
 
 def test_the_loss_comes_near_epsilon():

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import dampen
+from dampen.core.noise import pure_rho
 from dampen.core.selection import Neighbours
 from dampen.paper.percentile_selection import rank
 from dampen.questions.percentile.halving import (
@@ -21,6 +22,7 @@ from dampen.questions.percentile.halving import (
     target_ranks,
 )
 from dampen.testing import Universe
+from renyi import least_rho
 
 REPLACE, ADD = Neighbours.REPLACE_ONE, Neighbours.ADD_REMOVE_ROW
 VALUES = (0, 0.5, 1, 2)
@@ -265,11 +267,23 @@ def test_a_descent_keeps_the_order():
 
 
 def test_the_cost_in_zcdp():
-    """Two counts that move by half the price each cost half of what one does."""
-    assert NoisyTree(SHARES, REPLACE, 4096).zcdp_shares == 6
-    assert NoisyTree(SHARES, ADD, 4096).zcdp_shares == 3
-    for points in (3, 101, 4096, 10**6):
-        problem = NoisyTree(SHARES, ADD, points)
-        level = (1 - COUNTING) / problem.levels
-        rho = (COUNTING**2 + problem.levels * level**2) / 2
-        assert rho <= Fraction(1, 2 * problem.zcdp_shares)
+    """Two counts that move by half the price each cost half of what one does.
+
+    A count that moves by 2, or two by 1 each; under replace-one two counts by 2 each.  Twins that
+    are charged for one level less, or for N alone, are found.
+    """
+    e = Fraction(1)
+    z = np.arange(-4000, 4001)
+    for neighbours, moves in ((ADD, ([2], [1, 1])), (REPLACE, ([2, 2], [2, 1, 1], [1] * 4))):
+        problem = NoisyTree(SHARES, neighbours, 4096)
+        scale = float(problem.scale(e))
+
+        def lost(move, scale=scale):
+            logs = [np.logaddexp.reduce(a := -np.abs(z - m) / scale) * -1 + a for m in (0, move)]
+            return least_rho(*logs)
+
+        levels = max(problem.levels * sum(map(lost, level)) for level in moves)
+        size = 0.0 if neighbours is REPLACE else float(pure_rho(COUNTING * e))
+        stated = float(problem.rho(e))
+        assert 0.9 * stated < levels + size <= stated * (1 + 1e-12)
+        assert levels + size > stated * (1 - 1 / problem.levels / 2)

@@ -9,7 +9,7 @@ import pytest
 
 import dampen
 from dampen.core import sensitivity
-from dampen.core.mechanisms import probabilities
+from dampen.core.mechanisms import EM, PF, probabilities
 from dampen.core.selection import Selection
 from dampen.errors import ParameterError
 from dampen.paper.percentile_selection import NEAR, PercentileLabel, rank
@@ -18,6 +18,7 @@ from dampen.questions.percentile.methods import SHELLS, UNIT, Shares, TwoStages,
 from dampen.questions.percentile.record import label_mechanism
 from dampen.testing import Universe
 from dampen_studies.rivals.record_law import best_error, expected_error, law
+from renyi import least_rho_of
 
 SETTINGS = [(3, 4, 50, 5, "2"), (4, 3, 50, 6, "4"), (4, 3, 90, 4, "1"), (3, 3, 0, 9, "9")]
 
@@ -39,6 +40,34 @@ def loss(problem, universe):
 def test_the_loss_of_all_that_is_released_is_at_most_epsilon(setting):
     problem, universe = small(*setting)
     assert 0.5 * float(setting[-1]) < loss(problem, universe) <= float(setting[-1]) + 1e-9
+
+
+@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+def test_the_price_in_zcdp_covers_all_that_is_released(setting):
+    """And a twin that is charged for a third of its ε is found."""
+    problem, universe = small(*setting)
+    laws = [law(problem, np.array(x, float)).ravel() for x in universe.databases]
+    lost = least_rho_of(np.log(laws), universe)
+    third = Shares.of(Fraction(setting[-1]) / 3)
+    assert float(third.rho()) < lost <= float(problem.shares.rho())
+
+
+@pytest.mark.parametrize("mechanism", [PF, EM], ids=lambda each: each.name)
+def test_the_price_in_zcdp_covers_every_draw(mechanism):
+    """The place by rank, and a label that may move in or out: the twin pays a third of its ε."""
+    problem, universe = small(3, 4, 50, 5, "4")
+    shares = problem.shares
+    columns = [np.array(x, float) for x in universe.databases]
+    counts = [np.bincount(problem.cells_of(x), minlength=5) for x in columns]
+    inside = [x >= 2 for x in columns]
+    drawn = {
+        shares.place: [problem.place(each) for each in counts],
+        shares.label: [problem.label(each) for each in inside],
+    }
+    for epsilon, selections in drawn.items():
+        laws = [probabilities(each, epsilon=epsilon, mechanism=mechanism) for each in selections]
+        lost = least_rho_of(np.log(laws), universe)
+        assert float(mechanism.rho(epsilon / 3)) < lost <= float(mechanism.rho(epsilon))
 
 
 @pytest.mark.parametrize("setting", SETTINGS[:2], ids=str)

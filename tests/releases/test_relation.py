@@ -113,14 +113,14 @@ def test_a_fixed_group_is_private_at_the_whole_epsilon_for_replaced_values_alone
     assert is_private(law, all_rows, 1).fails
 
 
-@pytest.mark.parametrize(("price", "halved"), [({"epsilon": 1}, "1/2"), ({"rho": "0.08"}, "1/5")])
+@pytest.mark.parametrize(("price", "halved"), [({"epsilon": 1}, "1/2"), ({"rho": "0.08"}, "2/5")])
 def test_half_an_epsilon_is_a_quarter_of_rho(price: Mapping[str, Any], halved: str) -> None:
-    """ρ = ε²/2 at both: between neighbours √ρ adds up, so that two steps are four times ρ."""
+    """ρ = ε²/8 at both: between neighbours √ρ adds up, so that two steps are four times ρ."""
     held = dampen.dataset({"v": []}, units_public=True, columns={"v": GROUPS})
-    plan = held.expect("most-frequent", value="v", mechanism="pf", **price)
+    plan = held.expect("most-frequent", value="v", mechanism="em", **price)
     assert epsilon_drawn_at(plan) == Fraction(halved)
     assert plan.cost.epsilon == 2 * Fraction(halved)
-    assert plan.cost.rho == 4 * Fraction(halved) ** 2 / 2
+    assert plan.cost.rho == 4 * Fraction(halved) ** 2 / 8
     assert "rho" not in price or plan.cost.rho == Fraction(price["rho"])
 
 

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from dampen.core.noise import pure_rho
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import Neighbours
+from dampen.epsilon import root_below
 from dampen.errors import BudgetError, DataError, ParameterError
 from dampen.ledger import Ledger
 from dampen.releases.answer import pay
@@ -43,6 +45,44 @@ def law_of_runs(scale: float, shape: float, most: int = 4000) -> np.ndarray:
     logs = -k / scale + np.concatenate([[0.0], np.cumsum(factors)])
     weights = np.exp(logs - logs.max())
     return weights / weights.sum()
+
+
+def renyi_price(rho: float, runs: int) -> float:
+    """The least ρ of the whole by Theorem 2 of Papernot and Steinke, η = 0, or by all K runs."""
+    gamma = -math.expm1(-1 / float(scale_for(runs, Fraction(0))))
+    order = max(1.0, math.sqrt(math.log(1 / gamma) / rho))
+    alphas = 1 + np.exp(np.linspace(-8, 12, 4000))
+    fixed = (order - 1) * rho + math.log(1 / gamma) / order
+    theorem = alphas * rho + fixed + math.log(runs) / (alphas - 1)
+    larger = np.minimum.accumulate(theorem[::-1])[::-1]
+    grown = (1 - gamma) * np.exp(np.minimum((alphas - 1) * alphas * rho, 700.0))
+    with np.errstate(invalid="ignore"):
+        moments = np.where(grown < 1, np.log1p(-np.minimum(grown, 1 - 1e-15)), np.nan)
+    all_runs = np.log(moments / math.log(gamma)) / (alphas - 1)
+    return float(np.max(np.fmin(larger, all_runs) / alphas))
+
+
+def test_in_zcdp_pure_runs_cost_least() -> None:
+    """The figures of the module: 31 and 36 times the ρ of one run, 4 times for pure runs."""
+    assert renyi_price(0.01, 10) / 0.01 == pytest.approx(31, abs=0.5)
+    assert renyi_price(0.1, 1000) / 0.1 == pytest.approx(36, abs=0.5)
+    for rho in (1e-4, 1e-2, 0.1):
+        for runs in (2, 10, 100, 1000):
+            assert renyi_price(rho, runs) > float(pure_rho(2 * root_below(2 * Fraction(rho))))
+
+
+def test_a_price_in_zcdp_buys_the_epsilon_of_any_pure_release(tmp_path: Path) -> None:
+    book = Ledger(tmp_path / "ledger.jsonl")
+    account = book.create("private", epsilon=2, delta="1e-6", neighbours=ROW)
+    given = {"neighbours": ROW, "rho": "0.02", "budget": account, "entropy": entropy()}
+    best = tune([1, 2], lambda candidate, share: (candidate, share.epsilon), **given)
+    [charge] = account.history
+    assert charge.rho <= Fraction("0.02") < charge.rho * Fraction("1.000001")
+    assert charge.epsilon is not None
+    assert charge.epsilon == 2 * best.result
+    assert float(charge.epsilon) == pytest.approx(0.2003, abs=1e-4)
+    with pytest.raises(ParameterError, match="epsilon= or rho="):
+        tune([1], lambda *_: (0, None), neighbours=ROW)
 
 
 @pytest.mark.parametrize("shape", SHAPES)

@@ -7,6 +7,7 @@ import pytest
 
 import dampen
 from dampen.core.mechanisms import PF, probabilities
+from dampen.core.noise import pure_rho
 from dampen.core.sampling import InsecureEntropy
 from dampen.data.memory import MemoryTable
 from dampen.data.units import KeptRows, Present, Shares, UnitTable
@@ -147,7 +148,7 @@ def test_a_release_says_whom_it_protects():
     asked = stays()
     made = asked.top_groups("days", by="ward", epsilon="0.5")
     assert made.epsilon == Fraction(1, 2)
-    assert made.rho == Fraction(1, 8)
+    assert made.rho == pure_rho(Fraction(1, 2))
     assert made.neighbours == "add-remove-unit"
     assert made.parameters["unit"] == "patient"
     assert "protects: one patient, with all their rows" in str(made)
@@ -174,8 +175,8 @@ def test_a_public_rule_chooses_the_method():
     assert mechanism("top-groups", {"groups_per_unit": 3}, statistic="sum", **groups) == "pf"
     assert mechanism("most-frequent", {}, value="ward") == "pf"
     assert mechanism("most-frequent", {}, value="ward", k=12) == "pf"
-    assert mechanism("most-frequent", {}, "0.15", value="ward", k=12) == "pf"
-    assert mechanism("most-frequent", {}, "0.14", value="ward", k=12) == "joint"
+    assert mechanism("most-frequent", {}, "0.084", value="ward", k=12) == "pf"
+    assert mechanism("most-frequent", {}, "0.083", value="ward", k=12) == "joint"
     assert mechanism("most-frequent", {"groups_per_unit": 2}, value="ward", k=12) == "pf"
     assert mechanism("most-frequent", {"groups_per_unit": 1}, value="ward", k=3) == "joint"
     assert mechanism("most-frequent", {"groups_per_unit": 1}, value="ward", k=2) == "pf"
@@ -247,3 +248,44 @@ def test_budgets_bind_to_persons(tmp_path):
     plain = dampen.dataset(STAYS, columns=FACTS)
     with pytest.raises(BudgetError):
         plain.percentile("days", p=50, epsilon="0.25", budget=people)
+
+
+def test_a_budget_is_for_one_unit(tmp_path):
+    """A patient and a doctor do not share a budget, whether it was named or its first charge is."""
+    ledger = dampen.Ledger(tmp_path / "ledger.sqlite3")
+    named = ledger.create("named", epsilon=2, neighbours="add-remove-unit", unit="patient")
+    first = ledger.create("first", epsilon=2, neighbours="add-remove-unit")
+    assert (named.balance.protects, first.balance.protects) == (
+        "one patient, with all their rows",
+        "one person, with all their rows",
+    )
+    doctors = dampen.dataset({**STAYS, "doctor": STAYS["patient"]}, unit="doctor", columns=FACTS)
+    for budget in (named, first):
+        made = stays().count(epsilon="0.25", budget=budget)
+        assert made.protects == budget.balance.protects == "one patient, with all their rows"
+        assert budget.history[-1].unit == "patient"
+        with pytest.raises(BudgetError, match=r"one doctor, with all their rows.*--unit doctor"):
+            doctors.count(epsilon="0.25", budget=budget)
+        with pytest.raises(BudgetError, match="unit="):
+            ledger.charge(budget.name, epsilon="0.25", neighbours="add-remove-unit")
+        ledger.charge(budget.name, epsilon="0.25", neighbours="add-remove-unit", unit="patient")
+        assert budget.balance.spent.epsilon == Fraction(1, 2)
+    rows = ledger.create("rows", epsilon=2, neighbours="add-remove-row")
+    stays().count(epsilon="0.25", budget=rows)
+    doctors.count(epsilon="0.25", budget=rows)
+    assert rows.balance.spent.epsilon == 1, "to add a row is to remove a unit and to add it again"
+    with pytest.raises(ParameterError, match="add-remove-unit"):
+        ledger.create("wrong", epsilon=2, neighbours="add-remove-row", unit="patient")
+    again = dampen.Ledger(tmp_path / "ledger.sqlite3")
+    assert again.balance("first").unit == "patient"
+
+
+def test_a_ledger_without_names_of_units_opens():
+    """Entries and checkpoints of earlier versions have none, and their summaries stay equal."""
+    from dampen.ledger.state import Balance, Limit, loaded, saved
+
+    old = {"people": Balance("people", dampen.Neighbours.ADD_REMOVE_UNIT, Limit(Fraction(1)))}
+    assert "unit" not in saved(old)["people"]
+    assert loaded(saved(old))["people"].unit == ""
+    old["people"].unit = "patient"
+    assert loaded(saved(old))["people"].unit == "patient"

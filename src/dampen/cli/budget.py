@@ -21,9 +21,8 @@ from dampen.epsilon import decimal_text, short_text
 from dampen.errors import ParameterError
 from dampen.ledger import Account, Balance, Charge, Ledger, backup, restore, verify
 from dampen.ledger.policy import payable_by
-from dampen.ledger.state import spent
+from dampen.ledger.state import composed, spent
 from dampen.printing import csv_text
-from dampen.schema.schema import PROTECTED
 
 __all__ = ["budget"]
 
@@ -62,6 +61,7 @@ def budget() -> None:
     epilog=examples(
         "dampen budget create payroll --epsilon 3 --neighbours replace-one",
         "dampen budget create visits --epsilon 3 --delta 1e-6 --neighbours add-remove-row",
+        "dampen budget create stays --epsilon 3 --neighbours add-remove-unit --unit patient",
         "dampen budget create first-try --epsilon 1 --neighbours add-remove-row --trial",
     )
 )
@@ -75,6 +75,13 @@ def budget() -> None:
     help=f"What epsilon protects: one of {', '.join(RELATIONS)}. [default: what the facts of the "
     "data set say, if dampen.toml lists this budget]",
 )
+@click.option(
+    "--unit",
+    metavar="NAME",
+    default="",
+    help="For add-remove-unit, the column that names what is protected, such as patient. "
+    "[default: that of the data set, else that of the first charge]",
+)
 @click.option("--dataset", metavar="NAME", default="", help="The only data set that it pays for.")
 @click.option("--largest", metavar="E", help="The largest epsilon of one question.")
 @click.option("--each", metavar="E", help="All that one analyst may spend.")
@@ -87,6 +94,7 @@ def create(
     epsilon: str,
     delta: str | None,
     neighbours: str | None,
+    unit: str,
     dataset: str,
     largest: str | None,
     each: str | None,
@@ -108,12 +116,14 @@ def create(
                 f"data set lists the budget {name!r}."
             )
         neighbours = str(registered.schema.relation)
+        unit = unit or registered.schema.unit_name
     ledger = ledger or (None if registered is None else registered.ledger)
     account = open_ledger(ledger).create(
         name,
         epsilon=epsilon,
         delta=delta,
         neighbours=neighbours,
+        unit=unit,
         dataset=dataset,
         largest=largest,
         each=each,
@@ -305,11 +315,15 @@ def _show_all(book: Ledger, as_json: bool) -> None:
 
 def _show_one(account: Account, as_json: bool) -> None:
     charges = account.history
+    facts = _facts(account.balance)
+    if "delta" in facts and charges:
+        found = short_text(composed(account.balance, charges), up=True)
+        facts["composed"] = found if as_json else f"{found} if all prices were fixed beforehand"
     if as_json:
-        facts = _facts(account.balance) | {"witness": account.ledger.witness}
+        facts |= {"witness": account.ledger.witness}
         print_json(facts | {"charges": [_charge(each) for each in charges]})
         return
-    print_facts(_facts(account.balance) | {"witness": _witness(account.ledger)})
+    print_facts(facts | {"witness": _witness(account.ledger)})
     if charges:
         columns = ["time", "epsilon", "query", "mechanism", "analyst", "dataset", "id"]
         lines = [_charge(each) | {"time": f"{each.time:%Y-%m-%d %H:%M:%S}"} for each in charges]
@@ -323,7 +337,7 @@ def _facts(balance: Balance) -> dict[str, str]:
     facts = {
         "budget": balance.name,
         "neighbours": str(balance.neighbours),
-        "protects": PROTECTED[balance.neighbours],
+        "protects": balance.protects,
         "epsilon": decimal_text(limit.epsilon),
     }
     if limit.delta is not None and limit.rho is not None:

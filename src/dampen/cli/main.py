@@ -40,6 +40,7 @@ COMMANDS = {
     "predict": Listed("question_command.predict", "Predict the rows of a file with a model."),
     "draft": Listed("check.draft", "A first statement of the public facts of a table."),
     "check": Listed("check.check", "What questions make of the cells of a table; not private."),
+    "watch": Listed("question_command.watch", "Look again and again, pay when there are enough."),
     "sql": Listed("question_command.sql", "One SELECT statement, privately."),
     "budget": Listed("budget.budget", "Create budgets, show what was spent."),
     "serve": Listed("serve.serve", "Questions over HTTP and a page in the browser."),

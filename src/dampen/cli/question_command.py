@@ -9,6 +9,8 @@ cost and what is left; mechanism and relation only on request, and in JSON.
 `dampen predict`: the classes of new rows, by a model that was released before.
 
 `dampen sql`: one statement about a registered data set is one private question.
+
+`dampen watch`: are there enough rows now?  A run of looks costs ε once.
 """
 
 import functools
@@ -61,7 +63,7 @@ from dampen.epsilon import decimal_text, short_text
 from dampen.errors import ParameterError
 from dampen.questions import question_type
 from dampen.releases.question import first_missing, parameters, with_facts
-from dampen.schema.schema import PROTECTED, Names, Schema
+from dampen.schema.schema import Names, Schema
 
 if TYPE_CHECKING:
     from dampen.questions.classify.model import Model
@@ -81,6 +83,7 @@ __all__ = [
     "show_release",
     "sql",
     "stated_question",
+    "watch",
 ]
 
 
@@ -270,8 +273,7 @@ def _cost_facts(cost: "Cost | Release", balance: dict[str, Any]) -> dict[str, An
 
 
 def _method_facts(cost: "Cost | Release") -> dict[str, Any]:
-    protects = getattr(cost, "protects", PROTECTED[cost.neighbours])
-    return {"mechanism": cost.mechanism, "neighbours": cost.neighbours, "protects": protects}
+    return {"mechanism": cost.mechanism, "neighbours": cost.neighbours, "protects": cost.protects}
 
 
 def _failure(output: Path | None, text: str) -> str:
@@ -532,3 +534,97 @@ def sql(
     receipt.asked = question.text()
     release = stays.ask(asked.question, **price, **asked.stated)
     show_release(release, receipt, question.shape(), **shown)
+
+
+@click.command(
+    epilog=examples(
+        "dampen watch visits.csv --where \"diagnosis == 'flu'\" --threshold 30 --epsilon 1 "
+        "--state flu.watch",
+    )
+)
+@file_argument
+@click.option(
+    "--threshold", type=int, required=True, metavar="INTEGER", help="How many are enough."
+)
+@click.option("--where", metavar="CONDITION", help="Only rows for which this holds.")
+@click.option("--epsilon", required=True, metavar="E", help="Privacy parameter of a run.")
+@click.option(
+    "--state",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    metavar="FILE",
+    help="Keeps the run between looks. As private as the data; only you can read it.",
+)
+@click.option(
+    "--unit", metavar="COLUMN", help="Column that names the person: counts persons, once each."
+)
+@header_option
+@table_option
+@expect_option
+@budget_options
+@verbose_option
+@json_option
+def watch(
+    *,
+    file: str,
+    threshold: int,
+    where: str | None,
+    epsilon: str,
+    state: Path,
+    unit: str | None,
+    header: bool,
+    table: str | None,
+    expect: bool,
+    receipt: Receipt,
+    verbose: bool,
+    as_json: bool,
+) -> None:
+    """Looks whether FILE has enough rows now, or enough persons: yes or no.
+
+    Look as often as you like. One epsilon pays for all looks up to the first yes; the look after it
+    starts another run.
+    """
+    from dampen.questions.watch import watch as watching
+    from dampen.schema import Schema
+
+    schema = with_unit(receipt.schema, unit, None) or Schema()
+    check_output(state, file)
+    watched = watching(
+        threshold=threshold,
+        where=where,
+        epsilon=epsilon,
+        budget=None if receipt.account is None else _RunPayer(receipt),
+        state=state,
+        unit=schema.people,
+    )
+    facts = {"accuracy": watched.accuracy.sentence, "cost": f"{watched.cost.price} a run"}
+    facts |= _method_facts(watched.cost) if verbose else {}
+    if expect:
+        write(json_text(facts) if as_json else facts_text(facts))
+        return
+    with looking_at(file):
+        release = watched.look(file, header=header, table=table)
+    kept = release.to_json()
+    told = {"answer": "yes" if release.answer else "no", "looks": release.parameters["looks"]}
+    balance = receipt.balance(watched.cost)
+    if budget := balance.get("budget"):
+        facts["budget"] = f"{budget['name']}, {budget['left']} of {budget['total']} left"
+    text = json_text(json.loads(kept) | balance) if as_json else facts_text(told | facts)
+    deliver(text, receipt, kept)
+
+
+class _RunPayer:
+    """The account of a watch: the receipt knows its charges, the ledger takes one yes for each."""
+
+    def __init__(self, receipt: Receipt) -> None:
+        assert receipt.account is not None
+        self.receipt = receipt
+        self.account = receipt.account
+        self.ledger = receipt.account.ledger
+
+    def charge(self, cost: "Cost", /) -> str | None:
+        return self.receipt.charge(cost)
+
+    def keep(self, charge: str, answer: str, /) -> None:
+        self.account.keep(charge, answer)
+        self.receipt.kept = True

@@ -203,9 +203,9 @@ def compare(
     >>> import dampen
     >>> s = dampen.Selection([3, 0, 0], dampen.sensitivity.constant(1))
     >>> for line in dampen.accuracy.compare(s, rhos=["0.5"], mechanisms=["em", "pf"]):
-    ...     print(line.mechanism, line.epsilon, round(line.expected_error, 2))
-    em 2 0.27
-    pf 1 0.62
+    ...     print(line.mechanism, round(float(line.epsilon), 3), round(line.expected_error, 2))
+    em 2.0 0.27
+    pf 1.044 0.58
     """
     prices = [(epsilon, None) for epsilon in epsilons] + [(None, rho) for rho in rhos]
     if not prices:

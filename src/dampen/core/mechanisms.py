@@ -54,6 +54,9 @@ __all__ = [
 ]
 
 X = TypeVar("X")
+ENTRY = 1 + Fraction(1, 2**20)
+"""What one step moves one of n scores by, at most, where noise is scaled to the 1-norm S: with an
+error of η each, (1 + 2η) S / (S + 2nη), which is at most 1 where n >= S."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,24 +108,32 @@ class Mechanism:
     shift: PrivateShift | None = None
 
     def asked_epsilon(
-        self, epsilon: Epsilon | None, rho: Epsilon | None = None, k: int = 1
+        self, epsilon: Epsilon | None, rho: Epsilon | None = None, k: int = 1, norm: float = 1.0
     ) -> Fraction:
         """The ε of k answers that were asked for by ε, or by ρ.
 
-        At one ρ, Gumbel noise allows twice the ε of other noise, and √k times as much for k
+        At one ρ, Gumbel noise allows about twice the ε of other noise, and √k times as much for k
         answers.
 
         >>> [EM.asked_epsilon(None, "0.02"), EM.asked_epsilon(None, "0.02", 4)]
         [Fraction(2, 5), Fraction(4, 5)]
-        >>> PF.asked_epsilon(None, "0.02")
-        Fraction(1, 5)
+        >>> float(PF.asked_epsilon(None, "0.02"))
+        0.2003...
         """
-        return asked_epsilon(epsilon, rho, self.rho(Fraction(1), k))
+        return asked_epsilon(epsilon, rho, lambda e: self.rho(e, k, norm))
 
-    def rho(self, epsilon: Fraction, k: int = 1) -> Fraction:
-        """The zCDP cost of k answers that are ε-DP together."""
+    def rho(self, epsilon: Fraction, k: int = 1, norm: float = 1.0) -> Fraction:
+        """The zCDP cost of k answers that are ε-DP together.
+
+        Args:
+            epsilon: of all of them.
+            k: how many.
+            norm: of a joint release, what one step moves all scores by in the 1-norm.  No score
+                moves by more than `ENTRY` (theorem 2 of `core.noise`).
+        """
         if self.shift is None:
-            return self.noise.rho(epsilon, k)
+            entries = max(Fraction(norm) / ENTRY, Fraction(1)) if self.noise.joint else Fraction(1)
+            return entries * self.noise.rho(epsilon / entries, k)
         first = self.shift.share * epsilon
         return SHIFT_NOISE.rho(first) + self.noise.rho(epsilon - first, k)
 

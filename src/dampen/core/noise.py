@@ -9,8 +9,8 @@ for the law.
 | noise | value | several answers | zCDP of an ε-DP release of k answers |
 |---|---|---|---|
 | `GUMBEL` | -log(-log U) | the k largest of one draw at ε/k | ε² / (8k) |
-| `EXPONENTIAL` | -log U | k draws at ε/k, without replacement | ε² / (2k) |
-| `LAPLACE` | ±(-log U), the sign by U's first bit | any k of one draw at ε | ε² / 2 |
+| `EXPONENTIAL` | -log U | k draws at ε/k, without replacement | ε tanh(ε / 2k) |
+| `LAPLACE` | ±(-log U), the sign by U's first bit | any k of one draw at ε | ε + e^-ε - 1 |
 
 **Several answers.**  The k largest of scores plus Gumbel noise are distributed as k draws without
 replacement from the exponential mechanism.  Exponential noise has no such property and is drawn
@@ -18,8 +18,34 @@ anew for each answer.  Laplace noise protects the whole vector of scores, so tha
 read off it; its scale follows the vector's 1-norm sensitivity, which a selection states for one
 score (`Selection.joint`).
 
-**zCDP.**  An ε-DP exponential mechanism has ε-bounded range and is (ε²/8)-zCDP; any ε-DP release is
-(ε²/2)-zCDP; k answers at ε/k each add up.
+**zCDP.**  A release is ρ-zCDP if D_α <= α ρ for all Rényi divergences of neighbours, α > 1.  An
+ε-DP exponential mechanism has ε-bounded range: ρ = ε²/8.  k answers at ε/k each add up.
+
+**Theorem 1** (`pure_rho`).  Any ε-DP release is ρ-zCDP with ρ = ε tanh(ε/2) <= ε²/2.  The price is
+tight: discrete Laplace noise of scale 1/ε on a count that moves by 1 has this ρ.
+*Proof.*  Let R = P/Q, in [e^-ε, e^ε] with mean 1 under Q.  E_Q[R^α] is largest where R lies at the
+two ends, as R^α is convex; R = e^ε then has the chance 1 / (1 + e^ε) under Q, and
+
+    (α-1) D_α <= ln cosh((2α-1) ε/2) - ln cosh(ε/2).
+
+Let x = ε/2, s = (2α-1)² and F(s) = ln cosh(x √s).  F'(s) = (x²/2) tanh(x √s) / (x √s) falls in s,
+as tanh(y)/y falls in y: F is concave, and F(s) - F(1) <= (s-1) F'(1) = 4α(α-1) (x/2) tanh x.  So
+D_α <= α ε tanh(ε/2).  Discrete Laplace noise has no ratios but e^ε and e^-ε, and the bound is
+reached for α -> 1. ∎
+
+**Theorem 2** (`laplace_rho`).  Continuous Laplace noise of scale 1/ε on a number that moves by at
+most 1 is ρ-zCDP with ρ = h(ε) = ε + e^-ε - 1, which is tight.  On a vector that moves by at most S
+in the 1-norm and by at most M in every entry, noise of scale S/ε costs (S/M) h(ε M/S).
+*Proof.*  With x = ε/2 and s = (2α-1)², the integral of P^α Q^(1-α) is e^-x f(s),
+f(s) = cosh(x √s) + sinh(x √s) / √s, an entire function of s of order 1/2.  For fixed s,
+u(t) = cosh(t √s) + sinh(t √s) / √s solves u'' = s u with u(0) = u'(0) = 1; so f(s) = u(x) = 0 says
+that -s is an eigenvalue of -u'' on [0, x] with u'(0) = u(0) and u(x) = 0.  That problem is
+symmetric and its form, the integral of u'² plus u(0)², is positive: all zeros of f are real and
+below 0.  By Hadamard's theorem f(s) = f(0) Π (1 + s/λ_n) with λ_n > 0, so ln f is concave for
+s > 0, and (α-1) D_α = ln f(s) - ln f(1) <= (s-1) (ln f)'(1) = α (α-1) h(ε): the last factor is the
+limit of D_α for α -> 1, the Kullback-Leibler divergence.  A smaller move is a smaller ε, and h
+grows.  Entries of a vector that move by d_i cost Σ h(ε d_i / S); h is convex with h(0) = 0, so
+h(ε d / S) <= (d/M) h(ε M/S) for d <= M, and Σ d_i <= S. ∎
 
 A noise of your own is one more object with these attributes.  Its bounds and its law are promises;
 `tests/core/test_noise.py` shows how to check them.
@@ -29,10 +55,12 @@ Argmax probabilities of noisy scores by quadrature: O(n) time per node, O(n) mem
 `a` are the scaled scores, the largest of them 0; the noise has scale 1.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
+from math import ceil
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -55,11 +83,51 @@ __all__ = [
     "Words",
     "gauss",
     "laplace_argmax",
+    "laplace_rho",
     "permute_and_flip",
+    "pure_rho",
 ]
 
 NEGLIGIBLE = 45.0
 """exp(-45) is below 1e-19."""
+RHO_BITS = 256
+RHO_DIGITS = 15
+"""Significant digits of a ρ that is not a rational number; it is rounded up."""
+
+
+@lru_cache(maxsize=4096)
+def pure_rho(epsilon: Fraction) -> Fraction:
+    """ε tanh(ε/2), or a little above it: the zCDP cost of any ε-DP release (theorem 1).
+
+    >>> float(pure_rho(Fraction(1))), pure_rho(Fraction("1e-9")) == Fraction("5e-19")
+    (0.46211715726001, True)
+    """
+    return min(_rounded_up(lambda e: e * (e / 2).tanh(), epsilon), epsilon**2 / 2)
+
+
+@lru_cache(maxsize=4096)
+def laplace_rho(epsilon: Fraction) -> Fraction:
+    """ε + e^-ε - 1, or a little above it: the zCDP cost of continuous Laplace noise (theorem 2).
+
+    >>> float(laplace_rho(Fraction(1)))
+    0.367879441171443
+    """
+    return min(_rounded_up(lambda e: e + (-e).expm1(), epsilon), epsilon**2 / 2)
+
+
+def _rounded_up(function: "Callable[[arb], arb]", epsilon: Fraction) -> Fraction:
+    """The upper end of a ball, rounded up to `RHO_DIGITS` digits."""
+    from flint import arb, ctx, fmpq
+
+    with ctx.workprec(RHO_BITS):
+        end = function(arb(fmpq(epsilon.numerator, epsilon.denominator))).upper()
+    mantissa, exponent = end.man_exp()
+    value = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    if value <= 0:
+        return Fraction(0)
+    size = len(str(int(value))) if value >= 1 else 1 - len(str(int(1 / value)))
+    unit = Fraction(10) ** (size - RHO_DIGITS)
+    return unit * ceil(value / unit)
 
 
 def permute_and_flip(a: FloatArray) -> FloatArray:
@@ -207,7 +275,7 @@ class Exponential:
         return permute_and_flip(a)
 
     def rho(self, epsilon: Fraction, k: int = 1, /) -> Fraction:
-        return epsilon**2 / (2 * k)
+        return k * pure_rho(epsilon / k)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +301,7 @@ class Laplace:
         return laplace_argmax(a)
 
     def rho(self, epsilon: Fraction, _k: int = 1, /) -> Fraction:
-        return epsilon**2 / 2
+        return laplace_rho(epsilon)
 
     def _bound(self, words: Words, bits: int, end: float) -> FloatArray:
         """At the given end of V where the value is positive, at the other where it is negative."""

@@ -66,12 +66,14 @@ from dampen.errors import DataError
 
 __all__ = [
     "MOST_HELD",
+    "Amounts",
     "KeptRows",
     "Pairs",
     "People",
     "Present",
     "Shares",
     "UnitTable",
+    "Weighing",
     "WeighsUnits",
     "quantum_of",
     "unit_codes",
@@ -86,6 +88,8 @@ MOST_KEYS = 1 << 62
 """Persons times cells, which are sorted as one number."""
 MOST_HELD = 1 << 25
 """Rows that are held at a time where they can be read again: beyond it, a part of the persons."""
+FITS = 1 << 62
+"""Products below it fit into 64 bits."""
 PRUNED = 1 << 17
 """Rows that are gathered before all but the kept ones are let go."""
 
@@ -146,18 +150,62 @@ class Shares:
 
     def weights(self, pairs: Pairs, /) -> IntArray:
         rows = np.ones_like(pairs.rows) if self.distinct else pairs.rows
-        if len(rows) == 0:
-            return rows
-        first = np.flatnonzero(np.diff(pairs.owner, prepend=pairs.owner[0] - 1))
-        size = np.diff(first, append=len(rows))
-        running = np.cumsum(rows)
-        before = np.repeat(running[first] - rows[first], size)
-        own = np.repeat(np.add.reduceat(rows, first), size)
-        most = np.maximum(own, self.cap)
-        up_to = self.quantum * (running - before) // most
-        weights = np.diff(up_to, prepend=0)
-        weights[first] = up_to[first]
-        return weights
+        return _shared(pairs.owner, rows, self.quantum, self.cap)
+
+
+def _shared(owner: IntArray, rows: Any, quantum: int, cap: int) -> Any:
+    """⌊Q C_j / R⌋ - ⌊Q C_{j-1} / R⌋ for every pair: see the theorem above."""
+    if len(rows) == 0:
+        return rows
+    first = _first_pairs(owner)
+    size = np.diff(first, append=len(rows))
+    running = np.cumsum(rows)
+    before = np.repeat(running[first] - rows[first], size)
+    own = np.repeat(np.add.reduceat(rows, first), size)
+    up_to = quantum * (running - before) // np.maximum(own, cap)
+    weights = np.diff(up_to, prepend=0)
+    weights[first] = up_to[first]
+    return weights
+
+
+def _first_pairs(owner: IntArray) -> IntArray:
+    """Where the pairs of every person begin."""
+    return np.flatnonzero(np.diff(owner, prepend=owner[:1] - 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """What a person adds to totals of whole numbers: all of it, up to `most` in absolute value.
+
+    A row of the value v is |v| coins.  A person with c_1, c_2, ... coins in their cells, c in all,
+    C_j = c_1 + ... + c_j, adds ⌊M C_j / R⌋ - ⌊M C_{j-1} / R⌋ of them to cell j, R = max(c, M),
+    with the sign of the cell's value.  **Theorem.**  A person who comes moves the totals of any
+    public groups of cells by at most M in the 1-norm: the theorem of this module, for coins in
+    place of rows and Q = m = M.  ∎  A person with at most M coins adds the exact total.
+
+    Attributes:
+        most: M.
+        cells: of one group; cell number i of each has the value first + i step.
+        first: see above.
+        step: see above.
+    """
+
+    most: int
+    cells: int
+    first: int
+    step: int
+    within_lines = False
+
+    def weights(self, pairs: Pairs, /) -> IntArray:
+        value = self.first + self.step * (pairs.cell % self.cells)
+        largest = int(np.abs(value).max(initial=0))
+        coins: Any = pairs.rows.astype(object if int(pairs.rows.sum()) * largest >= FITS else int)
+        coins = coins * np.abs(value)
+        first = _first_pairs(pairs.owner)
+        if int(max(np.add.reduceat(coins, first), default=0)) * self.most >= FITS:
+            coins = coins.astype(object)
+        shared = _shared(pairs.owner, coins, self.most, self.most)
+        return np.sign(value) * shared.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,17 +299,25 @@ class UnitTable:
         if by_engine is not None:
             return by_engine
         total = np.zeros(size + 1, dtype=np.int64)
-        parts = 1
-        part = 0
-        while part < parts:
-            ids, cells, rows = self._held(wanted, cell_of, part, parts)
-            if rows > MOST_HELD and parts == 1 and self.opened.streams:
-                parts = 1 + rows // (MOST_HELD // 2)
-                continue
+        for ids, cells in self._pieces(wanted, cell_of):
             pairs = _paired(ids.codes(MOST_KEYS // size), cells, size, self._line)
             np.add.at(total, pairs.cell, self.weighing.weights(pairs))
-            part += 1
         return total
+
+    def added(self, wanted: Mapping[str, Kind], cell_of: CellOf, /) -> tuple[IntArray, IntArray]:
+        """The cells that somebody is in, and their weights, where cells are too many to count.
+
+        A cell that is in several parts of the persons occurs once for each.
+        """
+        found = []
+        for ids, cells in self._pieces(wanted, cell_of):
+            different, place = np.unique(cells, return_inverse=True)
+            size = max(len(different), 1)
+            numbered = _paired(ids.codes(MOST_KEYS // size), place, size, 0)
+            pairs = Pairs(numbered.owner, different[numbered.cell], numbered.rows)
+            found.append((pairs.cell, self.weighing.weights(pairs)))
+        cells, weights = (np.concatenate(each) for each in zip(*found, strict=True))
+        return cells, weights
 
     def value_counts(self, asked: ValuesOf, /) -> ValueCounts:
         """Weights by group and number; the cells are the numbers of every group, in their order.
@@ -296,6 +352,20 @@ class UnitTable:
             return None
         people = People(self.unit, cast("Shares | Present", self.weighing), self.width)
         return self.opened.weights(wanted, cell_of, size, people)
+
+    def _pieces(
+        self, wanted: Mapping[str, Kind], cell_of: CellOf
+    ) -> "Iterator[tuple[_Ids, IntArray]]":
+        """The ids and cells of all rows that count, a part of the persons at a time."""
+        parts = 1
+        part = 0
+        while part < parts:
+            ids, cells, rows = self._held(wanted, cell_of, part, parts)
+            if rows > MOST_HELD and parts == 1 and self.opened.streams:
+                parts = 1 + rows // (MOST_HELD // 2)
+                continue
+            yield ids, cells
+            part += 1
 
     def _held(
         self, wanted: Mapping[str, Kind], cell_of: CellOf, part: int, parts: int

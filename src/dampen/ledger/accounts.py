@@ -16,8 +16,8 @@ Guarantees, each with its test in `tests/ledger/`:
 - Entries are never changed nor removed.
 
 Charges of a budget of ε add up (basic composition); those of a budget of (ε, δ) add up as ε or as
-ρ, whichever allows more (`zcdp`).  An ε-DP release is ε²/2-zCDP (Bun and Steinke 2016, Proposition
-1.4), and that is the ρ of a charge unless the caller knows a smaller one.
+ρ, whichever allows more (`zcdp`).  An ε-DP release is ε tanh(ε/2)-zCDP (`dampen.core.noise`), and
+that is the ρ of a charge unless the caller knows a smaller one.
 
 What a curator does to a budget: each action is an entry, with who and when.
 """
@@ -59,8 +59,9 @@ from dampen.ledger.rules import (
     grant,
     refusal,
     relation,
+    unit_of,
 )
-from dampen.ledger.state import EVERYONE, Balance, State, Status, balances_html, spent
+from dampen.ledger.state import EVERYONE, Balance, State, Status, balances_html, composed, spent
 from dampen.ledger.storage import Log, is_address
 from dampen.ledger.storage.head_file import open_witness, witness_place
 from dampen.ledger.worker import Change, Look, Worker, worker_at
@@ -265,6 +266,7 @@ class Ledger:
         *,
         epsilon: Epsilon,
         neighbours: Neighbours | str,
+        unit: str = "",
         delta: Epsilon | None = None,
         dataset: str = "",
         location: str = "",
@@ -279,6 +281,8 @@ class Ledger:
             name: of the budget; names that differ only in case are one name.
             epsilon: all that may ever be spent.
             neighbours: the relation that ε speaks of.
+            unit: for add-remove-unit, what one unit is called: the column that names the person,
+                such as "patient".  If left out, the first charge decides.
             delta: if given, the budget is spent by zCDP and promises (ε, δ)-DP.
             dataset: the only data set that it pays for, by its name.
             location: where that data set lies; only a fingerprint of this text is kept.
@@ -292,10 +296,12 @@ class Ledger:
             BudgetError: if the ledger has a budget of that name, or cannot be written.
         """
         proper = budget_name(name)
+        named = unit_of(relation(neighbours), unit)
         details = {
             "name": proper,
             **limit(epsilon, delta),
             "neighbours": relation(neighbours).value,
+            **({"unit": named} if named else {}),
             "dataset": bounded(dataset, "dataset"),
             "location": fingerprint(location),
             "largest": "" if largest is None else amount(largest, "largest"),
@@ -325,6 +331,7 @@ class Ledger:
         dataset: str = "",
         location: str = "",
         leaks: tuple[str, ...] = (),
+        unit: str = "",
     ) -> str:
         """Takes ε from a budget, durably, or refuses and takes nothing.
 
@@ -339,6 +346,7 @@ class Ledger:
             dataset: of which data.
             location: where the data lies; only a fingerprint of this text is used.
             leaks: public parameters that were taken from the data.
+            unit: for add-remove-unit, what one unit is called, such as "patient".
 
         Returns:
             The id of the entry.
@@ -357,6 +365,7 @@ class Ledger:
             dataset=dataset,
             leaks=leaks,
             location=location,
+            unit=unit,
         )
         return self._charge(name, request)
 
@@ -469,6 +478,15 @@ class Ledger:
         balance = self.balance(name)
         return balance.limit.epsilon - spent(balance)
 
+    def composed(self, name: str) -> Fraction:
+        """The ε of all that was spent, at the budget's δ, by numerical composition: a report.
+
+        It holds if the price of every charge was fixed beforehand (`zcdp`), so that it pays for
+        nothing; `spent` is what the budget counts, and never less.  Charges of a ρ well below that
+        of their ε, or without an ε, are converted from zCDP, at half of δ.
+        """
+        return composed(self.balance(name), self.history(name))
+
     def history(self, name: str) -> list[Charge]:
         """The charges of a budget, oldest first."""
         return [Charge.of(entry) for entry in self.entries(name) if entry.kind is Kind.CHARGE]
@@ -575,6 +593,7 @@ class Account:
             leaks=cost.leaks,
             location=self.location,
             delta=cost.delta,
+            unit=cost.unit,
         )
 
     def _write(self, change: Change) -> None:
@@ -606,6 +625,10 @@ class Account:
     @property
     def remaining(self) -> Fraction:
         return self.ledger.remaining(self.name)
+
+    @property
+    def composed(self) -> Fraction:
+        return self.ledger.composed(self.name)
 
     @property
     def history(self) -> list[Charge]:

@@ -190,6 +190,7 @@ class Charge:
     time: datetime
     version: str
     delta: Fraction = Fraction(0)
+    unit: str = ""
 
     @classmethod
     def of(cls, entry: Entry) -> Self:
@@ -209,6 +210,7 @@ class Charge:
             time=datetime.fromisoformat(details["time"]),
             version=details["version"],
             delta=Fraction(details.get("delta", 0)),
+            unit=details.get("unit", ""),
         )
 
 

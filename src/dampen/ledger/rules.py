@@ -9,12 +9,14 @@ from fractions import Fraction
 from hashlib import sha256
 from typing import Any
 
+from dampen.core.noise import pure_rho
 from dampen.core.selection import Neighbours
 from dampen.epsilon import Epsilon, decimal_text, exact, price_text, short_text
 from dampen.errors import BudgetError, ParameterError, did_you_mean
 from dampen.ledger.log import Draft, Kind, bounded, key_of, stamp
 from dampen.ledger.state import Balance, Limit, State, Status
 from dampen.releases.cost import group_delta
+from dampen.schema.schema import protected
 
 __all__ = [
     "ChargeRequest",
@@ -26,6 +28,7 @@ __all__ = [
     "refusal",
     "relation",
     "steps_between",
+    "unit_of",
 ]
 
 STEPS: dict[tuple[Neighbours, Neighbours], int] = {
@@ -38,8 +41,8 @@ the person and to add them with one row more.  By group privacy m steps cost m �
 m² ρ (Bun and Steinke 2016, Proposition 1.9).  The other way round there is no number: a table with
 one row more is not reached by replacing rows."""
 
-RHO_DIGITS = 130
-"""Of a ρ: the square of an ε has twice its digits."""
+RHO_DIGITS = 200
+"""Of a ρ: the square of an ε has twice its digits, and shares and rounded parts add some."""
 
 
 class Refused(BudgetError):
@@ -61,6 +64,7 @@ class ChargeRequest:
         note: what to record with it: query, mechanism, analyst, dataset, time and so on.
         location: a fingerprint of where the data lies, if that is known.
         delta: of an (ε, δ)-DP release; 0 for a pure one.
+        unit: what is protected with all that belongs to it, such as "patient"; empty if nothing is.
     """
 
     epsilon: Fraction | None
@@ -69,6 +73,7 @@ class ChargeRequest:
     note: dict[str, Any]
     location: str = ""
     delta: Fraction = Fraction(0)
+    unit: str = ""
 
     @property
     def costs(self) -> tuple[Fraction | None, Fraction, Fraction]:
@@ -93,6 +98,7 @@ def charge_request(
     leaks: tuple[str, ...],
     location: str,
     delta: Fraction = Fraction(0),
+    unit: str = "",
 ) -> ChargeRequest:
     """A charge to ask for.
 
@@ -103,7 +109,7 @@ def charge_request(
     if rho is not None:
         r = exact(rho, "rho", digits=RHO_DIGITS)
     elif e is not None:
-        r = e**2 / 2
+        r = pure_rho(e)
     else:
         raise ParameterError("Expected epsilon, rho or both.")
     note: dict[str, Any] = {
@@ -114,7 +120,22 @@ def charge_request(
         "leaks": [bounded(each, "a leak") for each in leaks],
         **stamp(),
     }
-    return ChargeRequest(e, r, neighbours, note, fingerprint(location), delta)
+    named = unit_of(neighbours, unit)
+    return ChargeRequest(e, r, neighbours, note, fingerprint(location), delta, named)
+
+
+def unit_of(neighbours: Neighbours, unit: str) -> str:
+    """What a unit is called.
+
+    Raises:
+        ParameterError: if it is too long, or the relation knows no units.
+    """
+    if unit and neighbours is not Neighbours.ADD_REMOVE_UNIT:
+        raise ParameterError(
+            f"Expected unit={unit!r} with neighbours={Neighbours.ADD_REMOVE_UNIT.value!r} alone, "
+            f"got {neighbours.value!r}."
+        )
+    return bounded(unit, "unit")
 
 
 def relation(neighbours: Neighbours | str) -> Neighbours:
@@ -205,6 +226,7 @@ def _details(request: ChargeRequest) -> dict[str, Any]:
         "rho": decimal_text(request.rho),
         **({"delta": decimal_text(request.delta)} if request.delta else {}),
         "neighbours": request.neighbours.value,
+        **({"unit": request.unit} if request.unit else {}),
         **request.note,
     }
 
@@ -215,6 +237,7 @@ def _objection(balance: Balance, request: ChargeRequest, charged: ChargeRequest)
         "status": _status_objection(balance),
         "dataset": _dataset_objection(balance, request),
         "neighbours": _relation_objection(balance, request),
+        "unit": _unit_objection(balance, request),
         "delta": _delta_objection(balance, request),
         "largest": _size_objection(balance, charged),
         "funds": _funds_objection(balance, charged),
@@ -252,6 +275,20 @@ def _relation_objection(balance: Balance, request: ChargeRequest) -> str:
     return (
         f"is for {own} neighbours, this release is for {asked}; they cannot share a budget: no "
         f"number of steps of {asked} makes every step of {own}."
+    )
+
+
+def _unit_objection(balance: Balance, request: ChargeRequest) -> str:
+    """A patient and a doctor are different units: ε for one says nothing about the other."""
+    of_units = balance.neighbours is Neighbours.ADD_REMOVE_UNIT
+    if not of_units or not balance.unit or request.unit == balance.unit:
+        return ""
+    if not request.unit:
+        return f"protects {balance.protects}. Say what this release protects: unit=..."
+    asked = protected(request.neighbours, request.unit)
+    return (
+        f"protects {balance.protects}, and this release protects {asked}. Open another budget: "
+        f"dampen budget create NAME --neighbours {request.neighbours} --unit {request.unit}."
     )
 
 

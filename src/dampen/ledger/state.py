@@ -33,7 +33,7 @@ if either Σε <= ε and Σδ <= δ, or Σδ < δ and ρ-zCDP gives at most ε a
 """
 
 import json
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -43,10 +43,12 @@ from itertools import islice
 from math import lcm
 from typing import Any, Self, TypeAlias
 
+from dampen.core.noise import pure_rho
 from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
 from dampen.ledger.log import (
     START,
+    Charge,
     Draft,
     Head,
     Kind,
@@ -57,8 +59,9 @@ from dampen.ledger.log import (
     sealed,
     stamp,
 )
-from dampen.ledger.zcdp import epsilon_at
+from dampen.ledger.zcdp import composed_epsilon, epsilon_at
 from dampen.printing import html_table
+from dampen.schema.schema import protected
 
 __all__ = [
     "EVERYONE",
@@ -70,6 +73,7 @@ __all__ = [
     "Status",
     "Total",
     "balances_html",
+    "composed",
     "loaded",
     "saved",
     "spent",
@@ -79,6 +83,8 @@ EVERYONE = "*"
 """Who a cap is for that holds for each analyst without an own one."""
 
 LARGEST_DENOMINATOR = 10**400
+MOST_COMPOSED = 20_000
+"""Charges that are composed numerically."""
 GRID = 10**200
 
 
@@ -231,6 +237,8 @@ class Balance:
         spent_by: by each analyst.
         lost: what was spent after a backup that was restored; nobody knows by whom.
         caps: what single analysts may spend of it, and under `EVERYONE` each of the others.
+        unit: where it protects units with all that belongs to them, what one is called, such as
+            "patient".  A budget that was opened without a name gets that of its first charge.
     """
 
     name: str
@@ -245,6 +253,12 @@ class Balance:
     spent_by: dict[str, Spent] = field(default_factory=dict)
     lost: Spent = field(default_factory=Spent)
     caps: dict[str, Limit] = field(default_factory=dict)
+    unit: str = ""
+
+    @property
+    def protects(self) -> str:
+        """Whom its ε protects, in words: such as "one patient, with all their rows"."""
+        return protected(self.neighbours, self.unit)
 
     def by(self, analyst: str) -> Spent:
         """What one analyst has spent at most: what was lost in a restore may all be theirs."""
@@ -268,6 +282,33 @@ def spent(balance: Balance) -> Fraction:
     bounds += [] if pure is None else [pure]
     bounds += [limit.epsilon] if limit.covers(balance.spent) else []
     return min(bounds)
+
+
+def composed(balance: Balance, charges: Iterable[Charge]) -> Fraction:
+    """The ε of all that was spent if every price was fixed beforehand: see `Ledger.composed`."""
+    used = spent(balance)
+    left = (balance.limit.delta or 0) - balance.spent.delta
+    if left <= 0:
+        return used
+    prices = Counter[Fraction]()
+    others = Total()
+    for epsilon, rho in [(each.epsilon, each.rho) for each in charges] + _lost(balance):
+        if epsilon is None or rho < pure_rho(epsilon) / 2:
+            others.add(rho)
+        else:
+            prices[epsilon] += 1
+    if prices.total() > MOST_COMPOSED:
+        return used
+    if not others.value:
+        return min(used, composed_epsilon(prices, left))
+    halves = composed_epsilon(prices, left / 2) + epsilon_at(others.value, left / 2)
+    return min(used, halves)
+
+
+def _lost(balance: Balance) -> list[tuple[Fraction | None, Fraction]]:
+    """What was spent after a backup, as one charge."""
+    rho = balance.lost.rho
+    return [(None, rho)] if rho else []
 
 
 def balances_html(balances: Iterable[Balance]) -> str:
@@ -314,6 +355,7 @@ def _balance_content(balance: Balance) -> dict[str, Any]:
         "spent_by": {who: _spent_content(spent) for who, spent in balance.spent_by.items()},
         "lost": _spent_content(balance.lost),
         "caps": {who: _limit_content(cap) for who, cap in balance.caps.items()},
+        **({"unit": balance.unit} if balance.unit else {}),
     }
 
 
@@ -331,6 +373,7 @@ def _balance(saved: Mapping[str, Any]) -> Balance:
         spent_by={who: _spent(spent) for who, spent in saved["spent_by"].items()},
         lost=_spent(saved["lost"]),
         caps={who: _saved_limit(cap) for who, cap in saved["caps"].items()},
+        unit=saved.get("unit", ""),
     )
 
 
@@ -571,6 +614,8 @@ def _charge(balance: Balance, details: Mapping[str, Any]) -> None:
     who = details["analyst"]
     balance.spent.add(*costs)
     balance.spent_by.setdefault(folded(who), Spent()).add(*costs)
+    if balance.neighbours is Neighbours.ADD_REMOVE_UNIT and not balance.unit:
+        balance.unit = str(details.get("unit", ""))
 
 
 def _costs(details: Mapping[str, Any]) -> tuple[Fraction | None, Fraction, Fraction]:
@@ -591,6 +636,7 @@ def _created(details: Mapping[str, Any]) -> Balance:
         largest=positive(largest) if largest else None,
         trial=details.get("trial", False) is True,
         caps={EVERYONE: _limit(each)} if each else {},
+        unit=str(details.get("unit", "")),
     )
 
 

@@ -117,8 +117,8 @@ def PrivTopk(
         BudgetError: if the budget refuses; nothing was charged.
         DataError: if the machine cannot read the data; the charge stands.
 
-    >>> star = [0] * 40, list(range(1, 41))
-    >>> PrivTopk(star, 1, n=41, epsilon="2").answer
+    >>> star = [0] * 80, list(range(1, 81))
+    >>> PrivTopk(star, 1, n=81, epsilon="2").answer
     [0]
     """
     problem = InfluentialNode(n=n, nodes=nodes, max_degree=max_degree, delta=delta)

@@ -44,6 +44,7 @@ from dampen.data.columns import Lookup, finite_range
 from dampen.data.memory import is_column
 from dampen.data.open import is_engine, open_columns, open_table
 from dampen.data.source import Kind, Opened, columns_of, require_labels, require_numbers
+from dampen.data.units import UnitTable, quantum_of, unit_kind
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import ParameterError
 from dampen.questions.frequency import MostFrequent
@@ -79,10 +80,10 @@ from dampen.releases.question import (
     where_parameter,
 )
 from dampen.releases.release import Release
-from dampen.releases.units import kept_rows, persons
+from dampen.releases.units import persons, weighed
 from dampen.schema.schema import Schema
 
-__all__ = ["CountQuestion", "HistogramQuestion", "count", "histogram"]
+__all__ = ["CountQuestion", "HistogramQuestion", "all_rows", "count", "histogram"]
 
 USUAL_BINS = 10
 MOST_BINS = 1_000_000
@@ -122,9 +123,9 @@ class CountQuestion:
         return CountsMethod(self, noise_for(price)) if self.delta is None else self._found(source)
 
     def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> Method:
-        """On kept rows; where groups are found, on the weights of persons."""
+        """Persons, or rows with those of heavy users cut; where groups are found, weights."""
         if self.delta is None:
-            return kept_rows(self.method, source, schema, price, self.title)
+            return counted_people(self, source, schema, price, cells=1)
         return replace(self._found(source), people=Sharing.of_rows(schema))
 
     def _found(self, source: Opened) -> KeysMethod:
@@ -155,7 +156,7 @@ class CountQuestion:
     def counts(self, source: Opened) -> IntArray:
         """The exact rows of every group, or of all; private."""
         if self.grouping is None:
-            return _all_rows(source)
+            return all_rows(source)
         cell_of = Keyed({}, _first_cell, ("rows",))
         counted = self.grouping.counts(source, str(self.by), {}, cell_of, 1)
         return np.asarray(counted[:, 0])
@@ -216,6 +217,10 @@ class HistogramQuestion:
     def method(self, source: Any, schema: Schema, price: Price, /) -> "CountsMethod":
         del source, schema
         return CountsMethod(self, noise_for(price))
+
+    def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> Method:
+        """Persons, or rows with those of heavy users cut."""
+        return counted_people(self, source, schema, price, cells=len(self.cells.names))
 
     def shown(self) -> Mapping[str, Any]:
         facts: dict[str, Any] = {"cells": len(self.cells.names)}
@@ -362,10 +367,17 @@ class Counted(Protocol):
 
 @dataclass(frozen=True)
 class CountsMethod:
-    """Integer noise on all counts, with the theorem of this module."""
+    """Integer noise on all counts, with the theorem of this module.
+
+    Attributes:
+        question: what is counted.
+        noise: the law of the noise.
+        steps: of the counts that one row, or one person, is worth; noise protects one step.
+    """
 
     question: Counted
     noise: IntegerNoise = LAPLACE
+    steps: int = 1
 
     def cost(self, price: Price, /) -> Cost:
         cost = noise_cost(price, self.question.name, self.noise)
@@ -382,18 +394,58 @@ class CountsMethod:
     def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         scale = self.scale(epsilon)
         noisy = with_noise(self.question.counts(source), self.noise, scale, entropy)
-        shown = nonnegative_counts(noisy) if self.question.nonnegative else noisy
+        whole: IntArray = (2 * noisy + self.steps) // (2 * self.steps)
+        shown = nonnegative_counts(whole) if self.question.nonnegative else whole
         names = self.question.names
-        law = ShiftLaw(scale, least=0, noise=self.noise)
-        return Drawn(named(shown, names), numbers=named(noisy, names), law=law)
+        numbers = noisy if self.steps == 1 else noisy / self.steps
+        law = ShiftLaw(scale, Fraction(1, self.steps), least=0, noise=self.noise)
+        return Drawn(named(shown, names), numbers=named(numbers, names), law=law)
 
     def scale(self, epsilon: Fraction) -> Fraction:
-        """Of the noise: a row changes one count by 1."""
+        """Of the noise, in steps."""
         return 1 / epsilon
 
     @property
     def _numbers(self) -> int:
         return int(np.prod([len(each) for each in self.question.names], dtype=np.int64))
+
+
+def counted_people(
+    question: "CountQuestion | HistogramQuestion",
+    source: Opened,
+    schema: Schema,
+    price: Price,
+    *,
+    cells: int,
+) -> Method:
+    """Counts of persons, or of rows where up to m rows of a person count in full.
+
+    Persons are counted once in every cell, in up to `groups_per_unit` cells in full (one if nobody
+    said); those in more cells share so many among them.  Both are the theorem of
+    `dampen.data.units`.  Of one cell alone all weights are whole: there everyone counts 1, or up
+    to m.  Others are shares of 1/840 or finer, and answers are rounded to whole numbers.
+
+    Args:
+        question: what is counted.
+        source: the opened data.
+        schema: its public facts, with the column of persons.
+        price: of the whole.
+        cells: that a group has.
+    """
+    size = int(np.prod([len(each) for each in question.names], dtype=np.int64))
+    several = size > 1
+    people = several and schema.rows_per_unit == 1
+    cap = min(schema.groups_per_unit or 1, size) if people else schema.rows_per_unit
+    quantum = quantum_of(cap) if several else cap
+    return weighed(
+        lambda _, __, step: CountsMethod(question, noise_for(step), quantum // cap),
+        source,
+        schema,
+        price,
+        width=0 if question.grouping is None else cells + 1,
+        distinct=cap if people else 0,
+        quantum=quantum,
+    )
 
 
 def nonnegative_counts(noisy: IntArray) -> IntArray:
@@ -461,10 +513,14 @@ def open_counted(
     return open_columns(opened, value=first, **roles)
 
 
-def _all_rows(source: Opened) -> IntArray:
-    """The number of all rows, by the column that is the cheapest to read."""
+def all_rows(source: Opened) -> IntArray:
+    """The number of all rows, by the column that is the cheapest to read; or of persons."""
     if source.rows is not None:
         return np.array([source.rows])
+    if isinstance(source, UnitTable):
+        of_person = {source.unit: unit_kind(source.opened, source.unit)}
+        keyed = Keyed({source.unit: LabelKey(())}, _first_cell, ("rows", source.unit))
+        return source.counts(of_person, keyed, 1)[:1]
     numeric = [field.name for field in source.fields if field.holds == "numbers"]
     column = (numeric or [field.name for field in source.fields])[0]
     constant = GridSql("cast('0.0' as double)", "0")

@@ -92,8 +92,8 @@ __all__ = ["FrequencyQuestion", "MostFrequent", "most_frequent"]
 WHO = ("category", "categories")
 SEVERAL = 3
 """From so many answers on, one noisy draw may beat as many draws."""
-DRAWN_ONE_BY_ONE = 80
-"""Up to so many answers times 1/ε, they are drawn one by one; see `unit_method`."""
+DRAWN_ONE_BY_ONE = 500
+"""Names are drawn one by one up to k^1.5 of so many ε; see `unit_method`."""
 COUNTED_IN_FULL = 400
 """In one noisy draw, the categories of a person that count in full, times k/ε."""
 MOST_IN_FULL = 1000
@@ -243,7 +243,7 @@ class FrequencyQuestion:
                 "delta=, such as '1e-6'. If the data itself is public, public='data' takes the "
                 "categories from it."
             )
-        mechanism = self.chosen_mechanism
+        mechanism = self.chosen_mechanism(price)
         check_joint(mechanism, MostFrequent.joint)
         problem = self.problem
         check_k(self.k, sys.maxsize if problem is None else len(problem.candidates))
@@ -281,10 +281,12 @@ class FrequencyQuestion:
         Weights serve an answer for every group, and rows (`rows_per_unit` above 1).  Else k names
         are drawn one by one at ε/k each, or all from one noisy draw of the weights.  The noise of
         the first grows with k/ε, that of the second with the number m of categories of a person
-        that count in full; but the weights of persons with more categories are biased.  So one
-        draw is taken if k/ε is above 80, with m = 400 ε/k, at least 1; and, for three names or
-        more, where a person is known to have one category (`groups_per_unit=1`): nobody's weight
-        is then shared.  `dampen-studies run names` compares both.
+        that count in full; but the weights of persons with more categories are biased, and the
+        k-th count falls with k.  So one draw is taken if k^1.5/ε is above 500, with m = 400 ε/k, at
+        least 1; and, for three names or more, where a person is known to have one category
+        (`groups_per_unit=1`): nobody's weight is then shared.  `dampen-studies run names` compares
+        both.  Each of its seven relations, left out, had the others choose these constants, for k
+        of 10, 20 and 50; a limit on k/ε alone did worse on all.
         """
         if self.delta is not None:
             people = Sharing.of_people(schema)
@@ -299,25 +301,24 @@ class FrequencyQuestion:
         by_group = self.grouping is not None
         in_full = 0 if of_rows or by_group else self._counted_in_full(schema, price)
         if not of_rows and not by_group and in_full == 0:
-            mechanism = named(self.mechanism or "pf")
+            mechanism = named(self.mechanism or price.selection)
             return DistinctMethod(self, mechanism, str(schema.people))
         width = len(self.problem.candidates) + 1 if by_group else 0
-        named_joint = price.pure and self._several_or_joint
+        named_joint = price.pure and self._several_or_joint(price)
         joint = replace(self, mechanism=EXACT_JOINT) if named_joint else self
         return weighed(joint.method, source, schema, price, width=width, distinct=in_full)
 
-    @property
-    def _several_or_joint(self) -> bool:
-        return self.chosen_mechanism.name == EXACT_JOINT.name
+    def _several_or_joint(self, price: Price) -> bool:
+        return self.chosen_mechanism(price).name == EXACT_JOINT.name
 
     def _counted_in_full(self, schema: Schema, price: Price) -> int:
         """m of one noisy draw of weights; 0 where names are drawn one by one."""
         k = self.k or 1
-        epsilon = price.asked(Fraction(1, 2))
+        epsilon = price.asked()
         most = max(1, floor(COUNTED_IN_FULL * epsilon / k))
         if self.mechanism is not None:
-            return min(schema.groups_per_unit or most, MOST_IN_FULL) * self._several_or_joint
-        if k < SEVERAL or (schema.groups_per_unit != 1 and k <= DRAWN_ONE_BY_ONE * epsilon):
+            return min(schema.groups_per_unit or most, MOST_IN_FULL) * self._several_or_joint(price)
+        if k < SEVERAL or (schema.groups_per_unit != 1 and drawn_one_by_one(k, epsilon)):
             return 0
         return min(schema.groups_per_unit or most, most)
 
@@ -340,11 +341,10 @@ class FrequencyQuestion:
         return "name" if self.k is None else "ranking"
 
     def resolved(self, price: Price, /) -> Mapping[str, Any]:
-        del price
         if isinstance(self.categories, PublicUniverse):
             return {"mechanism": EM.name}
         by_threshold = self.delta is not None and self.by is None
-        return {"mechanism": "threshold" if by_threshold else self.chosen_mechanism.name}
+        return {"mechanism": "threshold" if by_threshold else self.chosen_mechanism(price).name}
 
     @property
     def finding(self) -> Finding | None:
@@ -354,11 +354,10 @@ class FrequencyQuestion:
         cells = 1 if self.problem is None else len(self.problem.categories) + 1
         return finding_groups(self, nothing={}, cells=cells)
 
-    @property
-    def chosen_mechanism(self) -> Mechanism:
+    def chosen_mechanism(self, price: Price) -> Mechanism:
         """The one that is named, else the best known one."""
         several = self.k is not None and self.k > 1
-        return named(self.mechanism or ("joint" if several else "pf"))
+        return named(self.mechanism or ("joint" if several else price.selection))
 
     @cached_property
     def problem(self) -> MostFrequent | None:
@@ -399,13 +398,17 @@ class CountMethod:
             cost = noise_cost(price, self.question.name, GAUSSIAN)
             check_scale(1 / cost.epsilon)
             return replace(cost, leaks=tuple(leak.parameter for leak in self.leaks()))
+        leaks = tuple(leak.parameter for leak in self.leaks())
+        if self.mechanism == JOINT:  # whose noise is discrete here
+            cost = noise_cost(price, self.question.name, LAPLACE_NOISE)
+            return replace(cost, mechanism=JOINT.name, leaks=leaks)
         return selection_cost(
             MostFrequent.neighbours,
             price,
             query=self.question.name,
             mechanism=self.mechanism,
             k=self.question.k or 1,
-            leaks=tuple(leak.parameter for leak in self.leaks()),
+            leaks=leaks,
         )
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
@@ -539,6 +542,11 @@ class DistinctMethod:
     def _problem(self) -> MostFrequent:
         assert self.question.problem is not None
         return self.question.problem
+
+
+def drawn_one_by_one(k: int, epsilon: Fraction) -> bool:
+    """Whether k names of persons' categories are drawn one by one; see `unit_method`."""
+    return k**3 <= (DRAWN_ONE_BY_ONE * epsilon) ** 2
 
 
 def distinct_selection(people: IntArray) -> Selection:

@@ -551,7 +551,7 @@ def keys(
 
     >>> import dampen
     >>> searches = ["weather"] * 400 + ["news"] * 90 + ["my own name"]
-    >>> list(dampen.keys(searches, epsilon=1, delta="1e-6").answer)
+    >>> list(dampen.keys(searches, epsilon=1, delta="1e-9").answer)
     ['weather', 'news']
     """
     if value is not None and not isinstance(value, str):

@@ -22,6 +22,9 @@ parallelogram, and this noise is shaped like it.  The mean is
 lower + (upper - lower) A⁺ / (A⁺ + B⁺), which is always in the range, and its middle where both are
 0.
 
+Where the number of rows is public, `PublicSizeMethod` has the theorem for replaced rows; for
+persons `dampen.data.units` has those of weights and amounts.
+
 **In zCDP.**  A row changes a total by at most Δ and (A, B) by (c, m - c), whose 2-norm is at most
 m.  So discrete Gaussian noise of the scales Δ / √(2ρ) and m / √(2ρ) is ρ-zCDP, as for counts.
 
@@ -50,31 +53,33 @@ noisy count exceeds a number that grows with its distance from classes that sure
 """
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from operator import itemgetter
 from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
+from dampen.core.noise import GUMBEL, pure_rho
 from dampen.core.sampling import Entropy, discrete_laplace
 from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.data.cells import Grouping, GroupLookup, Keyed, ValuesOf
 from dampen.data.columns import as_bound, as_numbers, measure_of, measured
 from dampen.data.open import open_columns, open_table
-from dampen.data.source import AddsCells, Kind, Opened, reading, require_numbers
+from dampen.data.source import AddsCells, Batch, Kind, Opened, reading, require_numbers
+from dampen.data.units import Amounts, UnitTable, quantum_of
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import ParameterError
-from dampen.questions.counts import grouping_of
+from dampen.questions.counts import all_rows, grouping_of
 from dampen.questions.groups.statistics import Exact, Grid, decimal, usual_step
 from dampen.questions.keys import finding_groups
 from dampen.questions.percentile.decimals import Column, Decimals, RankDraw
 from dampen.releases.accuracy import CONFIDENCE, Accuracy, by_noise, likely_noise, rounded_up
 from dampen.releases.answer import answer
-from dampen.releases.cost import Budget, Cost, Price
-from dampen.releases.method import Drawn, Finding, Leak
+from dampen.releases.cost import Budget, Cost, Price, composed_cost
+from dampen.releases.method import Drawn, Finding, Leak, Method
 from dampen.releases.numbers import (
     LAPLACE,
     IntegerNoise,
@@ -99,7 +104,7 @@ from dampen.releases.question import (
     where_parameter,
 )
 from dampen.releases.release import Release
-from dampen.releases.units import persons
+from dampen.releases.units import OfUnits, persons, shares, weighed
 from dampen.schema.schema import Schema
 
 __all__ = [
@@ -259,12 +264,15 @@ class RangeMethod:
     question: RangeQuestion
 
     def cost(self, price: Price, /) -> Cost:
-        """ρ of both steps: that of an exponential mechanism, and ε²/2 of the noisy counts."""
+        """ρ of both steps: that of an exponential mechanism, and of discrete Laplace noise."""
         first, second = self._shares
-        unit = first**2 / 8 + second**2 / 2
-        epsilon = price.asked(unit)
-        name, relation = self.question.name, Neighbours.ADD_REMOVE_ROW
-        return Cost(epsilon, unit * epsilon**2, name, "centre-radius", relation)
+        return composed_cost(
+            Neighbours.ADD_REMOVE_ROW,
+            price,
+            query=self.question.name,
+            mechanism="centre-radius",
+            rho=lambda e: GUMBEL.rho(first * e) + pure_rho(second * e),
+        )
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         whole = epsilon / SHARE
@@ -395,9 +403,25 @@ class TotalQuestion:
         opened = open_table(data, header=header, table=table, where=where, value=value)
         return self.column.opened(opened)
 
-    def method(self, source: Any, schema: Schema, price: Price, /) -> "TotalMethod":
-        del source, schema
-        return TotalMethod(self, noise_for(price))
+    def method(
+        self, source: Any, schema: Schema, price: Price, /
+    ) -> "TotalMethod | PublicSizeMethod":
+        del source
+        noise = noise_for(price)
+        return (
+            PublicSizeMethod(self, noise)
+            if of_public_size(self, schema)
+            else TotalMethod(self, noise)
+        )
+
+    def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
+        """The rows of a person count up to m times the largest value; or their own mean does."""
+        if self.weigh == "people":
+            return self.column.weighed(partial(TotalMethod, self), source, schema, price)
+        most = schema.rows_per_unit
+        method = TotalMethod(self, noise_for(price))
+        cut = shares(schema, method.amounts(most))
+        return OfUnits(method, most, most, cut, {"rows_per_unit": most}, people=False)
 
     def shown(self) -> Mapping[str, Any]:
         return self.column.shown()
@@ -452,9 +476,20 @@ class MeanQuestion:
         opened = open_table(data, header=header, table=table, where=where, value=value)
         return self.column.opened(opened)
 
-    def method(self, source: Any, schema: Schema, price: Price, /) -> "MeanMethod":
-        del source, schema
-        return MeanMethod(self, noise_for(price))
+    def method(
+        self, source: Any, schema: Schema, price: Price, /
+    ) -> "MeanMethod | PublicSizeMethod":
+        del source
+        noise = noise_for(price)
+        return (
+            PublicSizeMethod(self, noise)
+            if of_public_size(self, schema)
+            else MeanMethod(self, noise)
+        )
+
+    def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
+        """On the weights of persons."""
+        return self.column.weighed(partial(MeanMethod, self), source, schema, price)
 
     def shown(self) -> Mapping[str, Any]:
         return self.column.shown()
@@ -560,6 +595,45 @@ class Numbers:
             counts = self.grouping.counts(source, str(self.by), needed, keyed, cells)[:, :-1]
         return np.stack([counts.sum(axis=1), counts @ np.arange(cells)], axis=1)
 
+    def weighed(
+        self,
+        method_of: Callable[[IntegerNoise, int], Method],
+        source: Opened,
+        schema: Schema,
+        price: Price,
+    ) -> Method:
+        """A method on the weights of persons, from the law of the noise and the steps of a row."""
+        cap = schema.rows_per_unit
+        return weighed(
+            lambda _, __, step: method_of(noise_for(step), quantum_of(cap) // cap),
+            source,
+            schema,
+            price,
+            width=0 if self.grouping is None else self.grid.top + 2,
+        )
+
+    def amounts(self, source: UnitTable) -> tuple[IntArray, IntArray, IntArray]:
+        """Groups and cells with what persons add to them; private.
+
+        For more cells than are counted one by one.
+        """
+        lookup = self._lookup(source)
+        width = self.grid.top + 1
+
+        def cell_of(batch: Batch) -> IntArray:
+            cell = self.grid.cells(as_numbers(batch[self.value]))
+            group = np.zeros(len(cell), dtype=np.int64)
+            if lookup is not None:
+                group = lookup.positions(batch)
+            return np.where((cell >= 0) & (group >= 0), group * width + cell, -1)
+
+        wanted: dict[str, Kind] = {self.value: "numbers"}
+        if lookup is not None:
+            wanted |= lookup.wanted
+        cells, added = source.added(wanted, cell_of)
+        group, cell = np.divmod(cells, width)
+        return group, cell, added
+
     def _lookup(self, source: Opened) -> GroupLookup | None:
         return None if self.grouping is None else self.grouping.lookup(source, str(self.by))
 
@@ -574,11 +648,15 @@ class Numbers:
         A batch has fewer than 2^26 rows and a grid fewer than 2^24 cells, so that floats add the
         cells of a batch without an error.
         """
+        added = np.zeros((self.size, 2), dtype=np.int64)
+        if isinstance(source, UnitTable):
+            groups, cells, weights = self.amounts(source)
+            np.add.at(added, groups, np.stack([weights, weights * cells], axis=1))
+            return added
         lookup = self._lookup(source)
         wanted: dict[str, Kind] = {self.value: "numbers"}
         if lookup is not None:
             wanted |= lookup.wanted
-        added = np.zeros((self.size, 2), dtype=np.int64)
         with reading(source.batches(wanted)) as stream:
             for batch in stream:
                 cell = self.grid.cells(as_numbers(batch[self.value]))
@@ -594,10 +672,17 @@ class Numbers:
 
 @dataclass(frozen=True)
 class TotalMethod:
-    """Integer noise on the total of every group, with the theorem of this module."""
+    """Integer noise on the total of every group, with the theorem of this module.
+
+    Attributes:
+        question: what is added up.
+        noise: the law of the noise.
+        steps: of weight that a row has.
+    """
 
     question: TotalQuestion
     noise: IntegerNoise = LAPLACE
+    steps: int = 1
 
     def cost(self, price: Price, /) -> Cost:
         cost = noise_cost(price, self.question.name, self.noise)
@@ -616,17 +701,28 @@ class TotalMethod:
     def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         scale = self.scale(epsilon)
         noisy = with_noise(self.totals(source), self.noise, scale, entropy)
-        told = [_plain(int(each) * self.unit) for each in noisy]
-        numbers = _by_name(told, self.question.column.names)
+        unit = self.unit / self.steps
+        numbers = _by_name([_plain(int(each) * unit) for each in noisy], self.question.column.names)
         least = 0 if self.question.column.grid.lower >= 0 else None
-        return Drawn(numbers, numbers=numbers, law=ShiftLaw(scale, self.unit, least, self.noise))
+        return Drawn(numbers, numbers=numbers, law=ShiftLaw(scale, unit, least, self.noise))
 
     def totals(self, source: Opened) -> IntArray:
         """The exact totals, in units; private."""
+        if isinstance(source, UnitTable) and isinstance(source.weighing, Amounts):
+            groups, _, added = self.question.column.amounts(source)
+            cut = np.zeros(self.question.column.size, dtype=np.int64)
+            np.add.at(cut, groups, added)
+            return cut
         grid = self.question.column.grid
         rows, cells = self.question.column.sums(source).T
         totals: IntArray = rows * int(grid.lower / self.unit) + cells * int(grid.step / self.unit)
         return totals
+
+    def amounts(self, rows: int) -> Amounts:
+        """What a person adds: all of it, up to so many rows of the largest value."""
+        grid = self.question.column.grid
+        first, step = int(grid.lower / self.unit), int(grid.step / self.unit)
+        return Amounts(rows * self.largest, grid.top + 1, first, step)
 
     def scale(self, epsilon: Fraction) -> Fraction:
         """Of the noise, in units: Δ / ε."""
@@ -648,10 +744,17 @@ class TotalMethod:
 
 @dataclass(frozen=True)
 class MeanMethod:
-    """Integer noise on two sums of every group, with the theorem of this module."""
+    """Integer noise on two sums of every group, with the theorem of this module.
+
+    Attributes:
+        question: what is averaged.
+        noise: the law of the noise.
+        steps: of weight that a row has.
+    """
 
     question: MeanQuestion
     noise: IntegerNoise = LAPLACE
+    steps: int = 1
 
     def cost(self, price: Price, /) -> Cost:
         cost = noise_cost(price, self.question.name, self.noise)
@@ -690,7 +793,8 @@ class MeanMethod:
         scale = self.scale(epsilon)
         column = self.question.column
         noisy = with_noise(self.two_sums(source), self.noise, scale, entropy)
-        law = RatioLaw(scale, column.grid.lower, column.grid.upper, column.grid.step, self.noise)
+        grid = column.grid
+        law = RatioLaw(scale, grid.lower, grid.upper, grid.step / self.steps, self.noise)
         means = [law.mean(share(float(above), float(below))) for above, below in noisy]
         numbers = [self._number(int(above), int(below)) for above, below in noisy]
         return Drawn(
@@ -708,9 +812,77 @@ class MeanMethod:
 
     def _number(self, above: int, below: int) -> dict[str, float]:
         grid = self.question.column.grid
-        rows = Fraction(above + below, grid.top)
-        total = float(grid.lower * rows + above * grid.step)
+        rows = Fraction(above + below, grid.top * self.steps)
+        total = float(grid.lower * rows + above * grid.step / self.steps)
         return {"sum": total, "count": float(rows)}
+
+
+def of_public_size(question: TotalQuestion | MeanQuestion, schema: Schema) -> bool:
+    """Whether the number of the rows that count is public: all rows do, and theirs is."""
+    return schema.relation is Neighbours.REPLACE_ONE and question.by is None and not question.where
+
+
+@dataclass(frozen=True)
+class PublicSizeMethod:
+    """A total or a mean of all rows where their number n is public, and one row is replaced.
+
+    **Theorem.**  A row without a value counts as the lower end.  C, the sum of the cells of all
+    rows, moves by at most m = (upper - lower) / step if a row is replaced.  So C + Z for an integer
+    Z with P(z) proportional to exp(-ε |z| / m) is ε-DP, and with discrete Gaussian noise of scale
+    m / √(2ρ) it is ρ-zCDP.  The total n lower + step (C + Z), and that over n, follow from it.  ∎
+
+    Attributes:
+        question: what is asked; a mean is the total over n.
+        noise: the law of the noise.
+    """
+
+    question: TotalQuestion | MeanQuestion
+    noise: IntegerNoise = LAPLACE
+
+    def cost(self, price: Price, /) -> Cost:
+        cost = noise_cost(price, self.question.name, self.noise)
+        check_scale(self.scale(cost.epsilon))
+        return replace(cost, neighbours=Neighbours.REPLACE_ONE)
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        grid = self.question.column.grid
+        noise = likely_noise(1 / self.scale(epsilon), 1, self.noise) * grid.step
+        if self.is_mean:
+            needed = rounded_up(float(100 * noise / (grid.top * grid.step)))
+            sentence = (
+                f"In at least {10 * CONFIDENCE:.0f} of 10 runs the mean is off by at most 1 % of "
+                f"the range if there are {needed:,} rows."
+            )
+            return Accuracy(float(needed), "rows for an error of 1 % of the range", sentence)
+        most = None if rows is None else float(rows * max(abs(grid.lower), abs(grid.upper)))
+        return by_noise(float(noise), "units", numbers=1, epsilon=epsilon, most=most)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        grid = self.question.column.grid
+        scale = self.scale(epsilon)
+        rows = int(all_rows(source)[0])
+        cells = self.question.column.sums(source)[:, 1]
+        noisy = int(with_noise(cells, self.noise, scale, entropy)[0])
+        if not self.is_mean:
+            told = _plain(rows * grid.lower + noisy * grid.step)
+            law = ShiftLaw(scale, grid.step, 0 if grid.lower >= 0 else None, self.noise)
+            return Drawn(told, {"rows": rows}, numbers=told, law=law)
+        unit = grid.step / max(rows, 1)
+        mean = grid.lower + noisy * unit if rows else (grid.lower + grid.upper) / 2
+        inside = min(max(mean, grid.lower), grid.upper)
+        law = ShiftLaw(scale, unit, noise=self.noise)
+        return Drawn(float(inside), {"rows": rows}, numbers=float(mean), law=law)
+
+    def scale(self, epsilon: Fraction) -> Fraction:
+        """Of the noise, in steps: m / ε."""
+        return self.question.column.grid.top / epsilon
+
+    @property
+    def is_mean(self) -> bool:
+        return isinstance(self.question, MeanQuestion)
 
 
 def _one_group(keys: Mapping[str, Any]) -> IntArray:

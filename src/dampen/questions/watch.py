@@ -6,7 +6,8 @@ the first yes.  The first look of a run is charged; the look after a yes starts 
 
 Data may grow and change between looks.  Neighbours are two histories of which one has one row more,
 at all looks or from some look on: it moves every count by 0 or 1 upwards, so that the questions are
-monotone, and a run is ε-DP with noise of scale 2/ε.
+monotone, and a run is ε-DP with noise of scale 2/ε.  Where a column names the person, persons are
+counted, each once: one person more, with any rows at any looks, moves every count by 0 or 1 too.
 
 **State.**  The threshold with its noise has to last for a run and is as private as the data.  It is
 kept in a file that only its owner can read, or in the object alone.  That a run has ended is kept
@@ -24,7 +25,8 @@ from typing import Any
 from dampen.core.above_threshold import AboveThreshold, likely_miss, noise_scale
 from dampen.core.sampling import Entropy
 from dampen.core.selection import Neighbours
-from dampen.data.source import Opened
+from dampen.data.source import Opened, require_labels
+from dampen.data.units import Shares, UnitTable
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import BudgetError, ParameterError, raise_alone
 from dampen.questions.counts import CountQuestion
@@ -61,6 +63,7 @@ class Watch:
         epsilon: of every run.
         budget: where runs are charged; None charges nothing.
         state: the file that keeps the run; None to keep it in this object.
+        unit: the column that names the person; None to count rows.
     """
 
     threshold: int
@@ -68,6 +71,7 @@ class Watch:
     epsilon: Fraction
     budget: Budget | None
     state: Path | None
+    unit: str | None = None
     _run: Run | None = None
 
     def look(
@@ -78,7 +82,7 @@ class Watch:
         table: str | None = None,
         entropy: Entropy | None = None,
     ) -> Release:
-        """Whether there are enough rows now.  The first look of a run is charged, others are free.
+        """Whether there are enough rows, or persons; the first look of a run is charged.
 
         Args:
             data: a table, a column, or the path of a file, as it is now.
@@ -95,7 +99,7 @@ class Watch:
             DataError: if the machine cannot read the data; the charge stands.
         """
         question = CountQuestion(where=self.where)
-        source = question.open(data, header=header, table=table)
+        source = self._seen(question.open(data, header=header, table=table))
         bits = open_entropy(entropy)
         run = self._continued() or self._paid(bits)
         above = self._is_above(question, source, run, bits)
@@ -111,12 +115,13 @@ class Watch:
     def accuracy(self) -> Accuracy:
         """How many rows more or less than the threshold may decide."""
         miss = likely_miss(self.scale, LOOKS, CONFIDENCE)
+        counted = "rows" if self.unit is None else "people"
         sentence = (
             f"In at least {10 * CONFIDENCE:.0f} of 10 runs of up to {LOOKS} looks no look says yes "
-            f"below {max(self.threshold - miss, 0):,} rows, and each does from "
-            f"{self.threshold + miss:,} rows on."
+            f"below {max(self.threshold - miss, 0):,} {counted}, and each does from "
+            f"{self.threshold + miss:,} {counted} on."
         )
-        return Accuracy(float(miss), "rows", sentence)
+        return Accuracy(float(miss), counted, sentence)
 
     @property
     def scale(self) -> Fraction:
@@ -124,24 +129,38 @@ class Watch:
         return noise_scale(self.epsilon, monotone=True)
 
     @property
-    def _cost(self) -> Cost:
-        return composed_cost(
-            Neighbours.ADD_REMOVE_ROW,
+    def cost(self) -> Cost:
+        """Of a run."""
+        rows = self.unit is None
+        cost = composed_cost(
+            Neighbours.ADD_REMOVE_ROW if rows else Neighbours.ADD_REMOVE_UNIT,
             Price(self.epsilon),
             query="watch",
             mechanism="above-threshold",
         )
+        return replace(cost, unit=self.unit or "")
+
+    def _seen(self, source: Opened) -> Opened:
+        """What is counted: rows, or persons once each.
+
+        Raises:
+            ParameterError: if there is no column of persons.
+        """
+        if self.unit is None:
+            return source
+        require_labels(source, self.unit)
+        return UnitTable(source, self.unit, Shares(1))
 
     def _paid(self, bits: Entropy) -> Run:
         """Another run, charged."""
-        paid = pay(self._cost, budget=self.budget, entropy=bits)
+        paid = pay(self.cost, budget=self.budget, entropy=bits)
         level = AboveThreshold.start(self.threshold, self.scale, bits).level
         run = Run(level, paid.charge, 0)
         self._keep(run)
         return run
 
     def _is_above(self, question: CountQuestion, source: Opened, run: Run, bits: Entropy) -> bool:
-        paid = Paid(self._cost, bits, self.budget, run.charge)
+        paid = Paid(self.cost, bits, self.budget, run.charge)
         with paid.looking():
             rows = int(question.counts(source)[0])
         return AboveThreshold(run.level, self.scale).is_above(rows, bits)
@@ -149,7 +168,8 @@ class Watch:
     def _release(self, above: bool, run: Run, bits: Entropy) -> Release:
         shown: dict[str, Any] = {"threshold": self.threshold, "looks": run.looks}
         shown |= {} if self.where is None else {"where": self.where}
-        return Paid(self._cost, bits, None, run.charge).release(above, shown, self.accuracy)
+        shown |= {} if self.unit is None else {"unit": self.unit}
+        return Paid(self.cost, bits, None, run.charge).release(above, shown, self.accuracy)
 
     def _end(self, run: Run, made: Release) -> None:
         """Records the yes before anybody sees it; the ledger takes one for a charge."""
@@ -215,7 +235,8 @@ class Watch:
 
     @property
     def _asked(self) -> list[Any]:
-        return [self.threshold, self.where, decimal_text(self.epsilon)]
+        asked = [self.threshold, self.where, decimal_text(self.epsilon)]
+        return asked if self.unit is None else [*asked, self.unit]
 
 
 def watch(
@@ -225,6 +246,7 @@ def watch(
     epsilon: Epsilon,
     budget: Budget | None = None,
     state: str | os.PathLike[str] | None = None,
+    unit: str | None = None,
 ) -> Watch:
     """Watches for a number of rows: look as often as you like, and pay when something happens.
 
@@ -238,6 +260,8 @@ def watch(
         budget: where to charge runs; None charges nothing.
         state: a file that keeps a run between processes.  Only its owner can read it: it is as
             private as the data.  None to keep it in the object.
+        unit: the column that names the person a row belongs to: persons are then counted, and ε
+            protects a person with all their rows at all looks.
 
     Returns:
         A `Watch`; ask `watch.look(data)`.
@@ -254,6 +278,7 @@ def watch(
     """
     if isinstance(threshold, bool) or not isinstance(threshold, int) or threshold < 1:
         raise ParameterError(f"Expected threshold to be an integer >= 1, got {threshold!r}.")
-    made = Watch(threshold, where, exact(epsilon), budget, None if state is None else Path(state))
+    place = None if state is None else Path(state)
+    made = Watch(threshold, where, exact(epsilon), budget, place, unit)
     made.scale  # noqa: B018  # an epsilon that is too small is refused here
     return made

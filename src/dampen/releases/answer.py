@@ -25,7 +25,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, runtime_checkable
 
@@ -215,6 +215,8 @@ class Planned:
             drawn = self.method.draw(self.source, paid.epsilon, paid.entropy)
             where = getattr(self.question, "where", None)
             kept = {} if where is None else {"where": where}
+            if self.cost.unit:
+                kept["unit"] = self.cost.unit
             shown = {**self.question.shown(), **kept, **drawn.shown}
         accuracy = drawn.accuracy or self.accuracy
         return paid.release(drawn.answer, shown, accuracy, numbers=drawn.numbers, law=drawn.law)
@@ -265,7 +267,7 @@ def planned_in_two_steps(
 def _of_method(
     question: Question, source: Any, method: Method, price: Price, facts: Schema
 ) -> Planned:
-    cost = method.cost(price)
+    cost = replace(method.cost(price), unit=facts.unit_name)
     if facts.max_delta is not None and cost.delta > Fraction(str(facts.max_delta)):
         raise ParameterError(
             f"The data set allows a delta of at most {facts.max_delta:g} for one question, and "

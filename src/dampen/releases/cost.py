@@ -1,14 +1,17 @@
 """What a release costs, what pays for it, and what a caller offers."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import exp
 from typing import Protocol, runtime_checkable
 
 from dampen.core.mechanisms import Mechanism
+from dampen.core.noise import pure_rho
 from dampen.core.selection import Neighbours
-from dampen.epsilon import Epsilon, asked_epsilon, exact, price_text
+from dampen.epsilon import Epsilon, asked_epsilon, exact, price_text, short_text
 from dampen.errors import ParameterError
+from dampen.schema.schema import protected
 
 __all__ = [
     "Budget",
@@ -17,6 +20,8 @@ __all__ = [
     "Price",
     "composed_cost",
     "group_delta",
+    "grouped",
+    "quadratic",
     "selection_cost",
 ]
 
@@ -30,18 +35,27 @@ class Price:
     epsilon: Epsilon | None = None
     rho: Epsilon | None = None
 
-    def asked(self, unit: Fraction) -> Fraction:
-        """The ε of a release whose cost in zCDP is `unit` times ε².
+    def asked(self, rho: Callable[[Fraction], Fraction] = pure_rho) -> Fraction:
+        """The ε of a release that costs `rho` of ε in zCDP.
 
         Raises:
             ParameterError: if both or none were offered, or what was offered is no positive number.
         """
-        return asked_epsilon(self.epsilon, self.rho, unit)
+        return asked_epsilon(self.epsilon, self.rho, rho)
 
     @property
     def pure(self) -> bool:
         """Whether ε is offered; noise for ρ may be Gaussian."""
         return self.rho is None
+
+    @property
+    def selection(self) -> str:
+        """The mechanism that selects one candidate best at this price.
+
+        For ε permute-and-flip; for ρ the exponential mechanism, which allows twice the ε, and
+        permute-and-flip is never better than it at twice the ε (McKenna and Sheldon 2020).
+        """
+        return "pf" if self.pure else "em"
 
     def divided(self, parts: int) -> "Price":
         """The price of one of `parts` equal steps of group privacy: ε by their number, ρ by its
@@ -62,13 +76,16 @@ class Cost:
     Attributes:
         epsilon: the ε of a pure ε-DP release; if it is not pure, the root of 2ρ, which only says
             how much noise is drawn.
-        rho: its cost in zero-concentrated differential privacy, at most ε²/2.
+        rho: its cost in zero-concentrated differential privacy, the sum of that of its parts; of a
+            pure release at most ε tanh(ε/2).
         query: what was asked, in a few words.
         mechanism: the name of the method that answers.
         neighbours: the relation that ε speaks of.
         leaks: the public parameters that are taken from the data, and so are not covered by ε.
         delta: the δ of an (ε, δ)-DP release; 0 for a pure one.
         pure: whether ε holds; False for Gaussian noise, which is ρ-zCDP alone.
+        unit: where ε protects a unit with all that belongs to it, what it is called: the column
+            that names the person, or "source".
     """
 
     epsilon: Fraction
@@ -79,6 +96,12 @@ class Cost:
     leaks: tuple[str, ...] = ()
     delta: Fraction = Fraction(0)
     pure: bool = True
+    unit: str = ""
+
+    @property
+    def protects(self) -> str:
+        """Whom ε protects, in words: such as "one patient, with all their rows"."""
+        return protected(self.neighbours, self.unit)
 
     @property
     def pure_epsilon(self) -> Fraction | None:
@@ -112,6 +135,28 @@ def group_delta(delta: Fraction, epsilon: Fraction, steps: int) -> Fraction:
     return found.limit_denominator(10**30) + Fraction(1, 10**30) if steps > 1 else found
 
 
+def grouped(step: Cost, steps: int, neighbours: Neighbours) -> Cost:
+    """The cost of a release for `steps` steps of its relation, which make one of another.
+
+    Group privacy: m ε, and m² ρ (Bun and Steinke 2016, Proposition 1.9).  A pure release is mε-DP,
+    which may be the lower ρ.
+    """
+    epsilon = steps * step.epsilon
+    rho = steps**2 * step.rho
+    return replace(
+        step,
+        epsilon=epsilon,
+        rho=min(rho, pure_rho(epsilon)) if step.pure else rho,
+        delta=group_delta(step.delta, step.epsilon, steps),
+        neighbours=neighbours,
+    )
+
+
+def quadratic(unit: Fraction) -> Callable[[Fraction], Fraction]:
+    """The cost in zCDP of a release that costs `unit` times ε²."""
+    return lambda epsilon: unit * epsilon**2
+
+
 class Budget(Protocol):
     """What a release charges: an account of a `dampen.Ledger`, or anything with this method."""
 
@@ -136,11 +181,15 @@ def selection_cost(
     query: str,
     mechanism: Mechanism,
     k: int = 1,
+    norm: float = 1.0,
     leaks: tuple[str, ...] = (),
 ) -> Cost:
-    """The cost of k answers of one mechanism, which are ε-DP, or ρ-zCDP, together."""
-    epsilon = mechanism.asked_epsilon(price.epsilon, price.rho, k)
-    rho = mechanism.rho(epsilon, k)
+    """The cost of k answers of one mechanism, which are ε-DP, or ρ-zCDP, together.
+
+    A joint release that moves by `norm` in the 1-norm costs less the more scores share it.
+    """
+    epsilon = mechanism.asked_epsilon(price.epsilon, price.rho, k, norm)
+    rho = _shown(mechanism.rho(epsilon, k, norm), price)
     return Cost(epsilon, rho, query, mechanism.name, neighbours, leaks)
 
 
@@ -151,15 +200,23 @@ def composed_cost(
     query: str,
     mechanism: str,
     leaks: tuple[str, ...] = (),
-    shares: int = 1,
+    rho: Callable[[Fraction], Fraction] = pure_rho,
     delta: Fraction = Fraction(0),
     pure: bool = True,
 ) -> Cost:
     """The cost of a release that is ε-DP in all, or (ε, δ)-DP, and made of several parts.
 
-    ρ = ε²/2, and ε²/2m where m parts have an equal share of ε each.  With a δ it is δ-approximate
-    zCDP of that ρ (Bun and Steinke 2016).  A release that is not pure is ρ-zCDP alone.
+    `rho` of ε is its cost in zCDP, the sum of its parts' own; where nothing is known of them, that
+    of any ε-DP release.  With a δ it is δ-approximate zCDP of that ρ (Bun and Steinke 2016): P and
+    Q are within δ of two laws that are ε-DP to each other.  A release that is not pure is ρ-zCDP
+    alone.
     """
-    unit = Fraction(1, 2 * shares)
-    epsilon = price.asked(unit)
-    return Cost(epsilon, unit * epsilon**2, query, mechanism, neighbours, leaks, delta, pure)
+    epsilon = price.asked(rho)
+    return Cost(
+        epsilon, _shown(rho(epsilon), price), query, mechanism, neighbours, leaks, delta, pure
+    )
+
+
+def _shown(rho: Fraction, price: Price) -> Fraction:
+    """ρ as its text has it, rounded up where that is long; never above a ρ that was offered."""
+    return rho if price.rho is not None else Fraction(short_text(rho, up=True).lstrip("<"))

@@ -20,7 +20,8 @@ the names, measure them with s ε.  Names and numbers together are ε-DP, by ada
 cost ρ₁ + ρ₂.  The numbers that the first method drew are not published: those of reach are not
 private.
 
-Groups are disjoint, so that s ε measures all k winners at once.  One edge changes the degrees of
+Groups are disjoint, so that s ε measures all k winners at once; persons share their weight among
+the winning groups.  One edge changes the degrees of
 two nodes by 1: noise of scale 1 / (s ε) measures one winner, of scale 2 / (s ε) several.
 
 The usual share, a quarter, comes from the study `shares`: over its tables the name loses little of
@@ -38,7 +39,7 @@ from dampen.data.columns import Measure, in_own_type
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError
 from dampen.releases.accuracy import Accuracy
-from dampen.releases.cost import Cost, Price, group_delta
+from dampen.releases.cost import Cost, Price, grouped
 from dampen.releases.numbers import Law
 from dampen.releases.question import Question
 
@@ -128,14 +129,7 @@ class Replacing:
     method: Method
 
     def cost(self, price: Price, /) -> Cost:
-        half = self.method.cost(price.divided(2))
-        return replace(
-            half,
-            epsilon=2 * half.epsilon,
-            rho=4 * half.rho,
-            delta=group_delta(half.delta, half.epsilon, 2),
-            neighbours=Neighbours.REPLACE_ONE,
-        )
+        return grouped(self.method.cost(price.divided(2)), 2, Neighbours.REPLACE_ONE)
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         return self.method.accuracy(epsilon / 2, rows)
@@ -228,7 +222,7 @@ class Finding:
             ParameterError: if what was offered is no positive number.
         """
         if price.rho is None or price.epsilon is not None:
-            epsilon = price.asked(Fraction(1, 2))
+            epsilon = price.asked()
             return Price(self.share * epsilon), Price((1 - self.share) * epsilon)
         rho = exact(price.rho, "rho")
         first = self.share**2 / (self.share**2 + (1 - self.share) ** 2) * rho
@@ -338,14 +332,14 @@ class Measured:
     held: Callable[[Any], Any] | None = None
 
     def cost(self, price: Price, /) -> Cost:
-        """ε in all.  In zCDP ρ₁ + ρ₂, each of them ε² times a constant."""
-        rest = 1 - self.share
-        first = self.method.cost(Price(Fraction(1))).rho * rest**2
-        unit = first + self._second.cost(Price(Fraction(1))).rho * self.share**2
-        epsilon = price.asked(unit)
-        named = self.method.cost(Price(rest * epsilon))
-        self._second.cost(Price(self.share * epsilon))
-        return replace(named, epsilon=epsilon, rho=unit * epsilon**2)
+        """ε in all.  In zCDP ρ₁ + ρ₂."""
+        epsilon = price.asked(self._rho)
+        named = self.method.cost(Price((1 - self.share) * epsilon))
+        return replace(named, epsilon=epsilon, rho=self._rho(epsilon))
+
+    def _rho(self, epsilon: Fraction) -> Fraction:
+        first = self.method.cost(Price((1 - self.share) * epsilon))
+        return first.rho + self._second.cost(Price(self.share * epsilon)).rho
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         """That of the names; its sentence has that of the numbers too."""

@@ -61,6 +61,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
+from dampen.core.noise import pure_rho
 from dampen.core.sampling import (
     LARGEST_SCALE,
     Entropy,
@@ -73,7 +74,7 @@ from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.epsilon import check_length, decimal_text, exact
 from dampen.errors import ParameterError
 from dampen.printing import printable, text_of
-from dampen.releases.cost import Cost, Price, composed_cost
+from dampen.releases.cost import Cost, Price, composed_cost, quadratic
 
 if TYPE_CHECKING:
     from dampen.releases.release import Release
@@ -588,8 +589,10 @@ def noise_for(price: Price) -> IntegerNoise:
 
 def noise_cost(price: Price, query: str, noise: IntegerNoise) -> Cost:
     """The cost of integer noise of scale Δ/ε: ε, or with Gaussian noise ρ = ε²/2 alone."""
+    pure = noise == LAPLACE
+    rho = pure_rho if pure else quadratic(Fraction(1, 2))
     return composed_cost(
-        Neighbours.ADD_REMOVE_ROW, price, query=query, mechanism=noise, pure=noise == LAPLACE
+        Neighbours.ADD_REMOVE_ROW, price, query=query, mechanism=noise, rho=rho, pure=pure
     )
 
 

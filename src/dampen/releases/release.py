@@ -14,7 +14,7 @@ from dampen.errors import ParameterError
 from dampen.printing import html_facts, text_of
 from dampen.releases.accuracy import UNKNOWN, Accuracy
 from dampen.releases.numbers import Law, checked_confidence, law_from
-from dampen.schema.schema import PROTECTED
+from dampen.schema.schema import protected
 from dampen.versions import library_version
 
 __all__ = ["Release"]
@@ -210,10 +210,7 @@ class Release:
     @property
     def protects(self) -> str:
         """Whom ε protects, in words: such as "one patient, with all their rows"."""
-        unit = self.parameters.get("unit")
-        if self.neighbours is not Neighbours.ADD_REMOVE_UNIT or unit is None:
-            return PROTECTED[self.neighbours]
-        return f"one {unit}, with all {'its edges' if unit == 'source' else 'their rows'}"
+        return protected(self.neighbours, str(self.parameters.get("unit") or ""))
 
     @property
     def price(self) -> str:

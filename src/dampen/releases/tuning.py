@@ -24,6 +24,17 @@ times 1 - x(u), so 1 - q x' = (1-q) + q (1 - x') <= e^ε (1 - q x), for every u.
 bounds f'(x'(u)) by e^((1+η) ε) f'(x(u)).  Together e^((2+η) ε).  The settings are drawn without
 regard to the data, so the mixture Q is ε-DP as its parts are.
 
+**In zCDP** the release costs what any ε-DP one does, ε tanh(ε/2) of the total: four times the ρ of
+one run where ε is small and η = 0, however many runs are to be expected.  Runs that are ρ-zCDP and
+not pure have a bound too (Papernot and Steinke 2022, Theorem 2, for λ > 1 and all λ' >= 1):
+
+    D_λ <= λρ + (1+η)(λ' - 1) ρ + (1+η) ln(1/(1-q)) / λ' + ln E[K] / (λ-1).
+
+As a cost in zCDP it is of no use: D_λ / λ must be bounded for λ near 1 too, where only
+D_λ <= D_λ'' for a larger λ'' helps, or the cost of all K runs.  For 10 expected runs of ρ = .01 the
+least ρ of the whole is 31 times that of one run; for 1,000 runs of .1 it is 36 times (a test
+computes both).  So runs have to be pure: a run at ε = √(2ρ) makes it 4 times.
+
 With η = 0 the total is 2 ε, with η = 1 it is 3 ε and one run alone is less likely; below 0, which
 the proof allows, most tunings would be one run.  K must stay secret: given K, nothing better than
 K ε holds.  Time tells it, so do not let others measure how long a tuning took.
@@ -43,7 +54,7 @@ from dampen.core.sampling import Entropy, discrete_laplace, random_order
 from dampen.core.selection import Neighbours
 from dampen.data.memory import MemoryTable
 from dampen.data.units import Shares, UnitTable, quantum_of
-from dampen.epsilon import Epsilon, decimal_text, exact
+from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import BudgetError, DataError, ParameterError
 from dampen.releases.accuracy import UNKNOWN
 from dampen.releases.answer import pay
@@ -149,7 +160,8 @@ def tune(
     *,
     neighbours: Neighbours | str | None = None,
     unit: str | None = None,
-    epsilon: Epsilon,
+    epsilon: Epsilon | None = None,
+    rho: Epsilon | None = None,
     runs: int = 10,
     shape: Epsilon | int = 0,
     budget: Budget | None = None,
@@ -170,6 +182,7 @@ def tune(
         unit: in place of it, the column that names the person a row belongs to: every step of a run
             states the same `unit=`, and ε protects a person with all their rows.
         epsilon: the total.
+        rho: in place of ε, that of zCDP, for budgets with a δ.
         runs: how many runs to expect; the actual number is random and secret.
         shape: η of the distribution of that number, from 0 to 1: runs at ε / (2 + η).
         budget: where to charge ε.
@@ -195,7 +208,8 @@ def tune(
     '0.5'
     """
     eta = checked_shape(shape)
-    total = exact(epsilon)
+    price = Price(epsilon, rho)
+    total = price.asked()
     if not isinstance(runs, int) or not 1 < runs <= MOST_RUNS:
         raise ParameterError(f"Expected runs from 2 to {MOST_RUNS}, got runs={runs!r}.")
     if len(candidates) == 0:
@@ -203,12 +217,7 @@ def tune(
     scale = scale_for(runs, eta)
     each = total / (2 + eta)
     relation = _relation(neighbours, unit)
-    cost = composed_cost(
-        relation,
-        Price(total),
-        query="tune",
-        mechanism="best of random runs",
-    )
+    cost = composed_cost(relation, price, query="tune", mechanism="best of random runs")
     paid = pay(cost, budget=budget, entropy=entropy)
     with paid.looking():
         count = number_of_runs(scale, eta, paid.entropy)

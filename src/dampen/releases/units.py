@@ -12,11 +12,11 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from dampen.core.sampling import Entropy
 from dampen.core.selection import Neighbours
-from dampen.data.source import Opened, is_opened, require_labels
-from dampen.data.units import KeptRows, Shares, UnitTable, quantum_of
+from dampen.data.source import Opened, columns_of, is_opened, require_labels
+from dampen.data.units import KeptRows, Shares, UnitTable, Weighing, quantum_of
 from dampen.errors import ParameterError
 from dampen.releases.accuracy import Accuracy
-from dampen.releases.cost import Cost, Price, group_delta
+from dampen.releases.cost import Cost, Price, grouped
 from dampen.releases.method import Drawn, Leak, Method
 from dampen.releases.question import Question
 from dampen.schema.schema import Schema, persons
@@ -54,6 +54,7 @@ class OfUnits:
         cap: m, the rows of a person that count in full: one such row is steps / m of what is shown.
         view: what the method sees of the data.
         facts: public ones that a release shows.
+        people: whether what is counted is persons, not rows.
     """
 
     method: Method
@@ -61,23 +62,18 @@ class OfUnits:
     cap: int
     view: View
     facts: Mapping[str, Any]
+    people: bool
 
     def cost(self, price: Price, /) -> Cost:
         step = self.method.cost(price.divided(self.steps))
-        return replace(
-            step,
-            epsilon=self.steps * step.epsilon,
-            rho=self.steps**2 * step.rho,
-            delta=group_delta(step.delta, step.epsilon, self.steps),
-            neighbours=Neighbours.ADD_REMOVE_UNIT,
-        )
+        return grouped(step, self.steps, Neighbours.ADD_REMOVE_UNIT)
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         """In rows that count in full, for which the noise is that of ε / m; else in persons."""
         if self.method.accuracy(epsilon / self.steps, None).error is None:
             return self.method.accuracy(epsilon / self.steps, None)
         told = self.method.accuracy(epsilon / self.cap, rows)
-        return told if self.cap > 1 or self.steps == 1 else _of_people(told)
+        return _of_people(told) if self.people else told
 
     def leaks(self) -> tuple[Leak, ...]:
         return self.method.leaks()
@@ -110,10 +106,26 @@ def unit_method(question: Question, source: Any, schema: Schema, price: Price) -
             "row it is, got counts."
         )
     require_labels(source, schema.people)
+    _check_columns(question, source, schema.people)
     schema = schema.weighing(getattr(question, "weigh", None))
     if isinstance(question, Unitwise):
         return question.unit_method(source, schema, price)
     return kept_rows(question.method, source, schema, price, question.title)
+
+
+def _check_columns(question: Question, source: Opened, unit: str) -> None:
+    """Refuses questions about the ids themselves: ids read as numbers could be equal by rounding.
+
+    Raises:
+        ParameterError: if the column of persons is asked about.
+    """
+    asked = (getattr(question, name, None) for name in ("value", "by"))
+    columns = [each for name in asked if isinstance(name, str) for each in columns_of(source, name)]
+    if unit in columns:
+        raise ParameterError(
+            f"{question.title}: column {unit!r} names whom ε protects, so that nothing can be told "
+            "of its values. Ask about another column."
+        )
 
 
 def weighed(
@@ -124,6 +136,7 @@ def weighed(
     *,
     width: int = 0,
     distinct: int = 0,
+    quantum: int = 0,
 ) -> OfUnits:
     """A method that looks at nothing but counts, on the weights of persons.
 
@@ -134,19 +147,25 @@ def weighed(
         price: of the whole.
         width: of lines of cells, see `UnitTable`.
         distinct: if above 0, a person counts once in a cell, and in so many cells in full.
+        quantum: Q, a multiple of the cap; the usual one if 0.
     """
-    unit = str(schema.people)
     cap = distinct or schema.rows_per_unit
-    quantum = quantum_of(cap)
+    quantum = quantum or quantum_of(cap)
     method = method_of(source, schema.of_rows(), price.divided(quantum))
     weighing = Shares(quantum, cap, distinct=distinct > 0)
+    facts = {"groups_per_unit" if distinct else "rows_per_unit": cap}
+    people = distinct > 0 or cap == 1
+    return OfUnits(method, quantum, cap, shares(schema, weighing, width), facts, people)
+
+
+def shares(schema: Schema, weighing: Weighing, width: int = 0) -> View:
+    """A view of what persons add to the counts of cells; for `width` see `UnitTable`."""
 
     def view(opened: Opened, entropy: Entropy) -> Opened:
         del entropy
-        return UnitTable(opened, unit, weighing, width)
+        return UnitTable(opened, str(schema.people), weighing, width)
 
-    facts = {"unit": unit.rstrip("="), "groups_per_unit" if distinct else "rows_per_unit": cap}
-    return OfUnits(method, quantum, cap, view, facts)
+    return view
 
 
 def kept_rows(
@@ -169,7 +188,7 @@ def kept_rows(
     def view(opened: Opened, entropy: Entropy) -> Opened:
         return KeptRows(opened, unit, most, entropy)
 
-    return OfUnits(method, most, most, view, {"unit": unit.rstrip("="), "kept_rows_per_unit": most})
+    return OfUnits(method, most, most, view, {"kept_rows_per_unit": most}, people=False)
 
 
 def _of_people(told: Accuracy) -> Accuracy:

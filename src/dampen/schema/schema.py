@@ -35,7 +35,6 @@ from dampen.data.source import named_columns
 from dampen.errors import MISSING, OTHER, ParameterError, did_you_mean
 
 __all__ = [
-    "PROTECTED",
     "Categories",
     "Column",
     "Graph",
@@ -231,6 +230,17 @@ PROTECTED = {
 """Whom ε protects, in words."""
 
 
+def protected(relation: Neighbours, unit: str = "") -> str:
+    """Whom ε protects, in words, where it is known what a unit is called.
+
+    >>> protected(Neighbours.ADD_REMOVE_UNIT, "patient")
+    'one patient, with all their rows'
+    """
+    if relation is not Neighbours.ADD_REMOVE_UNIT or not unit:
+        return PROTECTED[relation]
+    return f"one {unit}, with all {'its edges' if unit == 'source' else 'their rows'}"
+
+
 @dataclass(frozen=True, slots=True)
 class Graph:
     """Edges in two columns, or an edge list; the nodes are public.
@@ -363,13 +373,14 @@ class Schema:
         return replace(self, unit="row", rows_per_unit=1, groups_per_unit=None)
 
     @property
+    def unit_name(self) -> str:
+        """What is protected with all its rows or edges, such as "patient"; empty if nothing is."""
+        return "source" if self.unit == "source" else (self.people or "").rstrip("=")
+
+    @property
     def protected(self) -> str:
         """Whom ε protects, in words."""
-        if self.unit == "source":
-            return "one source, with all its edges"
-        if self.people is not None:
-            return f"one {self.people.rstrip('=')}, with all their rows"
-        return PROTECTED[self.relation]
+        return protected(self.relation, self.unit_name)
 
     @property
     def relation(self) -> Neighbours:

@@ -307,6 +307,12 @@ def _check_one_relation(served: Served, accounts: Sequence[tuple[Account, Neighb
             f"rows need one relation. The facts say {served.schema.relation}: list budgets for "
             "that alone."
         )
+    for account, _ in accounts:
+        if (balance := account.balance).unit not in ("", served.schema.unit_name):
+            raise BudgetError(
+                f"Budget {balance.name!r} protects {balance.protects}, and the facts of the data "
+                f"set {served.name!r} protect {served.schema.protected}. List a budget for that."
+            )
 
 
 def payer(accounts: Sequence[tuple[Account, Neighbours]], asked: Neighbours) -> Account:

@@ -46,7 +46,6 @@ from typing import (
 from fastapi import Depends, FastAPI, Query, Request
 from fastapi.responses import Response
 
-from dampen.core.selection import Neighbours
 from dampen.data.open import open_table
 from dampen.datasets import Dataset
 from dampen.epsilon import decimal_text, short_text
@@ -283,8 +282,7 @@ class Curating:
             text, before = self._file()
             changed = _with_budget(text, served.name, body.name)
             with self._replacing(changed, before):
-                relation = served.schema.relation
-                account = self._create(body.name, served.name, relation, body, who)
+                account = self._create(body.name, served.name, served.schema, body, who)
             self.workflow.serve(replace(served, budgets=(account.name, *served.budgets)))
         return self._shown(account, who)
 
@@ -453,13 +451,15 @@ class Curating:
         if not self._has_budget(body.budget):
             if body.limits is None:
                 raise ParameterError(f"There is no budget {body.budget!r}. State its epsilon.")
-            return self._create(body.budget, body.name, schema.relation, body.limits, who)
+            return self._create(body.budget, body.name, schema, body.limits, who)
         balance = ledger.balance(body.budget)
-        if balance.neighbours is not schema.relation or balance.dataset not in ("", body.name):
+        other = balance.neighbours is not schema.relation
+        other |= balance.unit not in ("", schema.unit_name)
+        if other or balance.dataset not in ("", body.name):
             raise BudgetError(
-                f"Budget {balance.name!r} is for {balance.dataset or 'any data set'} and "
-                f"{balance.neighbours}, and these facts protect {schema.protected} "
-                f"({schema.relation}). Choose a new budget."
+                f"Budget {balance.name!r} is for {balance.dataset or 'any data set'} and protects "
+                f"{balance.protects} ({balance.neighbours}), and these facts protect "
+                f"{schema.protected} ({schema.relation}). Choose a new budget."
             )
         return ledger[body.budget]
 
@@ -470,19 +470,19 @@ class Curating:
             return False
 
     def _create(
-        self, name: str, dataset: str, relation: Neighbours, limits: Limits, who: Token
+        self, name: str, dataset: str, schema: Schema, limits: Limits, who: Token
     ) -> Account:
         given = {"delta": limits.delta, "largest": limits.largest, "each": limits.each}
         stated = {key: _number(value) for key, value in given.items() if value is not None}
         return self._configuration.ledger.create(
-            name, epsilon=_number(limits.epsilon), neighbours=relation, dataset=dataset,
-            trial=limits.trial, who=who.analyst, **stated,
+            name, epsilon=_number(limits.epsilon), neighbours=schema.relation,
+            unit=schema.unit_name, dataset=dataset, trial=limits.trial, who=who.analyst, **stated,
         )  # fmt: skip
 
     def _shown(self, account: Account, who: Token) -> dict[str, Any]:
         balance = account.balance
         served = self._serving(account.name)
-        protects = str(balance.neighbours) if served is None else served.schema.protected
+        protects = balance.protects if served is None else served.schema.protected
         return shown_balance(balance, who, protects) | {
             "dataset": None if served is None else served.name,
             "trial": balance.trial,

@@ -261,7 +261,8 @@ BEGIN
       AND length(contents[i]) < 100000
       AND dampen_says(contents[i], ARRAY['epsilon', 'rho', 'delta', 'neighbours', 'query',
         'mechanism', 'analyst', 'dataset', 'leaks', 'time', 'version', 'converted', 'why', 'rule',
-        'repeats'])
+        'repeats', 'unit'])
+      AND length(coalesce(said ->> 'unit', '')) < 10000
       AND said ->> 'rho' ~ amount AND (said ->> 'epsilon' = '' OR said ->> 'epsilon' ~ amount)
       AND coalesce(said ->> 'delta' ~ amount, true)
       AND said ->> 'neighbours' IN (

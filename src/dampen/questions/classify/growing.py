@@ -76,7 +76,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from dampen.core import sensitivity
-from dampen.core.mechanisms import PF, Mechanism, select
+from dampen.core.mechanisms import PF, Mechanism, named, select
 from dampen.core.noise import GUMBEL
 from dampen.core.sampling import Entropy, noisy_top
 from dampen.core.selection import FloatArray, IntArray, Selection
@@ -659,7 +659,7 @@ class Rule(Protocol):
 
 @dataclass(frozen=True)
 class Selections:
-    """Every split by one selection, the class of every leaf by permute-and-flip.
+    """Every split by one selection, the class of every leaf by permute-and-flip, or as it is named.
 
     Attributes:
         epsilon: of the whole tree.
@@ -667,6 +667,7 @@ class Selections:
         shares: of ε, for each level of splits and then for the leaves.
         criteria: what a split maximises, level by level.
         mechanism: how it is selected.
+        labelling: how the class of a leaf is.
         one_sided: False makes `em` and `pf` pay the factor 2 that they need not.
     """
 
@@ -675,6 +676,7 @@ class Selections:
     shares: tuple[Fraction, ...]
     criteria: tuple[Criterion, ...]
     mechanism: Mechanism = PF
+    labelling: Mechanism = PF
     one_sided: bool = True
 
     @property
@@ -706,14 +708,16 @@ class Selections:
         self, level: int, counts: IntArray, entropy: Entropy, /
     ) -> tuple[IntArray, IntArray | None]:
         epsilon = self.leaf_epsilon(level)
-        found = [most_frequent(leaf, epsilon, entropy) for leaf in counts]
+        found = [most_frequent(leaf, epsilon, entropy, self.labelling) for leaf in counts]
         return np.array(found, dtype=np.int64), None
 
 
-def most_frequent(counts: IntArray, epsilon: Fraction, entropy: Entropy) -> int:
-    """A class by permute-and-flip on its count: sensitivity 1, one-sided, exact."""
+def most_frequent(
+    counts: IntArray, epsilon: Fraction, entropy: Entropy, mechanism: Mechanism = PF
+) -> int:
+    """A class by a mechanism on its count: sensitivity 1, one-sided, exact."""
     leaf = Selection(counts, sensitivity.constant(1), one_sided=True, exact=True)
-    picked = select(leaf, epsilon=epsilon, mechanism=PF, entropy=entropy)
+    picked = select(leaf, epsilon=epsilon, mechanism=mechanism, entropy=entropy)
     assert isinstance(picked, int)
     return picked
 
@@ -727,7 +731,10 @@ def grown(plan: TreePlan, candidates: Candidates, rows: LevelRows, *, entropy: E
 
 def level_rule(plan: TreePlan) -> Selections:
     """How a plan decides the levels that are selected one by one."""
-    return Selections(plan.epsilon, plan.max_rows, plan.shares, plan.criteria)
+    drawn_by = named(plan.selection)
+    return Selections(
+        plan.epsilon, plan.max_rows, plan.shares, plan.criteria, drawn_by, labelling=drawn_by
+    )
 
 
 def grow(rule: Rule, candidates: Candidates, rows: LevelRows, *, entropy: Entropy) -> Tree:

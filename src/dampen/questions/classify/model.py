@@ -33,7 +33,12 @@ attribute's table, so that adding or removing it changes m counts, by 1 each.  T
 outcome z is the product of P(Z_avc = z_avc - τ_avc) over the cells, whose normalising constants do
 not depend on the data; of its factors m change, each by at most e^(ε/m).  The bound is reached.
 Integers are drawn exactly (`dampen.core.sampling.discrete_laplace`), so nothing is lost to
-rounding.
+rounding.  In zCDP each table costs its own: m (ε/m) tanh(ε/2m).
+
+**For ρ** the noise is discrete Gaussian, of variance σ² >= m / (2ρ).  **Theorem.**  The release is
+ρ-zCDP.  Proof: the m counts that change have independent noise, so that their Rényi divergences add
+up; each is at most α / (2σ²) for a count that moves by 1 (Canonne, Kamath and Steinke 2020,
+Theorem 4). ∎  The variance is half of that of Laplace noise of this ρ.
 
 **What is made of them** costs nothing more.  Let b = m/ε be the scale of the noise and V_a the
 number of values of attribute a.
@@ -58,7 +63,7 @@ drawn as one leaf.
 """
 
 import math
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -68,9 +73,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.core.sampling import Entropy, discrete_laplace
+from dampen.core.noise import pure_rho
+from dampen.core.sampling import Entropy
 from dampen.core.selection import FloatArray, IntArray
-from dampen.epsilon import decimal_text, exact
+from dampen.epsilon import decimal_text, exact, price_text, root_below
 from dampen.errors import ParameterError, raise_alone
 from dampen.printing import html_table, printable
 from dampen.questions.classify.encoding import (
@@ -83,6 +89,8 @@ from dampen.questions.classify.encoding import (
 )
 from dampen.questions.classify.plan import PURPOSES, Spending, TreeFacts, checked_depth
 from dampen.questions.classify.splits import check_max_rows
+from dampen.releases.cost import quadratic
+from dampen.releases.numbers import GAUSSIAN, LAPLACE, IntegerNoise, with_noise
 from dampen.releases.release import Release
 
 __all__ = [
@@ -94,6 +102,7 @@ __all__ = [
     "Tree",
     "TreeModel",
     "bayes_content",
+    "bayes_rho",
     "chances",
     "collapsed",
     "deviation",
@@ -222,12 +231,14 @@ class NoisyTables:
     Attributes:
         first: where the values of each attribute begin when all are written below each other.
         counts: noisy counts (value, class); they may be below 0.
-        scale: of the noise, b = m/ε.
+        scale: of the noise, b = m/ε, or σ.
+        noise: its law.
     """
 
     first: IntArray
     counts: IntArray
     scale: Fraction
+    noise: IntegerNoise = LAPLACE
 
     @cached_property
     def log_priors(self) -> FloatArray:
@@ -253,7 +264,12 @@ class NoisyTables:
 
     @property
     def _pseudo_count(self) -> float:
-        return (1 + float(self.scale)) / 2
+        return (1 + self._size) / 2
+
+    @property
+    def _size(self) -> float:
+        """b, or that of Laplace noise of the variance of Gaussian noise."""
+        return float(self.scale) / (math.sqrt(2) if self.noise == GAUSSIAN else 1)
 
 
 @dataclass(frozen=True)
@@ -264,12 +280,15 @@ class BayesPlan:
     attributes: int
     values: int
     classes: int
+    noise: IntegerNoise = LAPLACE
 
     def __str__(self) -> str:
         """The plan as text, with the noise in rows."""
-        noise = deviation(noise_scale(self.attributes, self.epsilon))
+        noise = deviation(noise_scale(self.attributes, self.epsilon, self.noise), self.noise)
+        pure = self.noise == LAPLACE
+        price = price_text(self.epsilon if pure else None, self.epsilon**2 / 2)
         return (
-            f"Naive Bayes for epsilon {decimal_text(self.epsilon)}: {self.attributes} attributes, "
+            f"Naive Bayes for {price}: {self.attributes} attributes, "
             f"{self.values} values, {self.classes} classes\n"
             f"  {self.values * self.classes} counts, each with noise of standard deviation "
             f"{noise:.3g} rows"
@@ -277,21 +296,36 @@ class BayesPlan:
 
 
 def noisy_tables(
-    counts: IntArray, first: IntArray, epsilon: Fraction, *, entropy: Entropy
+    counts: IntArray,
+    first: IntArray,
+    epsilon: Fraction,
+    *,
+    entropy: Entropy,
+    noise: IntegerNoise = LAPLACE,
 ) -> NoisyTables:
     """Adds the noise to counts (value, class), all attributes below each other."""
-    scale = noise_scale(len(first) - 1, epsilon)
-    noise = discrete_laplace(scale, counts.size, entropy).reshape(counts.shape)
-    return NoisyTables(first, counts + noise, scale)
+    scale = noise_scale(len(first) - 1, epsilon, noise)
+    return NoisyTables(first, with_noise(counts, noise, scale, entropy), scale, noise)
 
 
-def noise_scale(attributes: int, epsilon: Fraction) -> Fraction:
-    """b = m/ε: a row is in one cell of each of m tables."""
+def bayes_rho(attributes: int, noise: IntegerNoise = LAPLACE) -> Callable[[Fraction], Fraction]:
+    """The zCDP cost of all tables as a function of ε: one row moves one count of each by 1."""
+    if noise == GAUSSIAN:
+        return quadratic(Fraction(1, 2))
+    return lambda epsilon: attributes * pure_rho(epsilon / attributes)
+
+
+def noise_scale(attributes: int, epsilon: Fraction, noise: IntegerNoise = LAPLACE) -> Fraction:
+    """b = m/ε: a row is in one cell of each of m tables; σ = √m/ε, or a little above it."""
+    if noise == GAUSSIAN:
+        return 1 / root_below(epsilon**2 / attributes)
     return attributes / epsilon
 
 
-def deviation(scale: Fraction) -> float:
-    """Of the noise on one count: with a = exp(-1/b) its variance is 2a / (1-a)²."""
+def deviation(scale: Fraction, noise: IntegerNoise = LAPLACE) -> float:
+    """Of the noise on one count: σ, or with a = exp(-1/b) the root of 2a / (1-a)²."""
+    if noise == GAUSSIAN:
+        return float(scale)
     a = math.exp(-1 / float(scale))
     return math.sqrt(2 * a) / (1 - a)
 
@@ -406,6 +440,7 @@ def bayes_content(
         **_columns_content(domains, classes, named=named),
         "epsilon": str(epsilon),
         "counts": tables.counts.tolist(),
+        **({"noise": GAUSSIAN} if tables.noise == GAUSSIAN else {}),
     }
 
 
@@ -459,9 +494,9 @@ def _bayes_model(content: Any) -> BayesModel:
     counts = _integers(content["counts"], dimensions=2)
     if counts.shape != (first[-1], len(columns.classes)):
         raise ValueError
-    return BayesModel(
-        columns, epsilon, NoisyTables(first, counts, noise_scale(len(first) - 1, epsilon))
-    )
+    noise = GAUSSIAN if content.get("noise") == GAUSSIAN else LAPLACE
+    scale = noise_scale(len(first) - 1, epsilon, noise)
+    return BayesModel(columns, epsilon, NoisyTables(first, counts, scale, noise))
 
 
 def _facts_of(plan: Any) -> TreeFacts:
@@ -787,13 +822,12 @@ def _ink(label: int) -> str:
 def _bayes_report(model: BayesModel, release: Release) -> Iterator[str]:
     """What was released, the noise, and the estimated shares of the classes."""
     values, classes = model.tables.counts.shape
-    yield (
-        f"Private naive Bayes: epsilon {decimal_text(model.epsilon)} for adding or removing one row"
-    )
+    law = "discrete Gaussian" if model.tables.noise == GAUSSIAN else "discrete Laplace"
+    yield f"Private naive Bayes: {_price(model, release)} for adding or removing one row"
     yield (
         f"{len(model.columns.domains)} attributes, {values} values, {classes} classes: "
-        f"{values * classes} counts, each with discrete Laplace noise of standard deviation "
-        f"{deviation(model.tables.scale):.3g}"
+        f"{values * classes} counts, each with {law} noise of standard deviation "
+        f"{deviation(model.tables.scale, model.tables.noise):.3g}"
     )
     yield from _warnings(release)
     yield ""
@@ -802,11 +836,17 @@ def _bayes_report(model: BayesModel, release: Release) -> Iterator[str]:
         yield f"  {math.exp(log):6.1%}  {name}"
 
 
+def _price(model: BayesModel, release: Release) -> str:
+    """ε, or ρ where Gaussian noise has no ε."""
+    pure = model.tables.noise == LAPLACE
+    return price_text(model.epsilon if pure else None, release.rho)
+
+
 def _bayes_html(model: BayesModel, release: Release) -> str:
     """What it is, its warnings, and what is likeliest of every attribute in each class."""
     columns = model.columns
     heading = (
-        f"Private naive Bayes, ε = {decimal_text(model.epsilon)} for adding or removing one row: "
+        f"Private naive Bayes, {_price(model, release)} for adding or removing one row: "
         f"{len(columns.domains)} attributes, {len(columns.classes)} classes"
     )
     classes = [f"in {name}" for name in columns.classes[:MOST_CLASSES]]

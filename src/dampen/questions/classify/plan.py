@@ -15,6 +15,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Literal, NamedTuple, TypeAlias
 
+from dampen.core.mechanisms import named
+from dampen.core.noise import GUMBEL
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
 from dampen.questions.classify.encoding import Domain, candidates_of
@@ -111,6 +113,9 @@ class TreePlan:
         candidates: how many splits there are.
         classes: how many classes there are.
         widths: splits of every node of the menu of a last stage of several levels.
+        attributes: those with at least two values.
+        selection: the mechanism of a split of its own, and of the class of a leaf: `pf`, or for ρ
+            `em`.
     """
 
     epsilon: Fraction
@@ -120,6 +125,8 @@ class TreePlan:
     candidates: int
     classes: int
     widths: tuple[int, ...] = ()
+    attributes: int = 0
+    selection: str = "pf"
 
     def __post_init__(self) -> None:
         if self.staged:  # refused before anything is paid, or not at all
@@ -141,10 +148,28 @@ class TreePlan:
 
     @property
     def mechanism(self) -> str:
-        """The name of what is used: `pf` for single splits and leaves, else the joint release."""
+        """The name of what is used, for single splits and leaves, and the joint release."""
         if not self.staged:
-            return "pf"
-        return JOINT if len(self.stages) == 1 else f"pf + {JOINT}"
+            return self.selection
+        return JOINT if len(self.stages) == 1 else f"{self.selection} + {JOINT}"
+
+    @property
+    def rho(self) -> Fraction:
+        """The zCDP cost: ρ of the dearest node of every stage, added up.
+
+        Nodes of a stage hold disjoint rows.  A joint release is an exponential mechanism for a
+        one-sided utility, within its rounding: ε-bounded range, the sum of all weights being the
+        same for all outcomes.  Level by level, a leaf that no split is left for gets the rest of ε
+        at once; that takes as many splits as there are attributes, and the dearest leaf is the
+        first such one.
+        """
+        spent = [self.epsilon * share for share in self.shares]
+        single = named(self.selection).noise.rho
+        if self.staged:
+            return sum(map(single, spent[:-1]), GUMBEL.rho(spent[-1]))
+        level = min(self.attributes, self.depth)
+        leaf = sum(spent[level:], Fraction(0))
+        return sum(map(single, spent[:level]), single(leaf))
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -200,6 +225,7 @@ def tree_plan(
     max_rows: int,
     max_depth: int | None = None,
     stages: Sequence[int] | None = None,
+    selection: str = "pf",
 ) -> TreePlan:
     """Every public decision, from public sizes.
 
@@ -218,6 +244,8 @@ def tree_plan(
         candidates=sizes.candidates,
         classes=classes,
         widths=default_widths(chosen, int(max_rows), sizes),
+        attributes=sum(len(domain) > 1 for domain in domains),
+        selection=selection,
     )
 
 

@@ -27,11 +27,13 @@ What a released model predicts for the rows of a table, and how often that is wr
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
 
 from dampen.core.mechanisms import named
+from dampen.core.noise import pure_rho
 from dampen.core.sampling import LARGEST_SCALE, Entropy
 from dampen.core.selection import IntArray, Neighbours, Selection
 from dampen.core.sensitivity import constant
@@ -63,6 +65,7 @@ from dampen.questions.classify.model import (
     BayesPlan,
     Model,
     bayes_content,
+    bayes_rho,
     model_of,
     noise_scale,
     noisy_tables,
@@ -74,6 +77,7 @@ from dampen.questions.keys import exact_delta
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_distance, by_lead, lead, likely_noise
 from dampen.releases.cost import Cost, Price, composed_cost
 from dampen.releases.method import Drawn, Leak
+from dampen.releases.numbers import LAPLACE, IntegerNoise, noise_for
 from dampen.releases.question import Fact, Shape, checked_choice, parameter, where_parameter
 from dampen.releases.units import OfUnits, kept_rows
 from dampen.schema import schema as facts
@@ -156,8 +160,17 @@ class Supervision:
         """Of every column; all of them are stated."""
         return [domain for domain in self.domains.values() if domain is not None]
 
-    def cost(self, price: Price, query: str, mechanism: str) -> Cost:
+    def cost(
+        self,
+        price: Price,
+        query: str,
+        mechanism: str,
+        rho: Callable[[Fraction], Fraction] = pure_rho,
+    ) -> Cost:
         """That of a model which is ε-DP in all, or (ε, δ)-DP where categories get names.
+
+        `rho` is that of a model of a table of which everything is stated; what has to be found
+        takes shares of ε that follow from the data, so that only ε in all is known beforehand.
 
         Raises:
             ParameterError: if ε is too small to share.
@@ -169,6 +182,7 @@ class Supervision:
             query=query,
             mechanism=mechanism,
             leaks=tuple(leaks),
+            rho=rho if self.complete else pure_rho,
             delta=Fraction(0) if self.leaky else self.search.needed_delta,
         )
         if not self.leaky:
@@ -197,6 +211,7 @@ class TreeMethod:
         max_depth: levels of splits, each selected by itself.
         stages: in place of it, the levels of each stage.
         plan: all public decisions; None where they follow what is found.
+        selection: of single splits and of classes, see `TreePlan`.
     """
 
     query: str
@@ -204,6 +219,7 @@ class TreeMethod:
     max_depth: int | None = None
     stages: Sequence[int] | None = None
     plan: TreePlan | None = None
+    selection: str = "pf"
 
     @classmethod
     def planned(
@@ -216,15 +232,13 @@ class TreeMethod:
         stages: Sequence[int] | None = None,
     ) -> "TreeMethod":
         """Decides all that is public at this price."""
-        method = cls(query, table, max_depth, stages)
+        selection = price.selection if table.complete else "pf"
+        method = cls(query, table, max_depth, stages, selection=selection)
         given_stages(max_depth, stages)
         epsilon = method.cost(price).epsilon
         if not table.complete:
             return method
-        assert table.classes is not None
-        assert table.max_rows is not None
-        plan = method._plan(epsilon, table.public_domains(), len(table.classes), table.max_rows)
-        return cls(query, table, max_depth, stages, plan)
+        return replace(method, plan=method._public_plan(epsilon))
 
     @property
     def mechanism(self) -> str:
@@ -235,7 +249,11 @@ class TreeMethod:
         return "pf" if given is not None and not is_staged(given) else UNPLANNED
 
     def cost(self, price: Price, /) -> Cost:
-        return self.table.cost(price, self.query, self.mechanism)
+        return self.table.cost(price, self.query, self.mechanism, self._rho)
+
+    def _rho(self, epsilon: Fraction) -> Fraction:
+        """That of the plan for ε, of a table of which everything is stated."""
+        return self._public_plan(epsilon).rho
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         return UNKNOWN if self.plan is None else self._accuracy(self.plan, epsilon, rows)
@@ -273,6 +291,12 @@ class TreeMethod:
         told = None if self.plan else self._accuracy(plan, epsilon, None)
         return Drawn(content, {"depth": plan.depth}, told)
 
+    def _public_plan(self, epsilon: Fraction) -> TreePlan:
+        table = self.table
+        assert table.classes is not None
+        assert table.max_rows is not None
+        return self._plan(epsilon, table.public_domains(), len(table.classes), table.max_rows)
+
     def _plan(
         self, epsilon: Fraction, domains: Sequence[Domain], classes: int, max_rows: int
     ) -> TreePlan:
@@ -283,6 +307,7 @@ class TreeMethod:
             max_rows=max_rows,
             max_depth=self.max_depth,
             stages=self.stages,
+            selection=self.selection,
         )
 
 
@@ -293,15 +318,24 @@ class BayesMethod:
     Attributes:
         query: what is asked, for the ledger.
         table: what is public of it.
+        noise: Gaussian for ρ, of a table of which everything is stated.
     """
 
     query: str
     table: Supervision
+    noise: IntegerNoise = LAPLACE
+
+    @classmethod
+    def of(cls, query: str, table: Supervision, price: Price) -> "BayesMethod":
+        """With the noise that suits the price."""
+        return cls(query, table, noise_for(price) if table.complete else LAPLACE)
 
     def cost(self, price: Price, /) -> Cost:
-        cost = self.table.cost(price, self.query, "discrete-laplace")
         attributes = len(self.table.domains)
-        if noise_scale(attributes, cost.epsilon) > LARGEST_SCALE:
+        rho = bayes_rho(attributes, self.noise)
+        cost = self.table.cost(price, self.query, self.noise, rho)
+        cost = replace(cost, pure=self.noise == LAPLACE)
+        if noise_scale(attributes, cost.epsilon, self.noise) > LARGEST_SCALE:
             raise ParameterError(
                 f"Expected epsilon >= {attributes} / 2^40 for {attributes} attributes. Raise "
                 "epsilon."
@@ -311,7 +345,8 @@ class BayesMethod:
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         if not self.table.complete:
             return UNKNOWN
-        noise = likely_noise(1 / noise_scale(len(self.table.domains), epsilon), 1)
+        scale = noise_scale(len(self.table.domains), epsilon, self.noise)
+        noise = likely_noise(1 / scale, 1, self.noise)
         return by_distance(
             noise,
             "rows",
@@ -332,7 +367,7 @@ class BayesMethod:
         left = epsilon - read.found.epsilon
         first = first_codes(list(read.domains.values()))
         counts = read.rows.tables([0], first)[0]
-        tables = noisy_tables(counts, first, left, entropy=entropy)
+        tables = noisy_tables(counts, first, left, entropy=entropy, noise=self.noise)
         named = has_names(source)
         content = bayes_content(read.domains, read.classes, left, tables, named=named)
         return Drawn(content, {"attributes": len(read.domains)})
@@ -371,7 +406,7 @@ class EitherMethod:
 
 def leaf_lead(plan: TreePlan) -> float:
     """The lead in rows at which the class of a deepest leaf is right with probability 0.9."""
-    mechanism = named("em" if plan.staged else "pf")
+    mechanism = named("em" if plan.staged else plan.selection)
     needed = lead(COUNTS, mechanism, m=plan.classes, k=1, epsilon=plan.label_epsilon)
     assert needed is not None
     return needed
@@ -420,8 +455,6 @@ def _by_batch(
             yield model.predicted(codes), batch
 
 
-HALF = Fraction(1, 2)
-"""The cost of a model in zCDP is ε²/2."""
 LACKING = (
     "Expected classes=, and domains= and max_rows= too for a plan without a table. Pass the table, "
     "plan(X), for what is to be found: only its columns and their types are looked at."
@@ -603,8 +636,8 @@ class BayesQuestion:
         return open_supervised(self, data, header=header, table=table)
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> BayesMethod:
-        del schema, price
-        return BayesMethod(self.name, supervision(self, source, counts_rows=False))
+        del schema
+        return BayesMethod.of(self.name, supervision(self, source, counts_rows=False), price)
 
     def plan(self, price: Price, source: Opened | None = None) -> BayesPlan | SearchPlan:
         """What would be done; no row is read.  A source tells the columns without a domain.
@@ -667,7 +700,7 @@ class ClassifierQuestion:
         del schema
         known = supervision(self, source)
         tree = TreeMethod.planned(self.name, known, price)
-        bayes = BayesMethod(self.name, known)
+        bayes = BayesMethod.of(self.name, known, price)
         if not known.complete:
             return tree if known.leaky else EitherMethod(tree, bayes, prefers_bayes)
         return bayes if self._prefers_bayes(known.public_domains(), price) else tree
@@ -706,7 +739,7 @@ class ClassifierQuestion:
         assert self.classes is not None
         assert self.max_rows is not None
         sizes = [len(domain) for domain in domains]
-        return prefers_bayes(price.asked(HALF), int(self.max_rows), sizes, len(self.classes))
+        return prefers_bayes(price.asked(), int(self.max_rows), sizes, len(self.classes))
 
 
 def prefers_bayes(epsilon: Fraction, max_rows: int, sizes: Sequence[int], classes: int) -> bool:
@@ -864,7 +897,7 @@ def _search_plan(
     if source is None:
         return None
     known = supervision(question, source, counts_rows=counts_rows)
-    return None if known.complete else SearchPlan(price.asked(HALF), known.search)
+    return None if known.complete else SearchPlan(price.asked(), known.search)
 
 
 def _public_domains(question: Asked) -> list[Domain]:
@@ -895,14 +928,16 @@ def _tree_plan(
     domains = _public_domains(question)
     if question.classes is None or question.max_rows is None:
         raise ParameterError(LACKING)
-    return tree_plan(
-        price.asked(HALF),
-        domains,
+    plan = partial(
+        tree_plan,
+        domains=domains,
         classes=len(checked_classes(question.classes)),
         max_rows=question.max_rows,
         max_depth=max_depth,
         stages=stages,
+        selection=price.selection,
     )
+    return plan(price.asked(lambda e: plan(e).rho))
 
 
 def _bayes_plan(question: Asked, price: Price) -> BayesPlan:
@@ -911,4 +946,6 @@ def _bayes_plan(question: Asked, price: Price) -> BayesPlan:
         raise ParameterError(LACKING)
     values = sum(map(len, domains))
     classes = len(checked_classes(question.classes))
-    return BayesPlan(price.asked(HALF), len(domains), values, classes)
+    noise = noise_for(price)
+    epsilon = price.asked(bayes_rho(len(domains), noise))
+    return BayesPlan(epsilon, len(domains), values, classes, noise)

@@ -8,6 +8,9 @@ R(x_h, w) never decreases in w, so h is above exactly if Z_h >= w_h, for the sma
 R(x_h, w_h) passes.  By the lemma of `reach`, w_h changes by at most 1, and so does each end of the
 half-lines {Z >= w_h} and {Z < w_h}: their probabilities change by a factor of at most e^ε.  ∎
 
+For ρ the Z_g are discrete Gaussian of variance 1/(2ρ), and the list is ρ-zCDP: the bit of h is a
+function of Z_h that moves by at most 1 with it, as in `dampen.questions.groups.problem`.
+
 **How often it is wrong.**  With q = e^-ε, a group that is above is called so unless Z < w, and one
 that is not is called above if Z >= w.  Both have probability q^(d+1) / (1+q), where d rows may be
 added or removed, whichever they are, without bringing the group to the other side (d = -w or
@@ -21,7 +24,7 @@ above.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import ceil, floor
@@ -30,8 +33,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.core.sampling import Entropy, discrete_laplace
-from dampen.core.selection import IntArray, Neighbours
+from dampen.core.sampling import Entropy
+from dampen.core.selection import IntArray
 from dampen.data.cells import ANY_GROUP
 from dampen.data.columns import as_bound, measured
 from dampen.data.open import open_columns, open_table
@@ -43,6 +46,7 @@ from dampen.questions.groups.problem import (
     BestGroup,
     group_step,
     histograms_of,
+    row_weight,
     step_of,
 )
 from dampen.questions.groups.reach import Reach, Rows
@@ -57,8 +61,15 @@ from dampen.questions.groups.statistics import (
 from dampen.questions.keys import finding_groups
 from dampen.releases.accuracy import Accuracy, by_sides, likely_noise
 from dampen.releases.answer import answer
-from dampen.releases.cost import Budget, Cost, Price, composed_cost
-from dampen.releases.method import Drawn, Finding, Leak
+from dampen.releases.cost import Budget, Cost, Price
+from dampen.releases.method import Drawn, Finding, Leak, Method
+from dampen.releases.numbers import (
+    LAPLACE,
+    IntegerNoise,
+    drawn_noise,
+    noise_cost,
+    noise_for,
+)
 from dampen.releases.question import (
     Shape,
     delta_parameter,
@@ -70,7 +81,7 @@ from dampen.releases.question import (
     where_parameter,
 )
 from dampen.releases.release import Release
-from dampen.releases.units import persons
+from dampen.releases.units import persons, weighed
 from dampen.schema.schema import Schema
 
 __all__ = ["AboveQuestion", "groups_above"]
@@ -135,13 +146,20 @@ class AboveQuestion:
         return opened
 
     def method(self, source: Any, schema: Schema, price: Price, /) -> "AboveMethod":
-        del source, schema, price
+        del source, schema
         if self.problem.by_sum:
             raise ParameterError(
                 "Expected another statistic than the sum. Ask for the totals themselves, with "
                 "dampen.total, and compare them."
             )
-        return AboveMethod(self)
+        return AboveMethod(self, noise_for(price))
+
+    def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
+        """The weights of persons, shared by all their groups."""
+        row = row_weight(self.min_rows, schema)
+        width = self.problem.grid.top + 2 if self.problem.has_grid else 0
+        scaled = replace(self, min_rows=self.min_rows * row)
+        return weighed(scaled.method, source, schema, price, width=width)
 
     def shown(self) -> Mapping[str, Any]:
         public = self.problem.public
@@ -246,11 +264,11 @@ class AboveMethod:
     """One bit for every group, with the theorem of this module."""
 
     question: AboveQuestion
+    noise: IntegerNoise = LAPLACE
 
     def cost(self, price: Price, /) -> Cost:
-        cost = composed_cost(
-            Neighbours.ADD_REMOVE_ROW, price, query=self.question.name, mechanism="reach"
-        )
+        cost = noise_cost(price, self.question.name, self.noise)
+        cost = replace(cost, mechanism="reach")
         self.question.problem.exact_epsilon(cost.epsilon)
         self.question.level  # noqa: B018  # a threshold that is no number is refused here
         return cost
@@ -258,14 +276,14 @@ class AboveMethod:
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         """All |Z_g| are at most B with probability 0.9: groups that more rows decide are right."""
         groups = len(self.question.problem.candidates)
-        return by_sides(likely_noise(epsilon, groups), epsilon=epsilon, most=rows)
+        return by_sides(likely_noise(epsilon, groups, self.noise), epsilon=epsilon, most=rows)
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()
 
     def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         candidates = self.question.problem.candidates
-        noise = discrete_laplace(1 / epsilon, len(candidates), entropy)
+        noise = drawn_noise(self.noise, 1 / epsilon, len(candidates), entropy)
         above = self.question.above(source, noise)
         return Drawn([candidates[i] for i in np.flatnonzero(above).tolist()])
 

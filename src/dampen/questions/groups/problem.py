@@ -24,6 +24,17 @@ w, so the event is a half-line of integers, {Z_h >= j} or {Z_h <= j}.  By the le
 from j-1, and moving the end of a half-line by 1 changes its probability by a factor of at most e^ε.
 ∎
 
+**For ρ** the integers Z_g are discrete Gaussian, P(z) proportional to exp(-z² / (2σ²)).
+**Theorem.**
+The set is ρ-zCDP with ρ = 1/(2σ²), for every k.  Proof.  Fix the order and the Z of all groups but
+h.  The set is one of two: it has h, or it has not.  It has h if Z_h >= j, where j is the least
+integer from which R(x_h, j + z0) is large enough; for the neighbour from j-1, j or j+1 on, by the
+lemma.  So the two laws are those of [Z_h >= j] and of [Z_h + s >= j] with |s| <= 1, functions of
+two discrete Gaussians that are s apart: all their Rényi divergences are at most α s² / (2σ²)
+(Canonne, Kamath and Steinke 2020, Theorem 4).  What was fixed has the same law for both, and D_α is
+quasi-convex.  ∎  Steps in several groups, or several in one, add up as √ρ does: weights w_g of a
+person cost (Σ w_g)² / (2σ²).
+
 With the groups public and fixed, and one *value* replaced, the same holds for the reach of
 replacements; a step then concerns one row of one group as well.
 
@@ -49,13 +60,14 @@ from typing import Any
 
 import numpy as np
 
-from dampen.core.sampling import Entropy, discrete_laplace, random_order
+from dampen.core.sampling import Entropy, random_order
 from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.data.cells import Grouping, Keyed, ValuesOf
 from dampen.data.columns import DAY, as_bound
 from dampen.data.memory import MemoryTable
 from dampen.data.source import Opened
-from dampen.epsilon import Epsilon, exact
+from dampen.data.units import quantum_of
+from dampen.epsilon import Epsilon, exact, root_below
 from dampen.errors import ParameterError, did_you_mean
 from dampen.questions.groups.reach import (
     ByMinMax,
@@ -84,16 +96,20 @@ from dampen.questions.groups.statistics import (
     decimal,
     usual_step,
 )
+from dampen.releases.numbers import GAUSSIAN, LAPLACE, IntegerNoise, drawn_noise
 from dampen.releases.question import Fact, parameter
+from dampen.schema.schema import Schema
 
 __all__ = [
     "RELATIONS",
     "STATISTICS",
     "BestGroup",
     "ByReach",
+    "divided",
     "group_step",
     "histograms_of",
     "relation",
+    "row_weight",
     "step_of",
 ]
 
@@ -110,6 +126,7 @@ EXTREMES = {"max": 99, "maximum": 99, "min": 1, "minimum": 1}
 """What one row decides, and the quantile to ask for in its place."""
 
 LARGEST_FLOOR = 10**9
+MOST_WEIGHT = 10**9
 SMALLEST_EPSILON = Fraction(1, 10**9)
 STEPS: dict[Neighbours, Steps] = {
     Neighbours.ADD_REMOVE_ROW: Rows(),
@@ -283,13 +300,16 @@ class BestGroup:
         contest = self.contest(self.look(table, "values", "by"))
         return contest.probabilities(self.exact_epsilon(epsilon))
 
-    def contest(self, counts: IntArray | AnyHistograms) -> "ByReach | BySum":
+    def contest(
+        self, counts: IntArray | AnyHistograms, noise: IntegerNoise = LAPLACE
+    ) -> "ByReach | BySum":
         """The private counts, one row per group, ready to be drawn from."""
         x = histograms_of(counts)
         if isinstance(self.compared, Sum):
             assert isinstance(x, Histograms)
-            return BySum.of(x, self.grid, self.neighbours, smallest=self.smallest)
-        return ByReach(self._reach(x, self.compared), _exact_caution(self.caution))
+            sums = BySum.of(x, self.grid, self.neighbours, smallest=self.smallest)
+            return replace(sums, selection="pf" if noise == LAPLACE else "em")
+        return ByReach(self._reach(x, self.compared), _exact_caution(self.caution), noise)
 
     def min_max(self, counts: IntArray | AnyHistograms, quantum: int) -> ByMinMax:
         """Private weights in which everyone weighs `quantum` in every group they are in."""
@@ -320,32 +340,58 @@ class ByReach:
 
     reach: Reach
     caution: Fraction
+    noise: IntegerNoise = LAPLACE
 
     def probabilities(self, epsilon: Fraction) -> FloatArray:
         """The probability that a group is the one that `winners` gives for k = 1; not private."""
         return winning_probabilities(self.reach, epsilon, _offset(self.caution, epsilon))
 
     def winners(self, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
-        """The set of the k best groups, ascending: ε-DP."""
+        """The set of the k best groups, ascending: ε-DP, or ε²/2-zCDP with Gaussian noise."""
         groups = len(self.reach.x.sizes)
-        w = discrete_laplace(1 / epsilon, groups, entropy) + _offset(self.caution, epsilon)
+        noise = drawn_noise(self.noise, 1 / epsilon, groups, entropy)
+        w = noise + _offset(self.caution, epsilon)
         whole, high, low = self.reach.at(np.arange(groups), w).ordinals()
         order = np.lexsort((random_order(groups, entropy), low, high, whole))
         return sorted(order[groups - k :].tolist())
 
     def ranking(self, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
-        """The k best groups, best first, one at a time at ε/k each: ε-DP."""
+        """The k best groups, best first, one at a time, each with its share: ε-DP, or ε²/2-zCDP."""
+        share = divided(epsilon, k, self.noise)
         left = list(range(len(self.reach.x.sizes)))
         best = []
         for _ in range(k):
-            [place] = self._among(left).winners(1, epsilon / k, entropy)
+            [place] = self._among(left).winners(1, share, entropy)
             best.append(left.pop(place))
         return best
 
     def _among(self, groups: list[int]) -> "ByReach":
         reach = self.reach
         x = reach.x.among(groups)
-        return ByReach(Reach(x, reach.statistic, reach.steps, reach.floor), self.caution)
+        among = Reach(x, reach.statistic, reach.steps, reach.floor)
+        return ByReach(among, self.caution, self.noise)
+
+
+def divided(epsilon: Fraction, draws: int, noise: IntegerNoise) -> Fraction:
+    """The ε of one of so many draws; for Gaussian noise ρ = ε²/2 is divided."""
+    if noise == GAUSSIAN:
+        return root_below(epsilon**2 / draws)
+    return epsilon / draws
+
+
+def row_weight(min_rows: int, schema: Schema) -> int:
+    """The weight of one row that counts in full, where persons have weights.
+
+    Raises:
+        ParameterError: if `min_rows` rows weigh more than fits.
+    """
+    quantum = quantum_of(schema.rows_per_unit)
+    if min_rows * quantum > MOST_WEIGHT:
+        raise ParameterError(
+            f"Expected min_rows <= {MOST_WEIGHT // quantum:,} where ε protects "
+            f"{schema.protected}, got min_rows={min_rows}."
+        )
+    return quantum // schema.rows_per_unit
 
 
 def group_step() -> Any:

@@ -4,13 +4,14 @@ Reach answers for all statistics but the sum, a mechanism on the sums for the su
 `dampen.questions.groups.problem` and `dampen.questions.groups.statistics` for the theorems.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from dampen.core.mechanisms import check_k
+from dampen.core.mechanisms import Mechanism, check_k
+from dampen.core.noise import pure_rho
 from dampen.core.sampling import Entropy
 from dampen.core.selection import Neighbours
 from dampen.data.cells import ANY_GROUP
@@ -18,9 +19,16 @@ from dampen.data.columns import as_bound, measured
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
 from dampen.data.units import Shares, UnitTable, quantum_of
-from dampen.epsilon import Epsilon, decimal_text
+from dampen.epsilon import Epsilon, decimal_text, short_text
 from dampen.errors import ParameterError
-from dampen.questions.groups.problem import STATISTICS, BestGroup, group_step, step_of
+from dampen.questions.groups.problem import (
+    STATISTICS,
+    BestGroup,
+    divided,
+    group_step,
+    row_weight,
+    step_of,
+)
 from dampen.questions.groups.reach import MIN_MAX
 from dampen.questions.groups.statistics import (
     Exact,
@@ -33,8 +41,9 @@ from dampen.questions.groups.statistics import (
 from dampen.questions.keys import finding_groups
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, by_rows, likely_noise, of_all
 from dampen.releases.answer import answer
-from dampen.releases.cost import Budget, Cost, Price, composed_cost, selection_cost
+from dampen.releases.cost import Budget, Cost, Price, composed_cost, quadratic, selection_cost
 from dampen.releases.method import Drawn, Finding, Leak, Measured, Method, checked_share
+from dampen.releases.numbers import GAUSSIAN, LAPLACE, IntegerNoise, noise_for
 from dampen.releases.question import (
     Shape,
     checked_choice,
@@ -50,13 +59,17 @@ from dampen.releases.release import Release
 from dampen.releases.units import persons, weighed
 from dampen.schema.schema import Schema
 
+if TYPE_CHECKING:
+    from dampen.questions.counts import CountQuestion
+    from dampen.questions.means import MeanQuestion, TotalQuestion
+
 __all__ = ["GroupsQuestion", "top_groups"]
 
+HALF = Fraction(1, 2)
 WHO = ("group", "groups")
 UNIT = "rows per group"
 FEW_GROUPS = 2
 """Up to so many groups a person, weights that are shared by all groups are better than min-max."""
-MOST_WEIGHT = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,33 +156,59 @@ class GroupsQuestion:
 
     def method(self, source: Any, schema: Schema, price: Price, /) -> Method:
         """Under replacement too where everyone's group is public and fixed: one group changes."""
-        del source, price
+        del source
         check_k(self.k, len(self.problem.candidates))
         fixed = self.where is None and self.measure is None and schema.is_fixed(self.by)
         problem = replace(
             self.problem, neighbours=schema.relation if fixed else Neighbours.ADD_REMOVE_ROW
         )
-        method = SumMethod(self, problem) if problem.by_sum else ReachMethod(self, problem)
+        noise = noise_for(price)
+        way = SumMethod if problem.by_sum else ReachMethod
+        method: Method = way(self, problem, noise)
+        return self._measured(method, self._number_of)
+
+    def _measured(
+        self, method: Method, number_of: Callable[[Sequence[Hashable]], Method]
+    ) -> Method:
+        """A method that names groups, and measures them if that is asked for."""
         if self.measure is None:
             if self.share is not None:
                 raise ParameterError("Expected measure= with share=, such as measure='statistic'.")
             return method
-        expected = [*problem.candidates][: self.size]
-        return Measured(method, self._measuring, checked_share(self.share), expected)
+        expected = [*self.problem.candidates][: self.size]
+        return Measured(method, number_of, checked_share(self.share), expected)
 
-    def _measuring(self, groups: Sequence[Hashable]) -> Method:
-        """The method that measures groups which are public by now.
+    def _number_of(self, groups: Sequence[Hashable]) -> Method:
+        """The method that measures groups which are public by now, in rows."""
+        measuring = self._measuring(groups)
+        if isinstance(measuring, QuantileMethod):
+            return measuring
+        return measuring.method(None, Schema(), Price(Fraction(1)))
+
+    def _number_of_people(self, groups: Sequence[Hashable], source: Any, schema: Schema) -> Method:
+        """The same of persons, who share their weight among these groups alone."""
+        measuring = self._measuring(groups)
+        price = Price(Fraction(1))
+        if not isinstance(measuring, QuantileMethod):
+            return measuring.unit_method(source, schema, price)
+        width = self.problem.grid.top + 2
+        return weighed(lambda *_: measuring, source, schema, price, width=width)
+
+    def _measuring(
+        self, groups: Sequence[Hashable]
+    ) -> "QuantileMethod | CountQuestion | MeanQuestion | TotalQuestion":
+        """What measures groups which are public by now: a method, or a question that has one.
 
         Raises:
             ParameterError: if the statistic has no number of its own.
         """
-        from dampen.questions.counts import CountQuestion, CountsMethod
-        from dampen.questions.means import MeanMethod, MeanQuestion, TotalMethod, TotalQuestion
+        from dampen.questions.counts import CountQuestion
+        from dampen.questions.means import MeanQuestion, TotalQuestion
 
         checked_choice("measure", self.measure, ("statistic", "count"))
         compared = self.problem.compared
         if self.measure == "count":
-            return CountsMethod(CountQuestion(by=self.by, groups=groups))
+            return CountQuestion(by=self.by, groups=groups)
         if not self.problem.has_grid:
             raise ParameterError(
                 "Expected lower= and upper= with measure='statistic', the public ends of the "
@@ -182,9 +221,9 @@ class GroupsQuestion:
             "by": self.by, "groups": groups,
         }  # fmt: skip
         if isinstance(compared, Mean):
-            return MeanMethod(MeanQuestion(**given))
+            return MeanQuestion(**given)
         if self.problem.by_sum:
-            return TotalMethod(TotalQuestion(**given))
+            return TotalQuestion(**given)
         raise ParameterError(
             f"The {self.problem.named.name} of one group cannot be measured. Ask for "
             "measure='count', or by another statistic."
@@ -196,20 +235,15 @@ class GroupsQuestion:
         They cross at two groups a person (`groups_per_unit`, a public hint).  Sums and trimmed
         means have no min-max.
         """
-        if self.measure is not None:
-            raise ParameterError(
-                f"measure= counts rows, and this data set protects {schema.protected}. Leave out "
-                "measure=, and ask for the number with dampen.count, mean or percentile."
-            )
+        naming = replace(self, measure=None, share=None)._named_people(source, schema, price)
+        return self._measured(naming, lambda groups: self._number_of_people(groups, source, schema))
+
+    def _named_people(self, source: Any, schema: Schema, price: Price) -> Method:
         cap = schema.rows_per_unit
         quantum = quantum_of(cap)
-        if self.min_rows * quantum > MOST_WEIGHT:
-            raise ParameterError(
-                f"Expected min_rows <= {MOST_WEIGHT // quantum:,} where ε protects "
-                f"{schema.protected}, got min_rows={self.min_rows}."
-            )
+        row = row_weight(self.min_rows, schema)
         many = (schema.groups_per_unit or 1) > FEW_GROUPS
-        scaled = self if self.problem.by_sum else self._of_weights(quantum // cap)
+        scaled = self if self.problem.by_sum else self._of_weights(row)
         if many and isinstance(self.problem.compared, Quantile | Mean):
             check_k(self.k, len(self.problem.candidates))
             return MinMaxMethod(scaled, str(schema.people), Shares(quantum, cap, within_lines=True))
@@ -275,10 +309,15 @@ class GroupsQuestion:
         return self.k or 1
 
     def picked(
-        self, problem: BestGroup, source: Opened, epsilon: Fraction, entropy: Entropy
+        self,
+        problem: BestGroup,
+        source: Opened,
+        epsilon: Fraction,
+        entropy: Entropy,
+        noise: IntegerNoise = LAPLACE,
     ) -> Any:
         """Counts the rows and draws the answer, with the guarantee of `BestGroup.contest`."""
-        contest = problem.contest(problem.look(source, self.value, self.by))
+        contest = problem.contest(problem.look(source, self.value, self.by), noise)
         draw = contest.ranking if self.ordered else contest.winners
         names = [problem.candidates[i] for i in draw(self.size, epsilon, entropy)]
         return names[0] if self.k is None else names
@@ -295,21 +334,25 @@ def _of_as_many(question: Any) -> Any:
 class ReachMethod:
     """The reach mechanism of `dampen.questions.groups.problem`: ε once for a set of any size.
 
-    Best first it is asked k times for one group, at ε/k.
+    Best first it is asked k times for one group, at ε/k.  For ρ its noise is Gaussian.
     """
 
     question: GroupsQuestion
     problem: BestGroup
+    noise: IntegerNoise = LAPLACE
 
     def cost(self, price: Price, /) -> Cost:
-        """ε once; in zCDP ε²/2, and ε²/2k where k draws take ε/k each."""
+        """ε once, or k draws of ε/k each."""
         question = self.question
+        draws = self._draws
+        gaussian = self.noise == GAUSSIAN
         cost = composed_cost(
             self.problem.neighbours,
             price,
             query=question.name,
             mechanism="reach",
-            shares=self._draws,
+            rho=quadratic(HALF) if gaussian else lambda e: draws * pure_rho(e / draws),
+            pure=not gaussian,
         )
         self.problem.exact_epsilon(cost.epsilon)
         return cost
@@ -328,17 +371,20 @@ class ReachMethod:
         k = question.size
         if k == m and not question.ordered:
             return of_all(UNIT, who=WHO, ordered=False)
-        share = epsilon / self._draws
-        changed = likely_noise(share, m * self._draws) - self.problem.offset(share)
+        share = divided(epsilon, self._draws, self.noise)
+        noise = likely_noise(share, m * self._draws, self.noise)
+        changed = noise - self.problem.offset(share)
         return by_rows(changed, who=WHO, k=k, epsilon=epsilon, most=rows, ordered=question.ordered)
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()
 
     def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
-        picked = self.question.picked(self.problem, source, epsilon, entropy)
+        picked = self.question.picked(self.problem, source, epsilon, entropy, self.noise)
         if not self.question.ordered:
             return Drawn(picked)
+        if self.noise == GAUSSIAN:
+            return Drawn(picked, {"rho_each": short_text(epsilon**2 / 2 / self._draws, up=True)})
         return Drawn(picked, {"epsilon_each": decimal_text(epsilon / self._draws)})
 
     @property
@@ -397,11 +443,13 @@ class MinMaxMethod:
 class SumMethod:
     """A mechanism on the sums of the groups, see `dampen.questions.groups.statistics`.
 
-    The order of the k largest comes at no cost.
+    The order of the k largest comes at no cost.  `noise` is Gaussian for ρ; one sum is then drawn
+    with Gumbel noise.
     """
 
     question: GroupsQuestion
     problem: BestGroup
+    noise: IntegerNoise = LAPLACE
 
     def cost(self, price: Price, /) -> Cost:
         k = self.question.size
@@ -409,7 +457,7 @@ class SumMethod:
             self.problem.neighbours,
             price,
             query=self.question.name,
-            mechanism=sum_mechanism(k),
+            mechanism=self._mechanism,
             k=k,
         )
 
@@ -420,7 +468,9 @@ class SumMethod:
         k = self.question.size
         if k == m:
             return of_all("units", who=WHO, ordered=self.question.ordered)
-        needed = sum_lead(problem.grid, problem.neighbours, m=m, k=k, epsilon=epsilon)
+        needed = sum_lead(
+            problem.grid, problem.neighbours, self._mechanism, m=m, k=k, epsilon=epsilon
+        )
         largest = float(max(abs(problem.grid.lower), abs(problem.grid.upper)))
         return by_lead(
             needed,
@@ -436,7 +486,11 @@ class SumMethod:
         return ()
 
     def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
-        return Drawn(self.question.picked(self.problem, source, epsilon, entropy))
+        return Drawn(self.question.picked(self.problem, source, epsilon, entropy, self.noise))
+
+    @property
+    def _mechanism(self) -> Mechanism:
+        return sum_mechanism(self.question.size, "pf" if self.noise == LAPLACE else "em")
 
 
 def top_groups(

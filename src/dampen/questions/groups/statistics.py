@@ -109,7 +109,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core import sensitivity
-from dampen.core.mechanisms import PF, Mechanism, probabilities, select
+from dampen.core.mechanisms import Mechanism, named, probabilities, select
 from dampen.core.noise import EXPONENTIAL, LAPLACE
 from dampen.core.sampling import Entropy, noisy_top
 from dampen.core.scores import Global, Shifted
@@ -742,6 +742,7 @@ class BySum:
     """The private sums of the groups, ready to be drawn from."""
 
     sums: Selection
+    selection: str = "pf"
 
     @classmethod
     def of(cls, x: Histograms, grid: Grid, neighbours: Neighbours, *, smallest: bool) -> "BySum":
@@ -758,7 +759,7 @@ class BySum:
 
     def probabilities(self, epsilon: Fraction) -> FloatArray:
         """The probability that a group is the one that `winners` gives for k = 1; not private."""
-        return probabilities(self.sums, epsilon=epsilon, mechanism=sum_mechanism(1))
+        return probabilities(self.sums, epsilon=epsilon, mechanism=named(self.selection))
 
     def winners(self, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
         """The set of the k best groups, ascending: ε-DP."""
@@ -766,18 +767,20 @@ class BySum:
 
     def ranking(self, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
         """The k best groups, best first: ε-DP."""
-        mechanism = sum_mechanism(k)
+        mechanism = sum_mechanism(k, self.selection)
         return select(self.sums, epsilon=epsilon, mechanism=mechanism, k=k, entropy=entropy)
 
 
-def sum_mechanism(k: int) -> Mechanism:
+def sum_mechanism(k: int, selection: str = "pf") -> Mechanism:
     """One draw at its best, several from one noisy vector."""
-    return PF if k == 1 else JOINT
+    return named(selection) if k == 1 else JOINT
 
 
-def sum_lead(grid: Grid, neighbours: Neighbours, *, m: int, k: int, epsilon: Fraction) -> float:
+def sum_lead(
+    grid: Grid, neighbours: Neighbours, mechanism: Mechanism, *, m: int, k: int, epsilon: Fraction
+) -> float:
     """The lead at which the sums of k of m groups are the answer with probability 0.9."""
-    needed = lead(_selection([0, 0], 1), sum_mechanism(k), m=m, k=k, epsilon=epsilon)
+    needed = lead(_selection([0, 0], 1), mechanism, m=m, k=k, epsilon=epsilon)
     assert needed is not None, "the noise of both mechanisms is known"
     return needed * float(largest_change(grid, neighbours))
 
@@ -829,7 +832,11 @@ class QuantileMethod:
 
     def cost(self, price: Price, /) -> Cost:
         return composed_cost(
-            Neighbours.ADD_REMOVE_ROW, price, query="measure", mechanism="pf", shares=DRAWS
+            Neighbours.ADD_REMOVE_ROW,
+            price,
+            query="measure",
+            mechanism="pf",
+            rho=lambda e: EXPONENTIAL.rho(e, DRAWS),
         )
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:

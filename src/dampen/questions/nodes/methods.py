@@ -273,6 +273,7 @@ class OneRound:
             query=QUERY,
             mechanism=self.mechanism,
             k=self.wanted.count,
+            norm=(self.problem().joint or {}).get(self.mechanism.score, 1.0),
             leaks=self.wanted.leaked(),
         )
 

@@ -6,7 +6,6 @@ metric says what finds it best (`dampen.questions.nodes.metric`).
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 from dampen.core.mechanisms import MECHANISMS, Mechanism, check_k, named
@@ -159,7 +158,7 @@ class NodesQuestion:
             return self._naming(source, price)
         self._check_measure()
         share = checked_share(self.share)
-        named_for = Price(price.asked(Fraction(1, 2)) * (1 - share))
+        named_for = Price(price.asked() * (1 - share))
         method = self._naming(source, named_for)
         return Measured(method, DegreesMethod, share, range(method.wanted.count), read_once)
 
@@ -231,8 +230,9 @@ class NodesQuestion:
         if self.mechanism is not None:
             return Usual(metric, self.mechanism)
         if not hasattr(metric, "usual"):
-            return Usual(metric, "ld-pf")
-        return metric.usual(n, k, price.asked(Fraction(1, 2)))
+            return Usual(metric, "ld-pf" if price.pure else "ld")
+        usual: Usual = metric.usual(n, k, price.asked())
+        return usual if usual.mechanism != "pf" else replace(usual, mechanism=price.selection)
 
     def shown(self) -> Mapping[str, Any]:
         facts: dict[str, Any] = {"metric": name_of(self.metric)}

@@ -92,8 +92,9 @@ by no more than these are. ∎
 So the target is at most D + Σ_l max_k |B_k| from the interval of its answer, D = |N - n|, and its
 distance from the target of n itself is at most D + 1 (`farthest`).
 
-**zCDP.**  Noise on one count that moves by the whole costs ε_l²/2 a level; under replace-one two
-counts move by half the price each: half of it.
+**zCDP.**  A level is ε_l-DP, ε_l being its share.  Under replace-one no count moves by more than 2,
+which costs ε_l/2, and all by 4: Σ f(e_i) over e_i <= ε_l/2 with Σ e_i <= ε_l, f(e) = e tanh(e/2),
+is at most 2 f(ε_l/2), as f is convex and f(0) = 0.
 """
 
 from collections.abc import Iterator, Sequence
@@ -107,6 +108,7 @@ import numpy as np
 
 from dampen.core import sensitivity
 from dampen.core.mechanisms import select
+from dampen.core.noise import pure_rho
 from dampen.core.sampling import LARGEST_SCALE, Entropy, discrete_laplace
 from dampen.core.selection import FloatArray, IntArray, Neighbours, Selection
 from dampen.paper.percentile_selection import rank
@@ -228,10 +230,9 @@ class Halving:
     def levels(self) -> int:
         return levels_of(len(self.shares))
 
-    @property
-    def zcdp_shares(self) -> int:
-        """ρ is ε² over twice this."""
-        return self.levels
+    def rho(self, epsilon: Fraction) -> Fraction:
+        """A level is ε'-DP, and so are its draws together."""
+        return self.levels * pure_rho(epsilon / self.levels)
 
     def farthest(self, _: Fraction) -> None:
         """No bound is known."""
@@ -404,12 +405,18 @@ class NoisyTree:
     points: int
     name: ClassVar[str] = "noisy-tree"
 
-    @property
-    def zcdp_shares(self) -> int:
-        """ρ is at most ε² over twice this."""
+    def rho(self, epsilon: Fraction) -> Fraction:
+        """Of N, where it is private, and of all levels."""
         if self.neighbours is Neighbours.REPLACE_ONE:
-            return 2 * self.levels
-        return int(1 / (COUNTING**2 + (1 - COUNTING) ** 2 / self.levels))
+            return self.rho_given(epsilon)
+        return pure_rho(COUNTING * epsilon) + self.rho_given(epsilon)
+
+    def rho_given(self, epsilon: Fraction) -> Fraction:
+        """Of all levels, where N is public already."""
+        h = self.levels
+        if self.neighbours is Neighbours.REPLACE_ONE:
+            return 2 * h * pure_rho(epsilon / (2 * h))
+        return h * pure_rho((1 - COUNTING) * epsilon / h)
 
     @cached_property
     def parts(self) -> int:

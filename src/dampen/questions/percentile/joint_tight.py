@@ -57,8 +57,10 @@ of 1 ± 4 (B + 512) 2^-53, and the logarithms to 2^-41.  The factors telescope, 
 points is within twice the sum of these, and its loss within four times it.  `rounding` is taken off
 ε for it.
 
-**zCDP.**  An exponential mechanism costs ε²/8, and with the noisy N less than that.  Charged is
-what the way for larger lists costs, if that is more.
+**zCDP.**  ln of a weight moves by at most ε/2 up or down, so the draw has ε-bounded range and costs
+ε²/8.  The range grows by eight times the sum above, twice what the loss grows by: ε has twice the
+`rounding` added to it.  A noisy N costs its own.  Which way is taken is known before the charge
+(`fits`); of two that N decides between, the dearer one is charged.
 
 **When.**  A public rule: where T fits into a float, and the states into memory (`fits`).  If not,
 `dampen.questions.percentile.halving` draws up to `FEW` percentiles, and
@@ -81,7 +83,7 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
-from dampen.core.noise import GUMBEL
+from dampen.core.noise import GUMBEL, pure_rho
 from dampen.core.sampling import Entropy, noisy_top, random_order
 from dampen.core.selection import FloatArray, Neighbours
 from dampen.questions.percentile.halving import (
@@ -240,10 +242,16 @@ class Taut:
     otherwise: NoisyTree | Halving
     name: ClassVar[str] = "joint-percentiles"
 
-    @property
-    def zcdp_shares(self) -> int:
-        """ρ is ε² over twice this, whichever way they are drawn."""
-        return min(4, self.otherwise.zcdp_shares)
+    def rho(self, epsilon: Fraction) -> Fraction:
+        """Of the way that ε allows; of two that N decides between, the larger one."""
+        if not self.fits(epsilon):
+            return self.otherwise.rho(epsilon)
+        noisy_size = pure_rho(COUNTING * epsilon) if self.counts else Fraction(0)
+        drawn = (1 - COUNTING) * epsilon if self.counts else epsilon
+        one_draw = GUMBEL.rho(drawn + 2 * self.rounding(epsilon))
+        if not isinstance(self.otherwise, NoisyTree):
+            return noisy_size + one_draw
+        return noisy_size + max(one_draw, self.otherwise.rho_given(epsilon))
 
     @cached_property
     def log_tuples(self) -> float:

@@ -35,7 +35,8 @@ on its own value alone.
 in between: with s = (v - lower) / (upper - lower) and r = s^(1/4), r' = (1-s)^(1/4), cell
 floor(J r / (r + r')), whose midpoint stands for it.  A tie stays a tie.
 
-**Stage 1** (ε1 + ε2) makes an interval public, by two draws of permute-and-flip:
+**Stage 1** (ε1 + ε2) makes an interval public, by two draws of permute-and-flip (for ρ, with Gumbel
+noise, as in stage 2):
 
 - *the place* c, the cell in the middle of a window, a run of cells, at ε1: a window should hold the
   rank k and some records, and no more cells than that takes
@@ -141,7 +142,7 @@ from numpy.typing import NDArray
 
 from dampen.core import sensitivity
 from dampen.core.mechanisms import PF, Mechanism, select
-from dampen.core.noise import Words
+from dampen.core.noise import Words, pure_rho
 from dampen.core.sampling import Entropy, noisy_top
 from dampen.core.scores import Dampened, Global
 from dampen.core.selection import FloatArray, IntArray, Neighbours, Selection
@@ -357,6 +358,11 @@ class Shares:
         reach = epsilon * min(max(epsilon / 100, Fraction(3, 100)), Fraction(1, 8))
         return cls(place, reach, epsilon - place - reach)
 
+    def rho(self, mechanism: Mechanism = PF, count: int = 1) -> Fraction:
+        """The zCDP cost: three draws of a mechanism; a set of labels is pure."""
+        label = mechanism.rho(self.label) if count == 1 else pure_rho(self.label)
+        return mechanism.rho(self.place) + mechanism.rho(self.reach) + label
+
 
 def worth_it(n: int) -> bool:
     """Whether two stages find more than one: a public rule."""
@@ -391,6 +397,7 @@ class TwoStages:
         shares: what the draws cost.
         count: how many labels are named, from 1 to n.
         cells: J; None chooses by n and the shares.
+        mechanism: of every draw of one candidate.
     """
 
     n: int
@@ -400,6 +407,7 @@ class TwoStages:
     shares: Shares
     count: int = 1
     cells: int | None = None
+    mechanism: Mechanism = PF
     neighbours = Neighbours.REPLACE_ONE
 
     def __post_init__(self) -> None:
@@ -413,22 +421,23 @@ class TwoStages:
         return Drawn(self.named(self.label(near.inside[cells]), entropy), near.interval)
 
     def named(self, labels: Selection, entropy: Entropy) -> list[int]:
-        """Stage 2: one label by permute-and-flip, several by noise that hides a set."""
+        """Stage 2: one label by the mechanism, several by noise that hides a set."""
         if self.count == 1:
-            return [select(labels, epsilon=self.shares.label, mechanism="pf", entropy=entropy)]
+            label = self.shares.label
+            return [select(labels, epsilon=label, mechanism=self.mechanism, entropy=entropy)]
         noise = Staircase(self.shares.label)
         return sorted(noisy_top(labels.utility, noise.scale, noise, self.count, entropy))
 
     def near(self, counts: IntArray, entropy: Entropy) -> Near:
         """Stage 1, from the number of values in every cell."""
+        drawn_by = self.mechanism
         window = select(
-            self.place(counts), epsilon=self.shares.place, mechanism="pf", entropy=entropy
+            self.place(counts), epsilon=self.shares.place, mechanism=drawn_by, entropy=entropy
         )
         place = int(self.windows.centres[window])
         shells = self.shells(place)
-        reach = select(
-            self.reach(counts, shells), epsilon=self.shares.reach, mechanism="pf", entropy=entropy
-        )
+        among = self.reach(counts, shells)
+        reach = select(among, epsilon=self.shares.reach, mechanism=drawn_by, entropy=entropy)
         return Near(shells <= reach, self.interval(place, reach))
 
     @cached_property
@@ -662,7 +671,7 @@ class Together:
             price,
             query=query,
             mechanism=self.way.name,
-            shares=self.way.zcdp_shares,
+            rho=self.way.rho,
         )
 
     def farthest(self, epsilon: Fraction, /) -> float | None:
@@ -707,13 +716,15 @@ def most_ranks(points: Sequence[Percent], n: int, *, public: bool) -> float:
     return float(n * max(max(q, 1 - q) for q in shares))
 
 
-def likeliest_in_two_stages(n: int, epsilon: Fraction, k: int = 1) -> float:
+def likeliest_in_two_stages(
+    n: int, epsilon: Fraction, k: int = 1, mechanism: Mechanism = PF
+) -> float:
     """The largest probability with which any record can be named, whatever the data is."""
     share = min(k / n, 1.0)
     e = float(Shares.of(epsilon).label)
     if k > 1:
         return min(exp(min(e, 300.0)) * share, 1 - exp(-e) * (1 - share))
-    found = least_probability(PF, m=n, k=1, g=e)
+    found = least_probability(mechanism, m=n, k=1, g=e)
     assert found is not None
     return found
 

@@ -134,19 +134,20 @@ class PercentileQuestion:
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> Method:
         """On the grid if there is one, else among all decimals; dates among all days."""
-        del price
         measure = measure_of(source, self.value, (self.lower, self.upper))
-        method = self._of_numbers(source, schema, measure)
+        method = self._of_numbers(source, schema, measure, price)
         return method if measure is None else InOwnType(method, measure)
 
-    def _of_numbers(self, source: Opened, schema: Schema, measure: Measure | None) -> Method:
+    def _of_numbers(
+        self, source: Opened, schema: Schema, measure: Measure | None, price: Price
+    ) -> Method:
         relation = self._relation(schema)
         public = relation is Neighbours.REPLACE_ONE
         if public and self.by is None and source.rows == 0:
             raise ParameterError("Expected at least one value, got an empty column.")
         rows = source.rows if public else None
         if self.has_grid:
-            return self._on_grid(relation, rows)
+            return self._on_grid(relation, rows, price)
         return self._unbounded(relation, rows, self._candidates(measure))
 
     def _candidates(self, measure: Measure | None) -> Candidates:
@@ -164,12 +165,12 @@ class PercentileQuestion:
             return Moments(lower, upper, seconds=measure == "time")
         return Decimals(lower, upper, as_bound(self.step))
 
-    def _on_grid(self, relation: Neighbours, rows: int | None) -> "ValuesMethod":
+    def _on_grid(self, relation: Neighbours, rows: int | None, price: Price) -> "ValuesMethod":
         """Together where that is possible, unless a mechanism is named; else at equal shares."""
         draws: Draws
         way = self._way(relation) if self.mechanism is None else None
         if way is None:
-            mechanism = for_one_selection(self.mechanism or "pf")
+            mechanism = for_one_selection(self.mechanism or price.selection)
             draws = EqualShares(self.points, self.grid, relation, mechanism)
         else:
             draws = Together(self.points, way)
@@ -225,10 +226,9 @@ class PercentileQuestion:
         return "points" if self.several else "value"
 
     def resolved(self, price: Price, /) -> Mapping[str, Any]:
-        del price
         if self.several:
             return {"p": list(self.points)}
-        default = "pf" if self.has_grid else "em"
+        default = price.selection if self.has_grid else "em"
         return {"mechanism": for_one_selection(self.mechanism or default).name}
 
     @property

@@ -25,8 +25,8 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from dampen.core.mechanisms import PF, Mechanism, check_k, select, select_streamed
-from dampen.core.noise import EXPONENTIAL
+from dampen.core.mechanisms import PF, Mechanism, check_k, named, select, select_streamed
+from dampen.core.noise import EXPONENTIAL, Noise
 from dampen.core.sampling import Contenders, Entropy, contenders, narrowed, settle
 from dampen.core.scores import Dampened
 from dampen.core.selection import FloatArray, IntArray, Neighbours, Selection
@@ -114,7 +114,9 @@ class StreamedLabels:
         blocks = self._blocks(problem, near)
         label = problem.shares.label
         if problem.count == 1:
-            one = select_streamed(blocks, epsilon=label, mechanism=PF, entropy=entropy)
+            one = select_streamed(
+                blocks, epsilon=label, mechanism=problem.mechanism, entropy=entropy
+            )
             return [one], near.interval
         return _several(blocks, Staircase(label), problem.count, entropy), near.interval
 
@@ -235,17 +237,16 @@ class RecordQuestion:
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> "OneDraw | InTwoStages":
         """What is asked for by name, else two stages; few records, or a δ, ask for dampening."""
-        del schema, price
+        del schema
         n = source.rows
         if self.mechanism is not None:
             chosen = for_one_selection(self.mechanism)
             return OneDraw(self, chosen, self.delta or "simple", None, n)
-        dampened = OneDraw(
-            self, label_mechanism(self.lower, self.upper), self.delta or "exact", NEAR, n
-        )
+        few = label_mechanism(self.lower, self.upper, named(price.selection).noise)
+        dampened = OneDraw(self, few, self.delta or "exact", NEAR, n)
         if self.delta is not None or (n is not None and not worth_it(n)):
             return dampened
-        return InTwoStages(self, dampened, n)
+        return InTwoStages(self, dampened, n, named(price.selection))
 
     def shown(self) -> Mapping[str, Any]:
         facts = {"p": self.p, "lower": self.lower, "upper": self.upper}
@@ -389,19 +390,33 @@ class InTwoStages:
         question: what is asked.
         few: how few records are drawn.
         n: the number of records, where it is known.
+        mechanism: of the two stages, for one answer of each.
     """
 
     question: RecordQuestion
     few: OneDraw
     n: int | None
+    mechanism: Mechanism = PF
 
     def cost(self, price: Price, /) -> Cost:
         cost = composed_cost(
-            Neighbours.REPLACE_ONE, price, query=self.question.name, mechanism="two-stages"
+            Neighbours.REPLACE_ONE,
+            price,
+            query=self.question.name,
+            mechanism="two-stages",
+            rho=self._rho,
         )
         if self.question.size > 1:
             Staircase(Shares.of(cost.epsilon).label)  # refuses an ε that is too small for it
         return cost
+
+    def _rho(self, epsilon: Fraction) -> Fraction:
+        """Of the three draws; where nobody knows n yet, of the dearer one of both ways."""
+        stages = Shares.of(epsilon).rho(self.mechanism, self.question.size)
+        one_draw = self.few.mechanism.rho(epsilon, self.question.size)
+        if self.n is None:
+            return max(stages, one_draw)
+        return stages if worth_it(self.n) else one_draw
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         n = self.n or rows
@@ -410,7 +425,8 @@ class InTwoStages:
         if not worth_it(n):
             return self.few.accuracy(epsilon, n)
         k = self.question.size
-        return record_accuracy(likeliest_in_two_stages(n, epsilon, k), n, k, epsilon)
+        likeliest = likeliest_in_two_stages(n, epsilon, k, self.mechanism)
+        return record_accuracy(likeliest, n, k, epsilon)
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()
@@ -449,6 +465,7 @@ class InTwoStages:
             lower=self.question.lower,
             shares=Shares.of(epsilon),
             count=min(self.question.size, n),
+            mechanism=self.mechanism,
         )
 
     def _told(
@@ -458,13 +475,15 @@ class InTwoStages:
         return Drawn(self.question.answered(found), shown, self.accuracy(epsilon, n))
 
 
-def label_mechanism(lower: float, upper: float) -> Mechanism:
-    """For few records, the default: permute-and-flip on D of the utility lowered by the range.
+def label_mechanism(lower: float, upper: float, noise: Noise = EXPONENTIAL) -> Mechanism:
+    """For few records, the default: permute-and-flip on D of the utility lowered by the range; for
+    ρ Gumbel noise.
 
     Sound because the shift is public; `dampen-studies run labels` measures it.
     """
     low, high = finite_range(lower, upper)
-    return Mechanism("ld-pf-range", Dampened(shift=high - low), EXPONENTIAL)
+    name = "ld-pf-range" if noise is EXPONENTIAL else "ld-range"
+    return Mechanism(name, Dampened(shift=high - low), noise)
 
 
 def percentile_record(
@@ -529,7 +548,7 @@ def percentile_record(
     >>> import dampen
     >>> shops = {"sales": [12, 30, 31, 95], "shop": ["north", "east", "south", "west"]}
     >>> best = dampen.percentile_record(
-    ...     shops, "sales", p=100, upper=100, labels="shop", epsilon=100
+    ...     shops, "sales", p=100, upper=100, labels="shop", epsilon=200
     ... )
     >>> best.answer
     'west'

@@ -33,6 +33,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dampen.core.mechanisms import EM
+from dampen.core.noise import GUMBEL, pure_rho
 from dampen.core.sampling import Entropy
 from dampen.core.selection import IntArray, Neighbours
 from dampen.data.cells import Grouping, GroupLookup, ValuesOf
@@ -97,7 +98,14 @@ class WithinRange:
         return 4 / FINDING
 
     def cost(self, price: Price, query: str, /) -> Cost:
-        return composed_cost(self.neighbours, price, query=query, mechanism=self.name)
+        """Two draws of the exponential mechanism for the range; the rest is (1 - FINDING) ε-DP."""
+        return composed_cost(
+            self.neighbours,
+            price,
+            query=query,
+            mechanism=self.name,
+            rho=lambda e: GUMBEL.rho(FINDING * e, 2) + pure_rho((1 - FINDING) * e),
+        )
 
     def farthest(self, _: Fraction, /) -> None:
         """No bound is known before the range is."""

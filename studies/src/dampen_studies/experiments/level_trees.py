@@ -128,7 +128,7 @@ def level_tree(
         tuple(shares or split_shares((1,) * chosen)),
         tuple(criterion(level, chosen) for level in range(chosen)),
         named(mechanism),
-        one_sided,
+        one_sided=one_sided,
     )
     return LevelTree(rule, known, len(classes), "binary", entropy or SystemEntropy())
 

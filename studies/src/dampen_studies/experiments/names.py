@@ -21,7 +21,7 @@ from dampen.core.mechanisms import named, select
 from dampen.core.sampling import InsecureEntropy, uniform_words
 from dampen.core.selection import IntArray
 from dampen.data.units import Pairs, Shares, quantum_of
-from dampen.questions.frequency import COUNTED_IN_FULL, DRAWN_ONE_BY_ONE, distinct_selection
+from dampen.questions.frequency import COUNTED_IN_FULL, distinct_selection, drawn_one_by_one
 from dampen.releases.numbers import ranked
 from dampen_studies.datasets import load_graph
 from dampen_studies.datasets.people import PeopleTable
@@ -74,7 +74,7 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
             for cap in CAPS
         ]
         found["cut"] = max(rivals, key=np.mean)
-        found["rule"] = found["one by one" if k <= DRAWN_ONE_BY_ONE * epsilon else "one draw"]
+        found["rule"] = found["one by one" if drawn_one_by_one(k, epsilon) else "one draw"]
         rows += [
             (*known, float(epsilon), method, runs, round(float(np.mean(shares)), 4))
             for method, shares in found.items()

@@ -6,6 +6,10 @@ rows is private: it is its sum by its count, each at ε/2.  diffprivlib protects
 publishes the number of rows, which is weaker.  OpenDP draws from the operating system, so that its
 rows differ from run to run, within their errors.
 
+Where the number of rows is public to dampen too (`units_public`), it protects a replaced row as
+diffprivlib does.  Without bounds dampen finds a range with a part of ε; OpenDP is given one that is
+ten times as wide, and diffprivlib takes it from the data, which is not private.
+
 **above**: which groups have a median of at least a threshold?  The probability of a wrong side, the
 mean over all groups, computed from the laws: reach, and a private median of every group at the full
 ε.  Thresholds are the quartiles of the whole column.
@@ -16,7 +20,9 @@ mean over all groups, computed from the laws: reach, and a private median of eve
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +37,7 @@ from dampen.questions.groups.above import AboveQuestion
 from dampen.questions.groups.problem import BestGroup
 from dampen.questions.groups.statistics import QuantileMethod
 from dampen.questions.means import MeanQuestion, TotalQuestion
+from dampen.releases.answer import planned
 from dampen.releases.cost import Price
 from dampen.schema.schema import Schema
 from dampen_studies.datasets.grouped import GROUPED, TABLES, GroupedTable, made_up
@@ -43,12 +50,18 @@ from dampen_studies.study import Parameters, Row, Rows, Study, Value
 COLUMNS = {f"{each.item}.{each.value}": each for each in reversed(TABLES)}
 TEN = tuple(name for name in dict.fromkeys(f"{each.item}.{each.value}" for each in TABLES))[:10]
 """The first ten different columns of the tables of groups."""
-LIBRARIES = ("dampen", "opendp", "diffprivlib")
+PUBLIC_ROWS = "dampen, public rows"
+NO_BOUNDS = ("dampen, no bounds", "opendp, wide bounds", "diffprivlib, no bounds")
+LIBRARIES = ("dampen", "opendp", "diffprivlib", PUBLIC_ROWS, *NO_BOUNDS)
+WIDE = 10
+"""How many times as wide as needed a range is that is guessed."""
 COUNT = "count above the median"
 STATISTICS = (COUNT, "total", "mean")
 EPSILONS = ("0.1", "1")
 ROWS = 2_000
 RUNS = 4_000
+FEWER_RUNS = 400
+"""Of what is compared beside the three libraries with bounds and a private number of rows."""
 QUICK = "wards"
 QUARTILES = (25, 50, 75)
 ABOVE_EPSILONS = ("0.01", "0.03", "0.1", "0.3", "1", "3")
@@ -62,7 +75,7 @@ def _cells(quick: bool) -> Sequence[Parameters]:
         for name in columns
         for statistic in STATISTICS
         for epsilon in EPSILONS
-        for library in LIBRARIES
+        for library in (LIBRARIES[:3] if statistic == COUNT else LIBRARIES)
     ]
 
 
@@ -73,10 +86,12 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     table = GroupedTable("", "", "", "", 0, 100, "1") if name == QUICK else COLUMNS[name]
     whole = made_up()[0] if name == QUICK else table.load()[0]
     values = np.clip(sample(whole, ROWS), table.lower, table.upper)
-    runs = 200 if name == QUICK else RUNS
+    runs = 200 if name == QUICK else FEWER_RUNS if library in LIBRARIES[3:] else RUNS
     above = int((values > np.median(values)).sum())
     true = {COUNT: above, "total": values.sum(), "mean": values.mean()}[statistic]
     make = {"dampen": dampen_answer, "opendp": opendp_answer, "diffprivlib": diffprivlib_answer}
+    make |= {PUBLIC_ROWS: partial(dampen_answer, facts=Schema(units_public=True))}
+    make |= dict(zip(NO_BOUNDS, (unbounded_answer, wide_answer, leaking_answer), strict=True))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         draw = make[library](values, table, statistic, str(cell["epsilon"]), entropy)
@@ -92,6 +107,8 @@ def dampen_answer(
     statistic: str,
     epsilon: str,
     entropy: InsecureEntropy,
+    *,
+    facts: Schema = Schema(),  # noqa: B008  # frozen
 ) -> Draw:
     """What the public functions draw."""
     if statistic == COUNT:
@@ -102,8 +119,48 @@ def dampen_answer(
     elif statistic == "mean":
         question = MeanQuestion(value="v", lower=table.lower, upper=table.upper)
     source = question.open(MemoryTable({"v": values}))
-    method = question.method(source, Schema(), Price(epsilon))
+    method = question.method(source, facts, Price(epsilon))
     return lambda: float(method.draw(source, Fraction(epsilon), entropy).answer)
+
+
+def unbounded_answer(
+    values: FloatArray,
+    table: GroupedTable,
+    statistic: str,
+    epsilon: str,
+    entropy: InsecureEntropy,
+) -> Draw:
+    """A part of ε finds the range."""
+    del table
+    question = TotalQuestion(value="v") if statistic == "total" else MeanQuestion(value="v")
+    source = question.open(MemoryTable({"v": values}))
+    plan = planned(question, source, Price(epsilon))
+    return lambda: float(plan.method.draw(source, plan.cost.epsilon, entropy).answer)
+
+
+def wide_answer(
+    values: FloatArray,
+    table: GroupedTable,
+    statistic: str,
+    epsilon: str,
+    entropy: InsecureEntropy,
+) -> Draw:
+    """OpenDP has to be given bounds: a range around 0 that is ten times as wide."""
+    end = WIDE * max(abs(table.lower), abs(table.upper))
+    guessed = replace(table, lower=0 if table.lower >= 0 else -end, upper=end)
+    return opendp_answer(values, guessed, statistic, epsilon, entropy)
+
+
+def leaking_answer(
+    values: FloatArray,
+    table: GroupedTable,
+    statistic: str,
+    epsilon: str,
+    entropy: InsecureEntropy,
+) -> Draw:
+    """diffprivlib takes bounds that nobody states from the data: not private."""
+    ends = replace(table, lower=float(values.min()), upper=float(values.max()))
+    return diffprivlib_answer(values, ends, statistic, epsilon, entropy)
 
 
 def opendp_answer(

@@ -1,7 +1,6 @@
 """What competes for the label at a percentile; not private, for study on public data."""
 
 from collections.abc import Iterator, Sequence
-from fractions import Fraction
 
 from dampen.core import error_analysis
 from dampen.core.mechanisms import named
@@ -53,7 +52,8 @@ def expected_errors(
         )
     if worth_it(n := len(values)):
         inside = clipped(values, *finite_range(lower, upper))
-        shares = [Shares.of(asked_epsilon(e, rho, Fraction(1, 2))) for e, rho in prices]
+        asked = [asked_epsilon(e, rho, lambda x: Shares.of(x).rho()) for e, rho in prices]
+        shares = [Shares.of(each) for each in asked]
         staged = [TwoStages(n=n, p=p, upper=upper, lower=lower, shares=s) for s in shares]
         yield (
             "two-stages (default)",
