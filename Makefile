@@ -84,7 +84,7 @@ studies: .venv/.studies
 .venv/.run: pyproject.toml setup.py
 	$(CREATE)
 	$(INSTALL) -e .
-	@$(BIN)/python -m dampen.kernels.uncompiled
+	@$(BIN)/python -m dampen.kernels.primitives
 	touch $@
 
 .venv/.serve: pyproject.toml

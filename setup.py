@@ -8,7 +8,7 @@ from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-PLAIN = {"__init__", "primitives", "uncompiled"}
+PLAIN = {"__init__", "primitives"}
 UNIX = ["-O3", "-g0", "-ffp-contract=off"]
 if sysconfig.get_platform().endswith("x86_64"):
     UNIX.append("-mpopcnt")
@@ -19,6 +19,7 @@ UNCHECKED = {
     "boundscheck": False,
     "cdivision": True,
     "freethreading_compatible": True,
+    "infer_types": True,
     "initializedcheck": False,
     "language_level": 3,
     "wraparound": False,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import dampen.kernels
-from dampen.kernels import neighbours
+from dampen.kernels import graphs
 from dampen.questions.nodes.graphs import graph_of
 
 NODES = 20_000
@@ -46,7 +46,7 @@ def seconds(run: Callable[[], Any], times: int = 3) -> float:
 def main() -> None:
     rng = np.random.default_rng(0)
     graph = graph_of(tuple(rng.integers(0, NODES, (2, EDGES))), list(range(NODES)))
-    slow = plain("neighbours")
+    slow = plain("graphs")
     nodes = np.arange(NODES)
     weights = np.ones(NODES, dtype=np.int64)
     result = np.zeros(NODES, dtype=np.int64)
@@ -57,7 +57,7 @@ def main() -> None:
         ),
     }
     for name, run in rows.items():
-        compiled = seconds(lambda run=run: run(neighbours))
+        compiled = seconds(lambda run=run: run(graphs))
         interpreted = seconds(lambda run=run: run(slow))
         print(f"{name}: plain Python takes {interpreted / compiled:.0f} times as long")
 

@@ -26,6 +26,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from dampen.core.noise import GUMBEL, laplace_rho, pure_rho
+from dampen.core.zcdp import composed_epsilon, epsilon_at
 from dampen.ledger import Ledger, worker
 from dampen.ledger.accounts import limit
 from dampen.ledger.log import Draft, Kind, Row, stamp
@@ -33,7 +34,6 @@ from dampen.ledger.state import CHECKPOINT_EVERY, State
 from dampen.ledger.storage import sqlite
 from dampen.ledger.storage.head_file import HeadFile
 from dampen.ledger.storage.sqlite import write_copy
-from dampen.ledger.zcdp import composed_epsilon, epsilon_at
 
 ROW = {"neighbours": "add-remove-row"}
 PROCESS = """

@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 import dampen
 from dampen.datasets import Dataset
-from dampen.kernels.uncompiled import are_compiled
+from dampen.kernels.primitives import are_compiled
 from dampen.questions import QUESTIONS
 
 VOTES = ["tea"] * 90 + ["coffee"] * 30

@@ -16,6 +16,9 @@ from dampen.core.selection import Neighbours
 from dampen.epsilon import short_text
 from dampen.questions.frequency import MostFrequent
 from dampen.questions.percentile.joint_tight import together
+from dampen.questions.percentile.question import PercentileQuestion
+from dampen.releases.answer import answer
+from dampen.schema import Schema
 from leaks import NUMBER, WORD
 
 
@@ -34,6 +37,16 @@ def _of_loader(data: Any, **options: Any) -> Release:
 QUARTERS = tuple(Fraction(i, 4) for i in (1, 2, 3))
 TOGETHER = shown(together(QUARTERS, Neighbours.ADD_REMOVE_ROW, 11).rho(EPSILON))
 LETTERS = ["a", "a", "b"]
+
+
+def of_a_million(data: Any, **options: Any) -> Release:
+    """A percentile of a column with a stated number of rows, which is charged once."""
+    paying = ("epsilon", "rho", "budget", "entropy")
+    paid = {name: options.pop(name) for name in paying if name in options}
+    question = PercentileQuestion(value="v", **options)
+    return answer(question, {"v": data}, schema=Schema(rows=10**6), **paid)
+
+
 NUMBERS = [1.0, 2.0, 3.0]
 EDGES = ([0, 0, 1], [1, 2, 2])
 GROUPED = {"v": [1.0, 2.0, 9.0], "g": ["a", "a", "b"]}
@@ -190,7 +203,7 @@ ASKS = [
     ),
     Ask(
         "percentile without bounds",
-        dampen.percentile,
+        of_a_million,
         NUMBERS,
         lambda hook: Armed(NUMBERS, hook),
         {"p": 50},

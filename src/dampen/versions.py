@@ -30,7 +30,7 @@ def library_version() -> str:
 
 def show_versions() -> None:
     """Prints the versions of dampen, Python and the libraries that it uses; nothing else."""
-    from dampen.kernels.uncompiled import are_compiled
+    from dampen.kernels.primitives import are_compiled
 
     needed = [name for name in map(_name, requires("dampen") or []) if name is not None]
     lines = {"dampen": library_version(), "python": sys.version.split()[0]}

@@ -29,6 +29,18 @@ def test_about_a_table(question, hold: holders.Hold) -> None:
     assert question(*hold(wine)) == question(wine, {})
 
 
+@pytest.mark.parametrize(
+    "question", [*questions.ABOUT_WINE, *questions.ABOUT_FRIENDS], ids=lambda q: q.__name__
+)
+def test_duckdb_without_pyarrow(question, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = questions.wine() if question in questions.ABOUT_WINE else questions.friends()
+    expected = question(data, {})
+    with holders.HOLDERS["duckdb"](tmp_path) as hold:
+        held, options = hold(data)
+        monkeypatch.setattr("dampen.data.source.find_spec", lambda name: None)
+        assert question(held, options) == expected
+
+
 def test_about_many_labels(hold: holders.Hold) -> None:
     many = questions.many_wines()
     for ask in (questions.percentile_of_many, questions.percentile_of_many_whole_numbers):

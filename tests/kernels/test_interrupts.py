@@ -67,7 +67,7 @@ def test_interrupts_during_a_kernel(size: int, part: int) -> None:
 SOON = """
 import signal, time
 import numpy as np
-from dampen.kernels.adjacency import both_ways
+from dampen.kernels.graphs import both_ways
 
 n = 1 << 12
 m = 50_000_000

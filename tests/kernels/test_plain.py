@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dampen.kernels
-from dampen.kernels import uncompiled
+from dampen.kernels import primitives
 
 FOLDER = Path(dampen.kernels.__file__).parent
 Load = Callable[[str], Any]
@@ -50,14 +50,14 @@ def of_rows(load: Load, seed: int) -> Iterator[Any]:
     first, to, half, (low, high) = graph(seed)
     n = len(first) - 1
     degrees = np.diff(first)
-    yield from load("adjacency").both_ways(*half, degrees)
+    yield from load("graphs").both_ways(*half, degrees)
     core = degrees.copy()
-    load("neighbours").peel(first, to, core)
+    load("graphs").peel(first, to, core)
     yield core
     sums = np.empty(n, dtype=np.int64)
-    load("neighbours").weighted_degrees(first, to, np.arange(n), degrees * 3, sums)
+    load("graphs").weighted_degrees(first, to, np.arange(n), degrees * 3, sums)
     yield sums
-    kernels = load("half_rows")
+    kernels = load("graphs")
     for src, dst in ((low, high), (high[::-1].copy(), low[::-1].copy())):
         starts = np.full(n + 1, len(src), dtype=np.int64)
         rows, above = np.empty(len(src), dtype=np.int32), np.zeros(n, dtype=np.int32)
@@ -78,7 +78,7 @@ def of_rows(load: Load, seed: int) -> Iterator[Any]:
 def of_graphs(load: Load, seed: int) -> Iterator[Any]:
     first, to, half, edges = graph(seed)
     n = len(first) - 1
-    ordered = load("adjacency").by_degree(first, to)
+    ordered = load("graphs").by_degree(first, to)
     yield from ordered
     stop = np.zeros(1, dtype=np.uint8)
     egos = load("egos")
@@ -86,7 +86,7 @@ def of_graphs(load: Load, seed: int) -> Iterator[Any]:
     work = egos.Workspace(n, len(to) // 2, n, stop)
     egos.betweenness_of(np.arange(n), *ordered[1:], work, ebc)
     yield ebc
-    kernels = load("codegrees")
+    kernels = load("egos")
     hub = kernels.first_hub(ordered.first)
     for at in (hub, n - 3):
         words, most = np.zeros(n, dtype=np.uint64), np.zeros(n, dtype=np.int64)
@@ -101,17 +101,17 @@ def of_graphs(load: Load, seed: int) -> Iterator[Any]:
     last = np.where(np.arange(n) % 2, n, n // 2).astype(np.int32)
     nodes = np.flatnonzero(on_it)
     found = np.zeros((len(nodes), 2), dtype=np.int64)
-    load("shortlist").outside_and_triangles(
+    load("graphs").outside_and_triangles(
         0, len(nodes), first, to, nodes, on_it, last, np.zeros(n, dtype=np.uint8), stop, found
     )
     yield found
-    yield from around(load("half_counts"), n, half, edges, on_it)
+    yield from around(load("graphs"), n, half, edges, on_it)
 
 
 def around(kernels: Any, n: int, half: Any, edges: Any, on_it: Any) -> Iterator[Any]:
     counted = np.zeros(n, dtype=np.int32)
     kernels.count_oriented(0, n, *half, np.arange(n) % 7, counted)
-    size = kernels.count_touching(0, n, *half, on_it)
+    size = kernels.fill_touching(0, n, *half, on_it, *np.zeros((2, 0), dtype=np.int32))
     low, high = np.zeros((2, size), dtype=np.int32)
     kernels.fill_touching(0, n, *half, on_it, low, high)
     last = np.full(n, n, dtype=np.int32)
@@ -128,7 +128,7 @@ def around(kernels: Any, n: int, half: Any, edges: Any, on_it: Any) -> Iterator[
 
 def of_text(load: Load, seed: int) -> Iterator[Any]:
     rng = np.random.default_rng(seed)
-    parsed = load("edge_lists").parsed
+    parsed = load("graphs").parsed
     for separator in (0, ord(","), ord("\t")):
         text = chr(separator or 32)
         lines = [
@@ -145,18 +145,18 @@ def of_text(load: Load, seed: int) -> Iterator[Any]:
 
 def of_splits(load: Load, seed: int) -> Iterator[Any]:
     rng = np.random.default_rng(seed)
-    kernels = load("splits")
+    kernels = load("trees")
     table = rng.integers(0, 10 ** int(rng.integers(1, 6)), (40, 3)) * (rng.random((40, 3)) < 0.8)
     starts = np.array([0, 2, 5, 21, 40])
-    for criterion in ("information_gain", "largest_classes", "gini", "tsallis"):
-        yield getattr(kernels, criterion)(table, starts)
+    for order in (1.0, 1.5, 2.0):
+        yield kernels.impurities(table, starts, order)
     N = int(table.sum()) + 5
     bound = float(np.log2(N + 1) + 1 / np.log(2))
     begins, pieces, sums = kernels.envelopes(table, starts, N, bound)
     yield from (begins, pieces, sums)
     for t in rng.integers(0, N, (5, 4)):
-        yield kernels.envelope_at(begins, pieces, t, N, bound)
-        yield kernels.envelope_sum(begins, pieces, sums, t, N, bound)
+        yield kernels.envelope(begins, pieces, sums[:0], t, N, bound)
+        yield kernels.envelope(begins, pieces, sums, t, N, bound)
 
 
 def of_trees(load: Load, seed: int) -> Iterator[Any]:
@@ -166,16 +166,15 @@ def of_trees(load: Load, seed: int) -> Iterator[Any]:
     classes = rng.integers(0, 2, rows)
     first = np.array([0, 3, 6])
     node = rng.integers(-1, 2, rows)
-    kernels = load("splits")
+    kernels = load("trees")
     order, begins = kernels.group_rows(node, 2)
     tables = np.zeros((2, 6, 2), dtype=np.int64)
     kernels.count_tables(codes, classes, order, begins, first, tables)
-    cells = kernels.level_cells(codes, classes, node, first, 2)
     kernels.move_rows(
         codes, node, np.array([1, -1]), np.array([0, 0]), np.array([2, 1, 0], dtype=np.int64)
     )
-    yield from (order, begins, tables, cells, node)
-    yield from of_menus(load("joint_subtrees"), rng, codes, classes, first)
+    yield from (order, begins, tables, node)
+    yield from of_menus(load("trees"), rng, codes, classes, first)
 
 
 def of_menus(kernels: Any, rng: Any, codes: Any, classes: Any, first: Any) -> Iterator[Any]:
@@ -187,7 +186,8 @@ def of_menus(kernels: Any, rng: Any, codes: Any, classes: Any, first: Any) -> It
     kernels.draw_splits(words, splits, np.array([0, 2, 4]), first, allowed, *menu)
     slot = rng.integers(0, 2, len(codes))
     tables = np.zeros((2, 6, 4, 6, 2), dtype=np.int64)
-    kernels.count_ends(codes, classes, slot, *menu, 0, first, tables)
+    cells = ((codes + first[:-1]) * 2 + classes[:, None]).astype(np.int32)
+    kernels.count_ends(codes, cells, slot, *menu, 0, 2, tables)
     yield from (*menu, tables)
     yield kernels.end_cells(codes, classes, slot, *menu, 1, 4, first, 2)
     powers = np.exp(-0.3 * np.arange(9))
@@ -202,12 +202,12 @@ def of_menus(kernels: Any, rng: Any, codes: Any, classes: Any, first: Any) -> It
 def of_percentiles(load: Load, seed: int) -> Iterator[Any]:
     rng = np.random.default_rng(seed)
     values = np.sort(rng.random(50))
-    yield load("percentile").at_zero(values, values[7], rng.random(3), rng.random(3))
-    yield from load("percentile").exact_sums(values, 1 - values[::-1], 2.0**-53)
+    yield load("percentiles").at_zero(values, values[7], rng.random(3), rng.random(3))
+    yield from load("percentiles").exact_sums(values, 1 - values[::-1], 2.0**-53)
     edges = np.concatenate([[0.0], np.cumsum(rng.integers(0, 3, 20))])
     owner, place = np.arange(20.0), edges[:-1].copy()
     after = np.empty((3, 60))
-    size = load("joint_tight").taut_step(
+    size = load("percentiles").taut_step(
         edges[:-1], edges[1:], 0.4, 0.0, 2.0, -5.0, 30.0, owner, place, rng.random(20), *after
     )
     yield from (size, after[:, :size])
@@ -238,24 +238,25 @@ def test_larger_ends_are_counted_by_subtraction(begin: int) -> None:
     attribute, low = rng.integers(0, 3, (2, 14)), rng.integers(0, 4, (2, 14))
     first, menu = np.array([0, 4, 8, 12]), (attribute, low, low + 1, start, widths)
     for load in (compiled, plain):
-        of = load("joint_subtrees")
+        of = load("trees")
         tables = np.zeros((2, 6 - begin, 4, 12, 2), dtype=np.int64)
-        of.count_ends(codes, classes, slot, *menu, begin, first, tables)
+        values = ((codes + first[:-1]) * 2 + classes[:, None]).astype(np.int32)
+        of.count_ends(codes, values, slot, *menu, begin, 3, tables)
         cells = np.asarray(of.end_cells(codes, classes, slot, *menu, begin, 6, first, 2))
         assert np.array_equal(tables.ravel(), np.bincount(cells, minlength=tables.size))
 
 
 def test_every_kernel_is_compared() -> None:
-    names = {path.stem for path in FOLDER.glob("*.py")} - {"__init__", "primitives", "uncompiled"}
+    names = {path.stem for path in FOLDER.glob("*.py")} - {"__init__", "primitives"}
     source = Path(__file__).read_text()
-    assert {name for name in names if f'load("{name}")' not in source} <= {"level_sums"}
+    assert [name for name in names if f'load("{name}")' not in source] == []
 
 
 def test_plain_kernels_say_once_that_they_are_slow(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(uncompiled, "LARGE", 100)
-    monkeypatch.setattr(uncompiled, "_noted", [])
+    monkeypatch.setattr(primitives, "LARGE", 100)
+    monkeypatch.setattr(primitives, "_noted", [])
     for values in (np.zeros(3), np.zeros(50), np.zeros(50)):
-        plain("percentile").at_zero(values, 0.0, np.zeros(3), np.zeros(3))
+        plain("percentiles").at_zero(values, 0.0, np.zeros(3), np.zeros(3))
     assert capsys.readouterr().err.count("not compiled") == 1

@@ -6,9 +6,9 @@ from itertools import product
 import pytest
 
 import dampen
+from dampen.core.zcdp import epsilon_at, rho_within
 from dampen.errors import BudgetError
 from dampen.ledger.state import Limit, Spent
-from dampen.ledger.zcdp import epsilon_at, rho_within
 from dampen.releases.cost import group_delta
 
 WORDS = ["weather"] * 400 + ["news"] * 90

@@ -11,9 +11,9 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 from dampen.core.noise import pure_rho
+from dampen.core.zcdp import composed_epsilon, epsilon_at, rho_within
 from dampen.errors import BudgetError
 from dampen.ledger import Ledger, Limit, Spent
-from dampen.ledger.zcdp import composed_epsilon, epsilon_at, rho_within
 
 DELTA = Fraction("1e-6")
 EDGES = {"neighbours": "add-remove-edge"}

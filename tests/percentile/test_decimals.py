@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dampen.errors import ParameterError
-from dampen.questions.percentile.decimals import Decimals
+from dampen.questions.percentile.decimals import SHARES, YEARS, Decimals
 
 
 def digits_of(number, exponent):
@@ -22,6 +22,8 @@ def digits_of(number, exponent):
 def listed(decimals):
     """Every candidate with its prior weight, by definition; a decade's largest weight is 1."""
     low, high = decimals.exponents
+    shares = SHARES[: decimals.digits]
+    years = YEARS if decimals.digits > 4 else 0
     weights = {Fraction(0): Fraction(1)}
     for e in range(low, high + 1):
         unit = Fraction(10) ** (e - decimals.digits + 1)
@@ -30,7 +32,9 @@ def listed(decimals):
         by_digits = [digits_of(number, e) for number in numbers]
         as_many = Counter(by_digits)
         for number, j in zip(numbers, by_digits, strict=True):
-            weight = Fraction(1, 2**away * decimals.digits * as_many[j])
+            weight = Fraction(shares[j - 1], 2**away * sum(shares) * as_many[j])
+            if years and 1900 <= number <= 2099 and number.denominator == 1:
+                weight += Fraction(years, sum(shares) * 200)
             weights |= {number: weight, -number: weight}
     bounds = [None if b is None else Fraction(str(b)) for b in (decimals.lower, decimals.upper)]
     step = None if decimals.step is None else Fraction(str(decimals.step))
@@ -63,6 +67,15 @@ SMALL = [
     if not (exponents == (4, 6) and (upper is not None or step == "0.07"))
     and not (exponents == (-2, 0) and step == 3 and upper == "-0.02")
 ]
+WITH_YEARS = [
+    Decimals(digits=5, exponents=(3, 3), lower=lower, upper=upper, step=step)
+    for lower, upper, step in (
+        (None, None, None),
+        (1950, "2003.4", None),
+        (None, None, 7),
+        (-1990, 3, "0.7"),
+    )
+]
 
 
 def proportional(weights, masses):
@@ -70,7 +83,7 @@ def proportional(weights, masses):
     return {number: weight * unit for number, weight in weights.items()} == masses
 
 
-@pytest.mark.parametrize("decimals", SMALL, ids=repr)
+@pytest.mark.parametrize("decimals", SMALL + WITH_YEARS, ids=repr)
 def test_masses_are_the_prior_weights_of_the_candidates(decimals):
     expected = listed(decimals)
     found = enumerated(decimals)

@@ -54,7 +54,7 @@ def test_the_price_in_zcdp_covers_all_that_is_released(setting):
 
 @pytest.mark.parametrize("mechanism", [PF, EM], ids=lambda each: each.name)
 def test_the_price_in_zcdp_covers_every_draw(mechanism):
-    """The place by rank, and a label that may move in or out: the twin pays a third of its ε."""
+    """The place by rank, and a label that may move in or out: a twin pays for a third of ε."""
     problem, universe = small(3, 4, 50, 5, "4")
     shares = problem.shares
     columns = [np.array(x, float) for x in universe.databases]

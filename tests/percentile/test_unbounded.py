@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import dampen
+from dampen import testing
 from dampen.core.sampling import InsecureEntropy
 from dampen.data.cells import Grouping
 from dampen.data.open import open_table
@@ -18,6 +19,7 @@ from dampen.questions.percentile.question import PercentileQuestion
 from dampen.questions.percentile.unbounded import read_columns
 from dampen.releases.answer import expect
 from dampen.schema import Schema
+from goodness import FALSE_ALARM, p_value
 
 PAY = np.random.default_rng(1).lognormal(10.8, 0.6, size=20_000).round(2)
 
@@ -34,9 +36,12 @@ def test_nothing_but_the_column_is_needed():
     made = dampen.percentile(PAY, p=50, epsilon=1)
     assert abs(rank_of(PAY, made.answer) - 10_000) < 150  # false alarms: below 1e-25
     assert made.mechanism == "em"
-    assert made.rho == Fraction(1, 8)
+    assert made.rho == Fraction(4, 100) ** 2 / 2 + Fraction(96, 100) ** 2 / 8
     assert made.neighbours == "add-remove-row"
-    assert made.parameters == {"p": 50}
+    assert made.parameters == {"p": 50, "epsilon_for_rows": "0.04"}
+    stated = dampen.dataset({"pay": PAY}, rows=20_000).percentile("pay", p=50, epsilon=1)
+    assert stated.rho == Fraction(1, 8)
+    assert stated.parameters == {"p": 50}
 
 
 def test_a_public_number_of_rows_is_shown():
@@ -87,7 +92,8 @@ def test_few_percentiles_split_epsilon_and_many_are_drawn_together():
     assert (few.mechanism, many.mechanism) == ("em", "joint-in-range")
     assert few.answer == sorted(few.answer, reverse=True)
     assert [many.answer[i] for i in (1, 3, 2, 4, 0)] == sorted(many.answer)
-    assert few.rho == Fraction(4, 16)
+    part = Fraction(25, 100) / (25 * Fraction(75, 100) * 2)
+    assert few.rho == (2 * part) ** 2 / 2 + (2 - 2 * part) ** 2 / 16
 
 
 def test_every_group_has_its_value():
@@ -158,7 +164,7 @@ def test_too_few_rows_have_no_answer():
     made = dampen.percentile(PAY[:10], p=99, epsilon=1)
     assert made.answer is None
     assert made.accuracy.chance
-    assert "too few rows" in made.accuracy.sentence
+    assert "rows are too few for p = 99" in made.accuracy.sentence
     assert json.loads(made.to_json())["answer"] is None
     several = dampen.percentile(PAY, p=[50, "99.9"], epsilon="0.5")
     assert several.answer[0] is not None
@@ -204,3 +210,116 @@ def test_where_the_rule_lets_an_answer_pass_it_lies_near_the_data(p):
 def test_wrong_parameters_cost_nothing(options, says):
     with pytest.raises(ParameterError, match=says):
         dampen.percentile(PAY, **({"p": 50, "epsilon": 1} | options))
+
+
+class Recording:
+    """A budget that pays for so many charges."""
+
+    def __init__(self, most=9):
+        self.costs = []
+        self.most = most
+
+    def charge(self, cost, /):
+        if len(self.costs) == self.most:
+            raise dampen.BudgetError("No more.")
+        self.costs.append(cost)
+        return str(len(self.costs))
+
+
+def test_rows_are_counted_first_and_the_rest_is_charged_after():
+    budget = Recording()
+    made = dampen.percentile(PAY, p=50, epsilon=1, budget=budget)
+    first, rest = budget.costs
+    assert (first.epsilon, rest.epsilon) == (Fraction(4, 100), Fraction(96, 100))
+    assert (first.mechanism, rest.mechanism) == ("count", "em")
+    assert (made.epsilon, made.rho) == (1, first.rho + rest.rho)
+    assert made.charge == "2"
+
+
+@pytest.mark.parametrize("price", [{"epsilon": 1}, {"rho": "0.125"}])
+def test_the_rest_is_not_charged_if_the_rows_are_too_few(price):
+    """The noise would have to be 3,700 rows at a scale of 2,475: the answer is right but for
+    exp(-1.5) / 2; so the entropy is seeded."""
+    budget = Recording()
+    made = dampen.percentile(PAY[:10], p=99, **price, budget=budget, entropy=seeded(3))
+    [only] = budget.costs
+    assert made.answer is None
+    assert made.epsilon == only.epsilon < Fraction(1, 100)
+    assert made.rho == only.rho == only.epsilon**2 / 2
+    assert made.charge == "1"
+    assert made.accuracy.sentence.startswith("About ")
+
+
+def test_the_last_percentile_that_can_be_had_is_named():
+    """About 1,000 rows, of which p = 99 needs 7,425: p from 7 to 93 can be had."""
+    made = dampen.percentile(PAY[:1000], p=99, epsilon=1, entropy=seeded(5))
+    assert made.answer is None
+    assert "ask for a percentile from" in made.accuracy.sentence
+
+
+def test_a_first_charge_stands_if_the_rest_is_refused():
+    with pytest.raises(
+        dampen.BudgetError, match=r"No more. The charge of epsilon 0.04 \(1\) stands."
+    ):
+        dampen.percentile(PAY, p=50, epsilon=1, budget=Recording(most=1))
+
+
+def test_a_budget_that_cannot_pay_for_all_is_not_charged(tmp_path):
+    ledger = dampen.Ledger(tmp_path / "ledger")
+    ledger.create("pay", epsilon="0.5", neighbours="add-remove-row")
+    with pytest.raises(dampen.BudgetError):
+        dampen.percentile(PAY, p=50, epsilon=1, budget=ledger["pay"])
+    assert ledger.history("pay") == []
+    made = dampen.percentile(PAY, p=50, epsilon="0.5", budget=ledger["pay"])
+    assert ledger.remaining("pay") == 0
+    assert json.loads(ledger.answer(made.charge))["answer"] == made.answer
+
+
+def test_people_and_dates_are_counted_first_too():
+    budget = Recording()
+    table = {"day": np.datetime64("2020-01-01") + np.arange(900) // 3, "who": np.arange(900) // 2}
+    made = dampen.percentile(table, "day", p=50, unit="who", epsilon=2, budget=budget)
+    assert sum(cost.epsilon for cost in budget.costs) == made.epsilon == 2
+    assert [cost.mechanism for cost in budget.costs] == ["count", "em"]
+    few = {name: column[:4] for name, column in table.items()}
+    lonely = dampen.percentile(few, "day", p=99, unit="who", epsilon=1, entropy=seeded(1))
+    assert lonely.answer is None
+    assert "too few people" in lonely.accuracy.sentence
+
+
+def stops(n, scale, below):
+    """The probability that n plus discrete Laplace noise is below a number, by summing up."""
+    steps = np.arange(-4000, 4001)
+    weights = np.exp(-np.abs(steps) / scale)
+    return float(weights[np.maximum(n + steps, 0) < below].sum() / weights.sum())
+
+
+def law_of_stopping(noise):
+    """n* = 75 at ε = 1: fewer than 37.5 rows stop; the noise has the scale 25."""
+
+    def law(rows):
+        ended = stops(len(rows), noise, 37.5)
+        return np.array([1 - ended, ended])
+
+    return law
+
+
+UP_TO_80 = testing.Universe.add_remove_row((1.0,), max_rows=80)
+
+
+def test_whether_the_rest_is_charged_is_private():
+    verdict = testing.law_loss(law_of_stopping(25), UP_TO_80, epsilon="0.04", name="stops")
+    assert verdict, verdict
+
+
+def test_stopping_with_less_noise_is_not_private():
+    """The broken twin: noise of half the scale."""
+    assert not testing.law_loss(law_of_stopping(12.5), UP_TO_80, epsilon="0.04", name="twin")
+
+
+def test_stopping_follows_its_law():
+    entropy = seeded(11)
+    drawn = [dampen.percentile(PAY[:50], p=50, epsilon=1, entropy=entropy) for _ in range(2000)]
+    counts = np.bincount([made.epsilon < 1 for made in drawn], minlength=2)
+    assert p_value(counts, law_of_stopping(25)(range(50))) > FALSE_ALARM
+    assert p_value(counts, law_of_stopping(12.5)(range(50))) < FALSE_ALARM

@@ -376,3 +376,43 @@ def test_a_curator_sees_activity_and_freezes(running) -> None:
     assert running.http.get("/v1/activity", headers=carl).json()["refusals"] == {"ana": 1}
     thawed = running.http.post("/v1/budgets/visits/thaw", headers=carl, json={}).json()
     assert thawed["status"] == "open"
+
+
+def without_facts(text: str) -> str:
+    """The stays without a number of rows and without a range of the days."""
+    known = 'rows = 1000\nsample = "stays-sample.csv"'
+    return text.replace(known, "").replace(
+        "days = { lower = 0, upper = 100, step = 1 }", "days = {}"
+    )
+
+
+def test_a_question_that_counts_rows_first_is_charged_twice(serving) -> None:
+    running = serving(without_facts)
+    who = running.token()
+    asked = {"value": "days", "p": 50, "epsilon": "2"}
+    answer = running.ask("stays/percentile", who, **asked).json()
+    first, rest = running.ledger.history("stays")
+    assert first.epsilon + rest.epsilon == 2
+    assert (first.mechanism, rest.mechanism) == ("count", "em")
+    assert (answer["charge"], answer["epsilon"]) == (rest.id, "2")
+    again = running.ask("stays/percentile", who, **asked).json()
+    assert (again["reused"], again["answer"]) == (True, answer["answer"])
+    assert len(running.ledger.history("stays")) == 2
+
+
+def test_the_rest_is_not_charged_if_the_rows_are_too_few(serving) -> None:
+    """p = 99.99 needs 750,000 rows, with noise of a third of it; 600 rows go on with probability
+    0.11, so it is asked at most twelve times: false alarms 1e-11."""
+    running = serving(without_facts)
+    who = running.token()
+    for i in range(12):
+        asked = {"value": "days", "p": "99.99", "epsilon": f"0.{i + 10}"}
+        answer = running.ask("stays/percentile", who, **asked).json()
+        assert answer["answer"] is None
+        if answer["epsilon"] != asked["epsilon"]:
+            break
+    charge = running.ledger.history("stays")[-1]
+    assert (charge.id, charge.mechanism) == (answer["charge"], "count")
+    assert answer["accuracy"]["sentence"].startswith("About ")
+    again = running.ask("stays/percentile", who, **asked).json()
+    assert (again["reused"], again["charge"]) == (True, charge.id)

@@ -94,9 +94,12 @@ def moved(weighing, width, name, before, after):
 @pytest.mark.parametrize("facts", FACTS, ids=str)
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_a_hostile_person_is_one_person(monkeypatch, name, facts):
+    """10^6 rows; 10^4 of them where other facts are stated, which changes what a person adds."""
     question, options = QUESTIONS[name]
+    rows = 10_200 if facts else None
+    hostile = {column: cells[:rows] for column, cells in HOSTILE.items()}
     before = heard(monkeypatch, STAYS, question, options, facts)
-    after = heard(monkeypatch, HOSTILE, question, options, facts)
+    after = heard(monkeypatch, hostile, question, options, facts)
     assert len(before) == len(after) > 0
     for (weighing, width, kind, old), (_, _, _, new) in zip(before, after, strict=True):
         change, most = moved(weighing, width, kind, old, new)

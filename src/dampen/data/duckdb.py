@@ -3,7 +3,8 @@
 Rows are counted by one GROUP BY where the question is by keys (`dampen.data.cells`).  Else they
 come as a stream of Arrow batches, of the wanted columns alone, and are counted by the product's own
 encoders.  So an answer is the same as in memory: SQL's own ideas of NaN, -0.0, collation and
-decimals have no part in it, and a table may be larger than memory.
+decimals have no part in it, and a table may be larger than memory.  Without pyarrow the wanted
+columns are held as a list of rows: the same answers, more slowly, from tables that fit.
 
 Opening asks for names and types, which DuckDB knows from binding a query; it runs none.  A
 connection that was opened here is closed here.  Errors of DuckDB quote rows, so they are replaced.
@@ -30,6 +31,7 @@ from dampen.data.source import (
     Field,
     Kind,
     counted,
+    has_arrow,
     reading,
     require_arrow,
 )
@@ -42,7 +44,8 @@ __all__ = ["DuckTable", "is_relation", "open_duckdb_file", "open_relation"]
 BATCH = 1 << 17
 FEW_ROWS = MOST_HELD
 """Up to so many rows are read to be weighed."""
-NEEDS_ARROW = "in which DuckDB returns rows"
+ARROW_ALONE = {"TIMESTAMP WITH TIME ZONE", "TIMESTAMP_NS", "TIME WITH TIME ZONE"}
+"""Types of columns that DuckDB hands to Python without a loss only as Arrow."""
 WHOLE_NUMBERS = {
     "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER",
 }  # fmt: skip
@@ -79,7 +82,8 @@ class DuckTable:
     streams = True
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
-        columns = ", ".join(map(quoted, wanted))
+        types = {field.name: field.type for field in self.fields}
+        columns = ", ".join(_selected(name, types[name]) for name in wanted)
         with reading(self._run(lambda relation: relation.project(columns))) as pieces:
             for piece in pieces:
                 yield {
@@ -169,14 +173,20 @@ class DuckTable:
     def _is_read_faster(self) -> bool:
         """Whether all rows can be held: a window over them takes several times as long."""
         with reading(self._run(lambda rows: rows.aggregate("count(*)"))) as pieces:
-            return int(next(pieces)[0][0].as_py()) <= FEW_ROWS
+            return int(np.asarray(next(pieces)[0])[0]) <= FEW_ROWS
 
     def _run(self, asked: Callable[[Any], Any]) -> Iterator[Sequence[Any]]:
         """The columns of the answer to a query, piece by piece."""
         try:
-            with self.held() as relation, _reader(asked(relation)) as reader:
-                for batch in reader:
-                    yield batch.columns
+            with self.held() as relation:
+                if has_arrow():
+                    with _reader(asked(relation)) as reader:
+                        for batch in reader:
+                            yield batch.columns
+                else:
+                    rows = asked(relation).fetchall()
+                    for first in range(0, len(rows), BATCH):
+                        yield list(zip(*rows[first : first + BATCH], strict=True))
             return
         except Exception:
             failure = failed(self.title)
@@ -191,7 +201,6 @@ def is_relation(data: Any) -> bool:
 
 def open_relation(relation: Any, title: str = "the relation") -> DuckTable:
     """A relation of the caller's own connection."""
-    require_arrow(NEEDS_ARROW, "duckdb")
     return DuckTable(title, _fields(relation), lambda: nullcontext(relation))
 
 
@@ -205,7 +214,6 @@ def open_duckdb_file(path: str, choose: Callable[[Sequence[str]], str]) -> DuckT
     Raises:
         ParameterError: if there is no such table, or the file cannot be opened.
     """
-    require_arrow(NEEDS_ARROW, "duckdb")
     with _connected(path) as connection:
         names = {_name(*row): row for row in connection.execute(TABLES).fetchall()}
         chosen = choose(list(names))
@@ -335,7 +343,14 @@ def _reader(relation: Any) -> Iterator[Any]:
         reader.close()
 
 
+def _selected(name: str, kind: str | None) -> str:
+    """A column, as Python gets it; Arrow has no UUID and gives its text."""
+    return f"cast({quoted(name)} as varchar)" if kind == "UUID" else quoted(name)
+
+
 def _fields(relation: Any) -> list[Field]:
+    if ARROW_ALONE & {str(kind) for kind in relation.types}:
+        require_arrow("in which DuckDB returns times with a zone or in nanoseconds", "files")
     return [
         Field(name, str(kind), _holds(kind.id))
         for name, kind in zip(relation.columns, relation.types, strict=True)

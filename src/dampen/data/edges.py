@@ -656,7 +656,7 @@ def _load_text(opened: Bytes, form: TextForm, integers: bool) -> Ends:
 
 
 def _load_integers(content: bytes, form: TextForm) -> Ends:
-    from dampen.kernels.edge_lists import parsed
+    from dampen.kernels.graphs import parsed
 
     begin = 3 if content.startswith(b"\xef\xbb\xbf") else 0
     for _ in range(form.skip):

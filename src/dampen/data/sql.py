@@ -19,7 +19,7 @@ import numpy as np
 from dampen.core.selection import IntArray
 from dampen.data.cells import GridKey, Key, Keyed, LabelKey, NumberKey
 from dampen.data.columns import as_numbers, typed
-from dampen.data.source import CellOf, Field, Kind
+from dampen.data.source import CellOf, Field, Kind, has_arrow
 from dampen.data.units import People, Present
 from dampen.errors import DataError
 
@@ -394,11 +394,13 @@ def asked_weights(
 
 def _columns(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     """Rows of text and whole numbers as one batch of columns; none of no rows."""
-    import pyarrow as pa
-
     if not rows:
         return []
-    columns = zip(*rows, strict=True)
+    columns = list(zip(*rows, strict=True))
+    if not has_arrow():
+        return [columns]
+    import pyarrow as pa
+
     return [[pa.array(each, pa.string() if _is_text(each) else pa.int64()) for each in columns]]
 
 

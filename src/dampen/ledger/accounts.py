@@ -34,6 +34,7 @@ from typing import Any, Self
 
 from dampen.core.sampling import SystemEntropy
 from dampen.core.selection import Neighbours
+from dampen.core.zcdp import rho_within
 from dampen.epsilon import Epsilon, decimal_text, exact
 from dampen.errors import BudgetError, ParameterError
 from dampen.ledger.log import (
@@ -65,7 +66,6 @@ from dampen.ledger.state import EVERYONE, Balance, State, Status, balances_html,
 from dampen.ledger.storage import Log, is_address
 from dampen.ledger.storage.head_file import open_witness, witness_place
 from dampen.ledger.worker import Change, Look, Worker, worker_at
-from dampen.ledger.zcdp import rho_within
 from dampen.releases.cost import Cost
 
 __all__ = [

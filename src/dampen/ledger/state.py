@@ -45,6 +45,7 @@ from typing import Any, Self, TypeAlias
 
 from dampen.core.noise import pure_rho
 from dampen.core.selection import Neighbours
+from dampen.core.zcdp import composed_epsilon, epsilon_at
 from dampen.epsilon import decimal_text, short_text
 from dampen.ledger.log import (
     START,
@@ -59,7 +60,6 @@ from dampen.ledger.log import (
     sealed,
     stamp,
 )
-from dampen.ledger.zcdp import composed_epsilon, epsilon_at
 from dampen.printing import html_table
 from dampen.schema.schema import protected
 

@@ -267,7 +267,7 @@ class Column:
     @cached_property
     def sums(self) -> tuple[FloatArray, FloatArray]:
         """For `Simple`: sums of B over 1..j for j < T; of the differences, for -T < ρ-k < T."""
-        from dampen.kernels import percentile as kernel
+        from dampen.kernels import percentiles as kernel
 
         k = self.k
         T = min(self.k, self.n - self.k + 1)
@@ -311,7 +311,7 @@ class Column:
         reach = np.array([max(m, bound - above), max(below, bound - above), max(below, bound - m)])
         gap = np.array([up, max(up, down), down])
         if self.n >= KERNEL_FROM:
-            from dampen.kernels import percentile as kernel
+            from dampen.kernels import percentiles as kernel
 
             delta: FloatArray = kernel.at_zero(v, m, reach, gap)
             return delta

@@ -50,11 +50,13 @@ from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError
 from dampen.questions.keys import (
     KeysMethod,
+    LimitedMethod,
     PublicUniverse,
     Sharing,
     UniverseMethod,
     exact_delta,
     finding_groups,
+    names_are_limited,
 )
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, lead, likely_noise
 from dampen.releases.answer import answer
@@ -275,6 +277,17 @@ class FrequencyQuestion:
         wanted: Literal["name", "ranking"] = "name" if self.k is None else "ranking"
         return KeysMethod(self.name, (self.value,), delta, self.k or 1, wanted)
 
+    def _unlisted_of_people(self, delta: Fraction, schema: Schema, price: Price) -> "Method":
+        method = self._unlisted(delta)
+        k = self.k or 1
+        wanted: Literal["name", "ranking"] = "name" if self.k is None else "ranking"
+        unit = str(schema.people)
+        limited = LimitedMethod(self.name, method.columns, delta, k, unit, wanted)
+        epsilon = limited.cost(price).epsilon
+        if schema.rows_per_unit == 1 and names_are_limited(k, delta, schema, epsilon):
+            return limited
+        return replace(method, people=Sharing.of_people(schema))
+
     def unit_method(self, source: Any, schema: Schema, price: Price, /) -> "Method":
         """Distinct persons of every category; or the weights of persons, by a public rule.
 
@@ -289,8 +302,7 @@ class FrequencyQuestion:
         of 10, 20 and 50; a limit on k/ε alone did worse on all.
         """
         if self.delta is not None:
-            people = Sharing.of_people(schema)
-            return replace(self._unlisted(exact_delta(self.delta)), people=people)
+            return self._unlisted_of_people(exact_delta(self.delta), schema, price)
         if self.problem is None:
             raise ParameterError(
                 f"Expected categories=, the public list of them, or delta=, where ε protects "

@@ -47,17 +47,27 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import accumulate
-from math import isfinite
+from itertools import accumulate, takewhile
+from math import ceil, isfinite, isqrt, log
+from statistics import NormalDist
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from dampen.core import sensitivity
 from dampen.core.mechanisms import EM
-from dampen.core.sampling import Entropy, uniform_below, weighted_best
+from dampen.core.noise import GUMBEL
+from dampen.core.sampling import (
+    Entropy,
+    discrete_gaussian,
+    noisy_top,
+    uniform_below,
+    uniform_words,
+    weighted_best,
+)
 from dampen.core.selection import IntArray, Neighbours, Selection
 from dampen.core.truncated import Threshold
+from dampen.core.zcdp import rho_within
 from dampen.data.cells import ANY_GROUP, LARGEST_TABLE
 from dampen.data.columns import as_labels, is_key, public_order
 from dampen.data.open import open_columns, open_table
@@ -71,7 +81,7 @@ from dampen.data.source import (
     reading,
     require_labels,
 )
-from dampen.data.units import Shares, quantum_of, weights_by_key
+from dampen.data.units import Pairs, Present, Shares, quantum_of, weights_by_key
 from dampen.epsilon import Epsilon, exact
 from dampen.errors import ParameterError
 from dampen.releases.accuracy import Accuracy, by_lead, by_threshold, lead, rounded_up
@@ -88,13 +98,17 @@ __all__ = [
     "ByGroup",
     "KeysMethod",
     "KeysQuestion",
+    "LimitedMethod",
     "PublicUniverse",
+    "RootMethod",
+    "RootShares",
     "Sharing",
     "UniverseMethod",
     "exact_delta",
     "finding_groups",
     "given_counts",
     "keys",
+    "names_are_limited",
     "tally",
     "universe",
 ]
@@ -145,10 +159,16 @@ class KeysQuestion:
         columns = columns_of(source, self.value)
         return KeysMethod(self.name, columns, exact_delta(self.delta), self.k, "counts")
 
-    def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> "KeysMethod":
-        """On the weights of persons."""
-        method = self.method(source, schema, price)
-        return replace(method, people=Sharing.of_people(schema))
+    def unit_method(
+        self, source: Opened, schema: Schema, price: Price, /
+    ) -> "KeysMethod | RootMethod":
+        """On the weights of persons; 1/√r of those with several keys, where that finds more."""
+        mass = replace(self.method(source, schema, price), people=Sharing.of_people(schema))
+        several = schema.groups_per_unit or 1
+        if several == 1 or price.epsilon is None or price.rho is not None:
+            return mass
+        roots = RootMethod(self.name, mass.columns, mass.delta, self.k, str(schema.people), several)
+        return roots if roots_find_more(mass, roots, roots.cost(price).epsilon) else mass
 
     def shown(self) -> Mapping[str, Any]:
         return {} if self.k is None else {"k": self.k}
@@ -298,6 +318,283 @@ class KeysMethod:
             return {}
         counted = "groups_per_unit" if self.people.distinct else "rows_per_unit"
         return {"unit": self.people.unit, counted: self.people.cap}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RootShares:
+    """A person with r keys weighs Q/√r in each, rounded down; of more than `cap` keys, a random
+    choice of `cap` of them counts.
+
+    The squares of a person's weights add up to at most Q².
+
+    Attributes:
+        quantum: Q.
+        cap: R.
+        entropy: of the choice.
+    """
+
+    quantum: int
+    cap: int
+    entropy: Entropy
+    within_lines = False
+
+    def weights(self, pairs: Pairs, /) -> IntArray:
+        if len(pairs.owner) == 0:
+            return pairs.owner
+        words = uniform_words(len(pairs.owner), self.entropy)
+        order = np.lexsort((words, pairs.owner))  # by person, then at random
+        owner = pairs.owner[order]
+        first = np.flatnonzero(np.diff(owner, prepend=owner[0] - 1))
+        size = np.diff(first, append=len(owner))
+        place = np.arange(len(owner)) - np.repeat(first, size)
+        each = np.array([0, *(isqrt(self.quantum**2 // r) for r in range(1, self.cap + 1))])
+        own = np.repeat(each[np.minimum(size, self.cap)], size)
+        weights = np.zeros(len(owner), dtype=np.int64)
+        weights[order] = np.where(place < self.cap, own, 0)
+        return weights
+
+
+@dataclass(frozen=True)
+class RootMethod:
+    """Keys of persons with many keys: weights 1/√r, Gaussian noise and a threshold.
+
+    After Gopi et al. (2020).  Weights are whole numbers in units of 1/Q (`RootShares`).  Every key
+    that somebody has gets discrete Gaussian noise of scale s, and is published if the noisy weight
+    is above T.
+
+    **Theorem.**  (ε, δ₁ + δ₂)-DP for one person more or less, if ρ = Q²/2s² zCDP is (ε, δ₁)-DP and
+    δ₂ >= r P(Q/√r + N > T) for all r <= R; and δ₂-approximately ρ-zCDP.
+    Proof.  x' has one person more.  Let A be the keys of x, and B the r or fewer keys of the person
+    that nobody of x has.  On A, x' moves the weights by a vector whose 2-norm is at most Q, and the
+    choice of a person's keys does not depend on anybody else: P_A(S) <= e^ε P'_A(S) + δ₁, and the
+    other way round (Canonne, Kamath and Steinke 2020).  No key of B is published with probability
+    q >= 1 - δ₂, independently of A, so P'(S) = q P'_A(S) for outputs without B.  Hence
+    P'(S) <= δ₂ + P'_A(S) <= e^ε P(S) + δ₁ + δ₂.  Also P(S) - e^ε P'(S) = P_A(S) - q e^ε P'_A(S).
+    If e^ε P'_A(S) <= 1 that is at most δ₁ + (1 - q), else at most 1 - q.  ∎
+    δ₁ = δ₂ = δ/2.  P(N >= t) is at most that of the continuous Gaussian for t - 1 (the same paper).
+
+    A published number is Σ 1/√r over the people who have the key, with noise: at most about their
+    number.
+
+    Attributes:
+        query: what is asked, for the ledger.
+        columns: of the values; a key has one value of each.
+        delta: the exact δ.
+        k: how many at most; None for all.
+        unit: the column that names the person.
+        cap: R.
+    """
+
+    query: str
+    columns: tuple[str, ...]
+    delta: Fraction
+    k: int | None
+    unit: str
+    cap: int
+
+    def cost(self, price: Price, /) -> Cost:
+        assert price.epsilon is not None, "weights serve a price in ρ"
+        epsilon = exact(price.epsilon)
+        self.threshold(epsilon)
+        rho = rho_within(epsilon, self.delta / 2)
+        people = Neighbours.ADD_REMOVE_UNIT
+        return Cost(epsilon, rho, self.query, "gaussian-threshold", people, delta=self.delta)
+
+    def scale(self, epsilon: Fraction) -> int:
+        """s, rounded up."""
+        rho = rho_within(epsilon, self.delta / 2)
+        return isqrt(int(Fraction(ROOT_QUANTUM**2) / (2 * rho))) + 1
+
+    def threshold(self, epsilon: Fraction) -> int:
+        """T: the least whole number that the theorem allows, or one more."""
+        scale = self.scale(epsilon)
+        least = 0
+        for r in range(1, self.cap + 1):
+            tail = float(self.delta / (2 * r))
+            if tail < SMALLEST_TAIL:
+                raise ParameterError("Expected delta of at least 1e-290.")
+            far = -scale * NormalDist().inv_cdf(tail) * (1 + 2.0**-20)
+            least = max(least, isqrt(ROOT_QUANTUM**2 // r) + ceil(far))
+        return least
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        """A key of people with R keys each is published in 9 of 10 runs if so many have it."""
+        one = isqrt(ROOT_QUANTUM**2 // self.cap)
+        far = NormalDist().inv_cdf(0.9) * self.scale(epsilon)
+        found = rounded_up((self.threshold(epsilon) + far + 1) / one)
+        farthest = rounded_up(self.threshold(epsilon) / one)
+        unit = "people"
+        told = by_threshold(
+            found, farthest, epsilon=epsilon, delta=self.delta, rows=rows, unit=unit
+        )
+        return replace(told, sentence=told.sentence.partition(" Released counts")[0])
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        weighing = RootShares(ROOT_QUANTUM, self.cap, entropy)
+        found = weights_by_key(source, self.unit, self.columns, weighing)
+        told = self.published(found, epsilon, entropy)
+        answer = {key: round(number) for key, number in told.items()}
+        return Drawn(answer, {"unit": self.unit, "groups_per_unit": self.cap}, numbers=told)
+
+    def published(
+        self, found: Mapping[Hashable, int], epsilon: Fraction, entropy: Entropy
+    ) -> dict[Hashable, float]:
+        """The published keys with their noisy weights, largest first: (ε, δ)-DP.
+
+        Args:
+            found: the weights, in units of 1/Q; private.
+            epsilon: of all of it.
+            entropy: of random bits.
+        """
+        noise = discrete_gaussian(Fraction(self.scale(epsilon)), len(found), entropy)
+        noisy = zip(
+            found, (np.array([*found.values()], dtype=np.int64) + noise).tolist(), strict=True
+        )
+        threshold = self.threshold(epsilon)
+        kept = [(key, weight) for key, weight in noisy if weight > threshold]
+        kept.sort(key=lambda pair: (-pair[1], *public_order(pair[0])))
+        return {key: weight / ROOT_QUANTUM for key, weight in kept[: self.k]}
+
+
+ROOT_QUANTUM = 1 << 12
+SMALLEST_TAIL = 1e-300
+
+
+def roots_find_more(mass: KeysMethod, roots: RootMethod, epsilon: Fraction) -> bool:
+    """Whether a key needs fewer people by `RootMethod`, if everyone has R keys: a public rule."""
+    assert mass.people is not None
+    of_mass = Fraction(mass.threshold(epsilon).high, mass.people.unit_weight)
+    one = isqrt(ROOT_QUANTUM**2 // roots.cap)
+    return Fraction(roots.threshold(epsilon), one) < of_mass
+
+
+LIMIT = 1000
+"""k̄: so many keys can be named, those that most people have."""
+
+
+@dataclass(frozen=True)
+class LimitedMethod:
+    """The k keys that most people have, where a person may have any number of keys.
+
+    After Durfee and Rogers (2019).  c_i is the number of people who have the key i.  The *domain* D
+    is the k̄ keys with the largest counts, equal ones in their public order; where fewer keys occur,
+    keys that nobody has, of count 0, fill it up.  c* is the largest count outside of it, 0 if there
+    is none.  One more candidate, "end", has the count c* + 1 + B.  With ε₀ = ε/k, the k best of
+    ε₀ c_i + Gumbel noise are drawn among D and "end".  Keys are published, best first, until "end"
+    comes or a key that nobody has.
+
+    **Theorem.**  (ε, δ)-DP for one person more or less, with δ = k̄ / (1 + e^(ε₀ B)).
+    Proof.  x' is x with one person more, so that every count grows by 0 or 1.  Let E be the keys of
+    D(x) that are not in D(x'), and E' those of D(x') that are not in D(x); |E| = |E'|, and they can
+    be paired.  For e in E and e' in E', c_e >= c_e' and c'_e' >= c'_e, so that
+    c_e <= c'_e <= c'_e' <= c_e' + 1 <= c_e + 1.
+    (1) Hence c_e <= c_e' + 1 <= c* + 1 and c'_e' <= c_e + 1 <= c'_e + 1 <= c'* + 1.  So on either
+    side a key of E, or of E', comes before "end" with probability at most 1 / (1 + e^(ε₀ B)), the
+    law of a difference of two Gumbel numbers, and any of them with probability at most δ.
+    (2) A sequence of draws up to "end" without such keys has a probability of at most k factors
+    e^(ε₀ c_i) / (sum over what is left).  From x to x' every common key, every pair and "end" move
+    by 0 to 1, c* too.  So each numerator, and each sum, grows by a factor from 1 to e^ε₀, and each
+    of the k factors changes by at most e^ε₀, upwards or downwards.  What is published is a function
+    of the sequence.  ∎  In zCDP the k draws cost ε²/8k, and δ.
+
+    Attributes:
+        query: what is asked, for the ledger.
+        columns: of the values; a key has one value of each.
+        delta: the exact δ.
+        k: how many at most.
+        unit: the column that names the person.
+        wanted: "ranking" for a list, "name" for the first or None.
+        limit: k̄.
+    """
+
+    query: str
+    columns: tuple[str, ...]
+    delta: Fraction
+    k: int
+    unit: str
+    wanted: Literal["ranking", "name"]
+    limit: int = LIMIT
+
+    def cost(self, price: Price, /) -> Cost:
+        people = Neighbours.ADD_REMOVE_UNIT
+        cost = selection_cost(people, price, query=self.query, mechanism=EM, k=self.k)
+        return replace(cost, mechanism="limited-domain", delta=self.delta)
+
+    def bonus(self, epsilon: Fraction) -> int:
+        """B, rounded up: the true δ is never above the stated one."""
+        return ends_above(self.limit, self.delta, epsilon / self.k)
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        del rows
+        tiny = Selection([0.0], sensitivity.constant(1), one_sided=True, exact=True)
+        needed = lead(tiny, EM, m=self.limit + 1, k=self.k, epsilon=epsilon)
+        assert needed is not None, "the scores have a lead at every ε"
+        who = ("value", "values")
+        told = by_lead(needed, "people", who=who, k=self.k, epsilon=epsilon, most=None)
+        above = self.bonus(epsilon) + rounded_up(needed)
+        sentence = (
+            f"{told.sentence} A value is named if at least {above:,} people more have it than any "
+            f"value beyond the {self.limit:,} most frequent ones."
+        )
+        return replace(told, sentence=sentence)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        found = weights_by_key(source, self.unit, self.columns, Present())
+        named = self.names(found, epsilon, entropy)
+        answer: Any = named if self.wanted == "ranking" else next(iter(named), None)
+        return Drawn(answer, {"unit": self.unit})
+
+    def names(
+        self, found: Mapping[Hashable, int], epsilon: Fraction, entropy: Entropy
+    ) -> list[Hashable]:
+        """The keys that are published: (ε, δ)-DP.
+
+        Args:
+            found: how many people have each key; private.
+            epsilon: of all of it.
+            entropy: of random bits.
+        """
+        ranked = sorted(found.items(), key=lambda pair: (-pair[1], *public_order(pair[0])))
+        domain = ranked[: self.limit]
+        outside = ranked[self.limit][1] if len(ranked) > self.limit else 0
+        scores = np.zeros(self.limit + 1)
+        scores[: len(domain)] = [count for _, count in domain]
+        scores[-1] = outside + 1 + self.bonus(epsilon)
+        best = noisy_top(scores, epsilon / self.k, GUMBEL, min(self.k, len(scores)), entropy)
+        before_end = takewhile(lambda place: place < len(domain), best)
+        return [domain[place][0] for place in before_end]
+
+
+def ends_above(limit: int, delta: Fraction, epsilon: Fraction) -> int:
+    """The least whole number B with limit / (1 + e^(εB)) <= δ, or one more."""
+    needed = log(limit) - log(delta.numerator) + log(delta.denominator)
+    # The logarithms of Python are off by less than 2^-40 of themselves.
+    return max(ceil(Fraction(needed * (1 + 2.0**-30)) / epsilon), 1)
+
+
+def names_are_limited(k: int, delta: Fraction, schema: Schema, epsilon: Fraction) -> bool:
+    """Whether keys of persons are named by `LimitedMethod`, not by their weights: a public rule.
+
+    The weights of persons with many keys rank keys by weight, not by the number of persons; but the
+    domain needs B people.  So it is used where persons may have several keys and k/ε is at most 20,
+    or the rows are known to be at least 200 B (`dampen-studies run key-names`).
+    """
+    if schema.groups_per_unit == 1:
+        return False
+    if k <= FEW_NAMES * epsilon:
+        return True
+    needed = ends_above(LIMIT, delta, epsilon / k)
+    return schema.rows is not None and schema.rows >= MANY_ROWS * needed
+
+
+FEW_NAMES = 20
+MANY_ROWS = 200
 
 
 class ByGroup(Protocol):

@@ -127,6 +127,7 @@ CELLS = 100_000
 EXPONENTS = range(-9, 16)
 RADII = tuple(first * Fraction(10) ** e for e in EXPONENTS for first in (1, 2, 5))
 SURE = 10.0
+BESIDE = 6.0
 FAR = 0.4
 USUAL = 0.9
 LIKELY = 1.0
@@ -356,7 +357,7 @@ def radius_class(scaled: Sequence[float] | FloatArray, usual: float = 1.0) -> in
     start = int(np.argmax(count))
     if start == 0:
         near = np.searchsorted([float(radius) for radius in RADII], usual)
-        beyond = count - SURE - USUAL * np.abs(place - near)
+        beyond = count - BESIDE - USUAL * np.abs(place - near)
         best = 1 + int(np.argmax(beyond[1:]))
         start = best if beyond[best] > 0 else 0
     for least, slope in ((SURE, FAR), (LIKELY, NEAR)):

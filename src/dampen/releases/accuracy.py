@@ -53,7 +53,7 @@ __all__ = [
     "likely_noise",
     "of_all",
     "rounded_up",
-    "too_few_rows",
+    "too_few",
 ]
 
 CONFIDENCE = 0.9
@@ -256,14 +256,17 @@ def by_distance(
     return Accuracy(error, unit, sentence)
 
 
-def too_few_rows(epsilon: Fraction) -> Accuracy:
-    """The accuracy of a percentile that was not answered, because the rows are too few."""
+def too_few(what: str = "rows") -> Accuracy:
+    """The accuracy of a percentile that was not answered, because the rows are too few.
+
+    Args:
+        what: is too few, "rows" or "people".
+    """
     return Accuracy(
         None,
         "ranks",
-        f"There are too few rows for an answer at ε = {decimal_text(epsilon)}: it could lie far "
-        "outside the data. Use a larger ε, ask for a percentile nearer to 50, or state lower= and "
-        "upper=.",
+        f"There are too few {what} for an answer at this ε: it could lie far outside the data. Use "
+        "a larger ε, ask for a percentile nearer to 50, or state lower= and upper=.",
         chance=True,
     )
 
@@ -275,15 +278,17 @@ def by_tail(
     epsilon: Fraction,
     needed: Fraction | None,
     first: Fraction | None,
+    noisy: bool = False,
 ) -> Accuracy:
     """The accuracy of a percentile of so few rows that the answer may lie far outside the data.
 
     Args:
-        n: the public number of rows, or a bound on it.
+        n: the public number of rows, or a bound on it; or a noisy one.
         p: the percentile that is hardest to have.
         epsilon: of the release.
         needed: the ε that would be enough; None if none is.
         first: the smallest percentile that this ε is enough for; None if none is.
+        noisy: whether n is noisy.
 
     >>> print(by_tail(300, p=Fraction(99), epsilon=Fraction(1), needed=Fraction(50, 3),
     ...     first=Fraction(168, 10)))
@@ -295,8 +300,9 @@ or ask for a percentile from 16.8 to 83.2.
         ends = (decimal_text(end) for end in (first, 100 - first))
         ways.append(f"ask for a percentile from {' to '.join(ends)}")
     instead = ", or ".join(ways) or "use a larger ε"
+    rows = f"About {n:,} rows" if noisy else f"{n:,} rows"
     sentence = (
-        f"{n:,} rows are too few for p = {decimal_text(p) if p else 0} at "
+        f"{rows} are too few for p = {decimal_text(p) if p else 0} at "
         f"ε = {decimal_text(epsilon)}: the answer may lie far outside the data. "
         f"{instead[0].upper()}{instead[1:]}."
     )

@@ -13,6 +13,10 @@ a free look.  Every
 question, front end and engine goes this way; the contract suite in `tests/contracts` runs over all
 of them.  `planned` stops before step 2: price and accuracy cost nothing.
 
+A method may take steps 2 and 3 twice (`dampen.releases.method.Stepwise`): a first small charge pays
+for a first look, and the rest is charged only if what that look released says that it is worth it.
+A budget that cannot pay for both is not charged for the first one.
+
 How a question is answered on public data: several private answers beside the best one.
 
 It looks at the data without privacy: for public data, such as a made-up sample that has the shape
@@ -55,7 +59,10 @@ from dampen.releases.method import (
     Leak,
     Method,
     Replacing,
+    Rest,
     Searching,
+    Stepwise,
+    first_cost,
     is_halved,
 )
 from dampen.releases.numbers import Law
@@ -74,6 +81,7 @@ __all__ = [
     "Scored",
     "answer",
     "expect",
+    "is_refused",
     "open_entropy",
     "pay",
     "planned",
@@ -131,8 +139,27 @@ def answer(
     source = _opened(question, data, schema, header=header, table=table)
     plan = planned(question, source, Price(epsilon, rho), schema)
     plan.warn()
-    paid = pay(plan.cost, budget=budget, entropy=entropy)
-    return plan.release(paid)
+    first = plan.first_cost
+    if first is None or is_refused(plan.cost, budget):
+        return plan.release(pay(plan.cost, budget=budget, entropy=entropy))
+    paid = pay(first, budget=budget, entropy=entropy)
+    begun = plan.begin(paid)
+    if isinstance(begun, Release):
+        return begun
+    return plan.finish(begun, _paid_rest(plan, paid))
+
+
+def is_refused(cost: Cost, budget: Budget | None) -> bool:
+    """Whether a budget surely refuses a cost: then it is asked for all of it at once."""
+    refusal = getattr(budget, "refusal", None)
+    return callable(refusal) and bool(refusal(cost))
+
+
+def _paid_rest(plan: "Planned", paid: "Paid") -> "Paid":
+    try:
+        return pay(plan.rest_cost, budget=paid.budget, entropy=paid.entropy)
+    except BudgetError as error:
+        raise BudgetError(f"{error} {paid.stands}") from None
 
 
 def expect(
@@ -209,10 +236,41 @@ class Planned:
         if self.accuracy.chance:
             warn_caller(self.accuracy.sentence, AccuracyWarning)
 
+    @property
+    def first_cost(self) -> Cost | None:
+        """What pays for the first look, if the rest is charged only after it."""
+        first = first_cost(self.method, self.cost)
+        return None if first is None else replace(first, unit=self.cost.unit)
+
+    @property
+    def rest_cost(self) -> Cost:
+        """What is charged after the first look."""
+        first = self.first_cost
+        assert first is not None
+        left = self.cost.epsilon - first.epsilon
+        return replace(self.cost, epsilon=left, rho=self.cost.rho - first.rho)
+
+    def begin(self, paid: "Paid") -> Release | Rest:
+        """The first look: the release that ends the question, or the rest of it."""
+        assert isinstance(self.method, Stepwise)
+        with paid.looking():
+            begun = self.method.begin(self.source, self.cost.epsilon, paid.entropy)
+        return self._made(begun, paid) if isinstance(begun, Drawn) else begun
+
+    def finish(self, rest: Rest, paid: "Paid") -> Release:
+        """Draws the rest of an answer; the release tells the cost of both parts."""
+        with paid.looking():
+            drawn = rest(paid.entropy)
+        return self._made(drawn, replace(paid, cost=self.cost))
+
     def release(self, paid: "Paid") -> Release:
         """Looks at the data and draws the answer that was paid for."""
         with paid.looking():
             drawn = self.method.draw(self.source, paid.epsilon, paid.entropy)
+        return self._made(drawn, paid)
+
+    def _made(self, drawn: Drawn, paid: "Paid") -> Release:
+        with paid.looking():
             where = getattr(self.question, "where", None)
             kept = {} if where is None else {"where": where}
             if self.cost.unit:

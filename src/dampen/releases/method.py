@@ -26,12 +26,19 @@ two nodes by 1: noise of scale 1 / (s ε) measures one winner, of scale 2 / (s �
 
 The usual share, a quarter, comes from the study `shares`: over its tables the name loses little of
 its probability to be right, and the number has four times the error that all of ε would buy.
+
+`Stepwise`: a first look that may save the rest of the charge.
+
+**Theorem.**  Let the first look release a number with ε₁-DP, and let a public rule decide from this
+number alone whether a second one, which is ε₂-DP, follows.  Both together are (ε₁ + ε₂)-DP, by
+adaptive composition; whether the second charge is made is post-processing of the first release, so
+that its presence in the ledger tells nothing more.  ∎
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, runtime_checkable
 
 from dampen.core.sampling import Entropy
 from dampen.core.selection import Neighbours
@@ -55,8 +62,12 @@ __all__ = [
     "Measured",
     "Method",
     "Replacing",
+    "Rest",
     "Searching",
+    "Stepwise",
+    "begun",
     "checked_share",
+    "first_cost",
     "is_halved",
 ]
 
@@ -116,6 +127,37 @@ class Method(Protocol):
         ...
 
 
+Rest: TypeAlias = Callable[[Entropy], Drawn]
+"""Draws the answer once the rest of its price was charged; it holds private data."""
+
+
+@runtime_checkable
+class Stepwise(Protocol):
+    """A method whose first look may show that the rest of its price need not be charged."""
+
+    def first_cost(self, cost: Cost, /) -> Cost | None:
+        """The part of its cost that pays for the first look; None if there is one look alone."""
+        ...
+
+    def begin(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn | Rest:
+        """The first look, at the ε of the whole: an answer that ends the question, or the rest."""
+        ...
+
+
+def first_cost(method: Method, cost: Cost) -> Cost | None:
+    """What pays for the first look of a method; None if there is one look alone."""
+    return method.first_cost(cost) if isinstance(method, Stepwise) else None
+
+
+def begun(
+    method: Method, source: Any, epsilon: Fraction, entropy: Entropy, then: Callable[[Drawn], Drawn]
+) -> Drawn | Rest:
+    """The first look of a method inside another one, which changes what is drawn."""
+    assert isinstance(method, Stepwise)
+    found = method.begin(source, epsilon, entropy)
+    return then(found) if isinstance(found, Drawn) else lambda bits: then(found(bits))
+
+
 @dataclass(frozen=True, slots=True)
 class Replacing:
     """A method for one row more or less, where one row is replaced and their number stays.
@@ -163,7 +205,15 @@ class InOwnType:
         return self.method.leaks()
 
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
-        drawn = self.method.draw(source, epsilon, entropy)
+        return self._in_type(self.method.draw(source, epsilon, entropy))
+
+    def first_cost(self, cost: Cost, /) -> Cost | None:
+        return first_cost(self.method, cost)
+
+    def begin(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn | Rest:
+        return begun(self.method, source, epsilon, entropy, self._in_type)
+
+    def _in_type(self, drawn: Drawn) -> Drawn:
         return replace(drawn, answer=self._typed(drawn.answer))
 
     def _typed(self, answer: Any) -> Any:

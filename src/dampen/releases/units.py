@@ -15,9 +15,9 @@ from dampen.core.selection import Neighbours
 from dampen.data.source import Opened, columns_of, is_opened, require_labels
 from dampen.data.units import KeptRows, Shares, UnitTable, Weighing, quantum_of
 from dampen.errors import ParameterError
-from dampen.releases.accuracy import Accuracy
+from dampen.releases.accuracy import Accuracy, too_few
 from dampen.releases.cost import Cost, Price, grouped
-from dampen.releases.method import Drawn, Leak, Method
+from dampen.releases.method import Drawn, Leak, Method, Rest, begun, first_cost
 from dampen.releases.question import Question
 from dampen.schema.schema import Schema, persons
 
@@ -38,6 +38,10 @@ class Unitwise(Protocol):
             ParameterError: if the question cannot be asked of persons.
         """
         ...
+
+
+OF_ONE_STEP = ("epsilon_each", "epsilon_for_rows")
+"""Facts about the ε of one step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +82,31 @@ class OfUnits:
     def leaks(self) -> tuple[Leak, ...]:
         return self.method.leaks()
 
+    def first_cost(self, cost: Cost, /) -> Cost | None:
+        step = replace(cost, epsilon=cost.epsilon / self.steps, rho=cost.rho / self.steps**2)
+        first = first_cost(self.method, step)
+        if first is None:
+            return None
+        return replace(
+            first,
+            epsilon=self.steps * first.epsilon,
+            rho=self.steps**2 * first.rho,
+            neighbours=Neighbours.ADD_REMOVE_UNIT,
+        )
+
+    def begin(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn | Rest:
+        view = self.view(source, entropy)
+        return begun(self.method, view, epsilon / self.steps, entropy, self._of_persons)
+
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         drawn = self.method.draw(self.view(source, entropy), epsilon / self.steps, entropy)
+        return self._of_persons(drawn)
+
+    def _of_persons(self, drawn: Drawn) -> Drawn:
         # The ε of one step, which a method may show, says nothing about a person.
-        shown = {name: fact for name, fact in drawn.shown.items() if name != "epsilon_each"}
-        return replace(drawn, shown={**shown, **self.facts}, accuracy=None)
+        shown = {name: fact for name, fact in drawn.shown.items() if name not in OF_ONE_STEP}
+        accuracy = too_few("people") if drawn.answer is None and drawn.accuracy else None
+        return replace(drawn, shown={**shown, **self.facts}, accuracy=accuracy)
 
 
 def unit_method(question: Question, source: Any, schema: Schema, price: Price) -> Method:

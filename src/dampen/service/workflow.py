@@ -45,8 +45,10 @@ from dampen.ledger import Account
 from dampen.ledger.log import key_of
 from dampen.ledger.rules import steps_between
 from dampen.ledger.worker import Unwanted
-from dampen.releases.answer import Paid, Planned
+from dampen.releases.answer import Paid, Planned, is_refused
 from dampen.releases.cost import Cost
+from dampen.releases.method import Rest
+from dampen.releases.release import Release
 from dampen.service.cache import Cache, Samples
 from dampen.service.catalogue import Catalogue, History, marked, payer, shown_balance
 from dampen.service.configuration import Configuration, Served
@@ -132,22 +134,51 @@ class _Order:
     prepared: Prepared
     plan: Planned
     account: Account
+    first: Cost | None = None
 
     def wanted(self) -> tuple[Account, Cost, str | None]:
         """Who pays, what, with all that the ledger records, and which recorded answer will do."""
+        mark = self.prepared.asked.mark
+        return self.account, self.recorded(self.cost), mark if self.prepared.reuse else None
+
+    def recorded(self, cost: Cost) -> Cost:
+        """A cost with what the ledger records of the question."""
         asked = self.prepared.asked
         text = marked(asked.question.text(), asked.mark)
-        cost = replace(self.plan.cost, query=f"{self.plan.cost.query} {text}")
-        return self.account, cost, asked.mark if self.prepared.reuse else None
+        return replace(cost, query=f"{cost.query} {text}")
+
+    @property
+    def cost(self) -> Cost:
+        """What is charged now: the first part alone where the rest is charged later."""
+        return self.first or self.plan.cost
 
 
 @dataclass(frozen=True, slots=True)
 class Charged:
-    """A question that was paid for, and for which no row was looked at."""
+    """A question that was paid for, and for which no row was looked at.
+
+    Attributes:
+        prepared: the question.
+        plan: how it is answered.
+        charge: the id of the charge.
+        order: where only the first part was charged, who pays for the rest.
+        rest: where the first part was answered, how the rest is drawn; private.
+    """
 
     prepared: Prepared
     plan: Planned
     charge: str
+    order: _Order | None = None
+    rest: Rest | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    """A question whose first look says that the rest is worth its charge."""
+
+    charged: Charged
+    order: _Order
+    rest: Rest
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,12 +371,28 @@ class Workflow:
         """Draws answers, and at their step lets everyone know."""
         outcomes = await self._outcomes(self._pool, self.draw, paid)
         await self.pace.wait(start, least_steps(paid[0].prepared.asked.question))
+        if begun := [each for each in outcomes if isinstance(each, _Begun)]:
+            # At a public step of time, as every charge that follows a look at data.
+            self._go(self._go_on(begun, group))
         drawn = [each for each in outcomes if isinstance(each, Drawn)]
         for charged, outcome in zip(paid, outcomes, strict=True):
-            if not isinstance(outcome, Drawn):
+            if not isinstance(outcome, Drawn | _Begun):
                 self._end(charged.prepared, group[charged.prepared], outcome)
         for each, answer in zip(drawn, await self._kept(drawn), strict=True):
             self._end(each.prepared, group[each.prepared], answer)
+
+    async def _go_on(
+        self, begun: Sequence[_Begun], group: "Mapping[Prepared, asyncio.Future[Answer]]"
+    ) -> None:
+        """Charges the rest of questions, and draws the answers to those that were paid for."""
+        outcomes = await self._outcomes(self._clerks, self.charge_rest, begun)
+        start = time.monotonic()
+        for each, outcome in zip(begun, outcomes, strict=True):
+            if not isinstance(outcome, Charged):
+                prepared = each.charged.prepared
+                self._end(prepared, group[prepared], outcome)
+        if paid := [each for each in outcomes if isinstance(each, Charged)]:
+            await self._draw_and_keep(paid, group, start)
 
     async def _kept(self, drawn: Sequence[Drawn]) -> "Sequence[Answer | BaseException]":
         """Answers that are in the ledger; those that are ready at the same step share a record."""
@@ -448,7 +495,11 @@ class Workflow:
             if (recorded := self._recorded(prepared)) is not None:
                 return recorded
             plan = self.plan(prepared.asked)
-            return _Order(prepared, plan, payer(prepared.accounts, plan.cost.neighbours))
+            account = payer(prepared.accounts, plan.cost.neighbours)
+            first = plan.first_cost
+            if first is not None and is_refused(plan.cost, account):
+                first = None  # all of it is asked for, and refused
+            return _Order(prepared, plan, account, first)
         except Exception as error:
             self.catalogue.history.follow()  # it may have been answered by another server
             return self._recorded(prepared) or error
@@ -468,18 +519,39 @@ class Workflow:
             return self._recorded(order.prepared) or charge
         if isinstance(charge, BaseException):
             return charge
-        return Charged(order.prepared, order.plan, charge)
+        return Charged(order.prepared, order.plan, charge, order if order.first else None)
 
-    def draw(self, group: Sequence[Charged]) -> list[Drawn | BaseException]:
+    def charge_rest(self, group: Sequence[_Begun]) -> list[Charged | BaseException]:
+        """Charges the rest of questions whose first look was paid for; each is told its own."""
+        orders = [each.order for each in group]
+        wanted = [(each.account, each.recorded(each.plan.rest_cost), None) for each in orders]
+        outcomes = self.catalogue.history.charge(wanted)
+        return [
+            _refused_rest(outcome, each.charged)
+            if isinstance(outcome, BaseException)
+            else replace(each.charged, charge=outcome, order=None, rest=each.rest)
+            for each, outcome in zip(group, outcomes, strict=True)
+        ]
+
+    def draw(self, group: Sequence[Charged]) -> list[Drawn | _Begun | BaseException]:
         """Looks at the data and draws the answers; where reading failed, says so."""
         return [self._drawn(each) for each in group]
 
-    def _drawn(self, charged: Charged) -> Drawn | BaseException:
+    def _drawn(self, charged: Charged) -> Drawn | _Begun | BaseException:
         asked = charged.prepared.asked
+        plan = charged.plan
         reasons: list[str] = []
         try:
-            paid = Paid(charged.plan.cost, SystemEntropy(), charge=charged.charge, reasons=reasons)
-            release = charged.plan.release(paid)
+            paid = Paid(plan.cost, SystemEntropy(), charge=charged.charge, reasons=reasons)
+            if charged.rest is not None:
+                release = plan.finish(charged.rest, paid)
+            elif charged.order is not None and charged.order.first is not None:
+                begun = plan.begin(replace(paid, cost=charged.order.first))
+                if not isinstance(begun, Release):
+                    return _Begun(charged, charged.order, begun)
+                release = begun
+            else:
+                release = plan.release(paid)
         except DampenError as error:
             incident = self.tokens.report(
                 charged.prepared.caller.analyst, asked.served.name,
@@ -608,6 +680,13 @@ def _together(paid: Iterable[Charged]) -> list[list[Charged]]:
         kind = (asked.question.name, asked.columns(), least_steps(asked.question))
         groups.setdefault(kind, []).append(each)
     return list(groups.values())
+
+
+def _refused_rest(error: BaseException, first: Charged) -> BaseException:
+    """Why the rest was not charged; the first part stands."""
+    if not isinstance(error, BudgetError):
+        return error
+    return BudgetError(f"{error} The charge {first.charge} for the number of rows stands.")
 
 
 def _is_long(asked: Asked) -> bool:

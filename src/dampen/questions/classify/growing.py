@@ -83,9 +83,7 @@ from dampen.core.selection import FloatArray, IntArray, Selection
 from dampen.data.columns import as_labels, is_missing
 from dampen.data.source import Batch, Kind, Opened, reading
 from dampen.errors import DataError
-from dampen.kernels import joint_subtrees as kernel
-from dampen.kernels import splits as split_kernel
-from dampen.kernels.joint_subtrees import count_ends, end_cells
+from dampen.kernels import trees as kernel
 from dampen.questions.classify.encoding import (
     BoolArray,
     Candidates,
@@ -132,7 +130,7 @@ MOST_POWERS = 2**16
 
 @dataclass(frozen=True, eq=False)
 class Menu:
-    """Public splits for some leaves; see `dampen.kernels.joint_subtrees` for the arrays."""
+    """Public splits for some leaves; see `dampen.kernels.trees` for the arrays."""
 
     attribute: IntArray
     low: IntArray
@@ -321,7 +319,9 @@ class Rows:
         self.classes = np.ascontiguousarray(classes)
         self.n_classes = n_classes
         self.node = np.zeros(len(codes), dtype=np.int64)
-        self.order, self.begins = split_kernel.group_rows(self.node, 1)
+        self.order, self.begins = kernel.group_rows(self.node, 1)
+        self.cells = np.empty((len(codes), 0), dtype=np.int32)
+        self.slots: tuple[Tree, IntArray] | None = None
 
     def class_counts(self) -> IntArray:
         """Counts (node, class) of the current level."""
@@ -336,22 +336,28 @@ class Rows:
         begins = np.concatenate([[0], np.cumsum([len(r) for r in rows], dtype=np.int64)])
         tables = np.zeros((len(nodes), int(first[-1]), self.n_classes), dtype=np.int64)
         order = np.concatenate(rows)
-        split_kernel.count_tables(self.codes, self.classes, order, begins, first, tables)
+        kernel.count_tables(self.codes, self.classes, order, begins, first, tables)
         return tables
 
     def move(
         self, attribute: IntArray, route_start: IntArray, routes: IntArray, nodes: int
     ) -> None:
         """Every row to its child in the next level, which has so many nodes."""
-        split_kernel.move_rows(self.codes, self.node, attribute, route_start, routes)
-        self.order, self.begins = split_kernel.group_rows(self.node, nodes)
+        kernel.move_rows(self.codes, self.node, attribute, route_start, routes)
+        self.order, self.begins = kernel.group_rows(self.node, nodes)
 
     def ends(self, tree: Tree, menu: Menu, trees: range, first: IntArray) -> IntArray:
         """Counts (leaf, tree, end, value, class), in one pass over the rows for each tree."""
         shape = len(tree.leaves), len(trees), menu.ends, int(first[-1]), self.n_classes
         tables = np.zeros(shape, dtype=np.int64)
-        slot = tree.slots[tree.apply(self.codes)]
-        count_ends(self.codes, self.classes, slot, *menu.arrays, trees.start, first, tables)
+        width = len(first) - 1
+        if width > self.cells.shape[1]:
+            values = (self.codes[:, :width] + first[:-1]) * self.n_classes
+            self.cells = (values + self.classes[:, None]).astype(np.int32)
+        if self.slots is None or self.slots[0] is not tree:  # the same for all parts of a menu
+            self.slots = tree, tree.slots[tree.apply(self.codes)]
+        counted = self.slots[1], *menu.arrays, trees.start, width, tables
+        kernel.count_ends(self.codes, self.cells, *counted)
         return tables
 
 
@@ -416,12 +422,12 @@ class LevelCells:
         codes, classes = self.coding.coded(batch)
         node = np.zeros(len(codes), dtype=np.int64)
         for routes in self.path:
-            split_kernel.move_rows(codes, node, *routes)
+            kernel.move_rows(codes, node, *routes)
         slot = np.where(node >= 0, self.slot[node], -1)
         first = self.coding.first
-        n_classes = len(self.coding.classes)
-        cells: IntArray = split_kernel.level_cells(codes, classes, slot, first, n_classes)
-        return cells
+        kept = slot >= 0
+        cells: IntArray = (slot[kept] * first[-1])[:, None] + first[:-1] + codes[kept]
+        return (cells * len(self.coding.classes) + classes[kept, None]).ravel()
 
 
 @dataclass(frozen=True)
@@ -446,7 +452,7 @@ class EndCells:
         codes, classes = self.coding.coded(batch)
         slot = self.tree.slots[self.tree.apply(codes)]
         counted = self.trees.start, self.trees.stop, self.first, len(self.coding.classes)
-        cells: IntArray = end_cells(codes, classes, slot, *self.menu.arrays, *counted)
+        cells: IntArray = kernel.end_cells(codes, classes, slot, *self.menu.arrays, *counted)
         return cells
 
 

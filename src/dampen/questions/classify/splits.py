@@ -26,7 +26,7 @@ Theory's three numbers of removals shrink to one path, and all cells to one per 
 
 LS(x, t, A) is the upper envelope of R over the values left.  Two of them cross at most twice: the
 slope of their difference has the sign of a polynomial that changes it at most once (see
-`dampen.kernels.splits`), so that halving builds the envelope in O(values log values) steps of
+`dampen.kernels.trees`), so that halving builds the envelope in O(values log values) steps of
 bisection, and Σ φ telescopes.  Rows are never touched.  δ = min(LS, Δ) before T = N, Δ from T on.
 R(0) = LS(x, 0, A) >= 1 unless the node is empty.
 
@@ -158,7 +158,7 @@ def split_selection(
         criterion: what to maximise.
         one_sided: False makes `em` and `pf` pay the factor 2 that they need not, as the paper does.
     """
-    from dampen.kernels import splits as kernel
+    from dampen.kernels import trees as kernel
 
     bound = split_bound(criterion, max_rows)
     delta: Sensitivity = sensitivity.constant(bound)
@@ -166,7 +166,7 @@ def split_selection(
     smallest_delta = bound
     match criterion:
         case "information-gain":
-            u: FloatArray = kernel.information_gain(table, starts)
+            u: FloatArray = kernel.impurities(table, starts, 1.0)
             crowded = np.maximum.reduceat(table.sum(axis=1), starts[:-1]) > max_rows + 1
             for r in np.flatnonzero(crowded):
                 u[r] = _gain_of_many(table[starts[r] : starts[r + 1]], max_rows)
@@ -174,11 +174,11 @@ def split_selection(
             largest = max_rows * math.log2(table.shape[1])
             smallest_delta = 1.0
         case "max":
-            u = kernel.largest_classes(table, starts)
+            u = np.add.reduceat(table.max(axis=1), starts[:-1]).astype(np.float64)
         case "gini":
-            u = kernel.gini(table, starts)
+            u = kernel.impurities(table, starts, 2.0)
         case "tsallis":
-            u = kernel.tsallis(table, starts)
+            u = kernel.impurities(table, starts, 1.5)
     least = max(largest, FREE * smallest_delta)
     return Selection(
         np.maximum(u, -least),
@@ -236,20 +236,21 @@ class EnvelopeSensitivity:
         return self.at_each(np.full(len(self.starts) - 1, t, dtype=np.int64))
 
     def at_each(self, t: IntArray, /) -> FloatArray:
-        from dampen.kernels.splits import envelope_at
+        from dampen.kernels.trees import envelope
 
-        values: FloatArray = envelope_at(*self._envelope[:2], t, self.horizon, self.cap)
+        begins, pieces, sums = self._envelope
+        values: FloatArray = envelope(begins, pieces, sums[:0], t, self.horizon, self.cap)
         return values
 
     def sum_to(self, t: IntArray, /) -> FloatArray:
-        from dampen.kernels.splits import envelope_sum
+        from dampen.kernels.trees import envelope
 
-        values: FloatArray = envelope_sum(*self._envelope, t, self.horizon, self.cap)
+        values: FloatArray = envelope(*self._envelope, t, self.horizon, self.cap)
         return values
 
     @cached_property
     def _envelope(self) -> Any:
-        from dampen.kernels.splits import envelopes
+        from dampen.kernels.trees import envelopes
 
         return envelopes(self.table, self.starts, self.horizon, self.cap)
 

@@ -99,7 +99,7 @@ from dampen.questions.nodes.two_rounds import Second, Shares, TriangleRounds, Wi
 
 def triangles(graph: Graph) -> IntArray:
     """T of every node."""
-    from dampen.kernels.shortlist import outside_and_triangles
+    from dampen.kernels.graphs import outside_and_triangles
 
     n = len(graph.nodes)
     nobody = np.zeros(n, dtype=np.uint8)
@@ -415,7 +415,7 @@ def by_level(leaders: Leaders) -> Weighted:
 
 def over_neighbours(graph: Graph, nodes: IntArray, weights: IntArray) -> Any:
     """For each of some nodes, the sum of these weights over its neighbours."""
-    from dampen.kernels.neighbours import weighted_degrees
+    from dampen.kernels.graphs import weighted_degrees
 
     result = np.empty(len(nodes), dtype=np.int64)
     weighted_degrees(graph.first, graph.to, nodes, weights, result)
@@ -424,7 +424,7 @@ def over_neighbours(graph: Graph, nodes: IntArray, weights: IntArray) -> Any:
 
 def core_numbers(graph: Graph) -> IntArray:
     """The core number of every node."""
-    from dampen.kernels.neighbours import peel
+    from dampen.kernels.graphs import peel
 
     core = graph.degrees.copy()
     peel(graph.first, graph.to, core)

@@ -146,7 +146,7 @@ class Rows:
     @property
     def whole(self) -> tuple[IntArray, NDArray[np.int32]]:
         """Node v has the neighbours to[first[v]:first[v + 1]], sorted: first and to."""
-        from dampen.kernels.adjacency import both_ways
+        from dampen.kernels.graphs import both_ways
 
         if self._whole is None:
             first, to, later = both_ways(*self.half, self.degrees)
@@ -188,7 +188,7 @@ def _put_in_order(ends: Ends, n: int) -> Ends:
 
 def _in_order(ends: Ends, n: int) -> Rows | None:
     """Edges that rise are in rows already; None for others, which mostly shows at once."""
-    from dampen.kernels.half_rows import rows_in_order
+    from dampen.kernels.graphs import rows_in_order
 
     m = len(ends[0])
     first = np.full(n + 1, m, dtype=np.int64)
@@ -230,7 +230,7 @@ class Buckets(NamedTuple):
 
 def _dealt(ends: Ends, n: int) -> Buckets:
     """Buckets with as many nodes each as make them about equal."""
-    from dampen.kernels.half_rows import count_cells, deal
+    from dampen.kernels.graphs import count_cells, deal
 
     m = len(ends[0])
     shift = max(0, (n - 1).bit_length() - CELL_BITS)
@@ -263,7 +263,7 @@ def _bucket_rows(
     of: Buckets, lengths: IntArray, counted: list[Counts]
 ) -> tuple[NDArray[np.int32], list[int], list[int]]:
     """The rows of all buckets, with gaps where edges repeat: where each begins and ends."""
-    from dampen.kernels.half_rows import fill_rows
+    from dampen.kernels.graphs import fill_rows
 
     n = len(lengths)
     m = len(of.pairs)
@@ -524,8 +524,8 @@ def betweenness(graph: Graph, chosen: IntArray | None = None) -> FloatArray:
 
     Guarantee: the value of a node does not depend on who else is chosen.
     """
-    from dampen.kernels.adjacency import by_degree
     from dampen.kernels.egos import Workspace, betweenness_of
+    from dampen.kernels.graphs import by_degree
 
     n = len(graph.nodes)
     ordered = by_degree(graph.first, graph.to)
@@ -547,8 +547,8 @@ def betweenness(graph: Graph, chosen: IntArray | None = None) -> FloatArray:
 
 def codegrees(graph: Graph) -> IntArray:
     """For every node, the largest number of neighbours that it shares with any other node."""
-    from dampen.kernels import codegrees as kernels
-    from dampen.kernels.adjacency import by_degree
+    from dampen.kernels import egos as kernels
+    from dampen.kernels.graphs import by_degree
 
     n = len(graph.nodes)
     ordered = by_degree(graph.first, graph.to)

@@ -436,7 +436,7 @@ WORD = 64
 
 def oriented_degrees(graph: Graph, level: IntArray) -> IntArray:
     """How many neighbours of every node have a lower level; at equal levels the name decides."""
-    from dampen.kernels.half_counts import count_oriented
+    from dampen.kernels.graphs import count_oriented
 
     rows = graph.rows
     results = list[NDArray[np.int32]]()
@@ -458,7 +458,7 @@ def counts_around(
     The list of a node has its first `length` neighbours outside the shortlist, by their places in
     `graph.nodes`.  With `whole`, nobody is left out.
     """
-    from dampen.kernels.half_counts import count_outside, fill_lists, fill_words
+    from dampen.kernels.graphs import count_outside, fill_lists, fill_words
 
     rows = graph.rows
     n = len(graph.nodes)
@@ -483,13 +483,14 @@ def counts_around(
 
 def _edges_at(chosen: NDArray[np.bool_], rows: Rows) -> tuple[NDArray[np.int32], ...]:
     """All edges with an end among the chosen nodes: lower ends, which rise, and higher ends."""
-    from dampen.kernels.half_counts import count_touching, fill_touching
+    from dampen.kernels.graphs import fill_touching
 
     marked = chosen.view(np.uint8)
+    nowhere = np.empty((2, 0), dtype=np.int32)
     counts = dict.fromkeys((begin for begin, _ in rows.ranges()), 0)
 
     def count(begin: int, end: int) -> None:
-        counts[begin] = count_touching(begin, end, *rows.half, marked)
+        counts[begin] = fill_touching(begin, end, *rows.half, marked, *nowhere)
 
     rows.share(lambda: count)
     stops = dict(zip(counts, accumulate(counts.values()), strict=True))
@@ -505,7 +506,7 @@ def _edges_at(chosen: NDArray[np.bool_], rows: Rows) -> tuple[NDArray[np.int32],
 
 def _triangles(words: NDArray[np.uint64], last: NDArray[np.int32], rows: Rows) -> IntArray:
     """Per bit of a word, the edges between nodes that have it, as far as their lists go."""
-    from dampen.kernels.half_counts import count_triangles
+    from dampen.kernels.graphs import count_triangles
 
     results = list[IntArray]()
 

@@ -158,7 +158,7 @@ class Paths:
     @cached_property
     def rows(self) -> list[FloatArray]:
         """Of every percentile its states: point, place, and the weight of all paths to it."""
-        from dampen.kernels.joint_tight import taut_step
+        from dampen.kernels.percentiles import taut_step
 
         rows = [self._first()]
         for before, r in pairwise(self.targets.ranks):

@@ -148,7 +148,8 @@ class PercentileQuestion:
         rows = source.rows if public else None
         if self.has_grid:
             return self._on_grid(relation, rows, price)
-        return self._unbounded(relation, rows, self._candidates(measure))
+        unknown = schema.rows is None and schema.relation is not Neighbours.REPLACE_ONE
+        return self._unbounded(relation, rows, self._candidates(measure), unknown=unknown)
 
     def _candidates(self, measure: Measure | None) -> Candidates:
         """The possible answers, where they are not points of a grid."""
@@ -177,7 +178,7 @@ class PercentileQuestion:
         return ValuesMethod(self, draws, relation is Neighbours.REPLACE_ONE, rows)
 
     def _unbounded(
-        self, relation: Neighbours, rows: int | None, candidates: Candidates
+        self, relation: Neighbours, rows: int | None, candidates: Candidates, *, unknown: bool
     ) -> UnboundedMethod:
         if self.mechanism is not None and named(self.mechanism) is not EM:
             raise ParameterError(
@@ -195,6 +196,7 @@ class PercentileQuestion:
             several=self.several,
             neighbours=relation,
             rows=rows,
+            counts=unknown and self.by is None and None in (candidates.lower, candidates.upper),
         )
 
     def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:

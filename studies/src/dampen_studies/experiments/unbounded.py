@@ -1,7 +1,8 @@
 """Percentiles without bounds on real columns, beside 500 linear points that somebody chose well.
 
 All decimals of nine digits against a grid of 500 points from the smallest to the largest number of
-the table, which nobody could know.  Everything is computed from the laws, nothing is sampled: the
+the table, which nobody could know, and against the same points moved by half a step, which shows
+how much of a grid's error is luck.  Everything is computed from the laws, nothing is sampled: the
 expected rank error of both, and the probability that the answer without bounds lies outside ten
 times the range of the records.  Columns come from packages; `offset` ones have a range that is
 small beside its distance from 0 (years, pressures, latitudes), `tied` ones few different values.
@@ -132,11 +133,27 @@ def without_bounds(
 
 
 def on_linear_points(
-    numbers: FloatArray, whole: FloatArray, p: int, epsilon: Fraction, neighbours: Neighbours
+    numbers: FloatArray,
+    whole: FloatArray,
+    p: int,
+    epsilon: Fraction,
+    neighbours: Neighbours,
+    *,
+    moved: float = 0.0,
 ) -> float:
-    """The expected rank error of permute-and-flip on 500 points over the range of the table."""
+    """The expected rank error of permute-and-flip on 500 points over the range of the table.
+
+    Args:
+        numbers: the sample.
+        whole: the table.
+        p: the percentile.
+        epsilon: of the draw.
+        neighbours: what ε speaks of.
+        moved: by which part of a step the points are moved upwards.
+    """
     draw = RankDraw(p, Decimals(), neighbours)
     points = np.linspace(whole.min(), whole.max(), POINTS)
+    points = points + moved * (points[1] - points[0])
     x = np.sort(numbers)
     target = float(draw.share) * len(x)
     less, at_most = (np.searchsorted(x, points, side=side) for side in ("left", "right"))
@@ -174,13 +191,14 @@ def _run(cell: Parameters, _: InsecureEntropy) -> Sequence[Row]:
     neighbours = Neighbours(str(cell["neighbours"]))
     error, outside = without_bounds(numbers, p, epsilon, neighbours)
     linear = on_linear_points(numbers, whole, p, epsilon, neighbours)
+    moved = on_linear_points(numbers, whole, p, epsilon, neighbours, moved=0.5)
     tail = Fraction(min(p, 100 - p), 100)
     strength = len(numbers) * epsilon * tail
     span = RankDraw(p, Decimals(), neighbours).span
     name = f"{cell['item']}.{cell['column']}"
     known = (name, str(cell["kind"]), len(numbers), p, float(epsilon), neighbours.value)
     passes = "yes" if strength > ENOUGH * span else "no"
-    results = (round(error, 3), round(linear, 3), float(f"{outside:.1e}"))
+    results = (round(error, 3), round(linear, 3), round(moved, 3), float(f"{outside:.1e}"))
     return [(*known, float(strength), passes, *results)]
 
 
@@ -208,6 +226,7 @@ STUDY = Study(
         "passes",
         "error",
         "linear",
+        "moved",
         "outside",
     ),
     cells=_cells,

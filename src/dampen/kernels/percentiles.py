@@ -1,83 +1,88 @@
-"""One step of a chain of taut paths: all weights of one percentile from those of the one before."""
-
-from __future__ import annotations
+"""Percentiles: local sensitivity at distance 0, its exact sums; a step of chains of taut paths."""
 
 import numpy as np
-
-from dampen.kernels.uncompiled import kernel
 
 try:
     import cython
 except ImportError:
-    from dampen.kernels import uncompiled as cython
+    from dampen.kernels import primitives as cython
 if cython.compiled:
-    from cython.cimports.dampen.kernels.primitives import heed
-    from cython.cimports.libc.math import exp
+    from cython.cimports.dampen.kernels.primitives import *
 else:
-    from math import exp
-
-    from dampen.kernels.primitives import heed
-
-PAUSE = cython.declare(cython.longlong, (1 << 18) - 1)
+    from dampen.kernels.primitives import *
 
 
-@kernel
+def at_zero(values, m, reach, gap):
+    """max(g, reach - g, gap) with g = |v - m|; reach and gap for v < m, v = m and v > m."""
+    delta: OutDoubles = memoryview(np.empty(len(values)))
+    side: cython.int
+    with cython.nogil:
+        for i in range(len(values)):
+            v = values[i]
+            side = 1 + (v > m) - (v < m)
+            g = abs(v - m)
+            delta[i] = max(g, reach[side] - g, gap[side])
+    return np.asarray(delta)
+
+
+def exact_sums(above, below, unit):
+    """Sums of B over 1..j; and of left - B and right - B, by offsets from -(T-1) to T-1.
+
+    B_t = max(above_t, below_t); left has the previous `below`, right the previous `above`.  All are
+    multiples of `unit`, a power of two, and below 2^54 units, so that integers sum them exactly, in
+    two halves.
+    """
+    T: Size = len(above)
+    per_unit: cython.double = 1 / unit
+    common: OutDoubles = memoryview(np.zeros(T))
+    own: OutDoubles = memoryview(np.zeros(2 * T - 1))
+    high: Long = 0
+    low: Long = 0
+    left: Long = 0
+    right: Long = 0
+    with cython.nogil:
+        for t in range(1, T):
+            B = cython.cast(cython.longlong, max(above[t], below[t]) * per_unit)
+            high += B >> 27
+            low += B & 0x7FFFFFF
+            left += cython.cast(cython.longlong, max(above[t], below[t - 1]) * per_unit) - B
+            right += cython.cast(cython.longlong, max(above[t - 1], below[t]) * per_unit) - B
+            common[t] = (high * 134217728.0 + low) * unit
+            own[T - 1 - t] = left * unit
+            own[T - 1 + t] = right * unit
+    return np.asarray(common), np.asarray(own)
+
+
 def taut_step(
-    low: cython.const[cython.double][::1],
-    high: cython.const[cython.double][::1],
-    alpha: cython.double,
-    first: cython.double,
-    step: cython.double,
-    least: cython.double,
-    largest: cython.double,
-    owner: cython.const[cython.double][::1],
-    place: cython.const[cython.double][::1],
-    weight: cython.const[cython.double][::1],
-    after_owner: cython.double[::1],
-    after_place: cython.double[::1],
-    after_weight: cython.double[::1],
-) -> int:
+    low, high, alpha, first, step, least, largest, owner, place, weight, owners, places, weights
+):
     """Fills the states (point, place, weight) of one percentile; returns how many they are.
 
     States are ordered by point, then place.  A path at the place x is at y = x + step now and goes
     to every point from its own on: it stays at y if the point's interval holds it, and moves to the
     nearer end if not, which costs a factor exp(-alpha · distance).
 
-    Args:
-        low: where the points' intervals begin; low[i+1] is high[i].
-        high: where they end.
-        alpha: at least 0.
-        first: the number of the first of these points.
-        step: at least 0.
-        least: the least place that a state may have.
-        largest: the largest.
-        owner: the points of the states of the percentile before.
-        place: their places.
-        weight: their weights.
-        after_owner: with room for two states per point and one per state before, as the next two.
-        after_place: places.
-        after_weight: weights.
+    Point `first` + i has the interval low[i] to high[i], where the next begins; alpha and step are
+    at least 0, and states have places from `least` to `largest`.  The states before are given by
+    `owner` (their points), `place`, `weight`; where the new ones go is room for two per point and
+    one per state before.
     """
-    size: cython.Py_ssize_t = len(place)
-    from_above: cython.double[::1] = memoryview(np.zeros(len(low)))
-    older: cython.double[::1] = memoryview(np.empty(size))
-    i: cython.Py_ssize_t
-    count: cython.Py_ssize_t = 0
-    below: cython.Py_ssize_t = 0
-    same: cython.Py_ssize_t = 0
-    inner: cython.Py_ssize_t = 0
+    size: Size = len(place)
+    from_above: OutDoubles = memoryview(np.zeros(len(low)))
+    older: OutDoubles = memoryview(np.empty(size))
+    count: Size = 0
+    below: Size = 0
+    same: Size = 0
+    inner: Size = 0
     from_below: cython.double = 0.0
     at: cython.double = 0.0
     x_before: cython.double = -float("inf")
     staying: cython.double = 0.0
-    x: cython.double
-    y: cython.double
-    total: cython.double
+    steps: Long = 0
     with cython.nogil:
         _fill_from_above(high, alpha, first, step, owner, place, weight, older, from_above)
         for i in range(len(low)):
-            if i & PAUSE == PAUSE:
-                heed()
+            steps = heed(steps + 8)
             y = low[i]
             while True:
                 x = y - step
@@ -99,9 +104,9 @@ def taut_step(
                 if y == high[i]:
                     total += from_above[i]
                 if total > 0.0 and least <= y <= largest:
-                    after_owner[count] = first + i
-                    after_place[count] = y
-                    after_weight[count] = total
+                    owners[count] = first + i
+                    places[count] = y
+                    weights[count] = total
                     count += 1
                 if y == high[i]:
                     break
@@ -111,35 +116,18 @@ def taut_step(
     return count
 
 
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def _fill_from_above(
-    high: cython.const[cython.double][::1],
-    alpha: cython.double,
-    first: cython.double,
-    step: cython.double,
-    owner: cython.const[cython.double][::1],
-    place: cython.const[cython.double][::1],
-    weight: cython.const[cython.double][::1],
-    older: cython.double[::1],
-    found: cython.double[::1],
-) -> cython.void:
+def _fill_from_above(high, alpha, first, step, owner, place, weight, older, found):
     """The weights of all paths that come down to high[i], from its own or an earlier point.
 
     They are a queue, kept as two sums of which neither ever has anything subtracted: `older`, by
     first state, up to the state `split`, and `newer`, of the states after it.  So no digit is ever
     cancelled.
     """
-    size: cython.Py_ssize_t = len(place)
-    start: cython.Py_ssize_t = 0
-    end: cython.Py_ssize_t = 0
-    split: cython.Py_ssize_t = -1
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
+    size: Size = len(place)
+    start: Size = 0
+    end: Size = 0
+    split: Size = -1
     newer: cython.double = 0.0
-    x: cython.double
-    total: cython.double
     for i in range(len(high)):
         x = high[i] - step
         while end < size and owner[end] <= first + i:
@@ -161,3 +149,7 @@ def _fill_from_above(
         if split + 1 < end:
             total += newer * exp(-alpha * (place[split + 1] - place[start]))
         found[i] = total * exp(-alpha * (place[start] - x))
+
+
+if not cython.compiled:
+    plain(globals())
