@@ -35,7 +35,7 @@ def save(figure: Figure, name: str) -> None:
 
 
 def walk(steps: np.ndarray, utility: float) -> float:
-    """D of a utility: how many growing steps lead to it, interpolated (Def. 10)."""
+    """D of a utility: how many growing steps lead to it, interpolated (Def. 12)."""
     heights = np.concatenate([[0.0], np.cumsum(steps)])
     return float(np.interp(utility, heights, np.arange(len(heights))))
 

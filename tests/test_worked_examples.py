@@ -94,15 +94,55 @@ def test_example_7_inversion() -> None:
     assert p[0] > p[1]
 
 
-def test_example_8_shifting_with_corrected_numbers() -> None:
-    """The paper prints .1 and .44 for what is -.1667 and .846; hence .338 and .054."""
-    rows = [[3, 3] + [2] * 6, [5, 5] + [5] * 6]
-    s = Selection(RUNNING.utility, sensitivity.table(rows), bound=7.5)
-    score = Dampened(shift=7.0)
-    assert pytest.approx([-1 / 6] * 2 + [-2] * 6, abs=1e-6) == score.of(s).values
-    assert np.exp(-1 / 6) == pytest.approx(0.846, abs=5e-4)
-    p = probabilities(s, epsilon=2, mechanism=Mechanism("ld, shift 7", score, GUMBEL))
-    assert p.round(3).tolist() == [0.338] * 2 + [0.054] * 6
+def bits(g: nx.Graph) -> int:
+    pairs = itertools.combinations(NODES, 2)
+    return sum(1 << i for i, edge in enumerate(pairs) if g.has_edge(*edge))
+
+
+def betweenness(edges: int, n: int = 8) -> np.ndarray:
+    """EBC of every node of the graph whose edges are these bits, pair by pair."""
+    pairs = list(itertools.combinations(range(n), 2))
+    near = [0] * n
+    for i, (u, v) in enumerate(pairs):
+        if edges >> i & 1:
+            near[u] |= 1 << v
+            near[v] |= 1 << u
+    return np.array(
+        [
+            sum(
+                1 / (1 + (near[c] & near[u] & near[v]).bit_count())
+                for u, v in pairs
+                if near[c] >> u & near[c] >> v & 1 and not near[u] >> v & 1
+            )
+            for c in range(n)
+        ]
+    )
+
+
+def test_example_8_shifting_by_enumeration() -> None:
+    """The paper prints D = .1 for a and b, -2 for the others, and .472 and .0046; its δ of the
+    others, 2, is right for four of them and its sum of probabilities is .97.
+    """
+    first = bits(graph(USUAL))
+    single = [1 << i for i in range(28)]
+    layers = [[sum(f) for f in itertools.combinations(single, t)] for t in range(5)]
+    score = {f: betweenness(first ^ f) for layer in layers for f in layer}
+    assert sum(map(len, layers[:4])) == 3683
+    assert score[0].tolist() == [ebc(graph(USUAL), v) for v in NODES]
+    ls = []
+    for layer in layers[:4]:
+        steps = (np.abs(score[f] - score[f ^ step]) for f in layer for step in single)
+        ls.append(np.maximum.reduce([*steps, *ls[-1:]]))
+    assert [list(map(float, row[[2, 4]])) for row in ls] == [[2, 1], [3, 2], [4, 3], [4, 4]]
+    assert np.array([row[[2, 3, 6, 7]] for row in ls]).std(axis=1).max() == 0
+    s = Selection(score[0], sensitivity.table(ls), bound=7.5)
+    shifted = Dampened(shift=7.0)
+    expected = [-1 / 6] * 2 + [-2.5] * 2 + [-3.25] * 2 + [-2.5] * 2
+    assert pytest.approx(expected, abs=1e-6) == shifted.of(s).values
+    p = probabilities(s, epsilon=2, mechanism=Mechanism("ld, shift 7", shifted, GUMBEL))
+    assert p.round(3).tolist() == [0.403] * 2 + [0.039] * 2 + [0.018] * 2 + [0.039] * 2
+    assert p[4] == pytest.approx(0.0185, abs=5e-5)
+    assert 2 * 0.472 + 6 * 0.0046 == pytest.approx(0.9716)
 
 
 def test_example_9_the_effect_of_beta_depends_on_the_horizon() -> None:
@@ -124,3 +164,29 @@ def test_example_9_the_effect_of_beta_depends_on_the_horizon() -> None:
     assert long[0] > 1.5 * long[3]
     short = [error(beta, 50) for beta in (100, 1000, 1e5)]
     assert short == sorted(short)
+
+
+def test_lemma_12_is_a_bound_and_not_an_equality() -> None:
+    """On five nodes one edge changes EBC by at most 3; the lemma says max(4 · 3 / 4, 4) = 4.
+
+    Its proof counts neighbours without the edge, at most D - 1: the printed Δ of Examples 1, 2 and
+    6, 7.5 where D is 7, is that of the lemma for 6.
+    """
+    score = [betweenness(g, 5) for g in range(1 << 10)]
+    steps = ((g, g ^ (1 << i)) for g in range(1 << 10) for i in range(10))
+    assert max(np.abs(score[g] - score[h]).max() for g, h in steps) == 3
+
+    def lemma(d: int) -> float:
+        return max(d * (d - 1) / 4, d)
+
+    assert (lemma(4), lemma(3)) == (4, 3)
+    assert (lemma(7), lemma(6)) == (10.5, 7.5)
+
+
+def test_the_rank_of_a_percentile_can_exceed_the_number_of_records() -> None:
+    """ceil(p (n+1) / 100) for n = 50, p = 99; the paper's n = 4096 is large enough."""
+    from dampen.paper.percentile_selection import rank
+
+    assert -(-99 * 51 // 100) == 51
+    assert rank(99, 50) == 50
+    assert -(-99 * 4097 // 100) == rank(99, 4096) == 4057

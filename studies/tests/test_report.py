@@ -119,6 +119,7 @@ def test_commands(results, monkeypatch, tmp_path):
     done = run(main, ["run", "beta", "--quick", "--workers", "1", *folder])
     assert done.exit_code == 0, done.output
     listed = run(main, ["list", *folder]).output
+    assert listed.startswith("paper:\n  examples: ")
     assert re.search(r"beta: .*\n +quick +done, .*\n +full +not run", listed)
     assert re.search(r"topk: .*\n +quick +not run\n +full .*needs dblp, enron, github", listed)
     page_file = tmp_path / "r.html"
@@ -128,9 +129,24 @@ def test_commands(results, monkeypatch, tmp_path):
     short = run(main, ["run", "percentiles", "examples", "--workers", "1", *folder])
     assert short.exit_code == 1
     assert "(percentiles), because this is not here: hepth, income, patent." in short.output
-    empty = run(main, ["report", "-o", str(page_file), "--results", str(tmp_path / "none")])
-    assert empty.exit_code == 1
-    assert "dampen-studies run" in empty.output
+    assert "not here: hepth, https://" in short.output
+
+
+def test_without_any_data_the_report_is_written_and_names_the_sources(monkeypatch, tmp_path):
+    """`make paper-full` where there is no data: 0 throughout, and a page."""
+    monkeypatch.setenv("DAMPEN_DATA", str(tmp_path / "no data"))
+    run = CliRunner().invoke
+    folder = ["--results", str(tmp_path)]
+    done = run(main, ["run", "paper", "--skip-missing", "--workers", "1", *folder])
+    assert done.exit_code == 0, done.output
+    written = run(main, ["report", "-o", str(tmp_path / "full.html"), *folder])
+    assert written.exit_code == 0, written.output
+    html = (tmp_path / "full.html").read_text(encoding="utf-8")
+    assert "Not run: data that is not here" in html
+    for source in ("https://snap.stanford.edu/data/email-Enron.txt.gz", "tables/nltcs.csv.gz"):
+        assert source in html
+    assert "not measured</span>" not in html
+    assert "Not run now; the full run, commit " in html
 
 
 def test_dataset_commands(monkeypatch, tmp_path):

@@ -74,6 +74,40 @@ def test_the_derived_sensitivity_covers_every_small_graph(n):
     assert largest >= n - 2
 
 
+@pytest.mark.parametrize("n", [4, 5, pytest.param(6, marks=pytest.mark.slow)])
+def test_one_view_for_all_nodes_changes_by_at_most_the_derived_sum(n):
+    found, edges = all_views(n)
+    largest = {}
+    for mask, (views, _) in enumerate(found):
+        for bit in range(edges):
+            if not mask >> bit & 1:
+                more, degree = found[mask | 1 << bit]
+                change = int(np.abs(views - more).sum())
+                assert change <= sql_views.joint_sensitivity(degree)
+                largest[degree] = max(change, largest.get(degree, 0))
+    assert largest[n - 1] > sql_views.sensitivity(n - 1)
+
+
+def test_the_synopsis_is_the_non_negative_least_squares_fit():
+    from scipy.optimize import nnls
+
+    random = np.random.default_rng(7)
+    for _ in range(300):
+        counts = random.normal(scale=3, size=(2, 6))
+        totals = random.normal(scale=6, size=2)
+        for fit, y, t in zip(sql_views.synopsis(counts, totals), counts, totals, strict=True):
+            expected = nnls(np.vstack([np.eye(6), np.ones((1, 6))]), np.append(y, t))[0]
+            assert np.allclose(fit, expected, atol=1e-9)
+
+
+def test_single_counts_are_fitted_by_dropping_negative_ones():
+    """Why a synopsis of the workload alone is what `betweenness` does anyway."""
+    from scipy.optimize import nnls
+
+    y = np.random.default_rng(8).normal(size=30)
+    assert np.allclose(nnls(np.eye(30), y)[0], np.maximum(y, 0))
+
+
 def test_the_paper_s_number():
     assert sql_views.elastic_sensitivity(10) == 1448
     assert all(

@@ -7,7 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from dampen.errors import ParameterError
-from dampen_studies import claims, studies
+from dampen_studies import claims, record, studies
 from dampen_studies.cli import main
 from dampen_studies.experiments import model_methods, nodes, split, topk, trees
 from dampen_studies.report import group_tables, headline, tables, writing
@@ -62,6 +62,10 @@ FULL = {
                         method=["em", "pf", "ld", "dampen", "value"], measure="error"),
     "many": rows("many", dataset=["md-sal-fa"], percentiles=[9.0, 99.0], epsilon=[0.5],
                  method=["together", "split", "opendp"], runs=[5.0], measure="error"),
+    "privatesql": rows("privatesql", dataset=["enron", "dblp", "github"], sample=[0.0, 1.0],
+                       epsilon=[0.1, 0.5, 1.0, 5.0, 10.0],
+                       method=["sld", "private-sql", "private-sql-flex", "private-sql-nnls",
+                               "private-sql-rows", "degree"], measure="accuracy"),
     "peers": rows("peers", dataset=["adult-all"], epsilon=[1.0], p=[50.0],
                   method=["dampen", "opendp"], runs=[60.0], measure="error"),
     "models": rows("models", dataset=["letter", "wine"], epsilon=[0.1, 1.0],
@@ -88,49 +92,125 @@ def test_every_table_is_markdown(name):
 
 def test_marked_places_are_filled_and_nothing_else_changes():
     page = "Before.\n\n<!-- dampen-studies table peers -->\nold\n<!-- end of table -->\n\nAfter.\n"
-    once, left = tables.publish(page, FULL, [])
-    assert left == []
+    once, filled, lacking = tables.publish(page, FULL, [])
+    assert (filled, lacking) == (1, [])
     assert once.startswith("Before.\n\n<!--")
     assert once.endswith("<!-- end of table -->\n\nAfter.\n")
     assert "old" not in once
     assert "| data | ε | p | dampen | OpenDP |" in once
-    assert tables.publish(once, FULL, []) == (once, [])
+    assert tables.publish(once, FULL, []).text == once
 
 
 def test_what_was_not_run_in_full_is_not_published():
-    with pytest.raises(tables.NotRun, match="'trees' needs the full run: dampen-studies run trees"):
+    with pytest.raises(tables.NotRun, match="'trees' needs the record of trees"):
         tables.made("trees", {}, [])
-    with pytest.raises(ParameterError, match="one of claims, results, topk"):
+    with pytest.raises(ParameterError, match="one of claims, results, runs, table-1"):
         tables.made("tress", FULL, [])
-    with pytest.raises(tables.NotRun, match="claims need the full run"):
+    with pytest.raises(tables.NotRun, match="claims needs the record of beta"):
         tables.made("claims", FULL, claims.evaluate({}))
-    with pytest.raises(ParameterError, match="full run: dampen-studies run groups"):
+    with pytest.raises(ParameterError, match="needs the record of groups, nodes, models"):
         headline.write({}, Path("never.svg"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_the_documentation_marks_tables_that_exist(page):
     text = page.read_text(encoding="utf-8")
-    names = [name for _, name, _ in tables.MARK.findall(text)]
-    assert set(names) <= {"claims", "results", *tables.MAKERS}
+    names = [mark[2] for mark in tables.MARK.finditer(text)]
+    assert set(names) <= {*tables.WHOLE, *tables.MAKERS}
     assert text.count("<!-- dampen-studies table") == len(names)
 
 
-def test_quick_runs_are_not_judged_unless_they_are_whole(tmp_path, bundled):
-    chosen = [studies.named(name) for name in ("beta", "labels")]
+def test_a_claim_is_judged_by_whole_cells_or_by_the_committed_run(tmp_path, bundled):
+    chosen = [studies.named(name) for name in ("beta", "topk")]
     run(chosen, tmp_path, quick=True, workers=1)
-    assert set(writing.load(tmp_path)) == {"beta", "labels"}
-    assert set(writing.judged(tmp_path, quick=True)) == {"beta"}
+    assert set(writing.load(tmp_path)) == {"beta", "topk"}
+    found = {f.claim.name: f for f in writing.findings(tmp_path)}
+    assert found["β"].run == ""
+    assert found["β"].outcome == "confirmed"
+    arithmetic = found["Global sensitivity"]
+    assert (arithmetic.run, arithmetic.outcome) == ("", "confirmed after correction")
+    assert found["Larger k"].run.startswith("commit ")
+    alone = {f.claim.name: f for f in writing.findings(tmp_path, tmp_path / "no record")}
+    assert alone["Larger k"].outcome == "not measured"
+    assert alone["β"].outcome == "confirmed"
 
 
 def test_publish_says_what_is_missing(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("<!-- dampen-studies table trees -->\n\n<!-- end of table -->\n")
-    done = CliRunner().invoke(main, ["publish", str(page), "--results", str(tmp_path)])
+    done = CliRunner().invoke(main, ["publish", str(page), "--record", str(tmp_path)])
     assert done.exit_code == 1
-    assert "1 tables stay as they are" in done.output
-    assert "dampen-studies run trees" in done.output
+    assert "Other places stay as they are: the record lacks trees." in done.output
     assert page.read_text().startswith("<!-- dampen-studies table trees -->\n\n<!-- end")
+
+
+def test_published_numbers_are_those_of_the_record():
+    """`dampen-studies check`, on the pages and the committed results of this repository."""
+    pages = list(map(str, PAGES))
+    done = CliRunner().invoke(main, ["check", *pages])
+    assert done.exit_code == 0, done.output
+    assert re.search(r"[\d,]{4,} published numbers compared: 0 differences", done.output)
+
+
+def test_every_study_of_the_paper_is_in_the_record_at_one_commit():
+    known = record.runs()
+    commits = {known[study.name].commit for study in studies.PAPER}
+    assert len(commits) == 1
+    assert re.fullmatch(r"[0-9a-f]{12}", commits.pop())
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_the_documentation_marks_values_that_exist(page):
+    text = page.read_text(encoding="utf-8")
+    names = [mark[2] for mark in tables.VALUE.finditer(text)]
+    assert set(names) <= set(tables.VALUES)
+    assert text.count("<!-- dampen-studies value") == len(names)
+
+
+def test_a_number_in_a_sentence_is_filled_in_and_compared():
+    text = "SLD gains <!-- dampen-studies value acs-gain -->99<!-- end --> points."
+    compared = tables.compare(text, FULL, [])
+    assert compared.numbers == 1
+    assert [each.printed for each in compared.different] == ["99"]
+    published = tables.publish(text, FULL, [])
+    assert (published.filled, published.lacking) == (1, [])
+    assert tables.compare(published.text, FULL, []).different == []
+    assert tables.compare(text, {}, []).unrecorded == ["acs-gain"]
+    with pytest.raises(ParameterError, match="Expected a value, one of acs-inverted-em"):
+        tables.value("acs", FULL)
+
+
+def test_check_finds_a_number_that_is_not_the_record_s(tmp_path):
+    [page] = [p for p in PAGES if p.name == "percentile.md"]
+    text = page.read_text(encoding="utf-8")
+    [block] = [m[0] for m in tables.MARK.finditer(text) if m[2] == "reductions"]
+    digit = re.search(r"\d\.\d", block)[0]
+    other = f"{digit[:-1]}{(int(digit[-1]) + 1) % 10}"
+    copy = tmp_path / "page.md"
+    copy.write_text(text.replace(block, block.replace(digit, other, 1)), encoding="utf-8")
+    done = CliRunner().invoke(main, ["check", str(copy)])
+    assert done.exit_code == 1
+    assert "table reductions: printed" in done.output
+    assert "1 differences" in done.output
+
+
+def test_keeping_a_run_notes_where_it_comes_from(tmp_path):
+    beta = studies.named("beta")
+    run([beta], tmp_path / "full", workers=1)
+    results = ["--results", str(tmp_path), "--record", str(tmp_path / "kept")]
+    done = CliRunner().invoke(main, ["keep", "beta", *results])
+    assert done.exit_code == 0, done.output
+    kept = record.runs(tmp_path / "kept")["beta"]
+    assert (kept.cells, kept.seeds) == (31, record.seeds(beta))
+    assert "python 3." in kept.versions
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT[\d:]{8}Z", kept.last)
+    assert record.differences(tmp_path / "kept") == []
+    path = tmp_path / "kept" / "beta.csv"
+    path.write_text(path.read_text().replace("em", "me", 1))
+    assert record.differences(tmp_path / "kept") == ["beta.csv is not the file that was kept."]
+    refused = CliRunner().invoke(main, ["keep", "trees", *results])
+    assert refused.exit_code == 1
+    assert "trees has 0 of 360 cells. Run `dampen-studies run trees` first." in refused.output
 
 
 def test_the_headline_figure_has_a_dark_and_a_phone_variant(tmp_path):

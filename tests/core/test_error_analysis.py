@@ -80,6 +80,24 @@ def test_the_printed_order_of_dominance_is_refuted_for_the_shift_to_plus_infinit
     assert error_analysis.dominates(large, small) and not error_analysis.dominates(small, large)
 
 
+def test_the_smallest_sensitivity_is_not_the_best_one() -> None:
+    """Lemma 8 as printed is false: LS = (2, 2), below the non-increasing δ = (2, 8), errs more."""
+    down = Mechanism("sld-down", Shifted(-1), GUMBEL)
+    least, other = (
+        Selection([1, 0], sensitivity.table([rows] * 5), bound=10) for rows in ([2, 2], [2, 8])
+    )
+    errors = [error_analysis.expected_error(s, epsilon=1, mechanism=down) for s in (least, other)]
+    assert errors == pytest.approx([0.4875, 0.1751], abs=1e-4)
+    assert not error_analysis.dominates(least, other, towards=-1)
+
+
+def test_shifting_does_not_keep_the_order_of_utilities() -> None:
+    """u = (2, 1), δ = (1, 2) and (4, 4), Δ = 4: the second candidate gets the larger score."""
+    s = Selection([2, 1], sensitivity.table([[1, 4], [2, 4]]), bound=4)
+    scores = Shifted().of(s).values
+    assert scores[1] - scores[0] == pytest.approx(1, abs=1e-6)
+
+
 @pytest.mark.parametrize("towards", [1, -1])
 def test_a_dominating_instance_is_never_worse(towards: int) -> None:
     rng = np.random.default_rng(6)

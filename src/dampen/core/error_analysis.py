@@ -229,7 +229,7 @@ def compare(
 
 
 def dominates(first: Selection, second: Selection, *, towards: int = 1) -> bool:
-    """Whether SLD with the first δ is never worse than with the second, by Lemma 5, corrected.
+    """Whether SLD with the first δ is never worse than with the second, by Lemma 6, corrected.
 
     Order the candidates by utility, best first, and let α = (sum of the second δ) - (sum of the
     first) over all t.  Towards -infinity the first dominates if α does not increase along that

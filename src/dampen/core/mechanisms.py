@@ -4,8 +4,8 @@
 |---|---|---|---|
 | `em` | global | Gumbel | the exponential mechanism (Def. 14) |
 | `pf` | global | exponential | permute-and-flip |
-| `ld` | dampened | Gumbel | local dampening (Def. 15) |
-| `sld` | shifted to +infinity | Gumbel | shifted local dampening (Def. 17) |
+| `ld` | dampened | Gumbel | local dampening (Def. 13) |
+| `sld` | shifted to +infinity | Gumbel | shifted local dampening (Def. 15) |
 | `ld-pf`, `sld-pf` | dampened, shifted | exponential | permute-and-flip on dampened scores |
 | `ld-shifted` | dampened, shifted privately | exponential | a shift first, then permute-and-flip |
 | `joint` | shifted to +infinity | Laplace | all scores released at once; any k for one ε |

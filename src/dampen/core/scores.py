@@ -93,10 +93,10 @@ class Global:
 
 @dataclass(frozen=True, slots=True)
 class Dampened:
-    """q = D(x, r), the dampening function (Def. 13), of u minus a public shift.
+    """q = D(x, r), the dampening function (Def. 12), of u minus a public shift.
 
     D is odd and interpolates linearly through (b(i), i), where b(i) is the sum of δ(x, j, r) over
-    j < i; D(0) = 0, and a run of zero deltas is stepped over as soon as |u| > 0.  Lemma 3:
+    j < i; D(0) = 0, and a run of zero deltas is stepped over as soon as |u| > 0.  Lemma 4:
     neighbours differ by at most 1.  D is *not* one-sided, even where u is.
 
     Without a shift relative errors are enough; a shift may cancel most of u, and then its rounding

@@ -1,6 +1,6 @@
 """Sensitivity functions δ(x, t, r): how to make them, combine them, classify and compare them.
 
-Admissible (Def. 7 of the paper): (1) δ(x, 0, r) >= LS(x, 0, r); (2) δ(x, t+1, r) >= δ(y, t, r) for
+Admissible (Def. 6 of the paper): (1) δ(x, 0, r) >= LS(x, 0, r); (2) δ(x, t+1, r) >= δ(y, t, r) for
 all neighbours x, y.  With y = x, δ never decreases in t.  Boundedness is *forced* here: the paper
 derives it from LS(x, n, r) = Δ, which is false in general, so `bounded` first takes the minimum
 with the cap and then jumps to the cap at a public horizon; both steps keep admissibility.
@@ -325,7 +325,7 @@ def _order_along(u: FloatArray, delta: FloatArray) -> tuple[bool, bool]:
     ties = np.diff(u) == 0
     rises = (steps >= 0) | ties
     falls = (steps <= 0) | ties
-    # Def. 9 with u(r) = u(r') demands δ(r) >= δ(r') both ways.
+    # Def. 8 with u(r) = u(r') demands δ(r) >= δ(r') both ways.
     unequal_tie = bool((ties & (steps != 0)).any())
     return bool(rises.all()) and not unequal_tie, bool(falls.all()) and not unequal_tie
 

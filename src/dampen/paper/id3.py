@@ -1,4 +1,4 @@
-"""The paper's decision trees (section 6): ID3 with one branch per value and noisy counts.
+"""The paper's decision trees (section 7): ID3 with one branch per value and noisy counts.
 
 All follow one template (Friedman & Schuster 2010).  A node first gets a noisy count of its rows,
 which may end the branch; then an attribute is selected by information gain, or, in a leaf, the

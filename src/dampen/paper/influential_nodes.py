@@ -17,7 +17,8 @@ fall with the degree.
 
 Where this differs from the paper: D is a public parameter, not the largest degree of the private
 graph; Algorithm 3 as printed never removes a node that it has chosen, so that it can name one
-twice; Lemma 12 is a bound, not an equality (five nodes: 3 by enumeration, 4 by the lemma).
+twice; Lemma 12 is a bound, not an equality (five nodes: 3 by enumeration, 4 by the lemma, which
+takes the degree of a node with the edge instead of without it).
 
 `dampen.top_k` finds more of the same nodes for the same ε.
 """

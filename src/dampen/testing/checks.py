@@ -106,7 +106,7 @@ def check_public(problem: Problem[X], universe: Universe[X]) -> Verdict:
 def check_admissible(
     problem: Problem[X], universe: Universe[X], distances: int | None = None
 ) -> Verdict:
-    """Def. 7: (1) δ(x, 0, r) >= LS(x, 0, r) and (2) δ(x, t+1, r) >= δ(y, t, r) for neighbours.
+    """Def. 6: (1) δ(x, 0, r) >= LS(x, 0, r) and (2) δ(x, t+1, r) >= δ(y, t, r) for neighbours.
 
     Also that the bound is at least Δ and that δ never exceeds it.  Looks at t = 0, 1, ... up to
     `distances`, by default the horizon (at most 12).
@@ -176,7 +176,7 @@ def check_exact_sensitivity(problem: Problem[X], universe: Universe[X], distance
 def check_unit_sensitivity(
     problem: Problem[X], universe: Universe[X], score: Score | str | Mechanism
 ) -> Verdict:
-    """Neighbours' scores differ by at most 1 + 2η (Lemma 3 for D).  `value`: the largest change.
+    """Neighbours' scores differ by at most 1 + 2η (Lemma 4 for D).  `value`: the largest change.
 
     Args:
         problem: public parameters, and the utilities and sensitivity of every database.

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from dampen.errors import DampenError, ParameterError
-from dampen_studies import datasets, journal, runner, studies
+from dampen_studies import datasets, journal, record, runner, studies
 from dampen_studies.runner import State
 from dampen_studies.study import Study
 
@@ -21,8 +21,13 @@ RESULTS = click.option(
     show_default=True,
     help="Folder of journals and CSVs.",
 )
-QUICK = click.option(
-    "--quick", is_flag=True, help="The quick version: few runs on little data, under a minute."
+QUICK = click.option("--quick", is_flag=True, help="The quick version: few runs on little data.")
+RECORD = click.option(
+    "--record",
+    "kept",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=record.FOLDER,
+    help="Folder of committed results.  [default: studies/results]",
 )
 
 
@@ -47,20 +52,28 @@ def main() -> None:
 @RESULTS
 def list_studies(results: Path) -> None:
     """Lists every study, and how far its quick and its full run are."""
-    for study in studies.ALL:
-        click.echo(f"{study.name}: {study.title} ({study.figure})")
-        for quick in (True, False):
-            state = runner.state(study, _folder(results, quick), quick=quick)
-            click.echo(f"  {'quick' if quick else 'full':<6} {_said(state, quick)}")
+    for name, group in studies.SETS.items():
+        click.echo(f"{name}:")
+        for study in group:
+            click.echo(f"  {study.name}: {study.title} ({study.figure})")
+            for quick in (True, False):
+                state = runner.state(study, _folder(results, quick), quick=quick)
+                click.echo(f"    {'quick' if quick else 'full':<6} {_said(state, quick)}")
 
 
 @main.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @QUICK
 @click.option("--workers", type=click.IntRange(1), default=2, show_default=True)
+@click.option(
+    "--skip-missing",
+    is_flag=True,
+    help="Exit with 0 although data is missing: the report names it.",
+)
 @RESULTS
-def run(names: Sequence[str], quick: bool, workers: int, results: Path) -> None:
-    """Computes studies, all if none is named.  Stop it at any time: it resumes.
+def run(names: Sequence[str], quick: bool, workers: int, skip_missing: bool, results: Path) -> None:
+    """Computes studies: some by name, `paper`, `beyond` it, or all.  Stop it at any time: it
+    resumes.
 
     NAME may be a Python file that defines STUDY, and CLAIMS, which are then judged.
     """
@@ -71,7 +84,11 @@ def run(names: Sequence[str], quick: bool, workers: int, results: Path) -> None:
     option = " --quick" if quick else ""
     _judge_own([name for name in names if name.endswith(".py")], folder)
     click.echo(f"CSVs are in {folder}; next: dampen-studies report{option} -o report.html")
-    _require_complete(states)
+    missing = sorted({name for state in states for name in state.missing})
+    for name in missing:
+        click.echo(f"not here: {name}, {datasets.dataset(name).source}", err=True)
+    if not skip_missing:
+        _require_complete(states, missing)
 
 
 @main.command()
@@ -82,50 +99,94 @@ def report(output: Path, quick: bool, results: Path) -> None:
     """Writes one self-contained page; figures for papers go beside the CSVs."""
     from dampen_studies.report import writing
 
-    folder = _folder(results, quick)
-    if not writing.load(folder):
-        option = " --quick" if quick else ""
-        raise click.ClickException(
-            f"Nothing in {folder} yet. Start with `dampen-studies run{option}`."
-        )
-    findings = writing.write(folder, output, quick=quick)
+    findings = writing.write(_folder(results, quick), output, quick=quick)
     for outcome, count in Counter(finding.outcome for finding in findings).items():
         click.echo(f"  {count:>3} {outcome}")
+    committed = sum(bool(finding.run) for finding in findings)
+    if committed:
+        click.echo(f"  {committed} of them by the committed full run")
     click.echo(f"{output}")
 
 
 @main.command()
-@click.argument("pages", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@RECORD
 @RESULTS
-def publish(pages: Sequence[Path], results: Path) -> None:
-    """Writes the tables of the full run into the marked places of Markdown pages.
+def keep(names: Sequence[str], kept: Path, results: Path) -> None:
+    """Puts full runs into the record, with commit, seeds, versions and time."""
+    for study in _chosen(names):
+        run = record.keep(study, _folder(results, quick=False), kept)
+        click.echo(f"{run.study}: {run.cells} cells, {_time(run.seconds)}, commit {run.commit}")
 
-    A table whose study was not run in full stays as it is; then the exit code is 1.
+
+@main.command()
+@click.argument("pages", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@RECORD
+def publish(pages: Sequence[Path], kept: Path) -> None:
+    """Writes tables and numbers of the record into the marked places of Markdown pages.
+
+    What needs a study that is not in the record stays as it is; then the exit code is 1.
     """
     from dampen_studies import claims
-    from dampen_studies.report import tables, writing
+    from dampen_studies.report import tables
 
-    found = writing.judged(_folder(results, quick=False), quick=False)
-    missing: list[str] = []
+    found = record.tables(kept)
+    findings = claims.evaluate(found)
+    lacking: list[str] = []
     for page in pages:
-        text = page.read_text(encoding="utf-8")
-        filled, left = tables.publish(text, found, claims.evaluate(found))
-        page.write_text(filled, encoding="utf-8")
-        click.echo(f"{page}: {len(tables.MARK.findall(text)) - len(left)} tables written")
-        missing += left
-    if missing:
-        raise click.ClickException(f"{len(missing)} tables stay as they are. {' '.join(missing)}")
+        published = tables.publish(page.read_text(encoding="utf-8"), found, findings)
+        page.write_text(published.text, encoding="utf-8")
+        if published.filled:
+            click.echo(f"{page}: {published.filled} places written")
+        lacking += published.lacking
+    if lacking:
+        names = ", ".join(dict.fromkeys(lacking))
+        raise click.ClickException(
+            f"Other places stay as they are: the record lacks {names}. {tables.HOW}"
+        )
+
+
+@main.command()
+@click.argument("pages", nargs=-1, type=click.Path(exists=True, path_type=Path))
+@RECORD
+def check(pages: Sequence[Path], kept: Path) -> None:
+    """Compares every published number with the record: README.md and docs/*.md, or PAGES."""
+    from dampen_studies import claims
+    from dampen_studies.report import tables
+
+    found = record.tables(kept)
+    findings = claims.evaluate(found)
+    wrong = record.differences(kept)
+    numbers = 0
+    unrecorded: list[str] = []
+    for page in pages or [Path("README.md"), *sorted(Path("docs").glob("*.md"))]:
+        compared = tables.compare(page.read_text(encoding="utf-8"), found, findings)
+        numbers += compared.numbers
+        unrecorded += compared.unrecorded
+        wrong += [
+            f"{page}, table {each.table}: printed {each.printed!r}, recorded {each.recorded!r}"
+            for each in compared.different
+        ]
+    for line in wrong:
+        click.echo(line)
+    if unrecorded:
+        names = ", ".join(dict.fromkeys(unrecorded))
+        click.echo(f"not compared, because there is no record: {names}")
+    if older := record.without_run(kept):
+        click.echo(f"kept before runs were recorded: {', '.join(older)}")
+    click.echo(f"{numbers:,} published numbers compared: {len(wrong)} differences")
+    if wrong:
+        raise click.ClickException("Write the pages anew with `dampen-studies publish`.")
 
 
 @main.command()
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), required=True)
-@RESULTS
-def figure(output: Path, results: Path) -> None:
-    """Draws the README's figure from the full run: light, dark, and both for phones."""
-    from dampen_studies.report import headline, writing
+@RECORD
+def figure(output: Path, kept: Path) -> None:
+    """Draws the README's figure from the record: light, dark, and both for phones."""
+    from dampen_studies.report import headline
 
-    found = writing.judged(_folder(results, quick=False), quick=False)
-    for path in headline.write(found, output):
+    for path in headline.write(record.tables(kept), output):
         click.echo(f"{path}")
 
 
@@ -184,7 +245,9 @@ def _folder(results: Path, quick: bool) -> Path:
 
 
 def _chosen(names: Sequence[str]) -> Sequence[Study]:
-    return [studies.named(name) for name in names] if names else studies.ALL
+    if not names:
+        return studies.ALL
+    return [each for name in names for each in studies.SETS.get(name) or (studies.named(name),)]
 
 
 def _said(state: State, quick: bool) -> str:
@@ -196,11 +259,10 @@ def _said(state: State, quick: bool) -> str:
     return f"{progress}{about}{needs}"
 
 
-def _require_complete(states: Sequence[State]) -> None:
+def _require_complete(states: Sequence[State], missing: Sequence[str]) -> None:
     """A run that could not compute everything it was asked for has failed."""
     short = [state.study.name for state in states if not state.complete]
     if short:
-        missing = sorted({name for state in states for name in state.missing})
         raise click.ClickException(
             f"Not everything was computed ({', '.join(short)}), because this is not here: "
             f"{', '.join(missing)}. See `dampen-studies datasets list`."

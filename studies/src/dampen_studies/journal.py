@@ -9,15 +9,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from dampen_studies.provenance import Made
 from dampen_studies.study import Row, Study, Value, text
+
+UNKNOWN = Made("unknown", "", "")
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One finished cell."""
+    """One finished cell: its rows, seconds of one worker, and where it comes from."""
 
     rows: Sequence[Row]
     seconds: float
+    made: Made = UNKNOWN
 
 
 def journal_path(folder: Path, study: Study) -> Path:
@@ -41,13 +45,19 @@ def read_journal(folder: Path, study: Study) -> dict[str, Result]:
         except ValueError:
             continue
         rows = [tuple(row) for row in entry["rows"]]
-        finished[entry["key"]] = Result(rows, entry["seconds"])
+        made = Made(*entry["made"]) if "made" in entry else UNKNOWN
+        finished[entry["key"]] = Result(rows, entry["seconds"], made)
     return finished
 
 
 def append(folder: Path, study: Study, key: str, result: Result) -> None:
     """Adds one finished cell, on disk before this returns."""
-    entry = {"key": key, "seconds": round(result.seconds, 3), "rows": result.rows}
+    entry = {
+        "key": key,
+        "seconds": round(result.seconds, 3),
+        "made": result.made,
+        "rows": result.rows,
+    }
     path = journal_path(folder, study)
     with path.open("ab") as file:
         # A line cut off by a kill must not swallow this one.
@@ -74,6 +84,14 @@ def read_csv(path: Path) -> list[dict[str, Value]]:
     """Rows by column name; numbers are floats."""
     with path.open(encoding="utf-8", newline="") as file:
         return [{name: _value(word) for name, word in row.items()} for row in csv.DictReader(file)]
+
+
+def as_read(columns: Sequence[str], rows: Iterable[Row]) -> list[dict[str, Value]]:
+    """Rows as they would be read from a CSV that they were written to."""
+    return [
+        {name: _value(text(value)) for name, value in zip(columns, row, strict=True)}
+        for row in rows
+    ]
 
 
 def _value(word: str) -> Value:

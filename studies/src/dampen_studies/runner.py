@@ -14,7 +14,7 @@ from multiprocessing import get_context, parent_process
 from pathlib import Path
 
 from dampen.progress import progress
-from dampen_studies import datasets, journal, studies
+from dampen_studies import datasets, journal, provenance, studies
 from dampen_studies.journal import Result
 from dampen_studies.study import Parameters, Row, Study
 
@@ -43,6 +43,7 @@ def run(
     """
     folder.mkdir(parents=True, exist_ok=True)
     pending = [(s, cell) for s in chosen for cell in _pending(s, folder, quick)]
+    os.environ[provenance.COMMIT] = provenance.commit()
     try:
         with progress(len(pending), "Studies") as advance:
             for study, cell, result in _results(pending, min(workers, len(pending))):
@@ -70,6 +71,13 @@ def missing_data(cell: Parameters) -> str | None:
     return found.name if found is not None and not found.present else None
 
 
+def finished_at_full_length(study: Study, folder: Path) -> dict[str, Result]:
+    """The finished cells that are cells of the full run too, by key; a quick run may have some."""
+    finished = journal.read_journal(folder, study)
+    keys = (study.key(cell) for cell in study.cells(False))
+    return {key: finished[key] for key in keys if key in finished}
+
+
 def _pending(study: Study, folder: Path, quick: bool) -> Iterator[Parameters]:
     finished = journal.read_journal(folder, study)
     for cell in study.cells(quick):
@@ -85,10 +93,10 @@ def _write(study: Study, folder: Path, quick: bool) -> None:
 
 
 def _compute(name: str, cell: dict[str, str | int | float]) -> Result:
-    """In a worker: one cell, timed."""
-    started = time.perf_counter()
-    rows = studies.named(name).compute(cell)
-    return Result([tuple(row) for row in rows], time.perf_counter() - started)
+    """In a worker: one cell, with its processor time."""
+    started = time.process_time()
+    rows = [tuple(row) for row in studies.named(name).compute(cell)]
+    return Result(rows, time.process_time() - started, provenance.made())
 
 
 def _results(

@@ -40,7 +40,7 @@ from dampen_studies.experiments import (
 )
 from dampen_studies.study import Study
 
-ALL: tuple[Study, ...] = (
+PAPER: tuple[Study, ...] = (
     examples.STUDY,
     beta.STUDY,
     correlation.STUDY,
@@ -49,6 +49,10 @@ ALL: tuple[Study, ...] = (
     privatesql.STUDY,
     trees.STUDY,
     roots.STUDY,
+)
+"""Those of the paper, in its order."""
+
+BEYOND: tuple[Study, ...] = (
     labels.STUDY,
     shift.STUDY,
     nodes.STUDY,
@@ -78,6 +82,11 @@ ALL: tuple[Study, ...] = (
     models.CRITERIA_STUDY,
     undeclared.STUDY,
 )
+"""Those behind the defaults of the library."""
+
+ALL: tuple[Study, ...] = (*PAPER, *BEYOND)
+SETS = {"paper": PAPER, "beyond": BEYOND}
+"""Several studies by one name."""
 
 
 FILES: dict[str, str] = {}
@@ -118,7 +127,7 @@ def named(name: str) -> Study:
     for study in ALL:
         if study.name == name:
             return study
-    names = [study.name for study in ALL]
+    names = [*SETS, *(study.name for study in ALL)]
     raise ParameterError(
         f"Expected a study, one of {', '.join(names)}, got {name!r}.{did_you_mean(name, names)}"
     )

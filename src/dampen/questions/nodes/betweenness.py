@@ -4,7 +4,7 @@ Add/remove one edge between public nodes, degrees at most D (public; n - 1 alway
 the degree of v and q(m) = max(m(m-1)/4, m):
 
 - u(G, v) = EBC(v), the egocentric betweenness: see `dampen.egocentric_betweenness`.
-- Δ = q(D) (Lemma 8 of the paper).
+- Δ = q(D) (Lemma 12 of the paper; enumeration finds q(D - 1)).
 - δ(G, t, v) = min(q(d(v) + t), Δ): the *degree* version, the paper's.  It does not decrease with
   the degree, so SLD shifts to +infinity; T = D.
 - δ(G, t, v) = min(max((C+t)(C+t-1)/4, d(v) + t), Δ), with C the largest number of neighbours that v

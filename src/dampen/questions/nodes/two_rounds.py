@@ -96,7 +96,7 @@ nodes is that of EBC, and for larger ones b = max(q(d), q(L)), b' = max(q(d + 1)
 / b up to 1, then 1 + (EBC - b) / b'.
 
 **Theorem.**  One edge changes the vector of D over R by at most S = 2 + 2m / (L - 1) in the 1-norm.
-Proof.  The two ends change by at most 1 each (Lemma 3 of the paper).  Of all others only common
+Proof.  The two ends change by at most 1 each (Lemma 4 of the paper).  Of all others only common
 neighbours w of both change; the degree of w stays and its EBC falls by at most 1 + (d - 2)/2 = d/2
 (see `dampen.questions.nodes.betweenness`), hence D by at most
 (d/2) / max(q(d), q(L)) <= 2 / (L - 1), because q(d) >= d(d-1)/4.

@@ -1,7 +1,8 @@
 """What the paper says, what was measured, and whether it holds.
 
 Every quantitative sentence of the abstract and the evaluation is one claim.  Its outcome is
-computed from the CSVs by a rule written next to it, never by hand.
+computed from the CSVs by a rule written next to it, never by hand.  "Confirmed after correction" is
+said only where an error in what is printed was corrected.
 """
 
 from dampen_studies.claims.claim import Claim, Finding, Outcome, Tables

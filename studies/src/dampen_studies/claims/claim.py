@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from dampen_studies.study import Rows
+from dampen_studies.study import Parameters, Rows
 
 Tables: TypeAlias = Mapping[str, Rows]
 """The rows of every study that was run, by its name."""
+Part: TypeAlias = Callable[[Parameters], bool]
+"""Which cells of a study a claim needs."""
 
 
 class Outcome(StrEnum):
@@ -32,6 +34,23 @@ class NotMeasured(Exception):
     """The rows that a claim needs are not there."""
 
 
+def everything(cell: Parameters) -> bool:
+    """All cells of the study."""
+    del cell
+    return True
+
+
+def nothing(cell: Parameters) -> bool:
+    """No cell: the claim is arithmetic."""
+    del cell
+    return False
+
+
+def of(dataset: str) -> Part:
+    """The cells of one data set."""
+    return lambda cell: cell["dataset"] == dataset
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """One quantitative sentence of the paper.
@@ -42,6 +61,7 @@ class Claim:
         says: the claim, in our words.
         study: the study that measures it.
         judge: from the rows of that study to a judgement; may raise `NotMeasured`.
+        part: the cells that it needs, at full length.
     """
 
     name: str
@@ -49,14 +69,15 @@ class Claim:
     says: str
     study: str
     judge: Callable[[Rows], Judgement]
+    part: Part = everything
 
-    def evaluate(self, tables: Tables) -> "Finding":
+    def evaluate(self, tables: Tables, run: str = "") -> "Finding":
         """Judges the claim, or says that the study behind it has not been run."""
+        rows = tables.get(self.study, [])
         try:
-            rows = tables.get(self.study, [])
-            if not rows:
+            if not rows and self.part is not nothing:
                 raise NotMeasured
-            return Finding(self, *self.judge(rows))
+            return Finding(self, *self.judge(rows), run)
         except NotMeasured:
             sentence = f"Needs the full run of the study {self.study!r} on the paper's data."
             return Finding(self, "–", Outcome.NOT_MEASURED, sentence)
@@ -64,9 +85,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A judged claim."""
+    """A judged claim; `run` names the committed run behind it, if it is not the one at hand."""
 
     claim: Claim
     measured: str
     outcome: Outcome
     sentence: str
+    run: str = ""

@@ -68,6 +68,17 @@ class Dataset:
     def present(self) -> bool:
         return self.file().is_file()
 
+    @property
+    def source(self) -> str:
+        """Where to get it, in words or as addresses.
+
+        >>> dataset("enron").source
+        'https://snap.stanford.edu/data/email-Enron.txt.gz'
+        """
+        if self.originals:
+            return " and ".join(each.url for each in self.originals)
+        return f"{self.about}; no canonical address, put it at {self.path} of the data home"
+
 
 def home() -> Path:
     """The data home: `$DAMPEN_DATA`, else the user's cache directory."""

@@ -62,5 +62,5 @@ STUDY = Study(
     cells=_cells,
     run=_run,
     revision=3,
-    minutes=25,
+    minutes=12,
 )

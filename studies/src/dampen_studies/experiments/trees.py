@@ -91,5 +91,5 @@ STUDY = Study(
     cells=_cells,
     run=_run,
     revision=2,
-    minutes=30,
+    minutes=7,
 )

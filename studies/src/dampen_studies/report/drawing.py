@@ -157,7 +157,7 @@ def _plot(axes: "Axes", line: Line) -> None:
     look = palette.look(line.method)
     colour = look.ink.light
     if line.marks:
-        axes.scatter(line.x, line.y, s=12, color=colour, alpha=0.7, linewidths=0)
+        axes.scatter(line.x, line.y, s=5, color=colour, alpha=0.5, linewidths=0)
         return
     style: Any = {
         "linestyle": (0, look.dashes) if look.dashes else "solid",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from math import exp, log
 
 from dampen_studies.datasets.names import printed
+from dampen_studies.experiments.correlation import correlations
 from dampen_studies.report.drawing import Line, Panel
 from dampen_studies.rows import curve, values, where
 from dampen_studies.study import Rows, Value, number
@@ -29,17 +30,14 @@ def _beta(rows: Rows) -> list[Panel]:
 def _correlation(rows: Rows) -> list[Panel]:
     found = []
     for dataset in values(rows, "dataset"):
-        here = [r for r in where(rows, dataset=dataset) if number(r, "ebc_mean") > 0]
-        x = [number(r, "ebc_mean") for r in here]
+        here = where(rows, dataset=dataset)
+        spearman = correlations(rows, dataset)[1]
+        x = [1 + number(r, "ebc") for r in here]
         y = [number(r, "delta") for r in here]
-        title = f"{_name(dataset)} · Spearman {number(here[0], 'spearman'):.2f}"
+        title = f"{_name(dataset)} · Spearman {spearman:.3f}"
         points = Line("nodes", x, y, marks=True)
-        found.append(
-            Panel(
-                f"correlation-{dataset}", title, "mean EBC of one degree", "δ at t = 0",
-                [points], log_y=True,
-            )
-        )  # fmt: skip
+        name = f"correlation-{dataset}"
+        found.append(Panel(name, title, "1 + EBC", "δ at t = 0", [points], log_y=True))
     return found
 
 

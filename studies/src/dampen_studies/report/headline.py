@@ -96,11 +96,14 @@ def write(tables: Tables, target: Path) -> list[Path]:
     """Writes NAME.svg, NAME-dark.svg, NAME-phone.svg and NAME-phone-dark.svg.
 
     Raises:
-        ParameterError: if a study behind it was not run in full.
+        ParameterError: if a study behind it is not in the record.
     """
     missing = [panel.study for panel in PANELS if panel.study not in tables]
     if missing:
-        raise ParameterError(f"The figure needs the full run: dampen-studies run {missing[0]}")
+        raise ParameterError(
+            f"The figure needs the record of {', '.join(missing)}. Run it in full (`dampen-studies "
+            "run`), then `dampen-studies keep`."
+        )
     written = []
     for suffix, phone in (("", False), ("-phone", True)):
         light = _drawn(tables, phone)

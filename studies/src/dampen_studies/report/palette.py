@@ -84,6 +84,12 @@ LOOKS: dict[str, Look] = {
     "private-sql-flex": Look(
         "PSQL flex", "PrivateSQL: noisy counts, elastic sensitivity", _ORANGE, _SHORT
     ),
+    "private-sql-nnls": Look(
+        "PSQL nnls", "PrivateSQL: one view, non-negative least squares", _GREEN
+    ),
+    "private-sql-rows": Look(
+        "PSQL rows", "noise on the rows that the SQL returns: not private", _GREY, _DOTS
+    ),
     "degree-ceiling": Look("degree, no noise", "what the degree finds without noise", _PINK, _DOTS),
     "triangle-ceiling": Look(
         "triangles, no noise", "degrees less triangles, without noise", _RED, _DOTS
@@ -95,7 +101,7 @@ LOOKS: dict[str, Look] = {
     "gaussian": Look("Gaussian NB", "diffprivlib's naive Bayes", _BLACK, _SHORT),
     "dpl-tree": Look("dpl tree", "diffprivlib's tree, depth 5", _BLACK, _DOTS),
     "dpl-forest": Look("dpl forest", "diffprivlib's forest, ten trees", _GREY, _DOTS),
-    "nodes": Look("nodes", "one point per degree", _BLUE),
+    "nodes": Look("nodes", "every node", _BLUE),
     "reach": Look("dampen", "what the library does by default: reach", _RED, (), _THICK),
     "inverse": Look("inverse", "the signed number of rows that decide", _ORANGE, _SHORT),
     "rule": Look("dampen", "what the library does by default for persons", _RED, (), _THICK),

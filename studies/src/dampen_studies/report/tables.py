@@ -1,16 +1,19 @@
-"""The published tables: each from the rows of one full run, in Markdown.
+"""The published tables: each from the rows of one committed full run, in Markdown.
 
-A page of the documentation marks the place of a table by its name; `publish` fills it in, so that
-no number is ever copied by hand.
+A page of the documentation marks the place of a table, or of a number in a sentence, by its name;
+`publish` fills it in, so that no number is ever copied by hand, and `compare` compares.
 """
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import zip_longest
 from statistics import fmean, stdev
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dampen.errors import DampenError, ParameterError
+from dampen_studies import record, studies
 from dampen_studies.claims import Finding, Outcome, Tables
+from dampen_studies.claims.influence import table_1
 from dampen_studies.claims.percentiles import largest_reduction
 from dampen_studies.datasets.names import printed
 from dampen_studies.experiments import split
@@ -24,37 +27,106 @@ from dampen_studies.report.group_tables import (
 )
 from dampen_studies.report.many_tables import many_rows
 from dampen_studies.report.palette import LOOKS
+from dampen_studies.report.values import VALUES
 from dampen_studies.rows import curve, values, where
 from dampen_studies.study import Rows, Value, number
 
 Block: TypeAlias = str
 MARK = re.compile(
-    r"(<!-- dampen-studies table ([\w-]+) -->\n).*?(\n<!-- end of table -->)", flags=re.DOTALL
+    r"(<!-- dampen-studies table ([\w-]+) -->\n)(.*?)(\n<!-- end of table -->)", flags=re.DOTALL
 )
+VALUE = re.compile(r"(<!-- dampen-studies value ([\w-]+) -->)(.*?)(<!-- end -->)")
+NUMBER = re.compile(r"\d*\.?\d+")
 GRAPHS = ("enron", "github", "dblp")
 PRINTED_REDUCTIONS = {"patent": "44 / 52 / 59", "hepth": "12 / 52 / 73", "income": "- / - / 3"}
 
 
+HOW = "Run it in full (`dampen-studies run`), then `dampen-studies keep`."
+
+
 class NotRun(DampenError):
-    """A table needs a study that was not run in full."""
+    """A table needs studies that are not in the record."""
+
+    def __init__(self, what: str, names: Sequence[str]) -> None:
+        super().__init__(f"{what} needs the record of {', '.join(names)}. {HOW}")
+        self.names = tuple(names)
 
 
-def publish(text: str, tables: Tables, findings: Sequence[Finding]) -> tuple[str, list[str]]:
-    """The page with every marked table made anew, and why some were left as they are.
+class Published(NamedTuple):
+    """A page as the record has it: its text, how many places were filled, what the others lack."""
+
+    text: str
+    filled: int
+    lacking: list[str]
+
+
+def publish(text: str, tables: Tables, findings: Sequence[Finding]) -> Published:
+    """The page with every marked table and number made anew.
 
     Raises:
-        ParameterError: for a name that is no table.
+        ParameterError: for a name that is none.
     """
-    left: list[str] = []
+    filled = 0
+    lacking: list[str] = []
 
-    def fill(mark: re.Match[str]) -> str:
+    def fill(mark: re.Match[str], make: Callable[[], str]) -> str:
+        nonlocal filled
         try:
-            return mark[1] + "\n" + made(mark[2], tables, findings).strip() + "\n" + mark[3]
+            made_anew = make()
         except NotRun as error:
-            left.append(str(error))
+            lacking.extend(error.names)
             return mark[0]
+        filled += 1
+        return mark[1] + made_anew + mark[4]
 
-    return MARK.sub(fill, text), left
+    text = MARK.sub(
+        lambda mark: fill(mark, lambda: f"\n{made(mark[2], tables, findings).strip()}\n"), text
+    )
+    text = VALUE.sub(lambda mark: fill(mark, lambda: value(mark[2], tables)), text)
+    return Published(text, filled, list(dict.fromkeys(lacking)))
+
+
+class Difference(NamedTuple):
+    """A line that is published and the one that the record gives."""
+
+    table: str
+    printed: str
+    recorded: str
+
+
+class Compared(NamedTuple):
+    """A page against the record: how much was compared, what differs, what has no record."""
+
+    numbers: int
+    different: list[Difference]
+    unrecorded: list[str]
+
+
+def compare(text: str, tables: Tables, findings: Sequence[Finding]) -> Compared:
+    """Every number in the marked places of a page against the committed results."""
+    numbers = 0
+    different: list[Difference] = []
+    unrecorded: list[str] = []
+    for mark in MARK.finditer(text):
+        try:
+            recorded = made(mark[2], tables, findings).strip().splitlines()
+        except NotRun:
+            unrecorded.append(mark[2])
+            continue
+        shown = mark[3].strip().splitlines()
+        numbers += sum(len(NUMBER.findall(line)) for line in shown)
+        pairs = zip_longest(shown, recorded, fillvalue="")
+        different += [Difference(mark[2], a, b) for a, b in pairs if a != b]
+    for mark in VALUE.finditer(text):
+        try:
+            recorded_value = value(mark[2], tables)
+        except NotRun:
+            unrecorded.append(mark[2])
+            continue
+        numbers += len(NUMBER.findall(mark[3]))
+        if mark[3] != recorded_value:
+            different.append(Difference(mark[2], mark[3], recorded_value))
+    return Compared(numbers, different, unrecorded)
 
 
 def made(name: str, tables: Tables, findings: Sequence[Finding]) -> Block:
@@ -66,18 +138,35 @@ def made(name: str, tables: Tables, findings: Sequence[Finding]) -> Block:
     """
     if name == "claims":
         return claims(findings)
+    if name == "runs":
+        return runs()
     if name == "results":
         missing = [study for study in results.STUDIES if study not in tables]
         if missing:
-            raise NotRun(f"The results need the full run: dampen-studies run {' '.join(missing)}")
+            raise NotRun("The table of results", missing)
         return markdown(*results.results(tables))
     if name not in MAKERS:
         raise ParameterError(
-            f"Expected a table, one of claims, results, {', '.join(MAKERS)}, got {name!r}."
+            f"Expected a table, one of {', '.join(WHOLE)}, {', '.join(MAKERS)}, got {name!r}."
         )
     study, make = MAKERS[name]
     if study not in tables:
-        raise NotRun(f"The table {name!r} needs the full run: dampen-studies run {study}")
+        raise NotRun(f"The table {name!r}", [study])
+    return make(tables[study])
+
+
+def value(name: str, tables: Tables) -> str:
+    """One number in a sentence, by name.
+
+    Raises:
+        ParameterError: if there is none of that name.
+        NotRun: if the study behind it is not in the record.
+    """
+    if name not in VALUES:
+        raise ParameterError(f"Expected a value, one of {', '.join(VALUES)}, got {name!r}.")
+    study, make = VALUES[name]
+    if study not in tables:
+        raise NotRun(f"The value {name!r}", [study])
     return make(tables[study])
 
 
@@ -94,7 +183,7 @@ def claims(findings: Sequence[Finding]) -> Block:
     """
     short = {f.claim.study for f in findings if f.outcome is Outcome.NOT_MEASURED}
     if short:
-        raise NotRun(f"The claims need the full run: dampen-studies run {' '.join(sorted(short))}")
+        raise NotRun("The table of claims", sorted(short))
     rows = [
         (
             f"{f.claim.name} ({f.claim.where})",
@@ -105,6 +194,33 @@ def claims(findings: Sequence[Finding]) -> Block:
         for f in findings
     ]
     return markdown(("claim", "paper", "measured", "outcome"), rows)
+
+
+def runs() -> Block:
+    """The committed runs of the paper's studies: which code, when, how long.
+
+    Raises:
+        NotRun: if one is missing.
+    """
+    known = record.runs()
+    missing = [study.name for study in studies.PAPER if study.name not in known]
+    if missing:
+        raise NotRun("The table of runs", missing)
+    lines = []
+    for study in studies.PAPER:
+        run = known[study.name]
+        finished = run.last.replace("T", " ").removesuffix(":00Z").removesuffix("Z")
+        cells = [f"`{run.study}`", study.figure, f"{run.cells:,}", f"{run.seconds:,.0f}", finished]
+        lines.append([*cells, f"`{run.commit}`", f"`{run.seeds}`"])
+    header = ["study", "in the paper", "cells", "seconds of one core", "finished (UTC)"]
+    return markdown([*header, "commit", "seeds"], lines)
+
+
+def private_sql(rows: Rows) -> Block:
+    """Table 1 of the paper beside ours."""
+    header, lines = table_1(rows)
+    shown = [[str(d), f"{e:g}", *(_share(float(x)) for x in rest)] for d, e, *rest in lines]
+    return markdown(header, shown)
 
 
 def top_k(rows: Rows) -> Block:
@@ -332,7 +448,10 @@ def _escaped(cell: str) -> str:
     return cell.replace("|", "\\|")
 
 
+WHOLE = ("claims", "results", "runs")
+"""Tables from several studies."""
 MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
+    "table-1": ("privatesql", private_sql),
     "topk": ("topk", top_k),
     "nodes": ("nodes", nodes),
     "nodes-chosen": ("nodes", nodes_chosen),

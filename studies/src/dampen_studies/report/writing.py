@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from dampen_studies import claims, journal, runner, studies
+from dampen_studies import claims, datasets, journal, record, runner, studies
 from dampen_studies.claims import Finding, Outcome, Tables
 from dampen_studies.claims.influence import table_1
 from dampen_studies.report import drawing, figures, page, tables
@@ -19,6 +19,8 @@ _KIND = {
     Outcome.NOT_CONFIRMED: "no",
     Outcome.NOT_MEASURED: "none",
 }
+MOST_LINES = 400
+"""Of a table on the page; the file beside it has all."""
 _MEASURES = ("error", "accuracy")
 _ASIDE = ("runs", "spread", "sample", "size", "run", "folds", "deviation")
 
@@ -29,21 +31,22 @@ def load(folder: Path) -> Tables:
     return {name: journal.read_csv(path) for name, path in paths.items() if path.is_file()}
 
 
-def judged(folder: Path, *, quick: bool) -> Tables:
-    """The rows of studies that are complete, and of a quick run only those that it does not
-    shorten: claims about the paper are judged by these, and tables are published from them.
+def findings(folder: Path, committed: Path = record.FOLDER) -> list[Finding]:
+    """Every claim, judged by the cells of this run if it has all that the claim needs at full
+    length, and by the committed run otherwise.
     """
-    return {
-        name: rows
-        for name, rows in load(folder).items()
-        if runner.state(studies.named(name), folder, quick=quick).complete
-        and (not quick or _not_shortened(studies.named(name)))
-    }
-
-
-def _not_shortened(study: Study) -> bool:
-    keys = [{study.key(cell) for cell in study.cells(quick)} for quick in (True, False)]
-    return keys[0] == keys[1]
+    known = record.tables(committed)
+    found = []
+    for claim in claims.ALL:
+        study = studies.named(claim.study)
+        cells = runner.finished_at_full_length(study, folder)
+        needed = [study.key(cell) for cell in study.cells(False) if claim.part(cell)]
+        if all(key in cells for key in needed):
+            rows = [row for key in needed for row in cells[key].rows]
+            found.append(claim.evaluate({study.name: journal.as_read(study.columns, rows)}))
+        else:
+            found.append(claim.evaluate(known, record.cited([study.name], committed)))
+    return found
 
 
 def write(folder: Path, target: Path, *, quick: bool = False) -> list[Finding]:
@@ -53,14 +56,14 @@ def write(folder: Path, target: Path, *, quick: bool = False) -> list[Finding]:
         the findings, one per claim.
     """
     found = load(folder)
-    findings = claims.evaluate(judged(folder, quick=quick))
+    judged = findings(folder)
     shown = [study for study in studies.ALL if found.get(study.name)]
-    sections = [_section(s, found[s.name], folder, findings, quick) for s in shown]
-    header = _header(findings, shown, quick)
-    body = "\n".join([header, _claims(findings), *sections, _footer(folder, quick)])
+    sections = [_section(s, found[s.name], folder, judged, quick) for s in shown]
+    header = _header(judged, shown, quick)
+    parts = [header, _claims(judged), *sections, _missing(folder, quick), _footer(folder, quick)]
     target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(page.document("Local dampening, re-run", body), encoding="utf-8")
-    return findings
+    target.write_text(page.document("Local dampening, re-run", "\n".join(parts)), encoding="utf-8")
+    return judged
 
 
 def _header(findings: Sequence[Finding], shown: Sequence[Study], quick: bool) -> str:
@@ -72,7 +75,8 @@ def _header(findings: Sequence[Finding], shown: Sequence[Study], quick: bool) ->
     links = "".join(f'<li><a href="#{s.name}">{escape(s.title)}</a></li>' for s in shown)
     note = (
         '<p class="note"><b>Quick run.</b> Little data and few runs, to show that everything '
-        "works; claims about the paper's data need <code>dampen-studies run</code>.</p>"
+        "works. A claim that it does not compute at full length is judged by the committed full "
+        "run, <code>studies/results</code>, and says so.</p>"
         if quick
         else ""
     )
@@ -80,8 +84,7 @@ def _header(findings: Sequence[Finding], shown: Sequence[Study], quick: bool) ->
         "<header><p class=where>dampen · evaluation</p><h1>Local dampening, re-run and checked</h1>"
         "<p>Every figure and table of <i>Local Dampening: Differential Privacy for Non-numeric "
         "Queries via Local Sensitivity</i> (Farias et al.), computed again with corrected "
-        "sensitivity functions and exact sampling, beside controls that the paper lacks. "
-        "<b>dampen</b> is what the library does by default, in every figure.</p>"
+        "sensitivity functions and exact sampling, beside controls that the paper lacks.</p>"
         f'{note}<div class="tiles">{"".join(tiles)}</div><nav><ul>{links}</ul></nav></header>'
     )
 
@@ -96,12 +99,17 @@ def _claims(findings: Sequence[Finding]) -> str:
             page.badge(f.outcome, _KIND[f.outcome]),
             f.claim.says,
             f.measured,
-            f.sentence,
+            page.Html(f"{escape(f.sentence)}{_source(f)}"),
         )
         for f in findings
     ]
     table = page.table(header, rows)
     return f'<section id="claims" class="claims"><h2>Claims</h2>{table}</section>'
+
+
+def _source(finding: Finding) -> str:
+    run = f"Not run now; the full run, {finding.run}." if finding.run else ""
+    return f"<br><span class=where>{escape(run)}</span>" if run else ""
 
 
 def _section(
@@ -128,7 +136,7 @@ def _section(
         f"{beside}{f'<p>{marks}</p>' if marks else ''}"
         f"<details{opened}><summary>Numbers</summary>"
         f"<p>{page.download(f'{study.name}.csv', content)}</p>"
-        f"{page.table(*_pivot(study.name, rows))}</details></section>"
+        f"{_numbers(study.name, rows)}</details></section>"
     )
 
 
@@ -144,9 +152,9 @@ def _beside(study: Study, rows: Rows, quick: bool) -> str:
 
 def _columns(rows: Rows, count: int) -> int:
     """Panels side by side: one per data set, or else what leaves no gap."""
-    datasets = len(values(rows, "dataset")) if "dataset" in rows[0] else 1
-    if datasets in (2, 3) and count % datasets == 0:
-        return datasets
+    count_of = len(values(rows, "dataset")) if "dataset" in rows[0] else 1
+    if count_of in (2, 3) and count % count_of == 0:
+        return count_of
     return next((n for n in (3, 2) if count % n == 0), min(count, 3))
 
 
@@ -160,6 +168,12 @@ def _panel(panel: drawing.Panel, folder: Path) -> str:
         folder / "figures" / f"{panel.name}.csv", ("method", panel.x_label, panel.y_label), lines
     )
     return page.figure(drawing.svg(drawn, panel.name, panel.title), panel.title, panel.name)
+
+
+def _numbers(study: str, rows: Rows) -> str:
+    header, lines = _pivot(study, rows)
+    note = f"The first {MOST_LINES} of {len(lines):,} lines." if len(lines) > MOST_LINES else ""
+    return page.table(header, lines[:MOST_LINES], note)
 
 
 def _pivot(study: str, rows: Rows) -> tuple[list[str], list[list[page.Cell]]]:
@@ -184,14 +198,45 @@ def _mean(found: Sequence[float]) -> float:
     return sum(found) / len(found)
 
 
+def _missing(folder: Path, quick: bool) -> str:
+    """Data that is not here: what it is, where to get it, and which studies lack it."""
+    lacking: dict[str, list[str]] = {}
+    for study in _concerned(folder):
+        for name in runner.state(study, folder, quick=quick).missing:
+            lacking.setdefault(name, []).append(study.name)
+    if not lacking:
+        return ""
+    rows = [
+        (
+            name,
+            datasets.dataset(name).about,
+            ", ".join(lacking[name]),
+            datasets.dataset(name).source,
+        )
+        for name in sorted(lacking)
+    ]
+    table = page.table(("data", "what", "studies without it", "source"), rows)
+    return (
+        "<section id=missing><h2>Not run: data that is not here</h2><p>"
+        "<code>dampen-studies datasets fetch</code> gets what has an address; then the same "
+        f"command computes only what is missing.</p>{table}</section>"
+    )
+
+
+def _concerned(folder: Path) -> list[Study]:
+    """The studies of the paper, and others that were run."""
+    found = load(folder)
+    return [study for study in studies.ALL if study in studies.PAPER or found.get(study.name)]
+
+
 def _footer(folder: Path, quick: bool) -> str:
-    states = [runner.state(study, folder, quick=quick) for study in studies.ALL]
+    states = [runner.state(study, folder, quick=quick) for study in _concerned(folder)]
     rows: list[list[page.Cell]] = [
         [s.study.name, s.study.figure, f"{s.done} of {s.total}", round(float(s.seconds), 1)]
         for s in states
     ]
     table = page.table(("study", "in the paper", "cells", "seconds of one worker"), rows)
-    command = "dampen-studies run --quick" if quick else "dampen-studies run"
+    command = "dampen-studies run paper --quick" if quick else "dampen-studies run paper"
     return (
         f"<section id=how><h2>How this was made</h2><p><code>{command}</code> computes the cells, "
         "each with a seed of its own, so the numbers are the same on any number of cores; "
