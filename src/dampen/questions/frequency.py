@@ -299,7 +299,7 @@ class FrequencyQuestion:
         least 1; and, for three names or more, where a person is known to have one category
         (`groups_per_unit=1`): nobody's weight is then shared.  `dampen-studies run names` compares
         both.  Each of its seven relations, left out, had the others choose these constants, for k
-        of 10, 20 and 50; a limit on k/ε alone did worse on all.
+        of 10, 20 and 50.
         """
         if self.delta is not None:
             return self._unlisted_of_people(exact_delta(self.delta), schema, price)

@@ -163,8 +163,8 @@ HEAVIEST = range(5)
 """Exponents of the decades of weight 1."""
 
 SHARES = (32, 24, 18, 13, 10, 8, 6, 4, 3)
-"""Of a decade, for its numbers of exactly 1, 2, ... digits; chosen on 30 columns, leaving one out
-each time (`dampen-studies run unbounded`)."""
+"""Of a decade, for its numbers of exactly 1, 2, ... digits; chosen among twenty on the 30 columns
+of `dampen-studies run unbounded`."""
 
 YEARS = 8
 """Share of the whole numbers from 1900 to 2099, in the units of `SHARES`."""
