@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 LOCKS = ROOT / "packaging" / "locks"
-IMAGE = ("serve", "postgres", "duckdb")
+IMAGE = ("serve", "postgres", "duckdb", "files")
 TOOLS = ["cibuildwheel>=3.1,<4", "cyclonedx-bom>=6", "pip-audit>=2.8", "uv>=0.8"]
 COMPILE = [
     "uv", "pip", "compile", "-", "--quiet", "--generate-hashes", "--no-header", "--no-annotate",

@@ -350,3 +350,10 @@ def test_a_text_in_parts_is_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(edge_lists.os, "cpu_count", lambda cores=cores: cores)
         assert np.array_equal(np.stack(_load_integers(content, form), axis=1), ends)
         assert np.array_equal(np.stack(_load_integers(content + b"\n1,x", form), axis=1), ends)
+
+
+def test_one_column_cannot_hold_both_ends(tmp_path):
+    file = tmp_path / "edges.csv"
+    file.write_text("a,b,c\n1,2,3\n")
+    with pytest.raises(ParameterError, match="two columns for the ends of edges, got 'a' twice"):
+        open_edges(file, source="a", target="a")

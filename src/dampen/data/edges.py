@@ -528,6 +528,11 @@ def _named_form(opened: Bytes, source: str, target: str) -> TextForm:
 
 def _check_names(opened: Bytes, names: Sequence[str], *wanted: str) -> None:
     """Checks that columns exist, once each; the names may be data, so they are not quoted."""
+    if len({*wanted}) < len(wanted):
+        raise ParameterError(
+            f"Expected two columns for the ends of edges, got {wanted[0]!r} twice. Name the source "
+            "and the target."
+        )
     for name in wanted:
         if names.count(name) != 1:
             how = "one column" if name in names else "a column"
