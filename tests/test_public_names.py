@@ -21,6 +21,7 @@ EXPORTED = [
     "most_frequent", "names", "noise", "number", "paper", "percentile", "percentile_record",
     "probabilities", "problems", "release", "sampling", "select", "sensitivity", "show_versions",
     "testing", "top_groups", "top_k", "total", "tune", "universe", "warehouse", "watch",
+    "workbench",
 ]  # fmt: skip
 
 

@@ -20,14 +20,9 @@ def play(rows: int, epsilon: float, times: int) -> str:
     days, wards = stays(rows)
     asked = {"by": wards, "groups": list(LONG), "lower": 0, "upper": 12, "step": 1}
     found = dict.fromkeys(LONG, 0)
-    while sum(found.values()) < times:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                release = dampen.top_groups(days, **asked, epsilon=epsilon)
-        except ModuleNotFoundError as missing:
-            if missing.name != "flint":  # needed for the rare draw that floats cannot decide
-                raise
-            continue
+    for _ in range(times):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            release = dampen.top_groups(days, **asked, epsilon=epsilon)
         found[release.answer] += 1
     return "\n".join(f"{ward:6} {'█' * round(30 * n / times)} {n}" for ward, n in found.items())

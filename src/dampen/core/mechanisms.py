@@ -26,7 +26,7 @@ import numpy as np
 from dampen.core.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 from dampen.core.sampling import Contenders, Entropy, SystemEntropy, contenders, noisy_top, settle
 from dampen.core.scores import DAMPENED_ETA, Dampened, Global, Score, Scores, Shifted
-from dampen.core.selection import SMALL_ROUNDING, FloatArray, Selection
+from dampen.core.selection import SMALL_ROUNDING, FloatArray, Selection, check_k
 from dampen.epsilon import Epsilon, asked_epsilon, exact
 from dampen.errors import ParameterError, did_you_mean
 
@@ -568,17 +568,6 @@ def check_joint(mechanism: Mechanism, joint: Mapping[Any, float]) -> None:
         f"Expected a score with a 1-norm bound for {mechanism.name!r}, whose noise protects all "
         f"scores at once, got {mechanism.score}. Bounds are stated by joint=, here for: {stated}."
     )
-
-
-def check_k(k: int | None, candidates: int) -> int:
-    """How many to draw: 1 for None; at least 1 and at most the number of candidates."""
-    if k is None:
-        return 1
-    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
-        raise ParameterError(f"Expected k to be an integer >= 1, got k={k!r}.")
-    if k > candidates:
-        raise ParameterError(f"Expected k <= {candidates}, the number of candidates, got k={k}.")
-    return int(k)
 
 
 def _peel(values: FloatArray, c: Fraction, noise: Noise, k: int, entropy: Entropy) -> list[int]:

@@ -119,8 +119,11 @@ def laplace_rho(epsilon: Fraction) -> Fraction:
 
 
 def _rounded_up(function: "Callable[[arb], arb]", epsilon: Fraction) -> Fraction:
-    """The upper end of a ball, rounded up to `RHO_DIGITS` digits."""
-    from flint import arb, ctx, fmpq
+    """The upper end of a ball, rounded up to `RHO_DIGITS` digits; ε²/2 without python-flint."""
+    try:
+        from flint import arb, ctx, fmpq
+    except ModuleNotFoundError:  # in the browser
+        return epsilon**2 / 2
 
     with ctx.workprec(RHO_BITS):
         end = function(arb(fmpq(epsilon.numerator, epsilon.denominator))).upper()

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dampen.errors import DataError, ParameterError, did_you_mean
 
-__all__ = ["FloatArray", "IntArray", "Neighbours", "Problem", "Selection", "Sensitivity"]
+__all__ = ["FloatArray", "IntArray", "Neighbours", "Problem", "Selection", "Sensitivity", "check_k"]
 
 FloatArray: TypeAlias = NDArray[np.float64]
 IntArray: TypeAlias = NDArray[np.int64]
@@ -458,3 +458,14 @@ def _checked_utility(utility: ArrayLike) -> FloatArray:
     if not np.isfinite(u).all():
         raise DataError("Expected finite utilities; some are NaN or infinite.")
     return u
+
+
+def check_k(k: int | None, candidates: int) -> int:
+    """How many to draw: 1 for None; at least 1 and at most the number of candidates."""
+    if k is None:
+        return 1
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ParameterError(f"Expected k to be an integer >= 1, got k={k!r}.")
+    if k > candidates:
+        raise ParameterError(f"Expected k <= {candidates}, the number of candidates, got k={k}.")
+    return int(k)

@@ -32,14 +32,13 @@ from dampen.core.mechanisms import (
     PF,
     Mechanism,
     check_joint,
-    check_k,
     named,
     select,
 )
 from dampen.core.noise import LAPLACE
 from dampen.core.sampling import Entropy
 from dampen.core.scores import Global, Shifted
-from dampen.core.selection import IntArray, Neighbours, Selection
+from dampen.core.selection import IntArray, Neighbours, Selection, check_k
 from dampen.data.cells import ANY_GROUP, Grouping, Keyed, LabelKey
 from dampen.data.columns import Lookup, as_labels
 from dampen.data.memory import MemoryTable, as_counts, is_counts

@@ -35,9 +35,9 @@ from typing import Any, ClassVar, Generic, Literal, Protocol, TypeVar, runtime_c
 
 import numpy as np
 
-from dampen.core.mechanisms import Mechanism, check_joint, check_k, named, select
+from dampen.core.mechanisms import Mechanism, check_joint, named, select
 from dampen.core.sampling import Entropy, InsecureEntropy, SystemEntropy
-from dampen.core.selection import Neighbours, Problem
+from dampen.core.selection import Neighbours, Problem, check_k
 from dampen.data.open import located
 from dampen.epsilon import Epsilon
 from dampen.errors import (

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from browser.devtools import Page
 from dampen_studies import runner, studies
 from dampen_studies.report import writing
+from devtools import Page
 
 SORT = """(() => {
   const table = document.querySelector("#examples table");

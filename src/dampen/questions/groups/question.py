@@ -10,10 +10,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from dampen.core.mechanisms import Mechanism, check_k
+from dampen.core.mechanisms import Mechanism
 from dampen.core.noise import pure_rho
 from dampen.core.sampling import Entropy
-from dampen.core.selection import Neighbours
+from dampen.core.selection import Neighbours, check_k
 from dampen.data.cells import ANY_GROUP
 from dampen.data.columns import as_bound, measured
 from dampen.data.open import open_columns, open_table

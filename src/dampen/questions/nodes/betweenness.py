@@ -52,10 +52,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from dampen.core.mechanisms import Mechanism, check_k, select, with_scores
+from dampen.core.mechanisms import Mechanism, select, with_scores
 from dampen.core.sampling import Entropy
 from dampen.core.scores import Dampened, Global, Score, Shifted
-from dampen.core.selection import FloatArray, IntArray, Selection
+from dampen.core.selection import FloatArray, IntArray, Selection, check_k
 from dampen.errors import ParameterError
 from dampen.questions.nodes.graphs import LARGEST_N, Graph, betweenness, codegrees
 from dampen.questions.nodes.metric import TWO_ROUNDS, Degree, Usual

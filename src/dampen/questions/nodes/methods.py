@@ -26,9 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from dampen.core.mechanisms import JOINT, Mechanism, check_joint, check_k, select
+from dampen.core.mechanisms import JOINT, Mechanism, check_joint, select
 from dampen.core.sampling import Entropy, discrete_laplace
-from dampen.core.selection import IntArray, Neighbours
+from dampen.core.selection import IntArray, Neighbours, check_k
 from dampen.data.edges import EdgeTable, OpenedEdges
 from dampen.questions.nodes.graphs import (
     Degrees,

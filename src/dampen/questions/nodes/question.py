@@ -8,8 +8,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
-from dampen.core.mechanisms import MECHANISMS, Mechanism, check_k, named
+from dampen.core.mechanisms import MECHANISMS, Mechanism, named
 from dampen.core.sampling import Entropy
+from dampen.core.selection import check_k
 from dampen.data.cells import Numbering
 from dampen.data.edges import EdgeTable, open_edges
 from dampen.epsilon import Epsilon, decimal_text

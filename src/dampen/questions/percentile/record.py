@@ -25,11 +25,11 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from dampen.core.mechanisms import PF, Mechanism, check_k, named, select, select_streamed
+from dampen.core.mechanisms import PF, Mechanism, named, select, select_streamed
 from dampen.core.noise import EXPONENTIAL, Noise
 from dampen.core.sampling import Contenders, Entropy, contenders, narrowed, settle
 from dampen.core.scores import Dampened
-from dampen.core.selection import FloatArray, IntArray, Neighbours, Selection
+from dampen.core.selection import FloatArray, IntArray, Neighbours, Selection, check_k
 from dampen.data.cells import Keyed
 from dampen.data.columns import (
     as_labels,

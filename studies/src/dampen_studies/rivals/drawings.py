@@ -9,9 +9,9 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from dampen.core.mechanisms import Mechanism, check_k, prepare
+from dampen.core.mechanisms import Mechanism, prepare
 from dampen.core.sampling import Entropy, InsecureEntropy
-from dampen.core.selection import FloatArray, Selection
+from dampen.core.selection import FloatArray, Selection, check_k
 from dampen.epsilon import Epsilon
 
 __all__ = ["Drawing", "Method", "found_shares"]
