@@ -27,8 +27,8 @@ check: lint types imports
 test: lint types imports pytest
 
 lint: .venv/.test
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check --no-cache .
+	$(BIN)/ruff format --no-cache --check .
 
 types: .venv/.test
 	$(BIN)/mypy

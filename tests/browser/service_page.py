@@ -15,9 +15,10 @@ import pytest
 from dampen.cli.demo import write_service
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "service"))
-sys.path.insert(0, str(Path(__file__).parents[2] / "studies" / "tests" / "browser"))
-from devtools import Page
+sys.path.insert(0, str(Path(__file__).parents[2] / "studies" / "tests"))
 from service_running import Running, started
+
+from devtools import Page
 
 PICTURES = os.environ.get("DAMPEN_SCREENSHOTS")
 WARDS = "patient,ward,days\n" + "".join(f"p{i % 40},{'AB'[i % 2]},{i % 17}\n" for i in range(200))
