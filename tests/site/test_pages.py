@@ -121,7 +121,7 @@ def test_drawings_have_words_and_follow_light_and_dark() -> None:
     drawings = [
         path for path in (DOCS / "figures").glob("*.svg") if 'class="drawing"' in path.read_text()
     ]
-    assert len(drawings) == 6
+    assert len(drawings) == 7
     for path in drawings:
         text = path.read_text()
         assert re.search(r'role="img" aria-label="[^"]{40,}"', text), path.name
