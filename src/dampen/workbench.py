@@ -844,7 +844,7 @@ def _advice(made: Study) -> Iterator[str]:
     at = f"at ε = {short_text(e, up=True)}"
     errors = {name: found[made.epsilons.index(e)] for name, found in made.errors.items()}
     spread = float((s.utility.max() - s.utility).mean())
-    yield f"An answer by chance has error {spread:.4g}. All numbers below are {at}."
+    yield f"A random answer has error {spread:.4g}. All numbers below are {at}."
     if s.sensitivity.horizon == 0:
         yield "δ is constant: there is nothing to dampen. Take pf, or auto, which takes it."
         return

@@ -181,7 +181,7 @@ def test_a_number_in_a_sentence_is_filled_in_and_compared():
 
 
 def test_check_finds_a_number_that_is_not_the_record_s(tmp_path):
-    [page] = [p for p in PAGES if p.name == "percentile.md"]
+    [page] = [p for p in PAGES if p.name == "lab-percentile.md"]
     text = page.read_text(encoding="utf-8")
     [block] = [m[0] for m in tables.MARK.finditer(text) if m[2] == "reductions"]
     digit = re.search(r"\d\.\d", block)[0]
