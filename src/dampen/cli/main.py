@@ -51,7 +51,9 @@ COMMANDS = {
     "verify": Listed("verify.verify", "The proof kit on a problem of your own."),
     "study": Listed("verify.study", "Checks, accuracy and advice for a problem of your own."),
     "example": Listed("demo.example", "The paper's running example, eight nodes."),
-    "demo": Listed("demo.demo", "Four questions on small public data, and what to try next."),
+    "demo": Listed(
+        "demo.demo", "Questions about made-up hospital stays, and commands to try next."
+    ),
     "completion": Listed("demo.completion", "For bash, zsh and fish."),
 }
 """Each is a function of a module of `dampen.cli`; questions make their own commands."""
