@@ -53,7 +53,7 @@ def test_a_filter_of_opendp_pays_and_refuses() -> None:
 
 
 def test_graphs_have_no_distance_in_opendp() -> None:
-    with pytest.raises(ParameterError, match="about rows of a table"):
+    with pytest.raises(ParameterError, match="about the rows of a table"):
         measurement("top-k", n=10, k=2, epsilon="1")
 
 

@@ -347,7 +347,7 @@ def test_a_relation_of_one_s_own_through_release_and_ledger(tmp_path) -> None:
     assert (made.answer, made.mechanism, str(made.neighbours)) == ("a", "auto", "own:one-ballot")
     assert dampen.Release.from_json(made.to_json()).neighbours == made.neighbours
     other = ledger.create("rows", epsilon=2, neighbours="add-remove-row")
-    with pytest.raises(dampen.BudgetError, match="cannot share a budget"):
+    with pytest.raises(dampen.BudgetError, match="but this release protects"):
         dampen.release(problem, lambda: "a", query="winner", epsilon=1, budget=other)
     again = dampen.Ledger(tmp_path / "ledger")
     assert str(again.neighbours("votes")) == "own:one-ballot"

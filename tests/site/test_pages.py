@@ -35,7 +35,7 @@ BANNED = [
     "must prove themselves", "facts alone do not tell", "no number of steps", "an own cap",
     "or is none", "by a rule that looks at each record alone",
 ]  # fmt: skip
-BANNED_STILL = {"frequency.md": {"whoever"}, "own-problem.md": {"answer by chance"}}
+BANNED_STILL: dict[str, set[str]] = {}
 
 SCREENS = 3
 WORDS = 330

@@ -202,7 +202,7 @@ def next_commands(folder: Path) -> list[list[str]]:
 
 
 def _program() -> str:
-    """How this program was called, if its name alone would call another one, or none."""
+    """The command that runs this program; a path if `dampen` alone would not find it."""
     from shutil import which
 
     called = Path(sys.argv[0])
@@ -289,7 +289,7 @@ def _scenes(folder: Path) -> Iterator[Scene]:
 
 
 def _columns(file: Path, *numbers: str) -> dict[str, list[Any]]:
-    """A small file in memory: it is asked many times."""
+    """A small file in memory, because many answers are drawn from it."""
     import csv
 
     with file.open(encoding="utf-8", newline="") as lines:
@@ -375,7 +375,7 @@ def _usual_way(question: Any, data: Any) -> Callable[[str], float]:
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Prints a completion script for SHELL; zsh wants it as _dampen in a directory of $fpath."""
+    """Prints a completion script for SHELL. For zsh, save it as _dampen in a folder of $fpath."""
     from dampen.cli.main import group
 
     kind = get_completion_class(shell)

@@ -640,7 +640,7 @@ class Expression:
         return kind
 
     def _check_dates(self, kinds: Mapping[str, As | None]) -> None:
-        """Refuses texts that are compared with dates and are none."""
+        """Refuses texts that are compared with dates but are not dates."""
         for left, right, _ in _pairs(self.node):
             for one, other in ((left, right), (right, left)):
                 dated = _kind(one, kinds) == "dates"
@@ -877,7 +877,7 @@ def _parsed(cell: str | None) -> float:
 
 
 def _day(text: str) -> float:
-    """A date as days since 1970, NaN if it is none; without a zone it is UTC."""
+    """A date as days since 1970, NaN for other cells; without a zone it is UTC."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -895,7 +895,7 @@ def _days(cell: date) -> float:
 
 
 def _encodable(text: str) -> str:
-    """Half characters, which no encoding holds, become a mark."""
+    """Replaces lone surrogates, which no encoding can hold, by a mark."""
     return text.encode("utf-8", "replace").decode()
 
 

@@ -685,7 +685,7 @@ def _explanation(error: psycopg.Error, place: str) -> BudgetError:
         case errors.DiskFull():
             why = "the disk is full"
         case errors.InsufficientPrivilege() if "may only charge" in str(error):
-            why = "this role may only charge; this is an act of the curator"
+            why = "this role may only charge; use the curator's role for this"
         case errors.CheckViolation():
             why = f"the server refuses the entry: {error.diag.message_primary}"
         case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():
