@@ -57,6 +57,6 @@ def test_graphs_have_no_distance_in_opendp() -> None:
         measurement("top-k", n=10, k=2, epsilon="1")
 
 
-def test_what_is_wrong_is_found_before_any_table() -> None:
+def test_mistakes_are_found_before_any_table() -> None:
     with pytest.raises(ParameterError, match="needs by="):
         measurement("top-groups", value="days", lower=0, upper=9, epsilon="1")

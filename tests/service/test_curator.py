@@ -283,7 +283,7 @@ def test_a_file_that_may_not_be_written_costs_nothing(running: Running, carl, mo
     assert (running.config.read_bytes(), verify(running.ledger)) == before
 
 
-def test_a_file_that_somebody_edits_meanwhile_is_kept(running: Running, carl, monkeypatch) -> None:
+def test_a_file_that_was_edited_meanwhile_is_kept(running: Running, carl, monkeypatch) -> None:
     from dampen.service.curator import Curating
 
     create = Curating._create
