@@ -143,7 +143,7 @@ def test_mistakes_cost_nothing(ask: Any, says: str, tmp_path: Path) -> None:
     [{"a": "text"}, {"a": 3}, {"a": ["x", "x"]}, {"a": None}],
     ids=str,
 )
-def test_facts_that_are_none(columns: Any) -> None:
+def test_invalid_facts_are_refused(columns: Any) -> None:
     with pytest.raises(ParameterError):
         dampen.dataset(STAYS, columns=columns)
 

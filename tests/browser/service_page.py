@@ -361,7 +361,7 @@ def test_exact_counts_are_not_offered_elsewhere(running: Running, tmp_path: Path
     with Page(tmp_path, width=390) as page:
         page.ask("Network.setExtraHTTPHeaders", headers={"X-Forwarded-For": "10.0.0.7"})
         curate(page, running, "datasets", "Register a data set")
-        assert "run dampen check there" in page.run("document.querySelector('#view').innerText")
+        assert "Run dampen check there" in page.run("document.querySelector('#view').innerText")
         buttons = page.run("[...document.querySelectorAll('button')].map(b => b.textContent)")
         assert "Check the rows" not in buttons
         assert_clean(page, running)

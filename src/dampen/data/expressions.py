@@ -792,7 +792,7 @@ ARITHMETIC = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divi
 
 
 def as_floats(chunk: Chunk) -> FloatArray:
-    """A chunk as floats, NaN where a cell is missing or is no number; nothing is refused.
+    """A chunk as floats, NaN where a cell is missing or not a number; nothing is refused.
 
     Booleans are 1 and 0, dates days since 1970.  Text is read as a number only where it comes from
     a file, which knows nothing else.
@@ -808,7 +808,7 @@ def as_floats(chunk: Chunk) -> FloatArray:
 
 
 def as_texts(chunk: Chunk) -> Any:
-    """A chunk as text, of Arrow or in a list; None where a cell is missing or is no text."""
+    """A chunk as text, of Arrow or in a list; None where a cell is missing or not text."""
     if not _is_arrow(chunk):
         return [_encodable(cell) if isinstance(cell, str) else None for cell in chunk]
     import pyarrow as pa
@@ -860,7 +860,7 @@ def _days_of(array: NDArray[Any]) -> FloatArray:
 
 
 def _float(cell: Any) -> float:
-    """A cell of Python; what is no number is missing."""
+    """A Python cell as a float; other types are missing."""
     if isinstance(cell, str | bytes):
         return np.nan
     try:

@@ -311,7 +311,7 @@ class Ledger:
             location: where that data set lies; only a fingerprint of this text is kept.
             largest: the largest ε that it pays for one question.
             each: all that one analyst may spend.
-            trial: marks it, for ever, as one to try things out with; it pays like any other.
+            trial: marks it permanently as a trial; it pays like any other budget.
             who: opens it; the user of the operating system by default.
 
         Raises:
@@ -601,7 +601,7 @@ class Account:
         self._write(thaw(self.name, spent, why, who))
 
     def close(self, *, why: str = "", who: str = "") -> None:
-        """Pays nothing, for ever."""
+        """Closes the budget for good."""
         self._write(change_status(self.name, Kind.CLOSE, why, who))
 
     def _request(self, cost: Cost) -> ChargeRequest:

@@ -37,8 +37,8 @@ STEPS: dict[tuple[Neighbours, Neighbours], int] = {
 """How many steps of the first relation, that of a release, make one step of the second, that of a
 budget: to replace a row is to remove it and to add another; to add a row of a person is to remove
 the person and to add them with one row more.  By group privacy m steps cost m ε and
-m² ρ (Bun and Steinke 2016, Proposition 1.9).  The other way round there is no number: a table with
-one row more is not reached by replacing rows."""
+m² ρ (Bun and Steinke 2016, Proposition 1.9).  There is no conversion in the other
+direction: replacing rows never leads to a table with one row more."""
 
 RHO_DIGITS = 200
 """Of a ρ: the square of an ε has twice its digits, and shares and rounded parts add some."""

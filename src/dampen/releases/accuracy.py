@@ -593,7 +593,7 @@ def _law(mechanism: Mechanism, m: int, k: int) -> "_Gumbel | _Peeled | _Joint | 
 
 @lru_cache(maxsize=1024)
 def _lead_at_scale_1(law: "_Gumbel | _Peeled | _Joint") -> float:
-    """The lead where the noise has scale 1; a service asks for the same one again and again."""
+    """The lead where the noise has scale 1; cached, because a service asks for it repeatedly."""
     return _smallest(lambda g: law.probability(g) >= CONFIDENCE)
 
 

@@ -9,7 +9,7 @@
 | `POST /v1/datasets/{name}/{question}/expect` | its cost and accuracy, before paying; free |
 | `POST /v1/sql`, `POST /v1/sql/expect` | the same for one SELECT statement |
 | `GET /v1/budget` | what is left |
-| `GET /v1/releases`, `GET /v1/releases/{charge}` | one's own releases |
+| `GET /v1/releases`, `GET /v1/releases/{charge}` | your own releases |
 
 What curators may do besides is in `dampen.service.curator`.
 
