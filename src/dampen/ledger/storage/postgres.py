@@ -57,9 +57,9 @@ ROWS = 500
 SECONDS_OF_LOCK = 6.0
 """How long a writer waits for the head before it has those evicted who keep it.
 
-It is more than the 5 seconds of `dampen_evict`.  So a session that keeps the head is evicted at the first
-try; and sessions that take turns, none for longer, cannot keep a writer from its place in the
-queue.
+It is more than the 5 seconds of `dampen_evict`.  So a session that keeps the head is evicted at
+the first try; and sessions that take turns, none for longer, cannot keep a writer from its place in
+the queue.
 """
 
 # The column `role` is no part of the chain: it says which role reads an answer.
