@@ -301,7 +301,7 @@ def test_either_sum_may_be_spent_by_enumeration() -> None:
     assert 0 < delta_of(grants, float(LIMIT.epsilon)) <= LIMIT.delta
 
 
-def test_a_broken_twin_that_keeps_two_purses_is_found() -> None:
+def test_a_broken_twin_with_two_separate_sums_is_found() -> None:
     """Large answers paid by ε and small ones by ρ, neither counted in the other sum."""
 
     def grants(costs: list[Fraction]) -> bool:

@@ -242,7 +242,7 @@ class Windows:
 
 
 LEAST = Fraction(1, 1 << 40)
-"""Of ε: below it nothing is told by a label, and floats would not do for the first pass."""
+"""Of ε: below it a label says nothing, and floats are not precise enough for the first pass."""
 
 
 @dataclass(frozen=True, slots=True)
