@@ -370,6 +370,8 @@ class RangeMethod:
         noise = discrete_laplace(1 / for_radius, counts.size, bits).reshape(counts.shape)
         scaled = (counts + noise).astype(np.float64) * float(for_radius)
         below, above = radius_classes(scaled, place, float(abs(centre)) or 1.0)
+        if self.question.around_zero:  # the noise of a total depends on the farther end alone
+            below = above = max(below, above)
         # Floats tell both ends apart.
         least = abs(centre) / 10**9
         ends = max(RADII[above], least), max(RADII[below], least)
