@@ -102,10 +102,11 @@ def test_both_charges_are_made_where_there_are_enough_rows():
         made = ask(PAY, epsilon=1, entropy=seeded(), budget=paid)
         assert paid == [Fraction(1, 10), Fraction(9, 10)]
         assert (made.epsilon, made.parameters["epsilon_for_range"]) == (1, share)
-    replaced = dampen.dataset({"pay": PAY[:20]}, units_public=True).mean("pay", epsilon=1)
+    given = {"epsilon": 1, "entropy": seeded()}
+    replaced = dampen.dataset({"pay": PAY[:20]}, units_public=True).mean("pay", **given)
     people = dampen.dataset({"pay": PAY[:20], "who": np.arange(20)}, unit="who")
     assert (replaced.answer, replaced.epsilon) == (None, Fraction(1, 10))
-    assert people.mean("pay", epsilon=1).epsilon == Fraction(1, 10)
+    assert people.mean("pay", **given).epsilon == Fraction(1, 10)
 
 
 def size_law(rows, epsilon):
@@ -165,7 +166,7 @@ def test_sizes_are_drawn_by_their_law():
     assert ((observed - expected) ** 2 / expected).sum() < 40
 
 
-def test_few_rows_are_warned_of_where_their_number_is_public():
+def test_few_rows_cause_a_warning_where_their_number_is_public():
     table = dampen.dataset({"pay": PAY[:50]}, rows=50)
     with pytest.warns(AccuracyWarning, match="State lower= and upper=, or use ε ≥ 4"):
         table.mean("pay", epsilon=1)
