@@ -63,6 +63,7 @@ BEYOND: tuple[Study, ...] = (
     peers.STUDY,
     many.STUDY,
     long_lists.STUDY,
+    long_lists.RULE,
     unbounded.STUDY,
     found.RANGES,
     found.GROUPS,
