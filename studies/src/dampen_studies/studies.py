@@ -7,6 +7,7 @@ from typing import Any
 
 from dampen.errors import ParameterError, did_you_mean
 from dampen_studies.experiments import (
+    accuracy_bounds,
     beta,
     centralities,
     correlation,
@@ -64,6 +65,7 @@ BEYOND: tuple[Study, ...] = (
     many.STUDY,
     long_lists.STUDY,
     long_lists.RULE,
+    accuracy_bounds.STUDY,
     unbounded.STUDY,
     found.RANGES,
     found.GROUPS,
