@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -145,8 +146,9 @@ def _frequent(k: int, epsilon: str, draws: Draws) -> Tried:
         column = [c for i, c in enumerate(LETTERS) for _ in range(300 + lead * (i < k))]
 
         def of(bits: InsecureEntropy) -> Release:
-            given = {"categories": LETTERS, "epsilon": epsilon, "entropy": bits}
-            return dampen.most_frequent(column, **given, **({"k": k} if k > 1 else {}))
+            given: dict[str, Any] = {"categories": LETTERS, "epsilon": epsilon, "entropy": bits}
+            given |= {"k": k} if k > 1 else {}
+            return dampen.most_frequent(column, **given)
 
         return of
 
@@ -170,7 +172,7 @@ def _groups(statistic: str, groups: int, k: int, epsilon: str, draws: Draws) -> 
         by = np.repeat(names, rows)
         facts = {"g": names, "v": dampen.number(0, 2 * rows + lead + 3, step=1)}
         data = dampen.dataset({"v": np.concatenate(values), "g": by}, columns=facts)
-        given = {"by": "g", "statistic": statistic, "epsilon": epsilon}
+        given: dict[str, Any] = {"by": "g", "statistic": statistic, "epsilon": epsilon}
         given |= {"k": k} if k > 1 else {}
         return lambda bits: data.top_groups("v", entropy=bits, **given)
 
@@ -190,7 +192,7 @@ def _above(epsilon: str, draws: Draws) -> Tried:
         low = np.r_[np.zeros(base + lead + 1), np.full(base, 9.0)]
         values = [9 - low if i % 2 else low for i in range(len(names))]
         by = np.repeat(names, 2 * base + lead + 1)
-        given = {"by": by, "groups": names, "threshold": 5, "epsilon": epsilon}
+        given: dict[str, Any] = {"by": by, "groups": names, "threshold": 5, "epsilon": epsilon}
         given |= {"lower": 0, "upper": 9, "step": 1}
         return lambda bits: dampen.groups_above(np.concatenate(values), entropy=bits, **given)
 
@@ -214,7 +216,7 @@ def _histogram(epsilon: str, draws: Draws) -> Tried:
 
 def _total(epsilon: str, draws: Draws) -> Tried:
     column = np.tile(np.arange(11.0), 100)
-    given = {"lower": 0, "upper": 10, "epsilon": epsilon}
+    given: dict[str, Any] = {"lower": 0, "upper": 10, "epsilon": epsilon}
     return draws.errors(
         lambda bits: dampen.total(column, entropy=bits, **given),
         lambda made: abs(made.answer - column.sum()),
@@ -223,7 +225,7 @@ def _total(epsilon: str, draws: Draws) -> Tried:
 
 def _mean(share: float, epsilon: str, draws: Draws) -> Tried:
     """With as many rows as the sentence asks for; in hundredths of a percent of the range."""
-    given = {"lower": 0, "upper": 10, "epsilon": epsilon}
+    given: dict[str, Any] = {"lower": 0, "upper": 10, "epsilon": epsilon}
     told = dampen.mean([1.0], entropy=InsecureEntropy(1, allow_release=True), **given).accuracy
     assert told is not None
     assert told.error is not None
@@ -251,7 +253,7 @@ def _nodes(epsilon: str, draws: Draws) -> Tried:
         ring = [(i, (i + j) % n) for i in range(n) for j in (1, 2, 3)]
         spokes = [(h, (h + 7 + 2 * j) % n) for h in range(k) for j in range(min(lead, 280))]
         edges = sorted({(min(e), max(e)) for e in ring + spokes if e[0] != e[1]})
-        given = {"k": k, "n": n, "metric": "degree", "epsilon": epsilon}
+        given: dict[str, Any] = {"k": k, "n": n, "metric": "degree", "epsilon": epsilon}
         return lambda bits: dampen.top_k(edges, entropy=bits, **given)
 
     return draws.leads(ask, lambda made: set(made.answer) == set(range(k)))
