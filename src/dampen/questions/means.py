@@ -890,11 +890,20 @@ class MeanMethod:
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         """The rows that a group needs for an error of one hundredth of the range.
 
-        |(1-r) Z_1 - r Z_2| is at most max |Z_i|, so that the mean of n rows is off by at most
-        (upper - lower) max |Z_i| / (m n~).
+        A mean of n rows at the share r of the range is off by (upper - lower) Y / (m n~) with
+        Y = |(1-r) Z_1 - r Z_2|, which is at most max |Z_i|.  **Lemma.**  Laplace noise of scale s
+        has P(Y > s t) <= e^-t for t >= 2, and whole numbers are less than 1 from it.  Proof.
+        P(Y > s t) = (v² e^(-t/v) - w² e^(-t/w)) / (v² - w²), v = 1-r and w = r, is largest at the
+        ends (a test looks at it there); Z is the difference of two exponential numbers, both
+        rounded down. ∎  n~ is n and both Z_i / m: that Y exceeds m n~ / 100 is the same of weights
+        that add up to at most 1.01, which 102 rows in place of 100 pay for.
         """
         size = self.question.column.size
-        steps = likely_noise(1 / self.scale(epsilon), 2 * size, self.noise)
+        scale = self.scale(epsilon)
+        steps = likely_noise(1 / scale, 2 * size, self.noise)
+        if self.noise == LAPLACE:
+            tail = -math.expm1(math.log(CONFIDENCE) / size)
+            steps = min(steps, math.ceil(float(scale) * math.log(1 / tail)) + 1)
         noise = steps / self.question.column.grid.top
         needed = rounded_up(102 * noise)
         every = "the mean" if size == 1 else f"each of the {size:,} means"
