@@ -565,25 +565,35 @@ def _overlapping(runners: list[_Runner]) -> list[int]:
     return sorted(overlapping)
 
 
-def geometric(scale: Fraction, size: int, entropy: Entropy) -> IntArray:
+def geometric(scale: Fraction, size: int, entropy: Entropy, *, bits: int = 53) -> IntArray:
     """floor(-scale * log U): P(g) proportional to exp(-g / scale), g = 0, 1, ...
 
-    The first 53 bits of U tell -log U up to 1 / word, and nearly always the floor.
+    The first bits of U tell -log U up to 1 / word, and nearly always the floor.
+
+    Args:
+        scale: an exact positive number.
+        size: how many numbers.
+        entropy: where the bits come from.
+        bits: of U that are drawn for every number, 53 or 32.  The law does not depend on it; 32
+            take half the entropy, and leave one floor in 10^8 / scale open.
     """
-    words = np.frombuffer(entropy.read(8 * size), dtype=np.uint64) >> np.uint64(11)
+    kind = np.uint32 if bits == 32 else np.uint64
+    words = np.frombuffer(entropy.read(kind().itemsize * size), dtype=kind)
+    if bits == 53:
+        words = words >> np.uint64(11)
     g = np.empty(size, dtype=np.int64)
     factor = float(scale)
     for start in range(0, size, CHUNK):
         part = slice(start, start + CHUNK)
         word = words[part].astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore", under="ignore", over="ignore"):
-            x = -np.log(word * 2.0**-53) * factor
+            x = -np.log(word * 2.0**-bits) * factor
             error = factor / word + 2.0**-44 * x + SLACK
             floor = np.floor(np.maximum(x - error, 0.0))
             settled = (floor == np.floor(x + error)) & (x < 2.0**52)
         g[part] = np.where(settled, floor, 0.0)
         for i in start + np.flatnonzero(~settled):
-            g[i] = _floored(scale, int(words[i]), 53, entropy)
+            g[i] = _floored(scale, int(words[i]), bits, entropy)
     return g
 
 
