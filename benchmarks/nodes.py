@@ -126,7 +126,9 @@ def compare_with_peers(title: str, path: Path, folder: Path, k: int, rounds: int
         for e in ("0.1", "1"):
             tasks[f"top_k, ε = {e}"] = partial(dampen.top_k, str(file), n=n, k=k, epsilon=e)
         found = in_turns(tasks, rounds)
-        print(f"\n| {title}, {kind}, k = {k} | CPU, s | times degrees | neighbours | by the clock |")
+        print(
+            f"\n| {title}, {kind}, k = {k} | CPU, s | times degrees | neighbours | by the clock |"
+        )
         print("|---|---|---|---|---|")
         for name, t in found.items():
             bare, exact = (t.cpu / found[peer].cpu for peer in (PEER, EXACT_PEER))
