@@ -162,11 +162,15 @@ class MostFrequent:
             exact=True,
         )
 
+    @cached_property
+    def _lookup(self) -> Lookup:
+        return Lookup(self.categories)
+
     def _wanted(self, column: str) -> dict[str, Kind]:
-        return {column: Lookup(self.categories).kind}
+        return {column: self._lookup.kind}
 
     def _cell_of(self, column: str) -> Keyed:
-        lookup = Lookup(self.categories)
+        lookup = self._lookup
         return Keyed(
             {column: LabelKey(self.categories)},
             lambda keys: lookup.positions(keys[column]),
