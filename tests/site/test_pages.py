@@ -181,7 +181,7 @@ def test_files_and_names_of_code_in_pages_exist() -> None:
 
 
 def _exists(name: str) -> bool:
-    """Whether a path such as dampen/core/noise.py, or a name such as dampen.core.noise, is there."""
+    """Whether a path such as dampen/core/noise.py, or a name such as dampen.core.noise, exists."""
     if re.fullmatch(r"(dampen|dampen_studies|tests|benchmarks|studies|docs)/[\w./]+\.py", name):
         places = (ROOT, ROOT / "src", ROOT / "studies" / "src")
         return any((place / name).exists() for place in places)
