@@ -12,13 +12,22 @@ shortlist R of the m largest d~.
 **Round 2** adds discrete Laplace noise of scale S / ε2 to one vector of integers, over c in R:
 
 - *eigenvector*: f_c is the sum of w_u over the neighbours u of c, with public weights
-  w = min(e / h, 1): the second step of power iteration, the degrees being the first;
+  w = min(e / b, 1): the second step of power iteration, the degrees being the first.  The *bound* b
+  is h, and rises with ε up to the largest e: weights are no longer cut then;
 - *core*: the same with w = 1 where e >= 3/5 h, else 0: a node of core number k has k neighbours of
   that degree at least;
 - *PageRank*: f_c is the sum of y_u over the neighbours of c, where y_u stands for the PageRank of u
   divided by its degree, after two steps from y = 1 / average degree:
   y_u = (c1 + sum of t_w over the neighbours w of u) / d_u and t_w = c0 + c2 / d_w, with true
   degrees, for u and w outside R; on R both are a public number r_u <= τ/2, with τ = c0 + c2.
+
+**More steps.**  Where ε leaves room for it, there are T rounds like the second one, each with
+ε2 / T and all nodes for R: what was answered before is public, and tells the weights of the next
+round.  Eigenvector: w is f / λ + w/2, over its largest place, λ being what fits f to w; the half of
+w keeps nearly bipartite graphs from swinging.  PageRank: w = x / d~ with x = 0.15 + 0.85 f, at
+first of f in proportion to d~, which is at least 1 and mostly right.  T grows with the logarithm of
+ε, so that the noise of a step falls as well: answers end at the k best of the metric itself (of a
+connected graph; equal ones aside).
 
 Or else, where h is too small for the noise, it refines round 1 as `two_rounds` does: the answer is
 that of one round about degrees.
@@ -27,7 +36,8 @@ that of one round about degrees.
 together are (ε1 + ε2)-DP, as in `two_rounds`.
 
 *Weights.*  An edge uv changes f_u by w_v and f_v by w_u, if these are on R, and nothing else:
-S is the sum of the two largest weights on R, or the largest outside if that is more.
+S is the sum of the two largest weights on R, or the largest outside if that is more.  T rounds are
+ε2-DP together, by adaptive composition.
 
 *PageRank.*  With 0 <= c2 <= c1 and r <= ρ <= τ/2, S is the largest of c1 + ρ/2 + 9τ/16, 9τ/8,
 2ρ + c2/2, τ + c0 and c1 + τ/2, before rounding.  Proof.  Let u outside R have d neighbours, j of
@@ -82,7 +92,7 @@ Tests repeat all of it on all small graphs.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -90,6 +100,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dampen.core import sensitivity
+from dampen.core.sampling import Entropy, discrete_laplace
 from dampen.core.scores import Global, Score, Shifted
 from dampen.core.selection import FloatArray, IntArray, Selection
 from dampen.questions.nodes.graphs import Graph, for_all
@@ -196,6 +207,10 @@ UNIT = 1 << 16
 BROAD = 10
 BROADER = 20
 """How many times the noise on a count of neighbours the breadth must be; for PageRank."""
+ROOM = 20
+"""How many times the noise on a sum the sum of leaders is, as weights rise."""
+KNOWN = 0.3
+"""The scale of the noise on degrees from which on they are mostly right."""
 WIDE = 20
 DEEP = 4
 """How many times k, and the breadth, a shortlist is long."""
@@ -217,12 +232,14 @@ class Leaders:
         nodes: the shortlist.
         breadth: h.
         noise: the scale of the noise on degrees.
+        noisy: d~, at least 1.
     """
 
     estimates: FloatArray
     nodes: IntArray
     breadth: int
     noise: float
+    noisy: IntArray
 
     @classmethod
     def of(cls, noisy: IntArray, k: int, noise: float) -> "Leaders":
@@ -238,7 +255,7 @@ class Leaders:
         estimates[order] = np.maximum.accumulate(sorted_estimates[::-1])[::-1]
         breadth = max(int(np.count_nonzero(estimates[order] >= rank)), 1)
         size = min(n, max(WIDE * k, DEEP * breadth))
-        return cls(estimates, order[:size], breadth, noise)
+        return cls(estimates, order[:size], breadth, noise, np.maximum(noisy, 1))
 
     @property
     def average(self) -> Fraction:
@@ -261,12 +278,14 @@ class CentralRounds:
     """A sum over neighbours.
 
     Attributes:
-        asked: the question about the leaders.
+        asked: the question about the leaders, for the ε of round 2.
         needed: how many times the noise on a count of neighbours the breadth must be.
+        further: what more steps begin with, if they are taken.
     """
 
-    asked: "Callable[[Leaders], Weighted | Walk]"
+    asked: "Callable[[Leaders, float], Weighted | Walk]"
     needed: int = BROAD
+    further: "Callable[[Leaders, Shares], Second | None] | None" = None
 
     def after(
         self, noisy: IntArray, k: int, shares: Shares, max_degree: int | None, /
@@ -276,14 +295,46 @@ class CentralRounds:
         question = self.question_about(leaders, shares)
         if question is None:
             return None
+        steps = None if self.further is None else self.further(leaders, shares)
+        if steps is not None:
+            return steps
         return WithNoise(Settled(leaders, question, float(question.norm / shares.second)))
 
     def question_about(self, leaders: Leaders, shares: Shares) -> "Weighted | Walk | None":
         """What to ask; None for the degrees themselves."""
         if leaders.breadth * float(shares.second) / 2 < self.needed:
             return None
-        question = self.asked(leaders)
+        question = self.asked(leaders, float(shares.second))
         return question if question.worth_its_norm else None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Steps:
+    """So many rounds like the second one, of all nodes; their weights follow from those before.
+
+    Attributes:
+        leaders: what the degrees tell, of all nodes.
+        weights: of the first round, from 0 to 1.
+        count: T.
+        then: the weights of the next round, not yet between 0 and 1, from answers and weights.
+    """
+
+    leaders: Leaders
+    weights: FloatArray
+    count: int
+    then: Callable[[FloatArray, FloatArray], FloatArray]
+
+    def draw(self, graph: Graph, /, *, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
+        weights = self.weights
+        share = epsilon / self.count
+        for _ in range(self.count):
+            asked = Weighted(self.leaders.nodes, (UNIT * weights).astype(np.int64))
+            scale = asked.norm / share
+            noise = discrete_laplace(scale, len(self.leaders.nodes), entropy)
+            answers = self.leaders.settled(asked.vector(graph) + noise, float(scale)) / UNIT
+            next_weights = np.maximum(self.then(answers, weights), 0.0)
+            weights = next_weights / max(float(next_weights.max()), 1e-300)
+        return largest(answers, k).tolist()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -348,7 +399,7 @@ class Walk:
     n: int
 
     @classmethod
-    def of(cls, leaders: Leaders) -> "Walk":
+    def of(cls, leaders: Leaders, _: float = 0.0) -> "Walk":
         n = len(leaders.estimates)
         bits = 62 - n.bit_length()
         jump = 1 - FOLLOWED
@@ -400,13 +451,60 @@ class Walk:
         return over_neighbours(graph, self.nodes, twice) // self.step
 
 
-def by_estimates(leaders: Leaders) -> Weighted:
-    """Neighbours count by their estimated degrees, up to the breadth."""
-    weights = np.minimum(leaders.estimates / leaders.breadth, 1.0)
+def by_estimates(leaders: Leaders, epsilon: float) -> Weighted:
+    """Neighbours count by their estimated degrees, up to b."""
+    bound = min(max(room(leaders, epsilon), leaders.breadth), float(leaders.estimates.max()))
+    weights = np.minimum(leaders.estimates / bound, 1.0)
     return Weighted(leaders.nodes, (UNIT * weights).astype(np.int64))
 
 
-def by_level(leaders: Leaders) -> Weighted:
+def room(leaders: Leaders, epsilon: float) -> float:
+    """A bound on weights at which the noise is still small beside the sums of leaders.
+
+    h neighbours that have h themselves sum to h², and the noise is 2b / ε.
+    """
+    return leaders.breadth**2 * epsilon / (2 * ROOM)
+
+
+def power_steps(leaders: Leaders, shares: Shares) -> Steps | None:
+    """More steps of power iteration, where weights are not cut any more."""
+    top = float(leaders.estimates.max())
+    count = 1 + _whole_log2(room(leaders, float(shares.second)) / top)
+    if count == 1:
+        return None
+    return Steps(of_everyone(leaders), leaders.estimates / top, count, _power)
+
+
+def _power(answers: FloatArray, weights: FloatArray) -> FloatArray:
+    rate = max(float(answers @ weights / (weights @ weights)), 1e-9)
+    return answers / rate + weights / 2
+
+
+def page_steps(leaders: Leaders, shares: Shares) -> Steps | None:
+    """Steps of PageRank, where the noise on degrees is so small that they are known."""
+    count = 1 + _whole_log2(KNOWN / shares.noise)
+    if count == 1:
+        return None
+    degrees = leaders.noisy
+
+    def then(answers: FloatArray, weights: FloatArray) -> FloatArray:
+        # All x together are the number of nodes, in whatever unit the weights were.
+        unit = len(degrees) / max(float(weights @ degrees), 1e-300)
+        return (1 - float(FOLLOWED) + float(FOLLOWED) * answers * unit) / degrees
+
+    first = then(degrees.astype(np.float64), np.ones(len(degrees)))
+    return Steps(of_everyone(leaders), first / first.max(), 1 + count, then)
+
+
+def of_everyone(leaders: Leaders) -> Leaders:
+    return replace(leaders, nodes=np.arange(len(leaders.estimates)))
+
+
+def _whole_log2(x: float) -> int:
+    return int(min(max(x, 1.0), 2.0**60)).bit_length() - 1
+
+
+def by_level(leaders: Leaders, _: float) -> Weighted:
     """Neighbours count if their estimated degrees are a large part of the breadth."""
     weights = leaders.estimates / leaders.breadth >= CORE
     return Weighted(leaders.nodes, (UNIT * weights).astype(np.int64))
@@ -450,6 +548,12 @@ class Core:
 
 
 EIGENVECTOR = OnlyInRounds(
-    "eigenvector", "neighbours that have many themselves", CentralRounds(by_estimates)
+    "eigenvector",
+    "neighbours that have many themselves",
+    CentralRounds(by_estimates, further=power_steps),
 )
-PAGERANK = OnlyInRounds("pagerank", "PageRank, with damping 0.85", CentralRounds(Walk.of, BROADER))
+PAGERANK = OnlyInRounds(
+    "pagerank",
+    "PageRank, with damping 0.85",
+    CentralRounds(Walk.of, BROADER, further=page_steps),
+)
