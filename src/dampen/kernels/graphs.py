@@ -139,7 +139,7 @@ def weighted_degrees(first, to, nodes, weights, result):
 
 
 def peel(first, to, core):
-    """Fills in core numbers: the node of the fewest neighbours goes first, again and again.
+    """Fills in core numbers: removes the node of the fewest neighbours, repeatedly.
 
     `core` holds the degrees at first.  Nodes lie in the order of their present degrees, `start`
     says where each degree begins; a node that loses a neighbour changes places with the first of
@@ -401,16 +401,15 @@ def count_oriented(begin, end, begins, ends, to, level, result):
 
 
 def fill_touching(begin, end, begins, ends, to, chosen, low, high):
-    """Fills in the edges of these rows with a chosen end, as there is room; how many there are."""
+    """Fills in the edges of these rows with a chosen end; how many there are."""
     found: Size = 0
     with cython.nogil:
         for u in range(begin, end):
             mine = chosen[u]
             for i in range(begins[u], ends[u]):
                 if mine or chosen[to[i]]:
-                    if found < len(low):
-                        low[found] = u
-                        high[found] = to[i]
+                    low[found] = u
+                    high[found] = to[i]
                     found += 1
     return found
 

@@ -598,7 +598,8 @@ def margin(noisy: IntArray, order: IntArray) -> Winner:
 
     Of one category alone the margin is its noisy count.
     """
-    place = int(np.lexsort((order, -noisy))[0])
+    largest = np.flatnonzero(noisy == noisy.max())
+    place = int(largest[order[largest].argmin()])
     others = noisy + (order < order[place])
     others = np.delete(others, place)
     return Winner(place, int(noisy[place] - (others.max() if len(others) else 0)))
