@@ -30,8 +30,8 @@ from dampen_studies.rows import listed
 from dampen_studies.study import Parameters, Row, Rows, Study, seed_of
 
 EPSILONS = ("0.1", "1")
-RUNS = 200
-FEWER = 60
+RUNS = 80
+FEWER = 30
 """Of lists, which take longer."""
 COLUMNS = ("hepth-9415", "lognormal-4096", "uniform-4096", "ages-3000")
 LETTERS = [f"c{i}" for i in range(12)]
@@ -164,7 +164,7 @@ def _groups(statistic: str, groups: int, k: int, epsilon: str, draws: Draws) -> 
 
     A shift by lead + 3 is decided by more than `lead` rows: each median is rounded by less than 1.
     """
-    rows = 4000 if epsilon == "0.1" else 400
+    rows = 400
     names = LETTERS[:groups]
 
     def ask(lead: int) -> Ask:

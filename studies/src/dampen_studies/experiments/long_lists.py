@@ -41,13 +41,10 @@ RULE_COLUMNS = (
     "bids-fj",
     "hepth-9415",
     "md-sal-3000",
-    "lognormal-4096",
-    "lognormal-3000",
-    "uniform-4096",
-    "bimodal-9415",
-    "round-9415",
     "ages-3000",
-    "narrow-30000",
+    "bimodal-9415",
+    "uniform-4096",
+    "lognormal-3000",
 )
 SAMPLED = {"hepth-9415": "hepth", "md-sal-3000": "md-sal-fa"}
 """So many records of a histogram."""
@@ -57,9 +54,7 @@ MADE_UP = {
     "lognormal-3000": (3000, 10_000),
     "uniform-4096": (9415, 4096),
     "bimodal-9415": (9415, 2000),
-    "round-9415": (9415, 8000),
     "ages-3000": (3000, 100),
-    "narrow-30000": (30_000, 12_000),
 }
 """Records and points."""
 RULE_EPSILONS = ("0.1", "0.2", "1")
@@ -104,13 +99,8 @@ def _column(kind: str, n: int, generator: Any) -> FloatArray:
         case "bimodal":
             means = np.where(generator.random(n) < 0.5, 300, 1500)
             return generator.normal(means, 0.1 * means)
-        case "round":
-            rest = np.where(generator.random(n) < 0.5, generator.integers(0, 100, n), 0)
-            return 100 * np.round(generator.gamma(2, 5, n)) + rest
         case "ages":
             return generator.normal(42, 15, n)
-        case "narrow":
-            return generator.normal(6000, 150, n)
     return generator.integers(0, 4096, n).astype(np.float64)
 
 
