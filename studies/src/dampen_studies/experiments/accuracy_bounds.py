@@ -30,8 +30,8 @@ from dampen_studies.rows import listed
 from dampen_studies.study import Parameters, Row, Rows, Study, seed_of
 
 EPSILONS = ("0.1", "1")
-RUNS = 80
-FEWER = 30
+RUNS = 60
+FEWER = 20
 """Of lists, which take longer."""
 COLUMNS = ("hepth-9415", "lognormal-4096", "uniform-4096", "ages-3000")
 LETTERS = [f"c{i}" for i in range(12)]
