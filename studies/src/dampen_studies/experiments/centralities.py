@@ -198,8 +198,9 @@ GROWING = Study(
     name="growing",
     title="What is found as ε doubles",
     figure="beyond the paper",
-    about="The share of the nodes that are named which belong to the top 10 by PageRank, eigenvector "
-    "centrality, k-core number and egocentric betweenness, on small graphs, as ε doubles.",
+    about="The share of the nodes that are named which belong to the top 10 by PageRank, "
+    "eigenvector centrality, k-core number and egocentric betweenness, on small graphs, as ε "
+    "doubles.",
     finding="What is found grows with ε in the mean over graphs, up to nearly all of it.",
     caption=_growing_caption,
     columns=("graph", "nodes", "measure", "epsilon", "k", "runs", "found", "spread"),
