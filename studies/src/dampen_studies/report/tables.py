@@ -6,7 +6,7 @@ A page of the documentation marks the place of a table, or of a number in a sent
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from statistics import fmean, stdev
 from typing import NamedTuple, TypeAlias
 
@@ -423,6 +423,29 @@ def list_rule(rows: Rows) -> Block:
     return markdown(header, shown)
 
 
+def growing(rows: Rows) -> Block:
+    """Means over graphs, and how often what is found falls from one ε to the next."""
+    steps = sorted({number(row, "epsilon") for row in rows})
+    header = ["measure", *(f"ε = {e:,.0f}" for e in steps), "falls"]
+    shown = []
+    for measure in dict.fromkeys(str(row["measure"]) for row in rows):
+        here = where(rows, measure=measure)
+        means = [fmean(number(row, "found") for row in where(here, epsilon=e)) for e in steps]
+        graphs = dict.fromkeys(str(row["graph"]) for row in here)
+        each = [where(here, graph=graph) for graph in graphs]
+        falls = sum(_falls(a, b) for one in each for a, b in pairwise(one))
+        pairs = sum(len(one) - 1 for one in each)
+        shown.append([measure, *(_share(mean) for mean in means), f"{falls} of {pairs}"])
+    return markdown(header, shown)
+
+
+def _falls(before: dict[str, Value], after: dict[str, Value]) -> bool:
+    """By more than 0.02, and by more than two standard errors."""
+    fall = number(before, "found") - number(after, "found")
+    error = (number(before, "spread") ** 2 + number(after, "spread") ** 2) ** 0.5
+    return fall > max(0.02, 2 * error)
+
+
 def accuracy_bounds(rows: Rows) -> Block:
     """What is stated, how often it holds, how tight it is."""
     header = ["question", "data", "ε", "stated", "holds in", "a third holds in", "real", "ratio"]
@@ -487,6 +510,7 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "nodes-sweep": ("sweep", lambda rows: markdown(*node_tables.sweep(rows))),
     "node-limits": ("nodes", lambda rows: markdown(*node_tables.limits(rows))),
     "centralities": ("centralities", lambda rows: markdown(*node_tables.centralities(rows))),
+    "growing": ("growing", growing),
     "trees": ("trees", trees),
     "trees-chosen": ("trees", trees_chosen),
     "tree-gains": ("trees", tree_gains),
