@@ -153,7 +153,7 @@ def test_larger_graphs_keep_the_norms_of_questions_as_they_come() -> None:
             less = graph.copy()
             less.remove_edge(a, b)
             for metric in CENTRAL:
-                question = ROUNDS[metric].asked(leaders, float(rng.choice([0.1, 4.0, 90.0])))
+                question = ROUNDS[metric].asked(leaders)
                 change = np.abs(question.vector(full) - question.vector(graph_of(less))).sum()
                 assert change <= question.norm
                 closest[metric] = max(closest[metric], change / question.norm)
@@ -195,7 +195,7 @@ def test_a_graph_too_large_for_the_grid_is_asked_for_its_degrees() -> None:
 def loss(metric: str, left: Graph, right: Graph, noisy: IntArray) -> Fraction:
     """The exact loss of both rounds, if round 1 said this; see `test_two_rounds`."""
     shares, change = Shares.of(Fraction(1)), Fraction(2, 2)
-    question = ROUNDS[metric].asked(Leaders.of(noisy, 1, 1.0), 0.7)
+    question = ROUNDS[metric].asked(Leaders.of(noisy, 1, 1.0))
     moved = int(np.abs(question.vector(left) - question.vector(right)).sum())
     return change * shares.first + Fraction(moved, question.norm) * shares.second
 
@@ -230,7 +230,7 @@ def test_each_round_adds_the_noise_that_it_pays_for(monkeypatch: pytest.MonkeyPa
     graph = graph_of(nx.complete_graph(80))
     for metric in ("core", "pagerank"):  # steps of the third have a test of their own
         two_rounds(graph, ROUNDS[metric], k=1, epsilon=Fraction(2), entropy=InsecureEntropy(0))
-        question = ROUNDS[metric].asked(Leaders.of(graph.degrees, 1, 2 / 0.6), 1.4)
+        question = ROUNDS[metric].asked(Leaders.of(graph.degrees, 1, 2 / 0.6))
         assert scales[-2:] == [2 / Fraction(6, 10), question.norm / Fraction(14, 10)]
 
 

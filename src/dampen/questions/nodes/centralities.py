@@ -12,8 +12,7 @@ shortlist R of the m largest d~.
 **Round 2** adds discrete Laplace noise of scale S / ε2 to one vector of integers, over c in R:
 
 - *eigenvector*: f_c is the sum of w_u over the neighbours u of c, with public weights
-  w = min(e / b, 1): the second step of power iteration, the degrees being the first.  The *bound* b
-  is h, and rises with ε up to the largest e: weights are no longer cut then;
+  w = min(e / h, 1): the second step of power iteration, the degrees being the first;
 - *core*: the same with w = 1 where e >= 3/5 h, else 0: a node of core number k has k neighbours of
   that degree at least;
 - *PageRank*: f_c is the sum of y_u over the neighbours of c, where y_u stands for the PageRank of u
@@ -211,7 +210,7 @@ BROAD = 10
 BROADER = 20
 """How many times the noise on a count of neighbours the breadth must be; for PageRank."""
 ROOM = 20
-"""How many times the noise on a sum the sum of leaders is, as weights rise."""
+"""How many times the noise on a sum the sum of leaders is, where there are more steps."""
 KNOWN = 0.2
 """The scale of the noise on degrees from which on they are mostly right."""
 WIDE = 20
@@ -281,12 +280,12 @@ class CentralRounds:
     """A sum over neighbours.
 
     Attributes:
-        asked: the question about the leaders, for the ε of round 2.
+        asked: the question about the leaders.
         needed: how many times the noise on a count of neighbours the breadth must be.
         further: what more steps begin with, if they are taken.
     """
 
-    asked: "Callable[[Leaders, float], Weighted | Walk]"
+    asked: "Callable[[Leaders], Weighted | Walk]"
     needed: int = BROAD
     further: "Callable[[Leaders, Shares], Second | None] | None" = None
 
@@ -307,7 +306,7 @@ class CentralRounds:
         """What to ask; None for the degrees themselves."""
         if leaders.breadth * float(shares.second) / 2 < self.needed:
             return None
-        question = self.asked(leaders, float(shares.second))
+        question = self.asked(leaders)
         return question if question.worth_its_norm else None
 
 
@@ -402,7 +401,7 @@ class Walk:
     n: int
 
     @classmethod
-    def of(cls, leaders: Leaders, _: float = 0.0) -> "Walk":
+    def of(cls, leaders: Leaders) -> "Walk":
         n = len(leaders.estimates)
         bits = 62 - n.bit_length()
         jump = 1 - FOLLOWED
@@ -454,28 +453,26 @@ class Walk:
         return over_neighbours(graph, self.nodes, twice) // self.step
 
 
-def by_estimates(leaders: Leaders, epsilon: float) -> Weighted:
-    """Neighbours count by their estimated degrees, up to b."""
-    bound = min(max(room(leaders, epsilon), leaders.breadth), float(leaders.estimates.max()))
-    weights = np.minimum(leaders.estimates / bound, 1.0)
-    return Weighted(leaders.nodes, (UNIT * weights).astype(np.int64))
+def by_estimates(leaders: Leaders) -> Weighted:
+    """Neighbours count by their estimated degrees, up to the breadth."""
+    return Weighted(leaders.nodes, (UNIT * _up_to_breadth(leaders)).astype(np.int64))
 
 
-def room(leaders: Leaders, epsilon: float) -> float:
-    """A bound on weights at which the noise is still small beside the sums of leaders.
-
-    h neighbours that have h themselves sum to h², and the noise is 2b / ε.
-    """
-    return leaders.breadth**2 * epsilon / (2 * ROOM)
+def _up_to_breadth(leaders: Leaders) -> FloatArray:
+    return np.minimum(leaders.estimates / leaders.breadth, 1.0)
 
 
 def power_steps(leaders: Leaders, shares: Shares) -> Steps | None:
-    """More steps of power iteration, where weights are not cut any more."""
+    """More steps of power iteration, where noise is small even if nothing is cut at the breadth.
+
+    h neighbours that have h themselves sum to h², and with weights up to the largest degree D the
+    noise is 2D / ε.
+    """
     top = float(leaders.estimates.max())
-    count = 1 + _whole_log2(room(leaders, float(shares.second)) / top)
+    count = 1 + _whole_log2(leaders.breadth**2 * float(shares.second) / (2 * ROOM * top))
     if count == 1:
         return None
-    return Steps(of_everyone(leaders), leaders.estimates / top, count, _power)
+    return Steps(of_everyone(leaders), _up_to_breadth(leaders), count, _power)
 
 
 def _power(answers: FloatArray, weights: FloatArray) -> FloatArray:
@@ -507,7 +504,7 @@ def _whole_log2(x: float) -> int:
     return int(min(max(x, 1.0), 2.0**60)).bit_length() - 1
 
 
-def by_level(leaders: Leaders, _: float) -> Weighted:
+def by_level(leaders: Leaders) -> Weighted:
     """Neighbours count if their estimated degrees are a large part of the breadth."""
     weights = leaders.estimates / leaders.breadth >= CORE
     return Weighted(leaders.nodes, (UNIT * weights).astype(np.int64))

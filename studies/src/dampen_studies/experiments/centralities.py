@@ -206,6 +206,6 @@ GROWING = Study(
     columns=("graph", "nodes", "measure", "epsilon", "k", "runs", "found", "spread"),
     cells=_growing_cells,
     run=_run_growing,
-    revision=2,
+    revision=3,
     minutes=3,
 )
