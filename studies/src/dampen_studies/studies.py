@@ -59,6 +59,7 @@ BEYOND: tuple[Study, ...] = (
     nodes.STUDY,
     sweep.STUDY,
     centralities.STUDY,
+    centralities.GROWING,
     two_stages.STUDY,
     several_labels.STUDY,
     peers.STUDY,
