@@ -96,6 +96,7 @@ def test_scores_of_probabilities_are_those_of_scikit_learn():
     )
 
 
+@pytest.mark.filterwarnings("ignore:scipy.optimize:DeprecationWarning")
 def test_logistic_regression_of_diffprivlib_learns():
     table = packaged.load("wine", 5)
     model = model_methods.CHANCES["logistic"](table, "1e4", 178, 1)
