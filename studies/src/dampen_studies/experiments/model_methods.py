@@ -10,6 +10,7 @@ later, so that its own fit of one class against the others is called instead.  D
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -170,7 +171,7 @@ def _logistic(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
 
 def _ebm(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
     try:
-        from interpret.privacy import DPExplainableBoostingClassifier
+        privacy = import_module("interpret.privacy")
     except ImportError:
         raise DatasetError(
             "interpret is not here. Install it: pip install --no-deps interpret-core"
@@ -179,7 +180,7 @@ def _ebm(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
     del rows
     kinds = ["continuous" if ordered else "nominal" for ordered in table.ordered]
     bounds = {str(i): (0.0, size - 1.0) for i, size in enumerate(table.sizes)}
-    return DPExplainableBoostingClassifier(
+    return privacy.DPExplainableBoostingClassifier(
         feature_names=list(bounds),
         feature_types=kinds,
         privacy_bounds=bounds,
