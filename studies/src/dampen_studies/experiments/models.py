@@ -108,8 +108,7 @@ def log_loss(classes: IntArray, chances: FloatArray) -> float:
 
 def _chances_cells(quick: bool) -> Sequence[Parameters]:
     return [
-        {"dataset": name, "epsilon": epsilon, "seed": seed, "method": method}
-        for seed in range(1 if quick else FEW_SEEDS)
+        {"dataset": name, "epsilon": epsilon, "seed": 0, "method": method}
         for name in (BUNDLED[:1] if quick else SMALLER)
         for epsilon in (EPSILONS[-1:] if quick else EPSILONS[2::2])
         for method in CHANCES
@@ -188,5 +187,5 @@ CHANCES_STUDY = Study(
     cells=_chances_cells,
     run=_run_chances,
     revision=1,
-    minutes=4,
+    minutes=1,
 )
