@@ -12,7 +12,7 @@
   a bare SQLite query; 50 questions a second with and without pages of old answers beside them.
 - refusals: bytes that 2,000 refusals add to a ledger, against 2,000 charges.
 - locks: seconds of a charge on PostgreSQL alone, and while another role of an analyst, made as
-  docs/budgets.md says, keeps the ledger locked: for ever, and by four sessions in turns.
+  docs/postgres.md says, keeps the ledger locked: for ever, and by four sessions in turns.
 """
 
 import json
@@ -345,7 +345,7 @@ def locks() -> None:
     sys.path.insert(0, str(root / "tests" / "ledger"))
     import servers
 
-    text = (root / "docs" / "budgets.md").read_text("utf-8")
+    text = (root / "docs" / "postgres.md").read_text("utf-8")
     powers, roles = re.findall(r"```sql\n(.*?)```", text, re.S)
     with servers.running() as server:
         place = server.new_schema()

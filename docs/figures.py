@@ -1,9 +1,11 @@
-"""Draws the figures of `how-it-works.md` from the library itself, and three bars from the README.
+"""Draws the figures of the guides from the library itself, and three bars from the README.
 
 `python docs/figures.py` writes all of them. The bars are the third row of the README's table of
-results, which `dampen-studies publish README.md` writes.
+results, which `dampen-studies publish README.md` writes; the found nodes are those of
+`studies/results/nodes.csv`.
 """
 
+import csv
 import re
 from fractions import Fraction
 from html import escape
@@ -14,6 +16,8 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 
+from dampen.core.mechanisms import probabilities
+from dampen.problems import MostFrequent, PercentileValueOfRows
 from dampen.questions.groups.reach import Reach, Rows
 from dampen.questions.groups.statistics import Histograms, Quantile
 
@@ -110,6 +114,124 @@ def reach() -> Figure:
     return figure
 
 
+def noise() -> Figure:
+    """How likely each error of a count is, and the intervals that hold 95 of 100 runs."""
+    figure = Figure(figsize=(8.4, 3.2), layout="constrained")
+    ax = figure.subplots()
+    z = np.arange(-12, 13)
+    for epsilon, colour, shift, height in ((1, BLUE, -0.2, 0.5), (0.5, ORANGE, 0.2, 0.42)):
+        law = np.exp(-epsilon * np.abs(z)) * np.tanh(epsilon / 2)
+        ax.bar(z + shift, law, width=0.4, color=colour, label=f"ε = {epsilon:g}")
+        half = next(m for m in range(13) if law[np.abs(z) <= m].sum() >= 0.95)
+        ax.plot([-half, half], [height, height], color=colour, marker="|", ms=10)
+        ax.annotate(f"95 of 100: ±{half}", (half + 0.3, height), va="center", color=colour)
+    ax.set(xlabel="error of a count, in rows", ylabel="probability", xlim=(-12.5, 12.5))
+    ax.legend(frameon=False, loc="center right")
+    return figure
+
+
+def percentile() -> Figure:
+    """The probability of every answer when the median of 1,000 values is asked for."""
+    levels = (np.arange(1000) + 0.5) / 1000
+    values = np.rint(50 + 12 * np.log(levels / (1 - levels))).clip(0, 100)
+    problem = PercentileValueOfRows(p=50, upper=100, step=1)
+    figure = Figure(figsize=(8.4, 3.2), layout="constrained")
+    ax = figure.subplots()
+    rows = np.bincount(values.astype(np.int64), minlength=101)
+    ax.bar(np.arange(101), rows / rows.max() * 0.25, width=1.0, color=GREY, alpha=0.3)
+    ax.annotate("the private values", (66, 0.13), color=GREY)
+    for epsilon, colour, shift in ((1, BLUE, -0.2), (0.1, ORANGE, 0.2)):
+        law = probabilities(problem.selection(values), epsilon=epsilon, mechanism="pf")
+        label = f"answers at ε = {epsilon:g}"
+        ax.bar(np.arange(101) + shift, law, width=0.4, color=colour, label=label)
+    ax.set(xlabel="value", ylabel="probability", xlim=(20, 80))
+    ax.legend(frameon=False)
+    return figure
+
+
+def frequency() -> Figure:
+    """How often the most frequent of ten categories is named, by its lead."""
+    leads = np.arange(0, 61)
+    names = [*"abcdefghij"]
+    problem = MostFrequent(names)
+    figure = Figure(figsize=(8.4, 3.2), layout="constrained")
+    ax = figure.subplots()
+    for epsilon, colour in ((1, BLUE), (0.3, ORANGE), (0.1, GREY)):
+        right = [
+            probabilities(
+                problem.selection({name: 100 + lead * (name == "a") for name in names}),
+                epsilon=epsilon,
+                mechanism="pf",
+            )[0]
+            for lead in leads
+        ]
+        ax.plot(leads, right, color=colour, label=f"ε = {epsilon:g}")
+    ax.axhline(0.9, color=GREY, lw=0.8, ls=":")
+    ax.set(
+        xlabel="lead of the most frequent category, in rows",
+        ylabel="share of right answers",
+        ylim=(0, 1.02),
+        xlim=(0, 60),
+    )
+    ax.legend(frameon=False, loc="lower right")
+    return figure
+
+
+METHODS = {
+    "dampen": ("dampen", BLUE),
+    "degree-joint": ("noisy degrees", ORANGE),
+    "sld": ("shifted local dampening", GREY),
+}
+
+
+def nodes() -> Figure:
+    """The share of the true 20 that is found among the authors of DBLP."""
+    with (HERE.parents[1] / "studies" / "results" / "nodes.csv").open(encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if (row["dataset"], row["k"]) == ("dblp", "20")]
+    figure = Figure(figsize=(8.4, 3.2), layout="constrained")
+    ax = figure.subplots()
+    for method, (name, colour) in METHODS.items():
+        own = [row for row in rows if row["method"] == method]
+        points = sorted((float(row["epsilon"]), float(row["accuracy"])) for row in own)
+        ax.plot(*zip(*points, strict=True), marker="o", color=colour, label=name)
+    ax.set(xscale="log", xlabel="ε", ylabel="share of the true 20", ylim=(0, 1.02))
+    ax.set_xticks([0.05, 0.1, 0.5, 1, 5], ["0.05", "0.1", "0.5", "1", "5"])
+    ax.minorticks_off()
+    ax.legend(frameon=False)
+    return figure
+
+
+def tree() -> Figure:
+    """A released tree: what each level is paid, and what is in it."""
+    figure = Figure(figsize=(8.4, 3.2), layout="constrained")
+    ax = figure.subplots()
+    ax.set_axis_off()
+    ax.set(xlim=(0, 10), ylim=(0, 3.4))
+    places = {
+        "job is office": (4.4, 2.9),
+        "hours ≥ 30": (2.6, 1.7),
+        "poor ": (6.2, 1.7),
+        "rich": (1.6, 0.5),
+        "poor": (3.6, 0.5),
+    }
+    edges = [
+        ("job is office", "hours ≥ 30", "yes"), ("job is office", "poor ", "no"),
+        ("hours ≥ 30", "rich", "yes"), ("hours ≥ 30", "poor", "no"),
+    ]  # fmt: skip
+    for above, below, label in edges:
+        (x, y), (u, v) = places[above], places[below]
+        ax.plot([x, u], [y - 0.22, v + 0.22], color=GREY)
+        ax.annotate(label, ((x + u) / 2 + 0.12, (y + v) / 2), color=GREY, fontsize=9)
+    for name, (x, y) in places.items():
+        leaf = name.strip() in ("rich", "poor")
+        box = {"boxstyle": "round,pad=.35", "fc": "white", "ec": ORANGE if leaf else BLUE}
+        ax.annotate(name.strip(), (x, y), ha="center", va="center", bbox=box)
+    shares = {2.9: "0.25 of ε: one split", 1.7: "0.33 of ε: splits", 0.5: "0.42 of ε: classes"}
+    for y, text in shares.items():
+        ax.annotate(text, (7.6, y), va="center", color=GREY)
+    return figure
+
+
 ROW = re.compile(r"^\| What are all 99 percentiles.*$", re.MULTILINE)
 LIGHT = {"ink": "#1b2430", "soft": "#56606b", "bar": "#a8b1ba", "own": "#0068a8"}
 DARK = {"ink": "#e6ebf0", "soft": "#aab4be", "bar": "#5d6873", "own": "#6cb8f0"}
@@ -167,3 +289,8 @@ if __name__ == "__main__":
     with mpl.rc_context(STYLE):
         save(dampening(), "dampening.svg")
         save(reach(), "reach.svg")
+        save(noise(), "noise.svg")
+        save(percentile(), "percentile.svg")
+        save(frequency(), "frequency.svg")
+        save(nodes(), "nodes.svg")
+        save(tree(), "tree.svg")

@@ -42,7 +42,7 @@ def test_facts_are_stated_once() -> None:
     assert held.most_frequent("hospital", epsilon=5).answer in COLUMNS["hospital"]
 
 
-def test_what_is_typed_comes_before_what_is_stated() -> None:
+def test_typed_parameters_override_stated_facts() -> None:
     made = stays().top_groups("days", by="hospital", groups=["Ash", "Oak"], upper=10, epsilon=5)
     assert made.answer == "Oak"
     assert made.parameters["upper"] == 10
@@ -143,7 +143,7 @@ def test_mistakes_cost_nothing(ask: Any, says: str, tmp_path: Path) -> None:
     [{"a": "text"}, {"a": 3}, {"a": ["x", "x"]}, {"a": None}],
     ids=str,
 )
-def test_facts_that_are_none(columns: Any) -> None:
+def test_invalid_facts_are_refused(columns: Any) -> None:
     with pytest.raises(ParameterError):
         dampen.dataset(STAYS, columns=columns)
 

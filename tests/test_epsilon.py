@@ -48,7 +48,7 @@ def test_integers(given: object) -> None:
         Decimal("NaN"),
     ],
 )
-def test_what_is_not_a_positive_number_is_refused(given: object) -> None:
+def test_only_positive_numbers_are_accepted(given: object) -> None:
     with pytest.raises(ParameterError, match=r"Expected epsilon"):
         exact(given)  # type: ignore[arg-type]
 

@@ -53,10 +53,10 @@ def test_a_filter_of_opendp_pays_and_refuses() -> None:
 
 
 def test_graphs_have_no_distance_in_opendp() -> None:
-    with pytest.raises(ParameterError, match="about rows of a table"):
+    with pytest.raises(ParameterError, match="about the rows of a table"):
         measurement("top-k", n=10, k=2, epsilon="1")
 
 
-def test_what_is_wrong_is_found_before_any_table() -> None:
+def test_mistakes_are_found_before_any_table() -> None:
     with pytest.raises(ParameterError, match="needs by="):
         measurement("top-groups", value="days", lower=0, upper=9, epsilon="1")

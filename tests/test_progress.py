@@ -19,7 +19,7 @@ def run(steps: int = 3) -> None:
             advance(1)
 
 
-def test_nothing_is_shown_when_nobody_looks(
+def test_nothing_is_shown_without_a_terminal(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(progress, "PATIENCE", 0.0)

@@ -128,7 +128,7 @@ def test_not_stands_at_no_comparison(where, meant):
         ("SELECT COUNT(*) FROM stays WHERE " + "(" * 5000 + "1" + ")" * 5000, "10,000|cannot be"),
     ],
 )
-def test_what_is_refused_is_named(statement, says):
+def test_refused_parts_are_named(statement, says):
     with pytest.raises(dampen.ParameterError, match=says):
         parse(statement)
 

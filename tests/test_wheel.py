@@ -138,7 +138,7 @@ def test_answers_from_memory_are_the_same_without_pyarrow():
          "pip install 'dampen[files]'"),
     ],
 )  # fmt: skip
-def test_what_needs_an_extra_names_the_command(tmp_path, code, command):
+def test_missing_extras_name_the_command(tmp_path, code, command):
     (tmp_path / "t.parquet").write_bytes(b"PAR1")
     done = run(f"import dampen; {code}", block=("pyarrow",), cwd=tmp_path)
     assert done.returncode == 1

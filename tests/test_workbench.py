@@ -47,12 +47,12 @@ def test_a_universe_around_a_database_is_what_enumeration_gives() -> None:
     assert (len(graphs.databases), len(graphs.neighbours)) == (1 + 15 + 105, 15 + 210)
 
 
-def test_databases_that_cannot_be_hashed_are_told_apart() -> None:
+def test_databases_that_cannot_be_hashed_are_distinguished() -> None:
     near = Universe.around([0, 0], lambda x: ([1 - x[0], x[1]], [x[0], 1 - x[1]]), 2)
     assert len(near.databases) == 4
 
 
-def test_a_universe_around_refuses_too_many_and_what_is_not_symmetric() -> None:
+def test_a_universe_around_refuses_too_many_and_asymmetric_relations() -> None:
     with pytest.raises(ParameterError, match="at most 100 databases"):
         Universe.around((), AddRemove(range(50)), 3, most=100)
     with pytest.raises(ParameterError, match="symmetric"):
@@ -240,7 +240,7 @@ def test_a_search_on_values_that_are_replaced(seed: int) -> None:
     assert search(wrong, [start], near, pairs=4000, seed=seed).fails
 
 
-def test_what_a_selection_says_of_itself_is_searched_too() -> None:
+def test_claims_of_a_selection_are_searched_too() -> None:
     def utility(rows):
         return [len(rows), -len(rows)]
 
@@ -347,7 +347,7 @@ def test_a_relation_of_one_s_own_through_release_and_ledger(tmp_path) -> None:
     assert (made.answer, made.mechanism, str(made.neighbours)) == ("a", "auto", "own:one-ballot")
     assert dampen.Release.from_json(made.to_json()).neighbours == made.neighbours
     other = ledger.create("rows", epsilon=2, neighbours="add-remove-row")
-    with pytest.raises(dampen.BudgetError, match="cannot share a budget"):
+    with pytest.raises(dampen.BudgetError, match="but this release protects"):
         dampen.release(problem, lambda: "a", query="winner", epsilon=1, budget=other)
     again = dampen.Ledger(tmp_path / "ledger")
     assert str(again.neighbours("votes")) == "own:one-ballot"

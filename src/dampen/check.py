@@ -1,4 +1,4 @@
-"""`dampen check`: what a curator looks at before the first question is asked.
+"""`dampen check`: exact counts for the curator, before the first question.
 
 **Not private.**  It reads every row and shows counts of them as they are.  It is for the person who
 may see the data, before any charge.  A service runs it for a curator on its own machine alone,
@@ -64,7 +64,7 @@ class ColumnCheck:
 
 @dataclass(frozen=True, slots=True)
 class UnitCheck:
-    """Who the rows belong to, where a column names the person.
+    """How many rows each person has, where a column names the person.
 
     Attributes:
         unit: the column.
@@ -148,7 +148,7 @@ def check(asked: "Dataset") -> Check:
 def _units(
     opened: Opened, unit: str, columns: Mapping[str, Column]
 ) -> tuple[UnitCheck, dict[str, float]]:
-    """Who the rows belong to; and how much rows without a unit differ from others, by column."""
+    """The rows of each unit, and how much rows without a unit differ from others, by column."""
     codes, known, names = unit_codes(opened, unit)
     rows = np.bincount(codes)
     quantiles = np.quantile(rows, [0.5, 0.9, 0.99, 1], method="inverted_cdf") if len(rows) else ()
@@ -301,7 +301,7 @@ def _advice(schema: Schema, rows: int, counted: Mapping[str, ColumnCheck]) -> It
 
 
 def _text_advice(opened: Opened, rows: int) -> Iterator[str]:
-    """What only the bytes of a text file tell: its encoding, and lines that are no rows."""
+    """Advice that follows from the bytes of a text file: its encoding, and unreadable lines."""
     if not isinstance(opened, TextFile) or not opened.separator:
         return
     text = io.StringIO()

@@ -1,4 +1,4 @@
-"""Asking a service (`dampen serve`) as one asks the library; the data stays where it is.
+"""A client of a service (`dampen serve`), with the methods of the library.
 
     import dampen
     service = dampen.connect("https://dampen.example.org", token="dampen_...")
@@ -40,11 +40,11 @@ SECONDS = 600
 
 
 class ServiceError(DampenError):
-    """The service did not answer as it should; `releases` shows whether something was charged."""
+    """The service failed or sent an unexpected answer; `releases` shows what was charged."""
 
 
 def connect(url: str, *, token: str, insecure: bool = False) -> "Service":
-    """A service at an address, for the holder of a token.
+    """Connects to a service with a token.
 
     Args:
         url: such as https://dampen.example.org.
@@ -73,21 +73,21 @@ def connect(url: str, *, token: str, insecure: bool = False) -> "Service":
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A service, in the hands of one analyst."""
+    """A service, as one analyst sees it."""
 
     url: str
     token: str = field(repr=False)
 
     def datasets(self) -> list[dict[str, Any]]:
-        """The public facts of the data sets that one may ask."""
+        """The public facts of the data sets that you may ask about."""
         return list(self._get("/v1/datasets"))
 
     def budget(self) -> list[dict[str, Any]]:
-        """What is left of every budget that one may use."""
+        """The remainder of every budget that you may use."""
         return list(self._get("/v1/budget"))
 
     def releases(self, *, limit: int = 50, skip: int = 0) -> list[dict[str, Any]]:
-        """One's own releases, newest first."""
+        """Your own releases, newest first."""
         return list(self._get(f"/v1/releases?limit={limit:d}&skip={skip:d}"))
 
     def ask(self, dataset: str, question: str, **options: Any) -> Release:
@@ -150,7 +150,7 @@ class Service:
                 _fail(error.code, error.read())
         except RecursionError:
             raise ServiceError(
-                f"The service at {self.url} sent what is too deep to read."
+                f"The service at {self.url} sent JSON that is nested too deeply."
             ) from None
         except (URLError, HTTPException, OSError, ValueError) as error:
             why = getattr(error, "reason", None) or type(error).__name__
@@ -158,7 +158,7 @@ class Service:
 
 
 class _NoRedirects(HTTPRedirectHandler):
-    """Urllib would send the token on to wherever it is told to go."""
+    """Refuses redirects, because urllib would send the token to the new address."""
 
     def redirect_request(self, *_: Any) -> None:
         return None
@@ -172,8 +172,8 @@ def _opener(url: str) -> OpenerDirector:
 
 def _redirected(url: str, location: str) -> ServiceError:
     return ServiceError(
-        f"The service at {url} points to {location[:200]!r}. The token was not sent there. If that "
-        "is where the service is, connect to it."
+        f"The service at {url} redirects to {location[:200]!r}. The token was not sent there. If "
+        "the service has moved, connect to that address."
     )
 
 

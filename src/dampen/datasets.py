@@ -1,4 +1,4 @@
-"""A data set that states its public facts once, and is then asked.
+"""A data set: state its public facts once, then ask questions.
 
     stays = dampen.dataset(
         "stays.parquet",
@@ -136,7 +136,7 @@ def dataset(
     header: bool = False,
     table: str | None = None,
 ) -> "Dataset":
-    """Data with its public facts, stated once; no row is looked at.
+    """A data set with its public facts, stated once; no row is read.
 
     Args:
         data: a table, a graph or the path of a file (see `dampen.data`); with `config=` the name of
@@ -267,7 +267,7 @@ class Dataset:
         rho: Epsilon | None = None,
         **stated: Any,
     ) -> Planned:
-        """What an answer would cost and how good it would be: free, no row is read."""
+        """The cost and the accuracy of an answer, before you pay.  Free; no row is read."""
         return expect(
             self.question(question, **stated),
             self.data,
@@ -279,7 +279,7 @@ class Dataset:
         )
 
     def question(self, name: str, **stated: Any) -> Question:
-        """The question with what was stated, and the facts for what was left out.
+        """The question, with the stated parameters and the facts of the data set.
 
         Raises:
             ParameterError: if there is no such question, or a parameter is missing.
@@ -335,7 +335,7 @@ class Dataset:
         return parse(text).about(self.schema)
 
     def check(self) -> "Check":
-        """What a curator looks at before any charge: **not private**, not for publication."""
+        """Exact counts for the curator, before any charge: **not private**, not for publication."""
         from dampen.check import check
 
         return check(self)

@@ -1,4 +1,4 @@
-"""The errors of dampen: one small family, in the order in which a release meets them.
+"""The errors and warnings of dampen, in the order of the steps of a release.
 
 A release first checks its public parameters (`ParameterError`: nothing was charged), then charges
 the budget (`BudgetError`: refused, nothing was charged), then looks at the data (`DataError`: the
@@ -50,7 +50,7 @@ class DataError(DampenError, ValueError):
 
 
 class ExposedLedgerWarning(UserWarning):
-    """Others than the owner may write the ledger, and so forge it."""
+    """Users other than the owner may write the ledger, and so could forge it."""
 
 
 class AccuracyWarning(UserWarning):

@@ -63,8 +63,8 @@ def measurement(
     stated = asked.question(question, **parameters)
     if stated.data != "table" or asked.relation is not Neighbours.ADD_REMOVE_ROW:
         raise ParameterError(
-            f"Expected a question about rows of a table, {question!r} is not one. OpenDP has no "
-            "distance for it."
+            f"OpenDP has no distance for {question!r} here. Expected a question about the rows of "
+            "a table."
         )
     delta = exact(parameters["delta"], "delta") if parameters.get("delta") else Fraction(0)
     spent = exact(epsilon)

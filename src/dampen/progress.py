@@ -1,4 +1,4 @@
-"""Progress that keeps quiet: on a terminal or in a notebook, where somebody looks.
+"""Progress bars, shown only on a terminal or in a notebook.
 
 A bar appears after two seconds and vanishes at the end.  `total` must be a public number (nodes,
 runs, queries), never a count of the private data: a bar is seen by whoever looks.

@@ -1,4 +1,4 @@
-"""What is installed: for reports of problems."""
+"""Versions of dampen and its libraries, for bug reports."""
 
 import platform
 import sys

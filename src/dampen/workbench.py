@@ -1,4 +1,4 @@
-"""The workbench: a problem of your own, from its utility to the mechanism that suits it.
+"""The workbench for problems of your own, from a utility to a suitable mechanism.
 
     problem    what is asked: candidates, utility, bound, and a δ if you have one (`OwnProblem`)
     δ          by enumeration: of the data, or of a few numbers per candidate (`enumerated`)
@@ -74,7 +74,7 @@ MECHANISMS: tuple[str | Mechanism, ...] = (
 
 @dataclass(frozen=True)
 class OwnProblem(Generic[X]):
-    """A problem by its utility: `dampen.release` and the proof kit take it as it is.
+    """A problem that is defined by its utility, for `dampen.release` and the proof kit.
 
     Attributes:
         candidates: public, in the order of utilities.
@@ -844,9 +844,9 @@ def _advice(made: Study) -> Iterator[str]:
     at = f"at ε = {short_text(e, up=True)}"
     errors = {name: found[made.epsilons.index(e)] for name, found in made.errors.items()}
     spread = float((s.utility.max() - s.utility).mean())
-    yield f"An answer by chance has error {spread:.4g}. All numbers below are {at}."
+    yield f"A random answer has error {spread:.4g}. All numbers below are {at}."
     if s.sensitivity.horizon == 0:
-        yield "δ is constant: there is nothing to dampen. Take pf, or auto, which takes it."
+        yield "δ is constant, so there is nothing to dampen. Use pf, or auto, which chooses pf."
         return
     best = min(errors, key=lambda name: errors[name])
     yield f"Least error: {best}, {errors[best]:.4g}." + (
@@ -878,10 +878,10 @@ def _shift_advice(s: Selection, e: Fraction, errors: Mapping[str, float]) -> str
         f"({best:.4g}) {tried[best]:.4g}, with a private one {private:.4g}. "
     )
     if plain <= min(private, 1.05 * tried[best]):
-        return told + "None is needed: ld-pf."
+        return told + "No shift is needed. Use ld-pf."
     if private <= plain:
-        return told + "Take ld-shifted; or Dampened(shift=...) if you know a good one without data."
-    return told + "A private one does not pay here; a public constant that you know beforehand may."
+        return told + "Use ld-shifted, or Dampened(shift=...) if you know a good one without data."
+    return told + "A private shift does not help here; a constant known beforehand may."
 
 
 def _direction_advice(s: Selection, errors: Mapping[str, float]) -> str:

@@ -151,7 +151,7 @@ def test_fetch_joins_the_two_adult_files(small, monkeypatch, home):
     assert table["split"].tolist() == ["train", "train", "test"]
 
 
-def test_what_is_there_is_checked_and_not_fetched_again(small, site):
+def test_present_files_are_checked_and_not_fetched_again(small, site):
     datasets.fetch("tiny")
     datasets.fetch("tiny")
     assert site.requests == ["/tiny.txt.gz"]

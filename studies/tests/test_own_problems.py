@@ -82,7 +82,7 @@ def test_gem_with_one_sensitivity_is_half_of_the_exponential_mechanism() -> None
     assert law == pytest.approx(half / half.sum())
 
 
-def test_gem_prefers_what_is_surely_good() -> None:
+def test_gem_prefers_candidates_of_low_sensitivity() -> None:
     made = Selection([3.0, 3.0, 0.0], sensitivity.constant(2.0))
     law = shift.gem(shift.Instance(made, np.array([0.1, 2.0, 2.0])), 1.0)
     assert law[0] > 10 * law[1]

@@ -101,7 +101,7 @@ def test_marked_places_are_filled_and_nothing_else_changes():
     assert tables.publish(once, FULL, []).text == once
 
 
-def test_what_was_not_run_in_full_is_not_published():
+def test_partial_runs_are_not_published():
     with pytest.raises(tables.NotRun, match="'trees' needs the record of trees"):
         tables.made("trees", {}, [])
     with pytest.raises(ParameterError, match="one of claims, results, runs, table-1"):
@@ -135,7 +135,7 @@ def test_a_claim_is_judged_by_whole_cells_or_by_the_committed_run(tmp_path, bund
     assert alone["β"].outcome == "confirmed"
 
 
-def test_publish_says_what_is_missing(tmp_path):
+def test_publish_names_missing_runs(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("<!-- dampen-studies table trees -->\n\n<!-- end of table -->\n")
     done = CliRunner().invoke(main, ["publish", str(page), "--record", str(tmp_path)])
@@ -181,7 +181,7 @@ def test_a_number_in_a_sentence_is_filled_in_and_compared():
 
 
 def test_check_finds_a_number_that_is_not_the_record_s(tmp_path):
-    [page] = [p for p in PAGES if p.name == "percentile.md"]
+    [page] = [p for p in PAGES if p.name == "lab-percentile.md"]
     text = page.read_text(encoding="utf-8")
     [block] = [m[0] for m in tables.MARK.finditer(text) if m[2] == "reductions"]
     digit = re.search(r"\d\.\d", block)[0]

@@ -197,7 +197,7 @@ def test_answers_by_group_copies_and_history(running: Running, tmp_path: Path) -
         assert_clean(page, running)
 
 
-def test_a_wrong_question_is_said_before_it_is_asked(running: Running, tmp_path: Path) -> None:
+def test_a_wrong_question_is_reported_before_it_is_asked(running: Running, tmp_path: Path) -> None:
     with Page(tmp_path) as page:
         entered(page, running)
         choose(page, "salaries", "percentile")
@@ -295,7 +295,7 @@ def test_the_keyboard_is_enough_for_curators(running: Running, tmp_path: Path) -
         running.ledger["salaries"].thaw()
 
 
-def test_what_an_act_refuses_is_said_in_its_dialog(running: Running, tmp_path: Path) -> None:
+def test_a_refused_action_is_explained_in_its_dialog(running: Running, tmp_path: Path) -> None:
     with Page(tmp_path) as page:
         curate(page, running, "budgets", "visits")
         card = "document.querySelector('[aria-label=\"Budget visits\"]')"
@@ -361,7 +361,7 @@ def test_exact_counts_are_not_offered_elsewhere(running: Running, tmp_path: Path
     with Page(tmp_path, width=390) as page:
         page.ask("Network.setExtraHTTPHeaders", headers={"X-Forwarded-For": "10.0.0.7"})
         curate(page, running, "datasets", "Register a data set")
-        assert "run dampen check there" in page.run("document.querySelector('#view').innerText")
+        assert "Run dampen check there" in page.run("document.querySelector('#view').innerText")
         buttons = page.run("[...document.querySelectorAll('button')].map(b => b.textContent)")
         assert "Check the rows" not in buttons
         assert_clean(page, running)
@@ -505,7 +505,7 @@ def test_a_question_has_an_address(running: Running, tmp_path: Path) -> None:
         assert page.run("document.querySelector('[name=kind]:checked').value") == "top-groups"
 
 
-def test_an_answer_that_somebody_else_paid_for(running: Running, tmp_path: Path) -> None:
+def test_an_answer_that_another_analyst_paid_for(running: Running, tmp_path: Path) -> None:
     """Its link leads to the question, for the release is not the reader's."""
     asked = {"value": "days", "p": "quartiles", "epsilon": "0.3"}
     running.ask("stays/percentile", running.token("first"), **asked)
@@ -521,7 +521,7 @@ def test_an_answer_that_somebody_else_paid_for(running: Running, tmp_path: Path)
         assert_clean(page, running)
 
 
-def test_nothing_yet(running: Running, tmp_path: Path) -> None:
+def test_an_empty_history_says_so(running: Running, tmp_path: Path) -> None:
     with Page(tmp_path, dark=True) as page:
         entered(page, running, who="newcomer")
         page.run("location.hash = '#/history'")
@@ -538,7 +538,7 @@ def test_the_documentation_needs_no_other_site(running: Running, tmp_path: Path)
         assert_clean(page, running)
 
 
-def test_a_wrong_token_is_told(running: Running, tmp_path: Path) -> None:
+def test_a_wrong_token_is_reported(running: Running, tmp_path: Path) -> None:
     with Page(tmp_path) as page:
         page.go(url(running) + "/")
         page.wait("!document.getElementById('entry').hidden")

@@ -43,7 +43,7 @@ def test_price_and_accuracy_are_free(name: str) -> None:
 
 
 @pytest.mark.parametrize("classes", [2, 5, 26])
-def test_the_lead_that_is_told_suffices(classes: int) -> None:
+def test_the_stated_lead_suffices(classes: int) -> None:
     """The law of permute-and-flip names the leader with probability 0.9; at half, it does not."""
     plan = model("0.2", classes).plan()
     rows = leaf_lead(plan)
@@ -55,7 +55,7 @@ def test_the_lead_that_is_told_suffices(classes: int) -> None:
         assert (law[0] >= 0.9) == enough
 
 
-def test_noisy_counts_keep_the_lead_that_is_told() -> None:
+def test_noisy_counts_keep_the_stated_lead() -> None:
     """Over all values of the noise of two counts: the right one is the larger one."""
     tree = DiffPID3("2", classes=[0, 1], **PUBLIC).fit([[0, 0, 0]], [0])
     lead = tree.release_.accuracy.error
@@ -67,7 +67,7 @@ def test_noisy_counts_keep_the_lead_that_is_told() -> None:
     assert p @ wins @ p >= 0.9
 
 
-def test_chance_is_warned_of_before_the_charge() -> None:
+def test_a_guess_causes_a_warning_before_the_charge() -> None:
     class Refusing:
         def charge(self, cost: object, /) -> str:
             raise dampen.BudgetError("No.")

@@ -103,7 +103,7 @@ def test_fits_follow_the_law():
     assert np.abs(together - np.eye(8)).max() < 0.1  # 6.3 standard deviations
 
 
-def test_the_noise_that_is_told_is_that_of_the_law() -> None:
+def test_the_stated_noise_follows_the_law() -> None:
     """|Z| <= t with probability 0.9, and t - 1 would not do."""
     epsilon = Fraction(3, 10)
     public = {"domains": [2] * 5, "classes": [0, 1]}

@@ -97,7 +97,7 @@ def test_json_keeps_all():
         {"features": ["age"]}, {"counts": None},
     ],
 )  # fmt: skip
-def test_json_that_is_no_model_is_refused(change):
+def test_json_of_other_objects_is_refused(change):
     X, y = people(30)
     release = json.loads(NaiveBayesClassifier("1", **PUBLIC).fit(X, y).to_json())
     changed = release | {"answer": release["answer"] | change}
@@ -105,7 +105,7 @@ def test_json_that_is_no_model_is_refused(change):
         NaiveBayesClassifier.from_json(json.dumps(changed))
 
 
-def test_a_tree_is_no_naive_bayes():
+def test_a_tree_is_not_read_as_naive_bayes():
     X, y = people(30)
     tree = TreeClassifier("1", max_depth=1, max_rows=99, **PUBLIC).fit(X, y)
     with pytest.raises(ParameterError):
@@ -142,7 +142,7 @@ def test_rows_outside_the_domains_do_not_count(make, row):
     assert more.release_ == plain.release_
 
 
-def test_a_notebook_shows_what_is_likeliest_in_each_class() -> None:
+def test_a_notebook_shows_the_likeliest_values_of_each_class() -> None:
     model = NaiveBayesClassifier(50, domains=[["a", "<b>"]], classes=["x", "y"])
     assert "likeliest" not in model._repr_mimebundle_()["text/html"]
     model.fit([["a"], ["<b>"]] * 100, ["x", "y"] * 100)

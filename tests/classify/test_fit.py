@@ -40,12 +40,12 @@ Y = np.where(X[:, 0] == 1, "b", "a")
         ({"entropy": InsecureEntropy(1)}, "secure entropy"),
     ],
 )
-def test_what_is_wrong_with_a_parameter_is_said(change, message):
+def test_wrong_parameters_are_explained(change, message):
     with pytest.raises(ParameterError, match=message):
         TreeClassifier(**{"epsilon": "1", **PUBLIC, **change}).fit(X, Y)
 
 
-def test_another_number_of_classes_is_told_in_one_sentence():
+def test_a_wrong_number_of_classes_is_one_sentence():
     with pytest.raises(DataError, match=r"could not be read\."):
         TreeClassifier("1", **PUBLIC).fit(np.array([[0, 1.0], [1, 2.0]]), np.array(["a"]))
 
@@ -73,7 +73,7 @@ def test_another_number_of_classes_is_told_in_one_sentence():
         (X, np.column_stack([Y, Y]), "a column"),
     ],
 )
-def test_what_is_no_table_with_classes_is_refused(rows, classes, message):
+def test_objects_other_than_tables_are_refused(rows, classes, message):
     with pytest.raises(ParameterError, match=message):
         TreeClassifier("1", **PUBLIC).fit(rows, classes)
 
@@ -97,7 +97,7 @@ class Account:
     ],
     ids=["lists", "tuples", "arrays", "columns"],
 )
-def test_the_number_of_rows_does_not_decide_what_is_charged(make, pairs):
+def test_the_charge_does_not_depend_on_the_number_of_rows(make, pairs):
     account = Account()
     for rows, classes in pairs:
         make("1", **PUBLIC, budget=account).fit(rows, classes)
@@ -225,7 +225,7 @@ def test_one_class_in_the_data_alone():
         ({"max_rows": None}, "number of rows"),
     ],
 )
-def test_what_is_taken_from_the_data_is_named(missing, name):
+def test_facts_taken_from_the_data_are_named(missing, name):
     with pytest.warns(PrivacyLeakWarning) as caught:
         TreeClassifier("1", public="data", **{**PUBLIC, **missing}).fit(X, Y)
     assert any(name in str(w.message) for w in caught)

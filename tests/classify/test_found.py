@@ -103,7 +103,7 @@ def test_draws_follow_the_law():
     assert_draws_follow(counts[kept], right[kept], wrong[kept])
 
 
-def test_text_is_told_from_numbers():
+def test_text_and_numbers_are_distinguished():
     entropy = InsecureEntropy(1)
     library = Library(10)
     texts = Tally.of(np.empty(0), 500)
@@ -207,7 +207,7 @@ def test_pure_budgets_refuse_a_delta(tmp_path):
     TreeClassifier(1, classes=CLASSES, delta="1e-6", budget=approximate).fit(X, y)
 
 
-def test_what_is_declared_is_not_looked_for():
+def test_declared_facts_are_not_searched():
     X, y = frame()
     public = {
         "classes": CLASSES,
@@ -278,7 +278,7 @@ def test_persons_keep_working():
     assert release.delta >= Fraction(1, 10**6)
 
 
-def test_what_is_missing_is_refused_with_the_call_that_works():
+def test_missing_facts_are_refused_with_the_call_that_works():
     X, y = frame(50)
     with pytest.raises(ParameterError, match=r"classes=\['no', 'yes'\]"):
         TreeClassifier(1).fit(X, y)

@@ -84,7 +84,7 @@ def test_memory_and_streams_give_equal_trees():
         {"stages": "22"},
     ],
 )
-def test_what_does_not_go_together_is_refused(options):
+def test_contradictory_parameters_are_refused(options):
     with pytest.raises(ParameterError, match="Expected"):
         model(1, **options).fit(*exclusive_or(20))
 

@@ -290,7 +290,7 @@ def splits_law(law, keys):
 
 @pytest.mark.parametrize("scale", [1, 30, 10**4, 2**31])
 @pytest.mark.parametrize("epsilon", [1e-6, 3e-4, 0.01, 0.7, 5.0, 1e6])
-def test_logarithms_of_weights_are_right_to_what_is_paid_for_rounding(epsilon, scale):
+def test_logarithms_of_weights_are_within_the_paid_rounding(epsilon, scale):
     rng = np.random.default_rng(scale)
     weights = Weights(candidates_of(WIDE), epsilon)
     table = rng.integers(0, scale + 1, (7, 5)) * rng.integers(0, 2, (7, 5))

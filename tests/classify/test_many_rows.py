@@ -56,7 +56,7 @@ def test_utilities_keep_their_digits_and_the_score_pays_for_the_rest(
     assert scores.values[0] == s.utility[0]  # it lies inside the public range
 
 
-def test_what_the_score_pays_is_public():
+def test_the_price_of_rounding_is_public():
     """η = max(2^-28, 2^-50 range) depends on max_rows and never on the counts."""
     for rows, eta in ((100, 28), (2**23, 28), (2**24, 27), (2**31, 20)):
         for cells in ([[1, 0], [0, 1]], [[50, 3], [4, 9]]):

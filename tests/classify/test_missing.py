@@ -51,7 +51,7 @@ def asked(domains: Any = None, **options: Any) -> TreeClassifier:
 
 
 @pytest.mark.parametrize("kind", FRAMES)
-def test_missing_values_are_told_apart(kind: str) -> None:
+def test_missing_values_are_distinguished(kind: str) -> None:
     """At ε = 2000 a wrong split or leaf has a probability below 1e-9."""
     rows = FRAMES[kind]()
     domains = OWN if hasattr(rows, "columns") else list(OWN.values())

@@ -35,14 +35,14 @@ def test_a_budget_from_creation_to_refusal(dampen, place: Path) -> None:
     assert json.loads(dampen("budget", "show", "--json").out)[0]["left"] == "0.25"
 
 
-def test_json_says_what_is_left(dampen) -> None:
+def test_json_states_the_remainder(dampen) -> None:
     dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "add-remove-row")
     paid = dampen(*COUNT, "--epsilon", "0.5", "--budget", "b", "--json")
     told = json.loads(paid.out)["budget"]
     assert told == {"name": "b", "charged": "0.5", "left": "0.5", "total": "1"}
 
 
-def test_a_converted_charge_is_said(dampen) -> None:
+def test_a_converted_charge_is_reported(dampen) -> None:
     dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "replace-one")
     paid = dampen(*COUNT, "--epsilon", "0.25", "--budget", "b")
     assert "b, 0.5 of 1 left" in paid.out
@@ -63,7 +63,7 @@ def test_an_answer_paid_by_rho(dampen) -> None:
     assert dampen(*COUNT, "--rho", "-1").err == "dampen: Expected rho > 0, got rho=-1.\n"
 
 
-def test_a_ledger_that_others_may_write_is_warned_of(dampen, place: Path) -> None:
+def test_a_ledger_that_other_users_may_write_causes_a_warning(dampen, place: Path) -> None:
     dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "replace-one")
     (place / "ledger.sqlite3").chmod(0o666)
     worker.close_all()

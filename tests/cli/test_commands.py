@@ -135,7 +135,7 @@ def test_unknown_mechanism_and_budget(dampen, place: Path, name: str) -> None:
 
 WRONG_WORDS = [
     ([*replaced(PERCENTILE, "--value", "salry"), "--header"], "Did you mean 'salary'"),
-    (replaced(PERCENTILE, "--value", "salry"), "Say that its first line is a header (--header)"),
+    (replaced(PERCENTILE, "--value", "salry"), "If its first line is a header, pass --header"),
     ([*RECORD, "--labels", "name"], "Expected a column 'name'"),
     (replaced(PERCENTILE, "-p", "101"), "from 0 to 100"),
     (replaced(RECORD, "-p", "50,90"), "from 0 to 100"),

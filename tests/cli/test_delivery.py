@@ -88,7 +88,7 @@ def unwritable(how: str) -> Iterator[TextIO | None]:
 
 
 @pytest.mark.parametrize("how", WAYS)
-def test_an_answer_that_nobody_keeps_goes_to_standard_error(
+def test_an_answer_that_cannot_be_kept_goes_to_standard_error(
     dampen, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     with monkeypatch.context() as patch, unwritable(how) as stream:
@@ -118,7 +118,7 @@ def test_the_ledger_that_was_named_is_named_again(
     assert dampen(*COUNT.split()[1:], *budget).err.rstrip().endswith(" --ledger ledger.sqlite3")
 
 
-def test_nobody_is_left_to_be_told(shell, ledger) -> None:
+def test_both_streams_are_closed(shell, ledger) -> None:
     lost = shell(f"{COUNT} --budget add-remove-row > /dev/full 2> /dev/full")
     assert (lost.code, lost.err) == (1, "")
     lost = shell(f"{COUNT} --budget add-remove-row >&- 2>&- <&-")
@@ -154,7 +154,9 @@ def test_an_answer_that_cannot_be_kept_is_printed(dampen, ledger) -> None:
 
 @pytest.mark.usefixtures("forgetful")
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_last_resort(dampen, ledger, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_an_answer_that_no_ledger_keeps_is_printed_with_the_error(
+    dampen, ledger, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     def full(_: str) -> None:
         raise Unprinted("No space left on device")
 

@@ -16,7 +16,7 @@ from dampen.cli.main import group
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = [
     "../README.md", "getting-started.md", "frequency.md", "numbers.md", "cli.md", "budgets.md",
-    "choosing-a-mechanism.md", "messy-data.md", "privacy-officer.md",
+    "ledger.md", "choosing-a-mechanism.md", "messy-data.md", "privacy-officer.md",
 ]  # fmt: skip
 NEEDS_A_SHELL = re.compile(r"[|>]|<\(|\$\(")
 

@@ -45,7 +45,7 @@ def test_a_tree_never_overwrites_what_it_is_grown_from(dampen, place: Path) -> N
 
 
 @pytest.mark.parametrize("file", ["parts", "parts/*.parquet"])
-def test_nor_a_part_of_it(dampen, place: Path, file: str) -> None:
+def test_a_tree_never_overwrites_a_part_of_its_input(dampen, place: Path, file: str) -> None:
     import pyarrow.csv
     import pyarrow.parquet as pq
 
@@ -56,7 +56,7 @@ def test_nor_a_part_of_it(dampen, place: Path, file: str) -> None:
     assert dampen("tree", file, *TREE[2:], "-o", "tree.json").code == 0
 
 
-def test_nor_does_a_schema(dampen, place: Path) -> None:
+def test_a_schema_never_overwrites_its_input(dampen, place: Path) -> None:
     before = (place / "census.csv").read_bytes()
     refused = dampen("schema", "init", "census.csv", "--public", "-o", "census.csv")
     assert (refused.code, refused.out) == (2, "")

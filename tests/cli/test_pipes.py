@@ -73,7 +73,7 @@ def test_a_pipe_longer_than_any_buffer(dampen, monkeypatch: pytest.MonkeyPatch) 
         assert json.loads(dampen(*COUNT.split(), "-").out)["answer"] == "cold"
 
 
-def test_what_a_pipe_cannot_carry_is_refused_before_the_charge(
+def test_formats_that_need_a_file_are_refused_in_a_pipe(
     dampen, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import pyarrow as pa

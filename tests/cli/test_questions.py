@@ -88,7 +88,7 @@ def test_a_question_is_not_a_command_of_its_own() -> None:
         assert not (Path(__file__).parents[2] / "src/dampen/cli" / module).exists()
 
 
-def test_the_answer_comes_first_then_accuracy_cost_and_what_is_left(dampen) -> None:
+def test_the_answer_comes_first_then_accuracy_cost_and_remainder(dampen) -> None:
     dampen("budget", "create", "b", "--epsilon", "3", "--neighbours", "add-remove-row")
     lines = dampen(*LISTED, "--budget", "b").out.splitlines()
     assert [line.split()[0] for line in lines] == ["answer", "accuracy", "lead", "cost", "budget"]
@@ -147,7 +147,7 @@ def test_facts_come_from_a_schema(dampen, place: Path) -> None:
     assert json.loads(stated.out)["parameters"] == {"categories": 3}
 
 
-def test_a_fact_that_nobody_states_is_named(dampen) -> None:
+def test_a_missing_fact_is_named(dampen) -> None:
     given = ("top-groups", "stays.csv", "--value", "days", "--by", "hospital", "--epsilon", "1")
     wrong = dampen(*given)
     assert (wrong.code, wrong.out) == (2, "")
@@ -159,7 +159,7 @@ def test_a_fact_that_nobody_states_is_named(dampen) -> None:
     assert dampen(*given, "--schema", "stays.toml").code == 0
 
 
-def test_chance_is_warned_of_before_the_charge(dampen, place: Path) -> None:
+def test_a_guess_causes_a_warning_before_the_charge(dampen, place: Path) -> None:
     (place / "visits.toml").write_text(SCHEMA)
     dampen("budget", "create", "b", "--epsilon", "0.1", "--neighbours", "add-remove-row")
     refused = dampen(*COUNT, "--schema", "visits.toml", "--budget", "b")
@@ -309,7 +309,7 @@ def test_a_name_and_a_path_have_the_relation_of_the_facts(
     assert ("n" in made["parameters"]) == (relation == "replace-one")
 
 
-def test_a_schema_that_is_typed_does_not_change_what_is_protected(dampen, place: Path) -> None:
+def test_a_typed_schema_does_not_change_the_relation(dampen, place: Path) -> None:
     register(dampen, place)
     (place / "mine.toml").write_text(
         "[[data]]\nname = 'mine'\nunits-public = true\n"

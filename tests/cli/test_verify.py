@@ -42,7 +42,7 @@ def test_a_broken_problem_shows_its_counterexample(dampen, place: Path) -> None:
     assert all((v["counterexample"] != "") == (v["outcome"] == "fails") for v in verdicts)
 
 
-def test_what_was_not_checked_and_what_is_weak_is_said(dampen, place: Path) -> None:
+def test_unchecked_claims_and_weak_universes_are_reported(dampen, place: Path) -> None:
     weak = BROKEN.replace("3 * ", "").replace("constant(1)", "constant(1), 2")
     (place / "weak.py").write_text(weak)
     done = dampen("verify", "weak.py")
@@ -68,7 +68,7 @@ def test_what_was_not_checked_and_what_is_weak_is_said(dampen, place: Path) -> N
         (BROKEN.replace("utility = [", "exit(0); [ "), "The problem in p.py failed: SystemExit: 0"),
     ],
 )
-def test_a_file_that_is_no_problem(dampen, place: Path, content: str, message: str) -> None:
+def test_a_file_without_a_problem(dampen, place: Path, content: str, message: str) -> None:
     (place / "p.py").write_text(content)
     done = dampen("verify", "p.py")
     assert (done.code, done.out) == (2, "")

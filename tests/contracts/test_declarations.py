@@ -61,7 +61,7 @@ def test_it_is_listed_under_its_name(question: type[Question]) -> None:
     assert question.data in ("table", "edges")
 
 
-def test_the_public_function_takes_what_is_declared(question: type[Question]) -> None:
+def test_the_public_function_takes_the_declared_parameters(question: type[Question]) -> None:
     assert set(arguments(question)) == {declared.name for declared in parameters(question)}
 
 

@@ -139,7 +139,7 @@ def asked(
     return ears, made
 
 
-def test_the_detector_hears() -> None:
+def test_the_detector_finds_a_leak() -> None:
     """A detector that finds nothing would pass all of the above."""
     with listening(ValueError) as ears:
         try:

@@ -92,7 +92,7 @@ def test_an_insecure_release_comes_back_insecure(ask: Ask) -> None:
     assert again.to_json() == text
 
 
-def test_what_is_released_says_all_that_an_auditor_needs(ask: Ask) -> None:
+def test_a_release_has_all_facts_for_an_auditor(ask: Ask) -> None:
     shown = json.loads(ask(budget=Recorder()).to_json())
     assert shown["version"] == version("dampen")
     assert shown["charge"] == "id 7"
@@ -144,7 +144,7 @@ def test_data_that_explodes_costs_the_charge_and_tells_nothing(ask: Ask, error: 
     assert_tells_nothing(ears)
 
 
-def test_bad_rows_are_answered_and_told_of_in_no_word(ask: Ask) -> None:
+def test_bad_rows_are_answered_without_a_trace(ask: Ask) -> None:
     for data in ask.bad:
         budget = Recorder()
         with listening(DataError) as ears:
@@ -164,7 +164,7 @@ def assert_tells_nothing(ears: Any) -> None:
     assert ears.error.__context__ is None
 
 
-def test_without_a_budget_no_error_speaks_of_a_charge(ask: Ask) -> None:
+def test_errors_without_a_budget_do_not_mention_a_charge(ask: Ask) -> None:
     if not ask.bad:
         pytest.skip("no data is wrong")
     with pytest.raises(DataError) as caught:
@@ -192,7 +192,7 @@ def test_an_interrupt_passes_and_carries_a_note(ask: Ask, interrupt: type[BaseEx
     assert not hasattr(caught.value, "__notes__")
 
 
-def test_a_leak_is_warned_of_before_the_charge_and_said_everywhere(ask: Ask) -> None:
+def test_a_leak_causes_a_warning_before_the_charge_and_is_recorded(ask: Ask) -> None:
     if not ask.leaky:
         pytest.skip("it has no public parameter that could be taken from the data")
     budget = Recorder()

@@ -422,9 +422,7 @@ def test_labels_carry_the_rule(hold: Hold) -> None:
     assert counts(open_table(data, **where), "x").tolist() == [1, 0, 1, 2, 0]
 
 
-def test_what_fails_is_told_in_one_sentence(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failures_are_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from dampen.data import open_table
     from dampen.releases.answer import UNREADABLE
 

@@ -20,7 +20,7 @@ def law(scale, most):
 
 
 @pytest.mark.parametrize("scale", [Fraction(3, 10), Fraction(1), Fraction(7, 3), Fraction(20)])
-def test_what_is_drawn_follows_the_law(scale):
+def test_draws_follow_the_stated_law(scale):
     """False alarms below 1e-7; a scale that is 30 % off is rejected."""
     drawn = discrete_gaussian(scale, 20_000, InsecureEntropy(3)).tolist()
     most = 12 * int(scale + 1)

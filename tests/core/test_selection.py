@@ -49,7 +49,7 @@ ONE = sensitivity.constant(1)
         (ParameterError, "at least one sensitivity", lambda: sensitivity.maximum()),
     ],
 )  # fmt: skip
-def test_bad_input_is_told_what_was_expected(kind, expected, make) -> None:
+def test_errors_about_bad_input_state_the_expectation(kind, expected, make) -> None:
     with pytest.raises(kind, match=f"Expected.*{expected}"):
         make()
 
@@ -76,7 +76,7 @@ SOUND = Selection([3.0, 1.0], sensitivity.table([[1, 1]]), bound=2)
         ("t >= 0", lambda: SOUND.sensitivity.at(-1)),
     ],
 )
-def test_bad_parameters_are_told_what_was_expected(expected, call) -> None:
+def test_errors_about_bad_parameters_state_the_expectation(expected, call) -> None:
     with pytest.raises(ParameterError, match=f"Expected.*{expected}"):
         call()
 

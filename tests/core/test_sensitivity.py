@@ -120,7 +120,9 @@ class Cut(Closed):
 
 @pytest.mark.parametrize("kept", [0, MOST_TABULATED])
 @pytest.mark.parametrize("kind", [Plain, Closed, Cut])
-def test_what_a_function_lacks_has_a_default(kind: type[Plain], kept: int, monkeypatch) -> None:
+def test_missing_methods_of_a_function_have_defaults(
+    kind: type[Plain], kept: int, monkeypatch
+) -> None:
     monkeypatch.setattr("dampen.core.selection.MOST_TABULATED", kept)
     for given, cap in ((kind(ROWS, 3), 9.0), (bounded(kind(ROWS, 3), 6, 5), 6.0)):
         s = Selection([5.0, -7.0, 20.0], given, bound=cap)
@@ -144,7 +146,7 @@ def test_a_closed_form_is_not_walked() -> None:
     assert given.asked == 0
 
 
-def test_what_has_no_closed_form_is_computed_once_for_all_scores() -> None:
+def test_functions_without_a_closed_form_are_computed_once() -> None:
     given = Plain(ROWS, 3)
     s = Selection([5.0, -7.0, 20.0], given, bound=9)
     Global().of(s)
@@ -154,7 +156,7 @@ def test_what_has_no_closed_form_is_computed_once_for_all_scores() -> None:
     assert given.asked == 3
 
 
-def test_what_is_computed_once_is_checked() -> None:
+def test_tabulated_functions_are_checked() -> None:
     for rows, error in ((-ROWS, "finite and >= 0"), (ROWS[::-1], "never decrease")):
         s = Selection([5.0, -7.0, 20.0], Plain(rows, 3), bound=9)
         with pytest.raises(DataError, match=error):

@@ -32,7 +32,7 @@ def law(window, true, scale):
 
 
 @pytest.mark.parametrize("name", list(ASKED))
-def test_what_is_drawn_follows_the_law(name):
+def test_draws_follow_the_stated_law(name):
     """False alarms below 1e-7; a scale that is 30 % off is rejected."""
     ask, true, sensitivity = ASKED[name]
     entropy = InsecureEntropy(5, allow_release=True)

@@ -80,7 +80,7 @@ def test_the_margin_is_that_of_the_definition():
         assert found.margin == noisy[i] - max(others) >= 0
 
 
-def test_what_is_drawn_follows_the_law_of_names_and_margins():
+def test_draws_follow_the_law_of_names_and_margins():
     """False alarms below 1e-7; an ε that is 30 % off is rejected."""
     counts = np.array([2, 1, 0])
     entropy = InsecureEntropy(3)

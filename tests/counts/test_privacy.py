@@ -139,7 +139,7 @@ ASKED = {
 @pytest.mark.parametrize(
     ("asked", "true", "sensitivity"), [("count", 5, 1), ("histogram", 2, 1), ("total", 9, 4)]
 )
-def test_what_is_drawn_follows_the_law(asked, true, sensitivity):
+def test_draws_follow_the_stated_law(asked, true, sensitivity):
     """False alarms below 1e-7; an ε that is 30 % off is rejected."""
     entropy = InsecureEntropy(7, allow_release=True)
     drawn = [ASKED[asked](epsilon=EPSILON, entropy=entropy).numbers for _ in range(4000)]

@@ -55,7 +55,7 @@ def test_numbers_beyond_the_ends_are_in_the_first_and_last_bin():
     assert len(dampen.histogram(STAYS, "days", lower=0, upper=1, **EXACTLY).answer) == 10
 
 
-def test_bins_that_are_no_decimals_have_readable_names():
+def test_bins_without_short_decimals_have_readable_names():
     made = dampen.histogram([1, 2], lower=0, upper=10, bins=3, **EXACTLY)
     assert list(made.answer) == ["0 to 3.333333333", "3.333333333 to 6.666666667",
                                  "6.666666667 to 10"]  # fmt: skip
@@ -155,7 +155,7 @@ def test_the_accuracy_is_a_number_with_a_unit():
         answer(CountQuestion(), STAYS, epsilon="0.1", schema=Schema(rows=5))
 
 
-def test_a_mean_is_as_good_as_is_said():
+def test_a_mean_is_as_good_as_stated():
     """At the number of rows that is told, nine of ten means are within 1 % of the range."""
     told = expect(MeanQuestion(value="days", **DAYS), STAYS, epsilon="0.5").accuracy
     rows = int(told.error)
@@ -184,7 +184,7 @@ def test_a_mean_is_as_good_as_is_said():
         (lambda: dampen.mean(STAYS, "ward", by="ward", groups=["A"], **DAYS, epsilon=1), "beside"),
     ],
 )
-def test_what_is_wrong_is_said_before_the_charge(ask, says):
+def test_mistakes_are_reported_before_the_charge(ask, says):
     with pytest.raises(ParameterError, match=says):
         ask()
 

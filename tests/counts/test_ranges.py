@@ -67,7 +67,7 @@ def test_every_column_has_an_answer(column):
         assert np.isfinite(dampen.total(column, epsilon=1, entropy=seeded(seed)).answer)
 
 
-def test_few_rows_are_warned_of_where_their_number_is_public():
+def test_few_rows_cause_a_warning_where_their_number_is_public():
     table = dampen.dataset({"pay": PAY[:50]}, rows=50)
     with pytest.warns(AccuracyWarning, match="State lower= and upper=, or use ε ≥ 2"):
         table.mean("pay", epsilon=1)

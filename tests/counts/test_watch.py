@@ -84,7 +84,7 @@ def test_nothing_private_is_shown(tmp_path):
 
 
 @pytest.mark.parametrize("wrong", [{"threshold": 0}, {"threshold": 1.5}, {"epsilon": "1e-20"}])
-def test_what_is_wrong_is_refused(wrong):
+def test_wrong_parameters_are_refused(wrong):
     with pytest.raises(ParameterError):
         dampen.watch(**{**ASKED, **wrong})
 
@@ -103,7 +103,7 @@ def test_the_loss_of_a_run_is_at_most_epsilon():
     assert not law_loss(law, universe, epsilon=epsilon / 2)
 
 
-def test_what_is_drawn_follows_the_law():
+def test_draws_follow_the_stated_law():
     """False alarms below 1e-7; an ε that is 30 % off is rejected."""
     entropy = InsecureEntropy(4, allow_release=True)
     looks = [["x"] * 2, ["x"] * 3, ["x"] * 4]

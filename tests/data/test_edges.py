@@ -211,7 +211,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["a,b\nü,x\n", "ü,x\na,b\n", "x,ü\na,b\n"])
-def test_an_end_that_cannot_be_decoded_is_no_node(content: str, tmp_path: Path) -> None:
+def test_an_end_that_cannot_be_decoded_is_dropped(content: str, tmp_path: Path) -> None:
     (tmp_path / "latin").write_bytes(content.encode("latin-1"))
     assert neighbours(tmp_path / "latin") == {"a": {"b"}, "b": {"a"}}
 

@@ -192,7 +192,7 @@ def test_many_random_conditions_keep_the_rows_that_pandas_selects():
         (5, "to be a text"),
     ],
 )
-def test_what_is_wrong_is_pointed_at_before_the_charge(condition, says):
+def test_mistakes_are_located_before_the_charge(condition, says):
     class Refusing:
         def charge(self, cost, /):
             raise AssertionError
@@ -219,7 +219,7 @@ def test_what_is_wrong_is_pointed_at_before_the_charge(condition, says):
         ("v in []", []),
     ],
 )
-def test_what_is_missing_or_unreadable_makes_comparisons_false(condition, rows):
+def test_missing_and_unreadable_cells_make_comparisons_false(condition, rows):
     frame = pd.DataFrame({"v": [1, 2, 3, None, "x"], "w": [1, "a", "b", "", None]}, dtype=object)
     if condition in ("v == w", "v < w"):
         frame["v"] = [1, "Z", 3, None, "x"]
@@ -227,7 +227,7 @@ def test_what_is_missing_or_unreadable_makes_comparisons_false(condition, rows):
     assert found == rows if "v is missing" not in condition else set(found) <= {0, 3, 4}
 
 
-def test_a_cell_that_is_no_number_is_missing_among_numbers():
+def test_a_cell_without_a_number_is_missing_among_numbers():
     frame = pd.DataFrame({"v": [1, "x", None]}, dtype=object)
     assert kept(frame, "v > 0 or v <= 0") == [0]
 

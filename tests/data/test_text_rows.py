@@ -56,7 +56,7 @@ cells = st.text(st.sampled_from('a1",\n\r \t;é\x00'), max_size=4)
 
 
 @given(st.lists(st.tuples(cells, cells), max_size=8), st.integers(1, 40))
-def test_what_a_writer_writes_is_read_whatever_the_blocks(
+def test_written_rows_are_read_back_in_blocks_of_any_size(
     rows: list[tuple[str, str]], size: int
 ) -> None:
     """Also next to a line without cells, for which Python reads the block."""

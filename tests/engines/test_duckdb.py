@@ -227,7 +227,7 @@ def test_nothing_is_printed_at_exit(tmp_path: Path) -> None:
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def test_a_file_speaks_of_its_own_tables_alone(tmp_path: Path) -> None:
+def test_a_file_lists_only_its_own_tables(tmp_path: Path) -> None:
     """A view could name another file, which is other data with a budget of its own."""
     (tmp_path / "other.csv").write_text("pay\n1\n2\n")
     path = tmp_path / "t.duckdb"

@@ -85,7 +85,7 @@ def test_numbers_of_other_widths(kind: Any, connection: Any) -> None:
         assert cells_of(connection.from_arrow(table), grid) == cells_of(table, grid)
 
 
-def test_what_is_counted_by_keys_and_what_is_streamed(connection: Any) -> None:
+def test_engines_count_by_keys_or_stream(connection: Any) -> None:
     relation = connection.sql(
         "select 1::bigint a, 1.5::decimal(9,2) b, 'x' c, true d, 0.5::double e, 7::hugeint f"
     )

@@ -124,7 +124,7 @@ def test_a_server_that_is_not_there_costs_nothing(address: str) -> None:
         assert caught.value.__context__ is None
 
 
-def test_what_the_user_may_not_read_is_no_table(address: str) -> None:
+def test_tables_without_permission_are_not_found(address: str) -> None:
     poor = address.replace("dampen@", "poor@")
     for table in ("people", "apart.people"):
         with pytest.raises(ParameterError, match=f"Expected a table '{table}'"):
@@ -186,7 +186,7 @@ def test_from_the_command_line(
     assert "can only be asked with the budget 'other'" in capsys.readouterr().err
 
 
-def test_a_driver_that_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_driver_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
     monkeypatch.setitem(sys.modules, "psycopg", None)

@@ -38,7 +38,7 @@ def test_a_part_sends_the_counts_that_are_not_zero(monkeypatch: pytest.MonkeyPat
     assert counts(part, batches([3], [3], [9], [-1], [3])) == {3: 3, 9: 1, 10: 1}
 
 
-def test_what_is_sent_to_executors_is_small_and_can_be_sent() -> None:
+def test_tasks_for_executors_are_small_and_can_be_pickled() -> None:
     grid = ValueGrid(0, 100, 1)
     coding = Coding({"x": Bins([0, 1, 2])}, "y", ["no", "yes"])
     level = LevelCells(coding, (), np.zeros(1, dtype=np.int64))

@@ -50,7 +50,7 @@ def test_views_and_text(path: Path) -> None:
     assert MostFrequent([0, 1]).opened_counts(opened, "any").tolist() == [50, 50, 0]
 
 
-def test_what_is_no_number_is_missing(path: Path) -> None:
+def test_cells_without_a_number_are_missing(path: Path) -> None:
     for table in ("mixed", "gaps"):
         assert dampen.percentile(path, "pay", **VALUE, table=table).answer in range(10)
 

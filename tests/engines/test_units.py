@@ -101,7 +101,7 @@ def test_no_rows_at_all(held):
     assert MostFrequent(["none", "such"]).opened_counts(table, "ward").sum() == 0
 
 
-def test_what_sql_cannot_tell_is_read(held, monkeypatch):
+def test_cells_that_sql_cannot_compute_are_read(held, monkeypatch):
     """A function that is not by keys, a missing label that is a category, too many keys."""
     people = People("patient", Shares(840), 0)
     assert held.weights({"ward": "text"}, lambda _: np.zeros(1), 1, people) is None

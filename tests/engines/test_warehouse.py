@@ -150,7 +150,7 @@ class Standing:
         pass
 
 
-def test_a_snowflake_of_straw() -> None:
+def test_an_imitated_snowflake_connection() -> None:
     columns = [("WARD", "TEXT", None), ("DAYS", "NUMBER", 0), ("PAY", "NUMBER", 2)]
     grouped = [(3, "A", 40), (7, "B", 50), (3, None, 2)]
     straw = Standing(columns, grouped)
@@ -165,7 +165,7 @@ def test_a_snowflake_of_straw() -> None:
     )
 
 
-def test_what_no_group_by_tells_is_read_in_pieces() -> None:
+def test_cells_that_group_by_cannot_compute_are_read_in_pieces() -> None:
     columns = [("PAY", "NUMBER", 2)]
     rows = [(Decimal("3.50"),)] * 60 + [(None,)] * 3
     stays = warehouse(Standing(columns, rows), "STAYS", dialect="snowflake")
@@ -173,7 +173,7 @@ def test_what_no_group_by_tells_is_read_in_pieces() -> None:
     assert found.answer == 3.5
 
 
-def test_a_dialect_that_nobody_knows() -> None:
+def test_an_unknown_dialect_is_refused() -> None:
     with pytest.raises(ParameterError, match="Did you mean 'snowflake'"):
         warehouse(None, "stays", dialect="snowflakes")
 

@@ -15,7 +15,7 @@ def rows_in(sentence: str) -> int:
 
 
 @pytest.mark.parametrize("k", [None, 1, 3])
-def test_the_accuracy_is_told_from_public_facts_alone(k):
+def test_the_accuracy_follows_from_public_facts_alone(k):
     """The same sentence for any data; more ε or fewer categories ask for a smaller lead."""
     public = {"categories": list("abcdefgh"), "k": k}
 
@@ -30,7 +30,7 @@ def test_the_accuracy_is_told_from_public_facts_alone(k):
     assert rows_in(told("a", "0.1", categories=list("abcd"))) < rows_in(one)
 
 
-def test_the_lead_that_is_told_suffices():
+def test_the_stated_lead_suffices():
     """At the lead the law names the leader with probability 0.9; at half of it, it does not."""
     categories = list("abcdef")
     sentence = dampen.most_frequent(["a"], categories=categories, epsilon="0.05").accuracy.sentence
@@ -41,6 +41,6 @@ def test_the_lead_that_is_told_suffices():
         assert (law[0] >= 0.9) == enough
 
 
-def test_where_categories_are_taken_from_the_data_nothing_is_told():
+def test_no_accuracy_is_stated_where_categories_come_from_the_data():
     with pytest.warns(dampen.PrivacyLeakWarning):
         assert dampen.most_frequent(["a", "b"], epsilon="1", public="data").accuracy == UNKNOWN

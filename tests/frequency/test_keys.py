@@ -117,7 +117,7 @@ def test_every_kind_of_column_has_the_same_counts(hold, values):
     assert tally(open_table({"v": hold(values)}), "v") == Counter(values)
 
 
-def test_what_is_missing_or_cannot_be_compared_has_no_key():
+def test_missing_and_incomparable_values_have_no_key():
     values = ["a", None, float("nan"), pd.NA, ["list"], {"dict": 1}, "a"]
     assert tally(open_table({"v": values}), "v") == {"a": 2}
 
@@ -152,7 +152,7 @@ def test_a_pure_budget_refuses_a_delta_and_says_why(tmp_path):
     assert (ledger.spent("pure"), ledger.balance("mixed").spent.delta) == (0, Fraction(1, 10**6))
 
 
-def test_what_it_is_worth_is_known_before():
+def test_the_accuracy_is_known_before_the_charge():
     question = KeysQuestion(value="v", delta="1e-6")
     plan = expect(question, {"v": WORDS}, epsilon=1)
     assert plan.cost.delta == Fraction(1, 10**6)
@@ -190,7 +190,7 @@ def test_a_delta_takes_the_place_of_categories(other):
         dampen.most_frequent(WORDS, **GIVEN, **other)
 
 
-def test_too_few_rows_are_warned_of():
+def test_too_few_rows_cause_a_warning():
     question = KeysQuestion(value="v", delta="1e-6")
     with pytest.warns(AccuracyWarning, match="too small for 10 rows"):
         answer(question, {"v": ["a"] * 10}, epsilon=1, schema=Schema(rows=10))

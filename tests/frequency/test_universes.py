@@ -172,6 +172,6 @@ def test_wrong_universes_are_refused(given, says):
 
 
 @pytest.mark.parametrize("other", [{"mechanism": "pf"}, {"k": 7}, {"delta": "1e-6"}])
-def test_what_does_not_go_together_costs_nothing(other):
+def test_contradictory_parameters_cost_nothing(other):
     with pytest.raises(ParameterError):
         dampen.most_frequent([1], categories=SIX, epsilon=1, **other)

@@ -128,7 +128,7 @@ def test_the_median_is_decided_by_the_rows_below():
             assert passes[1] == (n - 2 * b >= 1)
 
 
-def test_what_is_drawn_follows_the_law():
+def test_draws_follow_the_stated_law():
     """False alarms below 1e-7; an ε that is 30 % off is rejected."""
     table = {"v": [0, 1, 1, 3, 3, 3, 3, 0], "g": [*"aaaabbbb"]}
     counts = [[1, 2, 0, 1], [1, 0, 0, 3]]
@@ -165,7 +165,7 @@ def test_groups_come_in_public_order_and_small_ones_never():
         ({"by": None}, "by="),
     ],
 )
-def test_what_is_wrong_is_refused(wrong, says):
+def test_wrong_parameters_are_refused(wrong, says):
     given = {"by": "g", "groups": ["a"], "threshold": 2, "lower": 0, "upper": 3, "step": 1}
     with pytest.raises(ParameterError, match=says):
         dampen.groups_above({"v": [1], "g": ["a"]}, "v", epsilon=1, **(given | wrong))

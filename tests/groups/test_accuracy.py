@@ -27,7 +27,7 @@ def told(rows=None, epsilon="0.25", relation="add-remove-row", **options):
 
 @pytest.mark.parametrize("epsilon", ["0.01", "0.3", "1", "5"])
 @pytest.mark.parametrize("draws", [1, 3, 100])
-def test_noise_stays_within_what_is_told(epsilon, draws):
+def test_noise_stays_within_the_stated_bound(epsilon, draws):
     """By summing the law of one integer: enough at B, too little at B - 1."""
     e, found = float(epsilon), likely_noise(Fraction(epsilon), draws)
     z = np.arange(-int(60 / e) - 5, int(60 / e) + 6)
@@ -49,7 +49,7 @@ def test_the_sentence_does_not_depend_on_the_data():
     )
 
 
-def test_the_sentence_speaks_of_as_many_groups_as_are_asked_for():
+def test_the_sentence_names_the_number_of_groups():
     assert "the true top 2, or groups so close" in told(k=2).sentence
     assert "the true top 2, in order, or groups so close" in told(k=2, ordered=True).sentence
 
@@ -86,7 +86,7 @@ def test_no_rows_at_all_have_an_accuracy_too(epsilon):
     assert told(rows=0, epsilon=epsilon, caution=0).error == 0
 
 
-def test_chance_is_warned_of():
+def test_a_guess_causes_a_warning():
     """The bound comes from a schema."""
     question = GroupsQuestion(value="v", by="g", groups=list("abcd"), **GRID)
     with pytest.warns(AccuracyWarning, match="too small"):

@@ -207,7 +207,7 @@ def test_the_cost_is_epsilon_and_the_sum_of_both_parts_in_zcdp():
     assert Fraction("0.2499") < by_rho.rho <= Fraction(1, 4)
 
 
-def test_what_is_expected_says_both_accuracies():
+def test_expect_states_both_accuracies():
     question = GroupsQuestion(value="v", measure="count", **ASKED)
     told = expect(question, STAYS, epsilon="1").accuracy.sentence
     assert "rows per group decide" in told
@@ -223,7 +223,7 @@ def test_what_is_expected_says_both_accuracies():
         ({"measure": "count", "share": "1"}, "between 0 and 1"),
     ],
 )
-def test_what_is_wrong_is_refused(wrong, says):
+def test_wrong_parameters_are_refused(wrong, says):
     with pytest.raises(ParameterError, match=says):
         dampen.top_groups(STAYS, "v", **{**ASKED, **wrong}, epsilon="1")
 
@@ -251,7 +251,7 @@ def test_persons_are_measured_too(given, right, facts):
     assert "The number: " in told.sentence
 
 
-def test_what_is_drawn_follows_the_law_of_the_draws_by_rank():
+def test_draws_follow_the_law_of_the_draws_by_rank():
     """False alarms below 1e-7; an ε that is 30 % off is rejected."""
     counts = np.array([3, 1, 2])
     off = METHOD.rows_off(counts, -2)

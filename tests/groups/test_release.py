@@ -105,7 +105,7 @@ def test_the_answer_is_right_at_a_large_epsilon(options, answer):
 
 
 @pytest.mark.parametrize("statistic", ["median", "sum"])
-def test_wards_on_the_door_allow_replacement_at_the_whole_epsilon(statistic):
+def test_public_groups_allow_replacement_at_the_whole_epsilon(statistic):
     wards = {"ward": dampen.categories(WARDS, public=True)}
     asked = {name: value for name, value in GIVEN.items() if name != "groups"}
     made = dampen.dataset(STAYS, units_public=True, columns=wards).top_groups(

@@ -12,7 +12,7 @@ from dampen.releases.question import parameters
 GIVEN = {"groups": ["a", "b"], "lower": 0, "upper": 10, "step": 1}
 
 
-def test_the_question_offers_what_is_listed():
+def test_the_question_offers_the_listed_statistics():
     declared = {each.name: each for each in parameters(GroupsQuestion)}
     assert declared["statistic"].choices == tuple(each.name for each in STATISTICS)
     for each in STATISTICS:
@@ -41,7 +41,7 @@ def test_a_line_more_is_a_statistic_more(monkeypatch):
 
 
 @pytest.mark.parametrize("name", ["max", "maximum", "min", "minimum"])
-def test_what_one_row_decides_is_refused_with_advice(name):
+def test_statistics_that_one_row_decides_are_refused_with_advice(name):
     with pytest.raises(ParameterError, match=r"one row decides it.*statistic='quantile', p="):
         BestGroup(statistic=name, **GIVEN)
 

@@ -91,6 +91,6 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.usefixtures("_hearing")
-def test_a_long_kernel_hears_an_interrupt_soon() -> None:
+def test_a_long_kernel_stops_soon_after_an_interrupt() -> None:
     done = subprocess.run([sys.executable, "-c", SOON], capture_output=True, text=True, check=True)
     assert float(done.stdout) < 0.2

@@ -128,7 +128,7 @@ def test_refusals_under_many_names_are_bounded(
     assert kinds.count(Kind.REFUSAL) == 3 + 10 + 2  # 16 and 32 of those that share a count
 
 
-def test_the_relation_must_be_said(ledger: Ledger) -> None:
+def test_the_relation_must_be_stated(ledger: Ledger) -> None:
     with pytest.raises(TypeError, match="neighbours"):
         ledger.charge("payroll", epsilon=1)  # type: ignore[call-arg]
     with pytest.raises(BudgetError, match=r"for replace-one neighbours.*add-remove-edge"):
@@ -327,7 +327,7 @@ def test_there_is_no_ledger_before_a_budget(new_place: Callable[[], str]) -> Non
             use("b")
 
 
-def test_a_notebook_shows_what_is_left(ledger: Ledger) -> None:
+def test_a_notebook_shows_the_remainder(ledger: Ledger) -> None:
     ledger.create("<b>", epsilon=1, delta="1e-6", neighbours=ONE)
     ledger.charge("payroll", epsilon="0.5", neighbours=ONE)
     shown = ledger._repr_html_()
@@ -361,7 +361,7 @@ def test_a_refusal_is_known_before_the_charge(ledger: Ledger) -> None:
         account.charge(cost(Fraction(4)))
 
 
-def test_a_trial_can_be_told_from_the_rest(ledger: Ledger) -> None:
+def test_a_trial_is_marked(ledger: Ledger) -> None:
     account = ledger.create("try", epsilon=1, neighbours=ONE, trial=True)
     assert account.balance.trial
     assert not ledger["payroll"].balance.trial

@@ -88,18 +88,18 @@ def assert_no_gain(ledger: Ledger) -> bool:
     return left is not None
 
 
-def test_a_whole_ledger_says_what_is_left(tmp_path: Path, whole, in_use) -> None:
+def test_an_intact_ledger_states_the_remainder(tmp_path: Path, whole, in_use) -> None:
     assert assert_no_gain(put(tmp_path / "l", whole))
     assert assert_no_gain(put(tmp_path / "m", in_use))
 
 
-def test_the_example_of_the_review(tmp_path: Path, whole) -> None:
+def test_a_ledger_without_its_last_bytes_pays_nothing(tmp_path: Path, whole) -> None:
     cut = whole | {"ledger": whole["ledger"][:-1000]}
     assert not assert_no_gain(put(tmp_path / "l", cut))
 
 
 @pytest.mark.parametrize("word", [b"CREATE TABLE", b"INTEGER PRIMARY", b"entry"])
-def test_a_schema_that_is_no_text_pays_nothing(tmp_path: Path, whole, word: bytes) -> None:
+def test_a_schema_that_cannot_be_decoded_pays_nothing(tmp_path: Path, whole, word: bytes) -> None:
     # SQLite's own message then quotes bytes that Python cannot decode.
     garbled = whole["ledger"].replace(word, word[:-3] + b"\xce(\xff", 1)
     assert garbled != whole["ledger"]

@@ -40,7 +40,7 @@ def test_the_delta_of_charges_adds_up_to_that_of_the_budget(ledger, tmp_path):
     assert again.spent("both") == ledger.spent("both") == Fraction(5, 2)
 
 
-def test_zcdp_pays_at_what_is_left_of_delta():
+def test_zcdp_pays_at_the_remainder_of_delta():
     """Σδ is taken off before ρ is converted; the promise is never below the truth."""
     epsilon, delta = Fraction(2), Fraction(1, 10**6)
     limit = Limit(epsilon, delta, rho_within(epsilon, delta))

@@ -44,7 +44,7 @@ def test_rows_cannot_be_changed(ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize("content", [b"name,salary\n" * 500, b"\x00\xff" * 3000, b"x", b""])
-def test_a_file_that_is_no_ledger(tmp_path: Path, content: bytes) -> None:
+def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "salaries.csv"
     path.write_bytes(content)
     with pytest.raises(BudgetError, match="not a ledger"):

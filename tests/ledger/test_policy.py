@@ -86,7 +86,7 @@ def test_the_policy_around_the_data_holds_beside_the_one_that_is_named(
     assert not refused(place / "visits.csv")
 
 
-def test_the_ledger_of_a_data_set_is_not_chosen_by_who_asks(place: Path) -> None:
+def test_the_analyst_does_not_choose_the_ledger_of_a_data_set(place: Path) -> None:
     found = check_policy(place / "salaries.csv", "payroll")
     assert found is not None
     own = str(place / "books" / "ledger.sqlite3")
@@ -117,7 +117,7 @@ def test_the_ledger_of_a_data_set_is_not_chosen_by_who_asks(place: Path) -> None
         ("#" * (2**24 + 1), "at most 16 MB"),
     ],
 )
-def test_what_no_policy_says(tmp_path: Path, content: str | bytes, message: str) -> None:
+def test_invalid_policies_are_refused(tmp_path: Path, content: str | bytes, message: str) -> None:
     file = tmp_path / "dampen.toml"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
     with pytest.raises(ParameterError, match=message):

@@ -227,8 +227,8 @@ def test_a_role_that_may_only_read(ledger: Ledger) -> None:
 
 
 def documented() -> list[str]:
-    """The blocks of SQL in docs/budgets.md: for the curator's role, and for those of analysts."""
-    text = (Path(__file__).parents[2] / "docs" / "budgets.md").read_text("utf-8")
+    """The blocks of SQL in docs/postgres.md: for the curator's role, and for those of analysts."""
+    text = (Path(__file__).parents[2] / "docs" / "postgres.md").read_text("utf-8")
     return [block.replace("\n  ", "\n") for block in re.findall(r"```sql\n(.*?)```", text, re.S)]
 
 

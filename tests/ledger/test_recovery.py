@@ -196,7 +196,7 @@ def test_the_file_at_the_place_can_be_adopted(ledger: Ledger) -> None:
 def test_a_whole_ledger_is_not_replaced(ledger: Ledger, tmp_path: Path) -> None:
     backup(ledger, tmp_path / "copy")
     charge(ledger, 1)
-    with pytest.raises(BudgetError, match="is whole: there is nothing to restore"):
+    with pytest.raises(BudgetError, match="There is nothing to restore"):
         restore(tmp_path / "copy", ledger)
     assert ledger.remaining("payroll") == 1
 

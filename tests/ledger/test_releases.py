@@ -90,6 +90,6 @@ def test_a_refused_release_does_not_look(tmp_path: Path, ask: Any) -> None:
 def test_another_relation_is_refused(tmp_path: Path, ask: Any) -> None:
     other = "replace-one" if RELATIONS[ask] == "add-remove-edge" else "add-remove-edge"
     account = Ledger(tmp_path / "ledger").create("b", epsilon=9, neighbours=other)
-    with pytest.raises(BudgetError, match="cannot share a budget"):
+    with pytest.raises(BudgetError, match="but this release protects"):
         ask(account, Unread(VALUES))
     assert account.spent == 0

@@ -177,7 +177,7 @@ def test_composition_by_adding_up_over_all_outcomes(prices: dict[str, int], delt
 
 
 def test_fifty_counts_with_laplace_noise() -> None:
-    """The example of docs/budgets.md: 7.766 by ε²/2, 7.751 by ε tanh(ε/2), 6.884 here."""
+    """The example of docs/lab-budgets.md: 7.766 by ε²/2, 7.751 by ε tanh(ε/2), 6.884 here."""
     price = Fraction("0.2")
     assert float(epsilon_at(50 * price**2 / 2, DELTA)) == pytest.approx(7.766, abs=1e-3)
     assert float(epsilon_at(50 * pure_rho(price), DELTA)) == pytest.approx(7.751, abs=1e-3)
@@ -301,7 +301,7 @@ def test_either_sum_may_be_spent_by_enumeration() -> None:
     assert 0 < delta_of(grants, float(LIMIT.epsilon)) <= LIMIT.delta
 
 
-def test_a_broken_twin_that_keeps_two_purses_is_found() -> None:
+def test_a_broken_twin_with_two_separate_sums_is_found() -> None:
     """Large answers paid by ε and small ones by ρ, neither counted in the other sum."""
 
     def grants(costs: list[Fraction]) -> bool:

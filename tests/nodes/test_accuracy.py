@@ -34,7 +34,7 @@ def test_the_accuracy_does_not_depend_on_the_graph(k):
     assert f"lead{'s' if k == 1 else ''} every other node by {one.error:.0f} neighbours" in str(one)
 
 
-def test_a_star_with_the_lead_that_is_told_is_found():
+def test_a_star_with_the_stated_lead_is_found():
     """Its centre leads all others by as many neighbours; at half the lead it may be missed."""
     n = 200
     lead = int(expected(n, 1, "0.5", metric="degree").error)
@@ -57,7 +57,7 @@ def test_the_largest_lead_is_the_largest_of_all_small_graphs():
                     assert found == largest_lead(n, k, D)
 
 
-def test_a_graph_that_is_too_small_is_said_and_warned_of_before_the_charge():
+def test_a_graph_that_is_too_small_causes_a_warning_before_the_charge():
     told = expected(40, 5, "0.5")
     assert (told.chance, told.error) == (True, 34)
     assert told.sentence == (
@@ -112,7 +112,7 @@ def test_two_rounds_say_one_number_of_every_graph():
 
 
 @pytest.mark.parametrize(("k", "epsilon"), [(5, "0.3"), (20, "1"), (20, "4")])
-def test_nodes_with_the_lead_that_is_told_reach_the_second_round(k, epsilon):
+def test_nodes_with_the_stated_lead_reach_the_second_round(k, epsilon):
     """False alarms: below 1 in 10^6, five standard errors."""
     n, runs = 3000, 600
     lead = int(expected(n, k, epsilon, mechanism="two-rounds").error)
@@ -127,6 +127,6 @@ def test_nodes_with_the_lead_that_is_told_reach_the_second_round(k, epsilon):
     assert found[lead // 2] / runs < 0.8
 
 
-def test_nothing_is_said_of_other_rankings():
+def test_no_accuracy_is_stated_for_other_rankings():
     made = dampen.top_k(NOBODY, n=5, k=1, epsilon="1", mechanism="sld")
     assert made.accuracy == UNKNOWN

@@ -55,7 +55,7 @@ def test_both_numbers_and_their_difference_have_their_laws(scale: Fraction) -> N
     assert p_value(table(X, Z - X), np.outer(fine, wrong).ravel()) < FALSE_ALARM
 
 
-def test_a_tiny_scale_is_no_noise_and_a_huge_one_is_refused() -> None:
+def test_a_tiny_scale_adds_nothing_and_a_huge_one_is_refused() -> None:
     X, Z = nested_laplace(Fraction(1, 10**12), Fraction(3, 10), 1000, InsecureEntropy(1))
     assert not X.any()
     assert not Z.any()

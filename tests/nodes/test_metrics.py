@@ -57,13 +57,13 @@ def check_norms(n: int) -> None:
 
 
 @pytest.mark.parametrize("n", [3, 4, 5])
-def test_one_edge_changes_the_vectors_by_what_is_stated(n: int) -> None:
+def test_one_edge_changes_the_vectors_by_the_stated_norm(n: int) -> None:
     check_delta(n)
     check_norms(n)
 
 
 @pytest.mark.slow
-def test_one_edge_changes_the_vectors_of_six_nodes_by_what_is_stated() -> None:
+def test_one_edge_changes_the_vectors_of_six_nodes_by_the_stated_norm() -> None:
     check_delta(6)
     check_norms(6)
 

@@ -167,7 +167,7 @@ def test_the_charge_comes_after_parameters_and_before_data(tmp_path: Path) -> No
     assert budget.charges[0][1:] == ("top-k", "pf", Neighbours.ADD_REMOVE_EDGE)
 
 
-def test_nodes_taken_from_edges_are_warned_of(tmp_path: Path) -> None:
+def test_nodes_taken_from_edges_cause_a_warning(tmp_path: Path) -> None:
     (tmp_path / "edges.csv").write_text("a,b\nb,c\n")
     for bare in (tmp_path / "edges.csv", ([0, 1], [1, 2]), spider()):
         with pytest.warns(PrivacyLeakWarning, match="nodes") as caught:

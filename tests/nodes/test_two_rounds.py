@@ -221,7 +221,7 @@ def test_degrees_alike_are_asked_for_as_in_one_round_and_hubs_are_not() -> None:
     assert kind(question_after(hubs, 20, Shares.of(Fraction(100)))) == "whole"
 
 
-def test_a_high_average_is_no_shortlist_and_a_level_far_above_it_is() -> None:
+def test_a_shortlist_needs_a_level_far_above_the_average() -> None:
     """Noise makes degrees of a dense graph look apart; co-authors differ, by chance they do not."""
     rng, shares = np.random.default_rng(0), Shares.of(Fraction(1, 5))
     dense = rng.binomial(400, 0.4, 400) + rng.laplace(0, shares.noise, 400).astype(np.int64)

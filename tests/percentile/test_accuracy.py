@@ -62,7 +62,7 @@ def rank_error(values, p, rows):
     return max(errors)
 
 
-def test_nine_percentiles_of_few_rows_are_warned_of_before_the_charge():
+def test_nine_percentiles_of_few_rows_cause_a_warning_before_the_charge():
     """It once said "370 ranks" of at most 300 rows, and charged."""
     warned = pytest.warns(AccuracyWarning, match="can be up to 270 ranks from its percentile")
     with warned, pytest.raises(dampen.BudgetError):
@@ -86,7 +86,7 @@ def test_the_rows_of_a_file_bound_the_accuracy_once_they_are_read(tmp_path):
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("p", [10, 50, 95])
 @pytest.mark.parametrize("data", ["uniform", "one end", "two ends"])
-def test_values_are_as_near_as_is_told(relation, p, data):
+def test_values_are_as_near_as_stated(relation, p, data):
     """By the law of the draw, on data of several shapes."""
     values = {
         "uniform": np.arange(1000) / 10,
@@ -104,7 +104,7 @@ def test_values_are_as_near_as_is_told(relation, p, data):
     assert chance[near].sum() >= 0.9
 
 
-def test_splitting_and_more_points_are_told():
+def test_the_accuracy_reflects_splitting_and_the_number_of_points():
     told = {
         name: dampen.percentile([1, 2, 3] * 100, **(VALUE | options)).accuracy.error
         for name, options in {
@@ -118,7 +118,7 @@ def test_splitting_and_more_points_are_told():
 
 
 @pytest.mark.parametrize("epsilon", [1, 4, 12])
-def test_no_label_is_more_likely_than_is_told(epsilon):
+def test_no_label_is_more_likely_than_stated(epsilon):
     bound = likeliest_in_two_stages(6, exact(epsilon))
     for values in ([0, 1, 2, 3, 4, 8], [5, 5, 5, 5, 5, 5], [0, 0, 0, 8, 8, 8]):
         problem = TwoStages(n=6, p=50, upper=8, shares=Shares.of(exact(epsilon)), cells=16)
@@ -129,7 +129,7 @@ def test_no_label_is_more_likely_than_is_told(epsilon):
 @pytest.mark.parametrize("mechanism", ["em", "pf", "ld", "ld-pf", None])
 @pytest.mark.parametrize("delta", ["exact", "simple"])
 @pytest.mark.parametrize("n", [1, 2, 3, 4])
-def test_no_record_is_more_likely_than_is_told_in_one_draw(mechanism, delta, n):
+def test_no_record_is_more_likely_than_stated_in_one_draw(mechanism, delta, n):
     """By the law of the draw, of all columns of n values in {0, 1, 2, 3, 9}."""
     chosen = label_mechanism(0, 9) if mechanism is None else named(mechanism)
     horizon = NEAR if mechanism is None else None
@@ -144,7 +144,7 @@ def test_no_record_is_more_likely_than_is_told_in_one_draw(mechanism, delta, n):
     assert n == 1 or largest > 0.5 * bound
 
 
-def test_a_record_by_chance_is_warned_of_before_the_charge():
+def test_a_random_record_causes_a_warning_before_the_charge():
     warned = pytest.warns(
         AccuracyWarning, match=r"no record is named with a probability above 0\.00"
     )
@@ -152,12 +152,12 @@ def test_a_record_by_chance_is_warned_of_before_the_charge():
         dampen.percentile_record(np.arange(2000.0), p=50, upper=2000, epsilon=2, budget=Refusing())
 
 
-def test_few_records_by_chance_are_warned_of_too():
+def test_random_records_among_few_cause_a_warning_too():
     with pytest.warns(AccuracyWarning, match="Ask for the value with dampen.percentile"):
         dampen.percentile_record(np.arange(500.0), p=50, upper=500, epsilon=2)
 
 
-def test_a_record_that_can_be_found_is_not_warned_of():
+def test_a_record_that_can_be_found_causes_no_warning():
     told = dampen.percentile_record(np.arange(2000.0), p=50, upper=2000, epsilon=40).accuracy
     assert told.sentence.startswith("Among 2,000 records at ε = 40 no record is named with")
     assert told.unit == "probability of missing the right record"

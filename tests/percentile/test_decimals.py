@@ -164,6 +164,6 @@ def test_order_is_kept():
         ({"lower": 1, "upper": 9, "step": 100}, "wider range"),
     ],
 )
-def test_what_leaves_no_candidate_is_refused(given, says):
+def test_ranges_without_candidates_are_refused(given, says):
     with pytest.raises(ParameterError, match=says):
         Decimals(**given)

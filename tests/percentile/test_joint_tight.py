@@ -382,7 +382,7 @@ def test_in_ties_three_cost_what_one_does(epsilon):
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("m", [3, 12])
-def test_all_values_are_as_near_as_is_told(relation, m):
+def test_all_values_are_as_near_as_stated(relation, m):
     """On data that is as hard as can be: all points but a few crowd far from the percentiles."""
     x = np.r_[np.zeros(400), np.full(200, 50.5), np.full(400, 100.0)]
     points = [100 * i // (m + 1) for i in range(1, m + 1)]

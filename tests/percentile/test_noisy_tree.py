@@ -219,7 +219,7 @@ def test_no_rows_and_one(neighbours, x):
 
 @pytest.mark.parametrize("neighbours", [REPLACE, ADD])
 @pytest.mark.parametrize("between", [False, True])
-def test_all_values_are_as_near_as_is_told(neighbours, between):
+def test_all_values_are_as_near_as_stated(neighbours, between):
     """Records on points, and halfway between them; the bound is some five times too wide."""
     generator = np.random.default_rng(4)
     x = np.sort(generator.integers(0, 499, 20_000) + 0.5 * between)

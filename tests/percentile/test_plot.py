@@ -30,7 +30,7 @@ def test_groups_have_a_line_each(ax):
     assert len(ax.lines[0].get_xdata()) == 9
 
 
-def test_one_answer_is_no_curve(ax):
+def test_one_answer_has_no_curve(ax):
     for options in ({"p": 50}, {"p": "50"}):
         with pytest.raises(ParameterError, match="no picture"):
             plot(dampen.percentile(range(101), **(GIVEN | options)), ax)

@@ -140,7 +140,7 @@ def test_the_expected_error_is_the_mean_of_the_drawn():
     assert abs(np.mean(drawn) - expected_error(problem, x)) < 6 * np.std(drawn) / 300**0.5
 
 
-def test_no_label_is_more_likely_than_is_told():
+def test_no_label_is_more_likely_than_stated():
     for k, epsilon in ((2, 1.5), (3, 4.0)):
         share, told = float(Shares.of(Fraction(epsilon)).label), 0.0
         for m in range(6):
@@ -222,7 +222,7 @@ def test_of_a_file_with_fewer_rows_all_are_named(tmp_path, mechanism):
     assert made.parameters["n"] == 2
 
 
-def test_labels_by_chance_are_warned_of():
+def test_random_labels_cause_a_warning():
     x = np.arange(2000.0)
     with pytest.warns(AccuracyWarning, match=r"no record is among the 3 with a probability above"):
         dampen.percentile_record(x, p=50, epsilon=2, upper=2000, k=3)

@@ -98,7 +98,7 @@ def test_a_large_epsilon_finds_the_value():
         assert type(release.answer) is int
 
 
-def test_a_large_epsilon_finds_the_value_among_a_public_number_of_them():
+def test_a_large_epsilon_finds_the_value_with_a_public_number_of_rows():
     values = dampen.dataset({"v": range(100)}, units_public=True)
     for p, expected in ((0, 0), (50, 50), (98, 98), (100, 99)):
         release = values.percentile("v", p=p, epsilon=10_000, upper=200, step=1)
@@ -163,7 +163,7 @@ def test_a_list_gives_a_list():
         assert release.answer == [50] * len(p)
 
 
-def test_the_release_says_what_is_public_and_is_json():
+def test_the_release_states_public_facts_and_is_json():
     asked = {"p": "50", "upper": 60, "lower": 0, "step": "0.5"}
     release = percentile(WAGES, epsilon=10, **asked)
     shown = json.loads(release.to_json())
@@ -182,7 +182,7 @@ def test_the_number_of_values_is_shown_where_it_is_public():
     assert shown["parameters"] == {"n": 6, **asked}
 
 
-def test_a_public_number_of_values_that_is_none_costs_nothing():
+def test_an_invalid_public_number_of_values_costs_nothing():
     account = Account()
     staff = dampen.dataset({"wage": []}, units_public=True, budget=account)
     with pytest.raises(ParameterError, match="at least one value"):
@@ -244,7 +244,7 @@ def test_wrong_parameters_of_a_record_cost_nothing(wrong, says):
 
 
 @pytest.mark.parametrize("old", [{"release": "value"}, {"labels": NAMES}, {"k": 2}])
-def test_what_named_records_in_0_2_is_no_argument_of_a_value(old):
+def test_the_record_arguments_of_0_2_are_refused_for_values(old):
     with pytest.raises(TypeError, match="unexpected keyword argument"):
         percentile(WAGES, p=50, epsilon=10, upper=60, step=1, **old)
 
@@ -253,19 +253,19 @@ def test_what_named_records_in_0_2_is_no_argument_of_a_value(old):
     ("p", "meant"),
     [(0.5, "50"), ("0.25", "25"), (Fraction(1, 3), "100/3"), ([0, 0.5, 1], "0, 50, 100")],
 )
-def test_a_share_in_place_of_a_percentile_is_warned_of(p, meant):
+def test_a_share_in_place_of_a_percentile_causes_a_warning(p, meant):
     with pytest.warns(ParameterWarning, match=f"did you mean {meant}") as caught:
         percentile(WAGES, p=p, epsilon=10_000, upper=60, step=1)
     assert [warning.filename for warning in caught] == [__file__]
 
 
-def test_a_share_is_warned_of_for_records_too():
+def test_a_share_causes_a_warning_for_records_too():
     with pytest.warns(ParameterWarning, match="did you mean 50"):
         percentile_record(WAGES, p=0.5, epsilon=10_000, upper=60)
 
 
 @pytest.mark.parametrize("p", [0, 1, 100, ["0.1", 50, "99.9"]])
-def test_percentiles_are_not_warned_of(p):
+def test_percentiles_cause_no_warning(p):
     percentile(WAGES, p=p, epsilon=10_000, upper=60, step=1)
 
 
@@ -350,7 +350,7 @@ def test_questions_in_a_few_words(question, text, shape):
 
 
 @pytest.mark.parametrize("ask", [percentile_record, partial(percentile, step=1)])
-def test_what_it_would_cost_reads_no_row(ask):
+def test_expect_reads_no_row(ask):
     question = (
         RecordQuestion(value="values", p=50, upper=60)
         if ask is percentile_record

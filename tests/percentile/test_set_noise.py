@@ -105,7 +105,7 @@ def test_draws_have_the_law_of_sets(bits):
     assert chisquare(found, 3000 * wanted / wanted.sum()).pvalue > 1e-6
 
 
-def test_narrowing_loses_nobody_who_wins():
+def test_narrowing_keeps_every_winner():
     utility, noise = (np.arange(500) % 3 == 0).astype(float), Staircase(Fraction(2))
     for seed in range(30):
         entropy = InsecureEntropy(seed)

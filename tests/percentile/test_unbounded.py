@@ -145,7 +145,7 @@ def test_batches_are_merged():
         ([5, 50], 1, "p = 5 at"),
     ],
 )
-def test_too_few_rows_are_said_before_the_charge(p, epsilon, says):
+def test_too_few_rows_are_reported_before_the_charge(p, epsilon, says):
     class Refusing:
         def charge(self, cost, /):
             raise RuntimeError("charged")

@@ -77,7 +77,7 @@ def test_nothing_is_left_to_chance_where_all_are_released():
     assert lead(TINY, PF, m=3, k=3, epsilon=Fraction(1)) == 0
 
 
-def test_a_large_world_is_no_harder_to_foresee():
+def test_many_candidates_are_as_predictable_as_few():
     assert lead(TINY, JOINT, m=10**8, k=50, epsilon=Fraction(1)) < 60
 
 

@@ -52,8 +52,8 @@ def log_law(noise, scale, moved=0):
     ],
     ids=["bayes", "joint tree", "stages", "degree", "two", "five", "record", "count"],
 )
-def test_what_a_release_is_charged_at_epsilon_1(ask, before, now):
-    """The table of docs/budgets.md: half a unit of ε² before, the parts' own prices now."""
+def test_the_charge_of_a_release_at_epsilon_1(ask, before, now):
+    """The table of docs/lab-budgets.md: half a unit of ε² before, the parts' own prices now."""
     made = ask(1)
     release = getattr(made, "release_", made)
     assert float(release.rho) == pytest.approx(now, abs=5e-5)

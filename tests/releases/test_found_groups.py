@@ -97,7 +97,7 @@ def test_zcdp_adds_up():
         ({"by": "days", "delta": "1e-6"}, "beside"),
     ],
 )
-def test_what_does_not_fit_is_refused_before_the_charge(options, says):
+def test_wrong_parameters_are_refused_before_the_charge(options, says):
     with pytest.raises(ParameterError, match=says):
         dampen.mean(STAYS, "days", epsilon=1, **RANGE, **options)
 
@@ -253,7 +253,7 @@ def test_intervals_hold_given_that_a_key_is_published(epsilon):
     assert dampen.Release.from_json(made.to_json()).interval() == made.interval()
 
 
-def test_empty_texts_are_no_keys():
+def test_empty_texts_are_not_keys():
     assert tally(open_table({"v": ["", "a", None, "a"]}), "v") == {"a": 2}
 
 

@@ -55,7 +55,7 @@ def test_every_release_with_numbers_has_a_picture(ask, ax):
     assert ask().plot(ax).containers
 
 
-def test_a_name_alone_is_no_picture(ax):
+def test_a_name_alone_has_no_picture(ax):
     made = dampen.most_frequent(["a"], categories=["a", "b"], mechanism="em", epsilon="1")
     with pytest.raises(ParameterError, match="no picture"):
         made.plot(ax)

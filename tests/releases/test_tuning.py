@@ -182,7 +182,7 @@ def test_a_grid_search_that_is_charged_once_is_found() -> None:
     assert loss(grid_law(40)) > 3 * EPSILON
 
 
-def test_a_number_of_runs_that_is_told_is_found() -> None:
+def test_a_published_number_of_runs_is_found() -> None:
     law = law_of_runs(float(scale_for(50, Fraction(1))), 1.0)
 
     def telling(database: tuple[int, ...]) -> Law:

@@ -67,7 +67,7 @@ def test_domains(schema: Schema) -> None:
         ("lowr", "days", "no fact 'lowr'. Did you mean 'lower'"),
     ],
 )
-def test_what_a_schema_does_not_say(schema: Schema, name, column, message) -> None:
+def test_missing_facts_of_a_schema(schema: Schema, name, column, message) -> None:
     with pytest.raises(ParameterError, match=message):
         schema.fact(name, column)
 

@@ -196,5 +196,5 @@ graphs = st.builds(Graph, st.integers(1, 10**9) | words, st.none() | texts, st.n
     ),
     texts.filter(str.strip),
 )
-def test_what_is_written_is_read_back(schema: Schema, name: str) -> None:
+def test_written_schemas_are_read_back(schema: Schema, name: str) -> None:
     assert parse_schema(format_schema(schema, name=name)) == schema

@@ -90,7 +90,7 @@ def test_a_statement_of_sql_is_the_same_question(running: Running) -> None:
         ("rows", {}, "no tool"),
     ],
 )
-def test_mistakes_are_told_and_cost_nothing(
+def test_mistakes_are_reported_and_cost_nothing(
     running: Running, tool: str, given: dict[str, Any], told: str
 ) -> None:
     [result, left] = _asked(running, (tool, given), ("budget", {}))

@@ -24,7 +24,7 @@ def test_nothing_without_a_token(running) -> None:
     assert not running.ledger.history("visits")
 
 
-def test_a_revoked_token_is_none(running) -> None:
+def test_a_revoked_token_is_refused(running) -> None:
     who = running.token()
     assert running.http.get("/v1/me", who).json() == {"analyst": "ana", "role": "analyst"}
     running.tokens.revoke("ana")
@@ -251,7 +251,7 @@ def test_the_administrators_link_expires(running, monkeypatch: pytest.MonkeyPatc
     assert running.tokens.tokens() == []
 
 
-def test_health_is_all_that_is_told_without_a_token(running) -> None:
+def test_only_health_is_public_without_a_token(running) -> None:
     ana, curator = running.token(), running.token("cleo", "curator")
     assert running.http.get("/healthz").json() == {"status": "ok"}
     assert running.http.get("/healthz", ana).json().keys() == {"status", "version"}

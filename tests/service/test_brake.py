@@ -91,9 +91,7 @@ def test_a_freeze_waits_for_no_question_and_ends_those_that_wait(
     assert charges == 60 - len(refused) <= 2
 
 
-def test_who_asks_little_does_not_wait_for_who_asks_much(
-    serving, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_light_users_do_not_wait_for_heavy_users(serving, monkeypatch: pytest.MonkeyPatch) -> None:
     running = serving(settings=SETTINGS.format(4))
     ana, ben = running.token(), running.token("ben")
     with held(running, monkeypatch) as (gate, _), ThreadPoolExecutor(40) as pool:
@@ -135,7 +133,7 @@ def test_an_analyst_has_so_many_questions_at_a_time(
     assert running.ask("follows/top-k", ana, k=1, epsilon="0.5").status_code == 200
 
 
-def test_a_question_alone_waits_for_nobody(serving, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_single_question_does_not_wait(serving, monkeypatch: pytest.MonkeyPatch) -> None:
     """Charges wait for others to share a transaction, but only if there are others."""
     monkeypatch.setattr("dampen.service.workflow.GATHERING", 10**6)
     running = serving(settings=SETTINGS.format(4))

@@ -95,7 +95,7 @@ def test_an_answer_that_breaks_off_is_an_error_of_the_service() -> None:
         thread.join()
 
 
-def test_an_unknown_question_is_no_attribute() -> None:
+def test_an_unknown_question_is_not_an_attribute() -> None:
     service = Service("https://x", "token")
     with pytest.raises(AttributeError, match="Did you mean 'most-frequent'"):
         service.most_frequen  # noqa: B018

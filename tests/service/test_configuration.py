@@ -90,7 +90,7 @@ def test_a_column_alone_predicts_nothing(tmp_path: Path) -> None:
         ((BASE + COLUMN) * 2, "another name than 'pay'"),
     ],
 )
-def test_what_no_configuration_says(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_configurations_are_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ParameterError, match=re.escape(message)):
         load_configuration(config(tmp_path, text))
 

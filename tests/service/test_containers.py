@@ -41,7 +41,7 @@ def accepts(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert all(option in shown for option in rest if option.startswith("--"))
 
 
-def test_the_wheel_is_built_of_what_is_copied() -> None:
+def test_the_wheel_is_built_from_the_copied_files() -> None:
     """Every file that is copied is there, and every one that the build names is copied."""
     copied = [rest for word, rest in instructions() if word == "COPY" and "--from" not in rest]
     names = {name for rest in copied for name in shlex.split(rest)[:-1]}
@@ -82,7 +82,7 @@ def test_actions_are_pinned_by_commit() -> None:
             assert "--require-hashes" in step, file
 
 
-def test_what_the_image_starts_and_asks_exists(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_commands_of_the_image_exist(capsys: pytest.CaptureFixture[str]) -> None:
     found = dict(instructions())
     command = yaml.safe_load(found["CMD"])
     accepts(command, capsys)

@@ -69,7 +69,9 @@ def test_acts_are_for_curators(running: Running) -> None:
     for path, body in ACTS.items():
         assert act(running, {}, path, **body).status_code == 401, path
         told = act(running, running.token(), path, **body)
-        assert (told.status_code, told.json()["message"]) == (403, "This is for curators."), path
+        assert (told.status_code, told.json()["message"]) == (403, "Only curators may do this."), (
+            path
+        )
     for path in LOOKS:
         assert running.http.get(f"/v1/{path}", running.token()).status_code == 403, path
     assert (running.config.read_bytes(), verify(running.ledger)) == before
@@ -281,7 +283,7 @@ def test_a_file_that_may_not_be_written_costs_nothing(running: Running, carl, mo
     assert (running.config.read_bytes(), verify(running.ledger)) == before
 
 
-def test_a_file_that_somebody_edits_meanwhile_is_kept(running: Running, carl, monkeypatch) -> None:
+def test_a_file_that_was_edited_meanwhile_is_kept(running: Running, carl, monkeypatch) -> None:
     from dampen.service.curator import Curating
 
     create = Curating._create

@@ -130,7 +130,7 @@ def test_a_declared_question_is_in_every_front(middle: None, serving) -> None:
     [{"lower": 0}, {"shift": "1e9999999"}, {"twice": "yes"}, {"tone": "loud"}, {"value": "x"},
      {"value": "diagnosis"}, {"shift": [1]}, {"value": None}],
 )  # fmt: skip
-def test_what_was_not_declared_is_refused(middle: None, serving, wrong: dict) -> None:
+def test_undeclared_questions_are_refused(middle: None, serving, wrong: dict) -> None:
     running = serving()
     body = {"value": "day", "epsilon": "0.5"} | wrong
     told = running.ask("visits/middle", running.token(), **body)

@@ -62,7 +62,7 @@ def _seeded() -> InsecureEntropy:
     return InsecureEntropy(5, allow_release=True)
 
 
-def test_twenty_questions_by_every_door(
+def test_twenty_questions_through_every_interface(
     serving: Callable[..., Running], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(workflow, "SystemEntropy", _seeded)

@@ -102,7 +102,7 @@ def test_another_spelling_is_the_same_question(running, path: str, one: dict, ot
     assert (again["reused"], again["charge"]) == (True, first["charge"]), again
 
 
-def test_a_metric_that_stands_in_is_no_spelling_of_the_other(running) -> None:
+def test_a_substituted_metric_is_another_question(running) -> None:
     """A small ε asks for the degree in place of betweenness; who names a mechanism does not."""
     served = running.configuration.sets["follows"]
     left_out, spelled_out = (
@@ -170,7 +170,7 @@ def test_a_wrong_question_costs_nothing(running) -> None:
     assert all(not running.ledger.history(name) for name in running.ledger)
 
 
-def test_a_refused_budget_is_said_and_costs_nothing(running) -> None:
+def test_a_refused_budget_is_reported_and_costs_nothing(running) -> None:
     body = ASKS["salaries/percentile"]
     too_much = running.ask("salaries/percentile", running.token(), **{**body, "epsilon": 6})
     assert too_much.status_code == 409
@@ -241,7 +241,7 @@ def test_who_may_ask_what(serving) -> None:
     }  # fmt: skip
 
 
-def test_what_to_expect_is_free(running) -> None:
+def test_expect_is_free(running) -> None:
     who = running.token()
     for path, body in ASKS.items():
         told = running.ask(f"{path}/expect", who, **body).json()

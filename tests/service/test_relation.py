@@ -73,7 +73,7 @@ def test_bisection_over_http_sees_the_same(neighbours: Running, size: int) -> No
     assert spent == 2 * (len(BISECTED) * Fraction("1e-9") + Fraction("0.001"))
 
 
-def test_what_is_drawn_over_http_differs_by_epsilon(neighbours: Running) -> None:
+def test_answers_over_http_differ_by_at_most_epsilon(neighbours: Running) -> None:
     """The law of the very plan that HTTP draws from, for k = 1, between neighbours."""
     workflow = neighbours.workflow
     for min_rows, caution in BISECTED[::4]:

@@ -44,7 +44,7 @@ class Steps:
         return steps
 
 
-def test_nobody_hears_of_an_answer_before_its_step(running) -> None:
+def test_no_answer_is_sent_before_its_step(running) -> None:
     """Neither releases, nor the ledger, nor who asks the same, tell when it was ready."""
     steps, who, told = Steps.of(running), running.token(), list[dict]()
     path = "visits/most-frequent"

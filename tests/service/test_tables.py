@@ -136,7 +136,7 @@ def test_check_reads_the_catalogue_alone(
     )
 
 
-def test_a_table_that_is_gone_is_told_by_its_name(serving_tables, database: str) -> None:
+def test_a_missing_table_is_named(serving_tables, database: str) -> None:
     running = serving_tables(address=database, stays="gone", follows="follows")
     told = running.ask("stays/most-frequent", running.token(), value="hospital", epsilon=1)
     assert told.status_code == 400

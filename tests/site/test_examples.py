@@ -29,7 +29,9 @@ RUNS = 16
 PAGES = [
     "README.md", "docs/index.md", "docs/concepts.md", "docs/getting-started.md",
     "docs/messy-data.md", "docs/story.md", "docs/from-02.md", "docs/from-diffprivlib.md",
-    "docs/from-opendp.md", "docs/sql.md", "docs/datasets.md",
+    "docs/from-opendp.md", "docs/sql.md", "docs/datasets.md", "docs/groups.md",
+    "docs/frequency.md", "docs/numbers.md", "docs/percentile.md", "docs/influence.md",
+    "docs/trees.md", "docs/people.md", "docs/engines.md", "docs/budgets.md",
 ]  # fmt: skip
 EPSILON = re.compile(r"""(epsilon=)(["']?)([0-9.]+)(["']?)""")
 COMPUTED = {

@@ -32,7 +32,7 @@ def test_the_page_runs_without_flint_and_compiled_kernels() -> None:
     assert sum(int(line.split()[-1]) for line in lines) == 5
 
 
-def test_what_is_missing_in_a_release_is_named(
+def test_missing_files_of_a_release_are_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spec = importlib.util.spec_from_file_location("browser", ROOT / "packaging" / "browser.py")

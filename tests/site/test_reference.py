@@ -80,5 +80,5 @@ def test_a_class_and_its_methods_have_a_sentence(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", RELEASING)
-def test_what_releases_states_its_guarantee(name: str) -> None:
+def test_releasing_functions_state_their_guarantee(name: str) -> None:
     assert re.search(r"^Guarantee: .*ε", inspect.getdoc(getattr(dampen, name)), re.MULTILINE)

@@ -196,7 +196,7 @@ def test_universe_of_rows_and_tuples() -> None:
     assert len(tuples.databases) == 4 and len(tuples.neighbours) == 4
 
 
-def test_a_problem_that_rejects_a_database_is_told() -> None:
+def test_a_problem_that_rejects_a_database_is_reported() -> None:
     class Refusing:
         candidates = ("a",)
         neighbours = Neighbours.ADD_REMOVE_ROW

@@ -55,7 +55,7 @@ def test_a_mechanism_is_not_let_through_by_its_name() -> None:
     assert outcomes(verdicts, "Tenfold") == {"fails"}
 
 
-def test_what_cannot_be_checked_is_reported_and_does_not_hold() -> None:
+def test_unchecked_claims_are_reported_and_do_not_hold() -> None:
     verdicts = verify(NO_HORIZON, UNIVERSE)
     assert outcomes(verdicts, "(sld)") == outcomes(verdicts, "(sld-pf)") == {"not checked"}
     assert outcomes(verdicts, "shifted scores") == {"not checked"}
@@ -84,7 +84,7 @@ def test_a_bound_for_the_wrong_score_fails() -> None:
         assert outcomes(verdicts, "joint") == {"fails"}
 
 
-def test_bounds_that_a_universe_never_reaches_are_said() -> None:
+def test_bounds_that_a_universe_never_reaches_are_reported() -> None:
     def remarks(problem: Votes) -> str:
         return " | ".join(v.remark for v in verify(problem, UNIVERSE, mechanisms=["em"]) if v)
 
@@ -94,7 +94,7 @@ def test_bounds_that_a_universe_never_reaches_are_said() -> None:
     assert "more than 1 of the stated 3" in remarks(Votes(joint={Global(): 3.0}))
 
 
-def test_distances_that_were_not_looked_at_are_said() -> None:
+def test_unchecked_distances_are_reported() -> None:
     @dataclass(frozen=True)
     class Long(Votes):
         def selection(self, rows: tuple[str, ...], /) -> Selection:

@@ -88,12 +88,12 @@ def test_a_column_of_ids_beside_a_column():
         ({"unit": "patient", "weigh": "persons"}, "people or rows"),
     ],
 )
-def test_what_does_not_fit_is_refused(options, words):
+def test_unsuitable_parameters_are_refused(options, words):
     with pytest.raises(dampen.ParameterError, match=words):
         asked("percentile", **options)
 
 
-def test_rows_are_what_is_weighed_where_rows_are_protected():
+def test_rows_are_weighed_where_rows_are_protected():
     assert asked("percentile", weigh="rows").neighbours is Neighbours.ADD_REMOVE_ROW
 
 

@@ -79,7 +79,7 @@ def test_tables_in_memory_count_alike(data):
     assert (counted(data) == by_definition("patient")).all()
 
 
-def test_the_curator_is_told_of_units():
+def test_the_check_reports_units():
     data = FRAME.assign(days=np.where(FRAME.patient.isna(), 29.0, FRAME.days % 10))
     facts = {"ward": ["A", "B", "C"], "days": dampen.number(0, 30)}
     found = dampen.dataset(data, unit="patient", columns=facts).check()

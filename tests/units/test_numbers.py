@@ -266,7 +266,7 @@ def test_groups_above_by_weights():
     assert 0.5 < worst <= 1 + 1e-9
 
 
-def test_what_is_asked_of_the_ids_is_refused():
+def test_questions_about_ids_are_refused():
     asked = dampen.dataset(STAYS, unit="unit", columns=COLUMNS)
     with pytest.raises(dampen.ParameterError, match="names whom"):
         asked.count(by="unit", groups=["P1"], epsilon=1)

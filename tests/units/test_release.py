@@ -197,7 +197,7 @@ def test_many_persons_are_counted_exactly():
     assert made.answer[:2] == ["B", "A"]
 
 
-def test_what_cannot_be_asked_of_persons():
+def test_questions_that_persons_cannot_be_asked():
     asked = stays()
     with pytest.raises(ParameterError, match="names single rows"):
         asked.ask("percentile-record", value="days", p=50, upper=5, epsilon=1)

@@ -41,13 +41,15 @@ F = TypeVar("F", bound=Any)
 
 
 def _who(command: F) -> F:
-    return click.option("--who", metavar="WHO", default="", help="For the record. [default: you]")(
-        command
-    )
+    return click.option(
+        "--who", metavar="WHO", default="", help="Who does this, for the record. [default: you]"
+    )(command)
 
 
 def _why(command: F) -> F:
-    return click.option("--why", metavar="TEXT", default="", help="For the record.")(command)
+    return click.option("--why", metavar="TEXT", default="", help="The reason, for the record.")(
+        command
+    )
 
 
 def _name(command: F) -> F:
@@ -63,7 +65,7 @@ def _name(command: F) -> F:
     )
 )
 def budget() -> None:
-    """Budgets of epsilon that last: one per data set and neighbour relation."""
+    """Manages budgets of epsilon, one for each data set and neighbour relation."""
 
 
 @budget.command(
@@ -75,8 +77,12 @@ def budget() -> None:
     )
 )
 @click.argument("name")
-@click.option("--epsilon", required=True, metavar="E", help="All that may ever be spent.")
-@click.option("--delta", metavar="D", help="Spend by zCDP, for a promise of (epsilon, delta).")
+@click.option(
+    "--epsilon", required=True, metavar="E", help="Total epsilon that the budget can spend."
+)
+@click.option(
+    "--delta", metavar="D", help="Account in zCDP, and promise (epsilon, delta) in total."
+)
 @click.option(
     "--neighbours",
     metavar="RELATION",
@@ -91,10 +97,12 @@ def budget() -> None:
     help="For add-remove-unit, the column that names what is protected, such as patient. "
     "[default: that of the data set, else that of the first charge]",
 )
-@click.option("--dataset", metavar="NAME", default="", help="The only data set that it pays for.")
+@click.option(
+    "--dataset", metavar="NAME", default="", help="The only data set that the budget pays for."
+)
 @click.option("--largest", metavar="E", help="The largest epsilon of one question.")
-@click.option("--each", metavar="E", help="All that one analyst may spend.")
-@click.option("--trial", is_flag=True, help="Mark it as one to try things out with.")
+@click.option("--each", metavar="E", help="The most that one analyst may spend in total.")
+@click.option("--trial", is_flag=True, help="Mark the budget as a trial.")
 @_who
 @ledger_option
 def create(
@@ -159,11 +167,13 @@ def show(name: str | None, ledger: str | None, as_json: bool) -> None:
 
 @budget.command(name="raise", epilog=examples("dampen budget raise payroll --epsilon 5"))
 @_name
-@click.option("--epsilon", required=True, metavar="E", help="All that may ever be spent.")
+@click.option(
+    "--epsilon", required=True, metavar="E", help="Total epsilon that the budget can spend."
+)
 @_who
 @ledger_option
 def raise_(name: str, epsilon: str, who: str, ledger: str | None) -> None:
-    """Lets more be spent of a budget: EPSILON in all."""
+    """Raises a budget to a total of EPSILON."""
     account = open_ledger(ledger)[name]
     account.raise_to(epsilon, who=who)
     print_facts(_facts(account.balance))
@@ -171,12 +181,19 @@ def raise_(name: str, epsilon: str, who: str, ledger: str | None) -> None:
 
 @budget.command(epilog=examples("dampen budget cap payroll --epsilon 0.5 --analyst intern"))
 @_name
-@click.option("--epsilon", required=True, metavar="E", help="All that this analyst may spend.")
-@click.option("--analyst", metavar="WHO", default="*", help="[default: each without one]")
+@click.option(
+    "--epsilon", required=True, metavar="E", help="The most that this analyst may spend in total."
+)
+@click.option(
+    "--analyst",
+    metavar="WHO",
+    default="*",
+    help="Whom to limit. [default: every analyst without a limit of their own]",
+)
 @_who
 @ledger_option
 def cap(name: str, epsilon: str, analyst: str, who: str, ledger: str | None) -> None:
-    """Lets an analyst, or each analyst, spend at most EPSILON of a budget."""
+    """Limits what one analyst, or every analyst, may spend of a budget."""
     account = open_ledger(ledger)[name]
     account.cap(epsilon, analyst=analyst, who=who)
     print_facts(_facts(account.balance))
@@ -188,7 +205,7 @@ def cap(name: str, epsilon: str, analyst: str, who: str, ledger: str | None) -> 
 @_who
 @ledger_option
 def freeze(name: str, why: str, who: str, ledger: str | None) -> None:
-    """Pays nothing until it is thawed."""
+    """Freezes a budget: it pays nothing until you thaw it."""
     account = open_ledger(ledger)[name]
     account.freeze(why=why, who=who)
     print_facts(_facts(account.balance))
@@ -197,13 +214,13 @@ def freeze(name: str, why: str, who: str, ledger: str | None) -> None:
 @budget.command(epilog=examples("dampen budget thaw payroll"))
 @_name
 @click.option(
-    "--spent", metavar="E", help="After a restore: what was spent since the backup was made."
+    "--spent", metavar="E", help="After a restore, the epsilon that was spent since the backup."
 )
 @_why
 @_who
 @ledger_option
 def thaw(name: str, spent: str | None, why: str, who: str, ledger: str | None) -> None:
-    """Pays again."""
+    """Thaws a frozen budget, so that it pays again."""
     account = open_ledger(ledger)[name]
     account.thaw(spent=spent, why=why, who=who)
     print_facts(_facts(account.balance))
@@ -215,7 +232,7 @@ def thaw(name: str, spent: str | None, why: str, who: str, ledger: str | None) -
 @_who
 @ledger_option
 def close(name: str, why: str, who: str, ledger: str | None) -> None:
-    """Pays nothing, for ever."""
+    """Closes a budget for good: it never pays again."""
     account = open_ledger(ledger)[name]
     account.close(why=why, who=who)
     print_facts(_facts(account.balance))
@@ -225,7 +242,7 @@ def close(name: str, why: str, who: str, ledger: str | None) -> None:
 @click.argument("charge", metavar="ID")
 @ledger_option
 def answer(charge: str, ledger: str | None) -> None:
-    """Prints the release that a charge paid for, as JSON, if its answer got lost."""
+    """Prints the answer that a charge paid for, as JSON."""
     write(json_line(open_ledger(ledger).answer(charge)))
 
 
@@ -251,13 +268,13 @@ def witness(place: str, who: str, ledger: str | None) -> None:
 
 
 @budget.command(name="verify", epilog=examples("dampen budget verify --head $(cat head.txt)"))
-@click.option("--head", metavar="H", help="A head that was kept elsewhere.")
+@click.option("--head", metavar="H", help="A head that you saved earlier.")
 @ledger_option
 @json_option
 def verify_(head: str | None, ledger: str | None, as_json: bool) -> None:
-    """Reads every entry again and prints the head of the ledger: keep it elsewhere.
+    """Reads every entry again and prints the head of the ledger, which you can save.
 
-    With a head that was kept, an edited or missing entry and an older copy put back are found.
+    With a head that you saved earlier, it finds edited and missing entries and older copies.
     """
     book = open_ledger(ledger)
     found = verify(book, head)
@@ -276,15 +293,15 @@ def backup_(file: Path, ledger: str | None) -> None:
 
 @budget.command(name="restore", epilog=examples("dampen budget restore ledger-monday.sqlite3"))
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--head", metavar="H", help="The newest head that is known.")
+@click.option("--head", metavar="H", help="The newest head that you saved.")
 @_who
 @ledger_option
 def restore_(file: Path, head: str | None, who: str, ledger: str | None) -> None:
-    """Puts a backup in the place of a ledger that is damaged, gone or went backwards.
+    """Replaces a damaged, missing or outdated ledger by a backup.
 
-    Charges that were made after the backup are not in it. Unless the newest head that is known is
-    in it, every budget is frozen until you say what was spent since: dampen budget thaw NAME
-    --spent E.
+    Charges that were made after the backup are not in it. Unless it contains the newest
+    head that you saved, every budget stays frozen until you state what was spent since: dampen
+    budget thaw NAME --spent E.
     """
     book = open_ledger(ledger)
     lost = restore(file, book, head=head, who=who)
@@ -331,7 +348,7 @@ def export(name: str | None, style: str, ledger: str | None) -> None:
 @output_option("Write the report to this file.")
 @ledger_option
 def report(name: str | None, style: str, output: Path | None, ledger: str | None) -> None:
-    """Writes what a privacy officer asks for, of one budget or of all.
+    """Writes a report for a privacy officer, on one budget or on all.
 
     Whom epsilon protects, epsilon, delta and rho, promised and spent; every question with its
     mechanism, its price and who asked; what the curator changed. It comes from the ledger, which is
@@ -413,7 +430,7 @@ def _facts(balance: Balance) -> dict[str, str]:
 
 
 def _witness(book: Ledger) -> str:
-    return book.witness or "none: copies of this ledger are not detected (dampen budget witness)"
+    return book.witness or "none, so copies are not detected (see dampen budget witness)"
 
 
 def _charge(charge: Charge) -> dict[str, Any]:

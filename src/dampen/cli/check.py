@@ -42,7 +42,7 @@ def check(
     config: str | None,
     as_json: bool,
 ) -> None:
-    """Counts what questions would make of the cells of FILE, or of a registered data set.
+    """Counts how questions would read the cells of FILE, or of a registered data set.
 
     NOT PRIVATE: it reads all rows and prints exact counts, for the curator alone. It charges
     nothing.

@@ -1,4 +1,4 @@
-"""`dampen compare`: the methods of a question side by side, on data that is public."""
+"""`dampen compare`: compares the methods of a question on public data."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""`dampen demo`: the README's questions on made-up data, and what to try next.
+"""`dampen demo`: the README's story on made-up data, and commands to try next.
 
 `dampen completion`: the script that makes a shell complete commands, options and values.
 
@@ -10,6 +10,7 @@ A service on small made-up data: the files of the documentation, their facts, an
 """
 
 import gzip
+import json
 import sys
 import textwrap
 import time
@@ -39,20 +40,44 @@ FOLDER = Path("dampen-demo")
 EPSILONS = ("0.1", "0.3", "1")
 TRIES = 40
 BAR = 20
+WIDTH = 80
 DAMPEN = "dampen"
 USUAL = "exponential mechanism"
+HOSPITALS = ("H1", "H2", "H3")
+STORY: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    (
+        "Which hospital has the longest median stay?",
+        "top_groups",
+        {"value": "days", "by": "hospital", "epsilon": 0.3},
+    ),
+    (
+        "In which hospitals is the median stay 10 days or more?",
+        "groups_above",
+        {"value": "days", "by": "hospital", "threshold": 10, "epsilon": 0.3},
+    ),
+    (
+        "How many patients did each hospital treat?",
+        "count",
+        {"by": "hospital", "epsilon": 0.5},
+    ),
+    (
+        "What is the median stay, in days?",
+        "percentile",
+        {"value": "days", "p": 50, "epsilon": 1},
+    ),
+)
+"""Each question in words, the method of the data set, and its arguments."""
 
 
 @dataclass(frozen=True)
 class Scene:
-    """One question about made-up data, which is public, and the usual way to answer it.
+    """One question about made-up data, and how the exponential mechanism would answer it.
 
     Attributes:
         words: the question.
-        data: what it is asked of, in words.
-        question: as it is asked.
-        source: what it is asked of.
-        epsilon: of the answer that is shown.
+        data: a sentence about the data.
+        question: the declared question.
+        source: the data, opened.
         usual: the error of the exponential mechanism at an ε.
         schema: the public facts that say whom ε protects; None for single rows and edges.
     """
@@ -61,7 +86,6 @@ class Scene:
     data: str
     question: "Question"
     source: Any
-    epsilon: str
     usual: Callable[[str], float]
     schema: "Schema | None" = None
 
@@ -74,20 +98,20 @@ class Scene:
     metavar="DIRECTORY",
     default=FOLDER,
     show_default=True,
-    help="Where the files of the examples are put.",
+    help="Directory for the example files.",
 )
 @click.option(
     "--files",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="DIRECTORY",
-    help="Write the files of the documentation's examples there, and stop.",
+    help="Write only the example files of the documentation, to this directory.",
 )
 def demo(output: Path, files: Path | None) -> None:
-    """Asks four questions of made-up data and shows how good the answers are.
+    """Asks questions of made-up hospital stays and shows how good the answers are.
 
-    Each private answer stands beside the true one. Bars compare dampen with the exponential
-    mechanism, the usual method. The randomness is seeded here, so that you see the same every
-    time; real answers use the randomness of the operating system.
+    Each private answer stands above the true one. Bars compare dampen with the exponential
+    mechanism, the usual method. The demo seeds its random numbers, so that you see the same
+    answers every time; real answers use the random numbers of the operating system.
     """
     if files is not None:
         write(f"Wrote {', '.join(write_files(files))}.")
@@ -95,32 +119,90 @@ def demo(output: Path, files: Path | None) -> None:
     started = time.monotonic()
     _make(output)
     write_files(output)
-    for scene in _scenes(output):
-        write("\n".join(_shown(scene)))
+    write("\n".join(_story(output / "stays.csv")))
+    write("\n".join(_comparison(output)))
     seconds = time.monotonic() - started
-    write(f"Done in {seconds:.0f} s. The files of all examples are in {output}/.\n")
-    write("Next, an answer that a budget pays for, marked as a trial:\n")
+    write(f"Done in {seconds:.0f} s. The example files are in {output}/.\n")
+    write("Next, pay for answers from a budget (--trial marks it as a test):\n")
     for command in next_commands(output):
         write(textwrap.indent(" \\\n    ".join(command), "  "))
 
 
+def _story(file: Path) -> Iterator[str]:
+    """The README's example: columns and ε are declared, and nothing else."""
+    from dampen.datasets import dataset
+    from dampen.releases.answer import EXACTLY, rehearse
+
+    yield click.style("Hospital stays: 600 made-up stays of 360 patients", bold=True)
+    yield "A patient has several stays, and ε protects the patient with all of them."
+    yield "ε is the privacy parameter: smaller is more private.\n"
+    yield "  >>> import dampen"
+    yield "  >>> stays = dampen.dataset("
+    yield f"  ...     {_literal(str(file))},"
+    yield '  ...     unit="patient",'
+    yield f'  ...     columns={{"hospital": [{", ".join(map(_literal, HOSPITALS))}]}},'
+    yield "  ... )\n"
+    stays = dataset(str(file), unit="patient", columns={"hospital": HOSPITALS})
+    for words, method, stated in STORY:
+        release = stays.ask(method, entropy=InsecureEntropy(5, allow_release=True), **stated)
+        asked = {name: each for name, each in stated.items() if name != "epsilon"}
+        question = stays.question(method, **asked)
+        source = question.open(stays.data)
+        [true] = rehearse(question, source, EXACTLY, draws=1, schema=stays.schema).answers
+        yield click.style(words, bold=True)
+        yield f"  >>> stays.{_call(method, stated)}"
+        yield from _fact("answer", _text(release.answer))
+        yield from _fact("accuracy", release.accuracy.sentence)
+        yield from _fact("truth", _text(true))
+        yield ""
+
+
+def _call(method: str, stated: dict[str, Any]) -> str:
+    """A call as you would type it: the column of values comes first and has no name."""
+    given = (
+        _literal(each) if name == "value" else f"{name}={_literal(each)}"
+        for name, each in stated.items()
+    )
+    return f"{method}({', '.join(given)})"
+
+
+def _literal(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _fact(name: str, text: str) -> list[str]:
+    start = f"  {name:<10}"
+    return textwrap.wrap(text, WIDTH, initial_indent=start, subsequent_indent=" " * len(start))
+
+
+def _comparison(folder: Path) -> Iterator[str]:
+    """Bars for dampen and the exponential mechanism."""
+    yield click.style("How good are the answers, compared with the usual method?", bold=True)
+    yield f"Each bar is the average of {TRIES} answers, or computed exactly.\n"
+    for scene in _scenes(folder):
+        yield from _compared(scene)
+
+
 def next_commands(folder: Path) -> list[list[str]]:
-    """Three commands, each in lines, that work after this one as they are printed."""
+    """Commands, each in lines, that work after this one as they are printed."""
     program = _program()
     budget = _free_name("demo")
+    file = folder / "stays.csv"
+    by = f"--by hospital --groups {','.join(HOSPITALS)}"
+    paid = f"--unit patient --epsilon 0.3 --budget {budget}"
     return [
-        [f"{program} budget create {budget} --epsilon 1", "--neighbours add-remove-row --trial"],
         [
-            f"{program} top-groups {folder / 'stays.csv'}",
-            "--value days --by hospital --groups H1,H2,H3",
-            f"--epsilon 0.3 --budget {budget}",
+            f"{program} budget create {budget} --epsilon 1 --trial",
+            "--neighbours add-remove-unit --unit patient",
         ],
-        [f"{program} budget show {budget}"],
+        [f"{program} top-groups {file} --value days", by, paid],
+        [f"{program} count {file}", by, paid],
+        [f"{program} report {budget}"],
     ]
 
 
 def _program() -> str:
-    """How this program was called, if its name alone would call another one, or none."""
+    """The command that runs this program; a path if `dampen` alone would not find it."""
     from shutil import which
 
     called = Path(sys.argv[0])
@@ -151,35 +233,32 @@ def _make(folder: Path) -> None:
         raise ParameterError(f"Cannot write {folder}: {error.strerror}.") from None
 
 
-def _shown(scene: Scene) -> list[str]:
-    """The question, its private and its true answer, and bars for every ε."""
-    from dampen.releases.answer import EXACTLY, rehearse
+def _compared(scene: Scene) -> list[str]:
+    """The question and bars for every ε."""
+    from dampen.releases.answer import rehearse
     from dampen.releases.cost import Price
 
-    facts = scene.schema
-    seen = rehearse(scene.question, scene.source, Price(scene.epsilon), draws=1, schema=facts)
-    [private] = seen.answers
-    [true] = rehearse(scene.question, scene.source, EXACTLY, draws=1, schema=facts).answers
-    errors = {
-        epsilon: (
-            rehearse(scene.question, scene.source, Price(epsilon), draws=TRIES, schema=facts).error,
-            scene.usual(epsilon),
+    seen = {
+        epsilon: rehearse(
+            scene.question, scene.source, Price(epsilon), draws=TRIES, schema=scene.schema
         )
         for epsilon in EPSILONS
     }
-    measure = "mean error, less is better" if seen.numeric else "share right, more is better"
+    numeric = seen[EPSILONS[0]].numeric
+    errors = {epsilon: (each.error, scene.usual(epsilon)) for epsilon, each in seen.items()}
+    measure = "Mean error, less is better" if numeric else "Share right, more is better"
     return [
         click.style(scene.words, bold=True),
         click.style(scene.data, dim=True),
-        f"  {'true answer':<24} {_text(true)}",
-        f"  {f'private, at ε = {scene.epsilon}':<24} {_text(private)}",
         f"  {measure}:",
-        *_bars(errors, numeric=seen.numeric),
+        *_bars(errors, numeric=numeric),
         "",
     ]
 
 
 def _text(answer: Any) -> str:
+    if isinstance(answer, dict):
+        return ", ".join(f"{name} {_text(each)}" for name, each in answer.items())
     parts = answer if isinstance(answer, list) else [answer]
     return ", ".join(f"{each:,}" if isinstance(each, int | float) else str(each) for each in parts)
 
@@ -207,11 +286,10 @@ def _scenes(folder: Path) -> Iterator[Scene]:
     yield _hospitals(folder / "stays.csv")
     yield _people()
     yield _salaries(folder / "salaries.csv")
-    yield _diagnoses(folder / "visits.csv")
 
 
 def _columns(file: Path, *numbers: str) -> dict[str, list[Any]]:
-    """A small file in memory: it is asked many times."""
+    """A small file in memory, because many answers are drawn from it."""
     import csv
 
     with file.open(encoding="utf-8", newline="") as lines:
@@ -226,15 +304,13 @@ def _hospitals(file: Path) -> Scene:
     from dampen.schema import Schema
 
     stays = _columns(file, "days")
-    groups = ["H1", "H2", "H3"]
-    question = GroupsQuestion(value="days", by="hospital", groups=groups)
+    question = GroupsQuestion(value="days", by="hospital", groups=list(HOSPITALS))
     return Scene(
-        "Which hospital has the longest median stay?",
-        "600 made-up stays of 360 patients; a patient with all stays is protected",
+        STORY[0][0],
+        "The stays above. ε protects a patient with all stays.",
         question,
         question.open(stays),
-        "0.3",
-        lambda epsilon: _usual_medians(stays, groups, epsilon),
+        lambda epsilon: _usual_medians(stays, HOSPITALS, epsilon),
         Schema(unit="patient"),
     )
 
@@ -260,10 +336,9 @@ def _people() -> Scene:
     question = NodesQuestion(n=1000, k=5)
     return Scene(
         "Who are the five most influential people?",
-        "A made-up network of 1,000 people; each friendship is protected",
+        "A made-up network of 1,000 people. ε protects each friendship.",
         question,
         question.open((source, target)),
-        "1",
         _usual_way(question, (source, target)),
     )
 
@@ -275,28 +350,10 @@ def _salaries(file: Path) -> Scene:
     question = PercentileQuestion(value="salary", p="quartiles", lower=0, upper=500_000, step=500)
     return Scene(
         "What are the quartiles of the salaries?",
-        "300 made-up salaries; each salary is protected",
+        "300 made-up salaries. ε protects each salary.",
         question,
         question.open(salaries),
-        "1",
         _usual_way(question, salaries),
-    )
-
-
-def _diagnoses(file: Path) -> Scene:
-    from dampen.questions.frequency import FrequencyQuestion
-
-    visits = _columns(file)
-    question = FrequencyQuestion(
-        value="diagnosis", categories=["flu", "cold", "asthma", "fracture", "migraine"]
-    )
-    return Scene(
-        "Which diagnosis is the most frequent?",
-        "110 made-up visits; each visit is protected",
-        question,
-        question.open(visits),
-        "0.3",
-        _usual_way(question, visits),
     )
 
 
@@ -318,7 +375,7 @@ def _usual_way(question: Any, data: Any) -> Callable[[str], float]:
 )
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Prints a completion script for SHELL; zsh wants it as _dampen in a directory of $fpath."""
+    """Prints a completion script for SHELL. For zsh, save it as _dampen in a folder of $fpath."""
     from dampen.cli.main import group
 
     kind = get_completion_class(shell)

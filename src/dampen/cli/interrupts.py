@@ -1,4 +1,4 @@
-"""Ctrl-C: heard at any moment, obeyed where nothing is half done.
+"""Ctrl-C: noticed at any moment, handled only where no work is half done.
 
 While a charge is recorded or an answer is written (`held`) an interrupt waits, so that what is said
 about the charge afterwards is true.  A second one does not wait.
@@ -14,7 +14,7 @@ __all__ = ["deafen", "heard", "held", "listen"]
 
 
 class _Ear:
-    """What was heard so far.  Signals belong to the process, and so does this."""
+    """The interrupts so far.  Signals belong to the process, and so does this state."""
 
     depth = 0
     waiting = False
@@ -22,14 +22,14 @@ class _Ear:
 
 
 def listen() -> None:
-    """Takes over Ctrl-C, unless whoever started the process has turned it off."""
+    """Handles Ctrl-C, unless the parent process has turned it off."""
     main_thread = threading.current_thread() is threading.main_thread()
     if main_thread and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _hear)
 
 
 def deafen() -> None:
-    """The command has ended: an interrupt has nothing left to stop."""
+    """Ignores further interrupts, because the command has ended."""
     main_thread = threading.current_thread() is threading.main_thread()
     if main_thread and signal.getsignal(signal.SIGINT) is _hear:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -42,7 +42,7 @@ def heard() -> bool:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Lets an interrupt wait until the block has ended."""
+    """Delays an interrupt until the block has ended."""
     _Ear.depth += 1
     try:
         yield

@@ -18,7 +18,7 @@ __all__ = [
 
 
 class LazyGroup(click.Group):
-    """Shows its help from summaries alone; importing a command is left to its use.
+    """A group that shows its help from summaries, and imports a command when it is called.
 
     The command of a question is made from its declaration; any other command is a function of a
     module of `dampen.cli`.

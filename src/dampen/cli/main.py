@@ -38,21 +38,26 @@ EXIT_CODES = {
 
 COMMANDS = {
     "predict": Listed("question_command.predict", "Predict the rows of a file with a model."),
-    "draft": Listed("check.draft", "A first statement of the public facts of a table."),
-    "check": Listed("check.check", "What questions make of the cells of a table; not private."),
-    "watch": Listed("question_command.watch", "Look again and again, pay when there are enough."),
-    "sql": Listed("question_command.sql", "One SELECT statement, privately."),
-    "budget": Listed("budget.budget", "Create budgets, show what was spent."),
-    "report": Listed("budget.report", "What a privacy officer asks for, from the ledger."),
-    "serve": Listed("serve.serve", "Questions over HTTP and a page in the browser."),
-    "mcp": Listed("serve.mcp", "Questions of language-model agents (MCP)."),
-    "token": Listed("serve.token", "Who may ask a service."),
-    "compare": Listed("compare.compare", "Mechanisms side by side, on public data."),
-    "verify": Listed("verify.verify", "The proof kit on a problem of your own."),
-    "study": Listed("verify.study", "Checks, accuracy and advice for a problem of your own."),
-    "example": Listed("demo.example", "The paper's running example, eight nodes."),
-    "demo": Listed("demo.demo", "Four questions on small public data, and what to try next."),
-    "completion": Listed("demo.completion", "For bash, zsh and fish."),
+    "draft": Listed("check.draft", "Write a first draft of the public facts of a table."),
+    "check": Listed("check.check", "Show how questions read the cells of a table (not private)."),
+    "watch": Listed(
+        "question_command.watch",
+        "Check repeatedly whether there are enough rows; pay once there are.",
+    ),
+    "sql": Listed("question_command.sql", "Answer one SELECT statement privately."),
+    "budget": Listed("budget.budget", "Create budgets and show what was spent."),
+    "report": Listed("budget.report", "Write a privacy report from the ledger."),
+    "serve": Listed("serve.serve", "Serve questions over HTTP, with a page for browsers."),
+    "mcp": Listed("serve.mcp", "Serve questions to language-model agents (MCP)."),
+    "token": Listed("serve.token", "Create and revoke the access tokens of a service."),
+    "compare": Listed("compare.compare", "Compare mechanisms on public data."),
+    "verify": Listed("verify.verify", "Check a problem of your own with the proof kit."),
+    "study": Listed("verify.study", "Study a problem of your own: checks, accuracy, advice."),
+    "example": Listed("demo.example", "Compute the running example of the paper."),
+    "demo": Listed(
+        "demo.demo", "Questions about made-up hospital stays, and commands to try next."
+    ),
+    "completion": Listed("demo.completion", "Print a completion script for bash, zsh or fish."),
 }
 """Each is a function of a module of `dampen.cli`; questions make their own commands."""
 
@@ -116,7 +121,7 @@ def group() -> "LazyGroup":
 
 
 def _secure_streams() -> None:
-    """No file takes the place of a closed stream; no character and no thread spoils a message."""
+    """Replaces closed streams, and makes sure that every message can be written."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(descriptor)
@@ -166,7 +171,7 @@ def _command(root: "LazyGroup", context: "click.Context", arguments: list[str]) 
 
 
 def _complete(arguments: list[str]) -> int:
-    """Answers the shell, which asks by environment variables."""
+    """Prints the completions that a shell asks for by environment variables."""
     try:
         group().main(arguments, prog_name="dampen")
     except SystemExit as done:
@@ -174,7 +179,7 @@ def _complete(arguments: list[str]) -> int:
 
 
 def _end(error: BaseException, receipt: "Receipt", *, as_json: bool) -> int:
-    """Tells how a command ended, and returns its exit code."""
+    """Prints how a command ended, and returns its exit code."""
     interrupts.deafen()
     from dampen.cli.output import complain
     from dampen.cli.question_command import Undelivered
@@ -188,7 +193,7 @@ def _end(error: BaseException, receipt: "Receipt", *, as_json: bool) -> int:
 
 
 def _told(error: BaseException, receipt: "Receipt") -> tuple[int, str]:
-    """The exit code and the sentence that an error deserves; no sentence, no complaint."""
+    """The exit code and the message of an error; an empty message prints nothing."""
     import click
 
     from dampen.cli.question_command import Undelivered
@@ -229,6 +234,6 @@ def _internal(error: BaseException) -> str:
 
         traceback.print_exception(error)
     return (
-        f"An error of dampen itself or of a library ({type(error).__name__}). Set "
-        "DAMPEN_TRACEBACK=1 to see it in full; it may then show private data."
+        f"dampen or one of its libraries failed ({type(error).__name__}). Set "
+        "DAMPEN_TRACEBACK=1 to see the whole error, which may show private data."
     )

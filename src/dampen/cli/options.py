@@ -111,7 +111,9 @@ def check_output(output: Path | None, *inputs: str | Path | None) -> None:
         raise ParameterError(f"Cannot write {output}.")
     for file in inputs:
         if file is not None and any(_is_same(output, each) for each in _files_of(str(file))):
-            raise ParameterError(f"Expected another file than {file} to write to: it is read.")
+            raise ParameterError(
+                f"Cannot write to {file}, because the data is read from it. Choose another file."
+            )
 
 
 def write_text(output: Path, text: str) -> None:
@@ -125,7 +127,7 @@ def write_text(output: Path, text: str) -> None:
 
 @contextmanager
 def looking_at(file: str) -> Iterator[None]:
-    """Where public data is looked at: every failure is one sentence about the file."""
+    """Turns every failure to read public data into one sentence about the file."""
     try:
         yield
     except DampenError:
@@ -160,9 +162,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 def epsilon_option(command: F) -> F:
     """Adds --epsilon, and --rho in its place."""
     add_rho = click.option(
-        "--rho", metavar="R", help="In place of --epsilon: that of zCDP, for a budget with a delta."
+        "--rho",
+        metavar="R",
+        help="Privacy parameter of zCDP, in place of --epsilon, for a budget with a delta.",
     )
-    add_epsilon = click.option("--epsilon", metavar="E", help="The privacy parameter, exact.")
+    add_epsilon = click.option(
+        "--epsilon",
+        metavar="E",
+        help="Privacy parameter, an exact number; smaller is more private.",
+    )
     return add_epsilon(add_rho(command))
 
 
@@ -176,7 +184,7 @@ def group_options(*, required: bool) -> Callable[[F], F]:
             "--groups-file",
             type=click.Path(path_type=Path),
             metavar="FILE",
-            help="The same, one per line.",
+            help="Read the groups from this file, one per line.",
         )
         @functools.wraps(command)
         def with_groups(*, groups: str | None, groups_file: Path | None, **options: Any) -> Any:
@@ -265,7 +273,7 @@ def ledger_option(command: F) -> F:
 def json_option(command: F) -> F:
     """Adds --json, the flag `as_json`."""
     return click.option(
-        "--json", "as_json", is_flag=True, help="One line of JSON, for machines; also for errors."
+        "--json", "as_json", is_flag=True, help="Print one line of JSON; errors too."
     )(command)
 
 
@@ -274,7 +282,7 @@ def expect_option(command: F) -> F:
     return click.option(
         "--expect",
         is_flag=True,
-        help="Print the price and the accuracy only: costs nothing, reads no row.",
+        help="Print only the price and the accuracy. Free; no row is read.",
     )(command)
 
 
@@ -290,7 +298,7 @@ def header_option(command: F) -> F:
     return click.option(
         "--header",
         is_flag=True,
-        help="The first line of FILE surely is a header: messages and completion may show it.",
+        help="States that the first line of FILE is a header, so that messages may show it.",
     )(command)
 
 
@@ -299,7 +307,7 @@ def table_option(command: F) -> F:
     return click.option(
         "--table",
         metavar="NAME",
-        help="Of a DuckDB or SQLite FILE: which table. [default: its only one]",
+        help="Table of a DuckDB or SQLite FILE. [default: its only one]",
     )(command)
 
 
@@ -341,7 +349,7 @@ def known_relations(_: click.Context, __: click.Parameter, incomplete: str) -> l
 
 
 def known_columns(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
-    """The names of columns, only where they surely are names, and never from a pipe."""
+    """The names of columns, if the file certainly has a header; never from a pipe."""
     from dampen.data.open import open_table
 
     # click gives up parsing at the option that is being completed, and leaves FILE where it was.
@@ -446,7 +454,7 @@ def _file_option(parameter: Parameter) -> click.Option:
         [f"{parameter.name}_file", f"{option_name(parameter)}-file"],
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="The same, one per line.",
+        help=f"Read the {parameter.name} from this file, one per line.",
     )
 
 
@@ -462,7 +470,7 @@ def _help(parameter: Parameter) -> str:
 
 
 def _columns(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Names of columns; of a list, those that may come last in it."""
+    """Completions for a list of columns: those that may come last."""
     if param.metavar != METAVARS["columns"]:
         return known_columns(ctx, param, incomplete)
     before, comma, last = incomplete.rpartition(",")
@@ -555,7 +563,7 @@ def schema_option(command: F) -> F:
         "schema_file",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Public facts of FILE that need not be typed; see `dampen draft`.",
+        help="Read the public facts of FILE from this file; see `dampen draft`.",
     )(command)
 
 
@@ -579,12 +587,16 @@ def read_schema(path: Path | None, target: str | None) -> "Schema | None":
 def unit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds --unit and --rows-per-unit."""
     add_rows = click.option(
-        "--rows-per-unit", type=int, metavar="INTEGER", help="Rows of a person that count in full."
+        "--rows-per-unit",
+        type=int,
+        metavar="INTEGER",
+        help="How many rows of a person count in full.",
     )
     add_unit = click.option(
         "--unit",
         metavar="COLUMN",
-        help="Column that names the person a row belongs to: protects persons, not rows.",
+        help="Column that names the person a row belongs to. Epsilon then protects persons, not "
+        "rows.",
     )
     return add_unit(add_rows(command))
 

@@ -1,4 +1,4 @@
-"""What a person sees: plain tables, colours on a terminal only, JSON on request.
+"""Output: plain tables, colours only on a terminal, JSON on request.
 
 Everything that a command prints goes through `write`, in one piece.  Text may come from files, so
 nothing is printed that could command a terminal.
@@ -54,7 +54,7 @@ GAP = "   "
 
 
 class Unprinted(Exception):
-    """Standard output did not take what was written to it."""
+    """Standard output could not be written."""
 
     def __init__(self, reason: str, *, reader_left: bool = False) -> None:
         super().__init__(f"Cannot write to standard output: {reason}.")
@@ -63,7 +63,7 @@ class Unprinted(Exception):
 
     @classmethod
     def of(cls, error: BaseException) -> Self | None:
-        """What an error of writing means; None for errors of another kind."""
+        """The error as `Unprinted`, if writing failed; None for other errors."""
         if isinstance(error, cls):
             return error
         codes = (errno.EPIPE, errno.ENOSPC, errno.EBADF, errno.EIO, errno.EDQUOT, errno.EFBIG)
@@ -184,7 +184,7 @@ def print_json(value: Any) -> None:
 
 
 def cell(value: Any) -> str:
-    """A value as text of one line that cannot command the terminal."""
+    """A value as one line of text without control characters."""
     if isinstance(value, float):
         return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
     if isinstance(value, list | tuple):
@@ -245,7 +245,7 @@ class Receipt:
         return self.account.ledger.path
 
     def charge(self, cost: "Cost", /) -> str | None:
-        """Charges the account, and knows it before any interrupt is obeyed."""
+        """Charges the account, and records this before any interrupt is handled."""
         assert self.account is not None
         with held():
             asked = replace(cost, query=f"{cost.query} {self.asked}".strip())
@@ -254,7 +254,7 @@ class Receipt:
         return self.charged
 
     def keep(self, charge: str, answer: str, /) -> None:
-        """Keeps the answer in the ledger; one that cannot be kept is left to be printed."""
+        """Stores the answer in the ledger; if that fails, the answer is still printed."""
         from dampen.errors import DampenError
 
         assert self.account is not None
@@ -264,7 +264,7 @@ class Receipt:
 
     @property
     def told(self) -> str:
-        """What was charged and where the answer is, in sentences."""
+        """Sentences about the charge and the stored answer."""
         if self.account is None:
             return ""
         if self.charged is None or self.cost is None:

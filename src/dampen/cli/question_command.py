@@ -147,7 +147,7 @@ def show_plan(plan: "Planned", receipt: Receipt, *, as_json: bool, verbose: bool
 
 
 def release_facts(release: "Release", receipt: Receipt, *, verbose: bool) -> dict[str, Any]:
-    """What stands below an answer."""
+    """The facts that are printed below an answer."""
     measured = {"number": _measured_text(release)} if "measure" in release.parameters else {}
     facts: dict[str, Any] = {**measured, "accuracy": release.accuracy.sentence}
     facts |= _cost_facts(release, receipt.balance())
@@ -158,7 +158,7 @@ def release_facts(release: "Release", receipt: Receipt, *, verbose: bool) -> dic
 
 
 def deliver(text: str, receipt: Receipt, answer: str) -> None:
-    """Prints what was paid for.
+    """Prints an answer that was paid for.
 
     Raises:
         Undelivered: if it could not be printed; with the answer, unless that is kept.
@@ -216,7 +216,7 @@ def _margin_facts(release: "Release", shape: "Shape") -> dict[str, Any]:
 
 
 def _number_facts(release: "Release") -> dict[str, Any]:
-    """A noisy number and where the true one lies."""
+    """A noisy number and the interval of the true one."""
     told = {"answer": release.answer}
     return told if release.law is None else told | {"interval": _ends_text(release.interval())}
 
@@ -234,7 +234,7 @@ def _number_table(release: "Release") -> tuple[list[str], list[list[Any]]]:
 
 
 def _leaves(answer: Any, names: tuple[str, ...] = ()) -> list[tuple[tuple[str, ...], Any]]:
-    """What stands at the ends of nested dicts, with the names on the way."""
+    """The values of nested dicts, each with its path of names."""
     if not isinstance(answer, dict):
         return [(names, answer)]
     return [leaf for name, each in answer.items() for leaf in _leaves(each, (*names, str(name)))]
@@ -579,7 +579,7 @@ def watch(
     verbose: bool,
     as_json: bool,
 ) -> None:
-    """Looks whether FILE has enough rows now, or enough persons: yes or no.
+    """Checks whether FILE has enough rows or persons now, and prints yes or no.
 
     Look as often as you like. One epsilon pays for all looks up to the first yes; the look after it
     starts another run.
@@ -614,7 +614,7 @@ def watch(
 
 
 class _RunPayer:
-    """The account of a watch: the receipt knows its charges, the ledger takes one yes for each."""
+    """The account of a watch: the receipt records charges, the ledger takes one yes for each."""
 
     def __init__(self, receipt: Receipt) -> None:
         assert receipt.account is not None

@@ -65,7 +65,7 @@ def serve(*, config: Path | None, check: bool, demo: bool, host: str, port: int)
 def _say(address: str, link: str | None) -> None:
     write(f"Serving at {address}")
     if link is not None:
-        write(f"For the administrator, once and within a quarter of an hour: {link}")
+        write(f"Login link for the administrator, valid once and for 15 minutes: {link}")
 
 
 F = TypeVar("F", bound=Any)
@@ -85,7 +85,7 @@ def _config(command: F) -> F:
     epilog=examples("dampen token create ana", "dampen token list", "dampen token revoke ana")
 )
 def token() -> None:
-    """Tokens of the analysts and curators of a service."""
+    """Creates, lists and revokes the tokens of analysts and curators."""
 
 
 @token.command(epilog=examples("dampen token create ana --role analyst"))
@@ -103,7 +103,7 @@ def create(analyst: str, role: str, config: Path) -> None:
 @_config
 @json_option
 def list_(config: Path, as_json: bool) -> None:
-    """Shows who has tokens, and since when; not the tokens."""
+    """Lists who has a token and since when, without the tokens."""
     columns = ["id", "analyst", "role", "created", "revoked"]
     rows = [[getattr(each, name) or "" for name in columns] for each in _tokens(config).tokens()]
     if as_json:

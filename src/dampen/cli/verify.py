@@ -31,13 +31,19 @@ __all__ = ["study", "verify"]
     )
 )
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option("--epsilon", default="1", show_default=True, help="For the privacy loss.")
+@click.option(
+    "--epsilon",
+    default="1",
+    show_default=True,
+    help="Epsilon for which the privacy loss is computed.",
+)
 @click.option(
     "--mechanism",
     "mechanisms",
     multiple=True,
     metavar="NAME",
-    help="Whose loss is computed; may be repeated. [default: em, pf, ld, sld, ld-pf, sld-pf]",
+    help="Mechanism whose loss is computed; may be repeated. [default: em, pf, ld, sld, ld-pf, "
+    "sld-pf]",
 )
 @click.option("-k", type=click.IntRange(1), default=1, show_default=True, help="Answers.")
 @click.option(
@@ -45,7 +51,7 @@ __all__ = ["study", "verify"]
     type=click.Choice(["up", "down"]),
     default="up",
     show_default=True,
-    help="Where sld and sld-pf shift to: +infinity or -infinity.",
+    help="Direction in which sld and sld-pf shift: +infinity or -infinity.",
 )
 @json_option
 @click.pass_context

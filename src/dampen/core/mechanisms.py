@@ -9,7 +9,7 @@
 | `ld-pf`, `sld-pf` | dampened, shifted | exponential | permute-and-flip on dampened scores |
 | `ld-shifted` | dampened, shifted privately | exponential | a shift first, then permute-and-flip |
 | `joint` | shifted to +infinity | Laplace | all scores released at once; any k for one ε |
-| `auto` | global or dampened | exponential | `pf` or `ld-shifted`, for a problem of one's own |
+| `auto` | global or dampened | exponential | `pf` or `ld-shifted`, for a problem of your own |
 
 Other directions, public shifts and caps: make a `Mechanism` of your own, for instance
 `Mechanism("sld-down", Shifted(towards=-1), GUMBEL)`.

@@ -1,4 +1,4 @@
-"""What a mechanism adds to every scaled score: objects that say all that is asked of them.
+"""The noise that a mechanism adds to every scaled score.
 
 A noise value is a function of a uniform real number U in [0, 1].  Of U some leading bits are known:
 a word m of b bits means m / 2^b <= U <= (m+1) / 2^b, which encloses the value.

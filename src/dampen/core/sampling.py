@@ -75,7 +75,7 @@ LARGEST_SCALE = 2**40
 
 
 class Entropy(Protocol):
-    """Where random bits come from.  A source is shared, never copied: see `fresh`."""
+    """A source of random bits.  It is shared, never copied: see `fresh`."""
 
     @property
     def secure(self) -> bool: ...
@@ -244,7 +244,7 @@ def contenders(
 
 
 def _largest(values: FloatArray, k: int) -> IntArray:
-    """Where the k largest stand; of long arrays those who fall behind a part are left out first."""
+    """The positions of the k largest; in long arrays, small values are left out first."""
     if k == 1:
         return values[None].argmax(1)
     part = values[:: max(1, min(STRIDE, len(values) // k))]
@@ -550,7 +550,7 @@ def _ranked(runners: list[_Runner]) -> list[int]:
 
 
 def _overlapping(runners: list[_Runner]) -> list[int]:
-    """Who overlaps somebody else; while some have infinite bounds, those first."""
+    """The runners whose intervals overlap; those with infinite bounds first."""
     if infinite := [i for i, runner in enumerate(runners) if runner.bounds is None]:
         return infinite
     first, *others = _ranked(runners)

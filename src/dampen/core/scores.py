@@ -115,7 +115,8 @@ class Dampened:
         if self.shift != 0 and selection.rounding > SMALL_ROUNDING and not selection.exact:
             raise ParameterError(
                 "Expected utilities with a rounding of at most 2^-28 for dampening with a shift, "
-                f"got rounding={selection.rounding:g}: the shift might leave nothing else of them."
+                f"got rounding={selection.rounding:g}. A shift could leave nothing but rounding "
+                f"errors."
             )
         if self.shift == 0 and delta.covers_at_zero:
             return _of_covered(selection.utility, delta)

@@ -1,4 +1,4 @@
-"""All that a mechanism may know: utilities, a sensitivity function, a bound.
+"""The input of a mechanism: utilities, a sensitivity function and a bound.
 
 Notation, as in the paper: x is the private database, r a candidate, u(x, r) its utility,
 δ(x, t, r) a sensitivity function at distance t, Δ the global sensitivity, T the horizon from which
@@ -225,7 +225,7 @@ class Completed:
 
     @classmethod
     def of(cls, given: Sensitivity, horizon: int | None, size: int, bound: float) -> "Completed":
-        """Looks once for what the function can do."""
+        """Looks up once which optional methods the function has."""
         at_each, sum_to, part = (
             getattr(given, name, None) for name in ("at_each", "sum_to", "part")
         )

@@ -1,4 +1,4 @@
-"""How private data comes in: memory, files and engines, through one door.
+"""Opening private data from memory, files and engines.
 
 | what | from |
 |---|---|

@@ -1,4 +1,4 @@
-"""Counting by keys: what a question needs to know of a row, where an engine can tell it exactly.
+"""Counting by keys: the part of a row that a question needs, as an engine can compute it.
 
 A cell is a public function of a row.  Often it is one of *keys*: of a label, and of the cell of a
 number on a public grid.  An engine that computes keys by itself groups rows by them, and the
@@ -250,7 +250,7 @@ ANY_GROUP: tuple[Hashable, ...] = (("",),)
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """The public list of groups; rows of other groups are dropped, and nobody learns of them.
+    """The public list of groups; rows of other groups are dropped silently.
 
     `MISSING` and `OTHER` among them are groups of rows without a group, and of all other groups.
     Where several columns make a group, each group is a tuple with one label of each.
@@ -402,7 +402,7 @@ class GroupLookup:
 
 
 def _place_in(codes: IntArray, prefix: IntArray, place: IntArray, labels: int) -> IntArray:
-    """The place of a beginning of groups among the listed ones, -1 if it is none of them."""
+    """The place of a prefix of groups among the listed ones, -1 if it is not listed."""
     coded = prefix * labels + place
     found = np.minimum(np.searchsorted(codes, coded), len(codes) - 1)
     return np.where((prefix >= 0) & (place >= 0) & (codes[found] == coded), found, -1)

@@ -1,4 +1,4 @@
-"""One private column, whatever holds it: as numbers, as positions among categories, as labels.
+"""One private column of any type, as numbers, as positions among categories or as labels.
 
 A chunk is a piece of a column: a numpy array, an Arrow array, a list.  All functions here act on
 each record alone, so that neighbouring databases stay neighbours, and quote nothing.

@@ -1,4 +1,4 @@
-"""DuckDB: relations, and the tables of database files, read where they lie.
+"""DuckDB: relations and the tables of database files, counted by the engine.
 
 Rows are counted by one GROUP BY where the question is by keys (`dampen.data.cells`).  Else they
 come as a stream of Arrow batches, of the wanted columns alone, and are counted by the product's own

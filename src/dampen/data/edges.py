@@ -1,4 +1,4 @@
-"""Edge lists from whatever holds them, in two steps: open (public), then load (private).
+"""Edge lists from files, graphs and tables, in two steps: open (public), then load (private).
 
 `open_edges` looks at the kind of input, at its node set where it carries one, and at the header of
 a file; a release does that before it charges the budget.  `OpenedEdges.load` then reads the edges.

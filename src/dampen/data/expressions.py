@@ -640,7 +640,7 @@ class Expression:
         return kind
 
     def _check_dates(self, kinds: Mapping[str, As | None]) -> None:
-        """Refuses texts that are compared with dates and are none."""
+        """Refuses texts that are compared with dates but are not dates."""
         for left, right, _ in _pairs(self.node):
             for one, other in ((left, right), (right, left)):
                 dated = _kind(one, kinds) == "dates"
@@ -792,7 +792,7 @@ ARITHMETIC = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divi
 
 
 def as_floats(chunk: Chunk) -> FloatArray:
-    """A chunk as floats, NaN where a cell is missing or is no number; nothing is refused.
+    """A chunk as floats, NaN where a cell is missing or not a number; nothing is refused.
 
     Booleans are 1 and 0, dates days since 1970.  Text is read as a number only where it comes from
     a file, which knows nothing else.
@@ -808,7 +808,7 @@ def as_floats(chunk: Chunk) -> FloatArray:
 
 
 def as_texts(chunk: Chunk) -> Any:
-    """A chunk as text, of Arrow or in a list; None where a cell is missing or is no text."""
+    """A chunk as text, of Arrow or in a list; None where a cell is missing or not text."""
     if not _is_arrow(chunk):
         return [_encodable(cell) if isinstance(cell, str) else None for cell in chunk]
     import pyarrow as pa
@@ -860,7 +860,7 @@ def _days_of(array: NDArray[Any]) -> FloatArray:
 
 
 def _float(cell: Any) -> float:
-    """A cell of Python; what is no number is missing."""
+    """A Python cell as a float; other types are missing."""
     if isinstance(cell, str | bytes):
         return np.nan
     try:
@@ -877,7 +877,7 @@ def _parsed(cell: str | None) -> float:
 
 
 def _day(text: str) -> float:
-    """A date as days since 1970, NaN if it is none; without a zone it is UTC."""
+    """A date as days since 1970, NaN for other cells; without a zone it is UTC."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -895,7 +895,7 @@ def _days(cell: date) -> float:
 
 
 def _encodable(text: str) -> str:
-    """Half characters, which no encoding holds, become a mark."""
+    """Replaces lone surrogates, which no encoding can hold, by a mark."""
     return text.encode("utf-8", "replace").decode()
 
 

@@ -863,6 +863,5 @@ def _guarded(batches: Iterator[Batch], title: str) -> Iterator[Batch]:
 
 def _not_a_table(opened: Bytes) -> ParameterError:
     return ParameterError(
-        f"Expected CSV, TSV, JSON lines, Parquet or Feather, text in UTF-8; {opened.title} is none "
-        "of them."
+        f"Cannot read {opened.title}. Expected CSV, TSV or JSON lines in UTF-8, Parquet or Feather."
     )

@@ -96,7 +96,7 @@ class StreamTable:
 
 
 def open_memory(data: Any) -> MemoryTable | StreamTable | None:
-    """The table that lies in memory, or None if `data` is none of the known kinds.
+    """The table in memory, or None if `data` is of an unknown kind.
 
     Looks at the class alone: attributes of an object might make an engine run a query.
     """
@@ -293,7 +293,7 @@ def _polars_field(name: str, kind: Any) -> Field:
 
 
 def _holds(dtype: Any) -> Holds | None:
-    """What a type of numpy or pandas is good for."""
+    """What a type of numpy or pandas can hold."""
     if hasattr(dtype, "pyarrow_dtype"):
         return _arrow_holds(dtype.pyarrow_dtype)
     if hasattr(dtype, "categories"):

@@ -1,4 +1,4 @@
-"""Opening whatever holds a table, and finding in it the columns that a question speaks of.
+"""Opens tables of every kind and finds the columns that a question names.
 
 A column argument is either the *name* of a column of `data`, or a *column* itself:
 
@@ -155,7 +155,7 @@ def _open_path(path: str | PathLike[str], *, header: bool, table: str | None) ->
         return open_database(path, table)
     if table is not None:
         raise ParameterError(
-            f"Expected a DuckDB or SQLite file with table=, or postgresql://...; {path} is neither."
+            f"Expected a DuckDB or SQLite file with table=, or postgresql://..., got {path}."
         )
     return open_file(path, header=header)
 
@@ -163,7 +163,7 @@ def _open_path(path: str | PathLike[str], *, header: bool, table: str | None) ->
 def open_columns(
     data: Any, /, *, header: bool = False, table: str | None = None, **roles: Any
 ) -> tuple[Opened, dict[str, str]]:
-    """Opens `data` and finds the columns that a question speaks of, the first of them its values.
+    """Opens `data` and finds the columns that a question names, the values first.
 
     Args:
         data: a table, or the column that plays the first role.

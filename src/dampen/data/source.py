@@ -1,4 +1,4 @@
-"""The one door for tables: public facts now, rows only for who has paid.
+"""How tables are opened: public facts at once, rows only after the charge.
 
 *Opened* data is what a release needs to know before its charge, that is the names of the columns,
 their types where the holder declares them, and the number of rows where the holder knows it
@@ -202,7 +202,7 @@ def require_arrow(purpose: str, extra: str) -> None:
 
 @contextmanager
 def reading(stream: Iterator[X]) -> Iterator[Iterator[X]]:
-    """A stream that is closed when its reader is done or fails; an engine waits for that."""
+    """Closes a stream when its reader is done or fails."""
     try:
         yield stream
     finally:
@@ -287,7 +287,7 @@ def require_numbers(opened: Opened, *names: str) -> None:
     for field in opened.fields:
         if field.name in names and field.holds in ("labels", "other"):
             raise ParameterError(
-                f"Expected numbers in column {field.name!r}, it holds {field.type}."
+                f"Column {field.name!r} is not numeric, but {field.type}. Choose another."
             )
 
 
@@ -297,11 +297,11 @@ def require_labels(opened: Opened, *names: str) -> None:
     for field in opened.fields:
         if field.name in names and field.holds == "other":
             raise ParameterError(
-                f"Expected text or numbers in column {field.name!r}, it holds {field.type}."
+                f"Column {field.name!r} holds {field.type}. Choose a column of text or numbers."
             )
 
 
 def _hint(opened: Opened, name: str) -> str:
     if opened.declared:
         return did_you_mean(name, [field.name for field in opened.fields])
-    return " Say that its first line is a header (header=True) to be shown its names."
+    return " If its first line is a header, pass header=True to see its column names."

@@ -305,7 +305,7 @@ def _check_executors(session: Any) -> None:
     if versions != [_version()]:
         raise_alone(
             ParameterError(
-                f"Expected the executors of Spark to import dampen {_version()}, they import "
+                f"Expected the executors of Spark to import dampen {_version()}, but they import "
                 f"{', '.join(sorted(versions))}. Install it in the Python that they run, and name "
                 "that Python in the environment variable PYSPARK_PYTHON."
             )

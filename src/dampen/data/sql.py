@@ -1,4 +1,4 @@
-"""Engines: where tables may live that are asked, not read.
+"""Engines that count rows by SQL, so that dampen need not read them.
 
 What engines have in common is here: the query that groups rows by keys, in the SQL that DuckDB and
 Spark speak, the query that adds up the weights of persons, and what to say when they fail.
@@ -413,7 +413,7 @@ def _mapped(keys: int) -> list[str]:
 
 
 def failed(title: str) -> DataError:
-    """What to say when an engine fails: its own words may quote rows."""
+    """The error of an engine that failed; its own message may quote rows."""
     return DataError(
         f"Expected {title} to be read to its end; the engine failed. Run the query by itself to "
         "see why; its message may show private data."

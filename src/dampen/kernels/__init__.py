@@ -1,1 +1,1 @@
-"""Loops over private data, compiled or plain: arrays in, arrays out; they draw nothing."""
+"""Loops over arrays of private data, compiled or plain Python; they draw no random numbers."""

@@ -139,7 +139,7 @@ def weighted_degrees(first, to, nodes, weights, result):
 
 
 def peel(first, to, core):
-    """Fills in core numbers: the node of the fewest neighbours goes first, again and again.
+    """Fills in core numbers: removes the node of the fewest neighbours, repeatedly.
 
     `core` holds the degrees at first.  Nodes lie in the order of their present degrees, `start`
     says where each degree begins; a node that loses a neighbour changes places with the first of

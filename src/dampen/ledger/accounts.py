@@ -1,4 +1,4 @@
-"""The budget ledger: budgets of ε that last, and the accounts that releases charge.
+"""The budget ledger: stored budgets of ε, and the accounts that releases charge.
 
 Guarantees, each with its test in `tests/ledger/`:
 
@@ -106,7 +106,7 @@ __all__ = [
 
 
 def raise_to(name: str, epsilon: Epsilon, who: str) -> Change:
-    """Lets more be spent."""
+    """Raises the total of a budget."""
     total = exact(epsilon)
     signed = signature(who)
 
@@ -121,7 +121,7 @@ def raise_to(name: str, epsilon: Epsilon, who: str) -> Change:
 
 
 def cap(name: str, epsilon: Epsilon, analyst: str, who: str) -> Change:
-    """Lets an analyst spend only so much."""
+    """Limits what an analyst may spend."""
     most = exact(epsilon)
     signed = {"analyst": bounded(analyst, "analyst"), **signature(who)}
 
@@ -144,7 +144,7 @@ def change_status(name: str, kind: Kind, why: str, who: str) -> Change:
 
 
 def thaw(name: str, spent: Epsilon | None, why: str, who: str) -> Change:
-    """Pays again; after a restore what was lost is taken first."""
+    """Lets a budget pay again; after a restore, charges first what was spent since the backup."""
     lost: dict[str, Any] = {"epsilon": "", "rho": ""}
     if spent is not None and not _is_zero(spent):
         e = exact(spent, "spent")
@@ -155,11 +155,13 @@ def thaw(name: str, spent: Epsilon | None, why: str, who: str) -> Change:
         restored = _changeable(state, name).status is Status.RESTORED
         if restored and spent is None:
             raise ParameterError(
-                "Expected spent: this budget was restored from a backup; say what was spent "
-                "since the backup was made, 0 if nothing."
+                "This budget was restored from a backup. Pass spent=, the epsilon that was spent "
+                "since the backup, or 0."
             )
         if not restored and spent is not None:
-            raise ParameterError("Expected no spent: this budget was not restored from a backup.")
+            raise ParameterError(
+                "Expected no spent=, because this budget was not restored from a backup."
+            )
         return Draft(Kind.THAW, key_of(name), lost | signed)
 
     return change
@@ -177,7 +179,7 @@ def set_witness(place: str, who: str) -> Change:
             witness.advance(None, state.head)
         elif seen != state.head:
             raise BudgetError(
-                f"The place {place} already holds another head. Choose a place of its own."
+                f"The place {place} belongs to another ledger. Choose an unused place."
             )
         return Draft(Kind.WITNESS, "", details)
 
@@ -309,7 +311,7 @@ class Ledger:
             location: where that data set lies; only a fingerprint of this text is kept.
             largest: the largest ε that it pays for one question.
             each: all that one analyst may spend.
-            trial: marks it, for ever, as one to try things out with; it pays like any other.
+            trial: marks it permanently as a trial; it pays like any other budget.
             who: opens it; the user of the operating system by default.
 
         Raises:
@@ -391,7 +393,7 @@ class Ledger:
         return self._charge(name, request)
 
     def keep(self, charge: str, answer: str) -> None:
-        """Keeps the JSON of a release beside its charge, so that it can be fetched if it got lost.
+        """Stores the JSON of a release beside its charge, so that it can be fetched later.
 
         Raises:
             ParameterError: if that is no id.
@@ -475,11 +477,11 @@ class Ledger:
 
     @property
     def witness(self) -> str:
-        """Where the newest head is kept besides; empty if nowhere: copies are not detected then."""
+        """The second place of the newest head; if empty, copies are not detected."""
         return self._worker().read(lambda state: state.witness)
 
     def balance(self, name: str) -> Balance:
-        """A budget as it stands: its limits, its status, what was spent and by whom."""
+        """A budget: its limits, its status, what was spent and by whom."""
         return self._worker().read(lambda state: deepcopy(balance_of(state, name)))
 
     def total(self, name: str) -> Fraction:
@@ -544,7 +546,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """One budget of a ledger, with the name of who spends it on which data."""
+    """One budget of a ledger, with the names of the analyst and the data set."""
 
     ledger: Ledger
     name: str
@@ -575,11 +577,11 @@ class Account:
         self.ledger.keep(charge, answer)
 
     def raise_to(self, epsilon: Epsilon, *, who: str = "") -> None:
-        """Lets more be spent: ε in all, at the δ that the budget has."""
+        """Raises the total of the budget to ε, at its δ."""
         self._write(raise_to(self.name, epsilon, who))
 
     def cap(self, epsilon: Epsilon, *, analyst: str = EVERYONE, who: str = "") -> None:
-        """Lets an analyst, or each analyst without an own cap, spend at most ε of this budget."""
+        """Limits an analyst, or every analyst without a cap of their own, to ε of this budget."""
         self._write(cap(self.name, epsilon, analyst, who))
 
     def freeze(self, *, why: str = "", who: str = "") -> None:
@@ -599,7 +601,7 @@ class Account:
         self._write(thaw(self.name, spent, why, who))
 
     def close(self, *, why: str = "", who: str = "") -> None:
-        """Pays nothing, for ever."""
+        """Closes the budget for good."""
         self._write(change_status(self.name, Kind.CLOSE, why, who))
 
     def _request(self, cost: Cost) -> ChargeRequest:
@@ -733,7 +735,7 @@ SLICE = 4096
 
 
 def verify(ledger: Ledger, head: str | None = None) -> Head:
-    """Reads the whole log again, and says its head: keep it elsewhere.
+    """Reads the whole log again and returns its head, which you can save elsewhere.
 
     Args:
         ledger: to verify.
@@ -777,7 +779,7 @@ def _shown(row: Row) -> Row:
 def restore(
     file: str | os.PathLike[str], ledger: Ledger, *, head: str | None = None, who: str = ""
 ) -> bool:
-    """Puts a backup, or a copy, in the place of a ledger that is damaged, gone or went backwards.
+    """Replaces a damaged, missing or outdated ledger by a backup or a copy.
 
     Args:
         file: the backup; it may be the file at the place itself.
@@ -834,7 +836,7 @@ def _check_needed(ledger: Ledger) -> None:
     except BudgetError:
         worker_at(ledger.place).close()
         return
-    raise BudgetError(f"The ledger {ledger} is whole: there is nothing to restore.")
+    raise BudgetError(f"The ledger {ledger} is intact. There is nothing to restore.")
 
 
 def _restore_draft(backup: Head, known: Head | None, lost: bool, who: str) -> Draft:
@@ -848,7 +850,7 @@ def _followed(rows: Iterator[Row], last: Row) -> Iterator[Row]:
 
 
 class Watch:
-    """A thread that verifies a ledger again and again.  `stop` it."""
+    """A thread that verifies a ledger repeatedly, until `stop`."""
 
     def __init__(self, ledger: Ledger, pause: float) -> None:
         self.rounds = 0

@@ -1,4 +1,4 @@
-"""What was promised and what was spent, for those who answer for the data: `dampen report`.
+"""`dampen report`: the promises and the spending of budgets, for a privacy officer.
 
 A report is made from the entries of a ledger alone, which hold public parameters: whom ε protects,
 ε, δ, ρ, questions, mechanisms, who asked, and what the curator did.  It holds no answer and no
@@ -45,7 +45,7 @@ NOBODY = "not recorded"
 
 @dataclass(frozen=True, slots=True)
 class _Section:
-    """All that a ledger says of one budget."""
+    """The entries of one budget."""
 
     balance: Balance
     protects: str
@@ -354,7 +354,7 @@ def _document(section: _Section, head: str) -> str:
         "  deployment_model:",
         "    model_name: Central",
         f"    model_name_details: {text(TRUST)}",
-        f"    actors: {text(f'The curator, and {len(analysts)} who asked. Others see answers.')}",
+        f"    actors: {text(f'The curator and {len(analysts)} analysts. Others see answers.')}",
         f"    release_type: {'One release' if len(section.charges) == 1 else 'Many releases'}",
         f"    release_type_details: {text('Nothing is answered once the budget is spent.')}",
         "    data_source_type: Static  # Change where new data comes in.",
@@ -377,7 +377,7 @@ def _document(section: _Section, head: str) -> str:
     return "\n".join(lines)
 
 
-TRUST = "The curator holds the data and is trusted; answers alone leave the curator's hands."
+TRUST = "The curator holds the data and is trusted; only answers are given out."
 EXACT = (
     f"Implemented by dampen {library_version()}: exact sampling, no floating-point noise; the time "
     "that an answer takes is not protected."

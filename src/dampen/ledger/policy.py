@@ -1,4 +1,4 @@
-"""Which data may be asked with which budget: `dampen.toml`.
+"""The policy of a `dampen.toml`: which data may be asked with which budget.
 
     ledger = "ledger.sqlite3"        # where its budgets are; relative to this file
     registered-only = true           # data that is not listed here may not be asked at all
@@ -162,7 +162,8 @@ class Policy:
         if found is None:
             if self.registered_only:
                 raise BudgetError(
-                    f"This data is not registered in {self.source}, which allows no other. "
+                    f"This data is not registered in {self.source}, which allows only registered "
+                    f"data. "
                     "Nothing was charged, no data was read."
                 )
             return None

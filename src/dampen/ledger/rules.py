@@ -37,8 +37,8 @@ STEPS: dict[tuple[Neighbours, Neighbours], int] = {
 """How many steps of the first relation, that of a release, make one step of the second, that of a
 budget: to replace a row is to remove it and to add another; to add a row of a person is to remove
 the person and to add them with one row more.  By group privacy m steps cost m ε and
-m² ρ (Bun and Steinke 2016, Proposition 1.9).  The other way round there is no number: a table with
-one row more is not reached by replacing rows."""
+m² ρ (Bun and Steinke 2016, Proposition 1.9).  There is no conversion in the other
+direction: replacing rows never leads to a table with one row more."""
 
 RHO_DIGITS = 200
 """Of a ρ: the square of an ε has twice its digits, and shares and rounded parts add some."""
@@ -176,7 +176,7 @@ def grant(state: State, name: str, request: ChargeRequest) -> Draft:
     if steps > 1:
         details["converted"] = (
             f"{request.price} for {request.neighbours} is charged {steps} times, "
-            f"rho {steps**2} times: {steps} of its steps make one for {balance.neighbours}"
+            f"rho {steps**2} times, because {steps} of its changes make one of {balance.neighbours}"
         )
     return Draft(Kind.CHARGE, key_of(name), details)
 
@@ -238,7 +238,7 @@ def _status_objection(balance: Balance) -> str:
             return ""
         case Status.RESTORED:
             return (
-                "was restored from a backup that misses charges. Say what was spent since: "
+                "was restored from a backup that misses charges. State what was spent since: "
                 "dampen budget thaw NAME --spent E."
             )
         case status:
@@ -260,18 +260,19 @@ def _relation_objection(balance: Balance, request: ChargeRequest) -> str:
     if asked == own or (asked, own) in STEPS:
         return ""
     return (
-        f"is for {own} neighbours, this release is for {asked}; they cannot share a budget: no "
-        f"number of steps of {asked} makes every step of {own}."
+        f"protects {protected(own, balance.unit)} ({own}), but this release protects "
+        f"{protected(asked, request.unit)} ({asked}). Use another budget: dampen budget create "
+        f"NAME --neighbours {asked}."
     )
 
 
 def _unit_objection(balance: Balance, request: ChargeRequest) -> str:
-    """A patient and a doctor are different units: ε for one says nothing about the other."""
+    """Refuses a release for another unit: ε for patients says nothing about doctors."""
     of_units = balance.neighbours is Neighbours.ADD_REMOVE_UNIT
     if not of_units or not balance.unit or request.unit == balance.unit:
         return ""
     if not request.unit:
-        return f"protects {balance.protects}. Say what this release protects: unit=..."
+        return f"protects {balance.protects}. Pass unit= to state what this release protects."
     asked = protected(request.neighbours, request.unit)
     return (
         f"protects {balance.protects}, and this release protects {asked}. Open another budget: "
@@ -280,7 +281,7 @@ def _unit_objection(balance: Balance, request: ChargeRequest) -> str:
 
 
 def _delta_objection(balance: Balance, request: ChargeRequest) -> str:
-    """A pure budget promises that nothing happens outside ε, however seldom."""
+    """Refuses a release with a δ from a budget that has none."""
     if not request.delta or balance.limit.delta is not None:
         return ""
     return (

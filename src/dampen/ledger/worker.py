@@ -1,4 +1,4 @@
-"""A ledger as one process has it open: verified once, then kept up with; commits in groups.
+"""An open ledger of one process: verified once, then followed; commits in groups.
 
 Every use of the storage happens in a worker thread.  So an interrupt (Ctrl-C) ends the waiting and
 never a transaction, and charges that threads ask for while the disk is busy share the next
@@ -441,9 +441,10 @@ def _check_witness(seen: Head | None, state: State, transaction: Transaction) ->
             pass
     except BudgetError:
         raise BudgetError(
-            f"The witness {state.witness} knows entry {seen.id}, which is not in the ledger: this "
-            "is an older state of it, or a copy, and another one was charged. Nothing was charged. "
-            "Use the other one, or restore this one: dampen budget restore FILE."
+            f"The witness {state.witness} knows entry {seen.id}, which is not in the ledger. This "
+            f"ledger is an older state or a copy, and another copy was charged. Nothing was "
+            f"charged. "
+            "Use the other copy, or restore this one: dampen budget restore FILE."
         ) from None
 
 
@@ -470,7 +471,7 @@ def _backwards(floor: Head) -> BudgetError:
     return BudgetError(
         f"The ledger went backwards: entry {floor.id} was acknowledged and is not in it. An older "
         "copy was put back, or its log (-wal) was lost. Nothing was charged. Put the ledger back, "
-        "or say that this copy shall count: dampen budget restore FILE."
+        "or accept this copy: dampen budget restore FILE."
     )
 
 
@@ -521,7 +522,7 @@ def worker_at(place: str) -> Worker:
 
 
 def forget(place: str) -> None:
-    """Closes a worker and all that it remembers: for a place where another ledger was put."""
+    """Closes a worker and drops its state, because another ledger was put in its place."""
     with _workers_mutex:
         worker = _workers.pop(place, None)
     if worker is not None:

@@ -1,4 +1,4 @@
-"""The paper in one room: its algorithms by its own names, on the public core.
+"""The algorithms of the paper, by the names of the paper, on the public core.
 
 Farias, Brito, Flynn, Machado, Majumdar, Srivastava: *Local Dampening: Differential Privacy for
 Non-numeric Queries via Local Sensitivity*, PVLDB 14.  The mechanisms are in

@@ -43,7 +43,8 @@ QUESTIONS: Mapping[str, Listed] = {
     ),
     "count": Listed("counts.CountQuestion", "How many rows are there, in all or in every group?"),
     "histogram": Listed(
-        "counts.HistogramQuestion", "How many rows has every category, or every bin of numbers?"
+        "counts.HistogramQuestion",
+        "How many rows does every category have, or every bin of numbers?",
     ),
     "total": Listed(
         "means.TotalQuestion", "What is the total of a column, in all or in every group?"

@@ -1,4 +1,4 @@
-"""The most frequent category: the simplest question, and a pattern for your own.
+"""The most frequent category; a model for questions of your own.
 
 Add/remove one row.  u(x, r) = the number of rows of category r: integers, Δ = 1, and one-sided,
 because adding a row never lowers a count.  One row changes one count: the selection is separable,

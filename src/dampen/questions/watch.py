@@ -1,4 +1,4 @@
-"""`watch`: look at data again and again, and pay when something happens.
+"""`watch`: check data repeatedly, and pay only when a threshold is reached.
 
 Each look asks whether at least T rows hold a condition.  Looks that are answered with no cost
 nothing: one run of AboveThreshold (`dampen.core.thresholds`) answers them all, and ends with
@@ -55,7 +55,7 @@ class Run:
 
 @dataclass(slots=True)
 class Watch:
-    """Looks that are paid for when something happens; made by `dampen.watch`.
+    """Repeated looks that are paid for when a threshold is reached; made by `dampen.watch`.
 
     Attributes:
         threshold: how many rows are enough.
@@ -172,7 +172,7 @@ class Watch:
         return Paid(self.cost, bits, None, run.charge).release(above, shown, self.accuracy)
 
     def _end(self, run: Run, made: Release) -> None:
-        """Records the yes before anybody sees it; the ledger takes one for a charge."""
+        """Records the yes before it is returned; the ledger takes one for each charge."""
         keeper: object = self.budget
         if run.charge is not None and isinstance(keeper, Keeper):
             keeper.keep(run.charge, made.to_json())
@@ -248,7 +248,7 @@ def watch(
     state: str | os.PathLike[str] | None = None,
     unit: str | None = None,
 ) -> Watch:
-    """Watches for a number of rows: look as often as you like, and pay when something happens.
+    """Watches for a number of rows: look as often as you like, and pay when it is reached.
 
     Guarantee: every run, all looks up to and with the first yes, is ε-DP under adding or removing
     one row.  A run is charged at its first look; the look after a yes starts another run.

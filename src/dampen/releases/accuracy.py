@@ -449,7 +449,8 @@ def by_sides(rows: int, *, epsilon: Fraction, most: float | None = None) -> Accu
     """The accuracy of one bit for every group, which so many of its rows decide at most.
 
     >>> print(by_sides(14, epsilon=Fraction(3, 10)))
-    In at least 9 of 10 runs every group is on the right side, unless 14 rows of it decide.
+    In at least 9 of 10 runs every group is on the right side of the threshold, or so
+    close to it that 14 rows decide.
     """
     unit = "rows per group"
     if most is not None and rows >= max(most, 1):
@@ -459,9 +460,11 @@ def by_sides(rows: int, *, epsilon: Fraction, most: float | None = None) -> Accu
             f"Use ε ≥ {_larger_epsilon(epsilon, rows, most / 10)}."
         )
         return Accuracy(float(most), unit, sentence, chance=True)
-    decide = f"{rows:,} rows of it decide" if rows != 1 else "1 row of it decides"
-    close = f", unless {decide}" if rows else ""
-    return Accuracy(float(rows), unit, f"{RUNS} every group is on the right side{close}.")
+    decide = f"{rows:,} rows decide" if rows != 1 else "1 row decides"
+    close = f", or so close to it that {decide}" if rows else ""
+    return Accuracy(
+        float(rows), unit, f"{RUNS} every group is on the right side of the threshold{close}."
+    )
 
 
 def by_noise(
@@ -571,7 +574,7 @@ def likely_noise(epsilon: Fraction, draws: int, noise: IntegerNoise = LAPLACE) -
 
 
 def rounded_up(number: float) -> int:
-    """A whole number of rows or neighbours, to two digits: nobody plans with 1,437 of them."""
+    """A whole number of rows or neighbours, rounded up to two digits."""
     whole = math.ceil(number)
     unit = 10 ** max(0, len(str(whole)) - 2)
     return -(-whole // unit) * unit
@@ -590,7 +593,7 @@ def _law(mechanism: Mechanism, m: int, k: int) -> "_Gumbel | _Peeled | _Joint | 
 
 @lru_cache(maxsize=1024)
 def _lead_at_scale_1(law: "_Gumbel | _Peeled | _Joint") -> float:
-    """The lead where the noise has scale 1; a service asks for the same one again and again."""
+    """The lead where the noise has scale 1; cached, because a service asks for it repeatedly."""
     return _smallest(lambda g: law.probability(g) >= CONFIDENCE)
 
 

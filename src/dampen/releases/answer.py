@@ -1,4 +1,4 @@
-"""The one way from a question to a release.
+"""From a question to a release: check, charge, look, draw.
 
     open (public facts) -> question checked against schema -> method chosen -> cost, accuracy
         -> pay -> look -> draw -> release
@@ -172,7 +172,7 @@ def expect(
     header: bool = False,
     table: str | None = None,
 ) -> "Planned":
-    """What an answer would cost and how good it would be: free, no row is read.
+    """The cost and the accuracy of an answer, before it is paid for.  Free; no row is read.
 
     Args:
         question: what would be asked.
@@ -226,7 +226,7 @@ class Planned:
         return f"Planned(cost={self.cost!r}, accuracy={self.accuracy!r})"
 
     def warn(self) -> None:
-        """Warns, before the charge, of leaks and of an answer that would be chance."""
+        """Warns, before the charge, about leaks and about an answer that would be a guess."""
         for leak in self.method.leaks():
             warn_caller(
                 f"{leak.what} was taken from the private data, so the release is not covered by "
@@ -370,7 +370,7 @@ class Paid:
 
     @contextmanager
     def looking(self) -> Iterator[None]:
-        """Where data is looked at: every failure is a `DataError` of one constant text.
+        """Turns every failure to read the data into a `DataError` with a constant message.
 
         It says that the charge stands, if there is one.  Why it failed is for the curator alone:
         set DAMPEN_TRACEBACK=1 to see it.  Only where public parameters were taken from the data,
@@ -569,7 +569,7 @@ X = TypeVar("X")
 
 @dataclass(frozen=True)
 class OwnQuestion(Generic[X]):
-    """A problem of one's own: which candidates, by which mechanism, how many."""
+    """A problem of your own: its candidates, a mechanism and how many to select."""
 
     problem: Problem[X]
     query: str

@@ -1,4 +1,4 @@
-"""What a release costs, what pays for it, and what a caller offers."""
+"""The cost of a release, the budget that pays for it and the offered price."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""What a method is: how a question is answered, and under which relation.
+"""Methods: how a question is answered, and under which relation.
 
 A mechanism of the paper on a selection is one kind of method; reach, two rounds and joint draws are
 others.  A method holds public parameters alone.  Its module has the theorem.
@@ -281,7 +281,7 @@ class Finding:
 
 @runtime_checkable
 class Searching(Protocol):
-    """A question that can find what nobody stated."""
+    """A question that can find facts which were not stated."""
 
     @property
     def finding(self) -> Finding | None:

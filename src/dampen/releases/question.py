@@ -1,4 +1,4 @@
-"""What a question is: public parameters, each declared once with one sentence of help.
+"""Questions: public parameters, each declared once with one sentence of help.
 
 A question is a frozen dataclass whose fields are made by `parameter`.  A loop over its fields makes
 the options of the command line, the body of a request, the form on the page and the table of the
@@ -173,9 +173,9 @@ def weigh_parameter() -> Any:
     """The field `weigh` of a question about a table: whose statistic is meant."""
     return parameter(
         "word",
-        "Whose statistic is meant where ε protects persons. people: the average person's, as "
-        "everyone counts the same; the default, unless rows_per_unit is above 1. rows: the rows', "
-        "up to rows_per_unit of a person, or 8 if that is 1.",
+        "Whether persons or rows count equally, where ε protects persons. people: every person "
+        "counts the same; the default, unless rows_per_unit is above 1. rows: every row counts "
+        "the same, up to rows_per_unit rows of a person, or 8 if that is 1.",
         default=None,
         choices=("people", "rows"),
         label="Statistic of",
@@ -208,7 +208,7 @@ def delta_parameter(unlisted: str = "groups") -> Any:
     """The field `delta`: where nobody lists the groups or categories, they are found with it."""
     return parameter(
         "exact",
-        f"Probability δ of a failure of ε, such as 1e-6, where nobody lists the {unlisted}.",
+        f"Probability δ that ε fails, such as 1e-6, if you cannot list the {unlisted}.",
         default=None,
         label="δ",
     )
@@ -218,7 +218,7 @@ def public_parameter(what: str) -> Any:
     """The field `public`: for Python alone, "data" takes facts from data that is public itself."""
     return parameter(
         "other",
-        f'Pass "data" to take the {what} from the data, which ε does not cover: for public data.',
+        f'Pass "data" to take the {what} from the data. Only for public data: ε does not cover it.',
         default=None,
     )
 

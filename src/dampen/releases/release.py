@@ -63,7 +63,7 @@ class Release:
     law: Law | None = None
 
     def interval(self, confidence: Any = USUAL_CONFIDENCE) -> Any:
-        """Where the true numbers lie, with at least this confidence each; costs nothing.
+        """Intervals of the true numbers, each with at least this confidence.  Free.
 
         The noise alone decides: whatever the data is, the interval holds the number of the rows as
         they were counted, with values moved to the public range and grid.

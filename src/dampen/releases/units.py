@@ -120,8 +120,8 @@ def unit_method(question: Question, source: Any, schema: Schema, price: Price) -
     if schema.people is None or question.data == "edges":
         raise ParameterError(
             f"{question.title}: this question cannot be asked of a data set that protects "
-            f"{schema.protected}. A node is what its edges make it, so that hiding all of them "
-            "hides the node. Protect edges with unit='edge'; or ask most_frequent for the column "
+            f"{schema.protected}. A node is known only by its edges, so hiding all of them hides "
+            f"the node. Protect edges with unit='edge'; or ask most_frequent for the column "
             "of the targets, with unit= the column of the sources."
         )
     if not is_opened(source):
@@ -147,8 +147,8 @@ def _check_columns(question: Question, source: Opened, unit: str) -> None:
     columns = [each for name in asked if isinstance(name, str) for each in columns_of(source, name)]
     if unit in columns:
         raise ParameterError(
-            f"{question.title}: column {unit!r} names whom ε protects, so that nothing can be told "
-            "of its values. Ask about another column."
+            f"{question.title}: column {unit!r} names whom ε protects, so its values cannot be "
+            f"released. Ask about another column."
         )
 
 

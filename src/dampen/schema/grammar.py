@@ -138,7 +138,7 @@ class Place:
 
 
 def load_toml(path: Path) -> dict[str, Any]:
-    """All that a file in TOML holds, unchecked.
+    """The content of a TOML file, unchecked.
 
     Raises:
         ParameterError: if it cannot be read, is too large or is not TOML.
@@ -155,7 +155,7 @@ def load_toml(path: Path) -> dict[str, Any]:
 
 
 def parse_toml(text: str, name: str) -> dict[str, Any]:
-    """All that a text in TOML holds, unchecked; `name` is what errors call it.
+    """The content of a TOML text, unchecked; `name` is its name in errors.
 
     Raises:
         ParameterError: if it is too large or is not TOML.
@@ -507,7 +507,7 @@ class Data:
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """All that a `dampen.toml` holds.
+    """The content of a `dampen.toml`.
 
     Attributes:
         ledger: where the budgets are, as it is written.

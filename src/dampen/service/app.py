@@ -9,7 +9,7 @@
 | `POST /v1/datasets/{name}/{question}/expect` | its cost and accuracy, before paying; free |
 | `POST /v1/sql`, `POST /v1/sql/expect` | the same for one SELECT statement |
 | `GET /v1/budget` | what is left |
-| `GET /v1/releases`, `GET /v1/releases/{charge}` | one's own releases |
+| `GET /v1/releases`, `GET /v1/releases/{charge}` | your own releases |
 
 What curators may do besides is in `dampen.service.curator`.
 
@@ -65,8 +65,8 @@ ADMINISTRATOR = "administrator"
 SECONDS_OF_LINK = 15 * 60
 """How long the administrator's link is good for."""
 SPENT_LINK = (
-    "This link was used, or is older than a quarter of an hour. For a token of your own run, where "
-    "the service is: dampen token create NAME --role curator."
+    "This login link has expired. Run dampen token create NAME --role curator on the server to "
+    "get a token."
 )
 B = TypeVar("B", bound=Body)
 LOCAL = ("127.0.0.1", "localhost", "[::1]")
@@ -95,7 +95,7 @@ class Service:
         self._all_wrong = Rate(10 * WRONG_TOKENS_PER_MINUTE)
 
     def hears_wrong_one(self, request: Request) -> bool:
-        """Whether a wrong token, or code, is still told from many."""
+        """Whether wrong tokens and codes are still few enough to be answered."""
         address = request.client.host if request.client else ""
         return self._wrong.allows(address) and self._all_wrong.allows("")
 
@@ -190,7 +190,7 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
 
     @app.get("/v1/me", tags=["analysts"])
     async def me(who: Annotated[Token, Depends(caller)]) -> dict[str, str]:
-        """Whose token this is."""
+        """The name and the role of your token."""
         return {"analyst": who.analyst, "role": str(who.role)}
 
     @app.get("/v1/questions", tags=["analysts"])
@@ -200,12 +200,12 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
 
     @app.get("/v1/datasets", tags=["analysts"])
     async def datasets(who: Annotated[Token, Depends(caller)]) -> list[dict[str, Any]]:
-        """The public facts of the data sets that one may ask, and their budgets."""
+        """The public facts of the data sets that you may ask about, and their budgets."""
         return await workflow.work(partial(catalogue.datasets, who))
 
     @app.get("/v1/budget", tags=["analysts"])
     async def budget(who: Annotated[Token, Depends(caller)]) -> list[dict[str, Any]]:
-        """What is left of every budget that one may use."""
+        """The remainder of every budget that you may use."""
         return await workflow.control(partial(catalogue.budgets, who))
 
     @app.get("/v1/releases", tags=["analysts"])
@@ -214,12 +214,12 @@ def _add_analysts(app: FastAPI, service: Service, caller: Any) -> None:
         limit: Annotated[int, Query(ge=1, le=200)] = 50,
         skip: Annotated[int, Query(ge=0)] = 0,
     ) -> list[dict[str, Any]]:
-        """One's own releases, newest first."""
+        """Your own releases, newest first."""
         return await workflow.work(partial(catalogue.releases, who, limit=limit, skip=skip))
 
     @app.get("/v1/releases/{charge}", tags=["analysts"])
     async def release(charge: str, who: Annotated[Token, Depends(caller)]) -> dict[str, Any]:
-        """One of one's own releases."""
+        """One of your own releases."""
         return await workflow.work(partial(catalogue.release, who, charge))
 
 
@@ -240,7 +240,7 @@ def _add_question(app: FastAPI, service: Service, question: str, shape: type[Bod
         return JSONResponse(await workflow.try_out(task))
 
     ask.__doc__ = f"{said} Costs epsilon, unless it was asked before."
-    expect.__doc__ = f"What to expect of the same question, before paying. Free. {said}"
+    expect.__doc__ = f"The price and the accuracy of the same question. Free. {said}"
     path = f"/v1/datasets/{{name}}/{question}"
     _add_routes(app, path, shape, {question: ask, f"{question}-expect": expect})
 
@@ -263,7 +263,7 @@ def _add_sql(app: FastAPI, service: Service) -> None:
         return Response(answer.shown(), media_type="application/json")
 
     async def expect(request: Request) -> Response:
-        """What to expect of a SELECT statement, before paying. Free."""
+        """The price and the accuracy of a SELECT statement. Free."""
         who, of, body = await asked(request)
         task = partial(workflow.expect, who, of.dataset, of.question, dict(body), body.budget)
         return JSONResponse(await workflow.try_out(task))
@@ -304,7 +304,7 @@ def _checked(shape: type[B], content: bytes) -> B:
 
 
 def _add_page(app: FastAPI) -> None:
-    """The page, read once; no path of a request ever reaches the disk."""
+    """Serves the page from memory, so that no path of a request reaches the disk."""
     found = {each.name: each.read_bytes() for each in (files("dampen.service") / "page").iterdir()}
     paths = PAGES | {f"/{name}": name for name in found if not name.endswith(".html")}
     for path, name in paths.items():
@@ -379,7 +379,7 @@ def run(
     say: Callable[[str, str | None], None],
     made: Callable[[Service], Middleware] = application,
 ) -> None:
-    """Serves until it is told to stop.
+    """Runs the service until it is stopped.
 
     Args:
         path: of the configuration.
@@ -473,7 +473,7 @@ class _Punctual(H11Protocol):
 
 
 class _Server(uvicorn.Server):
-    """Says where it listens once it does, and ends in peace when it is told to stop."""
+    """Prints its address once it listens, and finishes its work when it is stopped."""
 
     started_at: Callable[[str], None]
     finish: Callable[[float], Awaitable[None]]

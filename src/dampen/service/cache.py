@@ -1,4 +1,4 @@
-"""Histograms that a service keeps: counts of rows by public cells, so that rows are read once.
+"""The cache of a service: counts of rows by public cells, so that rows are read once.
 
 A histogram is private, as the rows are; it never leaves the process.  What a question draws from it
 is what it would draw from the rows: `Opened.counts` is a function of the rows and of the public

@@ -1,4 +1,4 @@
-"""What callers are shown: data sets, budgets, releases and, for curators, all activity.
+"""The catalogue: data sets, budgets, releases and, for curators, all activity.
 
 Everything here is public or the caller's own.  Nothing is charged and no row is read.
 
@@ -183,7 +183,7 @@ class History:
 
 
 class NotFound(DampenError):
-    """There is no such thing, or the caller may not know of it."""
+    """The object does not exist, or is hidden from the caller."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What `dampen serve` is told: data sets and their public facts (`dampen.schema`), and settings.
+"""The configuration of `dampen serve`: data sets, their public facts and settings.
 
     [service]
     state = "service.sqlite3"      # tokens and incidents, relative to this file
@@ -73,7 +73,7 @@ class Source(Protocol):
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What analysts are told the name of the data set for."""
+        """Texts that analysts see replaced by the name of the data set."""
         ...
 
     def data(self) -> Located:
@@ -274,7 +274,7 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """All that a service knows before it looks at anything."""
+    """The configuration of a service, before any data is opened."""
 
     source: Path
     settings: Settings
@@ -305,7 +305,9 @@ def configuration_of(file: File, source: Path) -> Configuration:
         if not data.schema.columns and data.schema.graph is None:
             continue
         if data.name in served:
-            raise ParameterError(f"Expected another name than {data.name!r} in {source}.")
+            raise ParameterError(
+                f"The name {data.name!r} occurs twice in {source}. Choose another."
+            )
         served[data.name] = _served(registered, data, source)
     if not served and not settings.register_from:
         raise ParameterError(

@@ -1,4 +1,4 @@
-"""What curators do over HTTP: budgets, tokens, new data sets, and the audit of all of it.
+"""Requests of curators: budgets, tokens, new data sets and the audit log.
 
 | request | does |
 |---|---|
@@ -94,12 +94,12 @@ BUDGETS = re.compile(r"^(\s*budgets\s*=\s*\[)", re.MULTILINE)
 
 
 def add_curators(app: FastAPI, service: "Service", caller: Any) -> None:
-    """The requests of curators; nobody else may make them."""
+    """Adds the requests that only curators may make."""
     curating = Curating(service.workflow)
 
     async def curator(who: Annotated[Token, Depends(caller)]) -> Token:
         if who.role is not Role.CURATOR:
-            raise Refusal(403, "This is for curators.")
+            raise Refusal(403, "Only curators may do this.")
         return who
 
     for add in (_add_looks, _add_budgets, _add_tokens, _add_registration):
@@ -159,19 +159,19 @@ def _add_budgets(app: FastAPI, curating: "Curating", curator: Any) -> None:
     async def raise_to(
         name: str, body: Raise, who: Annotated[Token, Depends(curator)]
     ) -> dict[str, Any]:
-        """Lets more be spent: epsilon in all."""
+        """Raises the total of a budget to epsilon."""
         return await workflow.control(partial(curating.raise_to, name, body, who))
 
     @app.post("/v1/budgets/{name}/cap", tags=["curators"])
     async def cap(name: str, body: Cap, who: Annotated[Token, Depends(curator)]) -> dict[str, Any]:
-        """Lets one analyst, or each, spend at most epsilon."""
+        """Limits one analyst, or every analyst, to epsilon."""
         return await workflow.control(partial(curating.cap, name, body, who))
 
     @app.post("/v1/budgets/{name}/freeze", tags=["curators"])
     async def freeze(
         name: str, body: Why, who: Annotated[Token, Depends(curator)]
     ) -> dict[str, Any]:
-        """The budget pays nothing until it is thawed; questions that wait for it are ended."""
+        """Freezes a budget until it is thawed, and ends the questions that wait for it."""
         told = await workflow.control(partial(curating.freeze, name, body, who))
         workflow.stop(name)
         return told
@@ -180,14 +180,14 @@ def _add_budgets(app: FastAPI, curating: "Curating", curator: Any) -> None:
     async def thaw(
         name: str, body: Thaw, who: Annotated[Token, Depends(curator)]
     ) -> dict[str, Any]:
-        """The budget pays again."""
+        """Thaws a budget, so that it pays again."""
         return await workflow.control(partial(curating.thaw, name, body, who))
 
     @app.post("/v1/budgets/{name}/close", tags=["curators"])
     async def close(
         name: str, body: Why, who: Annotated[Token, Depends(curator)]
     ) -> dict[str, Any]:
-        """The budget pays nothing, for ever; questions that wait for it are ended."""
+        """Closes a budget for good, and ends the questions that wait for it."""
         told = await workflow.control(partial(curating.close, name, body, who))
         workflow.stop(name)
         return told
@@ -198,7 +198,7 @@ def _add_tokens(app: FastAPI, curating: "Curating", curator: Any) -> None:
 
     @app.get("/v1/tokens", tags=["curators"])
     async def tokens(who: Annotated[Token, Depends(curator)]) -> list[dict[str, Any]]:
-        """Who has tokens, and since when; not the tokens."""
+        """Who has a token and since when, without the tokens."""
         return await workflow.control(partial(curating.tokens, who))
 
     @app.post("/v1/tokens", tags=["curators"])
@@ -219,7 +219,7 @@ def _add_registration(app: FastAPI, curating: "Curating", curator: Any) -> None:
 
     @app.get("/v1/registration", tags=["curators"])
     async def form(request: Request, _: Annotated[Token, Depends(curator)]) -> dict[str, Any]:
-        """What a data set can say about itself, and the files that may be registered."""
+        """The facts that can be stated about a data set, and the files that may be registered."""
         shown = curating.why_no_check(request) is None
         return await workflow.work(lambda: curating.form() | {"check": shown})
 
@@ -239,7 +239,7 @@ def _add_registration(app: FastAPI, curating: "Curating", curator: Any) -> None:
     async def check(
         body: Registration, request: Request, who: Annotated[Token, Depends(curator)]
     ) -> dict[str, Any]:
-        """NOT PRIVATE: exact counts of what questions would make of the cells of a file."""
+        """NOT PRIVATE: exact counts of how questions would read the cells of a file."""
         if (why := curating.why_no_check(request)) is not None:
             raise Refusal(403, why)
         return await workflow.try_out(partial(curating.check, body, who))
@@ -287,20 +287,20 @@ class Curating:
         return self._shown(account, who)
 
     def raise_to(self, name: str, body: Raise, who: Token) -> dict[str, Any]:
-        """Lets more be spent of a budget."""
+        """Raises the total of a budget."""
         account = self._account(name)
         account.raise_to(_number(body.epsilon), who=who.analyst)
         return self._shown(account, who)
 
     def cap(self, name: str, body: Cap, who: Token) -> dict[str, Any]:
-        """Lets an analyst, or each, spend only so much of a budget."""
+        """Limits what an analyst, or every analyst, may spend of a budget."""
         account = self._account(name)
         named = {} if body.analyst is None else {"analyst": body.analyst}
         account.cap(_number(body.epsilon), **named, who=who.analyst)
         return self._shown(account, who)
 
     def freeze(self, name: str, body: Why, who: Token) -> dict[str, Any]:
-        """Lets a budget pay nothing until it is thawed."""
+        """Freezes a budget until it is thawed."""
         account = self._account(name)
         account.freeze(why=body.why, who=who.analyst)
         return self._shown(account, who)
@@ -313,7 +313,7 @@ class Curating:
         return self._shown(account, who)
 
     def close(self, name: str, body: Why, who: Token) -> dict[str, Any]:
-        """Lets a budget pay nothing, for ever."""
+        """Closes a budget for good."""
         account = self._account(name)
         account.close(why=body.why, who=who.analyst)
         return self._shown(account, who)
@@ -323,13 +323,13 @@ class Curating:
         return [asdict(t) | {"own": t.id == who.id} for t in self.workflow.tokens.tokens()]
 
     def create_token(self, body: NewToken, who: Token) -> dict[str, str]:
-        """A new token; the ledger hears of it first, so that no token is unrecorded."""
+        """Creates a token after recording it in the ledger."""
         name = self.workflow.tokens.checked_name(body.analyst)
         self._note("create token", {"analyst": name, "role": body.role}, who)
         return {"analyst": name, "token": self.workflow.tokens.create(name, body.role)}
 
     def revoke_token(self, number: str, body: Why, who: Token) -> dict[str, Any]:
-        """Ends a token of somebody else."""
+        """Revokes a token of another person."""
         if number == who.id:
             raise ParameterError(
                 "This is the token that you use. Ask another curator to revoke it, or run "
@@ -394,7 +394,7 @@ class Curating:
         }  # fmt: skip
 
     def why_no_check(self, request: Request) -> str | None:
-        """Why exact counts are not shown to whoever made a request; None if they are."""
+        """Why exact counts are not shown for a request; None if they are shown."""
         rule = self._configuration.settings.show_check
         if rule == "always" or (rule == "local" and _is_here(request)):
             return None

@@ -1,4 +1,4 @@
-"""What every request passes before it reaches the service, and every response after it.
+"""The checks of every request, and the headers of every response.
 
 - The host must be one that the service is known by, so that no other name can be made to lead here.
 - A request that changes something, and says where it comes from, must come from this very service:
@@ -82,7 +82,7 @@ _SENT = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
 
 class Refusal(Exception):
-    """A request that goes no further: a status and one public sentence."""
+    """A refused request, with a status and one public sentence."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -149,7 +149,11 @@ class Middleware:
         headers = _once(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1").lower()
         if _name_of(host) not in self._known:
-            raise Refusal(421, "This service is not known by that name; see hosts in [service].")
+            raise Refusal(
+                421,
+                "This service does not answer to that host name. Its operator can "
+                "add it to hosts in [service].",
+            )
         if scope["method"] not in SAFE:
             _check_origin(headers, host)
             kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
@@ -188,9 +192,9 @@ def _once(headers: Iterable[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
 def _check_origin(headers: MutableMapping[bytes, bytes], host: str) -> None:
     origin = headers.get(b"origin")
     if origin is not None and urlsplit(origin.decode("latin-1")).netloc.lower() != host:
-        raise Refusal(403, "Requests from other origins change nothing here.")
+        raise Refusal(403, "Requests from other origins may not change anything.")
     if headers.get(b"sec-fetch-site", b"same-origin") not in (b"same-origin", b"none"):
-        raise Refusal(403, "Requests from other sites change nothing here.")
+        raise Refusal(403, "Requests from other sites may not change anything.")
 
 
 def _name_of(host: str) -> str:
@@ -204,7 +208,7 @@ async def _body(receive: Receive) -> bytes:
         async with asyncio.timeout(SECONDS_FOR_BODY):
             return await _whole_body(receive)
     except TimeoutError:
-        raise Refusal(408, "Expected the body sooner.") from None
+        raise Refusal(408, "The body of the request took too long.") from None
 
 
 async def _whole_body(receive: Receive) -> bytes:
@@ -317,7 +321,7 @@ class Rate:
 
 @dataclass
 class Turns(Generic[T]):
-    """What waits, by who asked for it."""
+    """A queue that takes callers in turn."""
 
     _waiting: "OrderedDict[str, deque[T]]" = field(default_factory=OrderedDict)
 

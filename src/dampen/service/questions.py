@@ -1,4 +1,4 @@
-"""From what an analyst asks to a question, by the question's declaration.
+"""Turns the request of an analyst into a question, by its declaration.
 
 An analyst names columns and says p, k, ε; bounds, grids, categories, groups and nodes are facts of
 the data set.  A column that is not among them does not exist for an analyst, whatever the file
@@ -245,7 +245,7 @@ def _mark(served: "Served", name: str, stated: Mapping[str, Any]) -> str:
 
 
 def _canonical(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The same for the same question, however it is spelled: it must not be paid for twice."""
+    """One spelling of a question, so that nobody pays for it twice."""
     given: dict[str, Any] = {}
     for key in ("epsilon", "rho"):
         if options.get(key) is not None:
@@ -470,7 +470,9 @@ class Why(_Body):
 class Thaw(Why):
     """Why a budget pays again."""
 
-    spent: Number | None = Field(None, description="After a restore: what was spent since.")
+    spent: Number | None = Field(
+        None, description="After a restore, the epsilon that was spent since the backup."
+    )
 
 
 class Raise(_Body):
@@ -483,7 +485,9 @@ class Cap(Raise):
     """What one analyst may spend."""
 
     epsilon: Number = Field(description="All that this analyst may spend.")
-    analyst: Name | None = Field(None, description="Default: each analyst without an own cap.")
+    analyst: Name | None = Field(
+        None, description="Default: every analyst without a cap of their own."
+    )
 
 
 class Limits(_Body):
@@ -493,7 +497,7 @@ class Limits(_Body):
     delta: Number | None = Field(None, description="For a promise of (epsilon, delta).")
     largest: Number | None = Field(None, description="The largest epsilon of one question.")
     each: Number | None = Field(None, description="All that one analyst may spend.")
-    trial: bool = Field(False, description="Marks it as one to try things out with.")
+    trial: bool = Field(False, description="Marks the budget as a trial.")
 
 
 class NewBudget(Limits):
@@ -527,8 +531,8 @@ class Registration(_Body):
     table: Name | None = Field(None, description="Of a database, which table.")
     facts: dict[str, Any]
     analysts: Annotated[list[Name], Field(max_length=1000)] | None = None
-    budget: Name = Field(description="The budget that pays; made if there is none of that name.")
-    limits: Limits | None = Field(None, description="Of a budget that is made.")
+    budget: Name = Field(description="The budget that pays; created if it does not exist.")
+    limits: Limits | None = Field(None, description="Epsilon of a budget that is created.")
 
 
 class Misshapen(Protocol):

@@ -1,4 +1,4 @@
-"""The service's own small file: tokens, hashed, and incidents, for the curator alone.
+"""The state file of a service: hashed tokens, and incidents for the curator.
 
 A token is 256 random bits, so its SHA-256 is as hard to invert as to guess the token; slow hashes
 are for passwords that people choose.  A token is found by its hash: how long that takes says
@@ -43,7 +43,7 @@ def random_text(size: int) -> str:
 
 
 class Role(StrEnum):
-    """What a token is good for."""
+    """What a token allows."""
 
     ANALYST = "analyst"
     CURATOR = "curator"
@@ -51,7 +51,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Who holds a token; the token itself is nowhere."""
+    """The owner of a token; the token itself is not stored."""
 
     id: str
     analyst: str
@@ -137,7 +137,7 @@ class Tokens:
         return name
 
     def find(self, token: str) -> Token | None:
-        """Who holds a token that was not revoked."""
+        """The owner of a token that was not revoked."""
         asked = f"SELECT {_COLUMNS} FROM token WHERE hash = ? AND revoked IS NULL"
         row = self._reader.row(self.path, self._open, asked, _hash(token))
         return None if row is None else _token(row)

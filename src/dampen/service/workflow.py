@@ -1,4 +1,4 @@
-"""One question from a caller to an answer, without a word about HTTP.
+"""One question from a caller to an answer, independent of HTTP.
 
 1. `prepare`: who asks what of which data set, checked against public facts.  Nothing is charged.
 2. `charge`: if the same question was answered before, that release is given for free.  Otherwise
@@ -183,7 +183,7 @@ class _Begun:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A release that was paid for and drawn, and that nobody has heard of."""
+    """A release that was paid for and drawn, but not sent yet."""
 
     prepared: Prepared
     charge: str
@@ -298,7 +298,7 @@ class Workflow:
                 return await self._answer(prepared)
         except TimeoutError:
             raise Refusal(
-                504, "The answer takes longer. Fetch it from your releases in a while."
+                504, "The answer is not ready yet. Fetch it later from your releases."
             ) from None
         finally:
             self.waiting -= 1
@@ -329,7 +329,7 @@ class Workflow:
         return answer
 
     async def _work_through(self, lane: _Lane) -> None:
-        """Charges what waits in a lane, in turn, until nothing does."""
+        """Charges the questions of a lane in turn, until none is left."""
         long = lane is self._long
         try:
             while len(lane.waiting):

@@ -21,7 +21,7 @@ Outcome: TypeAlias = Literal["holds", "fails", "not checked"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One claim about a problem, and what became of it on a universe.  True only if it holds.
+    """One claim about a problem, checked on a universe.  True only if it holds.
 
     Attributes:
         claim: in words.

@@ -276,7 +276,7 @@ class _AppendedFile:
         try:
             return Head.parse(whole[-1].decode()) if whole else None
         except (ParameterError, UnicodeDecodeError):
-            raise _unusable(self._path, "its last line is no head") from None
+            raise _unusable(self._path, "its last line is not a head") from None
 
     def advance(self, seen: Head | None, head: Head) -> bool:
         return self._append(head, lambda: self.read() == seen)

@@ -57,9 +57,9 @@ ROWS = 500
 SECONDS_OF_LOCK = 6.0
 """How long a writer waits for the head before it has those evicted who keep it.
 
-It is more than the 5 seconds of `dampen_evict`.  So whoever keeps the head is evicted at the first
-try; and sessions that take turns, none for longer, cannot keep a writer from its place in the
-queue.
+It is more than the 5 seconds of `dampen_evict`.  So a session that keeps the head is evicted at
+the first try; and sessions that take turns, none for longer, cannot keep a writer from its place in
+the queue.
 """
 
 # The column `role` is no part of the chain: it says which role reads an answer.
@@ -685,7 +685,7 @@ def _explanation(error: psycopg.Error, place: str) -> BudgetError:
         case errors.DiskFull():
             why = "the disk is full"
         case errors.InsufficientPrivilege() if "may only charge" in str(error):
-            why = "this role may only charge; this is an act of the curator"
+            why = "this role may only charge; use the curator's role for this"
         case errors.CheckViolation():
             why = f"the server refuses the entry: {error.diag.message_primary}"
         case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():

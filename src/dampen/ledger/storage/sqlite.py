@@ -311,7 +311,7 @@ def warn_if_exposed(path: Path) -> None:
     if file & 0o022 or shared:
         what, mode = ("file", "600") if file & 0o022 else ("directory", "700")
         warnings.warn(
-            f"Others may write the {what} of the ledger {path}, and so forge it. "
+            f"Other users may write the {what} of the ledger {path}, so they could forge it. "
             f"Set its mode to {mode}.",
             ExposedLedgerWarning,
             stacklevel=2,
@@ -443,8 +443,8 @@ def no_head(path: Path) -> BudgetError:
     """The refusal of a ledger without a head, which may be older than what was spent."""
     return BudgetError(
         f"The ledger {path} has no valid head file beside it, so charges may be missing from it: "
-        "is it a copy or a backup? Nothing was charged. If it shall count from now on, put it in "
-        "place with: dampen budget restore FILE."
+        "is it a copy or a backup? Nothing was charged. To use it from now on, run: dampen budget "
+        "restore FILE."
     )
 
 

@@ -235,13 +235,13 @@ def _declared_width(domains: Any) -> int:
 
 
 def _leaked_width(X: Sequence[Any]) -> int:
-    """Taken from the first row with the domains, which is warned of; 1 where there is none."""
+    """The width of the first row, taken with the domains and a warning; 1 without rows."""
     first = X[0] if X else None
     return len(first) if isinstance(first, list | tuple | np.ndarray) else 1
 
 
 def _check_rows(X: Any) -> None:
-    """Refuses what is no table of rows, by its kind alone."""
+    """Refuses objects that are not tables of rows, by their type."""
     if offers("scipy", "tocoo")(X):
         raise ParameterError(
             "Expected a dense table, got a sparse matrix; sparse data is not supported. Use "
@@ -391,7 +391,8 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if unit is not None and columns is None and self.domains is None:
             raise ParameterError(
-                "Expected domains= or columns= beside unit=, or ids of persons would predict."
+                "Pass domains= or columns= together with unit=. Otherwise the model would predict "
+                "from the ids of persons."
             )
         question = self._question(target, columns, where)
         facts = persons({} if unit is None else {"unit": unit}, rows_per_unit)
@@ -726,7 +727,7 @@ class NaiveBayesClassifier(PrivateClassifier):
 
 
 class Classifier(PrivateClassifier):
-    """The private classifier to begin with: a tree or naive Bayes, as public facts recommend.
+    """The default private classifier: a tree or naive Bayes, chosen by public facts.
 
     Guarantee: `fit` is ε-differentially private for adding or removing one row, as the fit of the
     model that it chooses; the choice is a function of public parameters, and of what was found
@@ -804,7 +805,7 @@ def refuse(options: Mapping[str, Any]) -> None:
     """
     if "sample_weight" in options:
         raise ParameterError(
-            "Expected no sample_weight: privacy is for one row that counts once. One of weight w "
+            "Expected no sample_weight. Privacy is stated for rows of weight 1; a row of weight w "
             "would need w times the noise."
         )
     for name in options:

@@ -1,4 +1,4 @@
-"""Domains that nobody stated: found privately, with a share of ε.
+"""Finds domains that were not stated, privately, with a share of ε.
 
 Add/remove one row.  Every part below is a release of its own; what it found is public from then on,
 and the parts and the model compose adaptively: their ε add up to that of the fit, exactly.

@@ -564,7 +564,7 @@ def public_parameter() -> Any:
     """The field `public` beside it."""
     return parameter(
         "other",
-        "With 'data', what is not stated is taken from the data, which leaks it.",
+        "Pass 'data' to take missing facts from the data, which epsilon does not cover.",
         default=None,
         choices=("data",),
     )

@@ -101,7 +101,7 @@ class AboveQuestion:
         holds="categories",
         several=True,
     )
-    threshold: Exact = parameter("exact", "What the statistic must reach.", label="At least")
+    threshold: Exact = parameter("exact", "Number that the statistic must reach.", label="At least")
     groups: Sequence[Hashable] | None = groups_parameter()
     delta: Epsilon | None = delta_parameter()
     statistic: str | None = parameter(

@@ -58,7 +58,7 @@ Without one edge that subgraph has smallest degree k - 1, so Δ = 1; an edge mor
 One-sided; any number of core numbers may change at once, so there is no joint release.
 
 **What was chosen, and how.**  All constants were tuned on wiki-Vote, ego-Facebook, ca-HepTh, Enron,
-GitHub and DBLP; the other graphs of docs/influence.md were looked at once, afterwards.
+GitHub and DBLP; the other graphs of docs/lab-nodes.md were looked at once, afterwards.
 
 Influence by triangles, how many there are at a node and how few.
 

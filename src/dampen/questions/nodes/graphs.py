@@ -300,7 +300,7 @@ def _rows(first: IntArray, to: NDArray[np.int32], above: list[Counts]) -> Rows:
 
 
 def _read_only(column: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The same numbers as kernels take them: whoever else holds them, they are not written."""
+    """The same numbers as a read-only array in the layout that kernels take."""
     seen = np.require(column, np.int32, ["C", "A"]).view()
     seen.flags.writeable = False
     return seen

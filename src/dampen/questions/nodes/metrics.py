@@ -38,7 +38,7 @@ NAMES = tuple(metric.name for metric in METRICS)
 
 
 def metric_of(metric: "str | Metric", delta: Delta = "degree") -> Any:
-    """The metric of a name, or one's own, with one of its sensitivity functions.
+    """The metric of a name, or your own metric, with one of its sensitivity functions.
 
     Raises:
         ParameterError: if there is none of that name, or it has no such sensitivity function.

@@ -278,7 +278,7 @@ def top_k(
     Guarantee: ε-DP under adding or removing one edge, for all k nodes together.
 
     The default finds most of the nodes of largest egocentric betweenness on the graphs of
-    docs/influence.md.  It asks in two rounds, for noisy degrees first and then, among those that
+    docs/lab-nodes.md.  It asks in two rounds, for noisy degrees first and then, among those that
     they leave in question, for degrees less triangles; with a very large ε it ends at the nodes of
     largest betweenness.  One or two nodes are asked for once, by the degree, if ε is small; the
     release then says `ranked_by` degree.

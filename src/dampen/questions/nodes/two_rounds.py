@@ -68,7 +68,7 @@ ranks, as d~ foretells it, round 2 asks for EBC (see
 
 **What was chosen, and how.**  The share ε1 = 3/10 ε, α and all margins were tuned on DBLP, Enron,
 GitHub, ca-HepTh, ego-Facebook, wiki-Vote and on small and synthetic graphs.  The others of
-docs/influence.md had been seen with earlier versions, those that the study `sweep` holds out with
+docs/lab-nodes.md had been seen with earlier versions, those that the study `sweep` holds out with
 none.  What decides are ε, n, k and d~; see `question_after`.
 
 Noise that can be taken back in part: a noisy number first, and a less noisy one if need be.

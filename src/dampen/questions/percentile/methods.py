@@ -84,7 +84,8 @@ for nothing; `dampen-studies run two-stages` shows how close it comes.
 are worth it (below: local dampening, `label_mechanism`), on generated columns (uniform, normal,
 exponential, lognormal, Pareto, with 50 to 98 % zeros, two and three humps, five values, counts of
 humps), also at percentiles a few ranks beyond a gap or the end of a tie.  The cap of n/4
-on J was chosen on such columns too, but after a look at the histograms of docs/percentile.md had
+on J was chosen on such columns too, but after a look at the histograms of
+docs/lab-percentile.md had
 shown that 4n is too many next to the end of a large tie.
 
 Where a percentile may be: runs of public cells, from one cell to all of them.
@@ -241,7 +242,7 @@ class Windows:
 
 
 LEAST = Fraction(1, 1 << 40)
-"""Of ε: below it nothing is told by a label, and floats would not do for the first pass."""
+"""Of ε: below it a label says nothing, and floats are not precise enough for the first pass."""
 
 
 @dataclass(frozen=True, slots=True)

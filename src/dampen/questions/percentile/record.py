@@ -511,7 +511,7 @@ def percentile_record(
     is not shown.  In a file a name may occur twice; the answer may then mean either record.
 
     No private mechanism can name a record well when others are much like it (see
-    `docs/percentile.md`); if you want a number, ask `dampen.percentile`.
+    `docs/lab-percentile.md`); if you want a number, ask `dampen.percentile`.
 
     Args:
         data: a column of numbers, a table, or the path of a file (see `dampen.data`).

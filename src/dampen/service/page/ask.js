@@ -100,7 +100,7 @@ function asking(form, request, place, factsOf) {
       const told = await api(`${path}/expect`, asked);
       if (mine !== latest || !form.isConnected) return;
       expectation.replaceChildren(...expectationOf(told));
-      button.textContent = told.refusal ? `Cannot ask for ε = ${told.charged}` : told.recorded ? "Show the recorded answer (free)" : told.chance ? `Ask anyway for ε = ${told.charged}: the answer would be chance` : `Ask for ε = ${told.charged}`;
+      button.textContent = told.refusal ? `Cannot ask for ε = ${told.charged}` : told.recorded ? "Show the recorded answer (free)" : told.chance ? `Ask anyway for ε = ${told.charged} (the answer would be a guess)` : `Ask for ε = ${told.charged}`;
       button.disabled = Boolean(told.refusal);
       history.replaceState(null, "", place(asked));
     } catch (error) {
@@ -115,7 +115,7 @@ function asking(form, request, place, factsOf) {
     event.preventDefault();
     if (button.disabled) return;
     button.disabled = true;
-    answer.replaceChildren(loading("Asking. Answers leave at fixed steps of time, so that the time says nothing."));
+    answer.replaceChildren(loading("Asking. Answers are sent at fixed times, so that their timing reveals nothing."));
     if (answer.getBoundingClientRect().top > innerHeight) answer.scrollIntoView({ block: "start" });
     try {
       const [path, asked] = request(), told = await api(path, asked);
@@ -134,7 +134,7 @@ function asking(form, request, place, factsOf) {
 
 export async function askView(wanted, kindWanted, options) {
   const set = session.sets.find((each) => each.name === wanted) || session.sets.find((each) => each.questions.length);
-  if (!set?.questions.length) return make("section", { class: "card" }, make("h2", {}, "Nothing to ask"), make("p", { class: "soft" }, "There is no data set that you may ask. The curator can add you to one."));
+  if (!set?.questions.length) return make("section", { class: "card" }, make("h2", {}, "Nothing to ask"), make("p", { class: "soft" }, "You may not ask about any data set yet. The curator can add you to one."));
   const kind = set.questions.includes(kindWanted) ? kindWanted : set.questions[0];
   const kinds = make("fieldset", {}, make("legend", {}, "Question"), make("div", { class: "kinds" },
     ...set.questions.map((each) => make("label", {}, make("input", { type: "radio", name: "kind", value: each, checked: each === kind }), declared(each).title))));
@@ -175,7 +175,7 @@ export async function sqlView(_, __, options) {
   form.append(make("label", { for: "f-statement" }, "One SELECT statement ", make("span", { class: "soft" }, "it is parsed, never run")), statement, epsilonField());
   const pick = (text) => { statement.value = text; statement.dispatchEvent(new Event("input", { bubbles: true })); statement.focus(); };
   const help = () => make("section", { class: "card", "aria-label": "Examples" }, make("h2", {}, "One statement is one question"),
-    make("p", { class: "soft" }, "Counts, sums, means, percentiles, the largest groups (ORDER BY with LIMIT) and groups above a threshold (HAVING) of one data set. All else is refused before anything is charged."),
+    make("p", { class: "soft" }, "Counts, sums, means, percentiles, the largest groups (ORDER BY with LIMIT) and groups above a threshold (HAVING) of one data set. Other statements are refused before anything is charged."),
     ...examples.slice(0, 12).map((each) => make("button", { type: "button", class: "example", onclick: () => pick(each) }, make("code", {}, each))));
   const [soon, view] = asking(form, () => ["/v1/sql", questionOf(form)], (asked) => `#/sql?${new URLSearchParams(asked)}`, help);
   form.addEventListener("input", soon);
@@ -187,7 +187,7 @@ export async function sqlView(_, __, options) {
 function expectationOf(told) {
   const lines = [make("h3", {}, "Before you ask"), make("p", { class: told.chance && !told.recorded ? "bad" : "" }, told.sentence)];
   if (told.sample) lines.push(...sampleOf(told.sample));
-  if (told.recorded) return [...lines, make("p", {}, make("span", { class: "badge good" }, "free"), " This was asked before: the recorded answer costs nothing, and repeating the draw would tell nothing new.")];
+  if (told.recorded) return [...lines, make("p", {}, make("span", { class: "badge good" }, "free"), " This question was asked before. The recorded answer is free, and drawing again would not tell you more.")];
   const refusal = told.refusal ? [make("p", { class: "bad", role: "alert" }, told.refusal)] : [];
   return [...lines, meter(told.budget, told.charged), make("p", { class: "soft small" }, `ε = ${told.charged} of ${told.budget.left} left in “${told.budget.name}”. Protects ${told.protects}.`), ...refusal];
 }
@@ -212,7 +212,7 @@ function factsCard(set) {
 }
 
 function describe(column) {
-  if (isUnlisted(column)) return "values that nobody lists: ask with a δ";
+  if (isUnlisted(column)) return "values are not listed; ask with a δ";
   if (column.kind === "categories") return shortened(column.values.join(", "), 200);
   if (column.kind === "names") return "public names of the rows";
   const range = column.lower === undefined && column.upper === undefined ? "numbers" : `${column.lower === undefined ? "any" : plain(column.lower)} to ${column.upper === undefined ? "any" : plain(column.upper)}`;

@@ -19,18 +19,18 @@ export async function curatorView(again, what) {
 async function budgetsView(again) {
   const [{ charges }, { budgets, witness }] = await Promise.all([api("/v1/activity"), api("/v1/budgets")]);
   const cards = budgets.map((budget) => budgetCard(budget, charges.filter((each) => each.budget === budget.name.toLowerCase()).reverse(), again));
-  const copies = witness ? null : make("p", { class: "soft small" }, "This ledger has no witness: copies of it are not detected. Run dampen budget witness on the server.");
+  const copies = witness ? null : make("p", { class: "soft small" }, "This ledger has no witness, so copies are not detected. Run dampen budget witness on the server.");
   return make("div", {}, make("h1", {}, "Budgets"), make("div", { class: "pairs" }, ...cards), newBudgetCard(again), copies);
 }
 
 function budgetCard(budget, charges, again) {
   const path = `/v1/budgets/${encodeURIComponent(budget.name)}`, why = () => field("why", "Why", { help: "For the record.", maxlength: "1000" });
   const acts = {
-    Thaw: ["It pays again.", () => [why(), ...(budget.status === "restored" ? [field("spent", "Spent since the backup", { value: "0" })] : [])], (of) => api(`${path}/thaw`, { why: of("why") || "", ...(budget.status === "restored" ? { spent: of("spent") } : {}) })],
-    Freeze: ["It pays nothing until it is thawed; recorded answers stay free. Questions that wait for it are ended.", () => [why()], (of) => api(`${path}/freeze`, { why: of("why") || "" })],
-    Raise: [`It may spend ε = ${budget.epsilon} in all. It cannot be lowered.`, () => [field("epsilon", "ε in all", { value: budget.epsilon, required: true })], (of) => api(`${path}/raise`, { epsilon: of("epsilon") })],
-    Cap: ["Without a cap, one analyst may spend all of it.", () => [field("epsilon", "ε in all", { required: true }), field("analyst", "Analyst", { help: "Empty: each analyst without a cap of their own." })], (of) => api(`${path}/cap`, { epsilon: of("epsilon"), ...(of("analyst") ? { analyst: of("analyst") } : {}) })],
-    Close: ["It pays nothing, for ever. This cannot be undone; recorded answers stay free.", () => [why()], (of) => api(`${path}/close`, { why: of("why") || "" })],
+    Thaw: ["The budget will pay again.", () => [why(), ...(budget.status === "restored" ? [field("spent", "Spent since the backup", { value: "0" })] : [])], (of) => api(`${path}/thaw`, { why: of("why") || "", ...(budget.status === "restored" ? { spent: of("spent") } : {}) })],
+    Freeze: ["The budget pays nothing until it is thawed. Recorded answers stay free, and waiting questions are ended.", () => [why()], (of) => api(`${path}/freeze`, { why: of("why") || "" })],
+    Raise: [`The budget may spend ε = ${budget.epsilon} in total. It cannot be lowered.`, () => [field("epsilon", "ε in all", { value: budget.epsilon, required: true })], (of) => api(`${path}/raise`, { epsilon: of("epsilon") })],
+    Cap: ["Without a cap, one analyst may spend all of it.", () => [field("epsilon", "ε in all", { required: true }), field("analyst", "Analyst", { help: "Leave empty for every analyst without a cap of their own." })], (of) => api(`${path}/cap`, { epsilon: of("epsilon"), ...(of("analyst") ? { analyst: of("analyst") } : {}) })],
+    Close: ["The budget never pays again. This cannot be undone. Recorded answers stay free.", () => [why()], (of) => api(`${path}/close`, { why: of("why") || "" })],
   };
   const possible = budget.status === "closed" ? [] : [budget.status === "open" ? "Freeze" : "Thaw", "Raise", "Cap", "Close"];
   const buttons = possible.map((name) => make("button", { type: "button", class: "quiet", onclick: () => {
@@ -56,7 +56,7 @@ function formCard(title, text, fields, label, act) {
 function newBudgetCard(again) {
   if (!session.sets.length) return null;
   const fields = [field("budget-dataset", "Data set", { choices: session.sets.map((each) => each.name) }), field("budget-name", "Name of the budget", { required: true }), ...limitFields("new-")];
-  return formCard("New budget", "For a data set whose budget is spent or closed. Questions are paid from the new one from then on; it protects what the facts of the data set say.", fields, "Create the budget",
+  return formCard("New budget", "For a data set whose budget is spent or closed. The new budget pays from then on, and protects what the facts of the data set state.", fields, "Create the budget",
     async (of, _, form) => { await api("/v1/budgets", { name: of("budget-name"), dataset: of("budget-dataset"), ...limitsOf(form, "new-") }); await refresh(again); });
 }
 
@@ -75,10 +75,10 @@ async function datasetsView(again) {
 async function tokensView(again) {
   const found = await api("/v1/tokens");
   const rows = found.toReversed().map((each) => [make("strong", {}, each.analyst), each.role, when(each.created), each.revoked ? make("span", { class: "soft" }, `revoked ${when(each.revoked)}`)
-    : each.own ? make("span", { class: "soft" }, "you use it") : make("button", { type: "button", class: "quiet", "aria-label": `Revoke the token of ${each.analyst}`, onclick: () => dialogOf(`Revoke the token of ${each.analyst}`, "It ends at once. Answers that were given stay in the history.",
+    : each.own ? make("span", { class: "soft" }, "you use it") : make("button", { type: "button", class: "quiet", "aria-label": `Revoke the token of ${each.analyst}`, onclick: () => dialogOf(`Revoke the token of ${each.analyst}`, "The token stops working at once. Past answers stay in the history.",
       [field("why", "Why", { help: "For the record.", maxlength: "1000" })], (of) => api(`/v1/tokens/${each.id}/revoke`, { why: of("why") || "" }), again, true) }, "Revoke")]);
   const create = formCard("New token", "Give it to the analyst over a private channel. It is shown once; only its hash is kept.",
-    [field("analyst", "Name", { required: true, maxlength: "100", help: "The ledger records questions under this name." }), field("role", "Role", { choices: ["analyst", "curator"], help: "Curators can do all that this page shows." })], "Create the token",
+    [field("analyst", "Name", { required: true, maxlength: "100", help: "The ledger records questions under this name." }), field("role", "Role", { choices: ["analyst", "curator"], help: "Curators can use everything on this page." })], "Create the token",
     async (of, said) => {
       const made = await api("/v1/tokens", { analyst: of("analyst"), role: of("role") });
       listed.replaceWith((listed = await listCard(again)));

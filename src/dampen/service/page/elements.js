@@ -29,7 +29,7 @@ export async function api(path, body) {
   try {
     response = await fetch(path, { method: body === undefined ? "GET" : "POST", headers, body: body === undefined ? undefined : JSON.stringify(body) });
   } catch {
-    throw new Error("The service does not answer. Look among your releases before you ask again.");
+    throw new Error("The service does not answer. Check your releases before you ask again.");
   }
   const told = await response.json();
   if (response.status === 401 && path !== "/v1/login") session.leave();

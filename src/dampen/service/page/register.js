@@ -20,7 +20,7 @@ function stated(form, facts, prefix) {
 }
 
 /** What a budget may spend. */
-export const limitFields = (prefix) => [field(`${prefix}epsilon`, "ε in all", { value: "1", required: true, help: "All that may ever be spent." }),
+export const limitFields = (prefix) => [field(`${prefix}epsilon`, "ε in all", { value: "1", required: true, help: "Total ε that the budget can spend." }),
   make("details", { class: "more" }, make("summary", {}, "More limits"), field(`${prefix}largest`, "Largest ε of one question"), field(`${prefix}each`, "ε of one analyst"),
     field(`${prefix}delta`, "δ", { help: "For a promise of (ε, δ)." }))];
 export const limitsOf = (form, prefix) => Object.fromEntries(["epsilon", "largest", "each", "delta"].map((name) => [name, valueOf(form.querySelector(`#${prefix}${name}`))]).filter(([, value]) => value !== undefined));
@@ -31,18 +31,18 @@ export function registrationCard(declared, done) {
   if (!declared.files.length) return card.append(make("p", { class: "soft" }, "There is no file in the directories that the operator allows (register-from in dampen.toml).")), card;
   const said = make("div", { "aria-live": "polite" }), columns = make("div", {}), unit = make("div", {}), graph = make("div", {});
   const simple = declared.facts.filter(({ name }) => !OWN.includes(name) && name !== "unit"), first = simple.filter(({ name }) => FIRST.includes(name)), rare = simple.filter(({ name }) => !FIRST.includes(name));
-  const file = field("file", "File", { choices: ["", ...declared.files], shown: { "": "choose a file" }, help: "Of the directories that the operator of this server allows." });
+  const file = field("file", "File", { choices: ["", ...declared.files], shown: { "": "choose a file" }, help: "Files in the directories that the operator of this server allows." });
   const details = (title, ...parts) => make("details", { class: "more" }, make("summary", {}, title), ...parts);
   const form = make("form", { "aria-label": "Register a data set" }, file, field("dataset-name", "Name", { required: true, maxlength: "200" }), unit, ...fieldsOf(first, "fact-"),
     make("fieldset", {}, make("legend", {}, "Columns ", make("span", { class: "soft" }, "state what is known without looking at the data")), columns), graph,
-    details("More facts", ...fieldsOf(rare, "fact-"), field("table", "Table", { help: "Of a database file." }), field("analysts", "Analysts", { kind: "list", help: "Who may ask, one per line. Empty: everyone with a token." })),
-    make("fieldset", {}, make("legend", {}, "Budget"), field("budget", "Name of the budget", { required: true, help: "It is made if there is none of this name." }), ...limitFields("limit-")), said);
+    details("More facts", ...fieldsOf(rare, "fact-"), field("table", "Table", { help: "Table of a database file." }), field("analysts", "Analysts", { kind: "list", help: "Who may ask, one per line. Leave empty for everyone with a token." })),
+    make("fieldset", {}, make("legend", {}, "Budget"), field("budget", "Name of the budget", { required: true, help: "Created if it does not exist." }), ...limitFields("limit-")), said);
   const at = (id) => form.querySelector(`[id="${id}"]`);
   let names = [];
 
   const unitField = () => {
     const shown = { ...UNITS, ...Object.fromEntries(names.map((each) => [each, `one ${each}, with all their rows`])) };
-    unit.replaceChildren(field("fact-unit", "Protects", { choices: ["", ...names, "edge", "source"], shown, help: "Whom ε protects. Choose the column that says whose row it is, if a person may have several rows." }));
+    unit.replaceChildren(field("fact-unit", "Protects", { choices: ["", ...names, "edge", "source"], shown, help: "Whom ε protects. If a person may have several rows, choose the column that names the person." }));
   };
   const columnField = ({ name, holds }, i) => {
     const facts = make("div", { class: "facts-of" }), kind = field(`kind-${i}`, name, { choices: holds === "other" ? [""] : ["", ...Object.keys(declared.columns)], shown: KINDS });
@@ -102,11 +102,11 @@ export function registrationCard(declared, done) {
     said.replaceChildren(make("p", { class: "soft", "aria-busy": "true" }, "Counting …"));
     try { said.replaceChildren(checked(await api("/v1/registration/check", body()))); } catch (error) { said.replaceChildren(trouble(error)); }
   } }, "Check the rows");
-  const why = make("p", { class: "help" }, declared.check ? "The check reads all rows and shows exact counts: for you alone, not private." : "The check of the rows is shown on the server's own machine alone: run dampen check there.");
+  const why = make("p", { class: "help" }, declared.check ? "The check reads all rows and shows exact counts, which are not private. Do not publish them." : "Exact counts are shown only on the server itself. Run dampen check there.");
   form.append(declared.check ? check : "", why, make("button", { class: "main" }, "Register the data set"));
   unitField();
   columns.replaceChildren(make("p", { class: "soft" }, "Choose a file first."));
-  return card.append(make("p", { class: "soft" }, "Whatever you state here is shown to analysts. No row is read for it."), form), card;
+  return card.append(make("p", { class: "soft" }, "Analysts see everything that you state here. No row is read."), form), card;
 }
 
 /** The result of `dampen check`, which is not private. */

@@ -1,4 +1,4 @@
-"""Which mechanism for a problem of one's own?  Sixteen problems, exact laws.
+"""Which mechanism suits a problem of your own?  Sixteen problems, exact laws.
 
 `ld-shifted` is local dampening with a private shift; `auto` what `dampen.release` does unless told
 otherwise; `gem` the generalised exponential mechanism of Raskhodnikova and Smith (2016), the start
@@ -280,7 +280,7 @@ def _caption(rows: Rows) -> str:
 
 STUDY = Study(
     name="shift",
-    title="Problems of one's own: which mechanism?",
+    title="Problems of your own: which mechanism?",
     figure="beyond the paper (its section 4.2 asks)",
     about="The expected error, and the probability of a best candidate, of global, dampened and "
     "shifted scores, of a private shift, of `auto` and of the generalised exponential mechanism.",

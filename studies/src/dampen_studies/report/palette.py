@@ -56,7 +56,7 @@ LOOKS: dict[str, Look] = {
     "sld-n": Look("SLD n−1", "SLD with D = n−1: no assumption on degrees", _ORANGE),
     "sld-down": Look("SLD down", "SLD towards −∞, the other way round", _BLUE, _DOTS),
     "ld-shifted": Look("LD, private shift", "LD·PF after a private shift", _VIOLET),
-    "auto": Look("auto", "what is done for a problem of one's own", _RED, _DOTS, _THICK),
+    "auto": Look("auto", "the default for a problem of your own", _RED, _DOTS, _THICK),
     "gem": Look("GEM", "generalised exponential mechanism", _ORANGE, _DOTS),
     "share 1/10": Look("share 1/10", "private shift by a tenth of ε", _GREY),
     "share 2/5": Look("share 2/5", "private shift by two fifths of ε", _GREY, _SHORT),
