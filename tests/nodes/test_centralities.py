@@ -1,6 +1,6 @@
 """Eigenvector centrality, cores and PageRank in two rounds: norms, laws, what they find."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -215,9 +215,11 @@ def test_the_whole_loss_is_at_most_epsilon_for_all_small_graphs(metric: str) -> 
 def test_each_round_adds_the_noise_that_it_pays_for(monkeypatch: pytest.MonkeyPatch) -> None:
     scales: list[Fraction] = []
 
-    def nested(s: Fraction, ratio: Fraction, size: int, _: Entropy) -> tuple[IntArray, IntArray]:
+    def nested(
+        s: Fraction, ratio: Fraction, size: int, _: Entropy
+    ) -> tuple[Callable[[], IntArray], IntArray]:
         scales.append(s / ratio)
-        return np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+        return lambda: np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
 
     def laplace(scale: Fraction, size: int, _: Entropy) -> IntArray:
         scales.append(scale)
@@ -237,7 +239,7 @@ def test_where_nothing_is_dense_the_answer_is_that_of_one_round(
 ) -> None:
     graph = graph_of(nx.gnp_random_graph(60, 0.3, seed=1))
     blurred, fine = np.random.default_rng(0).permuted(np.arange(120).reshape(2, 60), axis=1) * 99
-    monkeypatch.setattr(rounds_module, "nested_laplace", lambda *_: (fine, blurred))
+    monkeypatch.setattr(rounds_module, "nested_laplace", lambda *_: (lambda: fine, blurred))
     for metric in CENTRAL:
         found = two_rounds(
             graph, ROUNDS[metric], k=9, epsilon=Fraction(1, 900), entropy=InsecureEntropy(0)

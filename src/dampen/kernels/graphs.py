@@ -401,16 +401,15 @@ def count_oriented(begin, end, begins, ends, to, level, result):
 
 
 def fill_touching(begin, end, begins, ends, to, chosen, low, high):
-    """Fills in the edges of these rows with a chosen end, as there is room; how many there are."""
+    """Fills in the edges of these rows with a chosen end; how many there are."""
     found: Size = 0
     with cython.nogil:
         for u in range(begin, end):
             mine = chosen[u]
             for i in range(begins[u], ends[u]):
                 if mine or chosen[to[i]]:
-                    if found < len(low):
-                        low[found] = u
-                        high[found] = to[i]
+                    low[found] = u
+                    high[found] = to[i]
                     found += 1
     return found
 

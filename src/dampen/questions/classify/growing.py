@@ -308,7 +308,10 @@ class LevelRows(Protocol):
         ...
 
     def ends(self, tree: Tree, menu: Menu, trees: range, first: IntArray, /) -> IntArray:
-        """Counts (leaf, tree of the menu, its end, value, class), for some trees of the menu."""
+        """Counts (leaf, tree of the menu, its end, value, class), for some trees of the menu.
+
+        A tree that is asked for after another is that one, or grew from it.
+        """
         ...
 
 
@@ -323,6 +326,7 @@ class Rows:
         self.order, self.begins = kernel.group_rows(self.node, 1)
         self.cells = np.empty((len(codes), 0), dtype=np.int32)
         self.slots: tuple[Tree, IntArray] | None = None
+        self.leaf = self.node.copy()
 
     def class_counts(self) -> IntArray:
         """Counts (node, class) of the current level."""
@@ -356,7 +360,8 @@ class Rows:
             values = (self.codes[:, :width] + first[:-1]) * self.n_classes
             self.cells = (values + self.classes[:, None]).astype(np.int32)
         if self.slots is None or self.slots[0] is not tree:  # the same for all parts of a menu
-            self.slots = tree, tree.slots[tree.apply(self.codes)]
+            self.leaf = tree.apply(self.codes, self.leaf)
+            self.slots = tree, tree.slots[self.leaf]
         counted = self.slots[1], *menu.arrays, trees.start, width, tables
         kernel.count_ends(self.codes, self.cells, *counted)
         return tables

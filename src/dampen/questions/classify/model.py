@@ -172,9 +172,9 @@ class Tree:
         """The levels of splits."""
         return int(self.level.max())
 
-    def apply(self, codes: Any) -> IntArray:
-        """The leaf of every row."""
-        node = np.zeros(len(codes), dtype=np.int64)
+    def apply(self, codes: Any, above: IntArray | None = None) -> IntArray:
+        """The leaf of every row, which is at or below the node `above` if that is known."""
+        node = np.zeros(len(codes), dtype=np.int64) if above is None else above.copy()
         moving = np.flatnonzero(self.attribute[node] >= 0)
         while len(moving):
             at = node[moving]

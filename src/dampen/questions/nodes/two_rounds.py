@@ -126,7 +126,7 @@ computation of all scores: the law is the same, and for the same bits the answer
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
+from functools import cache
 from math import ceil, isqrt, log
 from typing import Protocol
 
@@ -277,6 +277,8 @@ def _first_above(cap: float) -> int:
     return m
 
 
+STRIDE = 32
+"""One in at most so many values shows which can be among the largest."""
 ROUNDING = 2.0**-36
 """Relative: far above what floats lose here, far below what matters."""
 
@@ -386,8 +388,15 @@ class CappedBetweenness:
 
 
 def largest(values: IntArray | FloatArray, k: int) -> IntArray:
-    """The places of the k largest, the largest first."""
-    top = np.argpartition(values, len(values) - k)[len(values) - k :]
+    """The places of the k largest, the largest first.
+
+    Of many, those behind the k-th of a part are left out first.
+    """
+    n = len(values)
+    part = values[:: max(1, min(STRIDE, n // (STRIDE * k)))]
+    least = np.partition(part, len(part) - k)[len(part) - k]
+    pool = np.flatnonzero(values >= least)
+    top = pool[np.argpartition(values[pool], len(pool) - k)[len(pool) - k :]]
     return top[np.argsort(-values[top], kind="stable")]
 
 
@@ -397,39 +406,42 @@ def _q(m: IntArray) -> FloatArray:
 
 def nested_laplace(
     scale: Fraction, ratio: Fraction, size: int, entropy: Entropy
-) -> tuple[IntArray, IntArray]:
+) -> tuple[Callable[[], IntArray], IntArray]:
     """Two discrete Laplace numbers in each place, the second a blurred copy of the first.
 
     Guarantee: X has P(x) proportional to exp(-|x| / scale), Z the same law with scale / ratio, and
     Z - X is independent of X, all exactly.  Who has x + Z can later be given x + X: both together
     cost what x + X does alone (gradual release; Koufogiannis, Han and Pappas 2015).
 
-    For a ratio M/N < 1, with r = exp(-1 / (N scale)): G geometric with ratio r makes G // N
-    geometric with p = r^N, and G % N independent of it, below M with probability (1-r^M) / (1-r^N).
-    A geometric number with ratio w = r^M is one with ratio p plus an independent number, which is 0
-    with probability (1-w) p / ((1-p) w) and else has ratio w: compare generating functions.  As
-    p / w = r^(N-M), that is the chance of G % N < M and of another such G >= N - M.
+    Z = C - C' is the difference of two geometric numbers of ratio w = exp(-ratio / scale).  Let D
+    be an independent one of ratio v = exp(-(1 - ratio) / scale).  Then P(min(C, D) = a, C - min =
+    b) is w^(a+b) (1-w) v^a, times 1 - v if b > 0: a product of (v w)^a and of something in b alone.
+    So min(C, D) is geometric of ratio v w = exp(-1 / scale), and independent of what C exceeds it
+    by.  X is the difference of two such numbers, drawn when it is asked for.
+
+    Returns:
+        What gives X, always the same; and Z.
 
     Raises:
-        ParameterError: if N scale is above 2^40.
+        ParameterError: if scale / ratio or scale / (1 - ratio) is above 2^40.
     """
-    if not 0 < scale * ratio.denominator <= LARGEST_SCALE:
+    coarse = scale / ratio
+    rest = scale / (1 - ratio)
+    if not 0 < max(coarse, rest) <= LARGEST_SCALE:
         raise ParameterError("Expected noise of a scale above 0 and at most 2^40. Raise epsilon.")
-    fine, coarse = np.zeros((2, size), dtype=np.int64)
-    M = ratio.numerator
-    N = ratio.denominator
-    for sign in (1, -1):
-        whole, rest = np.divmod(geometric(N * scale, size, entropy), N)
-        differs = rest >= M
-        low = np.flatnonzero(~differs)
-        differs[low] = geometric(N * scale, len(low), entropy) < N - M
-        apart = np.flatnonzero(differs)
-        fine += sign * whole
-        coarse += sign * whole
-        coarse[apart] += sign * geometric(scale / ratio, len(apart), entropy)
-    return fine, coarse
+    bits = 32 if max(coarse, rest) <= COARSE else 53
+    rise, fall = (geometric(coarse, size, entropy, bits=bits) for _ in range(2))
+
+    @cache
+    def fine() -> IntArray:
+        up, down = (geometric(rest, size, entropy, bits=bits) for _ in range(2))
+        return np.minimum(rise, up) - np.minimum(fall, down)
+
+    return fine, rise - fall
 
 
+COARSE = 1 << 12
+"""Of scales: up to here 32 bits of a number nearly always settle it."""
 WORD = 64
 """Bits of a word, one for each node of a part of the shortlist."""
 
@@ -486,22 +498,19 @@ def _edges_at(chosen: NDArray[np.bool_], rows: Rows) -> tuple[NDArray[np.int32],
     from dampen.kernels.graphs import fill_touching
 
     marked = chosen.view(np.uint8)
-    nowhere = np.empty((2, 0), dtype=np.int32)
-    counts = dict.fromkeys((begin for begin, _ in rows.ranges()), 0)
-
-    def count(begin: int, end: int) -> None:
-        counts[begin] = fill_touching(begin, end, *rows.half, marked, *nowhere)
-
-    rows.share(lambda: count)
-    stops = dict(zip(counts, accumulate(counts.values()), strict=True))
-    low, high = np.empty((2, sum(counts.values())), dtype=np.int32)
+    begins, ends, _ = rows.half
+    most = int(rows.degrees[chosen].sum())
+    found = dict[int, tuple[NDArray[np.int32], ...]]()
 
     def fill(begin: int, end: int) -> None:
-        mine = slice(stops[begin] - counts[begin], stops[begin])
-        fill_touching(begin, end, *rows.half, marked, low[mine], high[mine])
+        room = min(int(ends[end - 1] - begins[begin]), most)
+        low, high = np.empty((2, room), dtype=np.int32)
+        count = fill_touching(begin, end, *rows.half, marked, low, high)
+        found[begin] = low[:count], high[:count]
 
     rows.share(lambda: fill)
-    return low, high
+    parts = [found[begin] for begin, _ in rows.ranges()]
+    return np.concatenate([low for low, _ in parts]), np.concatenate([high for _, high in parts])
 
 
 def _triangles(words: NDArray[np.uint64], last: NDArray[np.int32], rows: Rows) -> IntArray:
@@ -712,9 +721,8 @@ def outstanding(noisy: IntArray, k: int, noise: float) -> int | None:
 
     Guarantee: it is at least 1, so that the slopes that are made from it are not negative.
     """
-    n = len(noisy)
-    level = int(np.partition(noisy, n - k)[n - k])
-    if level < 1 or level - noisy.mean() < noise * standing_out(n, k):
+    level = int(noisy[largest(noisy, k)[-1]])
+    if level < 1 or level - noisy.mean() < noise * standing_out(len(noisy), k):
         return None
     return level
 
@@ -822,13 +830,13 @@ def two_rounds(
     fine, coarse = nested_laplace(2 / epsilon, FIRST_SHARE, len(graph.nodes), entropy)
     second = rounds.after(graph.degrees + coarse, k, shares, max_degree)
     if second is None:
-        return refined(graph.degrees + fine, k, entropy)
+        return refined(graph.degrees + fine(), k, entropy)
     return second.draw(graph, k=k, epsilon=shares.second, entropy=entropy)
 
 
 def refined(noisy: IntArray, k: int, entropy: Entropy) -> list[int]:
     """The k largest, as in one round; equals in random order, lest names decide."""
-    kth = np.partition(noisy, len(noisy) - k)[len(noisy) - k]
+    kth = noisy[largest(noisy, k)[-1]]
     may_be = np.flatnonzero(noisy >= kth)
     shuffled = may_be[random_order(len(may_be), entropy)]
     return shuffled[largest(noisy[shuffled], k)].tolist()
