@@ -17,11 +17,12 @@ from dampen import (
     TreeClassifier,
 )
 from dampen.core.mechanisms import probabilities
+from dampen.core.sampling import SystemEntropy
 from dampen.core.selection import Selection
 from dampen.core.sensitivity import constant
 from dampen.paper.id3 import DiffPID3
 from dampen.questions.classify.encoding import Categories, candidates_of
-from dampen.questions.classify.growing import Rows, level_rule
+from dampen.questions.classify.growing import Rows, grown, level_rule
 from dampen.questions.classify.model import chances, expected_counts, leading
 from dampen.questions.classify.plan import FOR_ODDS, tree_plan
 from dampen.questions.classify.splits import split_selection
@@ -157,19 +158,20 @@ def test_the_privacy_loss_of_a_tree_its_noisy_leaves_and_naive_bayes():
 
 @pytest.mark.parametrize("stages", [(1,), (2,)])
 def test_noisy_counts_of_leaves_follow_their_law(stages):
-    """The noise of 800 fits; an ε that is 30 % off would be rejected."""
+    """The noise of 600 trees; an ε that is 30 % off would be rejected, but for 1 in 10^12 runs."""
     X, y = table(40, 3)
+    domains = [Categories(range(4))] * 3
+    plan = tree_plan(PAID, domains, classes=2, max_rows=40, stages=stages, probabilities=True)
     noise = []
-    for _ in range(800):
-        tree = TreeClassifier(
-            "2", stages=stages, probabilities=True, domains=[4] * 3, classes=[0, 1], max_rows=40
-        ).fit(X, y).tree_  # fmt: skip
+    for _ in range(600):
+        rows = Rows(X, y, 2)
+        tree = grown(plan, candidates_of(domains), rows, entropy=SystemEntropy())
         true = np.zeros_like(tree.counts)
         np.add.at(true, (tree.apply(X), y), 1)
         noise.append((tree.counts - true)[tree.leaves].ravel())
     z = np.arange(-60, 61)
     counts = counts_of(np.clip(np.concatenate(noise), -60, 60).tolist(), z.tolist())
-    odds = float(2 * FOR_ODDS)
+    odds = float(PAID * FOR_ODDS)
     assert_draws_follow(counts, np.exp(-odds * np.abs(z)), np.exp(-1.3 * odds * np.abs(z)))
 
 
