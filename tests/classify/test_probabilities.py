@@ -24,7 +24,7 @@ from dampen.paper.id3 import DiffPID3
 from dampen.questions.classify.encoding import Categories, candidates_of
 from dampen.questions.classify.growing import Rows, grown, level_rule
 from dampen.questions.classify.model import chances, expected_counts, leading
-from dampen.questions.classify.plan import FOR_ODDS, tree_plan
+from dampen.questions.classify.plan import FOR_ODDS, PLENTY, tree_plan
 from dampen.questions.classify.splits import split_selection
 from dampen.testing.universe import Universe
 from goodness import assert_draws_follow, counts_of
@@ -221,3 +221,12 @@ def test_a_tree_with_probabilities_survives_json_and_its_damages_are_refused():
         damaged = content | {"answer": content["answer"] | change}
         with pytest.raises(ParameterError):
             Classifier.from_json(json.dumps(damaged))
+
+
+def test_probabilities_have_a_smaller_share_where_rows_are_plenty():
+    some = {"classes": 2, "probabilities": True}
+    shares = [
+        [c.epsilon for c in tree_plan(Fraction(1), DOMAINS, max_rows=n, **some).facts.charges[:2]]
+        for n in (PLENTY - 1, PLENTY)
+    ]
+    assert shares == [[Fraction(1, 5)] * 2, [Fraction(1, 10)] * 2]

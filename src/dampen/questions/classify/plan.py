@@ -45,6 +45,8 @@ FOR_ODDS = Fraction(1, 5)
 FOR_TABLES = Fraction(1, 5)
 """The shares of ε for noisy counts of leaves and for naive Bayes, where probabilities are asked
 for."""
+PLENTY = 2**14
+"""From so many rows times ε on, half of these shares is enough."""
 JOINT = "joint-subtrees"
 """The release of several levels and the classes at once, as releases and ledgers name it."""
 DEEPEST = 16
@@ -258,7 +260,9 @@ def tree_plan(
     check_max_rows(max_rows)
     sizes = sizes_of(domains, classes)
     given = given_stages(max_depth, stages)
-    odds, tables = (epsilon * FOR_ODDS, epsilon * FOR_TABLES) if probabilities else (0, 0)
+    part = Fraction(1, 2 if epsilon * max_rows >= PLENTY else 1) if probabilities else 0
+    odds = epsilon * FOR_ODDS * part
+    tables = epsilon * FOR_TABLES * part
     left = epsilon - odds - tables
     chosen = default_stages(left, max_rows, sizes) if given is None else given
     return TreePlan(
@@ -271,8 +275,8 @@ def tree_plan(
         widths=default_widths(chosen, int(max_rows), sizes),
         attributes=sum(len(domain) > 1 for domain in domains),
         selection=selection,
-        odds=Fraction(odds),
-        tables=Fraction(tables),
+        odds=odds,
+        tables=tables,
     )
 
 

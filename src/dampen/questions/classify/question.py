@@ -252,7 +252,7 @@ class TreeMethod:
                 f"Expected probabilities to be True or False, got {probabilities!r}."
             )
         epsilon = method.cost(price).epsilon
-        if probabilities and len(table.domains) > epsilon * FOR_TABLES * LARGEST_SCALE:
+        if probabilities and 2 * len(table.domains) > epsilon * FOR_TABLES * LARGEST_SCALE:
             raise ParameterError(
                 "Expected a larger epsilon for probabilities: its share for them is too small to "
                 "draw noise for. Raise epsilon or leave out probabilities."
