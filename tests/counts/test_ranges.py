@@ -8,7 +8,16 @@ import pytest
 import dampen
 from dampen import InsecureEntropy
 from dampen.errors import AccuracyWarning, ParameterError
-from dampen.questions.means import RADII, RangeMethod, RangeQuestion, radius_class
+from dampen.questions.means import (
+    ODDS,
+    RADII,
+    RangeMethod,
+    RangeQuestion,
+    radius_classes,
+    size_candidates,
+    size_place,
+    window_rows,
+)
 from dampen.releases.cost import Price
 from dampen.testing import Universe, law_loss
 
@@ -58,8 +67,8 @@ def test_groups_and_persons_and_replacement():
 
 @pytest.mark.parametrize(
     "column",
-    [[], [1e12] * 900, [0] * 900, [np.inf, -np.inf, None, "x"] * 300, [5] * 900 + [1e300]],
-    ids=["empty", "large", "zeros", "hostile", "outlier"],
+    [[1e12] * 900, [0] * 900, [5] * 900 + [1e300], [np.inf, -np.inf, None, "x"] * 300],
+    ids=["large", "zeros", "outlier", "hostile"],
 )  # fmt: skip
 def test_every_column_has_an_answer(column):
     for seed in range(5):
@@ -67,9 +76,99 @@ def test_every_column_has_an_answer(column):
         assert np.isfinite(dampen.total(column, epsilon=1, entropy=seeded(seed)).answer)
 
 
+class Charges(list):
+    def charge(self, cost):
+        self.append(cost.epsilon)
+
+
+@pytest.mark.parametrize("column", [[], [None, "x"] * 300, [7.0] * 20])
+@pytest.mark.parametrize("ask", [dampen.mean, dampen.total])
+def test_too_few_rows_are_not_answered_and_the_rest_is_not_charged(column, ask):
+    """20 rows at ε = 1 are 2 of the 14 that the odds ask for: false alarms below 1e-5 a draw."""
+    paid = Charges()
+    made = ask(column, epsilon=1, entropy=seeded(), budget=paid)
+    assert made.answer is None
+    assert paid == [Fraction(1, 10)]
+    assert made.epsilon == Fraction(1, 10)
+    assert made.parameters["epsilon_for_range"] == "0.1"
+    assert "too few rows" in made.accuracy.sentence
+    groups = {"v": column, "g": ["a"] * len(column)}
+    assert ask(groups, "v", by="g", groups=["a"], epsilon=1, entropy=seeded()).answer == {"a": None}
+
+
+def test_both_charges_are_made_where_there_are_enough_rows():
+    for ask, share in ((dampen.mean, "0.3"), (dampen.total, "0.25")):
+        paid = Charges()
+        made = ask(PAY, epsilon=1, entropy=seeded(), budget=paid)
+        assert paid == [Fraction(1, 10), Fraction(9, 10)]
+        assert (made.epsilon, made.parameters["epsilon_for_range"]) == (1, share)
+    given = {"epsilon": 1, "entropy": seeded()}
+    replaced = dampen.dataset({"pay": PAY[:20]}, units_public=True).mean("pay", **given)
+    people = dampen.dataset({"pay": PAY[:20], "who": np.arange(20)}, unit="who")
+    assert (replaced.answer, replaced.epsilon) == (None, Fraction(1, 10))
+    assert people.mean("pay", **given).epsilon == Fraction(1, 10)
+
+
+def size_law(rows, epsilon):
+    """Of every window, and of too few rows; not private."""
+    counts = RangeMethod(RangeQuestion("v")).counts(
+        np.array(rows, dtype=np.float64), np.ones(len(rows), np.int64), Fraction(0)
+    )
+    _, weight = size_candidates()
+    u = np.append(window_rows(counts.sum(axis=0)), np.ceil(ODDS / epsilon))
+    law = weight * np.exp(epsilon * (u - u.max()))
+    return law / law.sum()
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_the_size_loses_at_most_epsilon(epsilon):
+    """By enumeration; a twin whose exponent is a tenth larger is rejected."""
+    for rows in ([], [3.0] * round(ODDS / epsilon), [-40.0] * 5):
+        places = [0, 1e-9, 3, -40, 700, 1e14, 1e300]
+        loss = size_loss(Universe.add_remove_row(places, max_rows=3), rows, epsilon, epsilon)
+        assert loss.holds
+    universe = Universe.add_remove_row([3, 700], max_rows=2)
+    assert not size_loss(universe, [3.0] * round(30 / epsilon), 1.1 * epsilon, epsilon).holds
+
+
+def size_loss(universe, others, exponent, epsilon):
+    """The loss where some rows are there anyway."""
+    return law_loss(
+        lambda rows: size_law([*others, *rows], exponent), universe, epsilon=epsilon, name="size"
+    )
+
+
+def test_windows_without_rows_are_hardly_ever_drawn():
+    for epsilon, rows in ((0.1, []), (1.0, [3.0] * 10), (1.0, [1e9] * 14), (0.5, [0.0] * 40)):
+        law = size_law(rows, epsilon)
+        counts = RangeMethod(RangeQuestion("v")).counts(
+            np.array(rows), np.ones(len(rows), np.int64), Fraction(0)
+        )
+        empty = window_rows(counts.sum(axis=0)) == 0
+        assert law[:-1][empty].sum() <= np.exp(-ODDS)
+    assert size_law([1e4] * 200, 0.1)[-1] < 0.06
+
+
+def test_sizes_are_drawn_by_their_law():
+    """Chi-square of 4,000 draws with injected bits."""
+    rows = [30.0] * 14 + [-500.0] * 3
+    counts = RangeMethod(RangeQuestion("v")).counts(
+        np.array(rows), np.ones(len(rows), np.int64), Fraction(0)
+    )
+    entropy = seeded(4)
+    drawn = [size_place(counts.sum(axis=0), Fraction(1), entropy) for _ in range(4_000)]
+    law = size_law(rows, 1.0)
+    places = [*size_candidates()[0].tolist(), None]
+    seen = np.array([drawn.count(place) for place in places])
+    large = law > 1e-3
+    expected = 4_000 * np.append(law[large], law[~large].sum())
+    observed = np.append(seen[large], 4_000 - seen[large].sum())
+    assert ((observed - expected) ** 2 / expected).sum() < 40
+
+
 def test_few_rows_cause_a_warning_where_their_number_is_public():
     table = dampen.dataset({"pay": PAY[:50]}, rows=50)
-    with pytest.warns(AccuracyWarning, match="State lower= and upper=, or use ε ≥ 2"):
+    with pytest.warns(AccuracyWarning, match="State lower= and upper=, or use ε ≥ 4"):
         table.mean("pay", epsilon=1)
 
 
@@ -80,7 +179,7 @@ def test_wrong_parameters_are_refused_before_the_charge(wrong):
 
 
 def test_the_shares_add_up():
-    for question, parts in ((RangeQuestion("v"), 2), (RangeQuestion("v", lower=0), 1)):
+    for question, parts in ((RangeQuestion("v"), 3), (RangeQuestion("v", lower=0), 2)):
         shares = [share for share in RangeMethod(question)._shares if share]
         assert len(shares) == parts
         assert sum(shares) == 1
@@ -94,7 +193,7 @@ def test_classes_are_counts_of_disjoint_rows():
 
     def classes(rows):
         numbers = np.array(rows, dtype=np.float64)
-        return method.counts(numbers, np.ones(len(rows), np.int64), Fraction(0))[[0, 29, 36]]
+        return method.counts(numbers, np.ones(len(rows), np.int64), Fraction(0))[1, [0, 29, 36]]
 
     def law(rows, scale):
         """Of the noisy classes with noise from -6 to 6 and its tails, each class by itself."""
@@ -114,12 +213,19 @@ def test_classes_are_counts_of_disjoint_rows():
 
 def test_noise_alone_rarely_widens_the_range():
     rng = np.random.default_rng(3)
-    rows = np.zeros(len(RADII))
-    rows[30:33] = 300, 200, 40
-    wide = [radius_class(rows + rng.laplace(size=len(rows))) - 32 for _ in range(4_000)]
-    assert np.mean(np.array(wide) > 0) < 0.1
-    assert max(wide) <= 12
-    tied = np.zeros(len(RADII))
-    tied[0] = 900
-    narrow = [radius_class(tied + rng.laplace(size=len(rows)), 10.0) for _ in range(4_000)]
-    assert np.mean(np.array(narrow) > 9) < 0.01
+    rows = np.zeros((2, len(RADII)))
+    rows[:, 30:33] = 150, 100, 20
+    wide = [max(radius_classes(rows + rng.laplace(size=rows.shape), 33)) for _ in range(4_000)]
+    assert np.mean(np.array(wide) > 32) < 0.1
+    assert max(wide) <= 44
+    tied = np.zeros((2, len(RADII)))
+    tied[1, 0] = 900
+    narrow = [max(radius_classes(tied + rng.laplace(size=rows.shape), 33)) for _ in range(4_000)]
+    assert np.mean(np.array(narrow) > 9) < 0.05
+
+
+def test_a_side_with_nearer_rows_has_a_nearer_end():
+    rows = np.zeros((2, len(RADII)))
+    rows[0, 28:31] = 100
+    rows[1, 28:35] = 100
+    assert radius_classes(rows, 36) == (30, 34)

@@ -1,7 +1,8 @@
 """Directed edges whose sources are protected, with all their edges: in-degrees by sources."""
 
+import math
 from fractions import Fraction
-from itertools import permutations
+from itertools import permutations, product
 
 import networkx
 import numpy as np
@@ -11,7 +12,7 @@ import dampen
 from dampen.core.mechanisms import PF, probabilities
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import Neighbours
-from dampen.questions.frequency import distinct_selection
+from dampen.questions.frequency import distinct_selection, level_share
 from dampen.questions.nodes.graphs import graph_of
 from goodness import assert_draws_follow, counts_of, draw_many
 
@@ -94,9 +95,51 @@ def test_many_names_come_from_one_draw_of_weights():
     target = rng.integers(0, 200, 9000) ** 2 // 200
     made = dampen.top_k((source, target), n=200, k=20, metric="indegree", unit="source",
                         epsilon="0.15")  # fmt: skip
-    assert made.mechanism == "joint"
-    assert made.parameters["groups_per_unit"] == 3
+    assert made.mechanism == "pf or joint"
+    assert (made.parameters["drawn"], made.parameters["groups_per_unit"]) == ("one draw", 1)
     assert made.epsilon == Fraction(3, 20)
+    assert len(set(made.answer)) == 20
+    few = dampen.top_k((source, target), n=200, k=20, metric="indegree", unit="source",
+                       epsilon=100)  # fmt: skip
+    assert few.parameters["drawn"] == "one by one"
+
+
+def chance_of_one_by_one(kth, epsilon, k=3, n=4, factor=1):
+    """P(the noisy level is at least 1)."""
+    scale = float(epsilon * level_share(k)) * factor
+    least = math.ceil(k * math.log(n) / epsilon - 1e-12) - kth
+    a = math.exp(-scale)
+    return a**least / (1 + a) if least > 0 else 1 - a ** (1 - least) / (1 + a)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_which_way_is_taken_loses_its_share_alone(epsilon):
+    """For every k-th count, which a person moves by 1 at most; a twin with less noise fails."""
+    share = epsilon * float(level_share(3))
+    for factor, holds in ((1, True), (1.2, False)):
+        p = np.array([chance_of_one_by_one(t, epsilon, factor=factor) for t in range(400)])
+        steps = np.concatenate([np.diff(np.log(p[p > 0])), np.diff(np.log1p(-p[p < 1 - 1e-9]))])
+        assert (np.abs(steps).max() <= share * (1 + 1e-6)) == holds
+
+
+def test_a_source_moves_the_kth_count_by_one_at_most():
+    """All sources with any targets: counts rise by 0 or 1, and so does each order statistic."""
+    for counts in product(range(3), repeat=4):
+        for moved in product(range(2), repeat=4):
+            change = np.sort(np.add(counts, moved)) - np.sort(counts)
+            assert set(change.tolist()) <= {0, 1}
+
+
+def test_ways_are_taken_as_enumerated():
+    """1,200 draws with injected bits."""
+    bits = InsecureEntropy(9, allow_release=True)
+    epsilon = 0.45
+    kth = int(np.sort(DEGREES)[-3])
+    ways = [asked(k=3, epsilon="0.45", entropy=bits).parameters["drawn"] for _ in range(1200)]
+    law = chance_of_one_by_one(kth, epsilon)
+    assert 0.2 < law < 0.8
+    seen = ways.count("one by one")
+    assert abs(seen - 1200 * law) < 6 * math.sqrt(1200 * law * (1 - law))
 
 
 def test_other_metrics_are_refused_with_the_nearest_question():

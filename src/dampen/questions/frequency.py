@@ -18,7 +18,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import floor
+from math import floor, log
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -35,8 +35,8 @@ from dampen.core.mechanisms import (
     named,
     select,
 )
-from dampen.core.noise import LAPLACE
-from dampen.core.sampling import Entropy
+from dampen.core.noise import LAPLACE, pure_rho
+from dampen.core.sampling import Entropy, discrete_laplace
 from dampen.core.scores import Global, Shifted
 from dampen.core.selection import IntArray, Neighbours, Selection, check_k
 from dampen.data.cells import ANY_GROUP, Grouping, Keyed, LabelKey
@@ -51,8 +51,8 @@ from dampen.questions.keys import (
     KeysMethod,
     LimitedMethod,
     PublicUniverse,
-    Sharing,
     UniverseMethod,
+    by_weights,
     exact_delta,
     finding_groups,
     names_are_limited,
@@ -85,7 +85,7 @@ from dampen.releases.question import (
     where_parameter,
 )
 from dampen.releases.release import Release
-from dampen.releases.units import persons, weighed
+from dampen.releases.units import OfUnits, persons, weighed
 from dampen.schema.schema import Schema
 
 __all__ = ["FrequencyQuestion", "MostFrequent", "most_frequent"]
@@ -94,10 +94,13 @@ WHO = ("category", "categories")
 SEVERAL = 3
 """From so many answers on, one noisy draw may beat as many draws."""
 DRAWN_ONE_BY_ONE = 500
-"""Names are drawn one by one up to k^1.5 of so many ε; see `unit_method`."""
+"""For ρ, names are drawn one by one up to k^1.5 of so many ε; see `unit_method`."""
 COUNTED_IN_FULL = 400
 """In one noisy draw, the categories of a person that count in full, times k/ε."""
 MOST_IN_FULL = 1000
+ONE_BY_ONE_FROM = 1.0
+TWO_IN_FULL_FROM = 0.7
+"""The levels from which names are drawn one by one, and two categories count in full."""
 EXACT_JOINT = Mechanism("joint", Global(), LAPLACE)
 """On counts as they are: other scores would be cut at 2^28."""
 
@@ -285,11 +288,11 @@ class FrequencyQuestion:
         k = self.k or 1
         wanted: Literal["name", "ranking"] = "name" if self.k is None else "ranking"
         unit = str(schema.people)
-        limited = LimitedMethod(self.name, method.columns, delta, k, unit, wanted)
+        limited = LimitedMethod(self.name, method.columns, delta, k, unit, wanted).paid(price)
         epsilon = limited.cost(price).epsilon
-        if schema.rows_per_unit == 1 and names_are_limited(k, delta, schema, epsilon):
+        if schema.rows_per_unit == 1 and names_are_limited(limited, schema, epsilon):
             return limited
-        return replace(method, people=Sharing.of_people(schema))
+        return by_weights(method, schema, price)
 
     def unit_method(self, source: Any, schema: Schema, price: Price, /) -> "Method":
         """Distinct persons of every category; or the weights of persons, by a public rule.
@@ -297,12 +300,11 @@ class FrequencyQuestion:
         Weights serve an answer for every group, and rows (`rows_per_unit` above 1).  Else k names
         are drawn one by one at ε/k each, or all from one noisy draw of the weights.  The noise of
         the first grows with k/ε, that of the second with the number m of categories of a person
-        that count in full; but the weights of persons with more categories are biased, and the
-        k-th count falls with k.  So one draw is taken if k^1.5/ε is above 500, with m = 400 ε/k, at
-        least 1; and, for three names or more, where a person is known to have one category
-        (`groups_per_unit=1`): nobody's weight is then shared.  `dampen-studies run names` compares
-        both.  Each of its seven relations, left out, had the others choose these constants, for k
-        of 10, 20 and 50.
+        that count in full; but the weights of persons with more categories are biased.  Of three
+        names or more a noisy count decides (`ChosenNames`).  For ρ, and where `groups_per_unit` is
+        stated, a public rule does: one draw is taken if k^1.5/ε is above 500, with m = 400 ε/k, at
+        least 1; and where a person is known to have one category (`groups_per_unit=1`): nobody's
+        weight is then shared.
         """
         if self.delta is not None:
             return self._unlisted_of_people(exact_delta(self.delta), schema, price)
@@ -315,10 +317,21 @@ class FrequencyQuestion:
         of_rows = schema.rows_per_unit > 1
         by_group = self.grouping is not None
         in_full = 0 if of_rows or by_group else self._counted_in_full(schema, price)
-        if not of_rows and not by_group and in_full == 0:
-            mechanism = named(self.mechanism or price.selection)
-            return DistinctMethod(self, mechanism, str(schema.people))
-        width = len(self.problem.candidates) + 1 if by_group else 0
+        if of_rows or by_group or in_full:
+            return self._one_draw(source, schema, price, in_full)
+        mechanism = named(self.mechanism or price.selection)
+        one_by_one = DistinctMethod(self, mechanism, str(schema.people))
+        open_choice = self.mechanism is None and schema.groups_per_unit is None and price.pure
+        if (self.k or 1) < SEVERAL or not open_choice:
+            return one_by_one
+        rest = Price((1 - level_share(self.k or 1)) * price.asked())
+        draws = [self._one_draw(source, schema, rest, m) for m in (1, 2)]
+        return ChosenNames(one_by_one, *draws)
+
+    def _one_draw(self, source: Any, schema: Schema, price: Price, in_full: int) -> OfUnits:
+        """All names from one noisy draw of the weights of persons, in every group if asked for."""
+        assert self.problem is not None
+        width = len(self.problem.candidates) + 1 if self.grouping is not None else 0
         named_joint = price.pure and self._several_or_joint(price)
         joint = replace(self, mechanism=EXACT_JOINT) if named_joint else self
         return weighed(joint.method, source, schema, price, width=width, distinct=in_full)
@@ -327,13 +340,15 @@ class FrequencyQuestion:
         return self.chosen_mechanism(price).name == EXACT_JOINT.name
 
     def _counted_in_full(self, schema: Schema, price: Price) -> int:
-        """m of one noisy draw of weights; 0 where names are drawn one by one."""
+        """m of one noisy draw of weights; 0 where none is taken by a public rule."""
         k = self.k or 1
         epsilon = price.asked()
         most = max(1, floor(COUNTED_IN_FULL * epsilon / k))
         if self.mechanism is not None:
             return min(schema.groups_per_unit or most, MOST_IN_FULL) * self._several_or_joint(price)
         if k < SEVERAL or (schema.groups_per_unit != 1 and drawn_one_by_one(k, epsilon)):
+            return 0
+        if price.pure and schema.groups_per_unit is None:
             return 0
         return min(schema.groups_per_unit or most, most)
 
@@ -544,9 +559,16 @@ class DistinctMethod:
         return ()
 
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        return self.drawn(self.counts(source), epsilon, entropy)
+
+    def counts(self, source: Any) -> IntArray:
+        """The distinct persons of every category; private."""
         people = UnitTable(source, self.unit, Present())
-        counts = self._problem.opened_counts(people, self.question.value)
-        selection = distinct_selection(counts[:-1])
+        return self._problem.opened_counts(people, self.question.value)[:-1]
+
+    def drawn(self, counts: IntArray, epsilon: Fraction, entropy: Entropy) -> Drawn:
+        """Names from the distinct persons of every category."""
+        selection = distinct_selection(counts)
         k = self.question.k
         picked = select(selection, epsilon=epsilon, mechanism=self.mechanism, k=k, entropy=entropy)
         names = self._problem.candidates
@@ -557,6 +579,82 @@ class DistinctMethod:
     def _problem(self) -> MostFrequent:
         assert self.question.problem is not None
         return self.question.problem
+
+
+@dataclass(frozen=True)
+class ChosenNames:
+    """Names one by one, or all from one noisy draw of weights: as a noisy count says.
+
+    Let T be the k-th largest number of distinct persons of a category, n categories, and s the
+    share `level_share`.  The *level* is ε (T + Z) / (k ln n), for discrete Laplace noise Z of scale
+    1 / (s ε): about the k-th count by the noise of names drawn one by one.  From 1 on they are
+    drawn one by one; below, from one draw of weights, in which one category of a person counts in
+    full, or two from .7 on.
+
+    **Theorem.**  All of it is ε-DP.  Proof.  A person who comes moves every count of distinct
+    persons by 0 or 1, upwards, and so T.  The noisy T is s ε-DP, whatever is done with it costs
+    nothing, and each of the ways is (1 - s) ε-DP: adaptive composition.  ∎
+
+    `dampen-studies run names` compares the ways, and has each of its relations, left out, judge
+    the levels that the others choose.
+
+    Attributes:
+        one_by_one: the first way.
+        one_in_full: one draw of the weights 1/r.
+        two_in_full: one draw in which two categories of a person count in full.
+    """
+
+    one_by_one: DistinctMethod
+    one_in_full: OfUnits
+    two_in_full: OfUnits
+
+    def cost(self, price: Price, /) -> Cost:
+        epsilon = price.asked()
+        first, rest = self._prices(epsilon)
+        costs = [way.cost(rest) for way in self._ways]
+        dearest = pure_rho(first) + max(cost.rho for cost in costs)
+        return replace(costs[0], epsilon=epsilon, rho=dearest, mechanism=CHOSEN)
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        """Of names that are drawn one by one: the others have less noise, if any is needed."""
+        return self.one_by_one.accuracy(self._prices(epsilon)[1].asked(), rows)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        first, rest = self._prices(epsilon)
+        counts = self.one_by_one.counts(source)
+        k = self.one_by_one.question.k or 1
+        kth = int(np.partition(counts, len(counts) - k)[len(counts) - k])
+        noisy = kth + int(discrete_laplace(1 / first, 1, entropy)[0])
+        level = float(epsilon) * noisy / (k * log(len(counts)))
+        left = rest.asked()
+        if level >= ONE_BY_ONE_FROM:
+            return self._told(self.one_by_one.drawn(counts, left, entropy), "one by one")
+        way = self.two_in_full if level >= TWO_IN_FULL_FROM else self.one_in_full
+        return self._told(way.draw(source, left, entropy), "one draw")
+
+    def _told(self, drawn: Drawn, way: str) -> Drawn:
+        return replace(drawn, shown={**drawn.shown, "unit": self.one_by_one.unit, "drawn": way})
+
+    def _prices(self, epsilon: Fraction) -> tuple[Fraction, Price]:
+        """ε of the noisy count, and the price of the names."""
+        first = level_share(self.one_by_one.question.k or 1) * epsilon
+        return first, Price(epsilon - first)
+
+    @property
+    def _ways(self) -> tuple[Method, ...]:
+        return self.one_by_one, self.one_in_full, self.two_in_full
+
+
+CHOSEN = "pf or joint"
+"""The mechanism of `ChosenNames`."""
+
+
+def level_share(k: int) -> Fraction:
+    """Of ε, for the k-th largest count: its noise must be small beside k/ε."""
+    return max(Fraction(3, 100), Fraction(1, 4 * k))
 
 
 def drawn_one_by_one(k: int, epsilon: Fraction) -> bool:

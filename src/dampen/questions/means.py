@@ -30,24 +30,39 @@ m.  So discrete Gaussian noise of the scales Δ / √(2ρ) and m / √(2ρ) is �
 
 A range that holds nearly all values of a column, where nobody knows its ends: for sums of them.
 
-Add/remove one row.  Three steps, each with a public share of ε.
+Add/remove one row.  Four steps, each with a public share of ε.
 
-1. **Centre** c: the median among all decimals (`questions.percentile.decimals`), ε₁-DP.  It is
-   not needed where the lower end of the range is known, from which distances are measured; nor for
-   totals, which are measured from 0, since what a row adds to a total is its distance from 0.
-2. **Radius** r: rows by their distance from c in classes that end at 1, 2 and 5 times the powers of
-   ten.  A row is in one class.  With discrete Laplace noise of scale 1/ε₂ all counts are ε₂-DP
-   (`dampen.questions.counts`), and the radius is computed from them by `radius_class`.
-3. The question itself is asked with the range from c - r to c + r.
+1. **Size**: which two decades hold the distances of most rows from 0, or from the lower end where
+   that is known?  Windows of two decades overlap, so that a row is in two of them; zeros are a
+   window of their own.  A window has a public weight w and the number u of its rows; one more
+   candidate, "too few rows", has the weight W of all of them and u = 14/ε₁.  One is drawn with
+   probability proportional to w exp(ε₁ u).
+2. **Centre** c: the median among all decimals up to that size (`questions.percentile.unbounded`),
+   ε₂-DP.  It is not needed where the lower end of the range is known, from which distances are
+   measured; nor for totals, which are measured from 0, since what a row adds to a total is its
+   distance from 0.
+3. **Radius**: rows by their distance from c in classes that end at 1, 2 and 5 times the powers of
+   ten, below c and above it.  A row is in one class.  With discrete Laplace noise of scale 1/ε₃ all
+   counts are ε₃-DP (`dampen.questions.counts`), and both ends are computed from them by
+   `radius_classes`.
+4. The question itself is asked with the range that was found.
 
-**Theorem.**  Steps 1 and 2 are (ε₁ + ε₂)-DP: adaptive composition.  ∎
+**Theorem.**  Steps 1 to 3 are (ε₁ + ε₂ + ε₃)-DP.  Proof.  A row more moves every u by 0 or 1, none
+downwards, and that of "too few rows" not at all.  So it multiplies w exp(ε₁ u) of every candidate,
+and their sum, by a factor from 1 to e^ε₁, and their ratio by one from e^-ε₁ to e^ε₁: step 1 is
+ε₁-DP, with an ε₁-bounded range.  The rest is adaptive composition.  ∎
+
+**Too few rows.**  A window without rows is drawn with a probability of at most e^-14 < 10^-6 for
+all of them together, whatever the data is: "too few rows" is e^14 times as likely.  So no range is
+absurd.  "Too few rows" is unlikely once most rows are in one window and n ε₁ exceeds 14 by some
+more: with a tenth of ε that is n ε >= 200.  Then, and only then, is the rest of ε charged.
 
 **Why not AboveThreshold.**  Asking for one radius after the other whether few rows lie outside
 (`dampen.core.thresholds`) fails where the noise of the threshold is large, because it is the
 same for all radii: the number of radii that are passed in vain has no mean, and the error grows
 beyond all bounds.  `dampen-studies run ranges` has the error of noisy classes on 28 columns.
 
-**The rule.**  A class with no rows has a noisy count above t / ε₂ with probability e^-t / 2, and a
+**The rule.**  A class with no rows has a noisy count above t / ε₃ with probability e^-t / 2, and a
 range that is j classes too wide costs 10^(j/3) times the error.  So a class counts only if its
 noisy count exceeds a number that grows with its distance from classes that surely have rows.
 """
@@ -63,7 +78,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 
 from dampen.core.noise import GUMBEL, pure_rho
-from dampen.core.sampling import Entropy, discrete_laplace
+from dampen.core.sampling import Entropy, discrete_laplace, weighted_best
 from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.data.cells import Grouping, GroupLookup, Keyed, ValuesOf
 from dampen.data.columns import as_bound, as_numbers, measure_of, measured
@@ -79,7 +94,7 @@ from dampen.questions.percentile.unbounded import Column, Decimals, RankDraw
 from dampen.releases.accuracy import CONFIDENCE, Accuracy, by_noise, likely_noise, rounded_up
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost
-from dampen.releases.method import Drawn, Finding, Leak, Method
+from dampen.releases.method import Drawn, Finding, Leak, Method, Rest
 from dampen.releases.numbers import (
     LAPLACE,
     IntegerNoise,
@@ -114,26 +129,41 @@ __all__ = [
     "TotalQuestion",
     "finding_range",
     "mean",
-    "radius_class",
+    "radius_classes",
     "total",
 ]
 
-SHARE = Fraction(1, 4)
-"""Of ε, for finding the range; chosen by `dampen-studies run ranges`, as all numbers here."""
-CENTRE = Fraction(1, 5)
-"""Of that share, for the centre."""
+SIZE = Fraction(1, 10)
+"""Of ε, for the size; chosen by `dampen-studies run ranges`, as all numbers here."""
+CENTRE = Fraction(1, 20)
+RADIUS = Fraction(3, 20)
 CELLS = 100_000
 """Of the grid in the range."""
 EXPONENTS = range(-9, 16)
 RADII = tuple(first * Fraction(10) ** e for e in EXPONENTS for first in (1, 2, 5))
+WINDOW = 6
+"""Classes of a window: two decades."""
+USUAL_SIZES = range(7)
+"""Exponents of windows that weigh the most; the others weigh half as much for every decade."""
+ODDS = 14
+"""Logarithm of the odds of "too few rows" against all windows without rows."""
 SURE = 10.0
 BESIDE = 6.0
 FAR = 0.4
 USUAL = 0.9
 LIKELY = 1.0
-NEAR = 1.5
-ENOUGH = 100
-"""n ε must exceed this, or the range is a guess."""
+NEAR = 1.25
+BEYOND = 0.8
+"""What a class beyond the size needs more, for every class: as much as the range grows by it."""
+ENOUGH = 200
+"""n ε must exceed this, or too few rows are likely."""
+TOO_FEW = Accuracy(
+    None,
+    "rows",
+    "There are too few rows to find the range of the values at this ε: n ε should be at least "
+    f"{ENOUGH}. State lower= and upper=, or use a larger ε.",
+    chance=True,
+)
 
 
 def finding_range(asked: "Ranged", *, around_zero: bool) -> Finding | None:
@@ -164,7 +194,15 @@ def finding_range(asked: "Ranged", *, around_zero: bool) -> Finding | None:
     end = question.known_end
     known_upper = Fraction(0) if question.upper is None else decimal(question.upper, "upper")
     example = question.ends(known_upper if end is None else end, Fraction(1))
-    return Finding("range", question, SHARE, example, filled)
+    return Finding(
+        "range",
+        question,
+        sum(question.shares, Fraction(0)),
+        example,
+        lambda found: None if found is None else filled(found),
+        None if asked.groups is None else dict.fromkeys(asked.groups),
+        TOO_FEW,
+    )
 
 
 def _fitting_step(span: Fraction, stated: Exact | None) -> Fraction:
@@ -240,43 +278,55 @@ class RangeQuestion:
             return decimal(self.lower, "lower")
         return Fraction(0) if self.around_zero else None
 
-    @cached_property
-    def candidates(self) -> Decimals:
+    @property
+    def shares(self) -> tuple[Fraction, Fraction, Fraction]:
+        """Of ε, for the size, the centre and the radius."""
+        return SIZE, (CENTRE if self.known_end is None else Fraction(0)), RADIUS
+
+    def candidates(self, size: Fraction) -> Decimals:
         """For the centre."""
-        return Decimals(upper=None if self.upper is None else float(self.upper))
+        upper = float(size) if self.upper is None else min(float(size), float(self.upper))
+        return Decimals(lower=None if upper <= -float(size) else -float(size), upper=upper)
 
-    def distances(self, numbers: FloatArray, centre: Fraction) -> FloatArray:
-        """How far every number is from the centre, on the sides that are not known."""
+    def away(self, numbers: FloatArray, centre: Fraction) -> FloatArray:
+        """How far every number is from the centre, below 0 or above, on sides that are unknown."""
         away = numbers - float(centre)
-        return np.abs(away) if self.lower is None else np.maximum(away, 0)
+        return away if self.lower is None else np.maximum(away, 0)
 
-    def ends(self, centre: Fraction, radius: Fraction) -> tuple[Fraction, Fraction]:
-        """The range."""
-        high = centre + radius
+    def ends(
+        self, centre: Fraction, above: Fraction, below: Fraction | None = None
+    ) -> tuple[Fraction, Fraction]:
+        """The range, from the radii on both sides."""
+        high = centre + above
         if self.upper is not None:
             high = min(high, decimal(self.upper, "upper"))
-        return (centre if self.lower is not None else centre - radius), high
+        return (centre if self.lower is not None else centre - (below or above)), high
 
 
 @dataclass(frozen=True)
 class RangeMethod:
-    """The centre and the radius, with the theorem of this module."""
+    """The size, the centre and the radius, with the theorem of this module."""
 
     question: RangeQuestion
 
     def cost(self, price: Price, /) -> Cost:
-        """ρ of both steps: that of an exponential mechanism, and of discrete Laplace noise."""
-        first, second = self._shares
+        """ρ of all steps: two exponential mechanisms, and discrete Laplace noise."""
+        size, centre, radius = self._shares
         return composed_cost(
             Neighbours.ADD_REMOVE_ROW,
             price,
             query=self.question.name,
             mechanism="centre-radius",
-            rho=lambda e: GUMBEL.rho(first * e) + pure_rho(second * e),
+            rho=lambda e: GUMBEL.rho(size * e) + GUMBEL.rho(centre * e) + pure_rho(radius * e),
         )
 
+    def first_cost(self, cost: Cost, /) -> Cost:
+        """Of the size, after which the rest is not charged if there are too few rows."""
+        epsilon = self._shares[0] * cost.epsilon
+        return replace(cost, epsilon=epsilon, rho=GUMBEL.rho(epsilon))
+
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
-        whole = epsilon / SHARE
+        whole = epsilon / sum(self.question.shares, Fraction(0))
         needed = int(ENOUGH / whole) + 1
         if rows is not None and rows < needed:
             sentence = (
@@ -292,25 +342,48 @@ class RangeMethod:
         return ()
 
     def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
-        first, second = (share * epsilon for share in self._shares)
-        numbers, rows = self._values(source)
+        begun = self.begin(source, epsilon, entropy)
+        return begun if isinstance(begun, Drawn) else begun(entropy)
+
+    def begin(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn | Rest:
+        """Finds the size; goes on unless there are too few rows."""
+        values = self._values(source)
+        origin = self.question.known_end or Fraction(0)
+        counts = self.counts(*values, origin).sum(axis=0)
+        place = size_place(counts, self._shares[0] * epsilon, entropy)
+        if place is None:
+            return Drawn(None, accuracy=TOO_FEW)
+        return lambda bits: self._found(*values, place, epsilon, bits)
+
+    def _found(
+        self, numbers: FloatArray, rows: IntArray, place: int, epsilon: Fraction, bits: Entropy
+    ) -> Drawn:
+        """The centre and both ends, once the size is known."""
+        _, for_centre, for_radius = (share * epsilon for share in self._shares)
         centre = self.question.known_end
         if centre is None:
-            centre = self._centre(numbers, rows, first, entropy)
+            candidates = self.question.candidates(RADII[place])
+            column = Column.of(candidates.codes(numbers), rows)
+            draw = RankDraw(50, candidates, Neighbours.ADD_REMOVE_ROW)
+            centre = Fraction(str(candidates.value(draw.draw(column, for_centre, bits))))
         counts = self.counts(numbers, rows, centre)
-        noisy = (counts + discrete_laplace(1 / second, len(counts), entropy)).astype(np.float64)
-        usual = float(abs(centre)) or 1.0
-        radius = RADII[radius_class(noisy * float(second), usual)]
+        noise = discrete_laplace(1 / for_radius, counts.size, bits).reshape(counts.shape)
+        scaled = (counts + noise).astype(np.float64) * float(for_radius)
+        below, above = radius_classes(scaled, place, float(abs(centre)) or 1.0)
+        if self.question.around_zero:  # the noise of a total depends on the farther end alone
+            below = above = max(below, above)
         # Floats tell both ends apart.
         least = abs(centre) / 10**9
-        return Drawn(self.question.ends(centre, max(radius, least)))
+        ends = max(RADII[above], least), max(RADII[below], least)
+        return Drawn(self.question.ends(centre, *ends))
 
     def counts(self, numbers: FloatArray, rows: IntArray, centre: Fraction) -> IntArray:
-        """The rows of every class of distances; private."""
+        """The rows of every class of distances, below the centre and above it; private."""
         ends = np.array([float(radius) for radius in RADII])
-        place = np.searchsorted(ends, self.question.distances(numbers, centre))
-        counts = np.zeros(len(ends), dtype=np.int64)
-        np.add.at(counts, np.minimum(place, len(ends) - 1), rows)
+        away = self.question.away(numbers, centre)
+        place = np.minimum(np.searchsorted(ends, np.abs(away)), len(ends) - 1)
+        counts = np.zeros((2, len(ends)), dtype=np.int64)
+        np.add.at(counts, ((away >= 0).astype(np.int64), place), rows)
         return counts
 
     def _values(self, source: Opened) -> tuple[FloatArray, IntArray]:
@@ -320,49 +393,101 @@ class RangeMethod:
         parts = list(ValuesOf(self.question.value, lookup).of(source).parts())
         return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
-    def _centre(
-        self, numbers: FloatArray, rows: IntArray, epsilon: Fraction, entropy: Entropy
-    ) -> Fraction:
-        candidates = self.question.candidates
-        draw = RankDraw(50, candidates, Neighbours.ADD_REMOVE_ROW)
-        code = draw.draw(Column.of(candidates.codes(numbers), rows), epsilon, entropy)
-        return Fraction(str(candidates.value(code)))
-
     @property
-    def _shares(self) -> tuple[Fraction, Fraction]:
-        """Of ε, for the centre and for the radius."""
-        first = CENTRE if self.question.known_end is None else Fraction(0)
-        return first, 1 - first
+    def _shares(self) -> tuple[Fraction, Fraction, Fraction]:
+        """Of the ε of this step, for the size, the centre and the radius."""
+        size, centre, radius = self.question.shares
+        whole = size + centre + radius
+        return size / whole, centre / whole, radius / whole
 
 
-def radius_class(scaled: Sequence[float] | FloatArray, usual: float = 1.0) -> int:
-    """The class whose end is the radius, from noisy counts times ε; nothing else is looked at.
+PLACES = tuple(range(0, len(RADII), 3))
+"""Of windows: the class at which each ends, a power of ten; the first one is that of zeros."""
+USUAL_PLACE = PLACES[USUAL_SIZES[-1] - EXPONENTS[0]]
 
-    From the fullest class on, classes that surely have rows are passed, then those that probably
-    have.  The first class holds rows at the centre itself, which say nothing about the others: if
-    it is the fullest one, it starts from the fullest of the others that lies near the usual
-    distance, which is that of the centre from 0.
+
+def size_place(counts: IntArray, epsilon: Fraction, entropy: Entropy) -> int | None:
+    """The class at which the window of most rows ends; None for too few rows: ε-DP.
 
     Args:
-        scaled: of every class its noisy count times ε₂.
+        counts: the rows of every class of distances.
+        epsilon: of the draw.
+        entropy: of random bits.
+    """
+    place = size_candidates()[0]
+    windows = window_rows(counts)
+    none = float(math.ceil(ODDS / epsilon))
+    values = np.append(windows, none).astype(np.float64)
+    drawn = weighted_best(values, size_candidates()[1], epsilon, entropy)
+    return None if drawn == len(place) else int(place[drawn])
+
+
+def size_candidates() -> tuple[IntArray, IntArray]:
+    """The place of every window, and the public weights, "too few rows" last."""
+    place = np.array(PLACES, dtype=np.int64)
+    exponent = np.array(EXPONENTS)
+    far = np.maximum(exponent - USUAL_SIZES[-1], USUAL_SIZES[0] - exponent).clip(min=0)
+    far[0] = 0  # zeros
+    weight = 1 << (len(EXPONENTS) - far)
+    # Of windows without sizes, 0 and beyond, nothing is known to be unusual.
+    return np.where(place == 0, USUAL_PLACE, place), np.append(weight, weight.sum())
+
+
+def window_rows(counts: IntArray) -> IntArray:
+    """The rows of every window of distances; the last one has all that lie beyond."""
+    within = counts[: PLACES[-1] + 1].copy()
+    within[-1] += counts[PLACES[-1] + 1 :].sum()
+    first = [max(1, end + 1 - WINDOW) for end in PLACES[1:]]
+    others = [within[i : end + 1].sum() for i, end in zip(first, PLACES[1:], strict=True)]
+    return np.array([within[0], *others], dtype=np.int64)
+
+
+def radius_classes(scaled: FloatArray, size: int, usual: float = 1.0) -> tuple[int, int]:
+    """The classes whose ends are the radii below and above; nothing but noisy counts is looked at.
+
+    From the fullest class of both sides together on, classes that surely have rows are passed, then
+    those that probably have.  The first class holds rows at the centre itself, which say nothing
+    about the others: if it is the fullest one, it starts from the fullest of the others that lies
+    near the usual distance, which is that of the centre from 0.  A side whose fullest class surely
+    has rows ends where the same rule, asked of this side alone, says so, if that is nearer.
+
+    Args:
+        scaled: of every class its noisy count times ε₃, below the centre and above it.
+        size: the class at which the distances of most rows from 0 end.
         usual: a public distance.
 
     >>> from collections import Counter
     >>> rows = Counter({30: 500, 31: 200, 32: 3})
-    >>> float(RADII[radius_class([rows[i] for i in range(len(RADII))])])
-    50.0
+    >>> above = [rows[i] for i in range(len(RADII))]
+    >>> below = [above[i] * (i < 31) for i in range(len(RADII))]
+    >>> [float(RADII[i]) for i in radius_classes(np.array([below, above]), size=36)]
+    [10.0, 50.0]
     """
-    count = np.asarray(scaled)
-    place = np.arange(len(count))
-    start = int(np.argmax(count))
+    both = scaled.sum(axis=0)
+    place = np.arange(len(both))
+    start = int(np.argmax(both - BEYOND * np.maximum(place - size, 0)))
     if start == 0:
         near = np.searchsorted([float(radius) for radius in RADII], usual)
-        beyond = count - BESIDE - USUAL * np.abs(place - near)
-        best = 1 + int(np.argmax(beyond[1:]))
-        start = best if beyond[best] > 0 else 0
+        beside = both - BESIDE - USUAL * np.abs(place - near)
+        best = 1 + int(np.argmax(beside[1:]))
+        start = best if beside[best] > 0 else 0
+    widest = _passed(both, start, size)
+    below, above = (_side(each, widest, size) for each in scaled)
+    return below, above
+
+
+def _side(count: FloatArray, widest: int, size: int) -> int:
+    start = int(np.argmax(count[: widest + 1]))
+    return min(_passed(count, start, size), widest) if count[start] > SURE and start else widest
+
+
+def _passed(count: FloatArray, start: int, size: int) -> int:
+    """The last class that has rows, from one that has."""
+    place = np.arange(len(count))
+    beyond = BEYOND * np.maximum(place - max(start, size), 0)
     for least, slope in ((SURE, FAR), (LIKELY, NEAR)):
-        passed = np.flatnonzero((place >= start) & (count > least + slope * (place - start)))
-        start = int(passed.max(initial=start))
+        passes = count > least + slope * (place - start) + beyond
+        start = int(np.flatnonzero((place >= start) & passes).max(initial=start))
     return start
 
 
@@ -765,11 +890,20 @@ class MeanMethod:
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         """The rows that a group needs for an error of one hundredth of the range.
 
-        |(1-r) Z_1 - r Z_2| is at most max |Z_i|, so that the mean of n rows is off by at most
-        (upper - lower) max |Z_i| / (m n~).
+        A mean of n rows at the share r of the range is off by (upper - lower) Y / (m n~) with
+        Y = |(1-r) Z_1 - r Z_2|, which is at most max |Z_i|.  **Lemma.**  Laplace noise of scale s
+        has P(Y > s t) <= e^-t for t >= 2, and whole numbers are less than 1 from it.  Proof.
+        P(Y > s t) = (v² e^(-t/v) - w² e^(-t/w)) / (v² - w²), v = 1-r and w = r, is largest at the
+        ends (a test looks at it there); Z is the difference of two exponential numbers, both
+        rounded down. ∎  n~ is n and both Z_i / m: that Y exceeds m n~ / 100 is the same of weights
+        that add up to at most 1.01, which 102 rows in place of 100 pay for.
         """
         size = self.question.column.size
-        steps = likely_noise(1 / self.scale(epsilon), 2 * size, self.noise)
+        scale = self.scale(epsilon)
+        steps = likely_noise(1 / scale, 2 * size, self.noise)
+        if self.noise == LAPLACE:
+            tail = -math.expm1(math.log(CONFIDENCE) / size)
+            steps = min(steps, math.ceil(float(scale) * math.log(1 / tail)) + 1)
         noise = steps / self.question.column.grid.top
         needed = rounded_up(102 * noise)
         every = "the mean" if size == 1 else f"each of the {size:,} means"
@@ -928,8 +1062,9 @@ def total(
     The noise is exact: a whole number of units with discrete Laplace noise of scale
     max(|lower|, |upper|) / ε.  `Release.interval` tells where the true total lies.
 
-    Without `lower` or `upper` a quarter of ε finds a range that holds nearly all values
-    (`dampen.questions.means`); values beyond it count as its ends, and the release shows it.
+    Without `lower` or `upper` a part of ε finds a range that holds nearly all values
+    (`dampen.questions.means`); values beyond it count as its ends, and the release shows it.  Where
+    there are too few rows for that, the answer is None and the rest of ε is not charged.
 
     Args:
         data: a column of numbers, a table, or the path of a file (see `dampen.data`).
@@ -1025,8 +1160,9 @@ def mean(
     `Release.numbers` has the noisy sum and the noisy count, `Release.interval` where the true mean
     lies.
 
-    Without `lower` or `upper` a quarter of ε finds a range that holds nearly all values
-    (`dampen.questions.means`); values beyond it count as its ends, and the release shows it.
+    Without `lower` or `upper` a part of ε finds a range that holds nearly all values
+    (`dampen.questions.means`); values beyond it count as its ends, and the release shows it.  Where
+    there are too few rows for that, the answer is None and the rest of ε is not charged.
 
     Args:
         data: a column of numbers, a table, or the path of a file (see `dampen.data`).

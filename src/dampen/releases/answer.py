@@ -25,6 +25,7 @@ of private data.  The best answer is the one at an ε at which noise does not ma
 `release`: one private selection of a problem of your own, by a mechanism of the paper.
 """
 
+import math
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -485,8 +486,9 @@ class Rehearsal:
 
     @property
     def error(self) -> float:
-        """The mean error."""
-        return float(np.mean(self.errors))
+        """The mean error of those that were answered."""
+        answered = [error for error in self.errors if not math.isnan(error)]
+        return float(np.mean(answered)) if answered else math.nan
 
     @property
     def sentence(self) -> str:
@@ -549,8 +551,10 @@ def _amounts(parts: Sequence[Any]) -> list[float]:
 
 
 def _amount(part: Any) -> float:
-    """Of an amount, or of one that carries the names of its group and cell."""
-    return _amount(part[1]) if isinstance(part, tuple) else float(part)
+    """Of an amount, or of one that carries the names of its group and cell; NaN for none."""
+    if isinstance(part, tuple):
+        return _amount(part[1])
+    return math.nan if part is None else float(part)
 
 
 def _wrong_share(parts: Sequence[Any], best: Sequence[Any]) -> float:

@@ -22,7 +22,8 @@ private.
 
 Groups are disjoint, so that s ε measures all k winners at once; persons share their weight among
 the winning groups.  One edge changes the degrees of
-two nodes by 1: noise of scale 1 / (s ε) measures one winner, of scale 2 / (s ε) several.
+two nodes by 1: noise of scale 1 / (s ε) measures one winner, of scale 2 / (s ε) several.  A record
+has a value of its own: noise of scale (upper - lower) / (s ε) measures all k.
 
 The usual share, a quarter, comes from the study `shares`: over its tables the name loses little of
 its probability to be right, and the number has four times the error that all of ε would buy.
@@ -182,6 +183,14 @@ class Replacing:
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         return self.method.draw(source, epsilon / 2, entropy)
 
+    def first_cost(self, cost: Cost, /) -> Cost | None:
+        step = replace(cost, epsilon=cost.epsilon / 2, rho=cost.rho / 4)
+        first = first_cost(self.method, step)
+        return None if first is None else grouped(first, 2, Neighbours.REPLACE_ONE)
+
+    def begin(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn | Rest:
+        return begun(self.method, source, epsilon / 2, entropy, lambda drawn: drawn)
+
 
 @dataclass(frozen=True, slots=True)
 class InOwnType:
@@ -256,6 +265,7 @@ class Finding:
         example: an answer, for checks before the charge.
         filled: the question with what was found; None where nothing was.
         nothing: the answer where nothing was found.
+        lacking: why nothing was found, if the answer alone does not say it.
     """
 
     what: str
@@ -264,6 +274,7 @@ class Finding:
     example: Any
     filled: Callable[[Any], Question | None]
     nothing: Any = None
+    lacking: Accuracy | None = None
 
     def prices(self, price: Price) -> tuple[Price, Price]:
         """Of both steps.
@@ -323,20 +334,45 @@ class InTwoSteps:
     def leaks(self) -> tuple[Leak, ...]:
         return (*self.first.method.leaks(), *self.second.method.leaks())
 
+    def first_cost(self, _: Cost, /) -> Cost | None:
+        """Where the first step may show that the rest need not be charged."""
+        first = first_cost(self.first.method, self.first.cost)
+        return None if first is None else replace(first, query=self.second.cost.query)
+
+    def begin(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn | Rest:
+        del epsilon
+        begun = self.first.method
+        assert isinstance(begun, Stepwise)
+        found = begun.begin(source, self.first.cost.epsilon, entropy)
+        if isinstance(found, Drawn):
+            share = begun.first_cost(self.first.cost)
+            assert share is not None
+            return self._nothing(share.epsilon)
+        return lambda bits: self._filled(source, found(bits).answer, bits)
+
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         del epsilon
-        share = self.first.cost.epsilon
-        found = self.first.method.draw(source, share, entropy).answer
-        spent = {f"epsilon_for_{self.finding.what}": decimal_text(share)}
+        found = self.first.method.draw(source, self.first.cost.epsilon, entropy).answer
+        return self._filled(source, found, entropy)
+
+    def _filled(self, source: Any, found: Any, entropy: Entropy) -> Drawn:
+        """The second step, with what was found."""
         question = self.finding.filled(found)
         if question is None:
-            return Drawn(self.finding.nothing, {self.finding.what: 0, **spent})
+            return self._nothing(self.first.cost.epsilon)
         second = self.plan(question)
         drawn = second.method.draw(source, second.cost.epsilon, entropy)
         told = drawn.accuracy or second.accuracy
         accuracy = replace(told, sentence=f"{self._sentence} {told.sentence}")
-        shown = {**second.question.shown(), **drawn.shown, **spent}
+        shown = {**second.question.shown(), **drawn.shown, **self._spent(self.first.cost.epsilon)}
         return replace(drawn, shown=shown, accuracy=accuracy)
+
+    def _nothing(self, epsilon: Fraction) -> Drawn:
+        shown = {self.finding.what: 0, **self._spent(epsilon)}
+        return Drawn(self.finding.nothing, shown, self.finding.lacking)
+
+    def _spent(self, epsilon: Fraction) -> dict[str, str]:
+        return {f"epsilon_for_{self.finding.what}": decimal_text(epsilon)}
 
     @property
     def _sentence(self) -> str:
@@ -394,7 +430,10 @@ class Measured:
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         """That of the names; its sentence has that of the numbers too."""
         told = self.method.accuracy((1 - self.share) * epsilon, rows)
-        number = self._second.accuracy(self.share * epsilon, rows)
+        return self._with_number(told, self.share * epsilon, rows)
+
+    def _with_number(self, told: Accuracy, epsilon: Fraction, rows: int | None) -> Accuracy:
+        number = self._second.accuracy(epsilon, rows)
         return replace(told, sentence=f"{told.sentence} The number: {number.sentence}")
 
     def leaks(self) -> tuple[Leak, ...]:
@@ -407,7 +446,11 @@ class Measured:
         names = drawn.answer if several else [drawn.answer]
         number = self.measuring(names).draw(held, self.share * epsilon, entropy)
         found = {name: _valued(number.numbers[name], number.answer[name]) for name in names}
-        return replace(drawn, numbers=found if several else found[names[0]], law=number.law)
+        told = drawn.accuracy
+        if told is not None:
+            told = self._with_number(told, self.share * epsilon, None)
+        numbers = found if several else found[names[0]]
+        return replace(drawn, accuracy=told, numbers=numbers, law=number.law)
 
     @property
     def _second(self) -> Method:

@@ -7,6 +7,7 @@ from typing import Any
 
 from dampen.errors import ParameterError, did_you_mean
 from dampen_studies.experiments import (
+    accuracy_bounds,
     beta,
     centralities,
     correlation,
@@ -63,6 +64,8 @@ BEYOND: tuple[Study, ...] = (
     peers.STUDY,
     many.STUDY,
     long_lists.STUDY,
+    long_lists.RULE,
+    accuracy_bounds.STUDY,
     unbounded.STUDY,
     found.RANGES,
     found.GROUPS,

@@ -572,10 +572,12 @@ class Draws(Protocol):
         """What all of them cost together."""
         ...
 
-    def farthest(self, epsilon: Fraction, /) -> float | None:
-        """How many ranks farther than the best points they are, in 9 of 10 runs; None if unknown.
+    def farthest(self, epsilon: Fraction, size: int | None, /) -> float | None:
+        """How many ranks off they are, in 9 of 10 runs; None if unknown.
 
-        Of `EqualShares` that is said of each alone, of `Together` of all at once.
+        Of `EqualShares` that is said of each alone, beyond the error of the best point; of
+        `Together` of all at once, records between two points not counted.  `size` is the number of
+        records where it is public.
         """
         ...
 
@@ -606,7 +608,7 @@ class EqualShares:
         k = len(self.points)
         return selection_cost(self.neighbours, price, query=query, mechanism=self.mechanism, k=k)
 
-    def farthest(self, epsilon: Fraction, /) -> float | None:
+    def farthest(self, epsilon: Fraction, _: int | None, /) -> float | None:
         share = epsilon / len(self.points)
         m = len(self.grid.points)
         farthest = 0.0
@@ -675,8 +677,8 @@ class Together:
             rho=self.way.rho,
         )
 
-    def farthest(self, epsilon: Fraction, /) -> float | None:
-        return self.way.farthest(epsilon)
+    def farthest(self, epsilon: Fraction, size: int | None, /) -> float | None:
+        return self.way.farthest(epsilon, size)
 
     def draw(self, ranks: Ranks, n: int, epsilon: Fraction, entropy: Entropy, /) -> list[int]:
         del n
@@ -686,7 +688,12 @@ class Together:
 
 
 def value_accuracy(
-    ranks: float | None, subject: str, *, epsilon: Fraction, most: float | None
+    ranks: float | None,
+    subject: str,
+    *,
+    epsilon: Fraction,
+    most: float | None,
+    together: bool = False,
 ) -> Accuracy:
     """Of one value or several that are at most so many ranks off; None where that is not known."""
     if ranks is None:
@@ -696,7 +703,8 @@ def value_accuracy(
         "ranks",
         subject=subject,
         target="the percentile" if subject.startswith("the value") else "its percentile",
-        than="the best point of the grid",
+        than="" if together else "the best point of the grid",
+        aside="values between two points of the grid" if together else "",
         epsilon=epsilon,
         most=most,
     )

@@ -333,8 +333,11 @@ class ValuesMethod:
         n = self.rows if self.rows is not None else rows
         points = self.question.points
         most = None if n is None else most_ranks(points, n, public=self.public)
-        ranks = self.draws.farthest(epsilon)
-        return value_accuracy(ranks, self._subject(), epsilon=epsilon, most=most)
+        is_size = self.public and self.question.by is None
+        ranks = self.draws.farthest(epsilon, n if is_size else None)
+        together = isinstance(self.draws, Together)
+        subject = self._subject()
+        return value_accuracy(ranks, subject, epsilon=epsilon, most=most, together=together)
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()

@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from operator import itemgetter
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -27,7 +28,14 @@ import numpy as np
 
 from dampen.core.mechanisms import PF, Mechanism, named, select, select_streamed
 from dampen.core.noise import EXPONENTIAL, Noise
-from dampen.core.sampling import Contenders, Entropy, contenders, narrowed, settle
+from dampen.core.sampling import (
+    Contenders,
+    Entropy,
+    contenders,
+    discrete_laplace,
+    narrowed,
+    settle,
+)
 from dampen.core.scores import Dampened
 from dampen.core.selection import FloatArray, IntArray, Neighbours, Selection, check_k
 from dampen.data.cells import Keyed
@@ -49,7 +57,7 @@ from dampen.data.source import (
     require_numbers,
     whole_columns,
 )
-from dampen.epsilon import Epsilon
+from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import DataError, ParameterError
 from dampen.paper.percentile_selection import (
     NEAR,
@@ -70,11 +78,12 @@ from dampen.questions.percentile.methods import (
 )
 from dampen.questions.percentile.question import SINGLE, for_one_selection, warn_of_shares
 from dampen.questions.percentile.values import missing_as_lowest
-from dampen.releases.accuracy import UNKNOWN, Accuracy
+from dampen.releases.accuracy import CONFIDENCE, UNKNOWN, Accuracy
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost, selection_cost
-from dampen.releases.method import Drawn, Leak
-from dampen.releases.question import Fact, Shape, parameter
+from dampen.releases.method import Drawn, Leak, Measured, checked_share
+from dampen.releases.numbers import ShiftLaw, check_scale, likely
+from dampen.releases.question import Fact, Shape, checked_choice, parameter
 from dampen.releases.release import Release
 from dampen.schema.schema import Schema
 
@@ -167,6 +176,8 @@ def _named(labels: "Chunk | range") -> Callable[[int], Hashable]:
 
 
 MANY = 1 << 62
+CELLS = 100_000
+"""Steps of the grid of a record's own value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +216,16 @@ class RecordQuestion:
         default=None,
         choices=("exact", "simple"),
     )
+    measure: str | None = parameter(
+        "word",
+        "Give the value of every record that is named too, for a share of ε.",
+        default=None,
+        choices=("value",),
+        label="Also its",
+    )
+    share: Epsilon | None = parameter(
+        "exact", "Share of ε for the value; a quarter if left out.", default=None
+    )
     name: ClassVar[str] = "percentile-record"
     title: ClassVar[str] = "Record at a percentile"
     data: ClassVar[Literal["table", "edges"]] = "table"
@@ -235,9 +256,22 @@ class RecordQuestion:
             check_k(self.k, opened.rows)
         return opened
 
-    def method(self, source: Opened, schema: Schema, price: Price, /) -> "OneDraw | InTwoStages":
-        """What is asked for by name, else two stages; few records, or a δ, ask for dampening."""
+    def method(
+        self, source: Opened, schema: Schema, price: Price, /
+    ) -> "OneDraw | InTwoStages | Measured":
+        """How a record is named, and the value of every record if it is asked for."""
         del schema
+        if self.measure is None:
+            if self.share is not None:
+                raise ParameterError("Expected measure= with share=, such as measure='value'.")
+            return self._naming(source, price)
+        checked_choice("measure", self.measure, ("value",))
+        share = checked_share(self.share)
+        naming = self._naming(source, Price(price.asked() * (1 - share)))
+        return Measured(naming, partial(RecordValues, self), share, range(self.size))
+
+    def _naming(self, source: Opened, price: Price) -> "OneDraw | InTwoStages":
+        """What is asked for by name, else two stages; few records, or a δ, ask for dampening."""
         n = source.rows
         if self.mechanism is not None:
             chosen = for_one_selection(self.mechanism)
@@ -249,8 +283,12 @@ class RecordQuestion:
         return InTwoStages(self, dampened, n, named(price.selection))
 
     def shown(self) -> Mapping[str, Any]:
-        facts = {"p": self.p, "lower": self.lower, "upper": self.upper}
-        return facts if self.k is None else {**facts, "k": self.k}
+        facts: dict[str, Any] = {"p": self.p, "lower": self.lower, "upper": self.upper}
+        if self.k is not None:
+            facts["k"] = self.k
+        if self.measure is not None:
+            facts |= {"measure": self.measure, "share": decimal_text(checked_share(self.share))}
+        return facts
 
     def text(self) -> str:
         return f"p={self.p}, k={self.size} of {self.value}"
@@ -475,6 +513,88 @@ class InTwoStages:
         return Drawn(self.question.answered(found), shown, self.accuracy(epsilon, n))
 
 
+@dataclass(frozen=True)
+class RecordValues:
+    """The values of records that are public by now, with integer noise: for `measure=`.
+
+    **Theorem.**  The number of records and their names are public.  Values are moved to the nearest
+    point of a public grid of m steps.  A record that is replaced moves the value of one record, by
+    at most m steps.  So discrete Laplace noise of scale m/ε on the values of any number of records
+    is ε-DP.  ∎  No ε-DP number about one record can be much better: its law at one end of the range
+    is within e^ε of that at the other end.
+
+    Attributes:
+        question: what was asked.
+        names: the records; of a name that occurs twice, the first.
+    """
+
+    question: RecordQuestion
+    names: Sequence[Hashable]
+
+    def cost(self, price: Price, /) -> Cost:
+        cost = composed_cost(
+            Neighbours.REPLACE_ONE, price, query="measure", mechanism="discrete-laplace"
+        )
+        check_scale(self.scale(cost.epsilon))
+        return cost
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        del rows
+        tail = 1 - Fraction(str(CONFIDENCE)) ** (1 / len(self.names))
+        most = likely(self.scale(epsilon), Fraction(tail))
+        off = float(most * self.step)
+        each = "the value is" if len(self.names) == 1 else "all values are"
+        runs = f"In at least {10 * CONFIDENCE:.0f} of 10 runs"
+        sentence = f"{runs} {each} off by at most {off:,.4g}."
+        if most >= CELLS:
+            sentence += f" That is more than the range, {float(CELLS * self.step):,.6g}."
+        return Accuracy(off, "units", sentence)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        scale = self.scale(epsilon)
+        lower = self._ends[0]
+        cells = np.rint((self._values(source) - float(lower)) / float(self.step))
+        noisy = cells.astype(np.int64) + discrete_laplace(scale, len(self.names), entropy)
+        told = [float(lower + int(cell) * self.step) for cell in noisy]
+        numbers = dict(zip(self.names, told, strict=True))
+        least = int(lower) if lower.denominator == 1 else None
+        return Drawn(numbers, numbers=numbers, law=ShiftLaw(scale, self.step, least))
+
+    def scale(self, epsilon: Fraction) -> Fraction:
+        """Of the noise, in steps: m/ε."""
+        return CELLS / epsilon
+
+    @property
+    def step(self) -> Fraction:
+        """Of the public grid."""
+        lower, upper = self._ends
+        return (upper - lower) / CELLS
+
+    @property
+    def _ends(self) -> tuple[Fraction, Fraction]:
+        lower, upper = finite_range(self.question.lower, self.question.upper)
+        return Fraction(str(lower)), Fraction(str(upper))
+
+    def _values(self, source: Opened) -> FloatArray:
+        """Within the range; a missing one is the lower end; private."""
+        values, names = self.question.read(source)
+        places = list(self.names) if names is None else _places(names, self.names)
+        lower, upper = finite_range(self.question.lower, self.question.upper)
+        return clipped(values[np.array(places, dtype=np.int64)], lower, upper)
+
+
+def _places(names: Sequence[Hashable], wanted: Sequence[Hashable]) -> list[int]:
+    """Where each of the wanted names occurs first."""
+    place = dict.fromkeys(wanted, 0)
+    for i in range(len(names) - 1, -1, -1):
+        if names[i] in place:
+            place[names[i]] = i
+    return [place[name] for name in wanted]
+
+
 def label_mechanism(lower: float, upper: float, noise: Noise = EXPONENTIAL) -> Mechanism:
     """For few records, the default: permute-and-flip on D of the utility lowered by the range; for
     ρ Gumbel noise.
@@ -499,6 +619,8 @@ def percentile_record(
     k: int | None = None,
     mechanism: str | Mechanism | None = None,
     delta: Delta | None = None,
+    measure: str | None = None,
+    share: Epsilon | None = None,
     header: bool = False,
     table: str | None = None,
     budget: Budget | None = None,
@@ -532,6 +654,11 @@ def percentile_record(
         delta: "exact" is the local sensitivity itself, "simple" a little more.  It concerns SLD,
             where "simple" costs one sort and "exact" O(n²) time.  None takes "simple" for a
             mechanism that is asked for by name.
+        measure: "value": give the value of every record that is named too, for a share of ε, as
+            `Release.numbers`, with `Release.interval`.  One record's value has an error of about
+            the range divided by that share of ε; the value at the percentile, which
+            `dampen.percentile` gives, can be had much better.
+        share: of ε, for the value; a quarter by default.
         header: says that the first line of a text file surely holds the names of its columns.
         table: of a database file (DuckDB, SQLite), which table.
         budget: where to charge ε; None charges nothing.
@@ -563,5 +690,7 @@ def percentile_record(
         k=k,
         mechanism=mechanism,
         delta=delta,
+        measure=measure,
+        share=share,
     )
     return answer(question, opened, epsilon=epsilon, rho=rho, budget=budget, entropy=entropy)

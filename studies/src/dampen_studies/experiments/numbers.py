@@ -7,8 +7,12 @@ publishes the number of rows, which is weaker.  OpenDP draws from the operating 
 rows differ from run to run, within their errors.
 
 Where the number of rows is public to dampen too (`units_public`), it protects a replaced row as
-diffprivlib does.  Without bounds dampen finds a range with a part of ε; OpenDP is given one that is
-ten times as wide, and diffprivlib takes it from the data, which is not private.
+diffprivlib does.
+
+**unbounded-numbers**: nobody knows the range.  dampen finds one with a part of ε, or answers "too
+few rows"; `answered` is how often it does not.  OpenDP and diffprivlib are given a range around 0
+that is ten times as wide as needed.  Without any, diffprivlib takes it from the data, which is not
+private: it is shown for comparison alone.
 
 **above**: which groups have a median of at least a threshold?  The probability of a wrong side, the
 mean over all groups, computed from the laws: reach, and a private median of every group at the full
@@ -51,7 +55,12 @@ COLUMNS = {f"{each.item}.{each.value}": each for each in reversed(TABLES)}
 TEN = tuple(name for name in dict.fromkeys(f"{each.item}.{each.value}" for each in TABLES))[:10]
 """The first ten different columns of the tables of groups."""
 PUBLIC_ROWS = "dampen, public rows"
-NO_BOUNDS = ("dampen, no bounds", "opendp, wide bounds", "diffprivlib, no bounds")
+NO_BOUNDS = (
+    "dampen, no bounds",
+    "opendp, wide bounds",
+    "diffprivlib, wide bounds",
+    "diffprivlib, no bounds",
+)
 LIBRARIES = ("dampen", "opendp", "diffprivlib", PUBLIC_ROWS)
 WIDE = 10
 """How many times as wide as needed a range is that is guessed."""
@@ -96,14 +105,19 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     true = {COUNT: above, "total": values.sum(), "mean": values.mean()}[statistic]
     make = {"dampen": dampen_answer, "opendp": opendp_answer, "diffprivlib": diffprivlib_answer}
     make |= {PUBLIC_ROWS: partial(dampen_answer, facts=Schema(units_public=True))}
-    make |= dict(zip(NO_BOUNDS, (unbounded_answer, wide_answer, leaking_answer), strict=True))
+    wide = [partial(wide_answer, of=each) for each in (opendp_answer, diffprivlib_answer)]
+    make |= dict(zip(NO_BOUNDS, (unbounded_answer, *wide, leaking_answer), strict=True))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         draw = make[library](values, table, statistic, str(cell["epsilon"]), entropy)
         errors = np.abs([draw() - true for _ in range(runs)])
-    error = float(errors.mean())
-    spread = float(errors.std(ddof=1) / np.sqrt(runs))
-    return [(name, len(values), statistic, float(cell["epsilon"]), library, runs, error, spread)]
+    known = (name, len(values), statistic, float(cell["epsilon"]), library, runs)
+    answered = errors[~np.isnan(errors)]
+    if not len(answered):
+        return [(*known, "none", "none", 0.0)]
+    error = float(answered.mean())
+    spread = float(answered.std(ddof=1) / np.sqrt(len(answered)))
+    return [(*known, error, spread, len(answered) / runs)]
 
 
 def dampen_answer(
@@ -135,12 +149,17 @@ def unbounded_answer(
     epsilon: str,
     entropy: InsecureEntropy,
 ) -> Draw:
-    """A part of ε finds the range."""
+    """A part of ε finds the range; NaN for too few rows."""
     del table
     question = TotalQuestion(value="v") if statistic == "total" else MeanQuestion(value="v")
     source = question.open(MemoryTable({"v": values}))
     plan = planned(question, source, Price(epsilon))
-    return lambda: float(plan.method.draw(source, plan.cost.epsilon, entropy).answer)
+
+    def draw() -> float:
+        found = plan.method.draw(source, plan.cost.epsilon, entropy).answer
+        return math.nan if found is None else float(found)
+
+    return draw
 
 
 def wide_answer(
@@ -149,11 +168,13 @@ def wide_answer(
     statistic: str,
     epsilon: str,
     entropy: InsecureEntropy,
+    *,
+    of: Callable[..., Draw],
 ) -> Draw:
-    """OpenDP has to be given bounds: a range around 0 that is ten times as wide."""
+    """A library that has to be given bounds: a range around 0 that is ten times as wide."""
     end = WIDE * max(abs(table.lower), abs(table.upper))
     guessed = replace(table, lower=0 if table.lower >= 0 else -end, upper=end)
-    return opendp_answer(values, guessed, statistic, epsilon, entropy)
+    return of(values, guessed, statistic, epsilon, entropy)
 
 
 def leaking_answer(
@@ -242,7 +263,7 @@ NUMBERS = Study(
     caption=_caption,
     columns=("column", "rows", "statistic", "epsilon", "library", "runs", "error", "se"),
     cells=_cells,
-    run=_run,
+    run=lambda cell, entropy: [row[:-1] for row in _run(cell, entropy)],
     minutes=4,
 )
 
@@ -252,11 +273,11 @@ UNBOUNDED_NUMBERS = Study(
     title="Totals and means without bounds beside OpenDP and diffprivlib",
     figure="beyond the paper",
     about="The mean absolute error of a total and a mean whose range nobody knows: dampen finds "
-    "one with a part of ε, OpenDP is given one ten times as wide, diffprivlib takes it from the "
-    "data, which is not private.",
+    "one with a part of ε or says that there are too few rows; OpenDP and diffprivlib are given "
+    "one ten times as wide. Without one, diffprivlib takes it from the data, which is not private.",
     finding="dampen pays for the range with a part of ε; a guessed range costs its width.",
     caption=_caption,
-    columns=NUMBERS.columns,
+    columns=(*NUMBERS.columns, "answered"),
     cells=_unbounded_cells,
     run=_run,
     minutes=4,

@@ -1,8 +1,9 @@
 """What ε it takes to find the best group, in a table."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import median
 
+from dampen_studies.experiments import names
 from dampen_studies.rows import values, where
 from dampen_studies.study import Rows, Value, number
 
@@ -111,7 +112,20 @@ def name_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
         for k in values(rows, "k")
         if where(rows, dataset=dataset, k=k)
     ]
+    gaps = {"below the rival by more than 0.02": _ahead(rows)}
+    gaps["levels chosen without the relation"] = [gap for _, gap in names.left_out(rows)]
+    lines += [[f"{what}: {_short(gap)}", "", *("" for _ in epsilons)] for what, gap in gaps.items()]
     return ["relation", "k", *(f"ε = {epsilon:g}" for epsilon in epsilons)], lines
+
+
+def _ahead(rows: Rows) -> list[float]:
+    pairs = zip(where(rows, method="rule"), where(rows, method="cut"), strict=True)
+    return [number(rule, "right") - number(cut, "right") for rule, cut in pairs]
+
+
+def _short(ahead: Sequence[float]) -> str:
+    below = sum(gap < -names.SHORT for gap in ahead)
+    return f"{below} of {len(ahead)} cells, the worst by {-min(ahead):.2f}"
 
 
 def _pair(rows: Rows) -> str:
