@@ -103,7 +103,7 @@ def test_parquet_types(tmp_path: Path) -> None:
     assert columns_of(path, {"decimal": "numbers"})["decimal"] == [1.5, 2.5]
     assert columns_of(path, {"words": "text", "int": "text"})["int"] == ["1", None]
     for name in ("flag", "words"):
-        with pytest.raises(ParameterError, match=f"Expected numbers in column '{name}'"):
+        with pytest.raises(ParameterError, match=f"Column '{name}' is not numeric"):
             require_numbers(table, name)
     for name in ("lists", "bytes", "pair", "map"):
         with pytest.raises(

@@ -118,6 +118,14 @@ def test_questions_are_those_of_the_unit(tmp_path: Path) -> None:
     assert asked == ("percentile", "count", "histogram", "total", "mean")
 
 
+def test_no_question_is_planned_about_the_ids_of_persons(tmp_path: Path) -> None:
+    """The only unlisted column names the persons: no values of it can be released."""
+    people = BASE + "unit = 'who'\n" + COLUMN + "who = { values = [] }\n"
+    asked = load_configuration(config(tmp_path, people)).sets["pay"].questions
+    assert "keys" not in asked
+    assert "percentile" in asked
+
+
 PUBLIC = "units-public = true\n"
 WARDS = "ward = { values = ['A'], public = true }\n"
 OTHER = BASE.replace('name = "pay"', 'name = "other"')
