@@ -436,7 +436,7 @@ def test_analysts_have_no_curators_page(running: Running, tmp_path: Path) -> Non
         assert page.run("document.getElementById('nav-curator').hidden")
         page.run("location.hash = '#/curator/tokens'")
         page.wait(
-            "document.querySelector('#view [role=alert]')?.innerText.includes('for curators')"
+            "document.querySelector('#view [role=alert]')?.innerText.includes('Only curators')"
         )
 
 

@@ -87,7 +87,7 @@ def test_a_column_alone_predicts_nothing(tmp_path: Path) -> None:
         (TABLE.format("mysql://h/d") + COLUMN, "Expected tables = ['postgresql://...']"),
         (TABLE.format("sc://h:15002") + COLUMN, "the name of a table of Spark"),
         (BASE.replace('name = "pay"', 'name = "a/b"') + COLUMN, "without '/'"),
-        ((BASE + COLUMN) * 2, "another name than 'pay'"),
+        ((BASE + COLUMN) * 2, "The name 'pay' occurs twice"),
     ],
 )
 def test_invalid_configurations_are_refused(tmp_path: Path, text: str, message: str) -> None:
