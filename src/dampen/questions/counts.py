@@ -402,7 +402,7 @@ class CountsMethod:
         return Drawn(named(shown, names), numbers=named(numbers, names), law=law)
 
     def scale(self, epsilon: Fraction) -> Fraction:
-        """Of the noise, in steps."""
+        """The scale of the noise, in steps."""
         return 1 / epsilon
 
     @property
