@@ -315,7 +315,7 @@ def _plain(number: Fraction) -> int | float:
 
 
 def _of_bounds(bounds: Sequence[Any]) -> Measure | None:
-    """By bounds: dates, if all of them are whole days, else times; or durations."""
+    """The measure by bounds: dates, if all of them are whole days, else times; or durations."""
     known = [each for each in bounds if each is not None]
     if any(isinstance(each, timedelta | np.timedelta64) for each in known):
         return "duration"

@@ -284,7 +284,7 @@ class RangeQuestion:
         return SIZE, (CENTRE if self.known_end is None else Fraction(0)), RADIUS
 
     def candidates(self, size: Fraction) -> Decimals:
-        """For the centre."""
+        """The candidates for the centre."""
         upper = float(size) if self.upper is None else min(float(size), float(self.upper))
         return Decimals(lower=None if upper <= -float(size) else -float(size), upper=upper)
 
@@ -614,7 +614,7 @@ class MeanQuestion:
         )
 
     def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
-        """On the weights of persons."""
+        """The method on the weights of persons."""
         return self.column.weighed(partial(MeanMethod, self), source, schema, price)
 
     def shown(self) -> Mapping[str, Any]:
@@ -700,7 +700,7 @@ class Numbers:
         return 1 if self.grouping is None else len(self.grouping.groups)
 
     def sums(self, source: Opened) -> IntArray:
-        """Of every group, the rows that have a value and the sum of their cells; private."""
+        """For every group, the rows that have a value and the sum of their cells; private."""
         if isinstance(source, AddsCells):
             group_of = self._group_of(source)
             by = self._lookup(source)
@@ -851,7 +851,7 @@ class TotalMethod:
         return Amounts(rows * self.largest, grid.top + 1, first, step)
 
     def scale(self, epsilon: Fraction) -> Fraction:
-        """Of the noise, in units: Δ / ε."""
+        """The scale of the noise, in units: Δ / ε."""
         return self.largest / epsilon
 
     @cached_property
@@ -942,7 +942,7 @@ class MeanMethod:
         return np.stack([cells, rows * self.question.column.grid.top - cells], axis=1)
 
     def scale(self, epsilon: Fraction) -> Fraction:
-        """Of the noise in both sums: m / ε."""
+        """The scale of the noise in both sums: m / ε."""
         return self.question.column.grid.top / epsilon
 
     def _number(self, above: int, below: int) -> dict[str, float]:
@@ -1012,7 +1012,7 @@ class PublicSizeMethod:
         return Drawn(float(inside), {"rows": rows}, numbers=float(mean), law=law)
 
     def scale(self, epsilon: Fraction) -> Fraction:
-        """Of the noise, in steps: m / ε."""
+        """The scale of the noise, in steps: m / ε."""
         return self.question.column.grid.top / epsilon
 
     @property

@@ -534,7 +534,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
 
     def __sklearn_tags__(self) -> Any:
-        """Those of a classifier whose fits are drawn, and which takes categories."""
+        """The tags of a classifier with random fits that takes categories."""
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.input_tags.categorical = True

@@ -140,7 +140,7 @@ class Menu:
 
     @property
     def ends(self) -> int:
-        """Of a tree that is drawn, before its last level."""
+        """The number of ends of a drawn tree, before its last level."""
         return int(2 ** len(self.widths))
 
     @property
@@ -212,7 +212,7 @@ class Weights:
 
     @cached_property
     def log_prior(self) -> FloatArray:
-        """Of no split, and of every candidate on the last level."""
+        """The log prior of no split, and of every candidate on the last level."""
         able, where, counts = np.unique(
             self.candidates.attribute, return_inverse=True, return_counts=True
         )
@@ -222,7 +222,7 @@ class Weights:
 
     @cached_property
     def splits(self) -> IntArray:
-        """Of every candidate, where its attribute begins, the split, where the attribute ends."""
+        """For every candidate: where its attribute begins, the split, where the attribute ends."""
         c = self.candidates
         begin = c.first[c.attribute]
         end = c.first[c.attribute + 1]
@@ -553,7 +553,7 @@ class ReadRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Statement:
-    """What is public of the columns of a table.
+    """The public facts of the columns of a table.
 
     Attributes:
         domains: of every column to predict from, None where it is not stated.
@@ -698,11 +698,11 @@ class Selections:
         return len(self.criteria)
 
     def split_epsilon(self, level: int) -> Fraction:
-        """For a split."""
+        """ε for a split."""
         return self.epsilon * self.shares[level]
 
     def leaf_epsilon(self, level: int) -> Fraction:
-        """For a leaf: all that its path has not spent."""
+        """ε for a leaf: the part that its path has not spent."""
         return self.epsilon * sum(self.shares[level:], Fraction(0))
 
     def growing(self, level: int, totals: IntArray, entropy: Entropy, /) -> list[int]:

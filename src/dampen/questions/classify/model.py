@@ -1,4 +1,4 @@
-"""What is released of a classifier, in plain Python that JSON can hold, and the model made of it.
+"""Released classifiers in plain Python that JSON can hold, and the models made from them.
 
 All of it is public; what comes back is not trusted.  A file may be damaged or hostile, so its size
 and its structure are checked before anything is built from it: children come after their parents
@@ -237,7 +237,7 @@ def expected_counts(noisy: IntArray, epsilon: float) -> FloatArray:
 
 
 def chances(noisy: IntArray, epsilon: float) -> FloatArray:
-    """Of every class (last axis), its share of the expected counts."""
+    """The share of every class (last axis) in the expected counts."""
     counts = expected_counts(noisy, epsilon) + PSEUDO_COUNT
     shares: FloatArray = counts / counts.sum(axis=-1, keepdims=True)
     return shares
@@ -386,7 +386,7 @@ def noise_scale(attributes: int, epsilon: Fraction, noise: IntegerNoise = LAPLAC
 
 
 def deviation(scale: Fraction, noise: IntegerNoise = LAPLACE) -> float:
-    """Of the noise on one count: σ, or with a = exp(-1/b) the root of 2a / (1-a)²."""
+    """The deviation of the noise on one count: σ, or with a = exp(-1/b) the root of 2a / (1-a)²."""
     if noise == GAUSSIAN:
         return float(scale)
     a = math.exp(-1 / float(scale))
@@ -953,7 +953,7 @@ def _price(model: BayesModel, release: Release) -> str:
 
 
 def _bayes_html(model: BayesModel, release: Release) -> str:
-    """What it is, its warnings, and what is likeliest of every attribute in each class."""
+    """A heading, the warnings, and the likeliest value of every attribute in each class."""
     columns = model.columns
     heading = (
         f"Private naive Bayes, {_price(model, release)} for adding or removing one row: "

@@ -1,4 +1,4 @@
-"""What is decided before the data is looked at: depth, stages, and every share of ε.
+"""The plan of a tree, made before the data is read: depth, stages and every share of ε.
 
 Privacy of a whole tree, add/remove one row.  It is grown in stages: one level of splits each, then
 the classes of the leaves; or in the end several levels together with the classes, by one release
@@ -95,7 +95,7 @@ class TreeFacts:
         return sum((c.epsilon for c in self.charges if c.purpose == purpose), Fraction(0))
 
     def after(self, found: tuple[Spending, ...]) -> "TreeFacts":
-        """With what was spent on public facts before."""
+        """The facts with the ε that was spent on finding public facts."""
         spent = sum((charge.epsilon for charge in found), Fraction(0))
         return replace(self, epsilon=self.epsilon + spent, charges=found + self.charges)
 
@@ -205,7 +205,7 @@ class TreePlan:
 
     @property
     def label_epsilon(self) -> Fraction:
-        """For the class of a leaf that all stages led to."""
+        """ε for the class of a leaf that all stages led to."""
         return self.epsilon * self.shares[-1]
 
     @property

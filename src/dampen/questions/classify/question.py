@@ -117,7 +117,7 @@ UNPLANNED = f"pf or {JOINT}"
 
 @dataclass(frozen=True)
 class Supervision:
-    """What is public of a table with a column of classes.
+    """The public facts of a table with a column of classes.
 
     Attributes:
         target: the column of classes.
@@ -164,7 +164,7 @@ class Supervision:
         return tuple(leaks)
 
     def public_domains(self) -> list[Domain]:
-        """Of every column; all of them are stated."""
+        """The domains of all columns, where all of them are stated."""
         return [domain for domain in self.domains.values() if domain is not None]
 
     def cost(
@@ -174,7 +174,7 @@ class Supervision:
         mechanism: str,
         rho: Callable[[Fraction], Fraction] = pure_rho,
     ) -> Cost:
-        """That of a model which is ε-DP in all, or (ε, δ)-DP where categories get names.
+        """The cost of a model that is ε-DP in total, or (ε, δ)-DP where categories get names.
 
         `rho` is that of a model of a table of which everything is stated; what has to be found
         takes shares of ε that follow from the data, so that only ε in all is known beforehand.
@@ -273,7 +273,7 @@ class TreeMethod:
         return self.table.cost(price, self.query, self.mechanism, self._rho)
 
     def _rho(self, epsilon: Fraction) -> Fraction:
-        """That of the plan for ε, of a table of which everything is stated."""
+        """The ρ of the plan for ε, for a table whose facts are all stated."""
         return self._public_plan(epsilon).rho
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
@@ -354,7 +354,7 @@ class BayesMethod:
 
     @classmethod
     def of(cls, query: str, table: Supervision, price: Price) -> "BayesMethod":
-        """With the noise that suits the price."""
+        """The method with the noise that suits the price."""
         return cls(query, table, noise_for(price) if table.complete else LAPLACE)
 
     def cost(self, price: Price, /) -> Cost:
@@ -808,7 +808,7 @@ def open_supervised(question: Asked, data: Any, *, header: bool, table: str | No
 
 
 def supervision(question: Asked, source: Opened, *, counts_rows: bool = True) -> Supervision:
-    """What is public of a table, as a question states it, and what is to be found.
+    """The public facts of a table, as a question states them, and the facts to be found.
 
     Args:
         question: what is asked.
@@ -842,7 +842,7 @@ def supervision(question: Asked, source: Opened, *, counts_rows: bool = True) ->
 
 
 def _kind(domains: Domains, name: str, declared: ColumnKind) -> ColumnKind:
-    """What is public of a column without a domain; a schema may say what its type does not."""
+    """The kind of a column without a domain, from its type or from a schema."""
     stated = domains.get(name) if isinstance(domains, Mapping) else None
     if declared != "either" or stated is None:
         return declared
@@ -926,7 +926,7 @@ def _asked_columns(columns: Any) -> list[str]:
 
 
 def _relevant(domains: Domains, columns: Sequence[str], source: Opened) -> Domains:
-    """Without the domains of columns that are not asked for; those of no column are refused."""
+    """The domains of the columns that are asked for; domains of unknown columns are refused."""
     if not isinstance(domains, Mapping):
         return domains
     left_out = {field.name for field in source.fields}.difference(columns)
