@@ -33,7 +33,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, Opened, has_arrow, reading
+from dampen.data.source import (
+    Batch,
+    CellOf,
+    Chunk,
+    Field,
+    Kind,
+    Opened,
+    PassedOn,
+    has_arrow,
+    reading,
+)
 from dampen.errors import MISSING, OTHER, RULES, ParameterError
 
 __all__ = [
@@ -151,9 +161,7 @@ class MeasuredTable:
     column: str
     measure: Measure
 
-    @property
-    def title(self) -> str:
-        return self.opened.title
+    title = PassedOn[str]()
 
     @property
     def fields(self) -> Sequence[Field]:
@@ -162,21 +170,10 @@ class MeasuredTable:
             for each in self.opened.fields
         ]
 
-    @property
-    def declared(self) -> bool:
-        return self.opened.declared
-
-    @property
-    def rows(self) -> int | None:
-        return self.opened.rows
-
-    @property
-    def ordered(self) -> bool:
-        return self.opened.ordered
-
-    @property
-    def streams(self) -> bool:
-        return self.opened.streams
+    declared = PassedOn[bool]()
+    rows = PassedOn[int | None]()
+    ordered = PassedOn[bool]()
+    streams = PassedOn[bool]()
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         read = _Read(self.column, self.measure)

@@ -63,7 +63,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, Opened, reading, require
+from dampen.data.source import (
+    Batch,
+    CellOf,
+    Chunk,
+    Field,
+    Kind,
+    Opened,
+    PassedOn,
+    reading,
+    require,
+)
 from dampen.errors import ParameterError
 
 __all__ = [
@@ -967,29 +977,16 @@ class FilteredTable:
     opened: Opened
     condition: Expression
 
-    @property
-    def title(self) -> str:
-        return self.opened.title
-
-    @property
-    def fields(self) -> Sequence[Field]:
-        return self.opened.fields
-
-    @property
-    def declared(self) -> bool:
-        return self.opened.declared
+    title = PassedOn[str]()
+    fields = PassedOn[Sequence[Field]]()
+    declared = PassedOn[bool]()
 
     @property
     def rows(self) -> None:
         """How many rows are kept is private."""
 
-    @property
-    def ordered(self) -> bool:
-        return self.opened.ordered
-
-    @property
-    def streams(self) -> bool:
-        return self.opened.streams
+    ordered = PassedOn[bool]()
+    streams = PassedOn[bool]()
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         needed = {**self.condition.wanted, **wanted}
@@ -1022,29 +1019,16 @@ class DerivedTable:
     opened: Opened
     formula: Expression
 
-    @property
-    def title(self) -> str:
-        return self.opened.title
+    title = PassedOn[str]()
 
     @property
     def fields(self) -> Sequence[Field]:
         return [*self.opened.fields, Field(self.formula.text, "double", "numbers")]
 
-    @property
-    def declared(self) -> bool:
-        return self.opened.declared
-
-    @property
-    def rows(self) -> int | None:
-        return self.opened.rows
-
-    @property
-    def ordered(self) -> bool:
-        return self.opened.ordered
-
-    @property
-    def streams(self) -> bool:
-        return self.opened.streams
+    declared = PassedOn[bool]()
+    rows = PassedOn[int | None]()
+    ordered = PassedOn[bool]()
+    streams = PassedOn[bool]()
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         with reading(self.opened.batches(self._needed(wanted))) as stream:

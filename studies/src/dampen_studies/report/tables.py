@@ -25,6 +25,7 @@ from dampen_studies.report.group_tables import (
     name_rows,
     people_rows,
     people_value_rows,
+    unbounded_number_rows,
 )
 from dampen_studies.report.many_tables import many_rows
 from dampen_studies.report.palette import LOOKS
@@ -528,6 +529,10 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "people": ("people", lambda rows: markdown(*people_rows(rows))),
     "people-values": ("people-values", lambda rows: markdown(*people_value_rows(rows))),
     "names": ("names", lambda rows: markdown(*name_rows(rows))),
+    "unbounded-numbers": (
+        "unbounded-numbers",
+        lambda rows: markdown(*unbounded_number_rows(rows)),
+    ),
     "models": ("models", lambda rows: markdown(*model_tables.models(rows))),
     "models-summary": ("models", lambda rows: markdown(*model_tables.models_summary(rows))),
     "criteria": ("criteria", lambda rows: markdown(*model_tables.criteria(rows))),
