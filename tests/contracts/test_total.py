@@ -192,7 +192,7 @@ class Odd:
 
 
 UNREADABLE: list[Any] = [
-    None, float("nan"), "many", "", "3 days", b"3", True, 10**400, 3 + 1j, [3], [3, 4], {"a": 3}, {3},
+    None, float("nan"), "many", "", "3 d", b"3", True, 10**400, 3 + 1j, [3], [3, 4], {"a": 3}, {3},
     (), date(2020, 1, 1), np.datetime64("2020-01-01"), np.timedelta64(3), np.array([3.0]), pd.NA,
     pd.NaT, Decimal("NaN"), Decimal("sNaN"), Odd(), "\ud800", object(),
 ]  # fmt: skip
