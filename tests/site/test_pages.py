@@ -35,7 +35,7 @@ BANNED_IN_CODE = [
     *BANNED, "that is none", "is none of them", "and are none", "is no number", "is no text",
     "is no table", "for who ", "one's own", "shall count", "would be chance", "for ever.",
     "for ever,",
-    "cannot share a budget", "again and again", "keeps quiet", "what is wrong is", "it deserves",
+    "cannot share a budget", "keeps quiet", "what is wrong is", "it deserves",
     "is told by", "heard of", "told of",
 ]  # fmt: skip
 """Phrases that docstring summaries, errors, help and the texts of the service's page avoid."""
