@@ -46,12 +46,12 @@ def compare(
 ) -> dict[str, Times]:
     """Times the tasks and prints them as a Markdown table, with ratios to the peer."""
     found = in_turns(tasks, rounds)
-    print(f"\n| {title} | median, s | best, s | times {peer} | of the best |")
-    print("|---|---|---|---|---|")
+    print(f"\n| {title} | median, s | best, s | times {peer} | of the best | of processor time |")
+    print("|---|---|---|---|---|---|")
     for name, t in found.items():
         ratio = t.median / found[peer].median
         of_best = t.best / found[peer].best
-        print(
-            f"| {name} | {t.median:.4f} | {t.best:.4f} | {ratio:.2f} | {of_best:.2f} |", flush=True
-        )
+        used = t.cpu / found[peer].cpu
+        times = f"{t.median:.4f} | {t.best:.4f} | {ratio:.2f} | {of_best:.2f} | {used:.2f}"
+        print(f"| {name} | {times} |", flush=True)
     return found

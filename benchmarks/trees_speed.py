@@ -56,5 +56,5 @@ if __name__ == "__main__":
     for epsilon in ("1", "10"):
         measure("Adult, 45,222 rows", load("adult"), epsilon, rounds=7)
     measure("10^6 rows, 20 attributes of 10 values", million(), "1", rounds=1)
-    measure_stages("Adult, 45,222 rows", load("adult"), ("0.003", "0.03"), rounds=3)
+    measure_stages("Adult, 45,222 rows", load("adult"), ("0.003", "0.03", "0.1"), rounds=7)
     measure_stages("10^6 rows, 20 attributes", million(), ("0.0001", "0.001"), rounds=1)

@@ -2,6 +2,7 @@
 
 import os
 from fractions import Fraction
+from itertools import product
 
 import networkx as nx
 import numpy as np
@@ -17,6 +18,7 @@ from dampen_studies.datasets import Edges, small
 from dampen_studies.experiments import (
     examples,
     graph_methods,
+    key_names,
     percentiles,
     privatesql,
     topk,
@@ -52,6 +54,27 @@ def test_a_cell_gives_the_same_rows_again_and_fills_the_columns(study, bundled):
 
 def _methods(panel):
     return [line.method for line in panel.lines]
+
+
+def test_the_expected_share_of_a_top_k_is_that_of_all_outcomes(monkeypatch):
+    """Four keys with a noise of three values each: all 81 outcomes."""
+    monkeypatch.setattr(key_names, "K", 2)
+    counts = np.array([4, 3, 2, 3])
+    noise = [(-1, 0.3), (0, 0.5), (2, 0.2)]
+
+    def law(count):
+        noisy = count + np.arange(-1, 3)
+        chance = np.array([0.3, 0.5, 0.0, 0.2])
+        return noisy, np.where(noisy > 2, chance, 0)
+
+    right = many = 0.0
+    for outcome in product(noise, repeat=4):
+        chance = np.prod([p for _, p in outcome])
+        noisy = [(-(c + x), i) for i, (c, (x, _)) in enumerate(zip(counts, outcome, strict=True))]
+        shown = sorted(each for each in noisy if -each[0] > 2)
+        right += chance * sum(counts[i] >= 3 for _, i in shown[:2]) / 2
+        many += chance * len(shown)
+    assert key_names.expected(counts, law) == pytest.approx((right, many))
 
 
 def test_labels_are_names():

@@ -11,6 +11,7 @@ from flint import arb, ctx, fmpq
 from dampen import ParameterError
 from dampen.core.noise import EXPONENTIAL, GUMBEL, LAPLACE, Noise
 from dampen.core.sampling import (
+    FEW_BITS,
     PIECE,
     InsecureEntropy,
     SystemEntropy,
@@ -190,17 +191,53 @@ def test_a_block_keeps_only_those_who_may_win() -> None:
 
 
 class Recorder:
-    """Keeps the bytes of the first read."""
+    """Keeps the bytes of the first read, or of all."""
 
     secure = False
 
-    def __init__(self, inner: InsecureEntropy) -> None:
-        self.inner, self.first = inner, b""
+    def __init__(self, inner: InsecureEntropy, *, whole: bool = False) -> None:
+        self.inner, self.first, self.whole = inner, b"", whole
 
     def read(self, size: int, /) -> bytes:
         taken = self.inner.read(size)
-        self.first = self.first or taken
+        self.first = self.first + taken if self.whole else self.first or taken
         return taken
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=lambda n: n.name)
+@pytest.mark.parametrize("k", [1, 20])
+@pytest.mark.parametrize("spread", [0.0, 3.0])
+def test_many_candidates_are_drawn_from_few_bits_each(noise: Noise, k: int, spread: float) -> None:
+    """By the recorded bits whoever is left out cannot be above anyone who is in."""
+    values = np.random.default_rng(k).normal(size=2**17) * spread
+    entropy = Recorder(InsecureEntropy(k), whole=True)
+    top = noisy_top(values, Fraction(1, 2), noise, k, entropy)
+    words = np.frombuffer(entropy.first[: 2 * len(values)], dtype=np.uint16).astype(np.uint32)
+    with np.errstate(divide="ignore"):
+        upper, lower = (values / 2 + bound(words, FEW_BITS) for bound in (noise.upper, noise.lower))
+    assert len(set(top)) == k
+    assert upper[top].min() >= np.sort(lower)[-k]
+
+
+def test_many_candidates_keep_their_law(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dampen.core.sampling.MANY", 1)
+    values = np.array([0.0, 1.0, 2.0, 2.5])
+    for noise in NOISES:
+        entropy = InsecureEntropy(1)
+        found = [noisy_top(values, Fraction(1, 2), noise, 1, entropy)[0] for _ in range(8000)]
+        counts = np.bincount(found, minlength=4)
+        assert p_value(counts, noise.law(values / 2 - 1.25)) > FALSE_ALARM
+        assert p_value(counts, noise.law((values - 2.5) * 0.35)) < FALSE_ALARM
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(20), Fraction(4000)])
+def test_geometric_numbers_from_half_the_bits_have_the_same_law(scale: Fraction) -> None:
+    g = geometric(scale, 400_000, InsecureEntropy(3), bits=32)
+    cuts = np.unique(np.floor(float(scale) * np.linspace(0, 6, 25)))
+    below = -np.expm1(-cuts / float(scale))
+    law = np.diff(np.r_[below, 1.0])
+    counts = np.bincount(np.searchsorted(cuts, g, side="right") - 1, minlength=len(cuts))
+    assert p_value(counts, law) > FALSE_ALARM
 
 
 def test_extreme_scores() -> None:

@@ -155,6 +155,15 @@ def test_the_accuracy_is_a_number_with_a_unit():
         answer(CountQuestion(), STAYS, epsilon="0.1", schema=Schema(rows=5))
 
 
+def test_two_sums_err_no_more_than_one():
+    """P(|(1-r) L - r M| > t) is at most e^-t, that of r = 0, for t of 2 and more."""
+    t = np.linspace(2, 60, 581)[:, None]
+    v = np.linspace(0.5, 1, 4002)[None, 1:-1]
+    w = 1 - v
+    tail = (v**2 * np.exp(-t / v) - w**2 * np.exp(-t / w)) / (v**2 - w**2)
+    assert (tail <= np.exp(-t) * (1 + 1e-12)).all()
+
+
 def test_a_mean_is_as_good_as_stated():
     """At the number of rows that is told, nine of ten means are within 1 % of the range."""
     told = expect(MeanQuestion(value="days", **DAYS), STAYS, epsilon="0.5").accuracy

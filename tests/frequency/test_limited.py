@@ -10,7 +10,9 @@ import pytest
 
 import dampen
 from dampen.core.sampling import InsecureEntropy
+from dampen.core.zcdp import rho_within
 from dampen.questions.keys import LimitedMethod, ends_above, names_are_limited
+from dampen.releases.cost import Price
 from dampen.schema import Schema
 from goodness import assert_draws_follow
 
@@ -19,8 +21,9 @@ PERSONS = [c for size in (1, 2, 3) for c in combinations(KEYS, size)]
 SMALL = [x for n in range(4) for x in combinations_with_replacement(PERSONS, n)]
 
 
-def method(k, limit, delta):
-    return LimitedMethod("keys", ("v",), Fraction(delta), k, "who", "ranking", limit)
+def method(k, limit, delta, converted="0"):
+    delta, converted = Fraction(delta), Fraction(converted)
+    return LimitedMethod("keys", ("v",), delta, k, "who", "ranking", limit, converted)
 
 
 def law(x, of, epsilon):
@@ -32,7 +35,7 @@ def law(x, of, epsilon):
     names = [key for key, _ in domain] + [None] * (of.limit - len(domain) + 1)
     scores = [c for _, c in domain] + [0] * (of.limit - len(domain))
     scores.append(outside + 1 + of.bonus(epsilon))
-    weights = np.exp(float(epsilon) / of.k * np.array(scores, dtype=float))
+    weights = np.exp(float(of.each(epsilon)) * np.array(scores, dtype=float))
     found: Counter = Counter()
     for order in permutations(range(len(names)), min(of.k, len(names))):
         chance, left = 1.0, weights.sum()
@@ -68,6 +71,37 @@ CASES = [(1, 1), (1, 2), (2, 2), (2, 3), (1, 4)]
 def test_the_true_delta_is_at_most_the_stated_one(k, limit, epsilon, delta):
     of = method(k, limit, delta)
     assert 0 < worst_delta(of, Fraction(epsilon)) <= float(of.delta)
+
+
+@pytest.mark.parametrize(("k", "limit"), [(2, 2), (2, 3), (3, 3)])
+@pytest.mark.parametrize(("epsilon", "delta"), [(1, "0.3"), (2, "0.05"), (1, "0.001")])
+def test_draws_whose_rho_is_added_up_keep_delta(k, limit, epsilon, delta):
+    of = method(k, limit, delta, converted=Fraction(delta) / 2)
+    assert k * of.each(Fraction(epsilon)) ** 2 / 8 <= rho_within(Fraction(epsilon), of.converted)
+    assert 0 < worst_delta(of, Fraction(epsilon)) <= float(of.delta)
+
+
+@dataclass(frozen=True)
+class Eager(LimitedMethod):
+    """Another broken twin: each draw gets the rho of all of them."""
+
+    def each(self, epsilon):
+        return self.k * super().each(epsilon)
+
+
+def test_draws_that_each_take_all_of_epsilon_are_not_private():
+    of = Eager("keys", ("v",), Fraction(1, 20), 3, "who", "ranking", 3, Fraction(1, 40))
+    assert worst_delta(of, Fraction(1)) > 0.05
+
+
+def test_many_draws_have_a_larger_epsilon_each_than_its_share():
+    price = Price("1")
+    few, many = (method(k, 1000, "1e-6").paid(price) for k in (5, 10))
+    assert few.converted == 0
+    assert float(many.each(Fraction(1))) == pytest.approx(0.1355, abs=1e-4)
+    assert many.cost(price).epsilon == 1
+    assert many.cost(price).rho >= 10 * many.each(Fraction(1)) ** 2 / 8
+    assert method(10, 1000, "1e-6").paid(Price(None, "0.01")).converted == 0
 
 
 @dataclass(frozen=True)
@@ -108,12 +142,12 @@ def test_the_gap_is_the_least_one(delta, epsilon):
 
 
 def test_the_rule_is_public():
-    delta = Fraction(1, 10**6)
+    ten = method(10, 1000, "1e-6")
     few, many = Fraction(1), Fraction(1, 10)
-    assert names_are_limited(10, delta, Schema(unit="who"), few)
-    assert not names_are_limited(10, delta, Schema(unit="who"), many)
-    assert not names_are_limited(10, delta, Schema(unit="who", groups_per_unit=1), few)
-    assert names_are_limited(10, delta, Schema(unit="who", rows=10**7), many)
+    assert names_are_limited(ten, Schema(unit="who"), few)
+    assert not names_are_limited(ten, Schema(unit="who"), many)
+    assert not names_are_limited(ten, Schema(unit="who", groups_per_unit=1), few)
+    assert names_are_limited(ten, Schema(unit="who", rows=10**7), many)
 
 
 def test_persons_with_many_keys_name_what_most_people_have():
@@ -126,7 +160,7 @@ def test_persons_with_many_keys_name_what_most_people_have():
     made = dampen.most_frequent(table, "word", unit="who", k=10, epsilon=1, delta="1e-6")
     assert made.mechanism == "limited-domain"
     assert (made.delta, made.neighbours) == (Fraction(1, 10**6), "add-remove-unit")
-    assert made.rho == Fraction(1, 80)
+    assert made.rho == rho_within(Fraction(1), Fraction(1, 2 * 10**6))
     assert sorted(made.answer) == words
     assert "people" in made.accuracy.sentence
 

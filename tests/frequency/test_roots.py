@@ -9,8 +9,8 @@ from scipy.signal import fftconvolve
 
 import dampen
 from dampen.core.sampling import InsecureEntropy, SystemEntropy
-from dampen.data.units import Pairs
-from dampen.questions.keys import ROOT_QUANTUM, RootMethod, RootShares
+from dampen.data.units import Pairs, Shares
+from dampen.questions.keys import ROOT_QUANTUM, EitherShares, RootMethod, RootShares
 from goodness import FALSE_ALARM, p_value
 
 
@@ -116,3 +116,59 @@ def test_more_keys_are_found_of_persons_with_many():
     assert one.mechanism == "threshold"
     rho = many.keys("word", rho="0.01", delta="1e-6")
     assert rho.mechanism == "threshold"
+
+
+def keys_of(sizes):
+    """Persons with so many keys each."""
+    owner = np.repeat(np.arange(len(sizes)), sizes)
+    return Pairs(owner, np.arange(len(owner)), np.ones(len(owner), dtype=np.int64))
+
+
+def chance_of_roots(sizes, epsilon):
+    """P(D + X > 0)."""
+    lead = sum(1 if r >= 4 else -1 for r in sizes)
+    a = np.exp(-epsilon)
+    return 1 - a**lead / (1 + a) if lead >= 1 else a ** (1 - lead) / (1 + a)
+
+
+def test_the_choice_of_weights_is_private():
+    """One person more or less moves either probability by a factor of at most e^ε."""
+    few = [[r] * n for r in (1, 4) for n in range(1, 5)] + [[1, 4], [1, 4, 4], [3, 3, 9]]
+    for sizes in few:
+        for more in (1, 3, 4, 9):
+            one, other = (chance_of_roots(x, 0.3) for x in (sizes, [*sizes, more]))
+            assert abs(np.log(one / other)) <= 0.3 + 1e-12
+            assert abs(np.log((1 - one) / (1 - other))) <= 0.3 + 1e-12
+
+
+@pytest.mark.parametrize("sizes", [[1, 4], [4, 4, 1, 7], [3, 3, 5]])
+def test_the_choice_follows_its_law(sizes):
+    entropy = InsecureEntropy(11)
+    roots = RootShares(ROOT_QUANTUM, 50, entropy)
+    rooted = 0
+    for _ in range(10_000):
+        either = EitherShares(Fraction("0.3"), roots, Shares(840, 1, distinct=True), entropy)
+        weights = either.weights(keys_of(sizes))
+        assert weights[0] == (
+            isqrt(ROOT_QUANTUM**2 // sizes[0]) if either.rooted else 840 // sizes[0]
+        )
+        rooted += either.rooted
+    observed = np.array([10_000 - rooted, rooted])
+    right, wrong = (chance_of_roots(sizes, e) for e in (0.3, 1.0))
+    assert p_value(observed, np.array([1 - right, right])) > FALSE_ALARM
+    assert p_value(observed, np.array([1 - wrong, wrong])) < FALSE_ALARM or right == wrong
+
+
+def test_the_number_of_keys_of_a_person_need_not_be_stated():
+    """400 persons with 20 words, then 400 with one: the choice errs with probability e^-20."""
+    many = dampen.keys(TABLE, "word", unit="who", epsilon=1, delta="1e-6")
+    assert many.mechanism == "either-threshold"
+    assert many.epsilon == 1
+    assert sorted(many.answer) == WORDS  # false alarms: 11 standard deviations
+    assert many.parameters["groups_per_unit"] == 50
+    alone = {"who": list(range(400)), "word": ["a"] * 400}
+    one = dampen.keys(alone, "word", unit="who", epsilon=1, delta="1e-6")
+    assert one.parameters["groups_per_unit"] == 1
+    assert abs(one.answer["a"] - 400) < 40
+    low, high = one.interval(0.95)["a"]
+    assert low < high

@@ -210,7 +210,7 @@ def test_the_cost_is_epsilon_and_the_sum_of_both_parts_in_zcdp():
 def test_expect_states_both_accuracies():
     question = GroupsQuestion(value="v", measure="count", **ASKED)
     told = expect(question, STAYS, epsilon="1").accuracy.sentence
-    assert "rows per group decide" in told
+    assert "rows decide" in told
     assert "The number: In at least 9 of 10 runs the number is off by at most" in told
 
 

@@ -111,9 +111,8 @@ def of_graphs(load: Load, seed: int) -> Iterator[Any]:
 def around(kernels: Any, n: int, half: Any, edges: Any, on_it: Any) -> Iterator[Any]:
     counted = np.zeros(n, dtype=np.int32)
     kernels.count_oriented(0, n, *half, np.arange(n) % 7, counted)
-    size = kernels.fill_touching(0, n, *half, on_it, *np.zeros((2, 0), dtype=np.int32))
-    low, high = np.zeros((2, size), dtype=np.int32)
-    kernels.fill_touching(0, n, *half, on_it, low, high)
+    low, high = np.zeros((2, len(half[2])), dtype=np.int32)
+    size = kernels.fill_touching(0, n, *half, on_it, low, high)
     last = np.full(n, n, dtype=np.int32)
     kernels.fill_lists(*edges, *half, on_it, last, 1 - on_it, 5)
     number = np.full(n, -1, dtype=np.int32)

@@ -1,5 +1,6 @@
 """Both rounds together: what they cost, what they ask and what they find."""
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 
@@ -142,9 +143,9 @@ def test_each_round_adds_the_noise_that_it_pays_for(monkeypatch: pytest.MonkeyPa
 
     def nested(
         scale: Fraction, ratio: Fraction, size: int, _: Entropy
-    ) -> tuple[IntArray, IntArray]:
+    ) -> tuple[Callable[[], IntArray], IntArray]:
         scales.append((scale / ratio, size))
-        return np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+        return lambda: np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
 
     def laplace(scale: Fraction, size: int, _: Entropy) -> IntArray:
         scales.append((scale, size))
@@ -172,7 +173,7 @@ def test_where_nothing_is_better_the_answer_is_that_of_one_round(
     """The noise of scale 2/ε decides, not the blurred copy that was looked at first."""
     graph = graph_of(nx.gnp_random_graph(60, 0.3, seed=1))
     blurred, fine = np.random.default_rng(0).permuted(np.arange(120).reshape(2, 60), axis=1) * 99
-    monkeypatch.setattr(module, "nested_laplace", lambda *_: (fine, blurred))
+    monkeypatch.setattr(module, "nested_laplace", lambda *_: (lambda: fine, blurred))
     monkeypatch.setattr(module, "question_after", lambda *_: None)
     found = two_rounds(graph, ROUNDS, k=9, epsilon=Fraction(1), entropy=InsecureEntropy(0))
     assert found == np.argsort(-(graph.degrees + fine), kind="stable")[:9].tolist()
@@ -181,7 +182,8 @@ def test_where_nothing_is_better_the_answer_is_that_of_one_round(
 def test_equals_come_in_random_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """Names decide nothing; each of five misses 200 draws with a chance below 10^-19."""
     monkeypatch.setattr(module, "question_after", lambda *_: None)
-    monkeypatch.setattr(module, "nested_laplace", lambda *_: np.zeros((2, 6), dtype=np.int64))
+    none = np.zeros(6, dtype=np.int64)
+    monkeypatch.setattr(module, "nested_laplace", lambda *_: (lambda: none, none))
     graph = graph_of(nx.Graph([(0, v) for v in range(1, 6)]))
     found = [
         tuple(two_rounds(graph, ROUNDS, k=2, epsilon=Fraction(1, 2), entropy=InsecureEntropy(seed)))

@@ -63,10 +63,10 @@ def rank_error(values, p, rows):
 
 
 def test_nine_percentiles_of_few_rows_cause_a_warning_before_the_charge():
-    """It once said "370 ranks" of at most 300 rows, and charged."""
-    warned = pytest.warns(AccuracyWarning, match="can be up to 270 ranks from its percentile")
+    """It once said more ranks than there are rows, and charged."""
+    warned = pytest.warns(AccuracyWarning, match="can be up to 108 ranks from its percentile")
     with warned, pytest.raises(dampen.BudgetError):
-        percentile(np.arange(299.0), "replace-one", p="deciles", **VALUE, budget=Refusing())
+        percentile(np.arange(119.0), "replace-one", p="deciles", **VALUE, budget=Refusing())
 
 
 def test_a_private_number_of_rows_bounds_nothing():

@@ -25,7 +25,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise, repeat
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,9 @@ __all__ = [
 ]
 
 FIRST_PASS_BITS = 32
+FEW_BITS = 16
+"""Of many candidates: few of them are near the top, and half the entropy is half the time."""
+MANY = 1 << 16
 REFINEMENT_BITS = 64
 STRIDE = 32
 """One in so many candidates shows how far a leader must be ahead."""
@@ -132,7 +135,7 @@ def fresh(entropy: Entropy) -> Entropy:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Contenders:
-    """Those of one block who may be among its k best, and the bits of their noise so far.
+    """The candidates of one block that may be among its k best, and the bits of their noise so far.
 
     Attributes:
         ids: who they are, numbered over all blocks.
@@ -158,7 +161,7 @@ def noisy_top(
     k: int,
     entropy: Entropy,
     *,
-    bits: int = FIRST_PASS_BITS,
+    bits: int | None = None,
 ) -> list[int]:
     """The k largest of `scale * values + noise`, largest first, drawn exactly.
 
@@ -171,6 +174,8 @@ def noisy_top(
         bits: known bits per candidate in the first pass, 2 to 32.  The distribution of the answer
             does not depend on it; tests make it small to force refinement.
     """
+    if bits is None:
+        bits = FEW_BITS if len(values) >= MANY * max(1, k >> 4) else FIRST_PASS_BITS
     block = contenders(values, scale, noise, k, entropy, bits=bits)
     return settle([block], scale, noise, k, entropy)
 
@@ -233,7 +238,10 @@ def contenders(
     if weights is not None:
         upper += np.log(weights) + WEIGHT_SLACK
     if k < len(values):
+        open_ended = np.flatnonzero(upper == np.inf)  # they do not tell where the others end
+        upper[open_ended] = -np.inf
         leaders = _largest(upper, k)
+        upper[open_ended] = np.inf
         least = race.lower(values[leaders], words[leaders], _part(weights, leaders)).min()
         pool = np.flatnonzero(upper >= least)
     else:
@@ -255,6 +263,8 @@ def _largest(values: FloatArray, k: int) -> IntArray:
 def narrowed(blocks: Iterable[Contenders], scale: Fraction, noise: Bounded, k: int) -> Contenders:
     """The contenders of several blocks as one block's: those who may be among the k best of all."""
     parts = list(blocks)
+    if len(parts) == 1 and k >= len(parts[0].ids):
+        return parts[0]
     ids, values, words = (
         np.concatenate([getattr(part, name) for part in parts])
         for name in ("ids", "values", "words")
@@ -401,9 +411,10 @@ def _uniform_numbers(bound: int, size: int, entropy: Entropy) -> IntArray:
 def random_order(size: int, entropy: Entropy) -> IntArray:
     """The numbers 0..size-1 in an order that is exactly uniform: that of words, all different."""
     while True:
-        words = np.frombuffer(entropy.read(8 * size), dtype=np.uint64)
-        if len(np.unique(words)) == size:
-            return np.argsort(words)
+        words = uniform_words(size, entropy)
+        order = np.argsort(words)
+        if (np.diff(words[order]) != 0).all():
+            return order
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,10 +436,11 @@ class _Race:
         n = len(values)
         words = np.empty(n, dtype=np.uint32)
         upper = np.empty(n)
+        size = 2 if self.bits == FEW_BITS else 4
         for start in range(0, n, CHUNK):
             part = slice(start, min(start + CHUNK, n))
-            m = np.frombuffer(entropy.read(4 * (part.stop - start)), dtype=np.uint32)
-            words[part] = m >> np.uint32(32 - self.bits)
+            m = np.frombuffer(entropy.read(size * (part.stop - start)), dtype=f"u{size}")
+            words[part] = m >> (8 * size - self.bits)
             upper[part] = self.upper(values[part], words[part])
         return words, upper
 
@@ -545,7 +557,7 @@ def _joined_weights(parts: list[Contenders]) -> IntArray | None:
 
 
 def _ranked(runners: list[_Runner]) -> list[int]:
-    """By upper bound, the largest first.  Numbers without a radius compare exactly."""
+    """Sorted by upper bound, the largest first.  Numbers without a radius compare exactly."""
     return sorted(range(len(runners)), key=lambda i: runners[i].high, reverse=True)
 
 
@@ -565,25 +577,36 @@ def _overlapping(runners: list[_Runner]) -> list[int]:
     return sorted(overlapping)
 
 
-def geometric(scale: Fraction, size: int, entropy: Entropy) -> IntArray:
+def geometric(scale: Fraction, size: int, entropy: Entropy, *, bits: int = 53) -> IntArray:
     """floor(-scale * log U): P(g) proportional to exp(-g / scale), g = 0, 1, ...
 
-    The first 53 bits of U tell -log U up to 1 / word, and nearly always the floor.
+    The first bits of U tell -log U up to 1 / word, and nearly always the floor.
+
+    Args:
+        scale: an exact positive number.
+        size: how many numbers.
+        entropy: where the bits come from.
+        bits: of U that are drawn for every number, 53 or 32.  The law does not depend on it; 32
+            take half the entropy, and leave one floor in 10^8 / scale open.
     """
-    words = np.frombuffer(entropy.read(8 * size), dtype=np.uint64) >> np.uint64(11)
+    words: NDArray[Any]
+    if bits == 32:
+        words = np.frombuffer(entropy.read(4 * size), dtype=np.uint32)
+    else:
+        words = uniform_words(size, entropy) >> np.uint64(11)
     g = np.empty(size, dtype=np.int64)
     factor = float(scale)
     for start in range(0, size, CHUNK):
         part = slice(start, start + CHUNK)
         word = words[part].astype(np.float64)
         with np.errstate(divide="ignore", invalid="ignore", under="ignore", over="ignore"):
-            x = -np.log(word * 2.0**-53) * factor
+            x = -np.log(word * 2.0**-bits) * factor
             error = factor / word + 2.0**-44 * x + SLACK
             floor = np.floor(np.maximum(x - error, 0.0))
             settled = (floor == np.floor(x + error)) & (x < 2.0**52)
         g[part] = np.where(settled, floor, 0.0)
         for i in start + np.flatnonzero(~settled):
-            g[i] = _floored(scale, int(words[i]), 53, entropy)
+            g[i] = _floored(scale, int(words[i]), bits, entropy)
     return g
 
 

@@ -312,7 +312,7 @@ def _plain(number: Fraction) -> int | float:
 
 
 def _of_bounds(bounds: Sequence[Any]) -> Measure | None:
-    """By bounds: dates, if all of them are whole days, else times; or durations."""
+    """The measure by bounds: dates, if all of them are whole days, else times; or durations."""
     known = [each for each in bounds if each is not None]
     if any(isinstance(each, timedelta | np.timedelta64) for each in known):
         return "duration"
@@ -471,6 +471,10 @@ def typed(column: Any, kind: Kind) -> Any:
         return pa.array(texts, pa.string())
 
 
+EXACT = 2**53
+"""Whole numbers up to here lose nothing as floats."""
+
+
 class Lookup:
     """The position of values among public labels, -1 for a cell that has none.
 
@@ -481,7 +485,10 @@ class Lookup:
 
     def __init__(self, categories: Sequence[Hashable]) -> None:
         self.categories = tuple(categories)
-        self.listed = tuple(category for category in self.categories if category not in RULES)
+        self.listed = self.categories
+        if MISSING in self.categories or OTHER in self.categories:
+            self.listed = tuple(label for label in self.categories if label not in RULES)
+        self.types = {*map(type, self.listed)}
 
     def __len__(self) -> int:
         return len(self.categories)
@@ -489,8 +496,12 @@ class Lookup:
     @property
     def kind(self) -> Kind:
         """How to read a column of a file that is to be compared with the categories."""
-        if all(isinstance(category, str) for category in self.listed):
+        if all(issubclass(each, str) for each in self.types):
             return "text"
+        if self.types == {int}:
+            numbers: Any = self.listed
+            least, most = min(numbers), max(numbers)
+            return "numbers" if least >= -EXACT and most <= EXACT else "any"
         return "numbers" if all(map(_is_exact_number, self.listed)) else "any"
 
     def positions(self, chunk: Chunk) -> IntArray:
@@ -526,7 +537,7 @@ class Lookup:
             (str, pa.string(), self.categories),
             (int, pa.int64(), self.listed if self.listed == first else ()),
         ):
-            if values and all(type(category) is kind for category in values):
+            if values and {*map(type, values)} == {kind}:
                 try:
                     return pa.array(values, type=arrow)
                 except (pa.ArrowException, OverflowError, UnicodeError):
@@ -592,7 +603,7 @@ def _is_exact_number(value: Any) -> bool:
     if isinstance(value, bool):
         return False
     return isinstance(value, float) or (
-        isinstance(value, int | np.integer) and -(2**53) <= int(value) <= 2**53
+        isinstance(value, int | np.integer) and -EXACT <= int(value) <= EXACT
     )
 
 

@@ -617,11 +617,11 @@ class Expression:
         return {name: reads.get(kind, "text") for name, kind in self.kinds.items()}
 
     def keeps(self, batch: Batch) -> Bools:
-        """Of a condition: whether each row of a batch is kept."""
+        """Whether a condition keeps each row of a batch."""
         return _Cells(batch, self.kinds).condition(self.node)
 
     def numbers(self, batch: Batch) -> FloatArray:
-        """Of a formula: the number of each row of a batch, NaN where something is missing."""
+        """The number that a formula gives for each row of a batch, NaN where a cell is missing."""
         cells = _Cells(batch, self.kinds)
         made = np.broadcast_to(cells.number(self.node), cells.size)
         return np.array(made, dtype=np.float64)

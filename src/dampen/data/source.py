@@ -185,7 +185,7 @@ class AddsCells(Protocol):
     def sums(
         self, wanted: Mapping[str, Kind], group_of: CellOf, size: int, value: str, key: Any, /
     ) -> IntArray | None:
-        """Of every public group 0 .. size-1 its rows that have a value, and the sum of their cells.
+        """The rows with a value, and the sum of their cells, of every public group 0 .. size-1.
 
         Private, and exact: cells are whole numbers.
 

@@ -492,7 +492,7 @@ def unit_kind(opened: Opened, unit: str) -> Kind:
 
 
 def unit_codes(opened: Opened, unit: str) -> tuple[IntArray, NDArray[np.bool_], Mapping[int, Any]]:
-    """For a curator: a number per person of every row with one, which rows have one, and who."""
+    """For a curator: the person of every row that has one, which rows have one, and the ids."""
     ids = _Ids()
     known = [np.empty(0, dtype=np.bool_)]
     with reading(opened.batches({unit: unit_kind(opened, unit)})) as stream:
@@ -619,7 +619,7 @@ class _Ids:
         return found
 
     def _numpy_codes(self, most: int) -> IntArray:
-        """Without Arrow."""
+        """Codes of ids without Arrow."""
         arrays = [chunk for chunk in self.chunks if len(chunk)]
         if not all(isinstance(each, np.ndarray) and each.dtype.kind == "i" for each in arrays):
             return self._python_codes()
@@ -630,7 +630,7 @@ class _Ids:
         return np.unique(ids, return_inverse=True)[1]
 
     def _python_codes(self) -> IntArray:
-        """Of ids of several types, by Python's own equality."""
+        """Codes of ids of several types, by Python's own equality."""
         known: dict[Any, int] = {}
         ids = as_labels(self.chunks)
         return np.array([known.setdefault(each, len(known)) for each in ids], dtype=np.int64)

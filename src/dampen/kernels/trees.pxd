@@ -39,10 +39,11 @@ cpdef draw_splits(Longs3 words, StridedLongs2 splits, Longs first_split, Longs f
 cdef inline bint _tells_apart(Size leaf, Size level, Long k, Longs first, Bytes2 allowed, OutLongs2 attribute,
     OutLongs2 low, OutLongs2 high, Longs start, Longs widths) noexcept nogil
 cdef inline Long _end(Shorts2 codes, Size row, Long leaf, Longs2 attribute, Longs2 low, Longs2 high,
-    OutLongs2 places, Size tree, Size level, Long place) noexcept nogil
+    OutLongs2 places, Size tree, Size levels) noexcept nogil
 cpdef count_ends(Shorts2 codes, Ints2 cells, Longs slot, Longs2 attribute, Longs2 low, Longs2 high,
     Longs start, Longs widths, Long begin, Size width, OutLongs5 tables)
-cdef inline bint _is_larger(OutLongs2 rows_at, Size leaf, Long end) noexcept nogil
+cdef inline void _count_rows(OutLongs counts, Size table, Longs rows, Size begin, Size end, Ints2 cells,
+    Size width, OutLongs5 tables) noexcept nogil
 cdef inline void _fill_difference(OutLongs5 tables, Size leaf, Size tree, Long end) noexcept nogil
 cpdef end_cells(Shorts2 codes, Longs classes, Longs slot, Longs2 attribute, Longs2 low, Longs2 high,
     Longs start, Longs widths, Long begin, Long stop, Longs first, Long n_classes)

@@ -24,9 +24,7 @@ try:
     import cython
 except ImportError:
     from dampen.kernels import primitives as cython
-if cython.compiled:
-    from cython.cimports.dampen.kernels.primitives import *
-else:
+if not cython.compiled:  # else the .pxd has them
     from dampen.kernels.primitives import *
 
 DOWN = cython.declare(cython.longlong, 0)
@@ -464,10 +462,11 @@ def _places(begin, stop, start, widths):
     return np.asarray(start)[: len(later)] + (choice << np.arange(len(later)))
 
 
-def _end(codes, row, leaf, attribute, low, high, places, tree, level, place):
-    """Where a row ends in one of the trees of the menu, if it is at a place of a level there."""
-    for below in range(level, places.shape[1]):
-        at = places[tree, below] + place
+def _end(codes, row, leaf, attribute, low, high, places, tree, levels):
+    """Where a row stands in a tree of the menu, after so many levels."""
+    place: Long = 0
+    for level in range(levels):
+        at = places[tree, level] + place
         code = codes[row, attribute[leaf, at]]
         place = 2 * place + (not (low[leaf, at] <= code < high[leaf, at]))
     return place
@@ -477,49 +476,62 @@ def count_ends(codes, cells, slot, attribute, low, high, start, widths, begin, w
     """Adds every row to tables[slot, tree, end, value, class], for the trees from `begin` on.
 
     The cells (value, class) of every row are given, the first `width` of its attributes are asked.
-    Trees that differ in their last split alone have the same rows before it: a row is one split
-    further, and of two ends of one split the larger is what the two have together in the tree
-    before, less the smaller.
+    Rows are grouped once for all trees that differ in their last split alone; a split puts those of
+    its group to both ends of a list.  The longer side is both of the tree before, less the shorter.
     """
-    last: Long = widths[len(widths) - 1] if len(widths) else 1
+    above: Size = max(len(widths) - 1, 0)
+    last: Long = widths[above] if len(widths) else 1
     places: OutLongs2 = memoryview(_places(begin, begin + tables.shape[1], start, widths))
     counts: OutLongs = memoryview(np.asarray(tables).reshape(-1))
-    size: Long = tables.shape[3] * tables.shape[4]
-    place: OutLongs = memoryview(np.zeros(len(slot), np.int64))
-    rows_at: OutLongs2 = memoryview(np.zeros((tables.shape[0], tables.shape[2]), np.int64))
-    level: Size
-    with cython.nogil:
-        for tree in range(tables.shape[1]):
-            whole: cython.bint = tree == 0 or (begin + tree) % last == 0
-            level = 0 if whole else len(widths) - 1
-            for i in range(rows_at.shape[0]):
-                for end in range(rows_at.shape[1]):
-                    rows_at[i, end] = 0
+    group: OutLongs = memoryview(np.zeros(len(slot), np.int64))
+    sides: OutLongs = memoryview(np.zeros(len(slot), np.int64))
+    steps: Long = 0
+    for tree in range(tables.shape[1]):
+        whole: cython.bint = tree == 0 or (begin + tree) % last == 0
+        if whole:
             for row in range(len(slot)):
-                above = place[row] >> 1 if level else 0
-                end = _end(codes, row, slot[row], attribute, low, high, places, tree, level, above)
-                place[row] = end
-                rows_at[slot[row], end] += 1
-            for row in range(len(slot)):
-                end = place[row]
-                if whole or not _is_larger(rows_at, slot[row], end):
-                    at = ((slot[row] * tables.shape[1] + tree) * tables.shape[2] + end) * size
-                    for a in range(width):
-                        counts[at + cells[row, a]] += 1
-                if row & PAUSE == PAUSE:
-                    heed(PAUSE)
-            if not whole:
-                for i in range(rows_at.shape[0]):
-                    for end in range(rows_at.shape[1]):
-                        if _is_larger(rows_at, i, end):
-                            _fill_difference(tables, i, tree, end)
+                at = _end(codes, row, slot[row], attribute, low, high, places, tree, above)
+                group[row] = (slot[row] << above) + at
+            grouped = group_rows(group, tables.shape[0] << above)
+            order: Longs = memoryview(grouped[0])
+            first: Longs = memoryview(grouped[1])
+        with cython.nogil:
+            for g in range(tables.shape[0] << above):
+                front = first[g]
+                back = first[g + 1]
+                leaf = g >> above
+                at = g - (leaf << above)
+                end = tables.shape[2] * (leaf * tables.shape[1] + tree) + 2 * at
+                if len(widths) == 0:
+                    _count_rows(counts, end, order, front, back, cells, width, tables)
+                    continue
+                place = places[tree, above] + at
+                a = attribute[leaf, place]
+                least = low[leaf, place]
+                most = high[leaf, place]
+                for i in range(first[g], first[g + 1]):
+                    row = order[i]  # both comparisons, as a branch could not be predicted
+                    inside: Size = (codes[row, a] >= least) & (codes[row, a] < most)
+                    sides[front] = row
+                    sides[back - 1] = row
+                    front += inside
+                    back += inside - 1
+                second: cython.bint = 2 * front > first[g] + first[g + 1]
+                if whole or not second:
+                    _count_rows(counts, end, sides, first[g], front, cells, width, tables)
+                if whole or second:
+                    _count_rows(counts, end + 1, sides, front, first[g + 1], cells, width, tables)
+                if not whole:
+                    _fill_difference(tables, leaf, tree, 2 * at + 1 - second)
+                steps = heed(steps + first[g + 1] - first[g])
 
 
-def _is_larger(rows_at, leaf, end):
-    """Whether an end has more rows than the other of its split; of equal ones the first has."""
-    own: Long = rows_at[leaf, end]
-    other: Long = rows_at[leaf, end ^ 1]
-    return own > other or (own == other and not end & 1)
+def _count_rows(counts, table, rows, begin, end, cells, width, tables):
+    """Adds some rows to one of the tables."""
+    at: Size = table * tables.shape[3] * tables.shape[4]
+    for i in range(begin, end):
+        for a in range(width):
+            counts[at + cells[rows[i], a]] += 1
 
 
 def _fill_difference(tables, leaf, tree, end):
@@ -545,7 +557,7 @@ def end_cells(
     with cython.nogil:
         for row in range(len(slot)):
             for tree in range(count):
-                end = _end(codes, row, slot[row], attribute, low, high, places, tree, 0, 0)
+                end = _end(codes, row, slot[row], attribute, low, high, places, tree, len(widths))
                 place = (slot[row] * count + tree) * ends + end
                 for a in range(attributes):
                     cells[i] = place * values + first[a] + codes[row, a]

@@ -51,8 +51,8 @@ from dampen.questions.keys import (
     KeysMethod,
     LimitedMethod,
     PublicUniverse,
-    Sharing,
     UniverseMethod,
+    by_weights,
     exact_delta,
     finding_groups,
     names_are_limited,
@@ -162,11 +162,15 @@ class MostFrequent:
             exact=True,
         )
 
+    @cached_property
+    def _lookup(self) -> Lookup:
+        return Lookup(self.categories)
+
     def _wanted(self, column: str) -> dict[str, Kind]:
-        return {column: Lookup(self.categories).kind}
+        return {column: self._lookup.kind}
 
     def _cell_of(self, column: str) -> Keyed:
-        lookup = Lookup(self.categories)
+        lookup = self._lookup
         return Keyed(
             {column: LabelKey(self.categories)},
             lambda keys: lookup.positions(keys[column]),
@@ -284,11 +288,11 @@ class FrequencyQuestion:
         k = self.k or 1
         wanted: Literal["name", "ranking"] = "name" if self.k is None else "ranking"
         unit = str(schema.people)
-        limited = LimitedMethod(self.name, method.columns, delta, k, unit, wanted)
+        limited = LimitedMethod(self.name, method.columns, delta, k, unit, wanted).paid(price)
         epsilon = limited.cost(price).epsilon
-        if schema.rows_per_unit == 1 and names_are_limited(k, delta, schema, epsilon):
+        if schema.rows_per_unit == 1 and names_are_limited(limited, schema, epsilon):
             return limited
-        return replace(method, people=Sharing.of_people(schema))
+        return by_weights(method, schema, price)
 
     def unit_method(self, source: Any, schema: Schema, price: Price, /) -> "Method":
         """Distinct persons of every category; or the weights of persons, by a public rule.

@@ -56,10 +56,11 @@ import numpy as np
 
 from dampen.core import sensitivity
 from dampen.core.mechanisms import EM
-from dampen.core.noise import GUMBEL
+from dampen.core.noise import GUMBEL, pure_rho
 from dampen.core.sampling import (
     Entropy,
     discrete_gaussian,
+    discrete_laplace,
     noisy_top,
     uniform_below,
     uniform_words,
@@ -96,6 +97,8 @@ from dampen.schema.schema import Schema
 
 __all__ = [
     "ByGroup",
+    "EitherMethod",
+    "EitherShares",
     "KeysMethod",
     "KeysQuestion",
     "LimitedMethod",
@@ -104,6 +107,7 @@ __all__ = [
     "RootShares",
     "Sharing",
     "UniverseMethod",
+    "by_weights",
     "exact_delta",
     "finding_groups",
     "given_counts",
@@ -161,14 +165,9 @@ class KeysQuestion:
 
     def unit_method(
         self, source: Opened, schema: Schema, price: Price, /
-    ) -> "KeysMethod | RootMethod":
-        """On the weights of persons; 1/√r of those with several keys, where that finds more."""
-        mass = replace(self.method(source, schema, price), people=Sharing.of_people(schema))
-        several = schema.groups_per_unit or 1
-        if several == 1 or price.epsilon is None or price.rho is not None:
-            return mass
-        roots = RootMethod(self.name, mass.columns, mass.delta, self.k, str(schema.people), several)
-        return roots if roots_find_more(mass, roots, roots.cost(price).epsilon) else mass
+    ) -> "KeysMethod | RootMethod | EitherMethod":
+        """The method on the weights of persons, 1/√r for r keys where that finds more."""
+        return by_weights(self.method(source, schema, price), schema, price)
 
     def shown(self) -> Mapping[str, Any]:
         return {} if self.k is None else {"k": self.k}
@@ -196,12 +195,12 @@ class Sharing:
 
     @classmethod
     def of_people(cls, schema: Schema) -> "Sharing":
-        """Where persons are counted."""
+        """The sharing where persons are counted."""
         return cls(str(schema.people), schema.groups_per_unit or 1, distinct=True)
 
     @classmethod
     def of_rows(cls, schema: Schema) -> "Sharing":
-        """Where rows are counted, up to `rows_per_unit` of a person in full."""
+        """The sharing where rows are counted, up to `rows_per_unit` of a person in full."""
         return cls(str(schema.people), schema.rows_per_unit, distinct=False)
 
     @property
@@ -248,7 +247,7 @@ class KeysMethod:
         return cost
 
     def threshold(self, epsilon: Fraction) -> Threshold:
-        """For rows, or for the weights of persons."""
+        """The threshold for rows, or for the weights of persons."""
         steps = 1 if self.people is None else self.people.quantum
         return Threshold.of(epsilon / steps, self.delta, steps)
 
@@ -299,13 +298,8 @@ class KeysMethod:
         best = published[: self.k]
         told = {key: count if self._one == 1 else count / self._one for key, count in best}
         law = ThresholdLaw(threshold.epsilon, threshold.high, threshold.coin, self._one)
-        return Drawn(self._answer(told), self._facts, numbers=told, law=law if told else None)
-
-    def _answer(self, told: Mapping[Hashable, Any]) -> Any:
-        if self.wanted == "counts":
-            return {key: round(count) for key, count in told.items()}
-        ranking = list(told)
-        return ranking if self.wanted == "ranking" else next(iter(ranking), None)
+        answer = _as_wanted(told, self.wanted)
+        return Drawn(answer, self._facts, numbers=told, law=law if told else None)
 
     @property
     def _one(self) -> int:
@@ -318,6 +312,13 @@ class KeysMethod:
             return {}
         counted = "groups_per_unit" if self.people.distinct else "rows_per_unit"
         return {"unit": self.people.unit, counted: self.people.cap}
+
+
+def _as_wanted(told: Mapping[Hashable, Any], wanted: Literal["counts", "ranking", "name"]) -> Any:
+    if wanted == "counts":
+        return {key: round(count) for key, count in told.items()}
+    ranking = list(told)
+    return ranking if wanted == "ranking" else next(iter(ranking), None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -383,6 +384,7 @@ class RootMethod:
         k: how many at most; None for all.
         unit: the column that names the person.
         cap: R.
+        wanted: "counts" for a dict, "ranking" for a list, "name" for the first or None.
     """
 
     query: str
@@ -391,6 +393,7 @@ class RootMethod:
     k: int | None
     unit: str
     cap: int
+    wanted: Literal["counts", "ranking", "name"] = "counts"
 
     def cost(self, price: Price, /) -> Cost:
         assert price.epsilon is not None, "weights serve a price in ρ"
@@ -435,9 +438,15 @@ class RootMethod:
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         weighing = RootShares(ROOT_QUANTUM, self.cap, entropy)
         found = weights_by_key(source, self.unit, self.columns, weighing)
+        return self.of_weights(found, epsilon, entropy)
+
+    def of_weights(
+        self, found: Mapping[Hashable, int], epsilon: Fraction, entropy: Entropy
+    ) -> Drawn:
+        """The answer, from the keys and their weights."""
         told = self.published(found, epsilon, entropy)
-        answer = {key: round(number) for key, number in told.items()}
-        return Drawn(answer, {"unit": self.unit, "groups_per_unit": self.cap}, numbers=told)
+        facts = {"unit": self.unit, "groups_per_unit": self.cap}
+        return Drawn(_as_wanted(told, self.wanted), facts, numbers=told)
 
     def published(
         self, found: Mapping[Hashable, int], epsilon: Fraction, entropy: Entropy
@@ -461,6 +470,104 @@ class RootMethod:
 
 ROOT_QUANTUM = 1 << 12
 SMALLEST_TAIL = 1e-300
+MANY_KEYS = 50
+"""R where nobody states it: a larger one than needed costs next to nothing."""
+SEVERAL_KEYS = 4
+"""From so many keys of a person on, roots find more keys than equal shares."""
+FOR_CHOICE = Fraction(1, 20)
+"""Of ε, for the choice between the two."""
+
+
+@dataclass(slots=True, eq=False)
+class EitherShares:
+    """Weights 1/√r or 1/r, as most persons have several keys or few.
+
+    D is the number of persons with `SEVERAL_KEYS` keys or more, minus that of the others.  Weights
+    are those of `roots` if D + X > 0, X discrete Laplace noise of scale 1/ε.  **Theorem.**  The
+    choice is ε-DP.  Proof.  One person more or less moves D by 1.  ∎
+
+    Attributes:
+        epsilon: of the choice.
+        roots: for persons with several keys.
+        equal: for persons with few.
+        entropy: of the choice.
+        rooted: what was chosen, once the weights are known.
+    """
+
+    epsilon: Fraction
+    roots: RootShares
+    equal: Shares
+    entropy: Entropy
+    rooted: bool = False
+    within_lines: ClassVar[bool] = False
+
+    def weights(self, pairs: Pairs, /) -> IntArray:
+        several = np.unique(pairs.owner, return_counts=True)[1] >= SEVERAL_KEYS
+        more = 2 * int(several.sum()) - len(several)
+        [noise] = discrete_laplace(1 / self.epsilon, 1, self.entropy)
+        self.rooted = more + int(noise) > 0
+        return (self.roots if self.rooted else self.equal).weights(pairs)
+
+
+@dataclass(frozen=True)
+class EitherMethod:
+    """Keys of persons of whom nobody states how many keys they have.
+
+    A twentieth of ε chooses between `RootMethod` and `KeysMethod` (`EitherShares`), which gets the
+    rest of ε and all of δ: (ε, δ)-DP, by adaptive composition.
+
+    Attributes:
+        mass: shares 1/r.
+        roots: shares 1/√r.
+    """
+
+    mass: KeysMethod
+    roots: RootMethod
+
+    def cost(self, price: Price, /) -> Cost:
+        cost = self.mass.cost(price)
+        rest = Price(cost.epsilon - self._first(cost.epsilon))
+        dearer = max(self.mass.cost(rest).rho, self.roots.cost(rest).rho)
+        rho = pure_rho(self._first(cost.epsilon)) + dearer
+        return replace(cost, rho=rho, mechanism="either-threshold")
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        """For people with one key each; what is chosen is known after the charge."""
+        return self.mass.accuracy(epsilon - self._first(epsilon), rows)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return ()
+
+    def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        assert self.mass.people is not None
+        rest = epsilon - self._first(epsilon)
+        roots = RootShares(ROOT_QUANTUM, self.roots.cap, entropy)
+        equal = Shares(self.mass.people.quantum, self.mass.people.cap, distinct=True)
+        weighing = EitherShares(self._first(epsilon), roots, equal, entropy)
+        found = weights_by_key(source, self.mass.people.unit, self.mass.columns, weighing)
+        if not weighing.rooted:
+            return self.mass.of_counts(found, rest, entropy)
+        drawn = self.roots.of_weights(found, rest, entropy)
+        return replace(drawn, accuracy=self.roots.accuracy(rest, None))
+
+    def _first(self, epsilon: Fraction) -> Fraction:
+        return epsilon * FOR_CHOICE
+
+
+def by_weights(
+    method: KeysMethod, schema: Schema, price: Price
+) -> KeysMethod | RootMethod | EitherMethod:
+    """How the weights of persons answer, by public facts."""
+    mass = replace(method, people=Sharing.of_people(schema))
+    several = schema.groups_per_unit
+    if several == 1 or price.epsilon is None or price.rho is not None:
+        return mass
+    unit = str(schema.people)
+    cap = several or MANY_KEYS
+    roots = RootMethod(mass.query, mass.columns, mass.delta, mass.k, unit, cap, mass.wanted)
+    if several is None:
+        return EitherMethod(mass, roots)
+    return roots if roots_find_more(mass, roots, roots.cost(price).epsilon) else mass
 
 
 def roots_find_more(mass: KeysMethod, roots: RootMethod, epsilon: Fraction) -> bool:
@@ -473,6 +580,7 @@ def roots_find_more(mass: KeysMethod, roots: RootMethod, epsilon: Fraction) -> b
 
 LIMIT = 1000
 """k̄: so many keys can be named, those that most people have."""
+DIGITS_OF_ROOT = 10**15
 
 
 @dataclass(frozen=True)
@@ -482,23 +590,28 @@ class LimitedMethod:
     After Durfee and Rogers (2019).  c_i is the number of people who have the key i.  The *domain* D
     is the k̄ keys with the largest counts, equal ones in their public order; where fewer keys occur,
     keys that nobody has, of count 0, fill it up.  c* is the largest count outside of it, 0 if there
-    is none.  One more candidate, "end", has the count c* + 1 + B.  With ε₀ = ε/k, the k best of
-    ε₀ c_i + Gumbel noise are drawn among D and "end".  Keys are published, best first, until "end"
-    comes or a key that nobody has.
+    is none.  One more candidate, "end", has the count c* + 1 + B.  The k best of ε₀ c_i + Gumbel
+    noise are drawn among D and "end".  Keys are published, best first, until "end" comes or a key
+    that nobody has.
 
-    **Theorem.**  (ε, δ)-DP for one person more or less, with δ = k̄ / (1 + e^(ε₀ B)).
+    **Theorem.**  (k ε₀, δ₂)-DP for one person more or less, with δ₂ = k̄ / (1 + e^(ε₀ B)); and
+    (ε, δ₁ + δ₂)-DP, if k ε₀²/8-zCDP is (ε, δ₁)-DP.
     Proof.  x' is x with one person more, so that every count grows by 0 or 1.  Let E be the keys of
     D(x) that are not in D(x'), and E' those of D(x') that are not in D(x); |E| = |E'|, and they can
     be paired.  For e in E and e' in E', c_e >= c_e' and c'_e' >= c'_e, so that
     c_e <= c'_e <= c'_e' <= c_e' + 1 <= c_e + 1.
     (1) Hence c_e <= c_e' + 1 <= c* + 1 and c'_e' <= c_e + 1 <= c'_e + 1 <= c'* + 1.  So on either
     side a key of E, or of E', comes before "end" with probability at most 1 / (1 + e^(ε₀ B)), the
-    law of a difference of two Gumbel numbers, and any of them with probability at most δ.
-    (2) A sequence of draws up to "end" without such keys has a probability of at most k factors
-    e^(ε₀ c_i) / (sum over what is left).  From x to x' every common key, every pair and "end" move
-    by 0 to 1, c* too.  So each numerator, and each sum, grows by a factor from 1 to e^ε₀, and each
-    of the k factors changes by at most e^ε₀, upwards or downwards.  What is published is a function
-    of the sequence.  ∎  In zCDP the k draws cost ε²/8k, and δ.
+    law of a difference of two Gumbel numbers, and any of them with probability at most δ₂.
+    (2) Give the two keys of a pair one name.  Then x and x' draw from the same names, and from x to
+    x' the count of each, "end" among them, moves by 0 to 1.  So each weight e^(ε₀ c), and each sum
+    of weights, grows by a factor from 1 to e^ε₀: every draw is an exponential mechanism of range
+    ε₀, and the k draws are kε₀-DP, and kε₀²/8-zCDP, hence (ε, δ₁)-DP.
+    (3) What is published is a function of the draws up to "end", the same one on both sides unless
+    a pair is among them.  With S₁ the answers of S that hold no key of E or E', P(S) <= δ₂ + P(S₁)
+    <= δ₂ + δ₁ + e^ε P'(S₁) <= δ₁ + δ₂ + e^ε P'(S).  ∎
+    In zCDP the k draws cost k ε₀²/8, and δ₂.  Which ε₀ is larger, ε/k or the root of 8ρ/k with half
+    of δ for δ₁, is public: from k = 6 on it is the root, at ε = 1 and δ = 1e-6.
 
     Attributes:
         query: what is asked, for the ledger.
@@ -508,6 +621,7 @@ class LimitedMethod:
         unit: the column that names the person.
         wanted: "ranking" for a list, "name" for the first or None.
         limit: k̄.
+        converted: δ₁; 0 where ε₀ is ε/k, or ρ is paid.
     """
 
     query: str
@@ -517,20 +631,40 @@ class LimitedMethod:
     unit: str
     wanted: Literal["ranking", "name"]
     limit: int = LIMIT
+    converted: Fraction = Fraction(0)
+
+    def paid(self, price: Price) -> "LimitedMethod":
+        """The same with the larger ε₀, where ε is paid."""
+        if price.epsilon is None or price.rho is not None:
+            return self
+        epsilon = exact(price.epsilon)
+        rooted = replace(self, converted=self.delta / 2)
+        return rooted if rooted.each(epsilon) > self.each(epsilon) else self
 
     def cost(self, price: Price, /) -> Cost:
         people = Neighbours.ADD_REMOVE_UNIT
         cost = selection_cost(people, price, query=self.query, mechanism=EM, k=self.k)
+        if self.converted:
+            rho = rho_within(cost.epsilon, self.converted)
+            cost = replace(cost, rho=rho)
         return replace(cost, mechanism="limited-domain", delta=self.delta)
+
+    def each(self, epsilon: Fraction) -> Fraction:
+        """ε₀."""
+        if not self.converted:
+            return epsilon / self.k
+        square = 8 * rho_within(epsilon, self.converted) / self.k
+        return Fraction(isqrt(int(square * DIGITS_OF_ROOT**2)), DIGITS_OF_ROOT)
 
     def bonus(self, epsilon: Fraction) -> int:
         """B, rounded up: the true δ is never above the stated one."""
-        return ends_above(self.limit, self.delta, epsilon / self.k)
+        return ends_above(self.limit, self.delta - self.converted, self.each(epsilon))
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         del rows
         tiny = Selection([0.0], sensitivity.constant(1), one_sided=True, exact=True)
-        needed = lead(tiny, EM, m=self.limit + 1, k=self.k, epsilon=epsilon)
+        in_all = self.k * self.each(epsilon)
+        needed = lead(tiny, EM, m=self.limit + 1, k=self.k, epsilon=in_all)
         assert needed is not None, "the scores have a lead at every ε"
         who = ("value", "values")
         told = by_lead(needed, "people", who=who, k=self.k, epsilon=epsilon, most=None)
@@ -566,7 +700,7 @@ class LimitedMethod:
         scores = np.zeros(self.limit + 1)
         scores[: len(domain)] = [count for _, count in domain]
         scores[-1] = outside + 1 + self.bonus(epsilon)
-        best = noisy_top(scores, epsilon / self.k, GUMBEL, min(self.k, len(scores)), entropy)
+        best = noisy_top(scores, self.each(epsilon), GUMBEL, min(self.k, len(scores)), entropy)
         before_end = takewhile(lambda place: place < len(domain), best)
         return [domain[place][0] for place in before_end]
 
@@ -578,7 +712,7 @@ def ends_above(limit: int, delta: Fraction, epsilon: Fraction) -> int:
     return max(ceil(Fraction(needed * (1 + 2.0**-30)) / epsilon), 1)
 
 
-def names_are_limited(k: int, delta: Fraction, schema: Schema, epsilon: Fraction) -> bool:
+def names_are_limited(limited: LimitedMethod, schema: Schema, epsilon: Fraction) -> bool:
     """Whether keys of persons are named by `LimitedMethod`, not by their weights: a public rule.
 
     The weights of persons with many keys rank keys by weight, not by the number of persons; but the
@@ -587,10 +721,9 @@ def names_are_limited(k: int, delta: Fraction, schema: Schema, epsilon: Fraction
     """
     if schema.groups_per_unit == 1:
         return False
-    if k <= FEW_NAMES * epsilon:
+    if limited.k <= FEW_NAMES * epsilon:
         return True
-    needed = ends_above(LIMIT, delta, epsilon / k)
-    return schema.rows is not None and schema.rows >= MANY_ROWS * needed
+    return schema.rows is not None and schema.rows >= MANY_ROWS * limited.bonus(epsilon)
 
 
 FEW_NAMES = 20

@@ -284,7 +284,7 @@ class RangeQuestion:
         return SIZE, (CENTRE if self.known_end is None else Fraction(0)), RADIUS
 
     def candidates(self, size: Fraction) -> Decimals:
-        """For the centre."""
+        """The candidates for the centre."""
         upper = float(size) if self.upper is None else min(float(size), float(self.upper))
         return Decimals(lower=None if upper <= -float(size) else -float(size), upper=upper)
 
@@ -618,7 +618,7 @@ class MeanQuestion:
         )
 
     def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
-        """On the weights of persons."""
+        """The method on the weights of persons."""
         return self.column.weighed(partial(MeanMethod, self), source, schema, price)
 
     def shown(self) -> Mapping[str, Any]:
@@ -704,7 +704,7 @@ class Numbers:
         return 1 if self.grouping is None else len(self.grouping.groups)
 
     def sums(self, source: Opened) -> IntArray:
-        """Of every group, the rows that have a value and the sum of their cells; private."""
+        """For every group, the rows that have a value and the sum of their cells; private."""
         if isinstance(source, AddsCells):
             group_of = self._group_of(source)
             by = self._lookup(source)
@@ -855,7 +855,7 @@ class TotalMethod:
         return Amounts(rows * self.largest, grid.top + 1, first, step)
 
     def scale(self, epsilon: Fraction) -> Fraction:
-        """Of the noise, in units: Δ / ε."""
+        """The scale of the noise, in units: Δ / ε."""
         return self.largest / epsilon
 
     @cached_property
@@ -894,11 +894,20 @@ class MeanMethod:
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         """The rows that a group needs for an error of one hundredth of the range.
 
-        |(1-r) Z_1 - r Z_2| is at most max |Z_i|, so that the mean of n rows is off by at most
-        (upper - lower) max |Z_i| / (m n~).
+        A mean of n rows at the share r of the range is off by (upper - lower) Y / (m n~) with
+        Y = |(1-r) Z_1 - r Z_2|, which is at most max |Z_i|.  **Lemma.**  Laplace noise of scale s
+        has P(Y > s t) <= e^-t for t >= 2, and whole numbers are less than 1 from it.  Proof.
+        P(Y > s t) = (v² e^(-t/v) - w² e^(-t/w)) / (v² - w²), v = 1-r and w = r, is largest at the
+        ends (a test looks at it there); Z is the difference of two exponential numbers, both
+        rounded down. ∎  n~ is n and both Z_i / m: that Y exceeds m n~ / 100 is the same of weights
+        that add up to at most 1.01, which 102 rows in place of 100 pay for.
         """
         size = self.question.column.size
-        steps = likely_noise(1 / self.scale(epsilon), 2 * size, self.noise)
+        scale = self.scale(epsilon)
+        steps = likely_noise(1 / scale, 2 * size, self.noise)
+        if self.noise == LAPLACE:
+            tail = -math.expm1(math.log(CONFIDENCE) / size)
+            steps = min(steps, math.ceil(float(scale) * math.log(1 / tail)) + 1)
         noise = steps / self.question.column.grid.top
         needed = rounded_up(102 * noise)
         every = "the mean" if size == 1 else f"each of the {size:,} means"
@@ -937,7 +946,7 @@ class MeanMethod:
         return np.stack([cells, rows * self.question.column.grid.top - cells], axis=1)
 
     def scale(self, epsilon: Fraction) -> Fraction:
-        """Of the noise in both sums: m / ε."""
+        """The scale of the noise in both sums: m / ε."""
         return self.question.column.grid.top / epsilon
 
     def _number(self, above: int, below: int) -> dict[str, float]:
@@ -1007,7 +1016,7 @@ class PublicSizeMethod:
         return Drawn(float(inside), {"rows": rows}, numbers=float(mean), law=law)
 
     def scale(self, epsilon: Fraction) -> Fraction:
-        """Of the noise, in steps: m / ε."""
+        """The scale of the noise, in steps: m / ε."""
         return self.question.column.grid.top / epsilon
 
     @property

@@ -33,7 +33,7 @@ from dampen.core.noise import Exponential, Gumbel, Laplace, gauss
 from dampen.core.selection import FloatArray, Selection
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
-from dampen.releases.numbers import LAPLACE, IntegerNoise, likely
+from dampen.releases.numbers import LAPLACE, IntegerNoise, at_most, likely
 
 __all__ = [
     "CONFIDENCE",
@@ -51,6 +51,8 @@ __all__ = [
     "lead",
     "least_probability",
     "likely_noise",
+    "likely_push",
+    "likely_side",
     "of_all",
     "rounded_up",
     "too_few",
@@ -59,6 +61,8 @@ __all__ = [
 CONFIDENCE = 0.9
 """The probability that sentences about accuracy speak of."""
 RUNS = "In at least 9 of 10 runs"
+FINE = 64
+"""Noise of a larger scale is added up in so many blocks a scale."""
 NEAR = 0.9
 """An error above this share of the largest possible one is nearly chance."""
 
@@ -226,6 +230,7 @@ def by_distance(
     epsilon: Fraction,
     most: float | None = None,
     than: str = "",
+    aside: str = "",
 ) -> Accuracy:
     """The accuracy of a value that lies near its target.
 
@@ -237,6 +242,7 @@ def by_distance(
         epsilon: of the release.
         most: the largest distance that is possible, where it is public.
         than: what the distance is in excess of, such as "the best point"; empty for the target.
+        aside: what the distance does not count.
 
     >>> print(by_distance(11.2, "ranks", subject="the value", target="the percentile",
     ...     epsilon=Fraction(1)))
@@ -251,7 +257,8 @@ def by_distance(
         )
         return Accuracy(float(most), unit, sentence, chance=True)
     away = f"farther from {target} than {than}" if than else f"from {target}"
-    sentence = f"{RUNS} {subject} is at most {whole:,} {unit} {away}."
+    but = f", not counting {aside}" if aside else ""
+    sentence = f"{RUNS} {subject} is at most {whole:,} {unit} {away}{but}."
     error = float(whole) if most is None else min(float(whole), most)
     return Accuracy(error, unit, sentence)
 
@@ -410,10 +417,10 @@ def by_rows(
     most: float | None = None,
     ordered: bool = False,
 ) -> Accuracy:
-    """The accuracy of an answer that is right for data of which a few rows were changed.
+    """The accuracy of an answer that is right but for candidates that a few rows decide between.
 
     Args:
-        rows: how many rows of every candidate were changed at most.
+        rows: how many rows, of both candidates together, decide at most.
         who: what candidates are, one and several.
         k: how many are released.
         epsilon: of all of them.
@@ -421,12 +428,12 @@ def by_rows(
         ordered: whether they are released best first.
 
     >>> print(by_rows(14, who=("group", "groups"), k=1, epsilon=Fraction(3, 10)))
-    In at least 9 of 10 runs the answer is the true winner, or a group so close that 14 rows per ...
+    In at least 9 of 10 runs the answer is the true winner, or a group so close that 14 rows decide.
     >>> by_rows(14, who=("group", "groups"), k=1, epsilon=Fraction(3, 10), most=10).chance
     True
     """
     one, several = who
-    unit = f"rows per {one}"
+    unit = "rows"
     whole = rounded_up(rows)
     if most is not None and rows >= max(most, 1):
         named = f"the right {one}" if k == 1 else f"most of the right {several}"
@@ -440,7 +447,7 @@ def by_rows(
     order = ", in order" if ordered and k > 1 else ""
     right = "the true winner" if k == 1 else f"the true top {k}{order}"
     near = f"a {one}" if k == 1 else several
-    decide = f"1 row per {one} decides" if whole == 1 else f"{whole:,} {unit} decide"
+    decide = "1 row decides" if whole == 1 else f"{whole:,} rows decide"
     close = f", or {near} so close that {decide}" if whole else ""
     return Accuracy(float(whole), unit, f"{RUNS} the answer is {right}{close}.")
 
@@ -499,7 +506,7 @@ def by_noise(
 def of_all(unit: str, *, who: tuple[str, str], ordered: bool) -> Accuracy:
     """The accuracy of an answer that names all candidates.
 
-    >>> print(of_all("rows per group", who=("group", "groups"), ordered=False))
+    >>> print(of_all("rows", who=("group", "groups"), ordered=False))
     The answer names all groups, so it is always right.
     """
     _, several = who
@@ -571,6 +578,69 @@ def likely_noise(epsilon: Fraction, draws: int, noise: IntegerNoise = LAPLACE) -
     # (1 - tail)^draws >= 0.9
     tail = -math.expm1(math.log(CONFIDENCE) / draws)
     return likely(1 / epsilon, Fraction(tail), noise)
+
+
+def likely_push(
+    epsilon: Fraction,
+    best: int,
+    others: int,
+    *,
+    offset: int = 0,
+    noise: IntegerNoise = LAPLACE,
+    draws: int = 1,
+) -> int:
+    """How far the noise of two candidates pushes them past each other, with probability 0.9.
+
+    Candidates have independent integers W = offset + Z, Z as in `likely_noise`.  Let A be the
+    largest of 0 and all -W of the best, B the largest of 0 and all W of the others: they are
+    independent, and this is the smallest t with P(A + B <= t) >= 0.9.  Beyond a scale of `FINE` it
+    is rounded up by at most a `FINE`-th of the scale: sums over blocks, A at the end of its block.
+
+    Args:
+        epsilon: of one draw.
+        best: how many are the best.
+        others: how many others there are.
+        offset: what is added to every Z.
+        noise: the law of Z.
+        draws: if above 1, so many draws follow each other, of the best one each; the one drawn is
+            no longer among the others.
+
+    >>> likely_push(Fraction(3, 10), 1, 2), likely_push(Fraction(3, 10), 1, 2, offset=-3)
+    (11, 11)
+    """
+    scale = 1 / epsilon
+    block = max(1, math.floor(scale / FINE))
+    longest = block * (2 * math.ceil(abs(offset) / block) + 1)
+    left = [others - drawn for drawn in range(draws) if others > drawn]
+
+    def within(t: int) -> float:
+        ends = np.arange(0, t + block, block, dtype=np.float64)
+        a = at_most(ends + offset, scale, noise) ** best
+        a[1:] -= a[:-1].copy()
+        b = at_most(t - ends - offset, scale, noise)
+        b[t < ends] = 0.0
+        return math.prod(float((a * b**more).sum()) for more in left)
+
+    while within(longest) < CONFIDENCE:
+        longest *= 2
+    low, high = -1, longest // block
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if within(middle * block) >= CONFIDENCE else (middle, high)
+    return high * block
+
+
+def likely_side(epsilon: Fraction, draws: int, noise: IntegerNoise = LAPLACE) -> int:
+    """The smallest B such that `draws` integers all have Z <= B with probability 0.9.
+
+    By symmetry also that all are on the right side of bounds -B and B, one for each.
+
+    >>> likely_side(Fraction(1), 1), likely_side(Fraction(3, 10), 17)
+    (1, 15)
+    """
+    # 1 - P(|Z| > B) / 2 >= 0.9^(1 / draws)
+    tail = -2 * math.expm1(math.log(CONFIDENCE) / draws)
+    return likely(1 / epsilon, Fraction(min(tail, 1.0)), noise)
 
 
 def rounded_up(number: float) -> int:

@@ -245,7 +245,7 @@ class Planned:
 
     @property
     def rest_cost(self) -> Cost:
-        """What is charged after the first look."""
+        """The cost that is charged after the first look."""
         first = self.first_cost
         assert first is not None
         left = self.cost.epsilon - first.epsilon

@@ -91,6 +91,7 @@ __all__ = [
     "ShiftLaw",
     "ThresholdLaw",
     "Winner",
+    "at_most",
     "check_scale",
     "checked_confidence",
     "drawn_noise",
@@ -456,6 +457,27 @@ def likely(scale: Fraction, tail: Fraction, noise: IntegerNoise = LAPLACE) -> in
     return max(0, math.ceil(exponent - 1))
 
 
+def at_most(z: FloatArray, scale: Fraction, noise: IntegerNoise = LAPLACE) -> FloatArray:
+    """P(Z <= z) of whole numbers z, to about 1e-12; the sums are those of `likely`.
+
+    >>> at_most(np.array([-1.0, 0.0]), Fraction(1)).round(4).tolist()
+    [0.2689, 0.7311]
+    """
+    s = float(scale)
+    below = -np.abs(z + 0.5) - 0.5  # P(Z <= z) = 1 - P(Z <= -1 - z)
+    if noise != GAUSSIAN:
+        tail = np.exp(np.maximum(below, -700 * s) / s) / (1 + math.exp(-1 / s))
+    elif s > MOST_ADDED:
+        tail = np.array([NormalDist().cdf((x + 0.5) / s) for x in below.tolist()])
+    else:
+        most = math.ceil(38 * s) + 1
+        p = np.exp(-((np.arange(-most, 1) / max(s, 1e-150)) ** 2) / 2)
+        sums = np.cumsum(p)
+        where = np.clip(below + most, 0, most - 1).astype(np.int64)
+        tail = sums[where] / (2 * sums[-2] + 1)
+    return np.where(z < 0, tail, 1 - tail)
+
+
 def _likely_gaussian(scale: float, tail: float) -> int:
     if scale > MOST_ADDED:
         return max(0, math.ceil(scale * normal_quantile(tail) - 0.5))
@@ -576,7 +598,8 @@ def margin(noisy: IntArray, order: IntArray) -> Winner:
 
     Of one category alone the margin is its noisy count.
     """
-    place = int(np.lexsort((order, -noisy))[0])
+    largest = np.flatnonzero(noisy == noisy.max())
+    place = int(largest[order[largest].argmin()])
     others = noisy + (order < order[place])
     others = np.delete(others, place)
     return Winner(place, int(noisy[place] - (others.max() if len(others) else 0)))

@@ -218,4 +218,5 @@ def kept_rows(
 def _of_people(told: Accuracy) -> Accuracy:
     """Everyone weighs one: what is counted is persons."""
     unit = told.unit.replace("rows", "people")
-    return replace(told, unit=unit, sentence=told.sentence.replace(" rows", " people"))
+    sentence = told.sentence.replace(" rows", " people").replace(" 1 row ", " 1 person ")
+    return replace(told, unit=unit, sentence=sentence)

@@ -7,6 +7,7 @@ from typing import Any
 
 from dampen.errors import ParameterError, did_you_mean
 from dampen_studies.experiments import (
+    accuracy_bounds,
     beta,
     centralities,
     correlation,
@@ -58,11 +59,14 @@ BEYOND: tuple[Study, ...] = (
     nodes.STUDY,
     sweep.STUDY,
     centralities.STUDY,
+    centralities.GROWING,
     two_stages.STUDY,
     several_labels.STUDY,
     peers.STUDY,
     many.STUDY,
     long_lists.STUDY,
+    long_lists.RULE,
+    accuracy_bounds.STUDY,
     unbounded.STUDY,
     found.RANGES,
     found.GROUPS,
@@ -80,6 +84,7 @@ BEYOND: tuple[Study, ...] = (
     raw_groups.STUDY,
     models.MODELS,
     models.CRITERIA_STUDY,
+    models.CHANCES_STUDY,
     undeclared.STUDY,
 )
 """Those behind the defaults of the library."""

@@ -59,7 +59,7 @@ from dampen.questions.groups.statistics import (
     decimal,
 )
 from dampen.questions.keys import finding_groups
-from dampen.releases.accuracy import Accuracy, by_sides, likely_noise
+from dampen.releases.accuracy import Accuracy, by_sides, likely_side
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price
 from dampen.releases.method import Drawn, Finding, Leak, Method
@@ -274,9 +274,13 @@ class AboveMethod:
         return cost
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
-        """All |Z_g| are at most B with probability 0.9: groups that more rows decide are right."""
+        """Groups that more than B rows decide are right, all of them with probability 0.9.
+
+        A group is on the wrong side only if its Z pushes it towards the threshold, one direction
+        for each group, by as many rows as decide.
+        """
         groups = len(self.question.problem.candidates)
-        return by_sides(likely_noise(epsilon, groups, self.noise), epsilon=epsilon, most=rows)
+        return by_sides(likely_side(epsilon, groups, self.noise), epsilon=epsilon, most=rows)
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()

@@ -39,7 +39,7 @@ from dampen.questions.groups.statistics import (
     sum_mechanism,
 )
 from dampen.questions.keys import finding_groups
-from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, by_rows, likely_noise, of_all
+from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, by_rows, likely_push, of_all
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost, quadratic, selection_cost
 from dampen.releases.method import Drawn, Finding, Leak, Measured, Method, checked_share
@@ -67,7 +67,7 @@ __all__ = ["GroupsQuestion", "top_groups"]
 
 HALF = Fraction(1, 2)
 WHO = ("group", "groups")
-UNIT = "rows per group"
+UNIT = "rows"
 FEW_GROUPS = 2
 """Up to so many groups a person, weights that are shared by all groups are better than min-max."""
 
@@ -358,13 +358,16 @@ class ReachMethod:
         return cost
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
-        """How many rows of every group the noise is worth.
+        """How many rows decide between a group that is named and one that should be.
 
-        The answer is the best group after every group was judged as if z0 + Z_g of its rows had
-        been added or removed in its favour (below zero: against it).  All |Z_g| are at most B with
-        probability (1 - 2 a^(B+1) / (1+a))^m, a = exp(-ε), for m groups: whatever the data is, the
-        answer is then the best group of data that differ from it by at most B + |z0| rows of each
-        group.
+        **Theorem.**  Let S be the best k groups.  A group g outside S and one h in S are *t rows
+        apart* if R(x_h, -a) <= R(x_g, b) for some a + b <= t, a, b >= 0: t rows, of both together,
+        decide which is better.  With the probability of `likely_push`, every group that is named
+        in place of one in S is at most t rows apart from it, whatever the data is.  Proof.  If h
+        is not named and g is, R(x_h, W_h) <= R(x_g, W_g).  With a = max(-W_h, 0) and
+        b = max(W_g, 0), R(x_h, -a) <= R(x_h, W_h) and R(x_g, W_g) <= R(x_g, b), as R never falls
+        in w.  So they are at most a + b apart; a is at most the A of `likely_push`, b its B. ∎
+        Best first, each of k draws names the best of the groups that are left, or one so close.
         """
         question = self.question
         m = len(self.problem.candidates)
@@ -372,9 +375,17 @@ class ReachMethod:
         if k == m and not question.ordered:
             return of_all(UNIT, who=WHO, ordered=False)
         share = divided(epsilon, self._draws, self.noise)
-        noise = likely_noise(share, m * self._draws, self.noise)
-        changed = noise - self.problem.offset(share)
-        return by_rows(changed, who=WHO, k=k, epsilon=epsilon, most=rows, ordered=question.ordered)
+        best = 1 if question.ordered else k
+        rows_apart = likely_push(
+            share,
+            best,
+            m - best,
+            offset=self.problem.offset(share),
+            noise=self.noise,
+            draws=self._draws,
+        )
+        ordered = question.ordered
+        return by_rows(rows_apart, who=WHO, k=k, epsilon=epsilon, most=rows, ordered=ordered)
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()

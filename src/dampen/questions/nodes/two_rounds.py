@@ -63,8 +63,8 @@ grows.  Edges among a shortlist that is not whole count half: their ends have ma
 neighbours.  Nothing here takes a root: roots would have to be rounded, and rounding paid for.
 
 **Betweenness itself.**  With ε so large that noise on EBC is small against the distance between
-ranks, as d~ foretells it, round 2 asks for EBC (see
-`dampen.questions.nodes.two_rounds`), and so ends at the true k best.
+ranks, as d~ foretells it, round 2 asks for EBC, cut off above the k-th if need be (see below).  In
+the end nothing is cut off and all nodes are compared: it ends at the true k best.
 
 **What was chosen, and how.**  The share ε1 = 3/10 ε, α and all margins were tuned on DBLP, Enron,
 GitHub, ca-HepTh, ego-Facebook, wiki-Vote and on small and synthetic graphs.  The others of
@@ -101,7 +101,19 @@ neighbours w of both change; the degree of w stays and its EBC falls by at most 
 (see `dampen.questions.nodes.betweenness`), hence D by at most
 (d/2) / max(q(d), q(L)) <= 2 / (L - 1), because q(d) >= d(d-1)/4.
 
-D is computed with an error below 2^-48: S + 2m 2^-48 is paid for.
+**Cut off.**  Where the k-th degree is far below the largest, noise of the size of q(L) is too much.
+For a public *cut* C > 0 take u(v) = min(EBC(v) / max(C, C d(v) / L), 1) instead.
+
+**Theorem.**  One edge changes the vector of u over R by at most S = 2 + m L / (2 C) in the 1-norm.
+Proof.  u is between 0 and 1, so the two ends change by at most 1 each.  Of all others only common
+neighbours w of both change; the degree d of w stays and its EBC falls by at most d/2, hence u by at
+most (d/2) / max(C, C d / L) <= L / (2 C). ∎
+
+The k-th largest EBC is at most d (d-1) / 2, d being the k-th largest degree.  With a C above that,
+and an L above all degrees, whoever is cut off is among the k best, and the others have the order of
+EBC.  A smaller L is less noise; then hubs count in full if their EBC is C d / L or more.
+
+D and u are computed with an error below 2^-48: S + 2m 2^-48 is paid for.
 
 q(m) and the two sensitivity functions of egocentric betweenness, in closed form.
 
@@ -126,7 +138,7 @@ computation of all scores: the law is the same, and for the same bits the answer
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
+from functools import cache
 from math import ceil, isqrt, log
 from typing import Protocol
 
@@ -277,6 +289,8 @@ def _first_above(cap: float) -> int:
     return m
 
 
+STRIDE = 32
+"""One in at most so many values shows which can be among the largest."""
 ROUNDING = 2.0**-36
 """Relative: far above what floats lose here, far below what matters."""
 
@@ -305,7 +319,7 @@ def lazy_top(
 def _may_matter(
     between: tuple[FloatArray, FloatArray], drawn: Contenders, scale: Fraction, noise: Noise, k: int
 ) -> NDArray[np.bool_]:
-    """Who may be among the k best, or have the largest score; in units of scores."""
+    """The nodes that may be among the k best, or have the largest score; in units of scores."""
     low, high = between
     unit = float(min(max(1 / scale, Fraction(1, 10**300)), Fraction(10**300)))
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -326,10 +340,11 @@ CLEARER = 6
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CappedBetweenness:
-    """The shortlist and the level, both public."""
+    """The shortlist, the level L and the cut C, if there is one; all public."""
 
     nodes: IntArray
     level: int
+    cut: int | None = None
 
     @classmethod
     def for_the_best(
@@ -343,7 +358,7 @@ class CappedBetweenness:
         """The longest shortlist at which ε still tells the k-th node from the next, or None.
 
         Without triangles EBC is about d²/2; the noisy degrees around the k-th tell how much ranks
-        differ.
+        differ.  Nothing is cut off if ε is large enough, else as high a level is kept as it allows.
         """
         n = len(noisy)
         wide = min(2 * k, len(noisy))
@@ -354,22 +369,32 @@ class CappedBetweenness:
         step = max((ranked[half] - ranked[-1]) / max(wide - 1 - half, 1), 1 / (2 * k))
         step, kth = (min(max(x, 0), level) for x in (step, kth))
         gap = min(step, kth) * (kth - min(step, kth) / 2)
-        clear = (CLEARER + log(n)) * q(level)
-        allowed = float(min(epsilon, Fraction(10**300))) * gap / clear
-        size = int(min(n, (allowed - 2) * (level - 1) / 2))
+        allowed = float(min(epsilon, Fraction(10**300))) * gap / (CLEARER + log(n))
         needed = int(np.count_nonzero(noisy >= kth - MARGIN * noise))
-        if size < min(n, max(needed, wide)):
-            return None
-        return cls(largest(noisy, size), level)
+        least = min(n, max(needed, wide))
+        size = int(min(n, (allowed / q(level) - 2) * (level - 1) / 2))
+        if size >= least:
+            return cls(largest(noisy, size), level)
+        highest = max(min(int(kth) + ceil(MARGIN * noise), level), 5)
+        cut = highest * (highest - 1) // 2
+        for lower in (level, min(2 * highest, level)):
+            size = int(min(n, 2 * (allowed - 2 * cut) / lower))
+            if size >= least:
+                return cls(largest(noisy, size), lower, cut)
+        return None
 
     @property
     def norm(self) -> Fraction:
         """By how much one edge can change the scores, in the 1-norm, rounding included."""
         m = len(self.nodes)
-        return 2 + Fraction(2 * m, self.level - 1) + 2 * m * ETA
+        if self.cut is None:
+            return 2 + Fraction(2 * m, self.level - 1) + 2 * m * ETA
+        return 2 + Fraction(m * self.level, 2 * self.cut) + 2 * m * ETA
 
     def scores(self, u: FloatArray, d: IntArray) -> FloatArray:
-        """D for nodes of these EBC and degrees."""
+        """D, or u, for nodes of these EBC and degrees."""
+        if self.cut is not None:
+            return np.minimum(u / (self.cut * np.maximum(d / self.level, 1.0)), 1.0)
         first, second = (np.maximum(_q(d + t), q(self.level)) for t in (0, 1))
         return np.where(u <= first, u / first, 1 + (u - first) / second)
 
@@ -386,8 +411,15 @@ class CappedBetweenness:
 
 
 def largest(values: IntArray | FloatArray, k: int) -> IntArray:
-    """The places of the k largest, the largest first."""
-    top = np.argpartition(values, len(values) - k)[len(values) - k :]
+    """The places of the k largest, the largest first.
+
+    Of many, those behind the k-th of a part are left out first.
+    """
+    n = len(values)
+    part = values[:: max(1, min(STRIDE, n // (STRIDE * k)))]
+    least = np.partition(part, len(part) - k)[len(part) - k]
+    pool = np.flatnonzero(values >= least)
+    top = pool[np.argpartition(values[pool], len(pool) - k)[len(pool) - k :]]
     return top[np.argsort(-values[top], kind="stable")]
 
 
@@ -397,39 +429,42 @@ def _q(m: IntArray) -> FloatArray:
 
 def nested_laplace(
     scale: Fraction, ratio: Fraction, size: int, entropy: Entropy
-) -> tuple[IntArray, IntArray]:
+) -> tuple[Callable[[], IntArray], IntArray]:
     """Two discrete Laplace numbers in each place, the second a blurred copy of the first.
 
     Guarantee: X has P(x) proportional to exp(-|x| / scale), Z the same law with scale / ratio, and
     Z - X is independent of X, all exactly.  Who has x + Z can later be given x + X: both together
     cost what x + X does alone (gradual release; Koufogiannis, Han and Pappas 2015).
 
-    For a ratio M/N < 1, with r = exp(-1 / (N scale)): G geometric with ratio r makes G // N
-    geometric with p = r^N, and G % N independent of it, below M with probability (1-r^M) / (1-r^N).
-    A geometric number with ratio w = r^M is one with ratio p plus an independent number, which is 0
-    with probability (1-w) p / ((1-p) w) and else has ratio w: compare generating functions.  As
-    p / w = r^(N-M), that is the chance of G % N < M and of another such G >= N - M.
+    Z = C - C' is the difference of two geometric numbers of ratio w = exp(-ratio / scale).  Let D
+    be an independent one of ratio v = exp(-(1 - ratio) / scale).  Then P(min(C, D) = a, C - min =
+    b) is w^(a+b) (1-w) v^a, times 1 - v if b > 0: a product of (v w)^a and of something in b alone.
+    So min(C, D) is geometric of ratio v w = exp(-1 / scale), and independent of what C exceeds it
+    by.  X is the difference of two such numbers, drawn when it is asked for.
+
+    Returns:
+        What gives X, always the same; and Z.
 
     Raises:
-        ParameterError: if N scale is above 2^40.
+        ParameterError: if scale / ratio or scale / (1 - ratio) is above 2^40.
     """
-    if not 0 < scale * ratio.denominator <= LARGEST_SCALE:
+    coarse = scale / ratio
+    rest = scale / (1 - ratio)
+    if not 0 < max(coarse, rest) <= LARGEST_SCALE:
         raise ParameterError("Expected noise of a scale above 0 and at most 2^40. Raise epsilon.")
-    fine, coarse = np.zeros((2, size), dtype=np.int64)
-    M = ratio.numerator
-    N = ratio.denominator
-    for sign in (1, -1):
-        whole, rest = np.divmod(geometric(N * scale, size, entropy), N)
-        differs = rest >= M
-        low = np.flatnonzero(~differs)
-        differs[low] = geometric(N * scale, len(low), entropy) < N - M
-        apart = np.flatnonzero(differs)
-        fine += sign * whole
-        coarse += sign * whole
-        coarse[apart] += sign * geometric(scale / ratio, len(apart), entropy)
-    return fine, coarse
+    bits = 32 if max(coarse, rest) <= COARSE else 53
+    rise, fall = (geometric(coarse, size, entropy, bits=bits) for _ in range(2))
+
+    @cache
+    def fine() -> IntArray:
+        up, down = (geometric(rest, size, entropy, bits=bits) for _ in range(2))
+        return np.minimum(rise, up) - np.minimum(fall, down)
+
+    return fine, rise - fall
 
 
+COARSE = 1 << 12
+"""Of scales: up to here 32 bits of a number nearly always settle it."""
 WORD = 64
 """Bits of a word, one for each node of a part of the shortlist."""
 
@@ -486,22 +521,19 @@ def _edges_at(chosen: NDArray[np.bool_], rows: Rows) -> tuple[NDArray[np.int32],
     from dampen.kernels.graphs import fill_touching
 
     marked = chosen.view(np.uint8)
-    nowhere = np.empty((2, 0), dtype=np.int32)
-    counts = dict.fromkeys((begin for begin, _ in rows.ranges()), 0)
-
-    def count(begin: int, end: int) -> None:
-        counts[begin] = fill_touching(begin, end, *rows.half, marked, *nowhere)
-
-    rows.share(lambda: count)
-    stops = dict(zip(counts, accumulate(counts.values()), strict=True))
-    low, high = np.empty((2, sum(counts.values())), dtype=np.int32)
+    begins, ends, _ = rows.half
+    most = int(rows.degrees[chosen].sum())
+    found = dict[int, tuple[NDArray[np.int32], ...]]()
 
     def fill(begin: int, end: int) -> None:
-        mine = slice(stops[begin] - counts[begin], stops[begin])
-        fill_touching(begin, end, *rows.half, marked, low[mine], high[mine])
+        room = min(int(ends[end - 1] - begins[begin]), most)
+        low, high = np.empty((2, room), dtype=np.int32)
+        count = fill_touching(begin, end, *rows.half, marked, low, high)
+        found[begin] = low[:count], high[:count]
 
     rows.share(lambda: fill)
-    return low, high
+    parts = [found[begin] for begin, _ in rows.ranges()]
+    return np.concatenate([low for low, _ in parts]), np.concatenate([high for _, high in parts])
 
 
 def _triangles(words: NDArray[np.uint64], last: NDArray[np.int32], rows: Rows) -> IntArray:
@@ -655,7 +687,7 @@ class TriangleList:
 
     @classmethod
     def of(cls, noisy: IntArray, k: int, noise: float, longest: int) -> "TriangleList | None":
-        """None where the noisy degrees do not tell who may be among the k best.
+        """The list; None where the noisy degrees do not show which nodes may be among the best.
 
         Nor is there one where its lists would be above `longest`, for which noise is too large.
         """
@@ -690,7 +722,7 @@ def slopes(levels: IntArray, steepest: Fraction, unit: int) -> tuple[IntArray, i
 
 
 def whole_norm(steep: Fraction, weight: float) -> float:
-    """Of a whole shortlist with slopes of `steep` / level and the shortest lists.
+    """The norm of a whole shortlist with slopes of `steep` / level and the shortest lists.
 
     The weight is the sum of all 1 / level.
     """
@@ -712,9 +744,8 @@ def outstanding(noisy: IntArray, k: int, noise: float) -> int | None:
 
     Guarantee: it is at least 1, so that the slopes that are made from it are not negative.
     """
-    n = len(noisy)
-    level = int(np.partition(noisy, n - k)[n - k])
-    if level < 1 or level - noisy.mean() < noise * standing_out(n, k):
+    level = int(noisy[largest(noisy, k)[-1]])
+    if level < 1 or level - noisy.mean() < noise * standing_out(len(noisy), k):
         return None
     return level
 
@@ -822,13 +853,13 @@ def two_rounds(
     fine, coarse = nested_laplace(2 / epsilon, FIRST_SHARE, len(graph.nodes), entropy)
     second = rounds.after(graph.degrees + coarse, k, shares, max_degree)
     if second is None:
-        return refined(graph.degrees + fine, k, entropy)
+        return refined(graph.degrees + fine(), k, entropy)
     return second.draw(graph, k=k, epsilon=shares.second, entropy=entropy)
 
 
 def refined(noisy: IntArray, k: int, entropy: Entropy) -> list[int]:
     """The k largest, as in one round; equals in random order, lest names decide."""
-    kth = np.partition(noisy, len(noisy) - k)[len(noisy) - k]
+    kth = noisy[largest(noisy, k)[-1]]
     may_be = np.flatnonzero(noisy >= kth)
     shuffled = may_be[random_order(len(may_be), entropy)]
     return shuffled[largest(noisy[shuffled], k)].tolist()

@@ -89,15 +89,16 @@ Isotonic regression is monotone and commutes with adding constants, so it moves 
 than the largest difference to another; F is its own regression.  Cutting off at the two ends is off
 by no more than these are. ∎
 
-So the target is at most D + Σ_l max_k |B_k| from the interval of its answer, D = |N - n|, and its
-distance from the target of n itself is at most D + 1 (`farthest`).
+With d = N - n and M = Σ_l max_k |B_k| the estimates are between F - M and F + d + M for d >= 0, by
+the same steps, and the target of N is within 1 of q d more than that of n.  So the target of n is
+at most M + max(q, 1 - q) |d| + 1 from the interval of its answer (`list_error`).
 
 **zCDP.**  A level is ε_l-DP, ε_l being its share.  Under replace-one no count moves by more than 2,
 which costs ε_l/2, and all by 4: Σ f(e_i) over e_i <= ε_l/2 with Σ e_i <= ε_l, f(e) = e tanh(e/2),
 is at most 2 f(ε_l/2), as f is convex and f(0) = 0.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -113,6 +114,7 @@ from dampen.core.sampling import LARGEST_SCALE, Entropy, discrete_laplace
 from dampen.core.selection import FloatArray, IntArray, Neighbours, Selection
 from dampen.paper.percentile_selection import rank
 from dampen.releases.accuracy import CONFIDENCE
+from dampen.releases.numbers import likely
 
 __all__ = [
     "COUNTING",
@@ -122,6 +124,7 @@ __all__ = [
     "NoisyTree",
     "Ranks",
     "levels_of",
+    "list_error",
     "noisy_size",
     "shape",
     "target_ranks",
@@ -220,7 +223,7 @@ class Halving:
 
     @classmethod
     def on(cls, points: int, shares: tuple[Fraction, ...], neighbours: Neighbours) -> "Halving":
-        """For a grid of so many points."""
+        """The method for a grid of so many points."""
         parts = min(AT_ONCE // points, MOST_PARTS)
         if parts < LEAST_PARTS:
             return cls(shares, neighbours, MOST_PARTS, at_once=False)
@@ -234,7 +237,7 @@ class Halving:
         """A level is ε'-DP, and so are its draws together."""
         return self.levels * pure_rho(epsilon / self.levels)
 
-    def farthest(self, _: Fraction) -> None:
+    def farthest(self, _: Fraction, __: int | None = None) -> None:
         """No bound is known."""
 
     def draw(self, ranks: Ranks, epsilon: Fraction, entropy: Entropy) -> list[int]:
@@ -390,6 +393,36 @@ def target_ranks(shares: tuple[Fraction, ...], size: int) -> tuple[float, ...]:
     return tuple(rank(100 * q, max(size, 1)) - 0.5 for q in shares)
 
 
+def list_error(
+    shares: tuple[Fraction, ...],
+    epsilon: Fraction,
+    beyond: Callable[[float], float],
+    *,
+    counts: bool,
+) -> float:
+    """How far all targets are from the intervals of their answers at most, with probability 0.9.
+
+    That is their error in ranks, but for half of the records between an answer and the next point.
+    Every target is at most X + max(q, 1 - q) |N - n| + 1 from its answer's interval, X being above
+    beyond(p) with a probability of at most p; any way to divide 0.1 between X and N will do.
+
+    Args:
+        shares: the percentiles.
+        epsilon: of the release.
+        beyond: as above.
+        counts: whether N is noisy; else it is n.
+    """
+    missed = 1 - CONFIDENCE
+    if not counts:
+        return beyond(missed) + 1
+    widest = float(max(max(q, 1 - q) for q in shares))
+    scale = 1 / (COUNTING * epsilon)
+    parts = (Fraction(i, 100) for i in (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90))
+    return 1 + min(
+        widest * likely(scale, part / 10) + beyond(float(1 - part) * missed) for part in parts
+    )
+
+
 @dataclass(frozen=True)
 class NoisyTree:
     """Different percentiles, ascending, as exact shares between 0 and 1; all fields are public.
@@ -406,13 +439,13 @@ class NoisyTree:
     name: ClassVar[str] = "noisy-tree"
 
     def rho(self, epsilon: Fraction) -> Fraction:
-        """Of N, where it is private, and of all levels."""
+        """The ρ of N, where it is private, and of all levels."""
         if self.neighbours is Neighbours.REPLACE_ONE:
             return self.rho_given(epsilon)
         return pure_rho(COUNTING * epsilon) + self.rho_given(epsilon)
 
     def rho_given(self, epsilon: Fraction) -> Fraction:
-        """Of all levels, where N is public already."""
+        """The ρ of all levels, where N is public already."""
         h = self.levels
         if self.neighbours is Neighbours.REPLACE_ONE:
             return 2 * h * pure_rho(epsilon / (2 * h))
@@ -429,7 +462,7 @@ class NoisyTree:
         return shape(self.points)[1]
 
     def scale(self, epsilon: Fraction) -> Fraction:
-        """Of the noise on every count, for the whole ε, that of N included."""
+        """The scale of the noise on every count, for the whole ε, that of N included."""
         if self.neighbours is Neighbours.REPLACE_ONE:
             return 4 * self.levels / epsilon
         return 2 * self.levels / ((1 - COUNTING) * epsilon)
@@ -471,29 +504,33 @@ class NoisyTree:
         begun = -(-self.points // self._width(level)) - nodes * self.parts
         return np.minimum(begun, self.parts)
 
-    def farthest(self, epsilon: Fraction) -> float | None:
-        """How many ranks farther than the best points answers are, at most, mostly; or None.
-
-        By the lemma and a Chernoff bound over all percentiles: noise of a scale s has
-        E e^(λz) <= 1 / (1 - λ²s²), the noise of a level is independent of what is asked there, and
-        e^(λ max_k |B_k|) is at most the sum of all e^(±λ B_k).  Any λ will do.  The rank error is
-        at most twice the distance of a target from its answer's interval, and 1, above the best
-        point's: see `Taut.farthest`.
-        """
+    def farthest(self, epsilon: Fraction, _: int | None = None) -> float | None:
+        """How many ranks off answers are, mostly, as `list_error` has it; None if unknown."""
         if not self._fits(epsilon):
             return None
-        missed = 1 - CONFIDENCE
-        off = 0.0
-        if self.neighbours is Neighbours.ADD_REMOVE_ROW:
-            missed /= 2
-            off = 2 * (log(1 / missed) / float(COUNTING * epsilon) + 1) + 1
-        counted = len(self.shares) / missed
+        counts = self.neighbours is Neighbours.ADD_REMOVE_ROW
+        beyond = self.beyond(epsilon)
+        return list_error(self.shares, epsilon, beyond, counts=counts)
+
+    def beyond(self, epsilon: Fraction) -> Callable[[float], float]:
+        """What Σ_l max_k |B_k| exceeds, on some path of the tree, with at most a probability.
+
+        A Chernoff bound over all paths, which are at most one for each percentile and for each node
+        above the last level: noise of a scale s has E e^(λz) <= 1 / (1 - λ²s²), the noise of a
+        level is independent of what is asked there, and e^(λ max_k |B_k|) is at most the sum of all
+        e^(±λ B_k).  Any λ will do.
+        """
+        paths = min(len(self.shares), self.parts ** (self.levels - 1))
         scale = float(self.scale(epsilon)) / 2
-        bounds = (
-            (log(counted) + self.levels * self._log_moment(x)) * scale / x
-            for x in np.linspace(0.02, 0.98, 49).tolist()
-        )
-        return 2 * (off + min(bounds)) + 1
+        tried = np.linspace(0.02, 0.98, 49).tolist()
+        moments = [self.levels * self._log_moment(x) for x in tried]
+
+        def bound(missed: float) -> float:
+            needed = log(paths / missed)
+            pairs = zip(tried, moments, strict=True)
+            return min((needed + moment) * scale / x for x, moment in pairs)
+
+        return bound
 
     def _log_moment(self, x: float) -> float:
         """The logarithm of a bound of E e^(λ max_k |B_k|), x = λ times the scale."""
@@ -555,7 +592,7 @@ class Descent:
 
 
 def estimates(noisy: FloatArray, real: IntArray, ends: FloatArray) -> FloatArray:
-    """Of F at the b + 1 edges of the parts of every node, one row each, from the left."""
+    """Estimates of F at the b + 1 edges of the parts of every node, one row each, from the left."""
     number = np.arange(1, noisy.shape[1] + 1)
     parts = real[:, None]
     left = ends[0][:, None]

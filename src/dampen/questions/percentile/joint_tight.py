@@ -70,8 +70,8 @@ points is within twice the sum of these, and its loss within four times it.  `ro
 gaps of n / (J+1) a percentile, and there may be as many such tuples as the grid allows: some log G
 a percentile.  So where α N / (J+1) is small, empty points may outweigh the data; the longer the
 list, the more it has to lose.  More than FEW percentiles are drawn by the tree, for the ε that N
-has left, where α N / (J+1) is below `CROWDED` log G log J (measured: `dampen-studies run
-long-lists`).  N is public by then, and either way is ε-DP.
+has left, where α N / (J+1) is below `CROWDED` log G log J (chosen by `dampen-studies
+run list-rule`).  N is public by then, and either way is ε-DP.
 """
 
 from dataclasses import dataclass
@@ -91,18 +91,18 @@ from dampen.questions.percentile.halving import (
     Halving,
     NoisyTree,
     Ranks,
+    list_error,
     noisy_size,
     target_ranks,
     worth_it,
 )
-from dampen.releases.accuracy import CONFIDENCE
 
 __all__ = ["Paths", "Targets", "Taut", "Way", "intervals", "together"]
 
 FLOOR = 60
 RANGE = 700
 FEW = 9
-CROWDED = 0.19
+CROWDED = 0.22
 MOST_RECORDS = 1 << 33
 UNIT = Fraction(1, 1 << 19)
 """Moving targets are multiples of it, and exact in a float up to MOST_RECORDS."""
@@ -157,7 +157,7 @@ class Paths:
 
     @cached_property
     def rows(self) -> list[FloatArray]:
-        """Of every percentile its states: point, place, and the weight of all paths to it."""
+        """The states of every percentile: point, place, and the weight of all paths to it."""
         from dampen.kernels.percentiles import taut_step
 
         rows = [self._first()]
@@ -243,7 +243,7 @@ class Taut:
     name: ClassVar[str] = "joint-percentiles"
 
     def rho(self, epsilon: Fraction) -> Fraction:
-        """Of the way that ε allows; of two that N decides between, the larger one."""
+        """The ρ of the way that ε allows; if N decides between two, the larger one."""
         if not self.fits(epsilon):
             return self.otherwise.rho(epsilon)
         noisy_size = pure_rho(COUNTING * epsilon) if self.counts else Fraction(0)
@@ -271,7 +271,7 @@ class Taut:
         return self.few_enough and states <= MOST_STATES and 100 * self.rounding(epsilon) <= epsilon
 
     def rounding(self, epsilon: Fraction) -> Fraction:
-        """What is taken off ε."""
+        """The part of ε that pays for rounding."""
         largest = Fraction(max(self._states(epsilon)) + 512, 1 << 48)
         return len(self.shares) * (largest + Fraction(1, 1 << 39))
 
@@ -299,7 +299,7 @@ class Taut:
         return between < CROWDED * log(self.points) * log(len(self.shares))
 
     def targets(self, n: float, size: int | None, epsilon: Fraction) -> Targets:
-        """For a public number of records; if there is none, of n, which is private."""
+        """The targets for a public number of records, or for n, which is private."""
         alpha = self.alpha(epsilon)
         if size is not None:
             return Targets(target_ranks(self.shares, size), float(size), alpha)
@@ -317,26 +317,41 @@ class Taut:
             exact = epsilon / (2 * (2 * (1 - min(self.apart)) + len(self.apart) * UNIT))
         return nextafter(float(min(exact, LARGEST_ALPHA)), 0.0)
 
-    def farthest(self, epsilon: Fraction) -> float | None:
-        """How many ranks farther than the best points answers are, at most, mostly; or None.
+    def farthest(self, epsilon: Fraction, size: int | None = None) -> float | None:
+        """How many ranks off answers are, mostly, as `list_error` has it; None if unknown.
 
-        TV is above a + log(T / p) / α, where a is the least one, with a probability below p: all T
-        weights there are together less than p times the best.  With a = 0, a target is at most
-        TV / 2 from its answer's interval.  The rank error counts records between two points whole:
-        it is at most twice that, and 1 for rounding, above the best point's.  A noisy N that is off
-        by D adds D to a, D to the path's end, and D to the targets.  Where the tree may draw
-        instead, its bound holds too.
+        **Lemma 3.**  With d = N - n, TV exceeds |d| + 2x with a probability of at most T e^(-2αx),
+        and if it does not, every target of n is at most x + max(q, 1 - q) |d| + 1 from the interval
+        of its answer.  Proof.  The tuple of the true percentiles has TV = |d|, the least one: all T
+        weights beyond are together at most T e^(-2αx) times its weight.  A path from 0 by e_j to -d
+        has |e_j| + |e_j + d| <= TV.  So for d >= 0, -d - x <= e_j <= x, and the target of n is
+        within 1 of q d less than that of N; for d < 0 likewise. ∎
+
+        Nothing smaller holds for all data: on a column with gaps of G / J empty points, each x
+        ranks from a target, some (G/J)^J tuples have TV = 2x, and one is better.
+
+        Args:
+            epsilon: of the release.
+            size: the number of records, where it is public; it decides whether the tree draws.
         """
         if not self.fits(epsilon):
             return self.otherwise.farthest(epsilon)
         rest = epsilon - self.rounding(epsilon)
-        missed = 1 - CONFIDENCE
-        off = 0.0
-        if self.counts:
-            missed /= 2
-            off = 4 * (log(1 / missed) / float(COUNTING * epsilon) + 2)
-        drawn = off + (self.log_tuples + log(1 / missed) + 1e-3) / self.alpha(rest) + 1
-        return max(drawn, self.otherwise.farthest(rest) or 0.0)
+        of_tree = self.otherwise.farthest(rest)
+        if of_tree is not None and self._by_tree(size, rest):
+            return of_tree
+
+        def beyond(missed: float) -> float:
+            return (self.log_tuples + log(1 / missed) + 1e-3) / (2 * self.alpha(rest))
+
+        drawn = list_error(self.shares, rest, beyond, counts=self.counts)
+        public = size is not None and self.neighbours is Neighbours.REPLACE_ONE
+        return drawn if of_tree is None or public else max(drawn, of_tree)
+
+    def _by_tree(self, size: int | None, epsilon: Fraction) -> bool:
+        """Whether the tree surely draws."""
+        public = size is not None and self.neighbours is Neighbours.REPLACE_ONE
+        return public and self.crowded(int(size or 0), epsilon)
 
     @property
     def counts(self) -> bool:
@@ -353,7 +368,7 @@ class Taut:
         return (self.log_tuples + FLOOR + 42) / alpha if alpha > 0 else inf
 
     def _states(self, epsilon: Fraction) -> list[int]:
-        """Of every percentile at most: two ends of each point, and places from before.
+        """The most states of a percentile: two ends of each point, and places from before.
 
         Those are ends of points too, and multiples of 1/2 but for the fraction of their target.
         The rounding may take a hundredth of ε.

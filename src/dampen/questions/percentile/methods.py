@@ -195,7 +195,7 @@ class Windows:
     cells: int
 
     def selection(self, counts: IntArray, k: int, t: int) -> Selection:
-        """By rank and number, from the number of values in every cell; k is the rank wanted."""
+        """The selection by rank and number, from the values in every cell; k is the rank."""
         up_to = np.concatenate([[0], np.cumsum(counts)])
         low = up_to[self.starts]
         high = up_to[self.ends]
@@ -354,7 +354,7 @@ class Shares:
 
     @classmethod
     def of(cls, epsilon: Fraction) -> "Shares":
-        """For the place a fifth, for the reach 3 %; more as ε grows, up to 30 % and an eighth."""
+        """A fifth for the place, 3 % for the reach; more as ε grows, up to 30 % and an eighth."""
         place = epsilon * min(max(epsilon * 3 / 200, Fraction(1, 5)), Fraction(3, 10))
         reach = epsilon * min(max(epsilon / 100, Fraction(3, 100)), Fraction(1, 8))
         return cls(place, reach, epsilon - place - reach)
@@ -505,16 +505,16 @@ class TwoStages:
         return self.windows.selection(counts, rank(self.p, self.n), max(t, 1))
 
     def shells(self, place: int) -> IntArray:
-        """Of every cell, the first h_j that reaches it from the place."""
+        """For every cell, the first h_j that reaches it from the place."""
         return np.searchsorted(self.distances[:-1], np.abs(self.points - self.points[place]))
 
     def reach(self, counts: IntArray, shells: IntArray) -> Selection:
-        """By balance, from the number of values in every cell."""
+        """The reach by balance, from the number of values in every cell."""
         within = np.bincount(shells, weights=counts, minlength=SHELLS + 1)
         return self.reach_of(within.astype(np.int64))
 
     def reach_of(self, within: IntArray) -> Selection:
-        """By balance, from the number of values in every shell; exact integers."""
+        """The reach by balance, from the number of values in every shell; exact integers."""
         g = self.balance @ within - self.surplus
         if self.count > 1:
             g = np.minimum(g, UNIT * (np.cumsum(within) - self.wanted))
@@ -572,10 +572,12 @@ class Draws(Protocol):
         """What all of them cost together."""
         ...
 
-    def farthest(self, epsilon: Fraction, /) -> float | None:
-        """How many ranks farther than the best points they are, in 9 of 10 runs; None if unknown.
+    def farthest(self, epsilon: Fraction, size: int | None, /) -> float | None:
+        """How many ranks off they are, in 9 of 10 runs; None if unknown.
 
-        Of `EqualShares` that is said of each alone, of `Together` of all at once.
+        Of `EqualShares` that is said of each alone, beyond the error of the best point; of
+        `Together` of all at once, records between two points not counted.  `size` is the number of
+        records where it is public.
         """
         ...
 
@@ -606,7 +608,7 @@ class EqualShares:
         k = len(self.points)
         return selection_cost(self.neighbours, price, query=query, mechanism=self.mechanism, k=k)
 
-    def farthest(self, epsilon: Fraction, /) -> float | None:
+    def farthest(self, epsilon: Fraction, _: int | None, /) -> float | None:
         share = epsilon / len(self.points)
         m = len(self.grid.points)
         farthest = 0.0
@@ -675,8 +677,8 @@ class Together:
             rho=self.way.rho,
         )
 
-    def farthest(self, epsilon: Fraction, /) -> float | None:
-        return self.way.farthest(epsilon)
+    def farthest(self, epsilon: Fraction, size: int | None, /) -> float | None:
+        return self.way.farthest(epsilon, size)
 
     def draw(self, ranks: Ranks, n: int, epsilon: Fraction, entropy: Entropy, /) -> list[int]:
         del n
@@ -686,9 +688,14 @@ class Together:
 
 
 def value_accuracy(
-    ranks: float | None, subject: str, *, epsilon: Fraction, most: float | None
+    ranks: float | None,
+    subject: str,
+    *,
+    epsilon: Fraction,
+    most: float | None,
+    together: bool = False,
 ) -> Accuracy:
-    """Of one value or several that are at most so many ranks off; None where that is not known."""
+    """The accuracy of values that are at most so many ranks off, or of an unknown distance."""
     if ranks is None:
         return UNKNOWN
     return by_distance(
@@ -696,7 +703,8 @@ def value_accuracy(
         "ranks",
         subject=subject,
         target="the percentile" if subject.startswith("the value") else "its percentile",
-        than="the best point of the grid",
+        than="" if together else "the best point of the grid",
+        aside="values between two points of the grid" if together else "",
         epsilon=epsilon,
         most=most,
     )
@@ -755,7 +763,7 @@ def likeliest_in_one_draw(
 
 
 def record_accuracy(likeliest: float | None, n: int, k: int, epsilon: Fraction) -> Accuracy:
-    """Of k of n records, none of which is named with a larger probability than `likeliest`."""
+    """The accuracy of k of n records, each named with a probability of at most `likeliest`."""
     if likeliest is None:
         return UNKNOWN
     return by_likeliest(

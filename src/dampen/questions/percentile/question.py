@@ -138,7 +138,7 @@ class PercentileQuestion:
         return opened
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> Method:
-        """On the grid if there is one, else among all decimals; dates among all days."""
+        """The method on the grid if there is one, else among all decimals; dates among all days."""
         measure = measure_of(source, self.value, (self.lower, self.upper))
         method = self._of_numbers(source, schema, measure, price)
         return method if measure is None else InOwnType(method, measure)
@@ -205,7 +205,7 @@ class PercentileQuestion:
         )
 
     def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
-        """On the weights of persons: ranks are sums of counts."""
+        """The method on the weights of persons, because ranks are sums of counts."""
         if max((as_fraction(p) / 100).denominator for p in self.points) > FINEST_OF_UNITS:
             raise ParameterError(
                 f"Expected p with at most two decimals where ε protects {schema.protected}."
@@ -270,12 +270,12 @@ class PercentileQuestion:
 
     @property
     def _ends(self) -> tuple[float, float]:
-        """Of the grid, as numbers; days for dates."""
+        """The ends of the grid as numbers; days for dates."""
         return as_bound(0.0 if self.lower is None else self.lower), as_bound(self.upper)
 
     @property
     def _step(self) -> float:
-        """Of the grid, as a number: days where the ends are dates, seconds for durations."""
+        """The step of the grid: days where the ends are dates, seconds for durations."""
         dates = isinstance(self.step, timedelta) and not isinstance(self.upper, timedelta)
         step = as_bound(self.step)
         return step / DAY if dates else step
@@ -333,8 +333,11 @@ class ValuesMethod:
         n = self.rows if self.rows is not None else rows
         points = self.question.points
         most = None if n is None else most_ranks(points, n, public=self.public)
-        ranks = self.draws.farthest(epsilon)
-        return value_accuracy(ranks, self._subject(), epsilon=epsilon, most=most)
+        is_size = self.public and self.question.by is None
+        ranks = self.draws.farthest(epsilon, n if is_size else None)
+        together = isinstance(self.draws, Together)
+        subject = self._subject()
+        return value_accuracy(ranks, subject, epsilon=epsilon, most=most, together=together)
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()
@@ -372,14 +375,14 @@ class ValuesMethod:
         return values if self.question.several else values[0]
 
     def _counted(self) -> tuple[dict[str, Literal["numbers", "text", "any"]], Keyed, int]:
-        """What is counted: which column, by which cells, how many."""
+        """The column to count, its cells and their number."""
         column = self.question.value
         grid = self.question.grid
         of = ("ranks", column, grid)
         return {column: "numbers"}, Keyed({column: grid.key}, itemgetter(column), of), grid.size
 
     def _subject(self) -> str:
-        """Whose accuracy is stated: of each value alone, or of all of them at once."""
+        """The subject of the accuracy: each value alone, or all of them at once."""
         if len(self.question.points) == 1:
             subject = "the value"
         else:

@@ -4,16 +4,22 @@ Two relations.  Where ε protects a person with all their keys, truth is the num
 key: `weights` shares one unit of a person among their keys (1/r each), `limited` is the limited
 domain, `known keys` draws names one by one from a list of all keys that occur, which nobody has,
 and `rule` is what `most_frequent(unit=, delta=)` does.  `roots` shares 1/√r (`keys` with
-`groups_per_unit`, here the median number of keys of a person).  Where ε protects a row, `keys` is
-`dampen.keys`, and `opendp` is OpenDP's partition selection with noisy counts: the threshold and the
-scale that its own search finds for ε and δ.
+`groups_per_unit`, here the median number of keys of a person), `either` chooses between the two
+with a part of ε (`keys`, where nobody states how many keys a person has).
+
+Where ε protects a row, `keys` is `dampen.keys`, and `opendp` is OpenDP's partition selection with
+noisy counts: the threshold and the scale that its own search finds for ε and δ.  Both add
+independent noise to every count, so that nothing is sampled: the expected share follows from the
+two laws (`expected_right`), and `runs` is 0.  `delta` is the true δ of each, the probability with
+which a key of one row is published: above 1e-6 OpenDP does not keep what it promises, and `opendp,
+kept` is the same with the least threshold that does.
 
 `right` is the share of a true top 10 that is named (among equals at the tenth place any will do),
 `found` the mean number of keys that are published at all.
 """
 
+import math
 import re
-from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -21,17 +27,21 @@ from fractions import Fraction
 from functools import lru_cache
 from io import StringIO
 from itertools import product
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from dampen.core.mechanisms import named, select
 from dampen.core.sampling import InsecureEntropy
-from dampen.core.selection import IntArray
+from dampen.core.selection import FloatArray, IntArray
+from dampen.core.thresholds import Threshold
 from dampen.data.units import Pairs, Shares, quantum_of
 from dampen.questions.frequency import distinct_selection
 from dampen.questions.keys import (
+    FOR_CHOICE,
+    MANY_KEYS,
     ROOT_QUANTUM,
+    EitherShares,
     KeysMethod,
     LimitedMethod,
     RootMethod,
@@ -39,13 +49,14 @@ from dampen.questions.keys import (
     Sharing,
     names_are_limited,
 )
+from dampen.releases.cost import Price
 from dampen.schema import Schema
 from dampen_studies.rows import listed
 from dampen_studies.study import Parameters, Row, Rows, Study
 
 K = 10
 DELTA = Fraction(1, 10**6)
-EPSILONS = ("0.1", "0.3", "1", "3")
+EPSILONS = ("0.1", "0.3", "0.5", "1", "3")
 RUNS = 20
 WORD = re.compile(r"[a-z]{3,}")
 
@@ -112,26 +123,85 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     known = (name, len(np.unique(pairs.owner)), size, len(pairs.owner))
     found = list[Row]()
 
-    def add(relation: str, way: str, truth: IntArray, once: Callable[[], Sequence[Any]]) -> None:
+    def add(way: str, truth: IntArray, once: Callable[[], Sequence[Any]]) -> None:
         least = np.sort(truth)[-K]
         drawn = [list(once()) for _ in range(runs)]
         right = np.mean([min(sum(truth[key] >= least for key in d[:K]), K) / K for d in drawn])
         many = round(float(np.mean([len(d) for d in drawn])), 1)
-        about = (*known, float(epsilon), relation, way, runs)
-        found.append((*about, round(float(right), 4), many))
+        about = (*known, float(epsilon), "person", way, runs)
+        found.append((*about, round(float(right), 4), many, ""))
 
     ways = _of_persons(pairs, size, persons, epsilon, entropy)
     for way, once in ways.items():
-        add("person", way, persons, once)
+        add(way, persons, once)
     schema = Schema(unit="who", rows=len(rows))
-    limited = names_are_limited(K, DELTA, schema, epsilon)
-    add("person", "rule", persons, ways["limited" if limited else "weights"])
+    ten = LimitedMethod("keys", ("v",), DELTA, K, "who", "ranking").paid(Price(epsilon))
+    limited = names_are_limited(ten, schema, epsilon)
+    add("rule", persons, ways["limited" if limited else "either"])
     of_rows = np.bincount(np.unique(rows, return_inverse=True)[1], minlength=size)
-    method = KeysMethod("keys", ("v",), DELTA, None, "counts")
-    tally: dict[Hashable, int] = dict(enumerate(of_rows.tolist()))
-    add("row", "keys", of_rows, lambda: method.of_counts(tally, epsilon, entropy).answer)
-    add("row", "opendp", of_rows, _opendp(rows, float(epsilon)))
+    for way, law in _of_rows(epsilon).items():
+        right, many = expected(of_rows, law)
+        about = (*known, float(epsilon), "row", way, 0, round(right, 4), round(many, 1))
+        found.append((*about, f"{law(1)[1].sum():.2g}"))
     return found
+
+
+Law: TypeAlias = Callable[[int], tuple[IntArray, FloatArray]]
+"""The published counts of a key of so many rows, and their probabilities."""
+
+
+def _of_rows(epsilon: Fraction) -> dict[str, Law]:
+    threshold = Threshold.of(epsilon, DELTA)
+    share = float(threshold.chance_of_lower)
+    noise = np.arange(-threshold.high, threshold.high + 1)
+    both = []
+    for bound, chance in ((threshold.high, 1 - share), (threshold.high - 1, share)):
+        weight = np.where(np.abs(noise) <= bound, np.exp(-float(epsilon) * np.abs(noise)), 0)
+        both.append((bound, chance * weight / weight.sum()))
+
+    def of_keys(count: int) -> tuple[IntArray, FloatArray]:
+        shown = [np.where(count + noise > bound, law, 0) for bound, law in both]
+        return count + noise, shown[0] + shown[1]
+
+    scale, least = opendp_search(float(epsilon))
+    a = math.exp(-1 / scale)
+    kept = least
+    while a ** (kept - 1) / (1 + a) > float(DELTA):
+        kept += 1
+
+    def of_opendp(lowest: int) -> Law:
+        far = np.arange(-math.ceil(50 * scale), math.ceil(50 * scale) + 1)
+        law = (1 - a) / (1 + a) * a ** np.abs(far)
+        return lambda count: (count + far, np.where(count + far >= lowest, law, 0))
+
+    return {"keys": of_keys, "opendp": of_opendp(least), "opendp, kept": of_opendp(kept)}
+
+
+def expected(counts: IntArray, law: Law) -> tuple[float, float]:
+    """The expected share of the true top K among the K largest published counts, and the expected
+    number of published keys; of equal noisy counts the first key is the larger one.
+    """
+    held = counts[counts > 0]
+    laws = [law(int(count)) for count in held]
+    published = sum(float(chance.sum()) for _, chance in laws)
+    least = np.sort(held)[-K]
+    named = sum(_among_first(i, laws) for i in np.flatnonzero(held >= least).tolist())
+    return min(named / K, 1.0), published
+
+
+def _among_first(i: int, laws: Sequence[tuple[IntArray, FloatArray]]) -> float:
+    """P(fewer than K other keys have a larger published count than key i)."""
+    noisy, chance = laws[i]
+    larger = np.zeros((K, len(noisy)))  # the chance of so many larger ones, for each count of i
+    larger[0] = 1
+    for j, (others, p) in enumerate(laws):
+        if j == i or others[-1] < noisy[0]:
+            continue
+        place = np.searchsorted(others, noisy if j < i else noisy + 1)
+        above = np.concatenate([np.cumsum(p[::-1])[::-1], [0.0]])[place]
+        larger[1:] = larger[1:] * (1 - above) + larger[:-1] * above
+        larger[0] *= 1 - above
+    return float((larger.sum(axis=0) * chance).sum())
 
 
 def _of_persons(
@@ -142,7 +212,7 @@ def _of_persons(
     np.add.at(weights, pairs.cell, Shares(quantum_of(1), 1, distinct=True).weights(pairs))
     of_weight = _held(weights)
     mass = KeysMethod("keys", ("v",), DELTA, None, "counts", Sharing("who", 1, distinct=True))
-    limited = LimitedMethod("keys", ("v",), DELTA, K, "who", "ranking")
+    limited = LimitedMethod("keys", ("v",), DELTA, K, "who", "ranking").paid(Price(epsilon))
     cap = max(int(np.median(np.bincount(pairs.owner))), 1)
     roots = RootMethod("keys", ("v",), DELTA, None, "who", cap)
 
@@ -151,6 +221,22 @@ def _of_persons(
         np.add.at(total, pairs.cell, RootShares(ROOT_QUANTUM, cap, entropy).weights(pairs))
         return list(roots.published(_held(total), epsilon, entropy))
 
+    many = RootMethod("keys", ("v",), DELTA, None, "who", MANY_KEYS)
+
+    def by_either() -> Sequence[Hashable]:
+        shares = EitherShares(
+            epsilon * FOR_CHOICE,
+            RootShares(ROOT_QUANTUM, MANY_KEYS, entropy),
+            Shares(quantum_of(1), 1, distinct=True),
+            entropy,
+        )
+        total = np.zeros(size, dtype=np.int64)
+        np.add.at(total, pairs.cell, shares.weights(pairs))
+        rest = epsilon * (1 - FOR_CHOICE)
+        if shares.rooted:
+            return list(many.published(_held(total), rest, entropy))
+        return list(mass.of_counts(_held(total), rest, entropy).answer)
+
     def one_by_one() -> Sequence[Hashable]:
         selection = distinct_selection(persons)
         return select(selection, epsilon=epsilon, mechanism=named("pf"), k=K, entropy=entropy)
@@ -158,6 +244,7 @@ def _of_persons(
     return {
         "weights": lambda: list(mass.of_counts(of_weight, epsilon, entropy).answer),
         "roots": by_roots,
+        "either": by_either,
         "limited": lambda: limited.names(counts, epsilon, entropy),
         "known keys": one_by_one,
     }
@@ -169,8 +256,8 @@ def _held(numbers: IntArray) -> dict[Hashable, int]:
 
 
 @lru_cache(maxsize=8)
-def _opendp_mechanism(epsilon: float) -> Any:
-    """OpenDP's stable histogram, from counts, at the scale and threshold that its search finds."""
+def opendp_search(epsilon: float) -> tuple[float, int]:
+    """The scale and the threshold that OpenDP's own search finds for its stable histogram."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
@@ -178,12 +265,10 @@ def _opendp_mechanism(epsilon: float) -> Any:
     counts = dp.t.make_count_by(*domain, TV=int)
     one_row: Any = counts.map(1)  # type: ignore[no-untyped-call]
 
-    def measurement(scale: Any, threshold: Any) -> Any:
-        space = counts.output_domain, counts.output_metric
-        return dp.m.make_laplace_threshold(*space, scale=scale, threshold=threshold)
-
     def loss(scale: Any, threshold: Any) -> tuple[float, float]:
-        found: tuple[float, float] = measurement(scale, threshold).map(one_row)
+        space = counts.output_domain, counts.output_metric
+        made: Any = dp.m.make_laplace_threshold(*space, scale=scale, threshold=threshold)
+        found: tuple[float, float] = made.map(one_row)
         return found
 
     # The search is exact, and takes long far from the answer.
@@ -191,24 +276,12 @@ def _opendp_mechanism(epsilon: float) -> Any:
     scale = dp.binary_search(
         lambda s: loss(s, far)[0] <= epsilon, bounds=(0.5 / epsilon, 2 / epsilon)
     )
-    threshold = dp.binary_search(lambda t: loss(scale, t)[1] <= float(DELTA), bounds=(1, far))
-    return measurement(scale, threshold)
-
-
-def _opendp(rows: list[str], epsilon: float) -> Callable[[], Sequence[int]]:
-    """The keys that OpenDP publishes, the largest counts first."""
-    place = {key: i for i, key in enumerate(sorted(set(rows)))}
-    mechanism = _opendp_mechanism(epsilon)
-    counts = dict(Counter(rows))
-
-    def once() -> Sequence[int]:
-        return [place[key] for key, _ in Counter(mechanism(counts)).most_common()]
-
-    return once
+    least = dp.binary_search(lambda t: loss(scale, t)[1] <= float(DELTA), bounds=(1, far))
+    return float(scale), int(least)
 
 
 def _caption(rows: Rows) -> str:
-    return f"k = {K}, δ = 1e-6; means of {listed(rows, 'runs')} runs."
+    return f"k = {K}, δ = 1e-6; {listed(rows, 'runs')} runs, 0 where expectations are computed."
 
 
 STUDY = Study(
@@ -218,13 +291,15 @@ STUDY = Study(
     about="The share of the true top 10 that is named, and the number of keys that are found, on "
     "seven tables of persons with many keys.",
     finding="A limited domain names nearly what a list of all keys would, where enough people have "
-    "a key in common; root weights find more keys than weights.",
+    "a key in common; root weights find more keys than weights; of rows, dampen names what OpenDP "
+    "does, and keeps its δ.",
     caption=_caption,
     columns=(
         "dataset", "persons", "keys", "pairs", "epsilon", "relation", "way", "runs", "right",
-        "found",
+        "found", "delta",
     ),
     cells=_cells,
     run=_run,
+    revision=1,
     minutes=10,
 )  # fmt: skip

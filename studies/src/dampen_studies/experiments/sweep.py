@@ -70,7 +70,7 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
 def joint_degrees(graph: Graph, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
     """The k largest noisy degrees, with the noise that the default would refine its own to."""
     fine, _ = nested_laplace(2 / epsilon, FIRST_SHARE, len(graph.nodes), entropy)
-    return refined(graph.degrees + fine, k, entropy)
+    return refined(graph.degrees + fine(), k, entropy)
 
 
 def overlap(found: Sequence[int], ebc: FloatArray) -> float:
