@@ -63,6 +63,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.selection import FloatArray, IntArray
+from dampen.data.columns import as_number
 from dampen.data.source import (
     Batch,
     CellOf,
@@ -804,8 +805,8 @@ ARITHMETIC = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divi
 def as_floats(chunk: Chunk) -> FloatArray:
     """A chunk as floats, NaN where a cell is missing or not a number; nothing is refused.
 
-    Booleans are 1 and 0, dates days since 1970.  Text is read as a number only where it comes from
-    a file, which knows nothing else.
+    Booleans are 1 and 0, dates days since 1970.  Text is read as a number where a column has no
+    declared type: in a file, and among Python's objects.
     """
     if hasattr(chunk, "to_pylist"):
         return _arrow_floats(chunk)
@@ -871,7 +872,9 @@ def _days_of(array: NDArray[Any]) -> FloatArray:
 
 def _float(cell: Any) -> float:
     """A Python cell as a float; other types are missing."""
-    if isinstance(cell, str | bytes):
+    if isinstance(cell, str):
+        return as_number(cell)
+    if isinstance(cell, bytes):
         return np.nan
     try:
         return _days(cell) if isinstance(cell, date) else float(cell)

@@ -156,3 +156,21 @@ def _pair(rows: Rows) -> str:
 
 def _epsilon(value: float) -> str:
     return "never" if value == float("inf") else f"{value:.2g}"
+
+
+KEY_WAYS = ("rule", "limited", "either", "weights", "known keys")
+
+
+def key_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """The share of the true top 10 of keys that nobody listed, at ε = 1, and OpenDP's."""
+    here = where(rows, epsilon=1.0)
+    found = []
+    for name in values(here, "dataset"):
+        line = [str(name)]
+        for relation, ways in (("person", KEY_WAYS), ("row", ("keys", "opendp"))):
+            for way in ways:
+                [row] = where(here, dataset=name, relation=relation, way=way)
+                line.append(f"{number(row, 'right'):.2f}".removeprefix("0"))
+        found.append(line)
+    head = ["persons, keys", *KEY_WAYS, "rows: dampen", "rows: OpenDP"]
+    return head, found
