@@ -84,6 +84,7 @@ BEYOND: tuple[Study, ...] = (
     raw_groups.STUDY,
     models.MODELS,
     models.CRITERIA_STUDY,
+    models.CHANCES_STUDY,
     undeclared.STUDY,
 )
 """Those behind the defaults of the library."""

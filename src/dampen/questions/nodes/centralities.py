@@ -413,7 +413,7 @@ class Walk:
 
     @property
     def step(self) -> int:
-        """Of the coarser grid, in units of the finer one."""
+        """The step of the coarser grid, in units of the finer one."""
         return 1 << max(self.bits - COARSE, 0)
 
     @property

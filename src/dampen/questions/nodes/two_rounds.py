@@ -319,7 +319,7 @@ def lazy_top(
 def _may_matter(
     between: tuple[FloatArray, FloatArray], drawn: Contenders, scale: Fraction, noise: Noise, k: int
 ) -> NDArray[np.bool_]:
-    """Who may be among the k best, or have the largest score; in units of scores."""
+    """The nodes that may be among the k best, or have the largest score; in units of scores."""
     low, high = between
     unit = float(min(max(1 / scale, Fraction(1, 10**300)), Fraction(10**300)))
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -687,7 +687,7 @@ class TriangleList:
 
     @classmethod
     def of(cls, noisy: IntArray, k: int, noise: float, longest: int) -> "TriangleList | None":
-        """None where the noisy degrees do not tell who may be among the k best.
+        """The list; None where the noisy degrees do not show which nodes may be among the best.
 
         Nor is there one where its lists would be above `longest`, for which noise is too large.
         """
@@ -722,7 +722,7 @@ def slopes(levels: IntArray, steepest: Fraction, unit: int) -> tuple[IntArray, i
 
 
 def whole_norm(steep: Fraction, weight: float) -> float:
-    """Of a whole shortlist with slopes of `steep` / level and the shortest lists.
+    """The norm of a whole shortlist with slopes of `steep` / level and the shortest lists.
 
     The weight is the sum of all 1 / level.
     """

@@ -157,7 +157,7 @@ class Paths:
 
     @cached_property
     def rows(self) -> list[FloatArray]:
-        """Of every percentile its states: point, place, and the weight of all paths to it."""
+        """The states of every percentile: point, place, and the weight of all paths to it."""
         from dampen.kernels.percentiles import taut_step
 
         rows = [self._first()]
@@ -243,7 +243,7 @@ class Taut:
     name: ClassVar[str] = "joint-percentiles"
 
     def rho(self, epsilon: Fraction) -> Fraction:
-        """Of the way that ε allows; of two that N decides between, the larger one."""
+        """The ρ of the way that ε allows; if N decides between two, the larger one."""
         if not self.fits(epsilon):
             return self.otherwise.rho(epsilon)
         noisy_size = pure_rho(COUNTING * epsilon) if self.counts else Fraction(0)
@@ -271,7 +271,7 @@ class Taut:
         return self.few_enough and states <= MOST_STATES and 100 * self.rounding(epsilon) <= epsilon
 
     def rounding(self, epsilon: Fraction) -> Fraction:
-        """What is taken off ε."""
+        """The part of ε that pays for rounding."""
         largest = Fraction(max(self._states(epsilon)) + 512, 1 << 48)
         return len(self.shares) * (largest + Fraction(1, 1 << 39))
 
@@ -299,7 +299,7 @@ class Taut:
         return between < CROWDED * log(self.points) * log(len(self.shares))
 
     def targets(self, n: float, size: int | None, epsilon: Fraction) -> Targets:
-        """For a public number of records; if there is none, of n, which is private."""
+        """The targets for a public number of records, or for n, which is private."""
         alpha = self.alpha(epsilon)
         if size is not None:
             return Targets(target_ranks(self.shares, size), float(size), alpha)
@@ -368,7 +368,7 @@ class Taut:
         return (self.log_tuples + FLOOR + 42) / alpha if alpha > 0 else inf
 
     def _states(self, epsilon: Fraction) -> list[int]:
-        """Of every percentile at most: two ends of each point, and places from before.
+        """The most states of a percentile: two ends of each point, and places from before.
 
         Those are ends of points too, and multiples of 1/2 but for the fraction of their target.
         The rounding may take a hundredth of ε.

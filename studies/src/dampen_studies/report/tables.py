@@ -22,9 +22,11 @@ from dampen_studies.report import model_tables, node_tables, results, stage_tabl
 from dampen_studies.report.figures import geometric_mean, ratios
 from dampen_studies.report.group_tables import (
     group_rows,
+    key_rows,
     name_rows,
     people_rows,
     people_value_rows,
+    unbounded_number_rows,
 )
 from dampen_studies.report.many_tables import many_rows
 from dampen_studies.report.palette import LOOKS
@@ -527,7 +529,12 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "groups": ("groups", groups),
     "people": ("people", lambda rows: markdown(*people_rows(rows))),
     "people-values": ("people-values", lambda rows: markdown(*people_value_rows(rows))),
+    "key-names": ("key-names", lambda rows: markdown(*key_rows(rows))),
     "names": ("names", lambda rows: markdown(*name_rows(rows))),
+    "unbounded-numbers": (
+        "unbounded-numbers",
+        lambda rows: markdown(*unbounded_number_rows(rows)),
+    ),
     "models": ("models", lambda rows: markdown(*model_tables.models(rows))),
     "models-summary": ("models", lambda rows: markdown(*model_tables.models_summary(rows))),
     "criteria": ("criteria", lambda rows: markdown(*model_tables.criteria(rows))),
