@@ -45,10 +45,7 @@ def serve(*, config: Path | None, check: bool, demo: bool, host: str, port: int)
     try:
         from dampen.service import app
     except ModuleNotFoundError as error:
-        raise ParameterError(
-            f"Expected {error.name}, which is in the extra dampen[serve]: "
-            'pip install "dampen[serve]".'
-        ) from None
+        raise _serve_is_missing(error) from None
     with ExitStack() as stack:
         if demo == (config is not None):
             raise ParameterError("Expected either CONFIG, a dampen.toml, or --demo.")
@@ -122,10 +119,18 @@ def revoke(who: str, config: Path) -> None:
 
 
 def _tokens(config: Path) -> Any:
-    from dampen.service.configuration import load_configuration
-    from dampen.service.tokens import Tokens
-
+    try:
+        from dampen.service.configuration import load_configuration
+        from dampen.service.tokens import Tokens
+    except ModuleNotFoundError as error:
+        raise _serve_is_missing(error) from None
     return Tokens(load_configuration(config).settings.state)
+
+
+def _serve_is_missing(error: ModuleNotFoundError) -> ParameterError:
+    return ParameterError(
+        f'Expected {error.name}, which is in the extra dampen[serve]: pip install "dampen[serve]".'
+    )
 
 
 @click.command(

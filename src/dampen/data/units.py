@@ -58,6 +58,7 @@ from dampen.data.source import (
     Field,
     Kind,
     Opened,
+    PassedOn,
     counted,
     has_arrow,
     reading,
@@ -274,21 +275,10 @@ class UnitTable:
     rows = None
     ordered = False
 
-    @property
-    def title(self) -> str:
-        return self.opened.title
-
-    @property
-    def fields(self) -> Sequence[Field]:
-        return self.opened.fields
-
-    @property
-    def declared(self) -> bool:
-        return self.opened.declared
-
-    @property
-    def streams(self) -> bool:
-        return self.opened.streams
+    title = PassedOn[str]()
+    fields = PassedOn[Sequence[Field]]()
+    declared = PassedOn[bool]()
+    streams = PassedOn[bool]()
 
     def batches(self, _: Mapping[str, Kind], /) -> Iterator[Batch]:
         """Rows have no weights: a question that looks at them is asked of `KeptRows`."""
@@ -427,17 +417,9 @@ class KeptRows:
     streams = False
     _held: list[Batch] = field(default_factory=list)
 
-    @property
-    def title(self) -> str:
-        return self.opened.title
-
-    @property
-    def fields(self) -> Sequence[Field]:
-        return self.opened.fields
-
-    @property
-    def declared(self) -> bool:
-        return self.opened.declared
+    title = PassedOn[str]()
+    fields = PassedOn[Sequence[Field]]()
+    declared = PassedOn[bool]()
 
     @property
     def named(self) -> bool:

@@ -33,9 +33,7 @@ try:
     import cython
 except ImportError:
     from dampen.kernels import primitives as cython
-if cython.compiled:
-    from cython.cimports.dampen.kernels.primitives import *
-else:
+if not cython.compiled:  # else the .pxd has them
     from dampen.kernels.primitives import *
 
 MOST_HUBS = cython.declare(cython.longlong, 64)
@@ -296,7 +294,7 @@ def _pairs_by_bits(size, work):
             while free:
                 b = i * 64 + trailing_zeros(free)
                 free &= free - 1
-                g = 0
+                g: Long = 0
                 for j in range(size):
                     g += popcount(work.words[a * size + j] & work.words[b * size + j])
                 work.pairs[g] += 1

@@ -34,11 +34,8 @@ try:
     import cython
 except ImportError:
     from dampen.kernels import primitives as cython
-if cython.compiled:
-    from cython.cimports.dampen.kernels.primitives import *
-else:
+if not cython.compiled:  # else the .pxd has them
     from dampen.kernels.primitives import *
-
 
 PAUSE = cython.declare(cython.longlong, (1 << 20) - 1)
 NEWLINE = cython.declare(cython.longlong, 10)
@@ -56,10 +53,7 @@ MOST_DIGITS = cython.declare(cython.longlong, 18)
 
 
 class Ordered(NamedTuple):
-    """A graph whose nodes are renamed 0, 1, ... in the order of their degrees, smallest first.
-
-    A node has few later neighbours, however many neighbours it has: at most sqrt(2 m) of m edges.
-    """
+    """Nodes renamed 0, 1, ... in the order of degrees: each has at most sqrt(2 m) later ones."""
 
     order: Any  # per node: its old name
     first: Any
@@ -70,8 +64,7 @@ class Ordered(NamedTuple):
 def both_ways(begin, end, higher, degrees):
     """Whole rows from those that hold every edge once, at its lower end, in any order.
 
-    Two counting passes leave every row sorted, as a radix sort does.  Also returns where in each
-    row the higher neighbours begin.
+    Two counting passes leave every row sorted.  Also returns where its higher neighbours begin.
     """
     n: Size = len(degrees)
     sizes = np.cumsum(degrees, dtype=np.int64)
@@ -177,12 +170,12 @@ def peel(first, to, core):
 def rows_in_order(begin, end, src, dst, first, to, above):
     """Whether these edges rise, by their lower end and then by the other, which comes second.
 
-    Such edges are in rows already, which are filled in, with the beginnings of those that begin
-    here.
+    Such edges are in rows already: these are filled in, with where those begin that begin here.
     """
     low: cython.int = src[begin - 1] if begin else -1
     high: cython.int = dst[begin - 1] if begin else -1
     rises: cython.bint = True
+    row: Size
     with cython.nogil:
         for i in range(begin, end):
             u = src[i]
@@ -435,7 +428,7 @@ def fill_lists(low, high, begins, ends, to, on_it, last, long, length):
                 heed(PAUSE)
         for u in range(n):
             if long[u] and seen[u] < length:
-                count = 0
+                count: Long = 0
                 for i in range(begins[u], ends[u]):
                     if not on_it[to[i]]:
                         rest[count] = to[i]
@@ -506,20 +499,19 @@ def count_triangles(begin, end, begins, ends, to, last, words, result):
 
 
 def outside_and_triangles(begin, end, first, to, nodes, on_it, last, mark, stop, result):
-    """For the nodes begin .. end-1 of the shortlist, what their neighbours outside it are like.
+    """For the nodes begin .. end-1 of the shortlist, how many of their neighbours are outside it,
+    and how many edges among those are on the lists of both their ends: two columns of the result.
 
-    Fills two columns of the result: how many neighbours are outside, and how many edges among
-    those are on the lists of both their ends.  Returns early when the stop flag rises.
-    Here `first` and `to` are whole rows, `nodes` are those on the shortlist, and `mark` tells per
-    node whether it is a neighbour of the current one; it is 0 before and after.
+    Returns early when the stop flag rises.  Here `first` and `to` are whole rows, and `mark` tells
+    per node whether it is a neighbour of the current one; it is 0 before and after.
     """
     with cython.nogil:
         for a in range(begin, end):
             if stop[0]:
                 break
             c = nodes[a]
-            outside = 0
-            triangles = 0
+            outside: Long = 0
+            triangles: Long = 0
             for i in range(first[c], first[c + 1]):
                 if not on_it[to[i]]:
                     mark[to[i]] = 1

@@ -6,9 +6,7 @@ try:
     import cython
 except ImportError:
     from dampen.kernels import primitives as cython
-if cython.compiled:
-    from cython.cimports.dampen.kernels.primitives import *
-else:
+if not cython.compiled:  # else the .pxd has them
     from dampen.kernels.primitives import *
 
 

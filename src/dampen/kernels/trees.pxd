@@ -42,7 +42,7 @@ cdef inline Long _end(Shorts2 codes, Size row, Long leaf, Longs2 attribute, Long
     OutLongs2 places, Size tree, Size levels) noexcept nogil
 cpdef count_ends(Shorts2 codes, Ints2 cells, Longs slot, Longs2 attribute, Longs2 low, Longs2 high,
     Longs start, Longs widths, Long begin, Size width, OutLongs5 tables)
-cdef inline void _count_rows(OutLongs counts, Size table, OutInts rows, Size begin, Size end, Ints2 cells,
+cdef inline void _count_rows(OutLongs counts, Size table, Longs rows, Size begin, Size end, Ints2 cells,
     Size width, OutLongs5 tables) noexcept nogil
 cdef inline void _fill_difference(OutLongs5 tables, Size leaf, Size tree, Long end) noexcept nogil
 cpdef end_cells(Shorts2 codes, Longs classes, Longs slot, Longs2 attribute, Longs2 low, Longs2 high,

@@ -24,9 +24,7 @@ try:
     import cython
 except ImportError:
     from dampen.kernels import primitives as cython
-if cython.compiled:
-    from cython.cimports.dampen.kernels.primitives import *
-else:
+if not cython.compiled:  # else the .pxd has them
     from dampen.kernels.primitives import *
 
 DOWN = cython.declare(cython.longlong, 0)
@@ -465,7 +463,7 @@ def _places(begin, stop, start, widths):
 
 
 def _end(codes, row, leaf, attribute, low, high, places, tree, levels):
-    """Where a row stands in one of the trees of the menu, after so many levels."""
+    """Where a row stands in a tree of the menu, after so many levels."""
     place: Long = 0
     for level in range(levels):
         at = places[tree, level] + place
@@ -478,49 +476,41 @@ def count_ends(codes, cells, slot, attribute, low, high, start, widths, begin, w
     """Adds every row to tables[slot, tree, end, value, class], for the trees from `begin` on.
 
     The cells (value, class) of every row are given, the first `width` of its attributes are asked.
-    Trees that differ in their last split alone have the same rows before it.  They are grouped
-    once; then every split puts the rows of its group to the front and to the back of a list, and
-    the longer side is what both had together in the tree before, less the shorter one.
+    Rows are grouped once for all trees that differ in their last split alone; a split puts those of
+    its group to both ends of a list.  The longer side is both of the tree before, less the shorter.
     """
     above: Size = max(len(widths) - 1, 0)
     last: Long = widths[above] if len(widths) else 1
     places: OutLongs2 = memoryview(_places(begin, begin + tables.shape[1], start, widths))
     counts: OutLongs = memoryview(np.asarray(tables).reshape(-1))
-    groups: Size = tables.shape[0] << above
-    first: OutLongs = memoryview(np.zeros(groups + 2, np.int64))
-    group: OutInts = memoryview(np.zeros(len(slot), np.int32))
-    order: OutInts = memoryview(np.zeros(len(slot), np.int32))
-    sides: OutInts = memoryview(np.zeros(len(slot), np.int32))
+    group: OutLongs = memoryview(np.zeros(len(slot), np.int64))
+    sides: OutLongs = memoryview(np.zeros(len(slot), np.int64))
     steps: Long = 0
-    with cython.nogil:
-        for tree in range(tables.shape[1]):
-            whole: cython.bint = tree == 0 or (begin + tree) % last == 0
-            if whole:
-                for g in range(groups + 2):
-                    first[g] = 0
-                for row in range(len(slot)):
-                    at = _end(codes, row, slot[row], attribute, low, high, places, tree, above)
-                    group[row] = (slot[row] << above) + at
-                    first[group[row] + 2] += 1
-                for g in range(groups):
-                    first[g + 2] += first[g + 1]
-                for row in range(len(slot)):
-                    order[first[group[row] + 1]] = row
-                    first[group[row] + 1] += 1
-            for g in range(groups):
+    for tree in range(tables.shape[1]):
+        whole: cython.bint = tree == 0 or (begin + tree) % last == 0
+        if whole:
+            for row in range(len(slot)):
+                at = _end(codes, row, slot[row], attribute, low, high, places, tree, above)
+                group[row] = (slot[row] << above) + at
+            grouped = group_rows(group, tables.shape[0] << above)
+            order: Longs = memoryview(grouped[0])
+            first: Longs = memoryview(grouped[1])
+        with cython.nogil:
+            for g in range(tables.shape[0] << above):
                 front = first[g]
                 back = first[g + 1]
                 leaf = g >> above
-                end = tables.shape[2] * (leaf * tables.shape[1] + tree) + 2 * (g - (leaf << above))
+                at = g - (leaf << above)
+                end = tables.shape[2] * (leaf * tables.shape[1] + tree) + 2 * at
                 if len(widths) == 0:
                     _count_rows(counts, end, order, front, back, cells, width, tables)
                     continue
-                at = places[tree, above] + g - (leaf << above)
-                a = attribute[leaf, at]
-                least = low[leaf, at]
-                most = high[leaf, at]
+                place = places[tree, above] + at
+                a = attribute[leaf, place]
+                least = low[leaf, place]
+                most = high[leaf, place]
                 for i in range(first[g], first[g + 1]):
-                    row = order[i]
+                    row = order[i]  # both comparisons, as a branch could not be predicted
                     inside: Size = (codes[row, a] >= least) & (codes[row, a] < most)
                     sides[front] = row
                     sides[back - 1] = row
@@ -532,7 +522,7 @@ def count_ends(codes, cells, slot, attribute, low, high, start, widths, begin, w
                 if whole or second:
                     _count_rows(counts, end + 1, sides, front, first[g + 1], cells, width, tables)
                 if not whole:
-                    _fill_difference(tables, leaf, tree, 2 * (g - (leaf << above)) + 1 - second)
+                    _fill_difference(tables, leaf, tree, 2 * at + 1 - second)
                 steps = heed(steps + first[g + 1] - first[g])
 
 

@@ -449,7 +449,7 @@ def radius_classes(scaled: FloatArray, size: int, usual: float = 1.0) -> tuple[i
     those that probably have.  The first class holds rows at the centre itself, which say nothing
     about the others: if it is the fullest one, it starts from the fullest of the others that lies
     near the usual distance, which is that of the centre from 0.  A side whose fullest class surely
-    has rows ends where the same rule, asked of this side alone, says so, if that is nearer.
+    has rows ends where the same rule says so of this side alone, whose noise is smaller.
 
     Args:
         scaled: of every class its noisy count times ε₃, below the centre and above it.
@@ -465,7 +465,7 @@ def radius_classes(scaled: FloatArray, size: int, usual: float = 1.0) -> tuple[i
     """
     both = scaled.sum(axis=0)
     place = np.arange(len(both))
-    start = int(np.argmax(both - BEYOND * np.maximum(place - size, 0)))
+    start = _fullest(both, size)
     if start == 0:
         near = np.searchsorted([float(radius) for radius in RADII], usual)
         beside = both - BESIDE - USUAL * np.abs(place - near)
@@ -477,8 +477,12 @@ def radius_classes(scaled: FloatArray, size: int, usual: float = 1.0) -> tuple[i
 
 
 def _side(count: FloatArray, widest: int, size: int) -> int:
-    start = int(np.argmax(count[: widest + 1]))
-    return min(_passed(count, start, size), widest) if count[start] > SURE and start else widest
+    start = _fullest(count, size)
+    return _passed(count, start, size) if count[start] > SURE and start else widest
+
+
+def _fullest(count: FloatArray, size: int) -> int:
+    return int(np.argmax(count - BEYOND * np.maximum(np.arange(len(count)) - size, 0)))
 
 
 def _passed(count: FloatArray, start: int, size: int) -> int:

@@ -70,8 +70,8 @@ points is within twice the sum of these, and its loss within four times it.  `ro
 gaps of n / (J+1) a percentile, and there may be as many such tuples as the grid allows: some log G
 a percentile.  So where α N / (J+1) is small, empty points may outweigh the data; the longer the
 list, the more it has to lose.  More than FEW percentiles are drawn by the tree, for the ε that N
-has left, where α N / (J+1) is below `CROWDED` log G log J (measured: `dampen-studies run
-long-lists`).  N is public by then, and either way is ε-DP.
+has left, where α N / (J+1) is below `CROWDED` log G log J (chosen by `dampen-studies
+run list-rule`).  N is public by then, and either way is ε-DP.
 """
 
 from dataclasses import dataclass
@@ -102,7 +102,7 @@ __all__ = ["Paths", "Targets", "Taut", "Way", "intervals", "together"]
 FLOOR = 60
 RANGE = 700
 FEW = 9
-CROWDED = 0.19
+CROWDED = 0.22
 MOST_RECORDS = 1 << 33
 UNIT = Fraction(1, 1 << 19)
 """Moving targets are multiples of it, and exact in a float up to MOST_RECORDS."""
