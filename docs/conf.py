@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[1]
 project = "dampen"
 author = "The dampen developers"
 copyright = author
-release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+release = DECLARED["version"]
 version = release
 
 extensions = [
@@ -55,12 +56,23 @@ html_theme_options = {
     "logo": {"text": "dampen", "image_light": "_static/logo.svg", "image_dark": "_static/logo.svg"},
     "show_prev_next": True,
     "navbar_align": "left",
-    "navbar_end": ["theme-switcher"],
+    # A choice of versions, where this one will be beside the others (docs/versions.py).
+    "navbar_end": [
+        *(["versions"] if "DAMPEN_VERSIONS" in os.environ else []),
+        "theme-switcher",
+        "navbar-icon-links",
+    ],
+    "icon_links": [
+        {
+            "name": "Repository",
+            "url": DECLARED["urls"]["Repository"],
+            "icon": "fa-solid fa-code-branch",
+        }
+    ],
     "header_links_before_dropdown": 6,
     "secondary_sidebar_items": ["page-toc"],
     "footer_start": ["copyright"],
-    # A link to the other versions, where this one will be beside them (docs/versions.py).
-    "footer_end": ["versions"] if "DAMPEN_VERSIONS" in os.environ else [],
+    "footer_end": [],
     "pygments_light_style": "tango",
     "pygments_dark_style": "github-dark",
 }

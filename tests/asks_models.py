@@ -8,7 +8,7 @@ from asking import EPSILON, GUMBEL, Ask, armed_table, cost, several
 from dampen import Release
 from dampen.core.noise import pure_rho
 from dampen.paper.id3 import GlobalDiffPID3
-from dampen.questions.classify.plan import split_shares
+from dampen.questions.classify.plan import FOR_ODDS, FOR_TABLES, split_shares
 from leaks import NUMBER, WORD
 
 
@@ -70,6 +70,8 @@ PUBLIC_DEFAULT = {name: PUBLIC_TREE[name] for name in ("domains", "classes", "ma
 LEVELS = sum(pure_rho(EPSILON * share) for share in split_shares((1,)))
 FIRST, LAST = (EPSILON * share for share in split_shares((1, 2)))
 STAGES = pure_rho(FIRST) + LAST**2 / 8
+LEFT = EPSILON * (1 - FOR_ODDS - FOR_TABLES)
+CHANCES = pure_rho(EPSILON * FOR_ODDS) + pure_rho(EPSILON * FOR_TABLES) + LEFT**2 / 8
 STAGED = "joint-subtrees"
 """At ε = 0.6 and nine rows, the default decides all levels and the classes at once."""
 
@@ -133,6 +135,16 @@ MODELS = [
         {**PUBLIC_DEFAULT, "stages": (1, 2)},
         cost("tree", "pf + joint-subtrees", "add-remove-row", STAGES),
         WRONG_MODEL,
+        tuple(map(split, BAD_TABLES)),
+    ),
+    Ask(
+        "TreeClassifier.fit, probabilities",
+        _fitted,
+        split(TABLE),
+        lambda hook: split(armed_table(TABLE, hook)),
+        {**PUBLIC_DEFAULT, "probabilities": True},
+        cost("tree", STAGED, "add-remove-row", CHANCES),
+        (*WRONG_MODEL, *several({"probabilities": ["yes", None, 1]})),
         tuple(map(split, BAD_TABLES)),
     ),
     Ask(

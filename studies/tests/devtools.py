@@ -15,6 +15,9 @@ FLAGS = (
     "--disable-background-networking", "--remote-debugging-pipe",
 )  # fmt: skip
 
+PATIENCE = 600.0
+"""Seconds before a wait is taken for a hang: far more than a loaded machine needs."""
+
 # Chromium reads from descriptor 3 and writes to descriptor 4.
 SHIM = """
 import os, sys
@@ -70,7 +73,7 @@ class Page:
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
-    def wait(self, script: str, patience: float = 60.0) -> None:
+    def wait(self, script: str, patience: float = PATIENCE) -> None:
         """Waits until a JavaScript expression is true."""
         end = time.monotonic() + patience
         while not self.run(script):
@@ -107,7 +110,7 @@ class Page:
                 assert "error" not in answer, answer
                 return answer["result"]
 
-    def _read(self, patience: float = 60.0) -> dict:
+    def _read(self, patience: float = PATIENCE) -> dict:
         deadline = time.monotonic() + patience
         while b"\0" not in self._left:
             ready, _, _ = select.select([self._from], [], [], max(deadline - time.monotonic(), 0))

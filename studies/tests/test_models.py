@@ -78,3 +78,28 @@ def test_the_summary_counts_losses_and_wins():
     assert table[0] == ["one, 2 classes, 70 rows", "default", ".705", ".705"]
     assert table[2] == ["", "naive Bayes", ".505", ".905"]
     assert len(table) == 8
+
+
+def test_scores_of_probabilities_are_those_of_scikit_learn():
+    from sklearn.metrics import log_loss, roc_auc_score
+
+    rng = np.random.default_rng(3)
+    classes = rng.integers(0, 3, 90)
+    chances = rng.dirichlet([1, 1, 1], 90).round(1) + 0.1
+    chances /= chances.sum(axis=1, keepdims=True)
+    expected = roc_auc_score(classes, chances, multi_class="ovr")
+    assert models.mean_area(classes, chances) == pytest.approx(expected)
+    expected = log_loss(classes, chances) / np.log(3)
+    assert models.log_loss(classes, chances) == pytest.approx(expected)
+    assert models.log_loss(np.array([0]), np.array([[0.0, 1.0]])) == pytest.approx(
+        np.log(1e6) / np.log(2)
+    )
+
+
+@pytest.mark.filterwarnings("ignore:scipy.optimize:DeprecationWarning")
+def test_logistic_regression_of_diffprivlib_learns():
+    table = packaged.load("wine", 5)
+    model = model_methods.CHANCES["logistic"](table, "1e4", 178, 1)
+    chances = model.fit(table.codes, table.classes).predict_proba(table.codes)
+    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    assert models.mean_area(table.classes, chances) > 0.95

@@ -245,6 +245,7 @@ def act(page: Page, budget: str, name: str, **fields: str) -> None:
     card = f"document.querySelector('[aria-label=\"Budget {budget}\"]')"
     found = f"[...({card}?.querySelectorAll('button') || [])].find(b => b.textContent === '{name}')"
     page.wait(f"{found} !== undefined")
+    page.run(f"{card}.dataset.before = 'yes'")
     page.run(f"{found}.click()")
     page.wait("document.querySelector('dialog[open]') !== null")
     for id, value in fields.items():
@@ -252,6 +253,8 @@ def act(page: Page, budget: str, name: str, **fields: str) -> None:
     picture(page, f"curator-{name.lower()}")
     click(page, f"{name} it")
     page.wait("document.querySelector('dialog') === null")
+    # The page asks the service again and draws new cards; the old one shows the old state.
+    page.wait(f"{card} !== null && {card}.dataset.before === undefined")
 
 
 def test_a_curator_freezes_and_thaws(running: Running, tmp_path: Path) -> None:
@@ -433,7 +436,7 @@ def test_analysts_have_no_curators_page(running: Running, tmp_path: Path) -> Non
         assert page.run("document.getElementById('nav-curator').hidden")
         page.run("location.hash = '#/curator/tokens'")
         page.wait(
-            "document.querySelector('#view [role=alert]')?.innerText.includes('for curators')"
+            "document.querySelector('#view [role=alert]')?.innerText.includes('Only curators')"
         )
 
 

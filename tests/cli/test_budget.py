@@ -67,7 +67,7 @@ def test_a_ledger_that_other_users_may_write_causes_a_warning(dampen, place: Pat
     dampen("budget", "create", "b", "--epsilon", "1", "--neighbours", "replace-one")
     (place / "ledger.sqlite3").chmod(0o666)
     worker.close_all()
-    assert "warning: Others may write the file of the ledger" in dampen("budget", "show").err
+    assert "warning: Other users may write the file of the ledger" in dampen("budget", "show").err
 
 
 def test_data_that_cannot_be_answered_costs_the_charge_and_says_so(dampen, place: Path) -> None:
@@ -98,8 +98,8 @@ def test_data_that_cannot_be_answered_costs_the_charge_and_says_so(dampen, place
         (["budget", "show", "--ledger", "visits.csv"], "not a ledger"),
         (["budget", "answer", "7"], "Expected a head or an id"),
         (["budget", "raise", "a", "--epsilon", "0.5"], "Expected epsilon >= 1"),
-        (["budget", "thaw", "a", "--spent", "1"], "Expected no spent"),
-        (["budget", "restore", "visits.csv"], "is whole"),
+        (["budget", "thaw", "a", "--spent", "1"], "Expected no --spent"),
+        (["budget", "restore", "visits.csv"], "is intact"),
         (["budget", "backup", "visits.csv"], "There is a file"),
         (["budget", "verify", "--head", "1-" + "0" * 16], "does not contain"),
         (["budget", "shwo"], "No such command"),

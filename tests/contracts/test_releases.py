@@ -3,6 +3,7 @@
 import html
 import json
 import warnings
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -279,3 +280,37 @@ def test_secure_entropy_is_shared_and_never_copied(ask: Ask) -> None:
     assert first > 0
     ask(entropy=entropy)
     assert entropy.read_so_far > first
+
+
+PUBLIC = {
+    "categories", "classes", "domains", "groups", "labels", "lower", "max_rows", "n", "nodes",
+    "step", "upper",
+}  # fmt: skip
+"""Public facts that somebody may not know."""
+
+
+def test_a_missing_fact_is_found_privately_or_asked_for(ask: Ask) -> None:
+    """Never taken from the data, unless `public="data"` says so."""
+    for name in PUBLIC & ask.given.keys():
+        options = {key: value for key, value in ask.given.items() if key != name}
+        unstated = replace(ask, given=options)
+        budget = Recorder()
+        made, refusal = _made_or_refused(unstated, budget)
+        if made is None:
+            assert budget.events == [], name
+            assert name in refusal, name
+        else:
+            assert made.leaks == (), name
+            assert budget.events[0] == "charge", name
+    if ask.leaks:
+        assert ask.leaky.get("public") == "data"
+
+
+def _made_or_refused(ask: Ask, budget: Recorder) -> tuple[Release | None, str]:
+    """Python's own words name an argument that a signature asks for."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PrivacyLeakWarning)
+        try:
+            return ask(ask.armed(budget.look), budget=budget), ""
+        except (ParameterError, TypeError) as error:
+            return None, str(error)

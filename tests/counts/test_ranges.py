@@ -216,7 +216,7 @@ def test_noise_alone_rarely_widens_the_range():
     rows = np.zeros((2, len(RADII)))
     rows[:, 30:33] = 150, 100, 20
     wide = [max(radius_classes(rows + rng.laplace(size=rows.shape), 33)) for _ in range(4_000)]
-    assert np.mean(np.array(wide) > 32) < 0.1
+    assert np.mean(np.array(wide) > 32) < 0.2
     assert max(wide) <= 44
     tied = np.zeros((2, len(RADII)))
     tied[1, 0] = 900

@@ -103,7 +103,7 @@ def test_parquet_types(tmp_path: Path) -> None:
     assert columns_of(path, {"decimal": "numbers"})["decimal"] == [1.5, 2.5]
     assert columns_of(path, {"words": "text", "int": "text"})["int"] == ["1", None]
     for name in ("flag", "words"):
-        with pytest.raises(ParameterError, match=f"Expected numbers in column '{name}'"):
+        with pytest.raises(ParameterError, match=f"Column '{name}' is not numeric"):
             require_numbers(table, name)
     for name in ("lists", "bytes", "pair", "map"):
         with pytest.raises(
@@ -198,14 +198,17 @@ def test_an_unused_json_column_may_change_its_type(tmp_path: Path) -> None:
         (b"", "is empty"),
         (b"\xef\xbb\xbf", "is empty"),
         (b"\n\n", "a header"),
-        (b"\xff\xfe\x00\x01" * 100, "Expected CSV, TSV, JSON lines, Parquet or Feather"),
-        (bytes(range(256)) * 400, "Expected CSV, TSV, JSON lines, Parquet or Feather"),
-        (b'a,"Ada\nb"\n1,2\n', "Expected CSV, TSV, JSON lines, Parquet or Feather"),
+        (b"\xff\xfe\x00\x01" * 100, "Expected CSV, TSV or JSON lines in UTF-8, Parquet or Feather"),
+        (bytes(range(256)) * 400, "Expected CSV, TSV or JSON lines in UTF-8, Parquet or Feather"),
+        (b'a,"Ada\nb"\n1,2\n', "Expected CSV, TSV or JSON lines in UTF-8, Parquet or Feather"),
         (b"PAR1 and nothing else", "not a whole Parquet file"),
         (b"ARROW1 and nothing else", "not a whole Feather file"),
         (b"\x1f\x8b\x08 and nothing else", "Cannot read"),
         (b"BZh and nothing else", "Cannot read"),
-        (b"PK\x03\x04\x14\x00\x06\x00", "Expected CSV, TSV, JSON lines, Parquet or Feather"),
+        (
+            b"PK\x03\x04\x14\x00\x06\x00",
+            "Expected CSV, TSV or JSON lines in UTF-8, Parquet or Feather",
+        ),
         (b'{"a": 1, \n', "one JSON object in every line"),
         (b"{}\n", "one JSON object in every line"),
         (b'{"a":' * 100_000, "one JSON object in every line"),

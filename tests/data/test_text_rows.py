@@ -13,6 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import dampen
+from dampen.core.sampling import InsecureEntropy
 from dampen.data import files
 from dampen.data.columns import as_labels, as_numbers, parsed_numbers
 from dampen.data.files import CsvRows, json_rows
@@ -158,3 +160,21 @@ def test_lines_of_json_do_not_depend_on_other_lines(more: bytes) -> None:
     for name in "bc":
         assert as_labels([alone[name]]) == as_labels([beside[name]])[:4]
         assert len(beside[name]) == 5
+
+
+TEXTS = {"days": ["1", " 2 ", 9, "n/a", None, "9e0"] * 500, "ward": list("AABBBB") * 500}
+
+
+@pytest.mark.parametrize("held", [list, lambda values: np.array(values, dtype=object)])
+def test_text_that_reads_as_a_number_counts_in_python_objects(held):
+    """As in a file, in every question; noise is off by 100 with probability below e^-40."""
+    table = {name: held(values) for name, values in TEXTS.items()}
+    ask = {"epsilon": 1, "entropy": InsecureEntropy(5, allow_release=True)}
+    wards = {"by": "ward", "groups": ["A", "B"]}
+    assert abs(dampen.count(table, where="days >= 1", **ask).answer - 2000) < 100
+    assert dampen.top_groups(table, "days", **wards, **ask).answer == "B"
+    assert dampen.percentile(table, "days", p=75, **ask).answer == 9
+    assert abs(dampen.total(table, "days", lower=0, upper=10, **ask).answer - 10_500) < 1000
+    assert abs(dampen.mean(table, "days", lower=0, upper=10, **ask).answer - 5.25) < 0.5
+    above = dampen.groups_above(table, "days", threshold=5, **wards, **ask)
+    assert above.answer == ["B"]

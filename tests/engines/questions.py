@@ -157,6 +157,7 @@ def tree_in_stages(data: Any, where: dict[str, Any]) -> Any:
     classifier = dampen.TreeClassifier(
         "2",
         stages=(2,),
+        probabilities=True,
         domains={"proline": dampen.bins(250, 1700, 7), "region": REGIONS},
         classes=[0, 1, 2],
         max_rows=2**31,  # a small menu: few passes

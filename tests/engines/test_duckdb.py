@@ -97,7 +97,7 @@ def test_types_are_known_without_a_query(connection: Any) -> None:
     assert [holds[name] for name in "hijk"] == ["other"] * 4
     assert open_table(relation).fields[2] == Field("c", "DECIMAL(9,2)", "numbers")
     for name in "eh":
-        with pytest.raises(ParameterError, match=f"Expected numbers in column '{name}'"):
+        with pytest.raises(ParameterError, match=f"Column '{name}' is not numeric"):
             dampen.percentile(relation, name, **VALUE)
 
 

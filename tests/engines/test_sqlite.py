@@ -33,7 +33,7 @@ def test_affinities_are_public_types(path: Path) -> None:
     fields = open_table(path, table="pay").fields
     assert [field.name for field in fields] == ["pay", "name", "any", "double"]
     assert [field.holds for field in fields] == ["numbers", "labels", None, "numbers"]
-    with pytest.raises(ParameterError, match="Expected numbers in column 'name'"):
+    with pytest.raises(ParameterError, match="Column 'name' is not numeric"):
         dampen.percentile(path, "name", **VALUE, table="pay")
 
 

@@ -159,7 +159,7 @@ def test_the_choice_follows_its_law(sizes):
     assert p_value(observed, np.array([1 - wrong, wrong])) < FALSE_ALARM or right == wrong
 
 
-def test_nobody_needs_to_state_how_many_keys_a_person_has():
+def test_the_number_of_keys_of_a_person_need_not_be_stated():
     """400 persons with 20 words, then 400 with one: the choice errs with probability e^-20."""
     many = dampen.keys(TABLE, "word", unit="who", epsilon=1, delta="1e-6")
     assert many.mechanism == "either-threshold"

@@ -166,7 +166,7 @@ def test_an_ordered_release_says_what_each_place_gets():
         ({"value": "day"}, "Did you mean 'days'"),
         ({"by": "days"}, "beside that"),
         ({"by": None}, "by="),
-        ({"value": "ward", "by": "days"}, "Expected numbers in column 'ward'"),
+        ({"value": "ward", "by": "days"}, "Column 'ward' is not numeric"),
         ({"groups": [1, 2, 3]}, "groups as they stand in column 'ward'"),
         ({"entropy": dampen.InsecureEntropy(1)}, "secure entropy"),
     ],

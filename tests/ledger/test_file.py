@@ -138,7 +138,7 @@ def test_a_ledger_that_others_may_write_warns(
     worker.close_all()
     ledger.path.chmod(file)
     ledger.path.parent.chmod(directory)
-    with pytest.warns(ExposedLedgerWarning, match=f"Others may write the {wrong}"):
+    with pytest.warns(ExposedLedgerWarning, match=f"Other users may write the {wrong}"):
         charge(ledger)
     charge(ledger)  # once is enough
     worker.close_all()

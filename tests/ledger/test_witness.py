@@ -178,7 +178,7 @@ def test_a_place_for_a_witness(tmp_path: Path) -> None:
         ledger.create("payroll", epsilon=3, neighbours=ONE)
     assert ledgers[0].witness == ""
     ledgers[0].set_witness(tmp_path / "witness")
-    with pytest.raises(BudgetError, match="already holds another head"):
+    with pytest.raises(BudgetError, match="belongs to another ledger"):
         ledgers[1].set_witness(tmp_path / "witness")
     with pytest.raises(BudgetError, match=r"witness .* cannot be used"):
         ledgers[1].set_witness(tmp_path / "none" / "witness")

@@ -42,7 +42,7 @@ def test_the_value_comes_with_the_name_and_an_interval():
     assert back.interval(0.9) == several.interval(0.9)
 
 
-def test_both_accuracies_are_told_before_the_charge():
+def test_both_accuracies_are_stated_before_the_charge():
     question = RecordQuestion(value="sales", measure="value", **ASKED)
     plan = expect(question, SHOPS, epsilon=2)
     assert "no record is named with a probability above" in plan.accuracy.sentence

@@ -228,7 +228,7 @@ def test_public_parameters_are_checked(wrong, says):
     [
         [1, 2, float("nan")],
         [1, 2, None],
-        [1, 2, "3"],
+        [1, 2, "three"],
         [1, 2, True],
         [1, 2, [3, 4]],
         [1, 2, 1j],

@@ -60,6 +60,27 @@ def test_every_question_finds_its_groups(name, unit, tmp_path):
     assert made.leaks == ()
 
 
+@pytest.mark.parametrize("name", [name for name in QUESTIONS if name != "count"])
+def test_where_no_group_is_found_the_rest_is_not_charged(name, tmp_path):
+    """Of two groups of one row each none is found, but with a probability of 2e-6 or less."""
+    given, options = QUESTIONS[name]
+    few = {"ward": ["A", "B"], "days": [1, 2], "sex": ["f", "m"]}
+    budget = Ledger(tmp_path / "ledger").create(
+        "b", epsilon=9, delta="1e-5", neighbours="add-remove-row"
+    )
+    ask = getattr(dampen, name)
+    bits = seeded()
+    nothing = ask(few, *given, by="ward", **options, **PRICE, budget=budget, entropy=bits)
+    assert nothing.answer == {}
+    assert (nothing.epsilon, nothing.delta) == (Fraction(5, 2), Fraction(1, 10**6))
+    assert budget.ledger.balance("b").spent.epsilon == Fraction(5, 2)
+    found = ask(STAYS, *given, by="ward", **options, **PRICE, budget=budget, entropy=bits)
+    assert set(found.answer) == {"A", "B", "C"}
+    assert found.epsilon == 5
+    spent = budget.ledger.balance("b").spent
+    assert (spent.epsilon, spent.delta) == (Fraction(15, 2), Fraction(2, 10**6))
+
+
 def test_groups_are_compared_among_those_that_were_found():
     ask = {"by": "ward", **RANGE, **PRICE}
     assert dampen.top_groups(STAYS, "days", **ask).answer == "B"

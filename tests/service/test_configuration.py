@@ -87,7 +87,7 @@ def test_a_column_alone_predicts_nothing(tmp_path: Path) -> None:
         (TABLE.format("mysql://h/d") + COLUMN, "Expected tables = ['postgresql://...']"),
         (TABLE.format("sc://h:15002") + COLUMN, "the name of a table of Spark"),
         (BASE.replace('name = "pay"', 'name = "a/b"') + COLUMN, "without '/'"),
-        ((BASE + COLUMN) * 2, "another name than 'pay'"),
+        ((BASE + COLUMN) * 2, "The name 'pay' occurs twice"),
     ],
 )
 def test_invalid_configurations_are_refused(tmp_path: Path, text: str, message: str) -> None:
@@ -116,6 +116,14 @@ def test_questions_are_those_of_the_unit(tmp_path: Path) -> None:
     people = BASE + "unit = 'who'\nunits-public = true\n" + COLUMN + NAMES
     asked = load_configuration(config(tmp_path, people)).sets["pay"].questions
     assert asked == ("percentile", "count", "histogram", "total", "mean")
+
+
+def test_no_question_is_planned_about_the_ids_of_persons(tmp_path: Path) -> None:
+    """The only unlisted column names the persons: no values of it can be released."""
+    people = BASE + "unit = 'who'\n" + COLUMN + "who = { values = [] }\n"
+    asked = load_configuration(config(tmp_path, people)).sets["pay"].questions
+    assert "keys" not in asked
+    assert "percentile" in asked
 
 
 PUBLIC = "units-public = true\n"

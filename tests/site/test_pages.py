@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -34,7 +35,7 @@ BANNED_IN_CODE = [
     *BANNED, "that is none", "is none of them", "and are none", "is no number", "is no text",
     "is no table", "for who ", "one's own", "shall count", "would be chance", "for ever.",
     "for ever,",
-    "cannot share a budget", "again and again", "keeps quiet", "what is wrong is", "it deserves",
+    "cannot share a budget", "keeps quiet", "what is wrong is", "it deserves",
     "is told by", "heard of", "told of",
 ]  # fmt: skip
 """Phrases that docstring summaries, errors, help and the texts of the service's page avoid."""
@@ -164,6 +165,44 @@ def test_three_questions_are_two_clicks_from_the_front() -> None:
     for link in ("people.html", "concepts.html#how-many-rows-do-i-need", "privacy-officer.html"):
         assert f'href="{link}"' in front
     assert "## How many rows do I need?" in (DOCS / "concepts.md").read_text()
+    readme = (ROOT / "README.md").read_text()
+    for link in ("people.md", "concepts.md#how-many-rows-do-i-need", "privacy-officer.md"):
+        assert f"(docs/{link})" in readme
+
+
+def test_files_and_names_of_code_in_pages_exist() -> None:
+    wrong = [
+        (path.name, name)
+        for path in PAGES
+        for name in re.findall(r"`([\w./]+)`", path.read_text())
+        if not _exists(name)
+    ]
+    assert wrong == []
+
+
+def _exists(name: str) -> bool:
+    """Whether a path such as dampen/core/noise.py, or a name such as dampen.core.noise, exists."""
+    if re.fullmatch(r"(dampen|dampen_studies|tests|benchmarks|studies|docs)/[\w./]+\.py", name):
+        places = (ROOT, ROOT / "src", ROOT / "studies" / "src")
+        return any((place / name).exists() for place in places)
+    if not name.startswith("dampen.") or name == "dampen.toml":
+        return True
+    parts = name.split(".")
+    for i in range(len(parts), 0, -1):
+        try:
+            found: object = import_module(".".join(parts[:i]))
+        except ModuleNotFoundError:
+            continue
+        return _has(found, parts[i:])
+    return False
+
+
+def _has(found: object, names: list[str]) -> bool:
+    for name in names:
+        if not hasattr(found, name):
+            return False
+        found = getattr(found, name)
+    return True
 
 
 def test_drawings_have_words_and_follow_light_and_dark() -> None:

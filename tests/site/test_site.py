@@ -1,6 +1,7 @@
 """The documentation site builds without a warning, is whole, and asks nothing of the network."""
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -60,4 +61,5 @@ def test_versions_stand_beside_each_other(tmp_path: Path) -> None:
         versions.add_version(pages, site, version)
     listed = re.findall(r'href="([^"]*)"', (site / "index.html").read_text())
     assert listed == ["0.10.0/index.html", "0.9.0/index.html"]
+    assert json.loads((site / "versions.json").read_text()) == ["0.10.0", "0.9.0"]
     assert (site / "0.10.0" / "index.html").read_text() == "0.10.0"

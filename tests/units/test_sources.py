@@ -12,7 +12,7 @@ import dampen
 from dampen.core.mechanisms import PF, probabilities
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import Neighbours
-from dampen.questions.frequency import distinct_selection, level_share
+from dampen.questions.frequency import ONE_BY_ONE_FROM, distinct_selection, level_share
 from dampen.questions.nodes.graphs import graph_of
 from goodness import assert_draws_follow, counts_of, draw_many
 
@@ -105,9 +105,9 @@ def test_many_names_come_from_one_draw_of_weights():
 
 
 def chance_of_one_by_one(kth, epsilon, k=3, n=4, factor=1):
-    """P(the noisy level is at least 1)."""
-    scale = float(epsilon * level_share(k)) * factor
-    least = math.ceil(k * math.log(n) / epsilon - 1e-12) - kth
+    """P(the noisy level is high enough)."""
+    scale = float(level_share(k)) * epsilon * factor
+    least = math.ceil(ONE_BY_ONE_FROM * k * math.log(n) / epsilon - 1e-12) - kth
     a = math.exp(-scale)
     return a**least / (1 + a) if least > 0 else 1 - a ** (1 - least) / (1 + a)
 
@@ -133,9 +133,9 @@ def test_a_source_moves_the_kth_count_by_one_at_most():
 def test_ways_are_taken_as_enumerated():
     """1,200 draws with injected bits."""
     bits = InsecureEntropy(9, allow_release=True)
-    epsilon = 0.45
+    epsilon = 0.4
     kth = int(np.sort(DEGREES)[-3])
-    ways = [asked(k=3, epsilon="0.45", entropy=bits).parameters["drawn"] for _ in range(1200)]
+    ways = [asked(k=3, epsilon="0.4", entropy=bits).parameters["drawn"] for _ in range(1200)]
     law = chance_of_one_by_one(kth, epsilon)
     assert 0.2 < law < 0.8
     seen = ways.count("one by one")

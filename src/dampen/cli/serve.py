@@ -31,24 +31,25 @@ __all__ = ["mcp", "serve", "token"]
 @click.argument("config", required=False, type=click.Path(path_type=Path))
 @click.option("--check", is_flag=True, help="Check the configuration and stop; reads no row.")
 @click.option("--demo", is_flag=True, help="Serve small made-up data instead.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 for any."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="0 for any free port.",
 )
 def serve(*, config: Path | None, check: bool, demo: bool, host: str, port: int) -> None:
     """Serves the data sets of CONFIG, a dampen.toml, to analysts with tokens.
 
-    Without a curator's token yet, prints a link that makes its first visitor the administrator.
-    Listens on this machine alone unless told otherwise; TLS is a reverse proxy's. Needs the extra
+    If no curator has a token yet, it prints a link that makes its first visitor the administrator.
+    By default it listens only on this machine; use a reverse proxy for TLS. Needs the extra
     dampen[serve].
     """
     try:
         from dampen.service import app
     except ModuleNotFoundError as error:
-        raise ParameterError(
-            f"Expected {error.name}, which is in the extra dampen[serve]: "
-            'pip install "dampen[serve]".'
-        ) from None
+        raise _serve_is_missing(error) from None
     with ExitStack() as stack:
         if demo == (config is not None):
             raise ParameterError("Expected either CONFIG, a dampen.toml, or --demo.")
@@ -122,10 +123,18 @@ def revoke(who: str, config: Path) -> None:
 
 
 def _tokens(config: Path) -> Any:
-    from dampen.service.configuration import load_configuration
-    from dampen.service.tokens import Tokens
-
+    try:
+        from dampen.service.configuration import load_configuration
+        from dampen.service.tokens import Tokens
+    except ModuleNotFoundError as error:
+        raise _serve_is_missing(error) from None
     return Tokens(load_configuration(config).settings.state)
+
+
+def _serve_is_missing(error: ModuleNotFoundError) -> ParameterError:
+    return ParameterError(
+        f'Expected {error.name}, which is in the extra dampen[serve]: pip install "dampen[serve]".'
+    )
 
 
 @click.command(
@@ -137,9 +146,13 @@ def _tokens(config: Path) -> Any:
 )
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--http", is_flag=True, help="Listen on HTTP instead of standard input.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="0 for any."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8001,
+    show_default=True,
+    help="0 for any free port.",
 )
 def mcp(*, config: Path, http: bool, host: str, port: int) -> None:
     """Serves the data sets of CONFIG, a dampen.toml, to agents (Model Context Protocol).

@@ -497,7 +497,7 @@ class PreparedShift:
         return law / law.sum()
 
     def parts(self, epsilon: Fraction, k: int) -> "list[Part]":
-        """What is drawn after the shift: every shift with its probability; not private.
+        """Every shift with its probability, and the selection that follows it; not private.
 
         Shifts of a probability below 1e-18 are left out.
         """

@@ -135,7 +135,7 @@ def fresh(entropy: Entropy) -> Entropy:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Contenders:
-    """Those of one block who may be among its k best, and the bits of their noise so far.
+    """The candidates of one block that may be among its k best, and the bits of their noise so far.
 
     Attributes:
         ids: who they are, numbered over all blocks.
@@ -557,7 +557,7 @@ def _joined_weights(parts: list[Contenders]) -> IntArray | None:
 
 
 def _ranked(runners: list[_Runner]) -> list[int]:
-    """By upper bound, the largest first.  Numbers without a radius compare exactly."""
+    """Sorted by upper bound, the largest first.  Numbers without a radius compare exactly."""
     return sorted(range(len(runners)), key=lambda i: runners[i].high, reverse=True)
 
 

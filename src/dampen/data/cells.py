@@ -609,7 +609,7 @@ def _changes(group: IntArray, number: FloatArray) -> NDArray[np.bool_]:
 
 
 def _order(group: IntArray, number: FloatArray, size: int) -> IntArray:
-    """By group, then number."""
+    """The order by group, then by number."""
     if size == 1:
         return np.argsort(number)
     if size > FEW_GROUPS:
@@ -732,7 +732,7 @@ class Numbering:
         return found
 
     def _doubtful(self, words: Sequence[Any]) -> list[int]:
-        """Where True and False stand, which Python holds to be 1 and 0."""
+        """The positions of True and False, which Python treats as 1 and 0."""
         if self.all_text:
             return []
         return [i for i, word in enumerate(words) if isinstance(word, bool)]

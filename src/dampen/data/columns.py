@@ -33,7 +33,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, Opened, has_arrow, reading
+from dampen.data.source import (
+    Batch,
+    CellOf,
+    Chunk,
+    Field,
+    Kind,
+    Opened,
+    PassedOn,
+    has_arrow,
+    reading,
+)
 from dampen.errors import MISSING, OTHER, RULES, ParameterError
 
 __all__ = [
@@ -81,11 +91,43 @@ TYPES: tuple[tuple[str, Measure], ...] = (
 """How the names of types begin, in numpy, pandas, polars, Arrow and databases."""
 
 
-def measure_of(opened: Opened, column: str, bounds: Sequence[Any] = ()) -> Measure | None:
-    """What the numbers of a column stand for, by its declared type, else by public bounds.
+KINDS: Mapping[str, Measure] = {
+    "date": "date",
+    "time": "time",
+    "duration": "duration",
+    "bool": "truth",
+}
+"""What can be said of a column that has no declared type."""
 
-    None for plain numbers.
+
+def measure_of(
+    opened: Opened, column: str, bounds: Sequence[Any] = (), kind: str | None = None
+) -> Measure | None:
+    """What the numbers of a column stand for: by its declared type, by `kind`, by public bounds.
+
+    None for plain numbers.  The values themselves do not tell: what type one row has is private.
+
+    Raises:
+        ParameterError: if `kind` is not that of the declared type.
     """
+    declared = _of_type(opened, column, bounds)
+    if kind is None:
+        return declared
+    if declared not in (None, KINDS[kind]) or _holds_numbers(opened, column):
+        raise ParameterError(
+            f"Expected kind= of a column without a declared type; leave it out for {column!r}."
+        )
+    return KINDS[kind]
+
+
+def _holds_numbers(opened: Opened, column: str) -> bool:
+    """Whether a column is declared as numbers, and not only read as such."""
+    if isinstance(opened, MeasuredTable) and opened.column == column:
+        opened = opened.opened
+    return any(each.name == column and each.holds == "numbers" for each in opened.fields)
+
+
+def _of_type(opened: Opened, column: str, bounds: Sequence[Any]) -> Measure | None:
     field = next((each for each in opened.fields if each.name == column), None)
     if field is None or field.holds == "other":
         return None
@@ -97,15 +139,18 @@ def measure_of(opened: Opened, column: str, bounds: Sequence[Any] = ()) -> Measu
     return _of_bounds(bounds)
 
 
-def measured(opened: Opened, column: str, bounds: Sequence[Any] = ()) -> Opened:
+def measured(
+    opened: Opened, column: str, bounds: Sequence[Any] = (), kind: str | None = None
+) -> Opened:
     """The table with that column as numbers; as it is, if they are numbers already.
 
     Args:
         opened: the table; no row is read.
         column: its name.
         bounds: public values of the column, which tell its kind where no type is declared.
+        kind: the same, stated.
     """
-    measure = measure_of(opened, column, bounds)
+    measure = measure_of(opened, column, bounds, kind)
     if measure is None or (isinstance(opened, MeasuredTable) and opened.column == column):
         return opened
     return MeasuredTable(opened, column, measure)
@@ -151,9 +196,7 @@ class MeasuredTable:
     column: str
     measure: Measure
 
-    @property
-    def title(self) -> str:
-        return self.opened.title
+    title = PassedOn[str]()
 
     @property
     def fields(self) -> Sequence[Field]:
@@ -162,21 +205,10 @@ class MeasuredTable:
             for each in self.opened.fields
         ]
 
-    @property
-    def declared(self) -> bool:
-        return self.opened.declared
-
-    @property
-    def rows(self) -> int | None:
-        return self.opened.rows
-
-    @property
-    def ordered(self) -> bool:
-        return self.opened.ordered
-
-    @property
-    def streams(self) -> bool:
-        return self.opened.streams
+    declared = PassedOn[bool]()
+    rows = PassedOn[int | None]()
+    ordered = PassedOn[bool]()
+    streams = PassedOn[bool]()
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         read = _Read(self.column, self.measure)
@@ -315,7 +347,7 @@ def _plain(number: Fraction) -> int | float:
 
 
 def _of_bounds(bounds: Sequence[Any]) -> Measure | None:
-    """By bounds: dates, if all of them are whole days, else times; or durations."""
+    """The measure by bounds: dates, if all of them are whole days, else times; or durations."""
     known = [each for each in bounds if each is not None]
     if any(isinstance(each, timedelta | np.timedelta64) for each in known):
         return "duration"
@@ -336,9 +368,9 @@ SMALLEST_RANGE = 2.0**-900
 
 
 def as_numbers(chunk: Chunk) -> FloatArray:
-    """A chunk as floats, NaN where a number is missing; nothing is converted.
+    """A chunk as floats, NaN where a number is missing.
 
-    Whole numbers above 2^53 become the nearest float.
+    Whole numbers above 2^53 become the nearest float.  Python's objects may be texts of numbers.
     """
     return _arrow_numbers(chunk) if _is_arrow(chunk) else _numpy_numbers(chunk)
 
@@ -708,7 +740,12 @@ def _array_of_numbers(values: Sequence[Any]) -> NDArray[Any] | None:
 
 
 def as_number(value: Any) -> float:
-    """A Python number of any kind, such as Decimal, as a float; all else is NaN."""
+    """A Python number of any kind, such as Decimal, or a text of one, as a float; else NaN.
+
+    Text is read as in a file (`parsed_numbers`).  Each cell is read by itself.
+    """
+    if isinstance(value, str):
+        return _python_number(value)
     if isinstance(value, bool | np.bool_ | np.timedelta64) or not isinstance(value, Real | Decimal):
         return np.nan
     try:

@@ -63,7 +63,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.source import Batch, CellOf, Chunk, Field, Kind, Opened, reading, require
+from dampen.data.columns import as_number
+from dampen.data.source import (
+    Batch,
+    CellOf,
+    Chunk,
+    Field,
+    Kind,
+    Opened,
+    PassedOn,
+    reading,
+    require,
+)
 from dampen.errors import ParameterError
 
 __all__ = [
@@ -607,11 +618,11 @@ class Expression:
         return {name: reads.get(kind, "text") for name, kind in self.kinds.items()}
 
     def keeps(self, batch: Batch) -> Bools:
-        """Of a condition: whether each row of a batch is kept."""
+        """Whether a condition keeps each row of a batch."""
         return _Cells(batch, self.kinds).condition(self.node)
 
     def numbers(self, batch: Batch) -> FloatArray:
-        """Of a formula: the number of each row of a batch, NaN where something is missing."""
+        """The number that a formula gives for each row of a batch, NaN where a cell is missing."""
         cells = _Cells(batch, self.kinds)
         made = np.broadcast_to(cells.number(self.node), cells.size)
         return np.array(made, dtype=np.float64)
@@ -794,8 +805,8 @@ ARITHMETIC = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divi
 def as_floats(chunk: Chunk) -> FloatArray:
     """A chunk as floats, NaN where a cell is missing or not a number; nothing is refused.
 
-    Booleans are 1 and 0, dates days since 1970.  Text is read as a number only where it comes from
-    a file, which knows nothing else.
+    Booleans are 1 and 0, dates days since 1970.  Text is read as a number where a column has no
+    declared type: in a file, and among Python's objects.
     """
     if hasattr(chunk, "to_pylist"):
         return _arrow_floats(chunk)
@@ -861,7 +872,9 @@ def _days_of(array: NDArray[Any]) -> FloatArray:
 
 def _float(cell: Any) -> float:
     """A Python cell as a float; other types are missing."""
-    if isinstance(cell, str | bytes):
+    if isinstance(cell, str):
+        return as_number(cell)
+    if isinstance(cell, bytes):
         return np.nan
     try:
         return _days(cell) if isinstance(cell, date) else float(cell)
@@ -967,29 +980,16 @@ class FilteredTable:
     opened: Opened
     condition: Expression
 
-    @property
-    def title(self) -> str:
-        return self.opened.title
-
-    @property
-    def fields(self) -> Sequence[Field]:
-        return self.opened.fields
-
-    @property
-    def declared(self) -> bool:
-        return self.opened.declared
+    title = PassedOn[str]()
+    fields = PassedOn[Sequence[Field]]()
+    declared = PassedOn[bool]()
 
     @property
     def rows(self) -> None:
         """How many rows are kept is private."""
 
-    @property
-    def ordered(self) -> bool:
-        return self.opened.ordered
-
-    @property
-    def streams(self) -> bool:
-        return self.opened.streams
+    ordered = PassedOn[bool]()
+    streams = PassedOn[bool]()
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         needed = {**self.condition.wanted, **wanted}
@@ -1022,29 +1022,16 @@ class DerivedTable:
     opened: Opened
     formula: Expression
 
-    @property
-    def title(self) -> str:
-        return self.opened.title
+    title = PassedOn[str]()
 
     @property
     def fields(self) -> Sequence[Field]:
         return [*self.opened.fields, Field(self.formula.text, "double", "numbers")]
 
-    @property
-    def declared(self) -> bool:
-        return self.opened.declared
-
-    @property
-    def rows(self) -> int | None:
-        return self.opened.rows
-
-    @property
-    def ordered(self) -> bool:
-        return self.opened.ordered
-
-    @property
-    def streams(self) -> bool:
-        return self.opened.streams
+    declared = PassedOn[bool]()
+    rows = PassedOn[int | None]()
+    ordered = PassedOn[bool]()
+    streams = PassedOn[bool]()
 
     def batches(self, wanted: Mapping[str, Kind], /) -> Iterator[Batch]:
         with reading(self.opened.batches(self._needed(wanted))) as stream:

@@ -17,11 +17,13 @@ from importlib.util import find_spec
 from typing import (
     TYPE_CHECKING,
     Any,
+    Generic,
     Literal,
     Protocol,
     TypeAlias,
     TypeGuard,
     TypeVar,
+    cast,
     runtime_checkable,
 )
 
@@ -44,6 +46,7 @@ __all__ = [
     "Field",
     "Kind",
     "Opened",
+    "PassedOn",
     "columns_of",
     "counted",
     "has_arrow",
@@ -82,6 +85,20 @@ class Field:
     name: str
     type: str | None = None
     holds: Literal["numbers", "labels", "other"] | None = None
+
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class PassedOn(Generic[T_co]):
+    """A fact that a table which shows another one otherwise has from that one, its `opened`."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, table: Any, owner: type | None = None) -> T_co:
+        found: Any = self if table is None else getattr(table.opened, self._name)
+        return cast("T_co", found)
 
 
 @runtime_checkable
@@ -168,7 +185,7 @@ class AddsCells(Protocol):
     def sums(
         self, wanted: Mapping[str, Kind], group_of: CellOf, size: int, value: str, key: Any, /
     ) -> IntArray | None:
-        """Of every public group 0 .. size-1 its rows that have a value, and the sum of their cells.
+        """The rows with a value, and the sum of their cells, of every public group 0 .. size-1.
 
         Private, and exact: cells are whole numbers.
 

@@ -71,7 +71,7 @@ class KeyColumn:
 
     @classmethod
     def of(cls, key: Key, field: Field, dialect: Dialect) -> "KeyColumn | None":
-        """None where SQL could not tell the key."""
+        """The key of a column, or None where SQL cannot compute it."""
         whole = field.type in dialect.whole
         if isinstance(key, LabelKey):
             if not whole and field.type not in dialect.text:
@@ -251,7 +251,7 @@ class UnitQuery:
         people: People,
         quoted: Callable[[str], str],
     ) -> "UnitQuery | None":
-        """None where SQL could not tell the cells or the persons as memory does."""
+        """The query, or None where SQL cannot compute the cells or the persons as memory does."""
         [field] = [each for each in fields if each.name == people.unit]
         whole = field.type in dialect.whole
         if keys is None or not (whole or field.type in dialect.text):
@@ -331,7 +331,7 @@ class UnitQuery:
 
     @property
     def weight(self) -> str:
-        """Of one person in one cell."""
+        """The weight of one person in one cell."""
         if isinstance(self.people.weighing, Present):
             return "v"
         up_to, before = (

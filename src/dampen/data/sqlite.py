@@ -144,7 +144,7 @@ def _field(name: str, kind: str) -> Field:
 
 
 def _holds(kind: str) -> Literal["numbers", "labels", "other"] | None:
-    """By SQLite's rules of affinity."""
+    """What a column holds, by SQLite's rules of affinity."""
     if any(word in kind for word in ("INT", "REAL", "FLOA", "DOUB")):
         return "numbers"
     return "labels" if any(word in kind for word in ("CHAR", "CLOB", "TEXT")) else None

@@ -58,6 +58,7 @@ from dampen.data.source import (
     Field,
     Kind,
     Opened,
+    PassedOn,
     counted,
     has_arrow,
     reading,
@@ -274,21 +275,10 @@ class UnitTable:
     rows = None
     ordered = False
 
-    @property
-    def title(self) -> str:
-        return self.opened.title
-
-    @property
-    def fields(self) -> Sequence[Field]:
-        return self.opened.fields
-
-    @property
-    def declared(self) -> bool:
-        return self.opened.declared
-
-    @property
-    def streams(self) -> bool:
-        return self.opened.streams
+    title = PassedOn[str]()
+    fields = PassedOn[Sequence[Field]]()
+    declared = PassedOn[bool]()
+    streams = PassedOn[bool]()
 
     def batches(self, _: Mapping[str, Kind], /) -> Iterator[Batch]:
         """Rows have no weights: a question that looks at them is asked of `KeptRows`."""
@@ -427,17 +417,9 @@ class KeptRows:
     streams = False
     _held: list[Batch] = field(default_factory=list)
 
-    @property
-    def title(self) -> str:
-        return self.opened.title
-
-    @property
-    def fields(self) -> Sequence[Field]:
-        return self.opened.fields
-
-    @property
-    def declared(self) -> bool:
-        return self.opened.declared
+    title = PassedOn[str]()
+    fields = PassedOn[Sequence[Field]]()
+    declared = PassedOn[bool]()
 
     @property
     def named(self) -> bool:
@@ -510,7 +492,7 @@ def unit_kind(opened: Opened, unit: str) -> Kind:
 
 
 def unit_codes(opened: Opened, unit: str) -> tuple[IntArray, NDArray[np.bool_], Mapping[int, Any]]:
-    """For a curator: a number per person of every row with one, which rows have one, and who."""
+    """For a curator: the person of every row that has one, which rows have one, and the ids."""
     ids = _Ids()
     known = [np.empty(0, dtype=np.bool_)]
     with reading(opened.batches({unit: unit_kind(opened, unit)})) as stream:
@@ -637,7 +619,7 @@ class _Ids:
         return found
 
     def _numpy_codes(self, most: int) -> IntArray:
-        """Without Arrow."""
+        """Codes of ids without Arrow."""
         arrays = [chunk for chunk in self.chunks if len(chunk)]
         if not all(isinstance(each, np.ndarray) and each.dtype.kind == "i" for each in arrays):
             return self._python_codes()
@@ -648,7 +630,7 @@ class _Ids:
         return np.unique(ids, return_inverse=True)[1]
 
     def _python_codes(self) -> IntArray:
-        """Of ids of several types, by Python's own equality."""
+        """Codes of ids of several types, by Python's own equality."""
         known: dict[Any, int] = {}
         ids = as_labels(self.chunks)
         return np.array([known.setdefault(each, len(known)) for each in ids], dtype=np.int64)

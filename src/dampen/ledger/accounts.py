@@ -497,7 +497,7 @@ class Ledger:
         return spent(self.balance(name))
 
     def remaining(self, name: str) -> Fraction:
-        """What is left of a budget, exactly: `total - spent`."""
+        """The exact remainder of a budget: `total - spent`."""
         balance = self.balance(name)
         return balance.limit.epsilon - spent(balance)
 

@@ -169,7 +169,7 @@ class Entry:
         )
 
     def row(self) -> dict[str, Any]:
-        """All that it says, for a table."""
+        """The entry as the row of a table."""
         return {"id": self.id, "kind": str(self.kind), "budget": self.budget, **self.details}
 
 

@@ -138,7 +138,7 @@ def unit_of(neighbours: Neighbours, unit: str) -> str:
 
 
 def fingerprint(location: str) -> str:
-    """Of where data lies, never of what is in it; empty if that is not known."""
+    """A fingerprint of the place of data, never of its content; empty if the place is not known."""
     if not location:
         return ""
     return sha256(location.encode("utf-8", "surrogatepass")).hexdigest()[:32]

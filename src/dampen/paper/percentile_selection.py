@@ -470,5 +470,5 @@ def check_labels(labels: Sequence[Hashable], n: int) -> None:
 
 
 def no_values() -> DataError:
-    """Of an empty column there is no percentile."""
+    """The error for an empty column, which has no percentile."""
     return DataError("Expected at least one value, got an empty column.")

@@ -164,7 +164,7 @@ class CountQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class HistogramQuestion:
-    """How many rows has every category, or every bin of numbers?"""
+    """How many rows does every category have, or every bin of numbers?"""
 
     value: str = parameter("column", "Column that is counted: categories, or numbers.")
     categories: Sequence[Hashable] | None = parameter(
@@ -402,7 +402,7 @@ class CountsMethod:
         return Drawn(named(shown, names), numbers=named(numbers, names), law=law)
 
     def scale(self, epsilon: Fraction) -> Fraction:
-        """Of the noise, in steps."""
+        """The scale of the noise, in steps."""
         return 1 / epsilon
 
     @property

@@ -98,7 +98,7 @@ DRAWN_ONE_BY_ONE = 500
 COUNTED_IN_FULL = 400
 """In one noisy draw, the categories of a person that count in full, times k/ε."""
 MOST_IN_FULL = 1000
-ONE_BY_ONE_FROM = 1.0
+ONE_BY_ONE_FROM = 0.8
 TWO_IN_FULL_FROM = 0.7
 """The levels from which names are drawn one by one, and two categories count in full."""
 EXACT_JOINT = Mechanism("joint", Global(), LAPLACE)
@@ -587,7 +587,7 @@ class ChosenNames:
 
     Let T be the k-th largest number of distinct persons of a category, n categories, and s the
     share `level_share`.  The *level* is ε (T + Z) / (k ln n), for discrete Laplace noise Z of scale
-    1 / (s ε): about the k-th count by the noise of names drawn one by one.  From 1 on they are
+    1 / (s ε): about the k-th count by the noise of names drawn one by one.  From .8 on they are
     drawn one by one; below, from one draw of weights, in which one category of a person counts in
     full, or two from .7 on.
 

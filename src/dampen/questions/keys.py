@@ -166,7 +166,7 @@ class KeysQuestion:
     def unit_method(
         self, source: Opened, schema: Schema, price: Price, /
     ) -> "KeysMethod | RootMethod | EitherMethod":
-        """On the weights of persons; 1/√r of those with several keys, where that finds more."""
+        """The method on the weights of persons, 1/√r for r keys where that finds more."""
         return by_weights(self.method(source, schema, price), schema, price)
 
     def shown(self) -> Mapping[str, Any]:
@@ -195,12 +195,12 @@ class Sharing:
 
     @classmethod
     def of_people(cls, schema: Schema) -> "Sharing":
-        """Where persons are counted."""
+        """The sharing where persons are counted."""
         return cls(str(schema.people), schema.groups_per_unit or 1, distinct=True)
 
     @classmethod
     def of_rows(cls, schema: Schema) -> "Sharing":
-        """Where rows are counted, up to `rows_per_unit` of a person in full."""
+        """The sharing where rows are counted, up to `rows_per_unit` of a person in full."""
         return cls(str(schema.people), schema.rows_per_unit, distinct=False)
 
     @property
@@ -247,7 +247,7 @@ class KeysMethod:
         return cost
 
     def threshold(self, epsilon: Fraction) -> Threshold:
-        """For rows, or for the weights of persons."""
+        """The threshold for rows, or for the weights of persons."""
         steps = 1 if self.people is None else self.people.quantum
         return Threshold.of(epsilon / steps, self.delta, steps)
 

@@ -284,7 +284,7 @@ class RangeQuestion:
         return SIZE, (CENTRE if self.known_end is None else Fraction(0)), RADIUS
 
     def candidates(self, size: Fraction) -> Decimals:
-        """For the centre."""
+        """The candidates for the centre."""
         upper = float(size) if self.upper is None else min(float(size), float(self.upper))
         return Decimals(lower=None if upper <= -float(size) else -float(size), upper=upper)
 
@@ -449,7 +449,7 @@ def radius_classes(scaled: FloatArray, size: int, usual: float = 1.0) -> tuple[i
     those that probably have.  The first class holds rows at the centre itself, which say nothing
     about the others: if it is the fullest one, it starts from the fullest of the others that lies
     near the usual distance, which is that of the centre from 0.  A side whose fullest class surely
-    has rows ends where the same rule, asked of this side alone, says so, if that is nearer.
+    has rows ends where the same rule says so of this side alone, whose noise is smaller.
 
     Args:
         scaled: of every class its noisy count times ε₃, below the centre and above it.
@@ -465,7 +465,7 @@ def radius_classes(scaled: FloatArray, size: int, usual: float = 1.0) -> tuple[i
     """
     both = scaled.sum(axis=0)
     place = np.arange(len(both))
-    start = int(np.argmax(both - BEYOND * np.maximum(place - size, 0)))
+    start = _fullest(both, size)
     if start == 0:
         near = np.searchsorted([float(radius) for radius in RADII], usual)
         beside = both - BESIDE - USUAL * np.abs(place - near)
@@ -477,8 +477,12 @@ def radius_classes(scaled: FloatArray, size: int, usual: float = 1.0) -> tuple[i
 
 
 def _side(count: FloatArray, widest: int, size: int) -> int:
-    start = int(np.argmax(count[: widest + 1]))
-    return min(_passed(count, start, size), widest) if count[start] > SURE and start else widest
+    start = _fullest(count, size)
+    return _passed(count, start, size) if count[start] > SURE and start else widest
+
+
+def _fullest(count: FloatArray, size: int) -> int:
+    return int(np.argmax(count - BEYOND * np.maximum(np.arange(len(count)) - size, 0)))
 
 
 def _passed(count: FloatArray, start: int, size: int) -> int:
@@ -614,7 +618,7 @@ class MeanQuestion:
         )
 
     def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
-        """On the weights of persons."""
+        """The method on the weights of persons."""
         return self.column.weighed(partial(MeanMethod, self), source, schema, price)
 
     def shown(self) -> Mapping[str, Any]:
@@ -700,7 +704,7 @@ class Numbers:
         return 1 if self.grouping is None else len(self.grouping.groups)
 
     def sums(self, source: Opened) -> IntArray:
-        """Of every group, the rows that have a value and the sum of their cells; private."""
+        """For every group, the rows that have a value and the sum of their cells; private."""
         if isinstance(source, AddsCells):
             group_of = self._group_of(source)
             by = self._lookup(source)
@@ -851,7 +855,7 @@ class TotalMethod:
         return Amounts(rows * self.largest, grid.top + 1, first, step)
 
     def scale(self, epsilon: Fraction) -> Fraction:
-        """Of the noise, in units: Δ / ε."""
+        """The scale of the noise, in units: Δ / ε."""
         return self.largest / epsilon
 
     @cached_property
@@ -942,7 +946,7 @@ class MeanMethod:
         return np.stack([cells, rows * self.question.column.grid.top - cells], axis=1)
 
     def scale(self, epsilon: Fraction) -> Fraction:
-        """Of the noise in both sums: m / ε."""
+        """The scale of the noise in both sums: m / ε."""
         return self.question.column.grid.top / epsilon
 
     def _number(self, above: int, below: int) -> dict[str, float]:
@@ -1012,7 +1016,7 @@ class PublicSizeMethod:
         return Drawn(float(inside), {"rows": rows}, numbers=float(mean), law=law)
 
     def scale(self, epsilon: Fraction) -> Fraction:
-        """Of the noise, in steps: m / ε."""
+        """The scale of the noise, in steps: m / ε."""
         return self.question.column.grid.top / epsilon
 
     @property

@@ -125,12 +125,12 @@ class Watch:
 
     @property
     def scale(self) -> Fraction:
-        """Of the noise."""
+        """The scale of the noise."""
         return noise_scale(self.epsilon, monotone=True)
 
     @property
     def cost(self) -> Cost:
-        """Of a run."""
+        """The cost of a run."""
         rows = self.unit is None
         cost = composed_cost(
             Neighbours.ADD_REMOVE_ROW if rows else Neighbours.ADD_REMOVE_UNIT,
@@ -141,7 +141,7 @@ class Watch:
         return replace(cost, unit=self.unit or "")
 
     def _seen(self, source: Opened) -> Opened:
-        """What is counted: rows, or persons once each.
+        """The count of rows, or of persons once each.
 
         Raises:
             ParameterError: if there is no column of persons.

@@ -245,11 +245,15 @@ class Planned:
 
     @property
     def rest_cost(self) -> Cost:
-        """What is charged after the first look."""
+        """The cost that is charged after the first look."""
         first = self.first_cost
         assert first is not None
-        left = self.cost.epsilon - first.epsilon
-        return replace(self.cost, epsilon=left, rho=self.cost.rho - first.rho)
+        return replace(
+            self.cost,
+            epsilon=self.cost.epsilon - first.epsilon,
+            rho=self.cost.rho - first.rho,
+            delta=self.cost.delta - first.delta,
+        )
 
     def begin(self, paid: "Paid") -> Release | Rest:
         """The first look: the release that ends the question, or the rest of it."""

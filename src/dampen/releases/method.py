@@ -334,19 +334,23 @@ class InTwoSteps:
     def leaks(self) -> tuple[Leak, ...]:
         return (*self.first.method.leaks(), *self.second.method.leaks())
 
-    def first_cost(self, _: Cost, /) -> Cost | None:
-        """Where the first step may show that the rest need not be charged."""
-        first = first_cost(self.first.method, self.first.cost)
-        return None if first is None else replace(first, query=self.second.cost.query)
+    def first_cost(self, _: Cost, /) -> Cost:
+        """Where nothing is found the rest is not charged; nor after a first look of the finding."""
+        first = first_cost(self.first.method, self.first.cost) or self.first.cost
+        return replace(first, query=self.second.cost.query)
 
     def begin(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn | Rest:
         del epsilon
-        begun = self.first.method
-        assert isinstance(begun, Stepwise)
-        found = begun.begin(source, self.first.cost.epsilon, entropy)
+        first = self.first
+        share = first_cost(first.method, first.cost)
+        if share is None:
+            answer = first.method.draw(source, first.cost.epsilon, entropy).answer
+            if self.finding.filled(answer) is None:
+                return self._nothing(first.cost.epsilon)
+            return lambda bits: self._filled(source, answer, bits)
+        assert isinstance(first.method, Stepwise)
+        found = first.method.begin(source, first.cost.epsilon, entropy)
         if isinstance(found, Drawn):
-            share = begun.first_cost(self.first.cost)
-            assert share is not None
             return self._nothing(share.epsilon)
         return lambda bits: self._filled(source, found(bits).answer, bits)
 

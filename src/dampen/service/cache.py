@@ -27,7 +27,7 @@ from dampen.core.selection import IntArray
 from dampen.data.cells import Keyed, ValueCounts, ValuesOf
 from dampen.data.expressions import Expression, kept
 from dampen.data.open import open_table
-from dampen.data.source import Batch, CellOf, Field, Kind, Opened
+from dampen.data.source import Batch, CellOf, Field, Kind, Opened, PassedOn
 from dampen.errors import DampenError
 from dampen.releases.answer import DRAWS, rehearse
 from dampen.service.configuration import FileSource, Served, Source
@@ -115,29 +115,12 @@ class CachedTable:
     cache: Cache
     state: Hashable
 
-    @property
-    def title(self) -> str:
-        return self.opened.title
-
-    @property
-    def fields(self) -> Sequence[Field]:
-        return self.opened.fields
-
-    @property
-    def declared(self) -> bool:
-        return self.opened.declared
-
-    @property
-    def rows(self) -> int | None:
-        return self.opened.rows
-
-    @property
-    def ordered(self) -> bool:
-        return self.opened.ordered
-
-    @property
-    def streams(self) -> bool:
-        return self.opened.streams
+    title = PassedOn[str]()
+    fields = PassedOn[Sequence[Field]]()
+    declared = PassedOn[bool]()
+    rows = PassedOn[int | None]()
+    ordered = PassedOn[bool]()
+    streams = PassedOn[bool]()
 
     def filtered(self, condition: Expression, /) -> "CachedTable":
         """Its histograms are kept beside those of all rows."""

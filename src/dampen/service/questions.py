@@ -391,7 +391,9 @@ def _possible_values(schema: Schema, name: str, each: Parameter) -> Iterable[Any
         case "column":
             held = schema.of_kind(HOLDS[each.holds]) if each.holds else list(schema.columns)
             needed = _facts_of_column(name, each)
-            return [column for column in held if _has_facts(schema, needed, column)]
+            # The values of the column that names the persons are never released.
+            fitting = [column for column in held if column != schema.people]
+            return [column for column in fitting if _has_facts(schema, needed, column)]
         case "percentiles":
             return [50]
         case "word":

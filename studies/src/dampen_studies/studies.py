@@ -59,6 +59,7 @@ BEYOND: tuple[Study, ...] = (
     nodes.STUDY,
     sweep.STUDY,
     centralities.STUDY,
+    centralities.GROWING,
     two_stages.STUDY,
     several_labels.STUDY,
     peers.STUDY,
@@ -83,6 +84,7 @@ BEYOND: tuple[Study, ...] = (
     raw_groups.STUDY,
     models.MODELS,
     models.CRITERIA_STUDY,
+    models.CHANCES_STUDY,
     undeclared.STUDY,
 )
 """Those behind the defaults of the library."""

@@ -1,4 +1,4 @@
-"""Where a log of entries is kept: what the ledger asks of it, on SQLite and on PostgreSQL.
+"""The storage of a log of entries, on SQLite and on PostgreSQL.
 
 A storage keeps rows and the head, and answers in transactions.  It knows nothing of budgets; all
 that is checked is checked above it, on the rows that it gives.
@@ -70,7 +70,7 @@ class Storage(Protocol):
 
     @property
     def place(self) -> str:
-        """Where it is, for messages; without passwords."""
+        """The place for messages, without passwords."""
         ...
 
     def create(self) -> None:

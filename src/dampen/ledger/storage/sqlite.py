@@ -122,12 +122,12 @@ HEAD = "SELECT seq, digest FROM head"
 
 
 def head_path(path: Path) -> Path:
-    """Where the head of a ledger lies."""
+    """The path of the head file of a ledger."""
     return path.with_name(f"{path.name}-head")
 
 
 def log_path(path: Path) -> Path:
-    """Where SQLite keeps what is not yet in the file itself."""
+    """The path of SQLite's write-ahead log."""
     return path.with_name(f"{path.name}-wal")
 
 

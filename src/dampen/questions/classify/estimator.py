@@ -420,11 +420,14 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> FloatArray:
         """P(class | row).
 
-        Of a tree, zeros and a one: its leaves release a class and no more.  Of naive Bayes,
-        (n_c Π_a P(v_a | c)) to the power 1/√m, for m attributes: without the power, naive Bayes
-        counts what attributes say together several times over and noise as well, and is far too
-        sure.  The power is public and leaves the order of classes, and so `predict`, as it is.
-        Where attributes are independent given the class it makes probabilities too cautious.
+        Of a tree, zeros and a one: its leaves release a class and no more.  With
+        `probabilities=True`, those of its noisy leaves mixed with those of naive Bayes; `predict`
+        is then the likeliest class.
+
+        Of naive Bayes, (n_c Π_a P(v_a | c)) to the power 1/√m, for m attributes: without the power,
+        naive Bayes counts what attributes say together several times over and noise as well, and is
+        far too sure.  The power is public and leaves the order of classes, and so `predict`, as it
+        is.  Where attributes are independent given the class it makes probabilities too cautious.
         """
         return self._model.chances(self._codes(X))
 
@@ -531,7 +534,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
 
     def __sklearn_tags__(self) -> Any:
-        """Those of a classifier whose fits are drawn, and which takes categories."""
+        """The tags of a classifier with random fits that takes categories."""
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.input_tags.categorical = True
@@ -568,6 +571,7 @@ class TreeClassifier(PrivateClassifier):
             public sizes (see `plan`).
         stages: in place of it, the levels that each stage decides, 1 but for the last: (1, 1, 4)
             selects two levels, then up to four together with the classes, by one release.
+        probabilities: whether parts of ε buy them, for `predict_proba`; see `plan`.
         classes: the public classes; required.
         domains: per column the public `dampen.bins(...)`, a list of categories or a number of
             integer codes; by column name, or in column order.  Those of other columns are found
@@ -599,6 +603,7 @@ class TreeClassifier(PrivateClassifier):
         rho: Epsilon | None = None,
         max_depth: int | None = None,
         stages: Sequence[int] | None = None,
+        probabilities: bool = False,
         domains: Mapping[str, Any] | Sequence[Any] | None = None,
         classes: Sequence[Hashable] | None = None,
         max_rows: int | None = None,
@@ -611,6 +616,7 @@ class TreeClassifier(PrivateClassifier):
         self.rho = rho
         self.max_depth = max_depth
         self.stages = stages
+        self.probabilities = probabilities
         self.domains = domains
         self.classes = classes
         self.max_rows = max_rows
@@ -730,6 +736,7 @@ class Classifier(PrivateClassifier):
     Args:
         epsilon: the privacy parameter of one fit; required, unless ρ is given.
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
+        probabilities: whether a tree has them too, for `predict_proba`, with parts of ε.
         classes: the public classes; required.
         domains: per column the public `dampen.bins(...)`, a list of categories or a number of
             integer codes; by column name, or in column order.  Those of other columns are found
@@ -770,6 +777,7 @@ class Classifier(PrivateClassifier):
         epsilon: Epsilon | None = None,
         *,
         rho: Epsilon | None = None,
+        probabilities: bool = False,
         domains: Mapping[str, Any] | Sequence[Any] | None = None,
         classes: Sequence[Hashable] | None = None,
         max_rows: int | None = None,
@@ -780,6 +788,7 @@ class Classifier(PrivateClassifier):
     ) -> None:
         self.epsilon = epsilon
         self.rho = rho
+        self.probabilities = probabilities
         self.domains = domains
         self.classes = classes
         self.max_rows = max_rows

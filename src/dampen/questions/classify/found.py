@@ -124,7 +124,7 @@ class Tally:
 
     @classmethod
     def joined(cls, parts: Sequence["Tally"]) -> "Tally":
-        """Of several pieces of a column."""
+        """The tally of several pieces of a column."""
         numbers = np.concatenate([np.empty(0), *(part.numbers for part in parts)])
         counts = np.concatenate([np.empty(0, dtype=np.int64), *(part.counts for part in parts)])
         distinct, place = np.unique(numbers, return_inverse=True)
@@ -214,7 +214,7 @@ class Library:
         return np.concatenate([equal, [growing, growing]])
 
     def weights(self, candidates: IntArray) -> IntArray:
-        """Of candidates, by their numbers."""
+        """The weights of candidates, by their numbers."""
         width, place = np.divmod(candidates, self._each)
         decade = np.array([each for _, each in self._widths])[width]
         away = np.maximum(np.abs(decade - 1) - 2, 0)
@@ -377,7 +377,7 @@ class Search:
         return Tallies(self.kinds, names=bool(self.needed_delta))
 
     def find(self, tallies: "Tallies", epsilon: Fraction, entropy: Entropy) -> Found:
-        """All that is to be found: (ε', δ)-DP, ε' being the sum of its charges."""
+        """Finds all missing facts: (ε', δ)-DP, where ε' is the sum of its charges."""
         rows = self._rows(tallies, epsilon, entropy)
         shares = Shares(self, epsilon, rows)
         domains: dict[str, Domain] = {}
@@ -491,7 +491,7 @@ class SearchPlan:
         return "\n".join(self._lines())
 
     def shares(self, rows: int) -> Shares:
-        """For so many rows."""
+        """The shares for a number of rows."""
         return Shares(self.search, self.epsilon, rows)
 
     def _lines(self) -> Iterator[str]:
@@ -527,7 +527,7 @@ def _share(wanted: int, strength: Fraction, most: Fraction) -> Fraction:
 
 
 class Tallies:
-    """What is counted of the rows for a search; private."""
+    """The counts of the rows for a search; private."""
 
     def __init__(self, kinds: Mapping[str, ColumnKind], *, names: bool) -> None:
         self.kinds = kinds
@@ -557,7 +557,7 @@ class Tallies:
 
     @property
     def columns(self) -> dict[str, Tally]:
-        """Of the columns that are, or may be, numbers."""
+        """The tallies of the columns that are, or may be, numbers."""
         return {name: Tally.joined(parts) for name, parts in self._parts.items()}
 
 

@@ -97,6 +97,7 @@ from dampen.questions.classify.found import Found, Search
 from dampen.questions.classify.model import Tree, collapsed
 from dampen.questions.classify.plan import TreePlan
 from dampen.questions.classify.splits import Criterion, split_selection
+from dampen.releases.numbers import LAPLACE, with_noise
 
 __all__ = [
     "STAY",
@@ -139,7 +140,7 @@ class Menu:
 
     @property
     def ends(self) -> int:
-        """Of a tree that is drawn, before its last level."""
+        """The number of ends of a drawn tree, before its last level."""
         return int(2 ** len(self.widths))
 
     @property
@@ -211,7 +212,7 @@ class Weights:
 
     @cached_property
     def log_prior(self) -> FloatArray:
-        """Of no split, and of every candidate on the last level."""
+        """The log prior of no split, and of every candidate on the last level."""
         able, where, counts = np.unique(
             self.candidates.attribute, return_inverse=True, return_counts=True
         )
@@ -221,7 +222,7 @@ class Weights:
 
     @cached_property
     def splits(self) -> IntArray:
-        """Of every candidate, where its attribute begins, the split, where the attribute ends."""
+        """For every candidate: where its attribute begins, the split, where the attribute ends."""
         c = self.candidates
         begin = c.first[c.attribute]
         end = c.first[c.attribute + 1]
@@ -552,7 +553,7 @@ class ReadRows(NamedTuple):
 
 @dataclass(frozen=True)
 class Statement:
-    """What is public of the columns of a table.
+    """The public facts of the columns of a table.
 
     Attributes:
         domains: of every column to predict from, None where it is not stated.
@@ -680,6 +681,7 @@ class Selections:
         mechanism: how it is selected.
         labelling: how the class of a leaf is.
         one_sided: False makes `em` and `pf` pay the factor 2 that they need not.
+        odds: ε of noisy counts of the leaves besides; 0 buys none.
     """
 
     epsilon: Fraction
@@ -689,17 +691,18 @@ class Selections:
     mechanism: Mechanism = PF
     labelling: Mechanism = PF
     one_sided: bool = True
+    odds: Fraction = Fraction(0)
 
     @property
     def depth(self) -> int:
         return len(self.criteria)
 
     def split_epsilon(self, level: int) -> Fraction:
-        """For a split."""
+        """ε for a split."""
         return self.epsilon * self.shares[level]
 
     def leaf_epsilon(self, level: int) -> Fraction:
-        """For a leaf: all that its path has not spent."""
+        """ε for a leaf: the part that its path has not spent."""
         return self.epsilon * sum(self.shares[level:], Fraction(0))
 
     def growing(self, level: int, totals: IntArray, entropy: Entropy, /) -> list[int]:
@@ -720,7 +723,12 @@ class Selections:
     ) -> tuple[IntArray, IntArray | None]:
         epsilon = self.leaf_epsilon(level)
         found = [most_frequent(leaf, epsilon, entropy, self.labelling) for leaf in counts]
-        return np.array(found, dtype=np.int64), None
+        return np.array(found, dtype=np.int64), noisy_counts(counts, self.odds, entropy)
+
+
+def noisy_counts(counts: IntArray, epsilon: Fraction, entropy: Entropy) -> IntArray | None:
+    """Counts (leaf, class) with discrete Laplace noise: ε-DP, as a row is in one of them."""
+    return with_noise(counts, LAPLACE, 1 / epsilon, entropy) if epsilon else None
 
 
 def most_frequent(
@@ -744,7 +752,13 @@ def level_rule(plan: TreePlan) -> Selections:
     """How a plan decides the levels that are selected one by one."""
     drawn_by = named(plan.selection)
     return Selections(
-        plan.epsilon, plan.max_rows, plan.shares, plan.criteria, drawn_by, labelling=drawn_by
+        plan.epsilon,
+        plan.max_rows,
+        plan.shares,
+        plan.criteria,
+        drawn_by,
+        labelling=drawn_by,
+        odds=plan.odds,
     )
 
 
@@ -772,7 +786,7 @@ def grow_in_stages(
     weights = Weights(candidates, plan.joint_epsilon)
     ends = _grow_together(plan, weights, growth, rows, entropy)
     _grow_last_level(weights, growth, ends, rows, entropy)
-    return _labelled(growth.tree(), weights, rows, entropy)
+    return _labelled(growth.tree(), weights, rows, plan.odds, entropy)
 
 
 class _Levels:
@@ -959,14 +973,24 @@ def _grow_last_level(
             growth.split(leaf, *weights.candidates.codes(picked - 1))
 
 
-def _labelled(tree: Tree, weights: Weights, rows: LevelRows, entropy: Entropy) -> Tree:
-    """The tree with classes at its leaves, by the exponential mechanism on their counts."""
+def _labelled(
+    tree: Tree, weights: Weights, rows: LevelRows, odds: Fraction, entropy: Entropy
+) -> Tree:
+    """The tree with classes at its leaves, by the exponential mechanism on their counts.
+
+    Noisy counts of the leaves besides, where ε `odds` pays for them.
+    """
     # Every row has one value of the first attribute.
     counts = _tables(tree, rows, weights.candidates.first[:2]).sum(axis=1)
     epsilon = Fraction(weights.epsilon)
     label = tree.label.copy()
     label[tree.leaves] = [_draw(c, epsilon, entropy) for c in counts.astype(np.float64)]
-    return replace(tree, label=label)
+    noisy = noisy_counts(counts, odds, entropy)
+    if noisy is None:
+        return replace(tree, label=label)
+    every = np.zeros((len(label), counts.shape[1]), dtype=np.int64)
+    every[tree.leaves] = noisy
+    return replace(tree, label=label, counts=every)
 
 
 def _tables(tree: Tree, rows: LevelRows, first: IntArray) -> IntArray:

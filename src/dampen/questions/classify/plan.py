@@ -1,4 +1,4 @@
-"""What is decided before the data is looked at: depth, stages, and every share of ε.
+"""The plan of a tree, made before the data is read: depth, stages and every share of ε.
 
 Privacy of a whole tree, add/remove one row.  It is grown in stages: one level of splits each, then
 the classes of the leaves; or in the end several levels together with the classes, by one release
@@ -6,6 +6,11 @@ the classes of the leaves; or in the end several levels together with the classe
 and which rows a node holds was decided by earlier releases; so a row takes part in one node per
 stage, and one stage costs what its dearest node costs (parallel composition).  Stages add up
 (sequential composition). All shares are exact fractions of ε and add up to 1, hence a fit is ε-DP.
+
+**Probabilities** (`probabilities=True`) are bought with two parts of ε besides: noisy counts
+(leaf, class) of the finished tree, and the noisy tables of naive Bayes.  Leaves hold disjoint rows,
+so a row is in one of the former counts, which are ε_c-DP with discrete Laplace noise of scale
+1/ε_c; the tables are ε_t-DP (`dampen.questions.classify.model`).  The tree has the rest.
 """
 
 import math
@@ -13,10 +18,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from dampen.core.mechanisms import named
-from dampen.core.noise import GUMBEL
+from dampen.core.noise import GUMBEL, pure_rho
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
 from dampen.questions.classify.encoding import Domain, candidates_of
@@ -30,10 +35,18 @@ from dampen.questions.classify.splits import (
 
 __all__ = ["JOINT", "PURPOSES", "Spending", "TreeFacts", "TreePlan", "checked_depth", "tree_plan"]
 
-Purpose: TypeAlias = Literal["rows", "bins", "names", "count", "split", "tree", "leaf"]
-PURPOSES: tuple[Purpose, ...] = ("rows", "bins", "names", "count", "split", "tree", "leaf")
+Purpose: TypeAlias = Literal[
+    "rows", "bins", "names", "table", "odds", "count", "split", "tree", "leaf"
+]
+PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 FINDING = PURPOSES[:3]
 """What is spent on public facts that nobody stated, before the tree is grown."""
+FOR_ODDS = Fraction(1, 5)
+FOR_TABLES = Fraction(1, 5)
+"""The shares of ε for noisy counts of leaves and for naive Bayes, where probabilities are asked
+for."""
+PLENTY = 2**14
+"""From so many rows times ε on, half of these shares is enough."""
 JOINT = "joint-subtrees"
 """The release of several levels and the classes at once, as releases and ledgers name it."""
 DEEPEST = 16
@@ -77,8 +90,12 @@ class TreeFacts:
     mechanism: str
     charges: tuple[Spending, ...]
 
+    def spent(self, purpose: Purpose) -> Fraction:
+        """What all lines of a kind spend."""
+        return sum((c.epsilon for c in self.charges if c.purpose == purpose), Fraction(0))
+
     def after(self, found: tuple[Spending, ...]) -> "TreeFacts":
-        """With what was spent on public facts before."""
+        """The facts with the ε that was spent on finding public facts."""
         spent = sum((charge.epsilon for charge in found), Fraction(0))
         return replace(self, epsilon=self.epsilon + spent, charges=found + self.charges)
 
@@ -106,7 +123,7 @@ class TreePlan:
     """The public decisions of one fit.
 
     Attributes:
-        epsilon: of the whole tree.
+        epsilon: of all stages, without what probabilities cost.
         max_rows: a public bound on the number of rows.
         stages: the levels that each stage decides, 1 but for the last.
         shares: of ε, for each stage and, unless the last one includes them, for the leaves.
@@ -116,6 +133,8 @@ class TreePlan:
         attributes: those with at least two values.
         selection: the mechanism of a split of its own, and of the class of a leaf: `pf`, or for ρ
             `em`.
+        odds: ε of noisy counts of the leaves.
+        tables: ε of naive Bayes beside the tree.
     """
 
     epsilon: Fraction
@@ -127,6 +146,8 @@ class TreePlan:
     widths: tuple[int, ...] = ()
     attributes: int = 0
     selection: str = "pf"
+    odds: Fraction = Fraction(0)
+    tables: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         if self.staged:  # refused before anything is paid, or not at all
@@ -165,11 +186,12 @@ class TreePlan:
         """
         spent = [self.epsilon * share for share in self.shares]
         single = named(self.selection).noise.rho
+        besides = pure_rho(self.odds) + pure_rho(self.tables)
         if self.staged:
-            return sum(map(single, spent[:-1]), GUMBEL.rho(spent[-1]))
+            return sum(map(single, spent[:-1]), GUMBEL.rho(spent[-1]) + besides)
         level = min(self.attributes, self.depth)
         leaf = sum(spent[level:], Fraction(0))
-        return sum(map(single, spent[:level]), single(leaf))
+        return sum(map(single, spent[:level]), single(leaf) + besides)
 
     @property
     def criteria(self) -> tuple[Criterion, ...]:
@@ -183,7 +205,7 @@ class TreePlan:
 
     @property
     def label_epsilon(self) -> Fraction:
-        """For the class of a leaf that all stages led to."""
+        """ε for the class of a leaf that all stages led to."""
         return self.epsilon * self.shares[-1]
 
     @property
@@ -209,7 +231,9 @@ class TreePlan:
             Spending(level, self._purpose(level), self.epsilon * share)
             for level, share in enumerate(self.shares)
         )
-        return TreeFacts(self.epsilon, self.max_rows, self.depth, self.mechanism, charges)
+        facts = TreeFacts(self.epsilon, self.max_rows, self.depth, self.mechanism, charges)
+        bought: list[tuple[Purpose, Fraction]] = [("table", self.tables), ("odds", self.odds)]
+        return facts.after(tuple(Spending(0, what, cost) for what, cost in bought if cost))
 
     def _purpose(self, level: int) -> Purpose:
         if level < len(self.shares) - 1:
@@ -226,8 +250,9 @@ def tree_plan(
     max_depth: int | None = None,
     stages: Sequence[int] | None = None,
     selection: str = "pf",
+    probabilities: bool = False,
 ) -> TreePlan:
-    """Every public decision, from public sizes.
+    """Every public decision, from public sizes; ε is that of the whole fit.
 
     Raises:
         ParameterError: if they do not fit together.
@@ -235,9 +260,13 @@ def tree_plan(
     check_max_rows(max_rows)
     sizes = sizes_of(domains, classes)
     given = given_stages(max_depth, stages)
-    chosen = default_stages(epsilon, max_rows, sizes) if given is None else given
+    part = Fraction(1, 2 if epsilon * max_rows >= PLENTY else 1) if probabilities else 0
+    odds = epsilon * FOR_ODDS * part
+    tables = epsilon * FOR_TABLES * part
+    left = epsilon - odds - tables
+    chosen = default_stages(left, max_rows, sizes) if given is None else given
     return TreePlan(
-        epsilon=epsilon,
+        epsilon=left,
         max_rows=int(max_rows),
         stages=chosen,
         shares=split_shares(chosen),
@@ -246,6 +275,8 @@ def tree_plan(
         widths=default_widths(chosen, int(max_rows), sizes),
         attributes=sum(len(domain) > 1 for domain in domains),
         selection=selection,
+        odds=odds,
+        tables=tables,
     )
 
 
@@ -266,24 +297,29 @@ def given_stages(max_depth: int | None, stages: Sequence[int] | None) -> tuple[i
 def _plan_lines(plan: TreePlan) -> Iterator[str]:
     facts = plan.facts
     yield (
-        f"A binary tree of {facts.size} for epsilon {decimal_text(plan.epsilon)}: "
+        f"A binary tree of {facts.size} for epsilon {decimal_text(facts.epsilon)}: "
         f"at most {plan.max_rows} rows, {plan.candidates} candidate splits, {plan.classes} classes"
     )
     rows = float(plan.max_rows)
     for charge in facts.charges:
-        share = decimal_text(charge.epsilon / plan.epsilon)
-        noise = f"{_rows_of_noise(plan, charge):,.0f}"
+        share = decimal_text(charge.epsilon / facts.epsilon)
+        noise = f"noise about {_rows_of_noise(plan, charge):,.0f} rows"
+        of = f"nodes of up to {rows:,.0f} on average"
+        if charge.purpose in ("odds", "table"):
+            of = "in every count of " + ("a leaf" if charge.purpose == "odds" else "naive Bayes")
         yield (
             f"  {facts.stage_name} {charge.level:>2}  {charge.purpose:<5}  {share:>7} of epsilon: "
-            f"noise about {noise} rows, nodes of up to {rows:,.0f} on average"
+            f"{noise}, {of}"
         )
-        if charge.purpose != "leaf":
+        if charge.purpose in ("split", "tree"):
             rows = rows / 2 ** plan.stages[charge.level]
 
 
 def _rows_of_noise(plan: TreePlan, charge: Spending) -> float:
     """The largest of all candidates' noise, in units of the utility: about Δ ln(candidates) / ε."""
     epsilon = float(charge.epsilon)
+    if charge.purpose in ("odds", "table"):
+        return (plan.attributes if charge.purpose == "table" else 1) / epsilon
     if charge.purpose == "leaf":
         return math.log(1 + plan.classes) / epsilon
     if charge.purpose == "tree":

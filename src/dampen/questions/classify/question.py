@@ -71,7 +71,14 @@ from dampen.questions.classify.model import (
     noisy_tables,
     tree_content,
 )
-from dampen.questions.classify.plan import JOINT, TreePlan, given_stages, is_staged, tree_plan
+from dampen.questions.classify.plan import (
+    FOR_TABLES,
+    JOINT,
+    TreePlan,
+    given_stages,
+    is_staged,
+    tree_plan,
+)
 from dampen.questions.classify.splits import check_max_rows
 from dampen.questions.keys import exact_delta
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_distance, by_lead, lead, likely_noise
@@ -110,7 +117,7 @@ UNPLANNED = f"pf or {JOINT}"
 
 @dataclass(frozen=True)
 class Supervision:
-    """What is public of a table with a column of classes.
+    """The public facts of a table with a column of classes.
 
     Attributes:
         target: the column of classes.
@@ -157,7 +164,7 @@ class Supervision:
         return tuple(leaks)
 
     def public_domains(self) -> list[Domain]:
-        """Of every column; all of them are stated."""
+        """The domains of all columns, where all of them are stated."""
         return [domain for domain in self.domains.values() if domain is not None]
 
     def cost(
@@ -167,7 +174,7 @@ class Supervision:
         mechanism: str,
         rho: Callable[[Fraction], Fraction] = pure_rho,
     ) -> Cost:
-        """That of a model which is ε-DP in all, or (ε, δ)-DP where categories get names.
+        """The cost of a model that is ε-DP in total, or (ε, δ)-DP where categories get names.
 
         `rho` is that of a model of a table of which everything is stated; what has to be found
         takes shares of ε that follow from the data, so that only ε in all is known beforehand.
@@ -212,6 +219,7 @@ class TreeMethod:
         stages: in place of it, the levels of each stage.
         plan: all public decisions; None where they follow what is found.
         selection: of single splits and of classes, see `TreePlan`.
+        probabilities: whether parts of ε are for them.
     """
 
     query: str
@@ -220,6 +228,7 @@ class TreeMethod:
     stages: Sequence[int] | None = None
     plan: TreePlan | None = None
     selection: str = "pf"
+    probabilities: bool = False
 
     @classmethod
     def planned(
@@ -230,12 +239,24 @@ class TreeMethod:
         *,
         max_depth: int | None = None,
         stages: Sequence[int] | None = None,
+        probabilities: bool = False,
     ) -> "TreeMethod":
         """Decides all that is public at this price."""
         selection = price.selection if table.complete else "pf"
-        method = cls(query, table, max_depth, stages, selection=selection)
+        method = cls(
+            query, table, max_depth, stages, selection=selection, probabilities=probabilities
+        )
         given_stages(max_depth, stages)
+        if not isinstance(probabilities, bool | np.bool_):
+            raise ParameterError(
+                f"Expected probabilities to be True or False, got {probabilities!r}."
+            )
         epsilon = method.cost(price).epsilon
+        if probabilities and 2 * len(table.domains) > epsilon * FOR_TABLES * LARGEST_SCALE:
+            raise ParameterError(
+                "Expected a larger epsilon for probabilities: its share for them is too small to "
+                "draw noise for. Raise epsilon or leave out probabilities."
+            )
         if not table.complete:
             return method
         return replace(method, plan=method._public_plan(epsilon))
@@ -252,7 +273,7 @@ class TreeMethod:
         return self.table.cost(price, self.query, self.mechanism, self._rho)
 
     def _rho(self, epsilon: Fraction) -> Fraction:
-        """That of the plan for ε, of a table of which everything is stated."""
+        """The ρ of the plan for ε, for a table whose facts are all stated."""
         return self._public_plan(epsilon).rho
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
@@ -283,9 +304,14 @@ class TreeMethod:
         plan = self.plan or self._plan(
             epsilon - found.epsilon, domains, len(read.classes), found.rows
         )
+        tables = None
+        if plan.tables:
+            first = first_codes(domains)
+            counts = read.rows.tables([0], first)[0]  # of all rows, before they move
+            tables = noisy_tables(counts, first, plan.tables, entropy=entropy)
         tree = grown(plan, candidates_of(domains), read.rows, entropy=entropy)
         content = tree_content(
-            read.domains, read.classes, plan.facts.after(found.charges), tree,
+            read.domains, read.classes, plan.facts.after(found.charges), tree, tables,
             named=has_names(source),
         )  # fmt: skip
         told = None if self.plan else self._accuracy(plan, epsilon, None)
@@ -308,6 +334,7 @@ class TreeMethod:
             max_depth=self.max_depth,
             stages=self.stages,
             selection=self.selection,
+            probabilities=self.probabilities,
         )
 
 
@@ -327,7 +354,7 @@ class BayesMethod:
 
     @classmethod
     def of(cls, query: str, table: Supervision, price: Price) -> "BayesMethod":
-        """With the noise that suits the price."""
+        """The method with the noise that suits the price."""
         return cls(query, table, noise_for(price) if table.complete else LAPLACE)
 
     def cost(self, price: Price, /) -> Cost:
@@ -523,6 +550,16 @@ def delta_parameter() -> Any:
     )
 
 
+def probabilities_parameter() -> Any:
+    """The field `probabilities` of a question for a tree."""
+    return parameter(
+        "flag",
+        "Probabilities of classes, for which a part of ε is spent; a tree without them releases "
+        "classes alone.",
+        default=False,
+    )
+
+
 def public_parameter() -> Any:
     """The field `public` beside it."""
     return parameter(
@@ -554,6 +591,7 @@ class TreeQuestion:
         "In place of a depth, the levels that each stage decides, such as (1, 1, 4).",
         default=None,
     )
+    probabilities: bool = probabilities_parameter()
     domains: Domains = domains_parameter()
     classes: Sequence[Hashable] | None = classes_parameter()
     max_rows: int | None = max_rows_parameter()
@@ -577,8 +615,9 @@ class TreeQuestion:
         del schema
         known = supervision(self, source)
         return TreeMethod.planned(
-            self.name, known, price, max_depth=self.max_depth, stages=self.stages
-        )
+            self.name, known, price, max_depth=self.max_depth, stages=self.stages,
+            probabilities=self.probabilities,
+        )  # fmt: skip
 
     def plan(self, price: Price, source: Opened | None = None) -> TreePlan | SearchPlan:
         """What would be done; no row is read.  A source tells the columns without a domain.
@@ -587,7 +626,10 @@ class TreeQuestion:
             ParameterError: if a public parameter is wrong or missing.
         """
         found = _search_plan(self, price, source)
-        return found or _tree_plan(self, price, max_depth=self.max_depth, stages=self.stages)
+        return found or _tree_plan(
+            self, price, max_depth=self.max_depth, stages=self.stages,
+            probabilities=self.probabilities,
+        )  # fmt: skip
 
     def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
         return of_persons(self, source, schema, price)
@@ -675,6 +717,7 @@ class ClassifierQuestion:
     columns: Sequence[str] | None = parameter(
         "columns", "Columns to predict from; all that have a domain if left out.", default=None
     )
+    probabilities: bool = probabilities_parameter()
     domains: Domains = domains_parameter()
     classes: Sequence[Hashable] | None = classes_parameter()
     max_rows: int | None = max_rows_parameter()
@@ -699,7 +742,7 @@ class ClassifierQuestion:
     ) -> TreeMethod | BayesMethod | EitherMethod:
         del schema
         known = supervision(self, source)
-        tree = TreeMethod.planned(self.name, known, price)
+        tree = TreeMethod.planned(self.name, known, price, probabilities=self.probabilities)
         bayes = BayesMethod.of(self.name, known, price)
         if not known.complete:
             return tree if known.leaky else EitherMethod(tree, bayes, prefers_bayes)
@@ -714,7 +757,7 @@ class ClassifierQuestion:
         found = _search_plan(self, price, source)
         if found is not None:
             return found
-        tree = _tree_plan(self, price)
+        tree = _tree_plan(self, price, probabilities=self.probabilities)
         if self._prefers_bayes(_public_domains(self), price):
             return _bayes_plan(self, price)
         return tree
@@ -765,7 +808,7 @@ def open_supervised(question: Asked, data: Any, *, header: bool, table: str | No
 
 
 def supervision(question: Asked, source: Opened, *, counts_rows: bool = True) -> Supervision:
-    """What is public of a table, as a question states it, and what is to be found.
+    """The public facts of a table, as a question states them, and the facts to be found.
 
     Args:
         question: what is asked.
@@ -799,7 +842,7 @@ def supervision(question: Asked, source: Opened, *, counts_rows: bool = True) ->
 
 
 def _kind(domains: Domains, name: str, declared: ColumnKind) -> ColumnKind:
-    """What is public of a column without a domain; a schema may say what its type does not."""
+    """The kind of a column without a domain, from its type or from a schema."""
     stated = domains.get(name) if isinstance(domains, Mapping) else None
     if declared != "either" or stated is None:
         return declared
@@ -883,7 +926,7 @@ def _asked_columns(columns: Any) -> list[str]:
 
 
 def _relevant(domains: Domains, columns: Sequence[str], source: Opened) -> Domains:
-    """Without the domains of columns that are not asked for; those of no column are refused."""
+    """The domains of the columns that are asked for; domains of unknown columns are refused."""
     if not isinstance(domains, Mapping):
         return domains
     left_out = {field.name for field in source.fields}.difference(columns)
@@ -924,6 +967,7 @@ def _tree_plan(
     *,
     max_depth: int | None = None,
     stages: Sequence[int] | None = None,
+    probabilities: bool = False,
 ) -> TreePlan:
     domains = _public_domains(question)
     if question.classes is None or question.max_rows is None:
@@ -936,6 +980,7 @@ def _tree_plan(
         max_depth=max_depth,
         stages=stages,
         selection=price.selection,
+        probabilities=probabilities,
     )
     return plan(price.asked(lambda e: plan(e).rho))
 

@@ -187,7 +187,7 @@ class BestGroup:
         return self.step is not None
 
     def _check_ends(self) -> None:
-        """Without a grid: quantiles alone, and ends that are numbers.
+        """Checks that, without a grid, only quantiles are asked for and the ends are numbers.
 
         Raises:
             ParameterError: if a range is needed.

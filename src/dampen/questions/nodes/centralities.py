@@ -20,6 +20,14 @@ shortlist R of the m largest d~.
   y_u = (c1 + sum of t_w over the neighbours w of u) / d_u and t_w = c0 + c2 / d_w, with true
   degrees, for u and w outside R; on R both are a public number r_u <= τ/2, with τ = c0 + c2.
 
+**More steps.**  Where ε leaves room for it, there are T rounds like the second one, each with
+ε2 / T and all nodes for R: what was answered before is public, and tells the weights of the next
+round.  Eigenvector: w is f / λ + w/2, over its largest place, λ being what fits f to w; the half of
+w keeps nearly bipartite graphs from swinging.  PageRank: w = x / d~ with x = 0.15 + 0.85 f, at
+first of f in proportion to d~, which is at least 1 and mostly right.  T grows with the logarithm of
+ε, so that the noise of a step falls as well: answers end at the k best of the metric itself (of a
+connected graph; equal ones aside).
+
 Or else, where h is too small for the noise, it refines round 1 as `two_rounds` does: the answer is
 that of one round about degrees.
 
@@ -27,7 +35,8 @@ that of one round about degrees.
 together are (ε1 + ε2)-DP, as in `two_rounds`.
 
 *Weights.*  An edge uv changes f_u by w_v and f_v by w_u, if these are on R, and nothing else:
-S is the sum of the two largest weights on R, or the largest outside if that is more.
+S is the sum of the two largest weights on R, or the largest outside if that is more.  T rounds are
+ε2-DP together, by adaptive composition.
 
 *PageRank.*  With 0 <= c2 <= c1 and r <= ρ <= τ/2, S is the largest of c1 + ρ/2 + 9τ/16, 9τ/8,
 2ρ + c2/2, τ + c0 and c1 + τ/2, before rounding.  Proof.  Let u outside R have d neighbours, j of
@@ -55,7 +64,9 @@ the weight of its precision.  All of it is public by then.
 
 **Cores.**  u = the core number, the largest k for which v is in a subgraph of smallest degree k.
 Without one edge that subgraph has smallest degree k - 1, so Δ = 1; an edge more lowers none.
-One-sided; any number of core numbers may change at once, so there is no joint release.
+One-sided; any number of core numbers may change at once, so there is no joint release.  With
+ε >= k log(10 k n) permute-and-flip names k of the best with probability 0.9, and is the default: a
+node that is one lower is drawn in place of a best one with at most n e^(-ε/k).
 
 **What was chosen, and how.**  All constants were tuned on wiki-Vote, ego-Facebook, ca-HepTh, Enron,
 GitHub and DBLP; the other graphs of docs/lab-nodes.md were looked at once, afterwards.
@@ -82,14 +93,16 @@ Tests repeat all of it on all small graphs.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import log
 from types import MappingProxyType
 from typing import Any, ClassVar
 
 import numpy as np
 
 from dampen.core import sensitivity
+from dampen.core.sampling import Entropy, discrete_laplace
 from dampen.core.scores import Global, Score, Shifted
 from dampen.core.selection import FloatArray, IntArray, Selection
 from dampen.questions.nodes.graphs import Graph, for_all
@@ -196,6 +209,10 @@ UNIT = 1 << 16
 BROAD = 10
 BROADER = 20
 """How many times the noise on a count of neighbours the breadth must be; for PageRank."""
+ROOM = 20
+"""How many times the noise on a sum the sum of leaders is, where there are more steps."""
+KNOWN = 0.2
+"""The scale of the noise on degrees from which on they are mostly right."""
 WIDE = 20
 DEEP = 4
 """How many times k, and the breadth, a shortlist is long."""
@@ -217,12 +234,14 @@ class Leaders:
         nodes: the shortlist.
         breadth: h.
         noise: the scale of the noise on degrees.
+        noisy: d~, at least 1.
     """
 
     estimates: FloatArray
     nodes: IntArray
     breadth: int
     noise: float
+    noisy: IntArray
 
     @classmethod
     def of(cls, noisy: IntArray, k: int, noise: float) -> "Leaders":
@@ -238,7 +257,7 @@ class Leaders:
         estimates[order] = np.maximum.accumulate(sorted_estimates[::-1])[::-1]
         breadth = max(int(np.count_nonzero(estimates[order] >= rank)), 1)
         size = min(n, max(WIDE * k, DEEP * breadth))
-        return cls(estimates, order[:size], breadth, noise)
+        return cls(estimates, order[:size], breadth, noise, np.maximum(noisy, 1))
 
     @property
     def average(self) -> Fraction:
@@ -263,10 +282,12 @@ class CentralRounds:
     Attributes:
         asked: the question about the leaders.
         needed: how many times the noise on a count of neighbours the breadth must be.
+        further: what more steps begin with, if they are taken.
     """
 
     asked: "Callable[[Leaders], Weighted | Walk]"
     needed: int = BROAD
+    further: "Callable[[Leaders, Shares], Second | None] | None" = None
 
     def after(
         self, noisy: IntArray, k: int, shares: Shares, max_degree: int | None, /
@@ -276,6 +297,9 @@ class CentralRounds:
         question = self.question_about(leaders, shares)
         if question is None:
             return None
+        steps = None if self.further is None else self.further(leaders, shares)
+        if steps is not None:
+            return steps
         return WithNoise(Settled(leaders, question, float(question.norm / shares.second)))
 
     def question_about(self, leaders: Leaders, shares: Shares) -> "Weighted | Walk | None":
@@ -284,6 +308,35 @@ class CentralRounds:
             return None
         question = self.asked(leaders)
         return question if question.worth_its_norm else None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Steps:
+    """So many rounds like the second one, of all nodes; their weights follow from those before.
+
+    Attributes:
+        leaders: what the degrees tell, of all nodes.
+        weights: of the first round, from 0 to 1.
+        count: T.
+        then: the weights of the next round, not yet between 0 and 1, from answers and weights.
+    """
+
+    leaders: Leaders
+    weights: FloatArray
+    count: int
+    then: Callable[[FloatArray, FloatArray], FloatArray]
+
+    def draw(self, graph: Graph, /, *, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
+        weights = self.weights
+        share = epsilon / self.count
+        for _ in range(self.count):
+            asked = Weighted(self.leaders.nodes, (UNIT * weights).astype(np.int64))
+            scale = asked.norm / share
+            noise = discrete_laplace(scale, len(self.leaders.nodes), entropy)
+            answers = self.leaders.settled(asked.vector(graph) + noise, float(scale)) / UNIT
+            next_weights = np.maximum(self.then(answers, weights), 0.0)
+            weights = next_weights / max(float(next_weights.max()), 1e-300)
+        return largest(answers, k).tolist()
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -360,7 +413,7 @@ class Walk:
 
     @property
     def step(self) -> int:
-        """Of the coarser grid, in units of the finer one."""
+        """The step of the coarser grid, in units of the finer one."""
         return 1 << max(self.bits - COARSE, 0)
 
     @property
@@ -402,8 +455,53 @@ class Walk:
 
 def by_estimates(leaders: Leaders) -> Weighted:
     """Neighbours count by their estimated degrees, up to the breadth."""
-    weights = np.minimum(leaders.estimates / leaders.breadth, 1.0)
-    return Weighted(leaders.nodes, (UNIT * weights).astype(np.int64))
+    return Weighted(leaders.nodes, (UNIT * _up_to_breadth(leaders)).astype(np.int64))
+
+
+def _up_to_breadth(leaders: Leaders) -> FloatArray:
+    return np.minimum(leaders.estimates / leaders.breadth, 1.0)
+
+
+def power_steps(leaders: Leaders, shares: Shares) -> Steps | None:
+    """More steps of power iteration, where noise is small even if nothing is cut at the breadth.
+
+    h neighbours that have h themselves sum to h², and with weights up to the largest degree D the
+    noise is 2D / ε.
+    """
+    top = float(leaders.estimates.max())
+    count = 1 + _whole_log2(leaders.breadth**2 * float(shares.second) / (2 * ROOM * top))
+    if count == 1:
+        return None
+    return Steps(of_everyone(leaders), _up_to_breadth(leaders), count, _power)
+
+
+def _power(answers: FloatArray, weights: FloatArray) -> FloatArray:
+    rate = max(float(answers @ weights / (weights @ weights)), 1e-9)
+    return answers / rate + weights / 2
+
+
+def page_steps(leaders: Leaders, shares: Shares) -> Steps | None:
+    """Steps of PageRank, where the noise on degrees is so small that they are known."""
+    count = 1 + _whole_log2(KNOWN / shares.noise)
+    if count == 1:
+        return None
+    degrees = leaders.noisy
+
+    def then(answers: FloatArray, weights: FloatArray) -> FloatArray:
+        # All x together are the number of nodes, in whatever unit the weights were.
+        unit = len(degrees) / max(float(weights @ degrees), 1e-300)
+        return (1 - float(FOLLOWED) + float(FOLLOWED) * answers * unit) / degrees
+
+    first = then(degrees.astype(np.float64), np.ones(len(degrees)))
+    return Steps(of_everyone(leaders), first / first.max(), count, then)
+
+
+def of_everyone(leaders: Leaders) -> Leaders:
+    return replace(leaders, nodes=np.arange(len(leaders.estimates)))
+
+
+def _whole_log2(x: float) -> int:
+    return int(min(max(x, 1.0), 2.0**60)).bit_length() - 1
 
 
 def by_level(leaders: Leaders) -> Weighted:
@@ -441,15 +539,21 @@ class Core:
     any_degree: ClassVar[bool] = True
 
     def usual(self, n: int, k: int, epsilon: Fraction, /) -> Usual:
-        """In two rounds."""
-        del n, k, epsilon
-        return Usual(self, TWO_ROUNDS)
+        """In two rounds; itself where ε tells every core number from the next."""
+        itself = float(min(epsilon, Fraction(10**9))) >= k * log(10 * k * n)
+        return Usual(self, "pf" if itself else TWO_ROUNDS)
 
     def selection(self, graph: Graph, max_degree: int, /) -> Selection:
         return counted(core_numbers(graph), self.joint, max_degree)
 
 
 EIGENVECTOR = OnlyInRounds(
-    "eigenvector", "neighbours that have many themselves", CentralRounds(by_estimates)
+    "eigenvector",
+    "neighbours that have many themselves",
+    CentralRounds(by_estimates, further=power_steps),
 )
-PAGERANK = OnlyInRounds("pagerank", "PageRank, with damping 0.85", CentralRounds(Walk.of, BROADER))
+PAGERANK = OnlyInRounds(
+    "pagerank",
+    "PageRank, with damping 0.85",
+    CentralRounds(Walk.of, BROADER, further=page_steps),
+)

@@ -360,7 +360,7 @@ class Graph:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Degrees:
-    """What is known of a graph where only its degrees were counted; see `Graph`."""
+    """The degrees of a graph, where nothing else was counted; see `Graph`."""
 
     nodes: Sequence[Hashable]
     degrees: IntArray

@@ -55,7 +55,7 @@ class NamedMetric(Protocol):
 
     @property
     def help(self) -> str:
-        """What it is, in a few words that follow its name."""
+        """The metric in a few words that follow its name."""
         ...
 
     @property

@@ -363,7 +363,7 @@ def top_k(
 
 
 def _facts(unit: str | None, groups_per_unit: int | None) -> Schema | None:
-    """What is protected, of a graph without a name."""
+    """The facts of a graph without a name: what ε protects."""
     if unit in (None, "edge") and groups_per_unit is None:
         return None
     if unit != "source":

@@ -63,8 +63,8 @@ grows.  Edges among a shortlist that is not whole count half: their ends have ma
 neighbours.  Nothing here takes a root: roots would have to be rounded, and rounding paid for.
 
 **Betweenness itself.**  With ε so large that noise on EBC is small against the distance between
-ranks, as d~ foretells it, round 2 asks for EBC (see
-`dampen.questions.nodes.two_rounds`), and so ends at the true k best.
+ranks, as d~ foretells it, round 2 asks for EBC, cut off above the k-th if need be (see below).  In
+the end nothing is cut off and all nodes are compared: it ends at the true k best.
 
 **What was chosen, and how.**  The share ε1 = 3/10 ε, α and all margins were tuned on DBLP, Enron,
 GitHub, ca-HepTh, ego-Facebook, wiki-Vote and on small and synthetic graphs.  The others of
@@ -101,7 +101,19 @@ neighbours w of both change; the degree of w stays and its EBC falls by at most 
 (see `dampen.questions.nodes.betweenness`), hence D by at most
 (d/2) / max(q(d), q(L)) <= 2 / (L - 1), because q(d) >= d(d-1)/4.
 
-D is computed with an error below 2^-48: S + 2m 2^-48 is paid for.
+**Cut off.**  Where the k-th degree is far below the largest, noise of the size of q(L) is too much.
+For a public *cut* C > 0 take u(v) = min(EBC(v) / max(C, C d(v) / L), 1) instead.
+
+**Theorem.**  One edge changes the vector of u over R by at most S = 2 + m L / (2 C) in the 1-norm.
+Proof.  u is between 0 and 1, so the two ends change by at most 1 each.  Of all others only common
+neighbours w of both change; the degree d of w stays and its EBC falls by at most d/2, hence u by at
+most (d/2) / max(C, C d / L) <= L / (2 C). ∎
+
+The k-th largest EBC is at most d (d-1) / 2, d being the k-th largest degree.  With a C above that,
+and an L above all degrees, whoever is cut off is among the k best, and the others have the order of
+EBC.  A smaller L is less noise; then hubs count in full if their EBC is C d / L or more.
+
+D and u are computed with an error below 2^-48: S + 2m 2^-48 is paid for.
 
 q(m) and the two sensitivity functions of egocentric betweenness, in closed form.
 
@@ -307,7 +319,7 @@ def lazy_top(
 def _may_matter(
     between: tuple[FloatArray, FloatArray], drawn: Contenders, scale: Fraction, noise: Noise, k: int
 ) -> NDArray[np.bool_]:
-    """Who may be among the k best, or have the largest score; in units of scores."""
+    """The nodes that may be among the k best, or have the largest score; in units of scores."""
     low, high = between
     unit = float(min(max(1 / scale, Fraction(1, 10**300)), Fraction(10**300)))
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -328,10 +340,11 @@ CLEARER = 6
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class CappedBetweenness:
-    """The shortlist and the level, both public."""
+    """The shortlist, the level L and the cut C, if there is one; all public."""
 
     nodes: IntArray
     level: int
+    cut: int | None = None
 
     @classmethod
     def for_the_best(
@@ -345,7 +358,7 @@ class CappedBetweenness:
         """The longest shortlist at which ε still tells the k-th node from the next, or None.
 
         Without triangles EBC is about d²/2; the noisy degrees around the k-th tell how much ranks
-        differ.
+        differ.  Nothing is cut off if ε is large enough, else as high a level is kept as it allows.
         """
         n = len(noisy)
         wide = min(2 * k, len(noisy))
@@ -356,22 +369,32 @@ class CappedBetweenness:
         step = max((ranked[half] - ranked[-1]) / max(wide - 1 - half, 1), 1 / (2 * k))
         step, kth = (min(max(x, 0), level) for x in (step, kth))
         gap = min(step, kth) * (kth - min(step, kth) / 2)
-        clear = (CLEARER + log(n)) * q(level)
-        allowed = float(min(epsilon, Fraction(10**300))) * gap / clear
-        size = int(min(n, (allowed - 2) * (level - 1) / 2))
+        allowed = float(min(epsilon, Fraction(10**300))) * gap / (CLEARER + log(n))
         needed = int(np.count_nonzero(noisy >= kth - MARGIN * noise))
-        if size < min(n, max(needed, wide)):
-            return None
-        return cls(largest(noisy, size), level)
+        least = min(n, max(needed, wide))
+        size = int(min(n, (allowed / q(level) - 2) * (level - 1) / 2))
+        if size >= least:
+            return cls(largest(noisy, size), level)
+        highest = max(min(int(kth) + ceil(MARGIN * noise), level), 5)
+        cut = highest * (highest - 1) // 2
+        for lower in (level, min(2 * highest, level)):
+            size = int(min(n, 2 * (allowed - 2 * cut) / lower))
+            if size >= least:
+                return cls(largest(noisy, size), lower, cut)
+        return None
 
     @property
     def norm(self) -> Fraction:
         """By how much one edge can change the scores, in the 1-norm, rounding included."""
         m = len(self.nodes)
-        return 2 + Fraction(2 * m, self.level - 1) + 2 * m * ETA
+        if self.cut is None:
+            return 2 + Fraction(2 * m, self.level - 1) + 2 * m * ETA
+        return 2 + Fraction(m * self.level, 2 * self.cut) + 2 * m * ETA
 
     def scores(self, u: FloatArray, d: IntArray) -> FloatArray:
-        """D for nodes of these EBC and degrees."""
+        """D, or u, for nodes of these EBC and degrees."""
+        if self.cut is not None:
+            return np.minimum(u / (self.cut * np.maximum(d / self.level, 1.0)), 1.0)
         first, second = (np.maximum(_q(d + t), q(self.level)) for t in (0, 1))
         return np.where(u <= first, u / first, 1 + (u - first) / second)
 
@@ -664,7 +687,7 @@ class TriangleList:
 
     @classmethod
     def of(cls, noisy: IntArray, k: int, noise: float, longest: int) -> "TriangleList | None":
-        """None where the noisy degrees do not tell who may be among the k best.
+        """The list; None where the noisy degrees do not show which nodes may be among the best.
 
         Nor is there one where its lists would be above `longest`, for which noise is too large.
         """
@@ -699,7 +722,7 @@ def slopes(levels: IntArray, steepest: Fraction, unit: int) -> tuple[IntArray, i
 
 
 def whole_norm(steep: Fraction, weight: float) -> float:
-    """Of a whole shortlist with slopes of `steep` / level and the shortest lists.
+    """The norm of a whole shortlist with slopes of `steep` / level and the shortest lists.
 
     The weight is the sum of all 1 / level.
     """

@@ -223,7 +223,7 @@ class Halving:
 
     @classmethod
     def on(cls, points: int, shares: tuple[Fraction, ...], neighbours: Neighbours) -> "Halving":
-        """For a grid of so many points."""
+        """The method for a grid of so many points."""
         parts = min(AT_ONCE // points, MOST_PARTS)
         if parts < LEAST_PARTS:
             return cls(shares, neighbours, MOST_PARTS, at_once=False)
@@ -439,13 +439,13 @@ class NoisyTree:
     name: ClassVar[str] = "noisy-tree"
 
     def rho(self, epsilon: Fraction) -> Fraction:
-        """Of N, where it is private, and of all levels."""
+        """The ρ of N, where it is private, and of all levels."""
         if self.neighbours is Neighbours.REPLACE_ONE:
             return self.rho_given(epsilon)
         return pure_rho(COUNTING * epsilon) + self.rho_given(epsilon)
 
     def rho_given(self, epsilon: Fraction) -> Fraction:
-        """Of all levels, where N is public already."""
+        """The ρ of all levels, where N is public already."""
         h = self.levels
         if self.neighbours is Neighbours.REPLACE_ONE:
             return 2 * h * pure_rho(epsilon / (2 * h))
@@ -462,7 +462,7 @@ class NoisyTree:
         return shape(self.points)[1]
 
     def scale(self, epsilon: Fraction) -> Fraction:
-        """Of the noise on every count, for the whole ε, that of N included."""
+        """The scale of the noise on every count, for the whole ε, that of N included."""
         if self.neighbours is Neighbours.REPLACE_ONE:
             return 4 * self.levels / epsilon
         return 2 * self.levels / ((1 - COUNTING) * epsilon)
@@ -592,7 +592,7 @@ class Descent:
 
 
 def estimates(noisy: FloatArray, real: IntArray, ends: FloatArray) -> FloatArray:
-    """Of F at the b + 1 edges of the parts of every node, one row each, from the left."""
+    """Estimates of F at the b + 1 edges of the parts of every node, one row each, from the left."""
     number = np.arange(1, noisy.shape[1] + 1)
     parts = real[:, None]
     left = ends[0][:, None]

@@ -70,8 +70,8 @@ points is within twice the sum of these, and its loss within four times it.  `ro
 gaps of n / (J+1) a percentile, and there may be as many such tuples as the grid allows: some log G
 a percentile.  So where α N / (J+1) is small, empty points may outweigh the data; the longer the
 list, the more it has to lose.  More than FEW percentiles are drawn by the tree, for the ε that N
-has left, where α N / (J+1) is below `CROWDED` log G log J (measured: `dampen-studies run
-long-lists`).  N is public by then, and either way is ε-DP.
+has left, where α N / (J+1) is below `CROWDED` log G log J (chosen by `dampen-studies
+run list-rule`).  N is public by then, and either way is ε-DP.
 """
 
 from dataclasses import dataclass
@@ -102,7 +102,7 @@ __all__ = ["Paths", "Targets", "Taut", "Way", "intervals", "together"]
 FLOOR = 60
 RANGE = 700
 FEW = 9
-CROWDED = 0.19
+CROWDED = 0.22
 MOST_RECORDS = 1 << 33
 UNIT = Fraction(1, 1 << 19)
 """Moving targets are multiples of it, and exact in a float up to MOST_RECORDS."""
@@ -157,7 +157,7 @@ class Paths:
 
     @cached_property
     def rows(self) -> list[FloatArray]:
-        """Of every percentile its states: point, place, and the weight of all paths to it."""
+        """The states of every percentile: point, place, and the weight of all paths to it."""
         from dampen.kernels.percentiles import taut_step
 
         rows = [self._first()]
@@ -243,7 +243,7 @@ class Taut:
     name: ClassVar[str] = "joint-percentiles"
 
     def rho(self, epsilon: Fraction) -> Fraction:
-        """Of the way that ε allows; of two that N decides between, the larger one."""
+        """The ρ of the way that ε allows; if N decides between two, the larger one."""
         if not self.fits(epsilon):
             return self.otherwise.rho(epsilon)
         noisy_size = pure_rho(COUNTING * epsilon) if self.counts else Fraction(0)
@@ -271,7 +271,7 @@ class Taut:
         return self.few_enough and states <= MOST_STATES and 100 * self.rounding(epsilon) <= epsilon
 
     def rounding(self, epsilon: Fraction) -> Fraction:
-        """What is taken off ε."""
+        """The part of ε that pays for rounding."""
         largest = Fraction(max(self._states(epsilon)) + 512, 1 << 48)
         return len(self.shares) * (largest + Fraction(1, 1 << 39))
 
@@ -299,7 +299,7 @@ class Taut:
         return between < CROWDED * log(self.points) * log(len(self.shares))
 
     def targets(self, n: float, size: int | None, epsilon: Fraction) -> Targets:
-        """For a public number of records; if there is none, of n, which is private."""
+        """The targets for a public number of records, or for n, which is private."""
         alpha = self.alpha(epsilon)
         if size is not None:
             return Targets(target_ranks(self.shares, size), float(size), alpha)
@@ -368,7 +368,7 @@ class Taut:
         return (self.log_tuples + FLOOR + 42) / alpha if alpha > 0 else inf
 
     def _states(self, epsilon: Fraction) -> list[int]:
-        """Of every percentile at most: two ends of each point, and places from before.
+        """The most states of a percentile: two ends of each point, and places from before.
 
         Those are ends of points too, and multiples of 1/2 but for the fraction of their target.
         The rounding may take a hundredth of ε.

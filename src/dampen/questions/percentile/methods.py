@@ -195,7 +195,7 @@ class Windows:
     cells: int
 
     def selection(self, counts: IntArray, k: int, t: int) -> Selection:
-        """By rank and number, from the number of values in every cell; k is the rank wanted."""
+        """The selection by rank and number, from the values in every cell; k is the rank."""
         up_to = np.concatenate([[0], np.cumsum(counts)])
         low = up_to[self.starts]
         high = up_to[self.ends]
@@ -354,7 +354,7 @@ class Shares:
 
     @classmethod
     def of(cls, epsilon: Fraction) -> "Shares":
-        """For the place a fifth, for the reach 3 %; more as ε grows, up to 30 % and an eighth."""
+        """A fifth for the place, 3 % for the reach; more as ε grows, up to 30 % and an eighth."""
         place = epsilon * min(max(epsilon * 3 / 200, Fraction(1, 5)), Fraction(3, 10))
         reach = epsilon * min(max(epsilon / 100, Fraction(3, 100)), Fraction(1, 8))
         return cls(place, reach, epsilon - place - reach)
@@ -505,16 +505,16 @@ class TwoStages:
         return self.windows.selection(counts, rank(self.p, self.n), max(t, 1))
 
     def shells(self, place: int) -> IntArray:
-        """Of every cell, the first h_j that reaches it from the place."""
+        """For every cell, the first h_j that reaches it from the place."""
         return np.searchsorted(self.distances[:-1], np.abs(self.points - self.points[place]))
 
     def reach(self, counts: IntArray, shells: IntArray) -> Selection:
-        """By balance, from the number of values in every cell."""
+        """The reach by balance, from the number of values in every cell."""
         within = np.bincount(shells, weights=counts, minlength=SHELLS + 1)
         return self.reach_of(within.astype(np.int64))
 
     def reach_of(self, within: IntArray) -> Selection:
-        """By balance, from the number of values in every shell; exact integers."""
+        """The reach by balance, from the number of values in every shell; exact integers."""
         g = self.balance @ within - self.surplus
         if self.count > 1:
             g = np.minimum(g, UNIT * (np.cumsum(within) - self.wanted))
@@ -695,7 +695,7 @@ def value_accuracy(
     most: float | None,
     together: bool = False,
 ) -> Accuracy:
-    """Of one value or several that are at most so many ranks off; None where that is not known."""
+    """The accuracy of values that are at most so many ranks off, or of an unknown distance."""
     if ranks is None:
         return UNKNOWN
     return by_distance(
@@ -763,7 +763,7 @@ def likeliest_in_one_draw(
 
 
 def record_accuracy(likeliest: float | None, n: int, k: int, epsilon: Fraction) -> Accuracy:
-    """Of k of n records, none of which is named with a larger probability than `likeliest`."""
+    """The accuracy of k of n records, each named with a probability of at most `likeliest`."""
     if likeliest is None:
         return UNKNOWN
     return by_likeliest(

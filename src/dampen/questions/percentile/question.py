@@ -12,7 +12,7 @@ from dampen.core.mechanisms import EM, MECHANISMS, Mechanism, named
 from dampen.core.sampling import Entropy
 from dampen.core.selection import IntArray, Neighbours
 from dampen.data.cells import ANY_GROUP, LARGEST_TABLE, Grouping, Keyed
-from dampen.data.columns import DAY, Bound, Measure, as_bound, measure_of, measured
+from dampen.data.columns import DAY, KINDS, Bound, Measure, as_bound, measure_of, measured
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
 from dampen.epsilon import Epsilon, decimal_text
@@ -50,6 +50,7 @@ from dampen.releases.question import (
     Fact,
     Shape,
     by_parameter,
+    checked_choice,
     delta_parameter,
     groups_parameter,
     parameter,
@@ -100,6 +101,13 @@ class PercentileQuestion:
         default=None,
         fact=Fact("step", of="value", optional=True),
     )
+    kind: str | None = parameter(
+        "word",
+        "What a column without a declared type holds, if not numbers: date, time, duration or "
+        "bool.",
+        default=None,
+        choices=tuple(KINDS),
+    )
     by: str | None = by_parameter()
     groups: Sequence[Hashable] | None = groups_parameter()
     delta: Epsilon | None = delta_parameter()
@@ -126,20 +134,22 @@ class PercentileQuestion:
     )
 
     def __post_init__(self) -> None:
+        if self.kind is not None:
+            checked_choice("kind", self.kind, tuple(KINDS))
         warn_of_shares(self.points)
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
         where, value = self.where, self.value
         opened = open_table(data, header=header, table=table, where=where, value=value)
-        opened = measured(opened, self.value, (self.lower, self.upper))
+        opened = measured(opened, self.value, (self.lower, self.upper), self.kind)
         require_numbers(opened, self.value)
         if self.grouping is not None:
             self.grouping.check_column(opened, str(self.by), self.value)
         return opened
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> Method:
-        """On the grid if there is one, else among all decimals; dates among all days."""
-        measure = measure_of(source, self.value, (self.lower, self.upper))
+        """The method on the grid if there is one, else among all decimals; dates among all days."""
+        measure = measure_of(source, self.value, (self.lower, self.upper), self.kind)
         method = self._of_numbers(source, schema, measure, price)
         return method if measure is None else InOwnType(method, measure)
 
@@ -205,7 +215,7 @@ class PercentileQuestion:
         )
 
     def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
-        """On the weights of persons: ranks are sums of counts."""
+        """The method on the weights of persons, because ranks are sums of counts."""
         if max((as_fraction(p) / 100).denominator for p in self.points) > FINEST_OF_UNITS:
             raise ParameterError(
                 f"Expected p with at most two decimals where ε protects {schema.protected}."
@@ -270,12 +280,12 @@ class PercentileQuestion:
 
     @property
     def _ends(self) -> tuple[float, float]:
-        """Of the grid, as numbers; days for dates."""
+        """The ends of the grid as numbers; days for dates."""
         return as_bound(0.0 if self.lower is None else self.lower), as_bound(self.upper)
 
     @property
     def _step(self) -> float:
-        """Of the grid, as a number: days where the ends are dates, seconds for durations."""
+        """The step of the grid: days where the ends are dates, seconds for durations."""
         dates = isinstance(self.step, timedelta) and not isinstance(self.upper, timedelta)
         step = as_bound(self.step)
         return step / DAY if dates else step
@@ -375,14 +385,14 @@ class ValuesMethod:
         return values if self.question.several else values[0]
 
     def _counted(self) -> tuple[dict[str, Literal["numbers", "text", "any"]], Keyed, int]:
-        """What is counted: which column, by which cells, how many."""
+        """The column to count, its cells and their number."""
         column = self.question.value
         grid = self.question.grid
         of = ("ranks", column, grid)
         return {column: "numbers"}, Keyed({column: grid.key}, itemgetter(column), of), grid.size
 
     def _subject(self) -> str:
-        """Whose accuracy is stated: of each value alone, or of all of them at once."""
+        """The subject of the accuracy: each value alone, or all of them at once."""
         if len(self.question.points) == 1:
             subject = "the value"
         else:
@@ -430,6 +440,7 @@ def percentile(
     upper: Bound | None = None,
     lower: Bound | None = None,
     step: Bound | None = None,
+    kind: str | None = None,
     rho: Epsilon | None = None,
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
@@ -472,6 +483,9 @@ def percentile(
         lower: public lower end of the values, if you know it; 0 for a grid.
         step: distance of the possible answers, if you know it; on a grid they are lower,
             lower + step, ..., upper.
+        kind: what a column without a declared type holds, if not numbers: "date", "time",
+            "duration" or "bool".  A list of dates has no declared type, and which type its elements
+            have is private; arrays of numpy, frames and databases declare it.
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         by: the column of groups, or its name; a list of names for several, such as
             ["ward", "year"]: groups are then tuples.
@@ -506,6 +520,9 @@ def percentile(
     40
     >>> dampen.percentile(hours, p=50, epsilon=2, upper=100, step=5).answer
     40
+    >>> from datetime import date
+    >>> dampen.percentile([date(2024, 5, 1)] * 300, kind="date", p=50, epsilon=2).answer
+    datetime.date(2024, 5, 1)
     """
     opened, names = open_columns(data, value=value, by=by, unit=unit, header=header, table=table)
     question = PercentileQuestion(
@@ -514,6 +531,7 @@ def percentile(
         upper=upper,
         lower=lower,
         step=step,
+        kind=kind,
         by=names.get("by"),
         groups=groups,
         delta=delta,

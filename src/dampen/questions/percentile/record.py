@@ -101,7 +101,7 @@ Blocks: TypeAlias = Iterator[tuple[Selection, Callable[[int], Hashable]]]
 
 @dataclass(frozen=True, slots=True)
 class StreamedLabels:
-    """Where the numbers are, and the labels; without labels a label is the place of its row."""
+    """The numbers and the labels of a table; without labels a label is the place of its row."""
 
     opened: Opened
     column: str
@@ -449,7 +449,7 @@ class InTwoStages:
         return cost
 
     def _rho(self, epsilon: Fraction) -> Fraction:
-        """Of the three draws; where nobody knows n yet, of the dearer one of both ways."""
+        """The ρ of the three draws; where n is not known yet, of the dearer of both ways."""
         stages = Shares.of(epsilon).rho(self.mechanism, self.question.size)
         one_draw = self.few.mechanism.rho(epsilon, self.question.size)
         if self.n is None:
@@ -564,12 +564,12 @@ class RecordValues:
         return Drawn(numbers, numbers=numbers, law=ShiftLaw(scale, self.step, least))
 
     def scale(self, epsilon: Fraction) -> Fraction:
-        """Of the noise, in steps: m/ε."""
+        """The scale of the noise, in steps: m/ε."""
         return CELLS / epsilon
 
     @property
     def step(self) -> Fraction:
-        """Of the public grid."""
+        """The step of the public grid."""
         lower, upper = self._ends
         return (upper - lower) / CELLS
 

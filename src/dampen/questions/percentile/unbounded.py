@@ -670,7 +670,7 @@ class RankDraw:
         return min(tails, default=None)
 
     def none_utility(self, n: int, epsilon: Fraction) -> float:
-        """Of "too few rows", times the denominator of q."""
+        """The utility of "too few rows", times the denominator of q."""
         assert self.open_tail is not None
         return float(ceil(ODDS / self.scale(epsilon)) - self.open_tail * self.share.denominator * n)
 
@@ -1064,7 +1064,7 @@ class UnboundedMethod:
     counts: bool = False
 
     def cost(self, price: Price, /) -> Cost:
-        """Of both looks: the part λ of ε pays for the count, the rest for the answer."""
+        """The cost of both looks: the part λ of ε pays for the count, the rest for the answer."""
         part = self.counting
         if not part:
             return self.draws.cost(price, self.query)
@@ -1137,7 +1137,7 @@ class UnboundedMethod:
         return found is None or (self.several and None in found)
 
     def _few(self, n: int, epsilon: Fraction) -> Accuracy:
-        """What is said of a noisy number of rows where a percentile was not answered."""
+        """The accuracy for a noisy number of rows where a percentile was not answered."""
         return self._too_few(n, epsilon, noisy=True) or too_few()
 
     @property

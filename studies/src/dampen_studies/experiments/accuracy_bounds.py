@@ -24,6 +24,7 @@ import dampen
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import FloatArray
 from dampen.paper.percentile_selection import rank
+from dampen.questions.percentile.halving import Ranks
 from dampen.releases.release import Release
 from dampen_studies.experiments.long_lists import rank_errors, ranks_of
 from dampen_studies.rows import listed
@@ -31,7 +32,7 @@ from dampen_studies.study import Parameters, Row, Rows, Study, seed_of
 
 EPSILONS = ("0.1", "1")
 RUNS = 200
-FEWER = 60
+FEWER = 20
 """Of lists, which take longer."""
 COLUMNS = ("hepth-9415", "lognormal-4096", "uniform-4096", "ages-3000")
 LETTERS = [f"c{i}" for i in range(12)]
@@ -100,15 +101,30 @@ class Draws:
         return Tried(told.unit, stated, share(stated), share(stated // 3), high)
 
 
-def _records(name: str) -> tuple[FloatArray, int]:
-    ranks = ranks_of(name)
+GAP = "one gap"
+"""A column of two values, with all possible answers between them."""
+
+
+def _ranks(name: str, epsilon: str) -> Ranks:
+    """Those of the gap are so near to the median that the wrong answer is drawn now and then."""
+    if name != GAP:
+        return ranks_of(name)
+    near = int(8.5 / float(epsilon))
+    counts = np.zeros(4096, dtype=np.int64)
+    counts[0] = 500 + near
+    counts[-1] = 500 - near
+    at_most = np.cumsum(counts)
+    return Ranks(at_most - counts, at_most)
+
+
+def _records(ranks: Ranks) -> tuple[FloatArray, int]:
     counts = ranks.at_most - ranks.less
     return np.repeat(np.arange(len(counts)), counts).astype(np.float64), len(counts)
 
 
 def _percentiles(name: str, p: Sequence[int], epsilon: str, draws: Draws) -> Tried:
-    x, bins = _records(name)
-    ranks = ranks_of(name)
+    ranks = _ranks(name, epsilon)
+    x, bins = _records(ranks)
     shares = [Fraction(each, 100) for each in p]
     data = dampen.dataset({"v": x}, columns={"v": dampen.number(0, bins - 1, step=1)})
 
@@ -125,8 +141,7 @@ def _percentiles(name: str, p: Sequence[int], epsilon: str, draws: Draws) -> Tri
 
 
 def _unbounded(name: str, epsilon: str, draws: Draws) -> Tried:
-    x, _ = _records(name)
-    x = np.sort(x)
+    x, _ = _records(ranks_of(name))
     k = rank(50, len(x))
 
     def error(made: Release) -> float:
@@ -160,17 +175,18 @@ def _frequent(k: int, epsilon: str, draws: Draws) -> Tried:
 
 
 def _groups(statistic: str, groups: int, k: int, epsilon: str, draws: Draws) -> Tried:
-    """Evenly spread values, 2 apart, so that a row moves a median by 1.
+    """Evenly spread values, 2 apart, so that two rows move a median by 2.
 
-    A shift by lead + 3 is decided by more than `lead` rows: each median is rounded by less than 1.
+    One row moves it up by 2 as well.  So an odd shift s is decided by s rows, and not by fewer.
     """
-    rows = 4000 if epsilon == "0.1" else 400
+    rows = 400
     names = LETTERS[:groups]
 
     def ask(lead: int) -> Ask:
-        values = [2 * np.arange(rows) + (lead + 3) * (i < k) for i in range(groups)]
+        shift = lead + 1 + lead % 2
+        values = [2 * np.arange(rows) + shift * (i < k) for i in range(groups)]
         by = np.repeat(names, rows)
-        facts = {"g": names, "v": dampen.number(0, 2 * rows + lead + 3, step=1)}
+        facts = {"g": names, "v": dampen.number(0, 2 * rows + shift, step=1)}
         data = dampen.dataset({"v": np.concatenate(values), "g": by}, columns=facts)
         given: dict[str, Any] = {"by": "g", "statistic": statistic, "epsilon": epsilon}
         given |= {"k": k} if k > 1 else {}
@@ -287,6 +303,7 @@ def _cells(quick: bool) -> Sequence[Parameters]:
     epsilons = EPSILONS[-1:] if quick else EPSILONS
     asked = [(*each, e, RUNS) for each, e in product(OTHERS, epsilons)]
     columns = COLUMNS[-1:] if quick else COLUMNS
+    asked += [("percentile 50", GAP, e, RUNS) for e in epsilons]
     for (question, p), name, e in product(PERCENTS, columns, epsilons):
         label = question if len(p) > 1 else f"percentile {p[0]}"
         asked.append((label, name, e, FEWER if len(p) > 1 else RUNS))

@@ -33,7 +33,6 @@ ROWS = 10_000
 FEWEST = 2_000
 STRENGTHS = (1_000, 10_000)
 RUNS = 40
-RANGE_RUNS = 24
 SHARES = ("1/10", "2/10", "3/10", "5/10")
 
 
@@ -72,7 +71,7 @@ def _mean_error(numbers: np.ndarray, epsilon: Fraction, **known: Any) -> float:
             numbers, epsilon=epsilon, entropy=InsecureEntropy(seed, allow_release=True), **known
         ).answer
         - numbers.mean()
-        for seed in range(RANGE_RUNS)
+        for seed in range(RUNS)
     ]
     return float(np.abs(errors).mean())
 
@@ -84,7 +83,7 @@ RANGES = Study(
     about="The mean absolute error of a mean without bounds, divided by that with the exact bounds "
     "of the sample; with the lower bound alone; and with a range that is ten times too wide.",
     finding="Without any bound the error is about twice that with the exact bounds.",
-    caption=lambda rows: f"n ε = {listed(rows, 'strength')}; {RANGE_RUNS} runs a cell.",
+    caption=lambda rows: f"n ε = {listed(rows, 'strength')}; {RUNS} runs a cell.",
     columns=("dataset", "n", "strength", "error", "unbounded", "lower_known", "ten_times_too_wide"),
     cells=_ranges,
     run=_range_row,

@@ -2,19 +2,22 @@
 
 diffprivlib's models see the codes as numbers, with the same public ranges and classes.  Its trees
 and forests choose their splits without the data and have no rule for the depth: depth 5 and ten
-trees, its defaults elsewhere.  Its logistic regression does not run beside scikit-learn 1.8 or
-later, and is not compared.
+trees, its defaults elsewhere.  Its logistic regression cannot be made beside scikit-learn 1.8 or
+later, so that its own fit of one class against the others is called instead.  DP-EBM is that of
+`pip install --no-deps interpret-core`, at (ε, 10^-6) and the learning rate .1.
 """
 
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from dampen.core.sampling import InsecureEntropy
 from dampen.questions.classify.encoding import candidates_of
+from dampen_studies.datasets.catalogue import DatasetError
 from dampen_studies.datasets.packaged import Packaged
 from dampen_studies.experiments.diffprivlib_names import diffprivlib
 from dampen_studies.experiments.level_trees import by_gini, by_max, by_tsallis, level_tree
@@ -110,3 +113,95 @@ CRITERIA: dict[str, Maker] = {
 }
 """Trees of the same depth, shares and leaves, which differ in the selection of a split alone; and
 the default, which selects several levels at once at small ε."""
+
+
+class _Logistic:
+    """diffprivlib's logistic regression: one class against the others, ε shared by them.
+
+    Unordered columns have one number for each value, ordered ones their code, all from 0 to 1.
+    """
+
+    def __init__(self, table: Packaged, epsilon: str, seed: int) -> None:
+        self.table = table
+        self.epsilon = float(epsilon)
+        self.seed = seed
+        self.weights = np.empty((0, 0))
+
+    def _numbers(self, codes: Any) -> Any:
+        parts = [
+            codes[:, [i]] / (size - 1) if ordered else codes[:, [i]] == np.arange(size)
+            for i, (size, ordered) in enumerate(
+                zip(self.table.sizes, self.table.ordered, strict=True)
+            )
+        ]
+        return np.ascontiguousarray(np.hstack(parts), dtype=np.float64)
+
+    def fit(self, codes: Any, classes: Any) -> "_Logistic":
+        fit = diffprivlib().models.logistic_regression._logistic_regression_path
+        numbers = self._numbers(codes)
+        norm = math.sqrt(len(self.table.sizes))
+        wanted = [1] if self.table.n_classes == 2 else range(self.table.n_classes)
+        self.weights = np.array(
+            [
+                fit(
+                    numbers, classes, epsilon=self.epsilon / len(wanted), data_norm=norm,
+                    pos_class=c, Cs=[1.0], random_state=self.seed + c, check_input=False,
+                )[0][0]
+                for c in wanted
+            ]
+        )  # fmt: skip
+        return self
+
+    def predict_proba(self, codes: Any) -> Any:
+        odds = self._numbers(codes) @ self.weights[:, :-1].T + self.weights[:, -1]
+        each = 1 / (1 + np.exp(-np.clip(odds, -500, 500)))
+        if each.shape[1] == 1:
+            return np.hstack([1 - each, each])
+        raised = each + 1e-12
+        return raised / raised.sum(axis=1, keepdims=True)
+
+    def predict(self, codes: Any) -> Any:
+        return self.predict_proba(codes).argmax(axis=1)
+
+
+def _logistic(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
+    del rows
+    return _Logistic(table, epsilon, seed)
+
+
+def _ebm(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
+    try:
+        privacy = import_module("interpret.privacy")
+    except ImportError:
+        raise DatasetError(
+            "interpret is not here. Install it: pip install --no-deps interpret-core"
+        ) from None
+
+    del rows
+    kinds = ["continuous" if ordered else "nominal" for ordered in table.ordered]
+    bounds = {str(i): (0.0, size - 1.0) for i, size in enumerate(table.sizes)}
+    return privacy.DPExplainableBoostingClassifier(
+        feature_names=list(bounds),
+        feature_types=kinds,
+        privacy_bounds=bounds,
+        epsilon=float(epsilon),
+        delta=1e-6,
+        learning_rate=0.1,
+        random_state=seed,
+    )
+
+
+def _with_probabilities(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
+    from dampen.questions.classify import Classifier
+
+    return Classifier(epsilon, probabilities=True, **_public(table, rows, seed))
+
+
+CHANCES: dict[str, Maker] = {
+    "dampen": _default,
+    "probabilities": _with_probabilities,
+    "bayes": _bayes,
+    "dp-ebm": _ebm,
+    "logistic": _logistic,
+}
+"""Whose probabilities are compared."""

@@ -1,20 +1,21 @@
-"""Private classifiers on 29 real tables: accuracy over ε, two studies.
+"""Private classifiers on 29 real tables: accuracy over ε, two studies; and their probabilities.
 
 `models` compares the default tree with its predecessor, naive Bayes and diffprivlib's models;
-`criteria` only the selection of splits, in trees of equal depth and shares.  70 % of the rows are
-for fitting, the rest for testing; ten bins of equal width per number; the public bound on the rows
-is their number.
+`criteria` only the selection of splits, in trees of equal depth and shares; `chances` the
+probabilities of classes on ten smaller tables.  70 % of the rows are for fitting, the rest for
+testing; ten bins of equal width per number; the public bound on the rows is their number.
 """
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dampen.core.sampling import InsecureEntropy
-from dampen.core.selection import IntArray
+from dampen.core.selection import FloatArray, IntArray
 from dampen_studies.datasets.packaged import BUNDLED, TABLES, load
-from dampen_studies.experiments.model_methods import CRITERIA, OURS, PEERS, Maker
+from dampen_studies.experiments.model_methods import CHANCES, CRITERIA, OURS, PEERS, Maker
 from dampen_studies.rows import values
 from dampen_studies.study import Parameters, Row, Rows, Study, seed_of
 
@@ -24,6 +25,15 @@ FEW_SEEDS = 2
 BINS = 10
 FULL = tuple(name for name in TABLES if name != "wine")
 """178 wines are too few for any ε."""
+SMALLER = (
+    "banana", "chess", "hpc", "phoneme", "ring", "satimage", "segment", "spambase", "twonorm",
+    "wa_churn",
+)  # fmt: skip
+"""Of 2,310 to 7,400 rows, two to seven classes."""
+MANY_CLASSES = ("hpc", "satimage", "segment", "digits")
+"""More than two: DP-EBM has no private form for them."""
+LEAST_CHANCE = 1e-6
+"""Of the true class, for the log-loss: zeros would make it infinite."""
 
 
 def parts(name: str, rows: int, seed: int) -> tuple[IntArray, IntArray]:
@@ -74,6 +84,58 @@ def _run(
     return run
 
 
+def area(positive: NDArray[np.bool_], scores: FloatArray) -> float:
+    """The area under the curve: how often a positive row has the larger score, ties half."""
+    from scipy.stats import rankdata
+
+    ranks = rankdata(scores)[positive]
+    rows = len(ranks)
+    return float((ranks.sum() - rows * (rows + 1) / 2) / (rows * (len(scores) - rows)))
+
+
+def mean_area(classes: IntArray, chances: FloatArray) -> float:
+    """Of every class that has rows against all others, averaged; of two classes, one."""
+    wanted = range(1 if chances.shape[1] == 2 else 0, chances.shape[1])
+    found = [area(classes == c, chances[:, c]) for c in wanted if 0 < np.mean(classes == c) < 1]
+    return float(np.mean(found))
+
+
+def log_loss(classes: IntArray, chances: FloatArray) -> float:
+    """In units of that of equal chances, ln K."""
+    true = np.maximum(chances[np.arange(len(classes)), classes], LEAST_CHANCE)
+    return float(-np.log(true).mean() / np.log(chances.shape[1]))
+
+
+def _chances_cells(quick: bool) -> Sequence[Parameters]:
+    return [
+        {"dataset": name, "epsilon": epsilon, "seed": 0, "method": method}
+        for name in (BUNDLED[:1] if quick else SMALLER)
+        for epsilon in (EPSILONS[-1:] if quick else EPSILONS[2::2])
+        for method in CHANCES
+        if not (method == "dp-ebm" and name in MANY_CLASSES)
+    ]
+
+
+def _run_chances(cell: Parameters, _: InsecureEntropy) -> Sequence[Row]:
+    name = str(cell["dataset"])
+    epsilon = str(cell["epsilon"])
+    seed = int(cell["seed"])
+    method = str(cell["method"])
+    table = load(name, BINS)
+    train, test = parts(name, len(table.classes), seed)
+    bits = seed_of(f"chances of {name}, epsilon {epsilon}, seed {seed}") % 2**31
+    model = CHANCES[method](table, epsilon, len(train), bits)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(table.codes[train], table.classes[train])
+        chances = np.asarray(model.predict_proba(table.codes[test]))
+        right = model.predict(table.codes[test]) == table.classes[test]
+    classes = table.classes[test]
+    scores = float(np.mean(right)), mean_area(classes, chances), log_loss(classes, chances)
+    known = name, table.n_classes, len(train), float(epsilon), seed, method
+    return [(*known, *(round(score, 4) for score in scores))]
+
+
 def _caption(rows: Rows) -> str:
     tables = len(values(rows, "dataset"))
     seeds = len(values(rows, "seed"))
@@ -110,4 +172,20 @@ CRITERIA_STUDY = Study(
     run=_run(CRITERIA),
     revision=3,
     minutes=30,
+)
+CHANCES_STUDY = Study(
+    name="chances",
+    title="Probabilities of classes",
+    figure="beyond the paper",
+    about="Accuracy, area under the curve and log-loss of trees with and without probabilities, of "
+    "naive Bayes, of interpret's DP-EBM (two classes alone, δ = 10^-6) and of diffprivlib's "
+    "logistic regression.",
+    finding="Noisy counts of leaves and naive Bayes beside the tree make probabilities of zeros "
+    "and ones.",
+    caption=_caption,
+    columns=(*_COLUMNS, "auc", "log_loss"),
+    cells=_chances_cells,
+    run=_run_chances,
+    revision=1,
+    minutes=1,
 )

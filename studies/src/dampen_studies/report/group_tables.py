@@ -1,7 +1,7 @@
 """What ε it takes to find the best group, in a table."""
 
 from collections.abc import Iterator, Sequence
-from statistics import median
+from statistics import geometric_mean, median
 
 from dampen_studies.experiments import names
 from dampen_studies.rows import values, where
@@ -118,6 +118,27 @@ def name_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
     return ["relation", "k", *(f"ε = {epsilon:g}" for epsilon in epsilons)], lines
 
 
+def unbounded_number_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """dampen's error without bounds by that of others: geometric mean and range over columns."""
+    ours, *others = values(rows, "library")
+    lines = []
+    for statistic in values(rows, "statistic"):
+        for epsilon in values(rows, "epsilon"):
+            here = where(rows, statistic=statistic, epsilon=epsilon)
+            made = where(here, library=ours)
+            answered = sorted(number(row, "answered") for row in made)
+            share = f"{answered[0]:.2f} to {answered[-1]:.2f}"
+            found = [_ratios(made, where(here, library=each)) for each in others]
+            lines.append([str(statistic), f"{epsilon:g}", share, *found])
+    return ["", "ε", "answered", *(str(each) for each in others)], lines
+
+
+def _ratios(ours: Rows, theirs: Rows) -> str:
+    pairs = zip(ours, theirs, strict=True)
+    ratios = [number(our, "error") / number(their, "error") for our, their in pairs]
+    return f"{geometric_mean(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
 def _ahead(rows: Rows) -> list[float]:
     pairs = zip(where(rows, method="rule"), where(rows, method="cut"), strict=True)
     return [number(rule, "right") - number(cut, "right") for rule, cut in pairs]
@@ -135,3 +156,21 @@ def _pair(rows: Rows) -> str:
 
 def _epsilon(value: float) -> str:
     return "never" if value == float("inf") else f"{value:.2g}"
+
+
+KEY_WAYS = ("rule", "limited", "either", "weights", "known keys")
+
+
+def key_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """The share of the true top 10 of keys that nobody listed, at ε = 1, and OpenDP's."""
+    here = where(rows, epsilon=1.0)
+    found = []
+    for name in values(here, "dataset"):
+        line = [str(name)]
+        for relation, ways in (("person", KEY_WAYS), ("row", ("keys", "opendp"))):
+            for way in ways:
+                [row] = where(here, dataset=name, relation=relation, way=way)
+                line.append(f"{number(row, 'right'):.2f}".removeprefix("0"))
+        found.append(line)
+    head = ["persons, keys", *KEY_WAYS, "rows: dampen", "rows: OpenDP"]
+    return head, found

@@ -17,7 +17,8 @@ def document(title: str, body: str) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{escape(title)}</title>\n<style>{_style()}</style></head>\n"
-        f"<body>\n{body}\n<script>{_SCRIPT}</script>\n</body></html>\n"
+        f"<body>\n{_HEADER}\n<main>\n{body}\n</main>\n<script>{_SCRIPT}</script>\n"
+        "</body></html>\n"
     )
 
 
@@ -113,27 +114,42 @@ def _style() -> str:
     )
 
 
+# The colours, the header and the cards are those of the service's page (`service/page/page.css`).
 _LIGHT = (
-    "--page: #ffffff; --shade: #0003; --card: #f6f7f9; --ok: #00704f; --fix: #8a5a00; "
-    "--no: #b3361b; --link: #0068a8;"
+    "--page: #f6f6f2; --shade: #0003; --card: #ffffff; --line: #dcddd5; --sunk: #f1f2ee; "
+    "--ok: #00704f; --fix: #8a5a00; --no: #b3261e; --link: #1f5fa8;"
 )
 _DARK = (
-    "--page: #15181d; --shade: #0009; --card: #1e2228; --ok: #45d3a5; --fix: #f0b849; "
-    "--no: #ff8a70; --link: #57b4ec;"
+    "--page: #121518; --shade: #0009; --card: #1a1e22; --line: #343b42; --sunk: #22272c; "
+    "--ok: #72d19a; --fix: #f0a95a; --no: #ff8f85; --link: #82b4ee;"
+)
+_HEADER = (
+    '<header class="top"><span class="brand"><svg viewBox="0 0 24 24" aria-hidden="true">'
+    '<path d="M2 12C4 2 6 2 8 12s3.5 7 5 0 2.5-4 3.5 0 1.5 2 2 0h3.5"/></svg>dampen</span>'
+    "<span>The paper, re-run</span></header>"
 )
 _RULES = """
 * { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem clamp(1rem, 4vw, 2.5rem) 4rem; max-width: 78rem;
-  background: var(--page); color: var(--text); line-height: 1.5;
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
-h1 { font-size: clamp(1.5rem, 4vw, 2.2rem); line-height: 1.2; margin: .5rem 0; }
+body { margin: 0; background: var(--page); color: var(--text);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif; }
+main { margin: 0 auto; padding: 1.5rem clamp(1rem, 4vw, 2.5rem) 4rem; max-width: 78rem; }
+.top { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; align-items: center;
+  padding: .6rem max(clamp(1rem, 4vw, 2.5rem), calc((100vw - 78rem) / 2 + 2.5rem));
+  background: var(--card); border-bottom: 1px solid var(--line); color: var(--muted); }
+.brand { display: flex; gap: .5rem; align-items: center; font-weight: 700; font-size: 1.15rem;
+  letter-spacing: -.02em; color: var(--text); }
+.brand svg { width: 1.5rem; height: 1.5rem; }
+.brand path { fill: none; stroke: var(--link); stroke-width: 2.5; stroke-linecap: round; }
+h1 { font-size: clamp(1.5rem, 4vw, 2rem); line-height: 1.25; margin: .5rem 0; text-wrap: balance;
+  letter-spacing: -.01em; }
 h2 { font-size: 1.35rem; margin: 3rem 0 .25rem; padding-top: 1rem;
   border-top: 1px solid var(--grid); }
 p { max-width: 46rem; } a { color: var(--link); }
 .where, .note { color: var(--muted); font-size: .92rem; }
 nav ul { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; padding: 0; list-style: none; }
 .tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(9.5rem, 1fr)); gap: .8rem; }
-.tile { background: var(--card); border-radius: .6rem; padding: .8rem 1rem; }
+.tile { background: var(--card); border: 1px solid var(--line); border-radius: 12px;
+  padding: .9rem 1rem; }
 .tile b { display: block; font-size: 1.9rem; line-height: 1.1; }
 .panels { display: grid; gap: 1rem; margin: 1rem 0; grid-template-columns: minmax(0, 1fr); }
 .in-2 { grid-template-columns: repeat(2, minmax(0, 1fr)); }
@@ -141,7 +157,8 @@ nav ul { display: flex; flex-wrap: wrap; gap: .3rem 1.2rem; padding: 0; list-sty
 .side { display: grid; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); gap: 1.5rem;
   align-items: start; border-top: 1px solid var(--grid); margin-top: 3rem; }
 .side h2 { border: 0; margin-top: 0; } .side .panels { margin-top: 1.4rem; }
-figure { margin: 0; background: var(--card); border-radius: .6rem; padding: .7rem .6rem .3rem; }
+figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: 12px;
+  padding: .8rem .6rem .3rem; }
 figcaption { font-weight: 600; font-size: .95rem; padding: 0 .3rem .2rem; }
 figure svg { width: 100%; height: auto; display: block; font-family: inherit; }
 figure svg text { font-family: inherit; }
@@ -173,7 +190,7 @@ td .badge { white-space: nowrap; }
 .ok { color: var(--ok); } .fix { color: var(--fix); } .no { color: var(--no); }
 .none { color: var(--muted); }
 details { margin: .6rem 0; } summary { cursor: pointer; color: var(--link); }
-code { background: var(--card); border-radius: .3rem; padding: .1rem .35rem; font-size: .9em; }
+code { background: var(--sunk); border-radius: .3rem; padding: .1rem .35rem; font-size: .9em; }
 @media (max-width: 62rem) { .side { display: block; } }
 @media (max-width: 52rem) { .panels { grid-template-columns: minmax(0, 1fr); } }
 @media (max-width: 40rem) {

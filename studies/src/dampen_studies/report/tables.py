@@ -6,7 +6,7 @@ A page of the documentation marks the place of a table, or of a number in a sent
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import pairwise, zip_longest
 from statistics import fmean, stdev
 from typing import NamedTuple, TypeAlias
 
@@ -17,13 +17,16 @@ from dampen_studies.claims.influence import table_1
 from dampen_studies.claims.percentiles import largest_reduction
 from dampen_studies.datasets.names import printed
 from dampen_studies.experiments import split
+from dampen_studies.experiments.long_lists import left_out
 from dampen_studies.report import model_tables, node_tables, results, stage_tables
 from dampen_studies.report.figures import geometric_mean, ratios
 from dampen_studies.report.group_tables import (
     group_rows,
+    key_rows,
     name_rows,
     people_rows,
     people_value_rows,
+    unbounded_number_rows,
 )
 from dampen_studies.report.many_tables import many_rows
 from dampen_studies.report.palette import LOOKS
@@ -408,6 +411,56 @@ def groups(rows: Rows) -> Block:
     return markdown(*group_rows(rows))
 
 
+def list_rule(rows: Rows) -> Block:
+    """Ratios to the better of halving and the joint draw, and the threshold without a column."""
+    without = {name: (threshold, worst) for name, threshold, worst in left_out(rows)}
+    header = ["column", "rows", "points", "largest ratio", "threshold without it", "ratio with it"]
+    shown = []
+    for name in dict.fromkeys(str(row["dataset"]) for row in rows):
+        here = where(rows, dataset=name)
+        threshold, worst = without[name]
+        largest = max(number(row, "ratio") for row in here)
+        facts = [f"{number(here[0], fact):,.0f}" for fact in ("rows", "points")]
+        shown.append([printed(name), *facts, f"{largest:.2f}", f"{threshold:.2f}", f"{worst:.2f}"])
+    return markdown(header, shown)
+
+
+def growing(rows: Rows) -> Block:
+    """Means over graphs, and how often what is found falls from one ε to the next."""
+    steps = sorted({number(row, "epsilon") for row in rows})
+    header = ["measure", *(f"ε = {e:,.0f}" for e in steps), "falls"]
+    shown = []
+    for measure in dict.fromkeys(str(row["measure"]) for row in rows):
+        here = where(rows, measure=measure)
+        means = [fmean(number(row, "found") for row in where(here, epsilon=e)) for e in steps]
+        graphs = dict.fromkeys(str(row["graph"]) for row in here)
+        each = [where(here, graph=graph) for graph in graphs]
+        falls = sum(_falls(a, b) for one in each for a, b in pairwise(one))
+        pairs = sum(len(one) - 1 for one in each)
+        shown.append([measure, *(_share(mean) for mean in means), f"{falls} of {pairs}"])
+    return markdown(header, shown)
+
+
+def _falls(before: dict[str, Value], after: dict[str, Value]) -> bool:
+    """By more than 0.02, and by more than two standard errors."""
+    fall = number(before, "found") - number(after, "found")
+    error = (number(before, "spread") ** 2 + number(after, "spread") ** 2) ** 0.5
+    return fall > max(0.02, 2 * error)
+
+
+def accuracy_bounds(rows: Rows) -> Block:
+    """What is stated, how often it holds, how tight it is."""
+    header = ["question", "data", "ε", "stated", "holds in", "a third holds in", "real", "ratio"]
+    shown = []
+    for row in rows:
+        stated, real = (f"{number(row, name):,.4g}" for name in ("stated", "real"))
+        shares = [_share(number(row, name)) for name in ("held", "third")]
+        ratio = str(row["ratio"]) + (", depends on gaps" if row["gaps"] else "")
+        known = [str(row["question"]), str(row["data"]), f"{number(row, 'epsilon'):g}"]
+        shown.append([*known, f"{stated} {row['unit']}", *shares, real, ratio])
+    return markdown(header, shown)
+
+
 def _error(row: dict[str, Value]) -> str:
     if isinstance(row["error"], str):
         return row["error"]
@@ -459,11 +512,14 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "nodes-sweep": ("sweep", lambda rows: markdown(*node_tables.sweep(rows))),
     "node-limits": ("nodes", lambda rows: markdown(*node_tables.limits(rows))),
     "centralities": ("centralities", lambda rows: markdown(*node_tables.centralities(rows))),
+    "growing": ("growing", growing),
     "trees": ("trees", trees),
     "trees-chosen": ("trees", trees_chosen),
     "tree-gains": ("trees", tree_gains),
     "split": ("split", official_split),
     "labels": ("labels", labels),
+    "list-rule": ("list-rule", list_rule),
+    "accuracy-bounds": ("accuracy-bounds", accuracy_bounds),
     "two-stages": ("two-stages", lambda rows: markdown(*stage_tables.two_stages(rows))),
     "next-to-gaps": ("two-stages", lambda rows: markdown(*stage_tables.next_to_gaps(rows))),
     "shift": ("shift", lambda rows: markdown(*stage_tables.own_problems(rows))),
@@ -473,7 +529,12 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "groups": ("groups", groups),
     "people": ("people", lambda rows: markdown(*people_rows(rows))),
     "people-values": ("people-values", lambda rows: markdown(*people_value_rows(rows))),
+    "key-names": ("key-names", lambda rows: markdown(*key_rows(rows))),
     "names": ("names", lambda rows: markdown(*name_rows(rows))),
+    "unbounded-numbers": (
+        "unbounded-numbers",
+        lambda rows: markdown(*unbounded_number_rows(rows)),
+    ),
     "models": ("models", lambda rows: markdown(*model_tables.models(rows))),
     "models-summary": ("models", lambda rows: markdown(*model_tables.models_summary(rows))),
     "criteria": ("criteria", lambda rows: markdown(*model_tables.criteria(rows))),

@@ -81,7 +81,7 @@ def _header(findings: Sequence[Finding], shown: Sequence[Study], quick: bool) ->
         else ""
     )
     return (
-        "<header><p class=where>dampen · evaluation</p><h1>Local dampening, re-run and checked</h1>"
+        "<header><h1>Local dampening, re-run and checked</h1>"
         "<p>Every figure and table of <i>Local Dampening: Differential Privacy for Non-numeric "
         "Queries via Local Sensitivity</i> (Farias et al.), computed again with corrected "
         "sensitivity functions and exact sampling, beside controls that the paper lacks.</p>"

@@ -1,0 +1,29 @@
+"""The committed table of accuracies: of the study as it is, and what it is cited for."""
+
+import csv
+from pathlib import Path
+
+from dampen_studies.experiments.accuracy_bounds import STUDY
+
+TABLE = Path(__file__).parents[1] / "results" / "accuracy-bounds.csv"
+
+
+def rows() -> list[dict[str, str]]:
+    with TABLE.open() as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_table_is_of_this_study() -> None:
+    found = rows()
+    assert tuple(found[0]) == STUDY.columns
+    asked = [(str(c["question"]), str(c["data"]), str(c["runs"])) for c in STUDY.cells(False)]
+    assert [(row["question"], row["data"], row["runs"]) for row in found] == asked
+
+
+def test_statements_hold_and_are_tight_unless_gaps_decide() -> None:
+    """Shares of 200 runs are within three standard errors, 0.064, of what they estimate."""
+    for row in rows():
+        assert float(row["held"]) >= 0.9 - 0.064
+        if not row["gaps"]:
+            assert float(row["ratio"]) <= 3
+            assert float(row["third"]) < 0.9
