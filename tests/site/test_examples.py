@@ -36,6 +36,8 @@ PAGES = [
 EPSILON = re.compile(r"""(epsilon=)(["']?)([0-9.]+)(["']?)""")
 COMPUTED = {
     "docs/getting-started.md": {
+        # Wrong in 28 of 400 runs at an eighth of ε, in 0 of 400 at a quarter: about 1.5 e^(-3.06 * 8).
+        'stays.top_groups("days", by="hospital", epsilon=0.3)': 1e-9,
         # 90 rows against a threshold of about 15: wrong if noise of scale 1 is below -75.
         'dampen.most_frequent(votes, delta="1e-6", epsilon="1").answer': 1e-30,
         # The degrees are 39, 17, 13, ...: the law of permute-and-flip on them, enumerated.
@@ -95,5 +97,6 @@ def test_examples_hold_at_an_eighth_of_epsilon(
         if RUNS - max(outputs.values()) > RUNS / 8
     }
     computed = COMPUTED.get(page, {})
-    assert by_chance.keys() == computed.keys()
+    assert by_chance.keys() <= computed.keys()
+    assert computed.keys() <= {example.source.strip() for example in examples}
     assert all(probability <= 1e-7 for probability in computed.values())
