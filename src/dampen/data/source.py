@@ -304,8 +304,8 @@ def require_numbers(opened: Opened, *names: str) -> None:
     for field in opened.fields:
         if field.name in names and field.holds in ("labels", "other"):
             raise ParameterError(
-                f"Column {field.name!r} is not numeric (its type is {field.type}). Choose a numeric "
-                "column."
+                f"Column {field.name!r} is not numeric (its type is {field.type}). "
+                "Choose a numeric column."
             )
 
 
