@@ -147,6 +147,7 @@ def _tries_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _compare(
     kind: "type[Question]",
+    /,
     *,
     file: str,
     schema_file: Path | None,

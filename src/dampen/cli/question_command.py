@@ -371,6 +371,7 @@ def _lines(command: str) -> list[str]:
 
 def _ask(
     kind: "type[Question]",
+    /,
     *,
     file: str,
     schema_file: Path | None,
