@@ -238,7 +238,7 @@ DARK = {"ink": "#e6ebf0", "soft": "#aab4be", "bar": "#5d6873", "own": "#6cb8f0"}
 
 
 def results() -> dict[str, float]:
-    """The error in ranks of the usual method, the best library and dampen, from the README."""
+    """The error in ranks of the usual method, the best other way and dampen, from the README."""
     found = ROW.search((HERE.parents[1] / "README.md").read_text(encoding="utf-8"))
     assert found is not None
     cells = [cell.strip(" *") for cell in found[0].strip("|").split("|")]
@@ -246,7 +246,7 @@ def results() -> dict[str, float]:
     error, name = best.split(", ")
     return {
         "usual method (exponential mechanism)": float(usual),
-        f"best other library ({name})": float(error),
+        f"best other way ({name})": float(error),
         "dampen": float(own),
     }
 

@@ -20,7 +20,7 @@ def test_the_table_is_of_this_study() -> None:
     assert [(row["question"], row["data"], row["runs"]) for row in found] == asked
 
 
-def test_what_is_stated_holds_and_is_tight_but_for_gaps() -> None:
+def test_statements_hold_and_are_tight_unless_gaps_decide() -> None:
     """Shares of 200 runs are within three standard errors, 0.064, of what they estimate."""
     for row in rows():
         assert float(row["held"]) >= 0.9 - 0.064

@@ -78,7 +78,7 @@ FULL = {
 
 
 COMMITTED = writing.load(ROOT / "studies" / "results")
-FULL |= {name: COMMITTED[name] for name in ("people", "people-values", "names")}
+FULL = COMMITTED | FULL
 
 
 @pytest.mark.parametrize("name", ["results", *tables.MAKERS])

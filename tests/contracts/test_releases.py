@@ -289,7 +289,7 @@ PUBLIC = {
 """Public facts that somebody may not know."""
 
 
-def test_a_fact_that_nobody_states_is_found_privately_or_asked_for(ask: Ask) -> None:
+def test_a_missing_fact_is_found_privately_or_asked_for(ask: Ask) -> None:
     """Never taken from the data, unless `public="data"` says so."""
     for name in PUBLIC & ask.given.keys():
         options = {key: value for key, value in ask.given.items() if key != name}

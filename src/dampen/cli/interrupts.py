@@ -10,52 +10,52 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-__all__ = ["deafen", "heard", "held", "listen"]
+__all__ = ["handle", "happened", "held", "ignore"]
 
 
-class _Ear:
+class _Interrupts:
     """The interrupts so far.  Signals belong to the process, and so does this state."""
 
     depth = 0
     waiting = False
-    heard = False
+    seen = False
 
 
-def listen() -> None:
+def handle() -> None:
     """Handles Ctrl-C, unless the parent process has turned it off."""
     main_thread = threading.current_thread() is threading.main_thread()
     if main_thread and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, _hear)
+        signal.signal(signal.SIGINT, _interrupt)
 
 
-def deafen() -> None:
+def ignore() -> None:
     """Ignores further interrupts, because the command has ended."""
     main_thread = threading.current_thread() is threading.main_thread()
-    if main_thread and signal.getsignal(signal.SIGINT) is _hear:
+    if main_thread and signal.getsignal(signal.SIGINT) is _interrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def heard() -> bool:
+def happened() -> bool:
     """Whether a command was interrupted; compiled modules may report that as another error."""
-    return _Ear.heard
+    return _Interrupts.seen
 
 
 @contextmanager
 def held() -> Iterator[None]:
     """Delays an interrupt until the block has ended."""
-    _Ear.depth += 1
+    _Interrupts.depth += 1
     try:
         yield
     finally:
-        _Ear.depth -= 1
-        if _Ear.waiting and not _Ear.depth:
-            _Ear.waiting = False
-            _hear()
+        _Interrupts.depth -= 1
+        if _Interrupts.waiting and not _Interrupts.depth:
+            _Interrupts.waiting = False
+            _interrupt()
 
 
-def _hear(_signal: int = signal.SIGINT, _frame: FrameType | None = None) -> None:
-    if _Ear.depth and not _Ear.waiting:
-        _Ear.waiting = True
+def _interrupt(_signal: int = signal.SIGINT, _frame: FrameType | None = None) -> None:
+    if _Interrupts.depth and not _Interrupts.waiting:
+        _Interrupts.waiting = True
         return
-    _Ear.heard = True
+    _Interrupts.seen = True
     raise KeyboardInterrupt

@@ -3,7 +3,7 @@
 Every end is one line on standard error and one exit code; `--json` makes that line JSON.
 """
 
-# Only what starts fast is imported here, so that Ctrl-C is heard from the first moment on.
+# Only what starts fast is imported here, so that Ctrl-C is handled from the first moment on.
 import io
 import os
 import sys
@@ -76,7 +76,7 @@ classifiers, with differential privacy for a person, a row or an edge. Each answ
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and ends the process with its exit code."""
-    interrupts.listen()
+    interrupts.handle()
     try:
         _secure_streams()
         code = run(list(sys.argv[1:] if arguments is None else arguments))
@@ -98,7 +98,7 @@ def run(arguments: list[str]) -> int:
     try:
         try:
             code = _invoke(arguments or ["--help"], receipt, as_json=as_json)
-            interrupts.deafen()
+            interrupts.ignore()
         except (Exception, KeyboardInterrupt, SystemExit) as error:
             code = _end(error, receipt, as_json=as_json)
     except KeyboardInterrupt as late:  # as the first error was about to be told
@@ -180,7 +180,7 @@ def _complete(arguments: list[str]) -> int:
 
 def _end(error: BaseException, receipt: "Receipt", *, as_json: bool) -> int:
     """Prints how a command ended, and returns its exit code."""
-    interrupts.deafen()
+    interrupts.ignore()
     from dampen.cli.output import complain
     from dampen.cli.question_command import Undelivered
 
@@ -199,7 +199,7 @@ def _told(error: BaseException, receipt: "Receipt") -> tuple[int, str]:
     from dampen.cli.question_command import Undelivered
     from dampen.errors import DampenError, DataError
 
-    if interrupts.heard() or isinstance(error, KeyboardInterrupt | click.Abort):
+    if interrupts.happened() or isinstance(error, KeyboardInterrupt | click.Abort):
         return INTERRUPTED, f"Interrupted. {receipt.told}".strip()
     match error:
         case click.ClickException():

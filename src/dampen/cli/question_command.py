@@ -544,7 +544,11 @@ def sql(
 )
 @file_argument
 @click.option(
-    "--threshold", type=int, required=True, metavar="INTEGER", help="How many are enough."
+    "--threshold",
+    type=int,
+    required=True,
+    metavar="INTEGER",
+    help="How many rows or persons are enough.",
 )
 @click.option("--where", metavar="CONDITION", help="Only rows for which this holds.")
 @click.option("--epsilon", required=True, metavar="E", help="Privacy parameter of a run.")

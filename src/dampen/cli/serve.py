@@ -31,15 +31,19 @@ __all__ = ["mcp", "serve", "token"]
 @click.argument("config", required=False, type=click.Path(path_type=Path))
 @click.option("--check", is_flag=True, help="Check the configuration and stop; reads no row.")
 @click.option("--demo", is_flag=True, help="Serve small made-up data instead.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 for any."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="0 for any free port.",
 )
 def serve(*, config: Path | None, check: bool, demo: bool, host: str, port: int) -> None:
     """Serves the data sets of CONFIG, a dampen.toml, to analysts with tokens.
 
-    Without a curator's token yet, prints a link that makes its first visitor the administrator.
-    Listens on this machine alone unless told otherwise; TLS is a reverse proxy's. Needs the extra
+    If no curator has a token yet, it prints a link that makes its first visitor the administrator.
+    By default it listens only on this machine; use a reverse proxy for TLS. Needs the extra
     dampen[serve].
     """
     try:
@@ -142,9 +146,13 @@ def _serve_is_missing(error: ModuleNotFoundError) -> ParameterError:
 )
 @click.argument("config", type=click.Path(path_type=Path))
 @click.option("--http", is_flag=True, help="Listen on HTTP instead of standard input.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where to listen.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=8001, show_default=True, help="0 for any."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8001,
+    show_default=True,
+    help="0 for any free port.",
 )
 def mcp(*, config: Path, http: bool, host: str, port: int) -> None:
     """Serves the data sets of CONFIG, a dampen.toml, to agents (Model Context Protocol).

@@ -69,8 +69,8 @@ def verify(
 
     Computes, for every database of the universe and all its neighbours, whether the sensitivity
     function is admissible, the scores have sensitivity 1, and the privacy loss is at most epsilon.
-    Says what the universe was too weak to show, and what was not checked at all. Exits with 1 if a
-    check fails, and shows its counterexample. FILE is run: trust it.
+    Reports what the universe is too weak to show, and what was not checked. Exits with 1 if a
+    check fails, and shows its counterexample. FILE is run as a program, so trust it.
     """
     from dampen.testing import verify as check
 
@@ -114,7 +114,11 @@ def _directed(names: Iterable[str], direction: str) -> "list[Mechanism]":
 )
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
-    "--epsilon", default="0.1,0.3,1,2", show_default=True, metavar="E,E,...", help="To compare at."
+    "--epsilon",
+    default="0.1,0.3,1,2",
+    show_default=True,
+    metavar="E,E,...",
+    help="Values of epsilon to compare.",
 )
 @click.option(
     "--pairs",
@@ -136,11 +140,11 @@ def study(
 ) -> None:
     """Checks the problem that the Python file FILE defines, and compares all mechanisms on it.
 
-    FILE defines `problem`, and of these what there is: `universe`, small databases to enumerate;
+    FILE defines `problem` and any of these: `universe`, small databases to enumerate;
     `neighbours`, a function that gives all neighbours of a database, with `starts`, a list of
     databases from which a guided search looks for a counterexample; `sample`, PUBLIC data of the
-    same kind as yours, for accuracy and advice. Exits with 1 if a check fails. FILE is run: trust
-    it.
+    same kind as yours, for accuracy and advice. Exits with 1 if a check fails. FILE is run as a
+    program, so trust it.
     """
     from dampen import workbench
 
