@@ -93,14 +93,14 @@ def test_any_list_of_directed_edges(kind, tmp_path):
 def test_many_names_come_from_one_draw_of_weights():
     source = rng.integers(0, 3000, 9000)
     target = rng.integers(0, 200, 9000) ** 2 // 200
-    made = dampen.top_k((source, target), n=200, k=20, metric="indegree", unit="source",
-                        epsilon="0.15")  # fmt: skip
+    given = {"n": 200, "k": 20, "metric": "indegree", "unit": "source"}
+    bits = InsecureEntropy(3, allow_release=True)
+    made = dampen.top_k((source, target), **given, epsilon="0.15", entropy=bits)
     assert made.mechanism == "pf or joint"
     assert (made.parameters["drawn"], made.parameters["groups_per_unit"]) == ("one draw", 1)
     assert made.epsilon == Fraction(3, 20)
     assert len(set(made.answer)) == 20
-    few = dampen.top_k((source, target), n=200, k=20, metric="indegree", unit="source",
-                       epsilon=100)  # fmt: skip
+    few = dampen.top_k((source, target), **given, epsilon=100, entropy=bits)
     assert few.parameters["drawn"] == "one by one"
 
 
