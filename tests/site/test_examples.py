@@ -35,6 +35,11 @@ PAGES = [
 ]  # fmt: skip
 EPSILON = re.compile(r"""(epsilon=)(["']?)([0-9.]+)(["']?)""")
 COMPUTED = {
+    "docs/story.md": {
+        # An eighth of ε is too little for a mean without bounds, which is then refused and leaves
+        # some of the budget; at ε = 0.2 the 5,900 people lead by more than e^(-50).
+        "study.count(epsilon=0.1, budget=ana)": 1e-20,
+    },
     "docs/getting-started.md": {
         # Wrong in 28 of 400 runs at an eighth of ε: computed from the law, 1.5e-11 at ε = 0.3.
         'stays.top_groups("days", by="hospital", epsilon=0.3)': 1e-9,
