@@ -36,8 +36,8 @@ PAGES = [
 EPSILON = re.compile(r"""(epsilon=)(["']?)([0-9.]+)(["']?)""")
 COMPUTED = {
     "docs/story.md": {
-        # An eighth of ε is too little for a mean without bounds, which is then refused and leaves
-        # some of the budget; at ε = 0.2 the 5,900 people lead by more than e^(-50).
+        # An eighth of ε is too little for quartiles, which are then refused and leave some of the
+        # budget; at ε = 0.2 the noisy number of people would have to be thousands too small.
         "study.count(epsilon=0.1, budget=ana)": 1e-20,
     },
     "docs/getting-started.md": {
