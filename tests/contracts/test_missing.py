@@ -120,7 +120,7 @@ def is_answered(ask: Ask, data: Any, *, skipped: bool) -> bool:
                 ask(data, budget=budget)
             assert budget.charges == 1
     except ParameterError as error:
-        refused = re.search("(it|which) holds (float|double|null|Float|Object|Null)", str(error))
+        refused = re.search("(holds|type is) (float|double|null|Float|Object|Null)", str(error))
         if refused is None:
             raise
     return budget.charges > 0 or skipped

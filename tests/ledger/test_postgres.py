@@ -543,7 +543,7 @@ def test_from_a_file_to_a_server_and_back(place: str, tmp_path: Path) -> None:
 def test_a_damaged_server_is_restored_from_a_backup(ledger: Ledger, tmp_path: Path) -> None:
     charge(ledger, 1)
     backup(ledger, tmp_path / "copy")
-    with pytest.raises(BudgetError, match="is whole"):
+    with pytest.raises(BudgetError, match="is intact"):
         restore(tmp_path / "copy", ledger)
     with connected(ledger) as connection:
         connection.execute("ALTER TABLE dampen_entry DISABLE TRIGGER ALL")

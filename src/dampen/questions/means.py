@@ -335,7 +335,10 @@ class RangeMethod:
                 f"use ε ≥ {decimal_text(Fraction(-(-10 * ENOUGH // rows), 10))}."
             )
             return Accuracy(float(needed), "rows", sentence, chance=True)
-        sentence = f"The range of the values is found with a share of ε, from {needed:,} rows on."
+        sentence = (
+            f"The range of the values is found with a share of ε, from {needed:,} rows on; values "
+            "outside it count as its nearer end, also in the interval."
+        )
         return Accuracy(float(needed), "rows", sentence)
 
     def leaks(self) -> tuple[Leak, ...]:
