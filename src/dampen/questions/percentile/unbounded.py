@@ -116,6 +116,7 @@ all candidates up to a code is looked up in two tables, of days and of the secon
 `dampen.questions.percentile.unbounded` has the theorem and the draw.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
@@ -243,14 +244,7 @@ class Decimals:
 
     def code_at(self, mass: int) -> int:
         """The first code up to which candidates weigh more than `mass`; 0 <= mass < total."""
-        low, high = self.ends
-        while low < high:
-            middle = (low + high) // 2
-            if int(self.mass(np.array([middle]))[0]) > mass:
-                high = middle
-            else:
-                low = middle + 1
-        return low
+        return _code_at(self, mass)
 
     def listed(self, low: int, high: int, most: int) -> IntArray:
         """The candidates from one code to another with few digits, ascending, and both ends.
@@ -496,6 +490,16 @@ def _common_multiple(a: Fraction, b: Fraction) -> Fraction:
     """The smallest positive number that both divide."""
     numerator = a.numerator * b.numerator // gcd(a.numerator, b.numerator)
     return Fraction(numerator, gcd(a.denominator, b.denominator))
+
+
+def _code_at(candidates: "Decimals | Moments", mass: int) -> int:
+    """The first code up to which candidates weigh more than `mass`; 0 <= mass < total."""
+    low, high = candidates.ends
+
+    def weight(code: int) -> int:
+        return int(candidates.mass(np.array([code]))[0])
+
+    return low + bisect_right(range(low, high), mass, key=weight)
 
 
 ODDS = 14
@@ -748,14 +752,7 @@ class Moments:
 
     def code_at(self, mass: int) -> int:
         """The first code up to which candidates weigh more than `mass`; 0 <= mass < total."""
-        low, high = self.ends
-        while low < high:
-            middle = (low + high) // 2
-            if int(self.mass(np.array([middle]))[0]) > mass:
-                high = middle
-            else:
-                low = middle + 1
-        return low
+        return _code_at(self, mass)
 
     def listed(self, low: int, high: int, most: int) -> IntArray:
         """Candidates from one code to another at even distances, at most about `most` of them."""

@@ -8,6 +8,7 @@ testing; ten bins of equal width per number; the public bound on the rows is the
 
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,25 +62,50 @@ def _cells(
     return cells
 
 
+class Fitted(NamedTuple):
+    """A model of a part of a table, and the other part.
+
+    Attributes:
+        known: the columns before the scores.
+        model: fitted.
+        codes: of the rows for testing.
+        classes: of the same rows.
+    """
+
+    known: Row
+    model: Any
+    codes: NDArray[Any]
+    classes: IntArray
+
+    @property
+    def accuracy(self) -> float:
+        """The share of classes that are predicted rightly."""
+        return float(np.mean(self.model.predict(self.codes) == self.classes))
+
+
+def _fitted(cell: Parameters, methods: Mapping[str, Maker], purpose: str, seeds: int) -> Fitted:
+    """Paired: the same random bits for all methods, so that equal models give equal scores."""
+    name = str(cell["dataset"])
+    epsilon = str(cell["epsilon"])
+    seed = int(cell["seed"])
+    method = str(cell["method"])
+    table = load(name, BINS)
+    train, test = parts(name, len(table.classes), seed)
+    bits = seed_of(f"{purpose} of {name}, epsilon {epsilon}, seed {seed}") % seeds
+    model = methods[method](table, epsilon, len(train), bits)
+    model.fit(table.codes[train], table.classes[train])
+    known = (name, table.n_classes, len(train), float(epsilon), seed, method)
+    return Fitted(known, model, table.codes[test], table.classes[test])
+
+
 def _run(
     methods: Mapping[str, Maker],
 ) -> Callable[[Parameters, InsecureEntropy], Sequence[Row]]:
     def run(cell: Parameters, _: InsecureEntropy) -> Sequence[Row]:
-        name = str(cell["dataset"])
-        epsilon = str(cell["epsilon"])
-        seed = int(cell["seed"])
-        method = str(cell["method"])
-        table = load(name, BINS)
-        train, test = parts(name, len(table.classes), seed)
-        # Paired: the same random bits for all methods, so that equal models give equal scores.
-        bits = seed_of(f"fit of {name}, epsilon {epsilon}, seed {seed}") % 2**32
-        model = methods[method](table, epsilon, len(train), bits)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model.fit(table.codes[train], table.classes[train])
-            right = model.predict(table.codes[test]) == table.classes[test]
-        known = (name, table.n_classes, len(train), float(epsilon), seed)
-        return [(*known, method, float(np.mean(right)))]
+            fitted = _fitted(cell, methods, "fit", 2**32)
+            return [(*fitted.known, fitted.accuracy)]
 
     return run
 
@@ -117,23 +143,13 @@ def _chances_cells(quick: bool) -> Sequence[Parameters]:
 
 
 def _run_chances(cell: Parameters, _: InsecureEntropy) -> Sequence[Row]:
-    name = str(cell["dataset"])
-    epsilon = str(cell["epsilon"])
-    seed = int(cell["seed"])
-    method = str(cell["method"])
-    table = load(name, BINS)
-    train, test = parts(name, len(table.classes), seed)
-    bits = seed_of(f"chances of {name}, epsilon {epsilon}, seed {seed}") % 2**31
-    model = CHANCES[method](table, epsilon, len(train), bits)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(table.codes[train], table.classes[train])
-        chances = np.asarray(model.predict_proba(table.codes[test]))
-        right = model.predict(table.codes[test]) == table.classes[test]
-    classes = table.classes[test]
-    scores = float(np.mean(right)), mean_area(classes, chances), log_loss(classes, chances)
-    known = name, table.n_classes, len(train), float(epsilon), seed, method
-    return [(*known, *(round(score, 4) for score in scores))]
+        fitted = _fitted(cell, CHANCES, "chances", 2**31)
+        chances = np.asarray(fitted.model.predict_proba(fitted.codes))
+        areas = mean_area(fitted.classes, chances)
+        scores = fitted.accuracy, areas, log_loss(fitted.classes, chances)
+    return [(*fitted.known, *(round(score, 4) for score in scores))]
 
 
 def _caption(rows: Rows) -> str:
