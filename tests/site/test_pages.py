@@ -21,9 +21,8 @@ PAPER = {"paper.md", "errata.md", "influence-tables.md", "trees-accuracy.md", "c
 """The paper's pages, tables of studies, and the page that says what large numbers mean."""
 
 EPSILON = re.compile(
-    r"""(?<![\w-])(?:--)?\\?"?epsilon\\?"?(?:=|:\ |\ )\\?["']?([0-9][0-9.,]*)(?!\w|\ bins)""", re.X
+    r"""(?<![\w-])(?:--)?\\?"?epsilon\\?"?(?:=|:\ |\ +)\\?["']?([0-9][0-9.,]*)(?!\w|\ bins)""", re.X
 )
-OPENED = re.compile(r"create|raise|\bcap\b|of epsilon")
 """Lines that speak of a whole budget, or of a share."""
 
 BANNED = [
@@ -60,8 +59,7 @@ GUIDES = {
 
 def _large(path: Path) -> set[float]:
     """The ε above 2 of the examples of a page."""
-    lines = [line for line in path.read_text().splitlines() if not OPENED.search(line)]
-    texts = [text for line in lines for text in EPSILON.findall(line)]
+    texts = EPSILON.findall(path.read_text())
     numbers = [float(each) for text in texts for each in text.strip(".,").split(",") if each]
     return {each for each in numbers if each > LARGEST}
 
@@ -76,6 +74,7 @@ def test_the_reader_of_epsilon_finds_it() -> None:
     lines = {
         "epsilon=3": [3], 'epsilon="3.5",': [3.5], "--epsilon 1,5 --public": [1, 5],
         '{"epsilon": "4"}': [4], '\\"epsilon=4)': [4], "min_epsilon=3": [],
+        "epsilon     3": [3],
     }  # fmt: skip
     for line, wanted in lines.items():
         texts = [each for text in EPSILON.findall(line) for each in text.strip(".,").split(",")]
