@@ -51,13 +51,16 @@ from dampen.data.source import (
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError
 from dampen.questions.classify.encoding import (
+    COARSEST,
     Bins,
     Domain,
     candidates_of,
     checked_classes,
     encode_queries,
     first_codes,
+    fixed,
     given_domains,
+    merged_values,
 )
 from dampen.questions.classify.found import ColumnKind, Search, SearchPlan, kind_of
 from dampen.questions.classify.growing import ReadRows, Statement, grown, leaked_rows, read_rows
@@ -75,6 +78,7 @@ from dampen.questions.classify.plan import (
     FOR_TABLES,
     JOINT,
     TreePlan,
+    bin_count,
     given_stages,
     is_staged,
     tree_plan,
@@ -111,6 +115,8 @@ __all__ = [
 
 
 COUNTS = Selection(np.zeros(3, dtype=np.int64), constant(1), one_sided=True, exact=True)
+BINS_OF_UNKNOWN = 20
+"""Of a tree of a table whose number of rows, or classes, nobody stated."""
 UNPLANNED = f"pf or {JOINT}"
 """What a tree is made by where its plan follows the data."""
 
@@ -166,6 +172,20 @@ class Supervision:
     def public_domains(self) -> list[Domain]:
         """The domains of all columns, where all of them are stated."""
         return [domain for domain in self.domains.values() if domain is not None]
+
+    def for_bayes(self) -> "Supervision":
+        """With ten bins where their number is left to the model."""
+        return self._fixed(COARSEST)
+
+    def for_tree(self, price: Price) -> "Supervision":
+        """With as many bins as suit a tree where their number is left to it."""
+        if self.classes is None or self.max_rows is None:
+            return self._fixed(BINS_OF_UNKNOWN)
+        return self._fixed(bin_count(price.asked(), self.max_rows, len(self.classes)))
+
+    def _fixed(self, count: int) -> "Supervision":
+        domains = {name: d and fixed(d, count) for name, d in self.domains.items()}
+        return replace(self, domains=domains)
 
     def cost(
         self,
@@ -306,9 +326,11 @@ class TreeMethod:
         )
         tables = None
         if plan.tables:
-            first = first_codes(domains)
-            counts = read.rows.tables([0], first)[0]  # of all rows, before they move
-            tables = noisy_tables(counts, first, plan.tables, entropy=entropy)
+            counts = read.rows.tables([0], first_codes(domains))[0]  # before rows move
+            first, joined = merged_values(domains)
+            merged = np.zeros((first[-1], counts.shape[1]), dtype=np.int64)
+            np.add.at(merged, joined, counts)
+            tables = noisy_tables(merged, first, plan.tables, entropy=entropy)
         tree = grown(plan, candidates_of(domains), read.rows, entropy=entropy)
         content = tree_content(
             read.domains, read.classes, plan.facts.after(found.charges), tree, tables,
@@ -613,7 +635,7 @@ class TreeQuestion:
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> TreeMethod:
         del schema
-        known = supervision(self, source)
+        known = supervision(self, source).for_tree(price)
         return TreeMethod.planned(
             self.name, known, price, max_depth=self.max_depth, stages=self.stages,
             probabilities=self.probabilities,
@@ -679,7 +701,8 @@ class BayesQuestion:
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> BayesMethod:
         del schema
-        return BayesMethod.of(self.name, supervision(self, source, counts_rows=False), price)
+        known = supervision(self, source, counts_rows=False).for_bayes()
+        return BayesMethod.of(self.name, known, price)
 
     def plan(self, price: Price, source: Opened | None = None) -> BayesPlan | SearchPlan:
         """What would be done; no row is read.  A source tells the columns without a domain.
@@ -741,8 +764,11 @@ class ClassifierQuestion:
         self, source: Opened, schema: Schema, price: Price, /
     ) -> TreeMethod | BayesMethod | EitherMethod:
         del schema
-        known = supervision(self, source)
-        tree = TreeMethod.planned(self.name, known, price, probabilities=self.probabilities)
+        stated = supervision(self, source)
+        known = stated.for_bayes()
+        tree = TreeMethod.planned(
+            self.name, stated.for_tree(price), price, probabilities=self.probabilities
+        )
         bayes = BayesMethod.of(self.name, known, price)
         if not known.complete:
             return tree if known.leaky else EitherMethod(tree, bayes, prefers_bayes)
@@ -758,7 +784,7 @@ class ClassifierQuestion:
         if found is not None:
             return found
         tree = _tree_plan(self, price, probabilities=self.probabilities)
-        if self._prefers_bayes(_public_domains(self), price):
+        if self._prefers_bayes(_coarse_domains(self), price):
             return _bayes_plan(self, price)
         return tree
 
@@ -961,6 +987,10 @@ def _public_domains(question: Asked) -> list[Domain]:
     return [domain for domain in given if domain is not None]
 
 
+def _coarse_domains(question: Asked) -> list[Domain]:
+    return [fixed(domain, COARSEST) for domain in _public_domains(question)]
+
+
 def _tree_plan(
     question: Asked,
     price: Price,
@@ -972,10 +1002,13 @@ def _tree_plan(
     domains = _public_domains(question)
     if question.classes is None or question.max_rows is None:
         raise ParameterError(LACKING)
+    classes = len(checked_classes(question.classes))
+    check_max_rows(question.max_rows)
+    count = bin_count(price.asked(), question.max_rows, classes)
     plan = partial(
         tree_plan,
-        domains=domains,
-        classes=len(checked_classes(question.classes)),
+        domains=[fixed(domain, count) for domain in domains],
+        classes=classes,
         max_rows=question.max_rows,
         max_depth=max_depth,
         stages=stages,
@@ -986,7 +1019,7 @@ def _tree_plan(
 
 
 def _bayes_plan(question: Asked, price: Price) -> BayesPlan:
-    domains = _public_domains(question)
+    domains = _coarse_domains(question)
     if question.classes is None:
         raise ParameterError(LACKING)
     values = sum(map(len, domains))

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import FloatArray, IntArray
-from dampen_studies.datasets.packaged import BUNDLED, TABLES, load
-from dampen_studies.experiments.model_methods import CHANCES, CRITERIA, OURS, PEERS, Maker
+from dampen.schema.schema import FINEST_BINS
+from dampen_studies.datasets.packaged import BUNDLED, TABLES, Packaged, load
+from dampen_studies.experiments.model_methods import CHANCES, CRITERIA, FREE, OURS, PEERS, Maker
 from dampen_studies.rows import values
 from dampen_studies.study import Parameters, Row, Rows, Study, seed_of
 
@@ -26,13 +27,19 @@ FEW_SEEDS = 2
 BINS = 10
 FULL = tuple(name for name in TABLES if name != "wine")
 """178 wines are too few for any ε."""
-SMALLER = (
-    "banana", "chess", "hpc", "phoneme", "ring", "satimage", "segment", "spambase", "twonorm",
-    "wa_churn",
+FURTHER = (
+    "vowel", "segments", "region", "clarity", "churn", "credit", "default", "insured", "crash",
+    "page",
 )  # fmt: skip
-"""Of 2,310 to 7,400 rows, two to seven classes."""
-MANY_CLASSES = ("hpc", "satimage", "segment", "digits")
+"""Tables besides for comparisons with rivals."""
+MANY_CLASSES = (
+    "letter", "penbased", "optdigits", "satimage", "segment", "texture", "marketing", "splice",
+    "nursery", "diamonds", "rodents", "storms", "hpc", "cps", "flights", "airports", "vowel",
+    "segments", "region", "clarity",
+)  # fmt: skip
 """More than two: DP-EBM has no private form for them."""
+CHANCES_SEEDS = 2
+CHANCES_ROWS = 14_000
 LEAST_CHANCE = 1e-6
 """Of the true class, for the log-loss: zeros would make it infinite."""
 
@@ -83,19 +90,24 @@ class Fitted(NamedTuple):
         return float(np.mean(self.model.predict(self.codes) == self.classes))
 
 
-def _fitted(cell: Parameters, methods: Mapping[str, Maker], purpose: str, seeds: int) -> Fitted:
-    """Paired: the same random bits for all methods, so that equal models give equal scores."""
+def fitted_to(
+    table: Packaged, cell: Parameters, make: Maker, *, free: bool = False, seeds: int = 2**32
+) -> Fitted:
+    """A model of the rows of a table that are for fitting.
+
+    Paired: the same random bits for all methods, so that equal models give equal scores.  `free`
+    leaves the number of bins to the model.
+    """
     name = str(cell["dataset"])
     epsilon = str(cell["epsilon"])
     seed = int(cell["seed"])
-    method = str(cell["method"])
-    table = load(name, BINS)
     train, test = parts(name, len(table.classes), seed)
-    bits = seed_of(f"{purpose} of {name}, epsilon {epsilon}, seed {seed}") % seeds
-    model = methods[method](table, epsilon, len(train), bits)
-    model.fit(table.codes[train], table.classes[train])
-    known = (name, table.n_classes, len(train), float(epsilon), seed, method)
-    return Fitted(known, model, table.codes[test], table.classes[test])
+    bits = seed_of(f"fit of {name}, epsilon {epsilon}, seed {seed}") % seeds
+    model = make(table, epsilon, len(train), bits)
+    numbers = table.numbers() if free else table.codes
+    model.fit(numbers[train], table.classes[train])
+    known = (name, table.n_classes, len(train), float(epsilon), seed, str(cell["method"]))
+    return Fitted(known, model, numbers[test], table.classes[test])
 
 
 def _run(
@@ -104,7 +116,8 @@ def _run(
     def run(cell: Parameters, _: InsecureEntropy) -> Sequence[Row]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            fitted = _fitted(cell, methods, "fit", 2**32)
+            table = load(str(cell["dataset"]), BINS)
+            fitted = fitted_to(table, cell, methods[str(cell["method"])])
             return [(*fitted.known, fitted.accuracy)]
 
     return run
@@ -134,18 +147,22 @@ def log_loss(classes: IntArray, chances: FloatArray) -> float:
 
 def _chances_cells(quick: bool) -> Sequence[Parameters]:
     return [
-        {"dataset": name, "epsilon": epsilon, "seed": 0, "method": method}
-        for name in (BUNDLED[:1] if quick else SMALLER)
+        {"dataset": name, "epsilon": epsilon, "seed": seed, "method": method}
+        for seed in range(1 if quick else CHANCES_SEEDS)
+        for name in (BUNDLED[:1] if quick else (*FULL, *FURTHER))
         for epsilon in (EPSILONS[-1:] if quick else EPSILONS[2::2])
         for method in CHANCES
-        if not (method == "dp-ebm" and name in MANY_CLASSES)
+        if not (method == "dp-ebm" and name in (*MANY_CLASSES, *BUNDLED))
     ]
 
 
 def _run_chances(cell: Parameters, _: InsecureEntropy) -> Sequence[Row]:
+    method = str(cell["method"])
+    table = load(str(cell["dataset"]), FINEST_BINS, CHANCES_ROWS)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fitted = _fitted(cell, CHANCES, "chances", 2**31)
+        free = method in FREE
+        fitted = fitted_to(table, cell, CHANCES[method], free=free, seeds=2**31)
         chances = np.asarray(fitted.model.predict_proba(fitted.codes))
         areas = mean_area(fitted.classes, chances)
         scores = fitted.accuracy, areas, log_loss(fitted.classes, chances)

@@ -1,0 +1,151 @@
+"""How many bins a tree should have, and when naive Bayes is better than a tree.
+
+The development data of two public rules: trees of 10 to 160 bins of equal width, and naive Bayes of
+ten, on the same splits of the same rows.  What a rule takes is one of them, cell by cell, so
+that every rule of a family can be scored afterwards; `left_out` scores the one that all other
+tables choose.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+from itertools import product
+from math import log2
+from statistics import fmean
+from typing import NamedTuple
+
+from dampen.core.sampling import InsecureEntropy
+from dampen.questions.classify.plan import MOST_BINS, ROWS_OF_TEN_BINS, bin_count
+from dampen.questions.classify.question import prefers_bayes
+from dampen_studies.datasets.packaged import BUNDLED, MORE, load
+from dampen_studies.experiments.model_methods import OURS
+from dampen_studies.experiments.models import FULL, fitted_to
+from dampen_studies.rows import values
+from dampen_studies.study import Parameters, Row, Rows, Study, number
+
+COUNTS = ("10", "20", "40", "80", "160")
+BAYES = "bayes"
+EPSILONS = ("0.1", "1", "10")
+SEEDS = 2
+MOST_ROWS = 14_000
+BIN_RULES = tuple(product((2, 8, 32, 128, 512), (10, 20, 40, 80, 160)))
+"""Rows times ε of each class from which there are more than ten bins, and the most bins."""
+
+
+class Cell(NamedTuple):
+    """What is public of a table at one ε, and the mean accuracy of every method.
+
+    Attributes:
+        dataset: its name.
+        epsilon: ε.
+        rows: to fit.
+        columns: to predict from.
+        values: of ten bins, of all columns.
+        classes: how many.
+        scores: by method; that of ten bins where no column has more than ten values.
+    """
+
+    dataset: str
+    epsilon: float
+    rows: int
+    columns: int
+    values: int
+    classes: int
+    scores: dict[str, float]
+
+    def with_bins(self, each: float, most: int) -> float:
+        """The accuracy of a tree with the bins of a rule."""
+        rows = self.epsilon * self.rows / self.classes
+        doublings = round(log2(max(rows / each, 1.0)))
+        return self.scores[str(min(10 * 2**doublings, most))]
+
+    @property
+    def tree(self) -> float:
+        """The accuracy of a tree with the bins of the rule that is in force."""
+        return self.scores[str(bin_count(Fraction(str(self.epsilon)), self.rows, self.classes))]
+
+    @property
+    def bayes_by_rule(self) -> bool:
+        """Whether the rule in force takes naive Bayes."""
+        sizes = [self.values // self.columns] * self.columns
+        return prefers_bayes(Fraction(str(self.epsilon)), self.rows, sizes, self.classes)
+
+
+def cells_of(rows: Rows) -> list[Cell]:
+    """The means over the seeds, table by table and ε by ε."""
+    found: dict[tuple[str, float], dict[str, list[float]]] = {}
+    facts = {}
+    for row in rows:
+        key = str(row["dataset"]), number(row, "epsilon")
+        facts[key] = [int(number(row, name)) for name in ("rows", "columns", "values", "classes")]
+        by_method = found.setdefault(key, {})
+        by_method.setdefault(str(row["method"]), []).append(number(row, "accuracy"))
+    cells = []
+    for key, scores in found.items():
+        means = {method: fmean(each) for method, each in scores.items()}
+        cells.append(Cell(*key, *facts[key], dict.fromkeys(COUNTS, means["10"]) | means))
+    return cells
+
+
+def chosen_bins(cells: Iterable[Cell]) -> tuple[int, int]:
+    """The rule of the largest mean accuracy; of equals the one of fewer bins."""
+    known = list(cells)
+    return max(BIN_RULES, key=lambda rule: (fmean(c.with_bins(*rule) for c in known), -rule[1]))
+
+
+def left_out(cells: Sequence[Cell], score: Callable[[Sequence[Cell], Cell], float]) -> list[float]:
+    """For every cell, `score` with what the cells of all other tables say."""
+    names = {cell.dataset for cell in cells}
+    others = {name: [cell for cell in cells if cell.dataset != name] for name in names}
+    return [score(others[cell.dataset], cell) for cell in cells]
+
+
+def _cells(quick: bool) -> Sequence[Parameters]:
+    return [
+        {"dataset": name, "epsilon": epsilon, "seed": seed, "method": method}
+        for seed in range(1 if quick else SEEDS)
+        for name in (BUNDLED if quick else (*FULL, *MORE))
+        for epsilon in (EPSILONS[-1:] if quick else EPSILONS)
+        for method in (*COUNTS, BAYES)
+    ]
+
+
+def _run(cell: Parameters, _: InsecureEntropy) -> Sequence[Row]:
+    method = str(cell["method"])
+    ten = load(str(cell["dataset"]), 10, MOST_ROWS)
+    table = ten if method == BAYES else load(str(cell["dataset"]), int(method), MOST_ROWS)
+    if method not in ("10", BAYES) and table.sizes == ten.sizes:
+        return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitted = fitted_to(table, cell, OURS[BAYES if method == BAYES else "tree"])
+        size = len(ten.sizes), sum(ten.sizes)
+        return [(*fitted.known[:3], *size, *fitted.known[3:], round(fitted.accuracy, 4))]
+
+
+def _caption(rows: Rows) -> str:
+    tables = len(values(rows, "dataset"))
+    return (
+        f"{tables} tables of at most {MOST_ROWS:,} rows, mean of {len(values(rows, 'seed'))} "
+        f"splits; the rule is at most {MOST_BINS} bins, and more than ten from {ROWS_OF_TEN_BINS} "
+        "rows times ε of each class on."
+    )
+
+
+STUDY = Study(
+    name="bins",
+    title="Bins of a tree",
+    figure="beyond the paper",
+    about="Accuracy of trees of 10 to 160 bins of equal width and of naive Bayes of ten: what the "
+    "public rules for the number of bins and between the two models were chosen from.",
+    finding="More than ten bins gain most in skewed columns; naive Bayes needs many classes and "
+    "many rows times ε.",
+    caption=_caption,
+    columns=(
+        "dataset", "classes", "rows", "columns", "values", "epsilon", "seed", "method", "accuracy",
+    ),
+    cells=_cells,
+    run=_run,
+    revision=1,
+    minutes=10,
+)  # fmt: skip
