@@ -23,13 +23,14 @@ from dampen_studies.experiments.models import FULL, fitted_to
 from dampen_studies.rows import values
 from dampen_studies.study import Parameters, Row, Rows, Study, number
 
-COUNTS = ("10", "20", "40", "80", "160")
+COUNTS = ("10", "20", "40", "160")
 BAYES = "bayes"
 EPSILONS = ("0.1", "1", "10")
-SEEDS = 2
+SEEDS = 1
 MOST_ROWS = 14_000
-BIN_RULES = tuple(product((2, 8, 32, 128, 512), (10, 20, 40, 80, 160)))
-"""Rows times ε of each class from which there are more than ten bins, and the most bins."""
+BIN_RULES = tuple(product((2, 8, 32, 128, 512), (10, 20, 40, 160), (0, 20, 40, 80)))
+"""Rows times ε of each class from which there are more than ten bins; the most bins; and columns
+times classes up to which there are 160."""
 
 
 class Cell(NamedTuple):
@@ -53,11 +54,13 @@ class Cell(NamedTuple):
     classes: int
     scores: dict[str, float]
 
-    def with_bins(self, each: float, most: int) -> float:
+    def with_bins(self, each: float, most: int, few: int) -> float:
         """The accuracy of a tree with the bins of a rule."""
         rows = self.epsilon * self.rows / self.classes
         doublings = round(log2(max(rows / each, 1.0)))
-        return self.scores[str(min(10 * 2**doublings, most))]
+        small = self.columns * self.classes <= few
+        count = min(10 * 2**doublings, 160 if small else most)
+        return self.scores[str(40 if count == 80 else count)]
 
     @property
     def tree(self) -> float:
@@ -87,7 +90,7 @@ def cells_of(rows: Rows) -> list[Cell]:
     return cells
 
 
-def chosen_bins(cells: Iterable[Cell]) -> tuple[int, int]:
+def chosen_bins(cells: Iterable[Cell]) -> tuple[int, int, int]:
     """The rule of the largest mean accuracy; of equals the one of fewer bins."""
     known = list(cells)
     return max(BIN_RULES, key=lambda rule: (fmean(c.with_bins(*rule) for c in known), -rule[1]))
