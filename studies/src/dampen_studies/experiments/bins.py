@@ -6,11 +6,11 @@ that every rule of a family can be scored afterwards; `left_out` scores the one 
 tables choose.
 """
 
+import math
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from itertools import product
-from math import log2
 from statistics import fmean
 from typing import NamedTuple
 
@@ -31,6 +31,24 @@ MOST_ROWS = 14_000
 BIN_RULES = tuple(product((2, 8, 32, 128, 512), (10, 20, 40, 160), (0, 20, 40, 80)))
 """Rows times ε of each class from which there are more than ten bins; the most bins; and columns
 times classes up to which there are 160."""
+
+
+class BayesRule(NamedTuple):
+    """Naive Bayes from so many classes on, for at most so many columns for each class and so many
+    values of a column, if rows times ε are so many for each count of its tables.
+    """
+
+    classes: float
+    columns: float
+    values: float
+    rows: float
+
+
+NEVER = BayesRule(math.inf, 1, 1, 1)
+BAYES_RULES = (
+    NEVER,
+    *(BayesRule(*rule) for rule in product((8, 16), (1, math.inf), (4, math.inf), (1, 4, 16))),
+)
 
 
 class Cell(NamedTuple):
@@ -57,7 +75,7 @@ class Cell(NamedTuple):
     def with_bins(self, each: float, most: int, few: int) -> float:
         """The accuracy of a tree with the bins of a rule."""
         rows = self.epsilon * self.rows / self.classes
-        doublings = round(log2(max(rows / each, 1.0)))
+        doublings = round(math.log2(max(rows / each, 1.0)))
         small = self.columns * self.classes <= few
         count = min(10 * 2**doublings, 160 if small else most)
         return self.scores[str(40 if count == 80 else count)]
@@ -66,6 +84,16 @@ class Cell(NamedTuple):
     def tree(self) -> float:
         """The accuracy of a tree with the bins of the rule that is in force."""
         return self.scores[str(bin_count(Fraction(str(self.epsilon)), self.rows, self.classes))]
+
+    def by(self, rule: BayesRule) -> float:
+        """The accuracy of the model that a rule takes."""
+        taken = (
+            self.classes >= rule.classes
+            and self.columns <= rule.columns * self.classes
+            and self.values <= rule.values * self.columns
+            and self.epsilon * self.rows >= rule.rows * self.values * self.classes
+        )
+        return self.scores[BAYES] if taken else self.tree
 
     @property
     def bayes_by_rule(self) -> bool:
@@ -86,7 +114,9 @@ def cells_of(rows: Rows) -> list[Cell]:
     cells = []
     for key, scores in found.items():
         means = {method: fmean(each) for method, each in scores.items()}
-        cells.append(Cell(*key, *facts[key], dict.fromkeys(COUNTS, means["10"]) | means))
+        size, columns, coded, classes = facts[key]
+        whole = dict.fromkeys(COUNTS, means["10"]) | means
+        cells.append(Cell(*key, size, columns, coded, classes, whole))
     return cells
 
 
@@ -94,6 +124,12 @@ def chosen_bins(cells: Iterable[Cell]) -> tuple[int, int, int]:
     """The rule of the largest mean accuracy; of equals the one of fewer bins."""
     known = list(cells)
     return max(BIN_RULES, key=lambda rule: (fmean(c.with_bins(*rule) for c in known), -rule[1]))
+
+
+def chosen_bayes(cells: Iterable[Cell]) -> BayesRule:
+    """The rule of the largest mean accuracy; of equals the first."""
+    known = list(cells)
+    return max(BAYES_RULES, key=lambda rule: fmean(cell.by(rule) for cell in known))
 
 
 def left_out(cells: Sequence[Cell], score: Callable[[Sequence[Cell], Cell], float]) -> list[float]:

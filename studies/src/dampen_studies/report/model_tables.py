@@ -1,10 +1,12 @@
-"""The published tables of the studies `models` and `criteria`."""
+"""The published tables of the studies `models`, `criteria`, `bins` and `chances`."""
 
 import math
 from collections.abc import Sequence
 from statistics import fmean, stdev
 
-from dampen_studies.experiments.model_methods import PEERS
+from dampen.questions.classify.question import MANY
+from dampen_studies.experiments import bins as bin_rules
+from dampen_studies.experiments.model_methods import PEERS, RIVALS
 from dampen_studies.rows import values, where
 from dampen_studies.study import Rows, Value, number
 
@@ -14,6 +16,8 @@ OURS = "dampen"
 FORMER = "former"
 BAYES = "bayes"
 LOSS = 0.01
+WORST = 8
+"""Cells of each score that are listed."""
 SPLITS = ("em", "em-fair", "pf", "ld", "sld", "ld-pf", "max", "tsallis", OURS)
 
 
@@ -106,6 +110,131 @@ def criteria(rows: Rows) -> tuple[list[str], list[list[str]]]:
     return ["split selected by", *(f"ε = {e:g}" for e in epsilons), "best or level"], lines
 
 
+def bins(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Mean accuracy of trees by their bins, by the public rule, and with one table left out."""
+    cells = bin_rules.cells_of(rows)
+    without = bin_rules.left_out(
+        cells, lambda others, cell: cell.with_bins(*bin_rules.chosen_bins(others))
+    )
+    losses = [cell.scores["10"] - cell.tree for cell in cells]
+    lines = []
+    for epsilon in (*values(rows, "epsilon"), None):
+        at = [i for i, cell in enumerate(cells) if epsilon in (cell.epsilon, None)]
+        worst = max(at, key=losses.__getitem__)
+        lines.append(
+            [
+                "all" if epsilon is None else f"{epsilon:g}",
+                *(_score(fmean(cells[i].scores[m] for i in at)) for m in bin_rules.COUNTS),
+                _score(fmean(cells[i].tree for i in at)),
+                _score(fmean(without[i] for i in at)),
+                f"{_score(losses[worst])} ({cells[worst].dataset})",
+                f"{sum(losses[i] > LOSS for i in at)} of {len(at)}",
+            ]
+        )
+    header = ["ε", *(f"{count} bins" for count in bin_rules.COUNTS), "the rule", "left out"]
+    return [*header, "largest loss to 10 bins", "more than .01 below 10 bins"], lines
+
+
+def which_model(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Trees and naive Bayes on tables of eight classes and more, and what the rule takes."""
+    lines = []
+    for cell in bin_rules.cells_of(rows):
+        if cell.classes >= MANY:
+            size = f"{cell.dataset}, {cell.classes} classes, {cell.columns} columns"
+            lines.append(
+                [
+                    f"{size}, {cell.rows:,} rows",
+                    f"{cell.epsilon:g}",
+                    _score(cell.tree),
+                    _score(cell.scores[BAYES]),
+                    "naive Bayes" if cell.bayes_by_rule else "tree",
+                ]
+            )
+    return ["table", "ε", "tree", "naive Bayes", "the rule takes"], lines
+
+
+SCORES = {"accuracy": OURS, "auc": "probabilities", "log_loss": "probabilities"}
+"""Which model of ours is compared by which score."""
+
+
+def rivals(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """In how many cells ours is at or above each rival, and all of them."""
+    header = ["against", "ε", "cells"]
+    header += ["accuracy", "area under the curve", "log-loss", "mean accuracy, ours and theirs"]
+    found = {score: _means_of(rows, score) for score in SCORES}
+    epsilons = values(rows, "epsilon")
+    lines = []
+    for rival in ("every rival", *RIVALS):
+        for epsilon in (*epsilons, None):
+            against = tuple(RIVALS) if rival == "every rival" else (rival,)
+            lines.append(
+                [
+                    _LABELS.get(rival, rival),
+                    "all" if epsilon is None else f"{epsilon:g}",
+                    *_shares(found, against, epsilon),
+                ]
+            )
+    return header, lines
+
+
+def _means_of(rows: Rows, score: str) -> Means:
+    scores: Scores = {}
+    for row in rows:
+        key = row["dataset"], row["epsilon"], row["method"]
+        scores.setdefault(key, []).append(number(row, score))
+    return {key: fmean(each) for key, each in scores.items()}
+
+
+def _shares(found: dict[str, Means], rivals: Sequence[str], epsilon: Value | None) -> list[str]:
+    cells = [
+        (name, e)
+        for name, e in dict.fromkeys((n, e) for n, e, m in found["accuracy"] if m in rivals)
+        if epsilon in (e, None)
+    ]
+    shares = []
+    for score, ours in SCORES.items():
+        mean = found[score]
+        sign = -1 if score == "log_loss" else 1
+        margins = [
+            sign * (mean[n, e, ours] - best) for n, e, best in _bests(mean, cells, rivals, sign)
+        ]
+        shares.append(f"{sum(margin >= 0 for margin in margins) / len(cells):.0%}")
+    mean = found["accuracy"]
+    own = fmean(mean[n, e, OURS] for n, e in cells)
+    theirs = fmean(best for *_, best in _bests(mean, cells, rivals, 1))
+    return [str(len(cells)), *shares, f"{_score(own)} {_score(theirs)}"]
+
+
+def _bests(
+    mean: Means, cells: Sequence[tuple[Value, Value]], rivals: Sequence[str], sign: int
+) -> list[tuple[Value, Value, float]]:
+    return [
+        (n, e, sign * max(sign * mean[n, e, m] for m in rivals if (n, e, m) in mean))
+        for n, e in cells
+    ]
+
+
+def rival_losses(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """The cells in which ours is furthest below a rival, in accuracy and in area."""
+    lines = []
+    for score in ("accuracy", "auc"):
+        mean = _means_of(rows, score)
+        cells = list(dict.fromkeys((n, e) for n, e, _ in mean))
+        behind = []
+        for name, e in cells:
+            best = max((mean[name, e, m], m) for m in RIVALS if (name, e, m) in mean)
+            own = mean[name, e, SCORES[score]]
+            behind.append((best[0] - own, name, e, own, best))
+        shown = "accuracy" if score == "accuracy" else "area under the curve"
+        for _, name, e, own, (theirs, rival) in sorted(behind, reverse=True, key=_first)[:WORST]:
+            lines.append([shown, str(name), f"{e:g}", _score(own), _score(theirs), _LABELS[rival]])
+    return ["score", "table", "ε", "ours", "best rival", "which"], lines
+
+
+def _first(line: tuple[float, Value, Value, float, tuple[float, str]]) -> float:
+    return line[0]
+
+
 def _methods(method: str) -> Sequence[str]:
     return list(PEERS) if method == "peers" else [method]
 
@@ -118,7 +247,16 @@ def _score(value: float) -> str:
     return f"{value:.3f}".removeprefix("0")
 
 
-_LABELS = {OURS: "default", FORMER: "0.1", BAYES: "naive Bayes", "peers": "best of diffprivlib"}
+_LABELS = {
+    OURS: "default",
+    FORMER: "0.1",
+    BAYES: "naive Bayes",
+    "peers": "best of diffprivlib",
+    "dp-ebm": "DP-EBM (two classes, δ = 10^-6)",
+    "logistic": "logistic regression of diffprivlib",
+    "gaussian": "Gaussian naive Bayes of diffprivlib",
+    "dpl-forest": "forest of diffprivlib",
+}
 _SPLIT_LABELS = {
     "em": "EM on information gain, as printed",
     "em-fair": "EM, one-sided",
