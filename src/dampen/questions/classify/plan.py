@@ -32,6 +32,7 @@ from dampen.questions.classify.splits import (
     check_max_rows,
     split_bound,
 )
+from dampen.schema.schema import FINEST_BINS
 
 __all__ = ["JOINT", "PURPOSES", "Spending", "TreeFacts", "TreePlan", "checked_depth", "tree_plan"]
 
@@ -59,9 +60,9 @@ WIDTHS = {2: (144,), 3: (12, 12), 4: (8, 6, 3), 5: (4, 4, 3, 3), 6: (4, 3, 3, 2,
 MOST_COUNTS = 2**28
 MOST_TERMS = 2**26
 """Bounds on the work for a menu: counts of rows, and terms of the weights of splits."""
-ROWS_OF_TEN_BINS = 8
-"""Rows times ε of each class from which a tree has more than ten bins."""
-MOST_BINS = 40
+BIN_COUNTS = (COARSEST, 20, 40, FINEST_BINS)
+MOST_SUMS = 12_800
+"""Columns times classes times bins of a tree, at most, where it chooses its bins."""
 MOST_CELLS = 2**25
 """Counts that are held at once."""
 
@@ -408,20 +409,20 @@ def sizes_of(domains: Sequence[Domain], classes: int) -> Sizes:
     return Sizes(len(domains), sum(map(len, domains)), candidates, classes)
 
 
-def bin_count(epsilon: Fraction, max_rows: int, classes: int) -> int:
+def bin_count(columns: int, classes: int) -> int:
     """How many bins of equal width a tree has where their number is left to it.
 
-    10 to 40, twice as many for twice the rows times ε a class has.  A function of public facts
-    alone.  More bins show what ten hide in skewed columns, and they are cheap, as noise grows with
-    the logarithm of the number of splits; but where ε n is small, even that is too much.  The two
-    constants are chosen by `dampen-studies run bins`, leaving one table out at a time.
+    160, 40, 20 or 10: the most with which columns times classes times bins are at most `MOST_SUMS`.
+    A function of public facts alone.  Bins show what ten hide in skewed columns, and are cheap, as
+    noise grows with the logarithm of the number of splits; but the more sums every split takes, the
+    fewer splits a menu has.  `MOST_SUMS` is chosen by `dampen-studies run bins`, leaving one table
+    out at a time.
 
-    >>> [bin_count(Fraction(1), rows, 2) for rows in (10, 100, 1000)]
-    [10, 40, 40]
+    >>> [bin_count(columns, 2) for columns in (10, 100, 1000)]
+    [160, 40, 10]
     """
-    each = float(min(epsilon, Fraction(10**9))) * max_rows / classes
-    doublings = round(math.log2(max(each / ROWS_OF_TEN_BINS, 1.0)))
-    return min(COARSEST * 2**doublings, MOST_BINS)
+    each = columns * classes
+    return max((n for n in BIN_COUNTS if n * each <= MOST_SUMS), default=COARSEST)
 
 
 def default_depth(epsilon: Fraction, max_rows: int, candidates: int, classes: int) -> int:

@@ -115,8 +115,6 @@ __all__ = [
 
 
 COUNTS = Selection(np.zeros(3, dtype=np.int64), constant(1), one_sided=True, exact=True)
-BINS_OF_UNKNOWN = 20
-"""Of a tree of a table whose number of rows, or classes, nobody stated."""
 UNPLANNED = f"pf or {JOINT}"
 """What a tree is made by where its plan follows the data."""
 
@@ -177,11 +175,10 @@ class Supervision:
         """With ten bins where their number is left to the model."""
         return self._fixed(COARSEST)
 
-    def for_tree(self, price: Price) -> "Supervision":
+    def for_tree(self) -> "Supervision":
         """With as many bins as suit a tree where their number is left to it."""
-        if self.classes is None or self.max_rows is None:
-            return self._fixed(BINS_OF_UNKNOWN)
-        return self._fixed(bin_count(price.asked(), self.max_rows, len(self.classes)))
+        classes = 2 if self.classes is None else len(self.classes)
+        return self._fixed(bin_count(len(self.domains), classes))
 
     def _fixed(self, count: int) -> "Supervision":
         domains = {name: d and fixed(d, count) for name, d in self.domains.items()}
@@ -635,7 +632,7 @@ class TreeQuestion:
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> TreeMethod:
         del schema
-        known = supervision(self, source).for_tree(price)
+        known = supervision(self, source).for_tree()
         return TreeMethod.planned(
             self.name, known, price, max_depth=self.max_depth, stages=self.stages,
             probabilities=self.probabilities,
@@ -767,7 +764,7 @@ class ClassifierQuestion:
         stated = supervision(self, source)
         known = stated.for_bayes()
         tree = TreeMethod.planned(
-            self.name, stated.for_tree(price), price, probabilities=self.probabilities
+            self.name, stated.for_tree(), price, probabilities=self.probabilities
         )
         bayes = BayesMethod.of(self.name, known, price)
         if not known.complete:
@@ -1003,8 +1000,7 @@ def _tree_plan(
     if question.classes is None or question.max_rows is None:
         raise ParameterError(LACKING)
     classes = len(checked_classes(question.classes))
-    check_max_rows(question.max_rows)
-    count = bin_count(price.asked(), question.max_rows, classes)
+    count = bin_count(len(domains), classes)
     plan = partial(
         tree_plan,
         domains=[fixed(domain, count) for domain in domains],

@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from dampen.core.sampling import InsecureEntropy
-from dampen.questions.classify.plan import MOST_BINS, ROWS_OF_TEN_BINS, bin_count
+from dampen.questions.classify.plan import MOST_SUMS, bin_count
 from dampen.questions.classify.question import prefers_bayes
 from dampen_studies.datasets.packaged import BUNDLED, MORE, load
 from dampen_studies.experiments.model_methods import OURS
@@ -28,9 +28,8 @@ BAYES = "bayes"
 EPSILONS = ("0.1", "1", "10")
 SEEDS = 1
 MOST_ROWS = 14_000
-BIN_RULES = tuple(product((2, 8, 32, 128, 512), (10, 20, 40, 160), (0, 20, 40, 80)))
-"""Rows times ε of each class from which there are more than ten bins; the most bins; and columns
-times classes up to which there are 160."""
+MOST = (1_000, 2_000, 3_200, 4_800, 6_400, 9_600, MOST_SUMS, 25_600, 51_200, 10**9)
+"""What `MOST_SUMS` was chosen from: always ten bins, nearly, to always 160."""
 
 
 class BayesRule(NamedTuple):
@@ -72,18 +71,15 @@ class Cell(NamedTuple):
     classes: int
     scores: dict[str, float]
 
-    def with_bins(self, each: float, most: int, few: int) -> float:
-        """The accuracy of a tree with the bins of a rule."""
-        rows = self.epsilon * self.rows / self.classes
-        doublings = round(math.log2(max(rows / each, 1.0)))
-        small = self.columns * self.classes <= few
-        count = min(10 * 2**doublings, 160 if small else most)
-        return self.scores[str(40 if count == 80 else count)]
+    def with_bins(self, most: int) -> float:
+        """The accuracy of a tree with at most so many columns times classes times bins."""
+        each = self.columns * self.classes
+        return self.scores[max((m for m in COUNTS if int(m) * each <= most), key=int, default="10")]
 
     @property
     def tree(self) -> float:
         """The accuracy of a tree with the bins of the rule that is in force."""
-        return self.scores[str(bin_count(Fraction(str(self.epsilon)), self.rows, self.classes))]
+        return self.scores[str(bin_count(self.columns, self.classes))]
 
     def by(self, rule: BayesRule) -> float:
         """The accuracy of the model that a rule takes."""
@@ -120,10 +116,10 @@ def cells_of(rows: Rows) -> list[Cell]:
     return cells
 
 
-def chosen_bins(cells: Iterable[Cell]) -> tuple[int, int, int]:
-    """The rule of the largest mean accuracy; of equals the one of fewer bins."""
+def chosen_bins(cells: Iterable[Cell]) -> int:
+    """The bound of the largest mean accuracy; of equals the smallest."""
     known = list(cells)
-    return max(BIN_RULES, key=lambda rule: (fmean(c.with_bins(*rule) for c in known), -rule[1]))
+    return max(MOST, key=lambda most: fmean(cell.with_bins(most) for cell in known))
 
 
 def chosen_bayes(cells: Iterable[Cell]) -> BayesRule:
@@ -166,8 +162,7 @@ def _caption(rows: Rows) -> str:
     tables = len(values(rows, "dataset"))
     return (
         f"{tables} tables of at most {MOST_ROWS:,} rows, mean of {len(values(rows, 'seed'))} "
-        f"splits; the rule is at most {MOST_BINS} bins, and more than ten from {ROWS_OF_TEN_BINS} "
-        "rows times ε of each class on."
+        f"splits; the rule is at most {MOST_SUMS:,} columns times classes times bins."
     )
 
 

@@ -114,7 +114,7 @@ def bins(rows: Rows) -> tuple[list[str], list[list[str]]]:
     """Mean accuracy of trees by their bins, by the public rule, and with one table left out."""
     cells = bin_rules.cells_of(rows)
     without = bin_rules.left_out(
-        cells, lambda others, cell: cell.with_bins(*bin_rules.chosen_bins(others))
+        cells, lambda others, cell: cell.with_bins(bin_rules.chosen_bins(others))
     )
     losses = [cell.scores["10"] - cell.tree for cell in cells]
     lines = []
