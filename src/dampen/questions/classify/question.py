@@ -2,15 +2,16 @@
 recommend.
 
 **Which of them** (`ClassifierQuestion`).  The choice looks at nothing private: ε, the bound n on
-the rows, m attributes with V values in all, K classes.  Naive Bayes is taken if K >= 8, K >= m and
-ε n >= V K.
+the rows, m attributes with V values in all, K classes.  Naive Bayes is taken if K >= 8, K >= m,
+V <= 4 m and ε n >= 16 V K; in all other cases a tree.
 
 *Why.*  A leaf of a tree has one class, so that K classes take log2 K levels of choices before each
 could have a leaf, and every level costs a share of ε.  To naive Bayes every attribute costs a share
-and classes cost nothing but rows: it releases V K counts with noise of m/ε rows each, which
-ε n >= V K makes worth having.  With many classes and few attributes it therefore pays less.  With
-fewer classes the question is whether attributes tell of the class one by one or together; that is
-not public, and a tree is safer.  `dampen-studies run models` compares them.
+and classes cost nothing but rows: it releases V K counts with noise of m/ε rows each.  But it sees
+attributes one by one, and its bins are coarse; a tree makes more of attributes with many values.
+With fewer classes the question is whether attributes tell of the class one by one or together; that
+is not public, and a tree is safer.  `dampen-studies run bins` compares rules, leaving one table out
+at a time.
 
 How classifiers are made: a tree that is grown in stages, or the noisy tables of naive Bayes.
 
@@ -507,6 +508,10 @@ LACKING = (
 )
 MANY = 8
 """From so many classes on, naive Bayes is considered."""
+FEW_VALUES = 4
+"""Values of an attribute up to which it is, on average."""
+ROWS_OF_A_COUNT = 16
+"""Rows times ε for every count of its tables, at least."""
 Domains: TypeAlias = Mapping[str, Any] | Sequence[Any] | None
 
 
@@ -809,14 +814,16 @@ class ClassifierQuestion:
 
 
 def prefers_bayes(epsilon: Fraction, max_rows: int, sizes: Sequence[int], classes: int) -> bool:
-    """The public rule: many classes, no more attributes, and a row times ε for every count.
+    """The public rule: many classes, no more attributes, of few values, and many rows.
 
-    >>> prefers_bayes(Fraction(1), 14_000, [10] * 16, 26)
+    >>> prefers_bayes(Fraction(1), 2_800, [2] * 7, 10)
     True
-    >>> prefers_bayes(Fraction(1, 10), 14_000, [10] * 16, 26)
+    >>> prefers_bayes(Fraction(1), 14_000, [10] * 16, 26)
     False
     """
-    return classes >= max(MANY, len(sizes)) and epsilon * max_rows >= sum(sizes) * classes
+    counts = sum(sizes) * classes
+    few = classes >= max(MANY, len(sizes)) and sum(sizes) <= FEW_VALUES * len(sizes)
+    return few and epsilon * max_rows >= ROWS_OF_A_COUNT * counts
 
 
 def open_supervised(question: Asked, data: Any, *, header: bool, table: str | None) -> Opened:

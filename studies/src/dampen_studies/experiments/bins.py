@@ -46,7 +46,7 @@ class BayesRule(NamedTuple):
 NEVER = BayesRule(math.inf, 1, 1, 1)
 BAYES_RULES = (
     NEVER,
-    *(BayesRule(*rule) for rule in product((8, 16), (1, math.inf), (4, math.inf), (1, 4, 16))),
+    *(BayesRule(*rule) for rule in product((8, 16), (1, math.inf), (4, math.inf), (16, 4, 1))),
 )
 
 
@@ -94,7 +94,7 @@ class Cell(NamedTuple):
     @property
     def bayes_by_rule(self) -> bool:
         """Whether the rule in force takes naive Bayes."""
-        sizes = [self.values // self.columns] * self.columns
+        sizes = [self.values - self.columns + 1, *[1] * (self.columns - 1)]  # of the same sum
         return prefers_bayes(Fraction(str(self.epsilon)), self.rows, sizes, self.classes)
 
 

@@ -136,21 +136,28 @@ def bins(rows: Rows) -> tuple[list[str], list[list[str]]]:
 
 
 def which_model(rows: Rows) -> tuple[list[str], list[list[str]]]:
-    """Trees and naive Bayes on tables of eight classes and more, and what the rule takes."""
+    """Trees and naive Bayes where classes are many, the rule between them, and one left out."""
+    known = bin_rules.cells_of(rows)
+    without = bin_rules.left_out(
+        known, lambda others, cell: cell.by(bin_rules.chosen_bayes(others))
+    )
+    cells = [
+        (cell, left) for cell, left in zip(known, without, strict=True) if cell.classes >= MANY
+    ]
     lines = []
-    for cell in bin_rules.cells_of(rows):
-        if cell.classes >= MANY:
-            size = f"{cell.dataset}, {cell.classes} classes, {cell.columns} columns"
-            lines.append(
-                [
-                    f"{size}, {cell.rows:,} rows",
-                    f"{cell.epsilon:g}",
-                    _score(cell.tree),
-                    _score(cell.scores[BAYES]),
-                    "naive Bayes" if cell.bayes_by_rule else "tree",
-                ]
-            )
-    return ["table", "ε", "tree", "naive Bayes", "the rule takes"], lines
+    for epsilon in values(rows, "epsilon"):
+        here = [(cell, left) for cell, left in cells if cell.epsilon == epsilon]
+        ahead = [cell.dataset for cell, _ in here if cell.scores[BAYES] > cell.tree]
+        scores = (
+            [cell.tree for cell, _ in here],
+            [cell.scores[BAYES] for cell, _ in here],
+            [cell.scores[BAYES] if cell.bayes_by_rule else cell.tree for cell, _ in here],
+            [left for _, left in here],
+        )
+        means = (_score(fmean(each)) for each in scores)
+        lines.append([f"{epsilon:g}", str(len(here)), *means, ", ".join(ahead) or "none"])
+    header = ["ε", "tables", "tree", "naive Bayes", "the rule", "left out"]
+    return [*header, "naive Bayes is better"], lines
 
 
 SCORES = {"accuracy": OURS, "auc": "probabilities", "log_loss": "probabilities"}
