@@ -159,8 +159,8 @@ def chances_of(model: Any, codes: NDArray[Any], classes: int) -> FloatArray:
 def _chances_cells(quick: bool) -> Sequence[Parameters]:
     return [
         {"dataset": name, "epsilon": epsilon, "seed": seed, "method": method}
-        for seed in range(1 if quick else CHANCES_SEEDS)
         for name in (BUNDLED[:1] if quick else (*FULL, *FURTHER))
+        for seed in range(1 if quick else CHANCES_SEEDS)
         for epsilon in (EPSILONS[-1:] if quick else EPSILONS[2::2])
         for method in CHANCES
         if not (method == "dp-ebm" and name in (*MANY_CLASSES, *BUNDLED))
