@@ -31,16 +31,9 @@ def sizes(model):
 
 @pytest.mark.parametrize(
     ("columns", "classes", "count"),
-    [
-        (1, 2, 160),
-        (40, 2, 160),
-        (41, 2, 40),
-        (16, 26, 20),
-        (64, 10, 20),
-        (65, 10, 10),
-        (300, 9, 10),
-    ],
-)
+    [(1, 2, 160), (160, 2, 160), (161, 2, 40), (16, 26, 40), (128, 10, 40), (129, 10, 20),
+     (257, 10, 10), (10_000, 9, 10)],
+)  # fmt: skip
 def test_bins_follow_columns_and_classes_alone(columns, classes, count):
     assert bin_count(columns, classes) == count
 

@@ -61,7 +61,7 @@ MOST_COUNTS = 2**28
 MOST_TERMS = 2**26
 """Bounds on the work for a menu: counts of rows, and terms of the weights of splits."""
 BIN_COUNTS = (COARSEST, 20, 40, FINEST_BINS)
-MOST_SUMS = 12_800
+MOST_SUMS = 51_200
 """Columns times classes times bins of a tree, at most, where it chooses its bins."""
 MOST_CELLS = 2**25
 """Counts that are held at once."""
@@ -418,8 +418,8 @@ def bin_count(columns: int, classes: int) -> int:
     fewer splits a menu has.  `MOST_SUMS` is chosen by `dampen-studies run bins`, leaving one table
     out at a time.
 
-    >>> [bin_count(columns, 2) for columns in (10, 100, 1000)]
-    [160, 40, 10]
+    >>> [bin_count(columns, 2) for columns in (100, 500, 1000, 2000)]
+    [160, 40, 20, 10]
     """
     each = columns * classes
     return max((n for n in BIN_COUNTS if n * each <= MOST_SUMS), default=COARSEST)
