@@ -21,7 +21,7 @@ from dampen_studies.datasets.packaged import BUNDLED, MORE, load
 from dampen_studies.experiments.model_methods import OURS
 from dampen_studies.experiments.models import FULL, fitted_to
 from dampen_studies.rows import values
-from dampen_studies.study import Parameters, Row, Rows, Study, number
+from dampen_studies.study import Parameters, Row, Rows, Study, number, text
 
 COUNTS = ("10", "20", "40", "160")
 BAYES = "bayes"
@@ -106,7 +106,7 @@ def cells_of(rows: Rows) -> list[Cell]:
         key = str(row["dataset"]), number(row, "epsilon")
         facts[key] = [int(number(row, name)) for name in ("rows", "columns", "values", "classes")]
         by_method = found.setdefault(key, {})
-        by_method.setdefault(str(row["method"]), []).append(number(row, "accuracy"))
+        by_method.setdefault(text(row["method"]), []).append(number(row, "accuracy"))
     cells = []
     for key, scores in found.items():
         means = {method: fmean(each) for method, each in scores.items()}
