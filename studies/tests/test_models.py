@@ -99,7 +99,7 @@ def test_scores_of_probabilities_are_those_of_scikit_learn():
 @pytest.mark.filterwarnings("ignore:scipy.optimize:DeprecationWarning")
 def test_logistic_regression_of_diffprivlib_learns():
     table = packaged.load("wine", 5)
-    model = model_methods.CHANCES["logistic"](table, "1e4", 178, 1)
+    model = model_methods.COMPARED["logistic"](table, "1e4", 178, 1)
     chances = model.fit(table.codes, table.classes).predict_proba(table.codes)
     np.testing.assert_allclose(chances.sum(axis=1), 1)
     assert models.mean_area(table.classes, chances) > 0.95

@@ -85,7 +85,7 @@ BEYOND: tuple[Study, ...] = (
     raw_groups.STUDY,
     models.MODELS,
     models.CRITERIA_STUDY,
-    models.CHANCES_STUDY,
+    models.RIVALS_STUDY,
     bins.STUDY,
     undeclared.STUDY,
 )

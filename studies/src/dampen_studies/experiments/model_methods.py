@@ -207,5 +207,5 @@ RIVALS: dict[str, Maker] = {
     "gaussian": PEERS["gaussian"],
     "dpl-forest": PEERS["dpl-forest"],
 }
-CHANCES = FREE | RIVALS
+COMPARED = FREE | RIVALS
 """Whose accuracy and probabilities are compared."""

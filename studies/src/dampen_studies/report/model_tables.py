@@ -1,4 +1,4 @@
-"""The published tables of the studies `models`, `criteria`, `bins` and `chances`."""
+"""The published tables of the studies `models`, `criteria`, `bins` and `rivals`."""
 
 import math
 from collections.abc import Sequence

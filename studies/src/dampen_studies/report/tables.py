@@ -539,8 +539,8 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "models-summary": ("models", lambda rows: markdown(*model_tables.models_summary(rows))),
     "bins": ("bins", lambda rows: markdown(*model_tables.bins(rows))),
     "which-model": ("bins", lambda rows: markdown(*model_tables.which_model(rows))),
-    "rivals": ("chances", lambda rows: markdown(*model_tables.rivals(rows))),
-    "rival-losses": ("chances", lambda rows: markdown(*model_tables.rival_losses(rows))),
+    "rivals": ("rivals", lambda rows: markdown(*model_tables.rivals(rows))),
+    "rival-losses": ("rivals", lambda rows: markdown(*model_tables.rival_losses(rows))),
     "criteria": ("criteria", lambda rows: markdown(*model_tables.criteria(rows))),
     "many": ("many", many),
 }
