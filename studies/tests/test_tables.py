@@ -52,7 +52,7 @@ FULL = {
                        epsilon=[2.0, 5.0],
                        method=["dampened", "two stages", "form", "symmetric"], measure="error"),
     "bins": rows("bins", dataset=["one", "two"], classes=[9.0], rows=[70.0], columns=[2.0],
-                 values=[4.0], epsilon=[0.1, 1.0], method=(*map(float, bins.COUNTS), "bayes"),
+                 values=[4.0], epsilon=[0.1, 1.0], model=(*map(float, bins.COUNTS), "bayes"),
                  measure="accuracy"),
     "rivals": rows("rivals", dataset=["one", "two"], epsilon=[0.1, 1.0],
                     method=list(model_methods.COMPARED), measure="accuracy"),

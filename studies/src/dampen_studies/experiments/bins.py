@@ -106,7 +106,7 @@ def cells_of(rows: Rows) -> list[Cell]:
         key = str(row["dataset"]), number(row, "epsilon")
         facts[key] = [int(number(row, name)) for name in ("rows", "columns", "values", "classes")]
         by_method = found.setdefault(key, {})
-        by_method.setdefault(text(row["method"]), []).append(number(row, "accuracy"))
+        by_method.setdefault(text(row["model"]), []).append(number(row, "accuracy"))
     cells = []
     for key, scores in found.items():
         means = {method: fmean(each) for method, each in scores.items()}
@@ -176,7 +176,7 @@ STUDY = Study(
     "many rows times ε.",
     caption=_caption,
     columns=(
-        "dataset", "classes", "rows", "columns", "values", "epsilon", "seed", "method", "accuracy",
+        "dataset", "classes", "rows", "columns", "values", "epsilon", "seed", "model", "accuracy",
     ),
     cells=_cells,
     run=_run,
