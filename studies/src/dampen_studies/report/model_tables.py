@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from operator import itemgetter
 from statistics import fmean, stdev
 
 from dampen.questions.classify.question import MANY
@@ -21,9 +22,9 @@ WORST = 8
 SPLITS = ("em", "em-fair", "pf", "ld", "sld", "ld-pf", "max", "tsallis", OURS)
 
 
-def means(rows: Rows) -> Means:
-    """The mean accuracy of every (table, ε, method) over the seeds."""
-    return {key: fmean(scores) for key, scores in _scores(rows).items()}
+def means(rows: Rows, score: str = "accuracy") -> Means:
+    """The mean accuracy, or another score, of every (table, ε, method) over the seeds."""
+    return {key: fmean(scores) for key, scores in _scores(rows, score).items()}
 
 
 def models(rows: Rows) -> tuple[list[str], list[list[str]]]:
@@ -55,12 +56,12 @@ def models_summary(rows: Rows) -> tuple[list[str], list[list[str]]]:
     return header, lines
 
 
-def _scores(rows: Rows) -> Scores:
-    """The accuracy of every (table, ε, method), seed after seed: splits are the same for all."""
+def _scores(rows: Rows, score: str = "accuracy") -> Scores:
+    """The scores of every (table, ε, method), seed after seed: splits are the same for all."""
     found: Scores = {}
     for row in sorted(rows, key=lambda row: number(row, "seed")):
         key = row["dataset"], row["epsilon"], row["method"]
-        found.setdefault(key, []).append(number(row, "accuracy"))
+        found.setdefault(key, []).append(number(row, score))
     return found
 
 
@@ -168,7 +169,7 @@ def rivals(rows: Rows) -> tuple[list[str], list[list[str]]]:
     """In how many cells ours is at or above each rival, and all of them."""
     header = ["against", "ε", "cells"]
     header += ["accuracy", "area under the curve", "log-loss", "mean accuracy, ours and theirs"]
-    found = {score: _means_of(rows, score) for score in SCORES}
+    found = {score: means(rows, score) for score in SCORES}
     epsilons = values(rows, "epsilon")
     lines = []
     for rival in ("every rival", *RIVALS):
@@ -182,14 +183,6 @@ def rivals(rows: Rows) -> tuple[list[str], list[list[str]]]:
                 ]
             )
     return header, lines
-
-
-def _means_of(rows: Rows, score: str) -> Means:
-    scores: Scores = {}
-    for row in rows:
-        key = row["dataset"], row["epsilon"], row["method"]
-        scores.setdefault(key, []).append(number(row, score))
-    return {key: fmean(each) for key, each in scores.items()}
 
 
 def _shares(found: dict[str, Means], rivals: Sequence[str], epsilon: Value | None) -> list[str]:
@@ -225,21 +218,20 @@ def rival_losses(rows: Rows) -> tuple[list[str], list[list[str]]]:
     """The cells in which ours is furthest below a rival, in accuracy and in area."""
     lines = []
     for score in ("accuracy", "auc"):
-        mean = _means_of(rows, score)
+        mean = means(rows, score)
         cells = list(dict.fromkeys((n, e) for n, e, _ in mean))
         behind = []
         for name, e in cells:
             best = max((mean[name, e, m], m) for m in RIVALS if (name, e, m) in mean)
             own = mean[name, e, SCORES[score]]
-            behind.append((best[0] - own, name, e, own, best))
+            if best[0] > own:
+                behind.append((best[0] - own, name, e, own, best))
         shown = "accuracy" if score == "accuracy" else "area under the curve"
-        for _, name, e, own, (theirs, rival) in sorted(behind, reverse=True, key=_first)[:WORST]:
+        for _, name, e, own, (theirs, rival) in sorted(behind, reverse=True, key=itemgetter(0))[
+            :WORST
+        ]:
             lines.append([shown, str(name), f"{e:g}", _score(own), _score(theirs), _LABELS[rival]])
     return ["score", "table", "ε", "ours", "best rival", "which"], lines
-
-
-def _first(line: tuple[float, Value, Value, float, tuple[float, str]]) -> float:
-    return line[0]
 
 
 def _methods(method: str) -> Sequence[str]:
