@@ -18,7 +18,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import floor, log
+from math import floor, lcm, log
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -44,7 +44,7 @@ from dampen.data.columns import Lookup, as_labels
 from dampen.data.memory import MemoryTable, as_counts, is_counts
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Kind, Opened, is_opened, reading, require_labels
-from dampen.data.units import Present, UnitTable
+from dampen.data.units import LEAST_QUANTUM, Present, Shares, UnitTable
 from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError
 from dampen.questions.keys import (
@@ -98,9 +98,12 @@ DRAWN_ONE_BY_ONE = 500
 COUNTED_IN_FULL = 400
 """In one noisy draw, the categories of a person that count in full, times k/ε."""
 MOST_IN_FULL = 1000
-ONE_BY_ONE_FROM = 0.8
-TWO_IN_FULL_FROM = 0.7
-"""The levels from which names are drawn one by one, and two categories count in full."""
+CHOICE = Fraction(1, 20)
+"""Of ε, for the noisy count that chooses how names are drawn."""
+TWO_IN_FULL_FROM = 7.0
+ONE_BY_ONE_FROM = 2.0
+"""Levels of `ChosenNames`: from which two categories count in full; and, for each of the k names,
+from which they are drawn one by one."""
 EXACT_JOINT = Mechanism("joint", Global(), LAPLACE)
 """On counts as they are: other scores would be cut at 2^28."""
 
@@ -304,7 +307,7 @@ class FrequencyQuestion:
         names or more a noisy count decides (`ChosenNames`).  For ρ, and where `groups_per_unit` is
         stated, a public rule does: one draw is taken if k^1.5/ε is above 500, with m = 400 ε/k, at
         least 1; and where a person is known to have one category (`groups_per_unit=1`): nobody's
-        weight is then shared.
+        weight is then shared.  These draws show the noisy weights of all categories too.
         """
         if self.delta is not None:
             return self._unlisted_of_people(exact_delta(self.delta), schema, price)
@@ -324,9 +327,7 @@ class FrequencyQuestion:
         open_choice = self.mechanism is None and schema.groups_per_unit is None and price.pure
         if (self.k or 1) < SEVERAL or not open_choice:
             return one_by_one
-        rest = Price((1 - level_share(self.k or 1)) * price.asked())
-        draws = [self._one_draw(source, schema, rest, m) for m in (1, 2)]
-        return ChosenNames(one_by_one, *draws)
+        return ChosenNames(one_by_one)
 
     def _one_draw(self, source: Any, schema: Schema, price: Price, in_full: int) -> OfUnits:
         """All names from one noisy draw of the weights of persons, in every group if asked for."""
@@ -582,79 +583,125 @@ class DistinctMethod:
 
 
 @dataclass(frozen=True)
+class RankedWeights:
+    """The k categories with the largest noisy weights, of which nothing but the ranking is shown.
+
+    A person counts once in each of their r categories: by 1 if r is at most m, else by m / r, and
+    if r is above k by m / k.  Every weight gets discrete Laplace noise of scale m/ε, and ties are
+    broken at random.
+
+    **Theorem.**  The ranking is ε-DP for one person.  Proof.  A person has weights w_i, W at most,
+    and either Σ w_i <= m or k W <= m.  Let S be a ranking of k categories.  If the person leaves,
+    let the noise of every i in S be higher by w_i: what is in S stays as it was, all others fall or
+    stay, and S is still the answer.  If the person comes, let the noise of every i in S be higher
+    by W - w_i: what is in S rises by W, all others by W at most.  Either way k W is the most by
+    which the noise is moved in all, which changes its probability by e^(k W ε / m) at most.  Where
+    Σ w_i <= m, move the noise of each of the person's categories by w_i instead, down if they come
+    and up if they leave.  ∎
+
+    The noisy weights themselves would not be private: a person with many categories moves all of
+    them.  That is the price of shares which stay at m / k where r is large.
+
+    Attributes:
+        question: what is asked.
+        unit: the column that names the person.
+        in_full: m, at most k.
+    """
+
+    question: FrequencyQuestion
+    unit: str
+    in_full: int
+
+    @property
+    def weighing(self) -> Shares:
+        """Weights in whole numbers: Q is m, of which m and k are divisors."""
+        k = self.question.k or 1
+        both = lcm(self.in_full, k)
+        quantum = both * -(-LEAST_QUANTUM // both)
+        return Shares(quantum, self.in_full, distinct=True, shared_by=k)
+
+    def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        problem = self.question.problem
+        assert problem is not None
+        people = UnitTable(source, self.unit, self.weighing)
+        counts = problem.opened_counts(people, self.question.value)[:-1]
+        step = epsilon / self.weighing.quantum
+        places = ranked(counts, self.question.k or 1, step, entropy).places
+        names = problem.candidates
+        shown = {"categories": len(names), "groups_per_unit": self.in_full}
+        return Drawn([names[i] for i in places], shown)
+
+
+@dataclass(frozen=True)
 class ChosenNames:
     """Names one by one, or all from one noisy draw of weights: as a noisy count says.
 
-    Let T be the k-th largest number of distinct persons of a category, n categories, and s the
-    share `level_share`.  The *level* is ε (T + Z) / (k ln n), for discrete Laplace noise Z of scale
-    1 / (s ε): about the k-th count by the noise of names drawn one by one.  From .8 on they are
-    drawn one by one; below, from one draw of weights, in which one category of a person counts in
-    full, or two from .7 on.
+    Let T be the k-th largest number of distinct persons of a category, of n categories.  The
+    *level* is ε (T + Z) / ln n, for discrete Laplace noise Z of scale 20/ε: about how many
+    categories of a person can count in full before noise hides the k-th of them.  From 2 k on names
+    are drawn one by one.  Below, m categories count in full in one draw (`RankedWeights`): the
+    largest power of two up to k/2 of which 7 (m/2)^(2/3) is at most the level, or 1.
 
     **Theorem.**  All of it is ε-DP.  Proof.  A person who comes moves every count of distinct
-    persons by 0 or 1, upwards, and so T.  The noisy T is s ε-DP, whatever is done with it costs
-    nothing, and each of the ways is (1 - s) ε-DP: adaptive composition.  ∎
+    persons by 0 or 1, upwards, and so T.  The noisy T is ε/20-DP, whatever is done with it costs
+    nothing, and each of the ways is 19/20 ε-DP: adaptive composition.  ∎
 
     `dampen-studies run names` compares the ways, and has each of its relations, left out, judge
     the levels that the others choose.
 
     Attributes:
         one_by_one: the first way.
-        one_in_full: one draw of the weights 1/r.
-        two_in_full: one draw in which two categories of a person count in full.
     """
 
     one_by_one: DistinctMethod
-    one_in_full: OfUnits
-    two_in_full: OfUnits
 
     def cost(self, price: Price, /) -> Cost:
         epsilon = price.asked()
-        first, rest = self._prices(epsilon)
-        costs = [way.cost(rest) for way in self._ways]
-        dearest = pure_rho(first) + max(cost.rho for cost in costs)
-        return replace(costs[0], epsilon=epsilon, rho=dearest, mechanism=CHOSEN)
+        rest = (1 - CHOICE) * epsilon
+        cost = self.one_by_one.cost(Price(rest))
+        dearest = pure_rho(CHOICE * epsilon) + max(cost.rho, pure_rho(rest))
+        return replace(cost, epsilon=epsilon, rho=dearest, mechanism=CHOSEN)
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         """Of names that are drawn one by one: the others have less noise, if any is needed."""
-        return self.one_by_one.accuracy(self._prices(epsilon)[1].asked(), rows)
+        return self.one_by_one.accuracy((1 - CHOICE) * epsilon, rows)
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()
 
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
-        first, rest = self._prices(epsilon)
         counts = self.one_by_one.counts(source)
         k = self.one_by_one.question.k or 1
         kth = int(np.partition(counts, len(counts) - k)[len(counts) - k])
-        noisy = kth + int(discrete_laplace(1 / first, 1, entropy)[0])
-        level = float(epsilon) * noisy / (k * log(len(counts)))
-        left = rest.asked()
-        if level >= ONE_BY_ONE_FROM:
-            return self._told(self.one_by_one.drawn(counts, left, entropy), "one by one")
-        way = self.two_in_full if level >= TWO_IN_FULL_FROM else self.one_in_full
-        return self._told(way.draw(source, left, entropy), "one draw")
+        noisy = kth + int(discrete_laplace(1 / (CHOICE * epsilon), 1, entropy)[0])
+        in_full = counted_in_full(float(epsilon) * noisy / log(len(counts)), k)
+        rest = (1 - CHOICE) * epsilon
+        if in_full == k:
+            return self._shown(self.one_by_one.drawn(counts, rest, entropy), "one by one")
+        way = RankedWeights(self.one_by_one.question, self.one_by_one.unit, in_full)
+        return self._shown(way.draw(source, rest, entropy), "one draw")
 
-    def _told(self, drawn: Drawn, way: str) -> Drawn:
-        return replace(drawn, shown={**drawn.shown, "unit": self.one_by_one.unit, "drawn": way})
-
-    def _prices(self, epsilon: Fraction) -> tuple[Fraction, Price]:
-        """ε of the noisy count, and the price of the names."""
-        first = level_share(self.one_by_one.question.k or 1) * epsilon
-        return first, Price(epsilon - first)
-
-    @property
-    def _ways(self) -> tuple[Method, ...]:
-        return self.one_by_one, self.one_in_full, self.two_in_full
+    def _shown(self, drawn: Drawn, way: str) -> Drawn:
+        facts = {"unit": self.one_by_one.unit, "counted": "people", "drawn": way}
+        return replace(drawn, shown={**drawn.shown, **facts})
 
 
 CHOSEN = "pf or joint"
 """The mechanism of `ChosenNames`."""
 
 
-def level_share(k: int) -> Fraction:
-    """Of ε, for the k-th largest count: its noise must be small beside k/ε."""
-    return max(Fraction(3, 100), Fraction(1, 4 * k))
+def counted_in_full(level: float, k: int) -> int:
+    """How many categories of a person count in full; k if names are drawn one by one.
+
+    >>> [counted_in_full(level, k=20) for level in (5, 7, 12, 30, 40)]
+    [1, 2, 4, 8, 20]
+    """
+    if level >= ONE_BY_ONE_FROM * k:
+        return k
+    in_full = 1
+    while 4 * in_full <= min(k, MOST_IN_FULL) and level >= TWO_IN_FULL_FROM * in_full ** (2 / 3):
+        in_full *= 2
+    return in_full
 
 
 def drawn_one_by_one(k: int, epsilon: Fraction) -> bool:
