@@ -14,10 +14,13 @@ from dampen.questions.frequency import FrequencyQuestion, RankedWeights
 from goodness import assert_draws_follow, counts_of, draw_many
 
 
-def law(weights, k, scale):
-    """P of every ranking of k, ties in a random order: sums over the values of the noisy weights."""
+def law(weights, k, scale, least=-16):
+    """P of every ranking of k, ties in a random order: sums over the values of the noisy weights.
+
+    The noise is at least `least` times its scale.
+    """
     order = sorted(range(len(weights)), key=lambda i: weights[i])
-    made = sorted_law(tuple(sorted(weights)), k, scale)
+    made = sorted_law(tuple(sorted(weights)), k, scale, least)
     place = {category: i for i, category in enumerate(order)}
     return np.array(
         [made[tuple(place[i] for i in s)] for s in permutations(range(len(weights)), k)]
@@ -25,11 +28,10 @@ def law(weights, k, scale):
 
 
 @cache
-def sorted_law(weights, k, scale):
-    most = int(16 * scale) + 2
-    noise = np.arange(-most, most + 1)
+def sorted_law(weights, k, scale, least):
+    noise = np.arange(int(least * scale), int(24 * scale) + 2)
     mass = np.exp(-np.abs(noise) / scale)
-    p = np.zeros((len(weights), 2 * most + max(weights) + 1))
+    p = np.zeros((len(weights), len(noise) + max(weights) + 1))
     for each, weight in zip(p, weights, strict=True):
         each[weight : weight + len(mass)] = mass / mass.sum()
     up_to = p.cumsum(axis=1)
@@ -52,18 +54,18 @@ def _chance(p, up_to, ranking, order):
     return chance.sum()
 
 
-def loss(n, k, weighing, most=3, epsilon=1.0):
+def loss(n, k, weighing, most=3, least=-16):
     """The largest log-ratio over weights of others up to `most`, and any person who comes."""
-    scale = weighing.quantum / epsilon
+    scale = weighing.quantum
     worst = 0.0
     for others in combinations_with_replacement(range(most + 1), n):
-        before = law(others, k, scale)
+        before = law(others, k, scale, least)
         for r in range(1, n + 1):
             own = weighing.weights(Pairs(np.zeros(r, int), np.arange(r), np.ones(r, int)))
             for cells in combinations(range(n), r):
                 after = np.array(others)
                 after[list(cells)] += own
-                log_ratio = np.log(law(tuple(after.tolist()), k, scale)) - np.log(before)
+                log_ratio = np.log(law(tuple(after.tolist()), k, scale, least)) - np.log(before)
                 worst = max(worst, float(np.abs(log_ratio).max()))
     return worst
 
@@ -72,6 +74,14 @@ def loss(n, k, weighing, most=3, epsilon=1.0):
 def test_a_person_with_any_categories_loses_epsilon_at_most(n, k, m, quantum):
     weighing = Shares(quantum, m, distinct=True, shared_by=k)
     assert 0.5 < loss(n, k, weighing) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize(("n", "k"), [(3, 1), (3, 2), (4, 2), (4, 3)])
+def test_one_sided_noise_where_all_categories_count_in_full(n, k):
+    """Shares of fewer categories than k are rejected: noise would have to fall below 0."""
+    assert 0.5 < loss(n, k, Shares(k, k, distinct=True, shared_by=k), least=0) <= 1 + 1e-9
+    if k > 1:
+        assert loss(n, k, Shares(k, 1, distinct=True, shared_by=k), most=5, least=0) > 1.1
 
 
 @pytest.mark.parametrize("quantum", [2, 4])
@@ -103,16 +113,20 @@ WHO = [0, 0, 0, 0, 1, 1, 2, 2, 2, 3, 4, 5]
 ITEM = [0, 1, 2, 3, 0, 1, 0, 2, 3, 0, 1, 0]
 
 
-def test_rankings_are_drawn_as_enumerated():
+@pytest.mark.parametrize("in_full", [1, 2])
+def test_rankings_are_drawn_as_enumerated(in_full):
     bits = InsecureEntropy(17)
     question = FrequencyQuestion(value="item", categories=range(4), k=2)
-    method = RankedWeights(question, "who", 1)
+    method = RankedWeights(question, "who", in_full)
     opened = open_table({"who": WHO, "item": ITEM})
     quantum = method.weighing.quantum
     sizes = np.bincount(WHO)
     weights = np.zeros(4, int)
     for who, item in zip(WHO, ITEM, strict=True):
-        weights[item] += quantum // min(sizes[who], 2)
+        weights[item] += quantum // max(min(sizes[who], 2), in_full)
     found = draw_many(lambda: tuple(method.draw(opened, Fraction(1), bits).answer), 3000)
-    right, wrong = (law(tuple(weights.tolist()), 2, quantum / e) for e in (1.0, 0.7))
+    right, wrong = (
+        law(tuple(weights.tolist()), 2, quantum / e, least=0 if in_full == 2 else -16)
+        for e in (1.0, 0.6)
+    )
     assert_draws_follow(counts_of(found, list(permutations(range(4), 2))), right, wrong)

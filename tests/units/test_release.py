@@ -175,7 +175,7 @@ def test_a_public_rule_chooses_the_method():
     assert mechanism("top-groups", {"groups_per_unit": 3}, statistic="sum", **groups) == "pf"
     assert mechanism("most-frequent", {}, value="ward") == "pf"
     assert mechanism("most-frequent", {}, value="ward", k=2) == "pf"
-    assert mechanism("most-frequent", {}, value="ward", k=12) == "pf or joint"
+    assert mechanism("most-frequent", {}, value="ward", k=12) == "ranking"
     assert mechanism("most-frequent", {"groups_per_unit": 2}, value="ward", k=12) == "pf"
     assert mechanism("most-frequent", {"groups_per_unit": 1}, value="ward", k=3) == "joint"
     assert mechanism("most-frequent", {"groups_per_unit": 1}, value="ward", k=2) == "pf"
