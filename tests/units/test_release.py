@@ -288,3 +288,14 @@ def test_a_ledger_without_names_of_units_opens():
     assert loaded(saved(old))["people"].unit == ""
     old["people"].unit = "patient"
     assert loaded(saved(old))["people"].unit == "patient"
+
+
+@pytest.mark.parametrize(("epsilon", "rows"), [("0.01", 2), ("0.3", 4), ("1", 8), ("2", 8)])
+def test_rows_of_a_person_that_count_in_full_in_percentiles(epsilon, rows):
+    """By ε alone, unless it is stated; other questions have 8."""
+    who = np.repeat(np.arange(40), 5)
+    asked = {"unit": who, "weigh": "rows", "lower": 0, "upper": 9, "step": 1, "epsilon": epsilon}
+    made = dampen.percentile(who % 10, p=50, **asked)
+    assert made.parameters["rows_per_unit"] == rows
+    stated = dampen.percentile(who % 10, p=50, rows_per_unit=3, **asked)
+    assert stated.parameters["rows_per_unit"] == 3
