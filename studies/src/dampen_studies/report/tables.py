@@ -537,6 +537,10 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     ),
     "models": ("models", lambda rows: markdown(*model_tables.models(rows))),
     "models-summary": ("models", lambda rows: markdown(*model_tables.models_summary(rows))),
+    "bins": ("bins", lambda rows: markdown(*model_tables.bins(rows))),
+    "which-model": ("bins", lambda rows: markdown(*model_tables.which_model(rows))),
+    "rivals": ("rivals", lambda rows: markdown(*model_tables.rivals(rows))),
+    "rival-losses": ("rivals", lambda rows: markdown(*model_tables.rival_losses(rows))),
     "criteria": ("criteria", lambda rows: markdown(*model_tables.criteria(rows))),
     "many": ("many", many),
 }
