@@ -416,6 +416,7 @@ def by_rows(
     epsilon: Fraction,
     most: float | None = None,
     ordered: bool = False,
+    guard: tuple[int, int] | None = None,
 ) -> Accuracy:
     """The accuracy of an answer that is right but for candidates that a few rows decide between.
 
@@ -426,9 +427,13 @@ def by_rows(
         epsilon: of all of them.
         most: the largest number of rows that a candidate can have, where it is public.
         ordered: whether they are released best first.
+        guard: below how many rows, after so many are gone, a winner must lead by how many more.
 
     >>> print(by_rows(14, who=("group", "groups"), k=1, epsilon=Fraction(3, 10)))
     In at least 9 of 10 runs the answer is the true winner, or a group so close that 14 rows decide.
+    >>> print(by_rows(14, who=("group", "groups"), k=1, epsilon=Fraction(3, 10), guard=(20, 10)))
+    In at least 9 of 10 runs the answer is the true winner, or a group so close that 14 rows decide
+    (24 if the true winner has fewer than 34).
     >>> by_rows(14, who=("group", "groups"), k=1, epsilon=Fraction(3, 10), most=10).chance
     True
     """
@@ -449,7 +454,12 @@ def by_rows(
     near = f"a {one}" if k == 1 else several
     decide = "1 row decides" if whole == 1 else f"{whole:,} rows decide"
     close = f", or {near} so close that {decide}" if whole else ""
-    return Accuracy(float(whole), unit, f"{RUNS} the answer is {right}{close}.")
+    small = ""
+    if whole and guard is not None:
+        few, more = (rounded_up(rows + each) for each in guard)
+        winner = "the true winner" if k == 1 else "one of the true ones"
+        small = f" ({more:,} if {winner} has fewer than {few:,})"
+    return Accuracy(float(whole), unit, f"{RUNS} the answer is {right}{close}{small}.")
 
 
 def by_sides(rows: int, *, epsilon: Fraction, most: float | None = None) -> Accuracy:
