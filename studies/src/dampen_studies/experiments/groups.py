@@ -138,6 +138,7 @@ def _run_caution(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
     best = true_statistics(problem, counts)
     contest = problem.contest(counts)
     assert isinstance(contest, ByReach)
+    rules: dict[str, Callable[[Fraction], FloatArray]]
     rules = {f"caution {c}": replace(contest, caution=c).probabilities for c in (1, 3)}
     rules |= {f"few {few}": _guarded(contest.reach, few) for few in TRIED}
     found = list[Row]()

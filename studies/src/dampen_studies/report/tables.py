@@ -21,6 +21,7 @@ from dampen_studies.experiments.long_lists import left_out
 from dampen_studies.report import model_tables, node_tables, results, stage_tables
 from dampen_studies.report.figures import geometric_mean, ratios
 from dampen_studies.report.group_tables import (
+    caution_rows,
     group_rows,
     key_rows,
     name_rows,
@@ -527,6 +528,7 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "reductions": ("percentiles", reductions),
     "peers": ("peers", peers),
     "groups": ("groups", groups),
+    "caution": ("caution", lambda rows: markdown(*caution_rows(rows))),
     "people": ("people", lambda rows: markdown(*people_rows(rows))),
     "people-values": ("people-values", lambda rows: markdown(*people_value_rows(rows))),
     "key-names": ("key-names", lambda rows: markdown(*key_rows(rows))),
