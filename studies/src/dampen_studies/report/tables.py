@@ -451,14 +451,19 @@ def _falls(before: dict[str, Value], after: dict[str, Value]) -> bool:
 
 def accuracy_bounds(rows: Rows) -> Block:
     """What is stated, how often it holds, how tight it is."""
-    header = ["question", "data", "ε", "stated", "holds in", "a third holds in", "real", "ratio"]
+    known = ["question", "data", "ε", "stated", "holds in", "a third holds in", "real", "ratio"]
+    header = [*known, "evenly spread", "holds in", "ratio"]
     shown = []
     for row in rows:
         stated, real = (f"{number(row, name):,.4g}" for name in ("stated", "real"))
         shares = [_share(number(row, name)) for name in ("held", "third")]
         ratio = str(row["ratio"]) + (", depends on gaps" if row["gaps"] else "")
         known = [str(row["question"]), str(row["data"]), f"{number(row, 'epsilon'):g}"]
-        shown.append([*known, f"{stated} {row['unit']}", *shares, real, ratio])
+        usual = ["", "", ""]
+        if row["usual"] != "":
+            held = _share(number(row, "usual_held"))
+            usual = [f"{number(row, 'usual'):,.4g}", held, str(row["usual_ratio"])]
+        shown.append([*known, f"{stated} {row['unit']}", *shares, real, ratio, *usual])
     return markdown(header, shown)
 
 
