@@ -74,6 +74,7 @@ BEYOND: tuple[Study, ...] = (
     found.KEYS,
     split.STUDY,
     groups.STUDY,
+    groups.CAUTION,
     numbers.ABOVE,
     numbers.NUMBERS,
     numbers.UNBOUNDED_NUMBERS,
