@@ -4,8 +4,9 @@ All decimals of nine digits against a grid of 500 points from the smallest to th
 the table, which nobody could know.  Where its points happen to lie is luck: `shifted` is the mean
 error of the same points moved by 0, 1/20, ..., 19/20 of a step.  Everything is computed from the
 laws, nothing is sampled: the expected rank error of both, and the probability that the answer
-without bounds lies outside ten times the range of the records.  Columns come from packages; `offset` ones have a range that is
-small beside its distance from 0 (years, pressures, latitudes), `tied` ones few different values.
+without bounds lies outside ten times the range of the records.  Columns come from packages;
+`offset` ones have a range that is small beside its distance from 0 (years, pressures, latitudes),
+`tied` ones few different values.
 """
 
 from collections.abc import Sequence
