@@ -134,7 +134,7 @@ def unbounded_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
                 if here:
                     ways = ("error", "linear", "shifted")
                     means = [f"{fmean(number(row, way) for row in here):.1f}" for way in ways]
-                    lines.append([name, f"{n:,}", f"{epsilon:g}", *means])
+                    lines.append([name, f"{n:,.0f}", f"{epsilon:g}", *means])
     losses = [_lost(strong, way) for way in ("linear", "shifted")]
     lines.append(
         [f"cells of {len(strong)} with a smaller error than without bounds", "", "", "", *losses]
