@@ -182,7 +182,7 @@ def test_groups_without_an_answer_are_counted(several):
     assert "too few people in 1 of 2 groups" in people.accuracy.sentence
 
 
-def test_lists_of_dates_are_told_what_to_type():
+def test_a_list_of_dates_gets_the_hint_about_kinds():
     """A number is the answer with a probability below 10^-6: there is none to count."""
     made = dampen.percentile([date(2020, 1, 1)] * 300, p=50, epsilon=1, entropy=seeded())
     assert made.answer is None
