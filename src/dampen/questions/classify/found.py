@@ -29,8 +29,8 @@ alone, by rank, needs n ε' of about 100 to be within a tenth of the rows, and e
 times that.
 
 **One binning for several columns** of a kind.  Columns are often of one scale: marks, shares,
-points of a picture.  With u_j the utility for column j of m, a common binning b* is drawn by
-ū = Σ_j u_j / m at ε'.  Its *regret* is r = Σ_j (max_b u_j(b) - u_j(b*)) / m.  If ⌊r⌋ + Z, with Z
+points of a picture.  Where own binnings would cost much of ε, one is tried for all.  With u_j the
+utility for column j of m, a common binning b* is drawn by ū = Σ_j u_j / m at ε'.  Its *regret* is r = Σ_j (max_b u_j(b) - u_j(b*)) / m.  If ⌊r⌋ + Z, with Z
 discrete Laplace noise of scale 1/ε'', is at most a public part of n~, all m columns have b*;
 if not, each column draws its own.
 
@@ -94,6 +94,8 @@ MOST_FOR_BINS = Fraction(40, 100)
 FEW_COLUMNS = 4
 """So many columns of a kind try a common binning; so many of no known kind are asked together."""
 MOST_FOR_COMMON = Fraction(8, 100)
+DEAR = Fraction(1, 8)
+"""Of ε: where own binnings cost less, a common one is not tried."""
 ENOUGH_FOR_REGRET = 10
 MOST_FOR_REGRET = Fraction(4, 100)
 MOST_REGRET = Fraction(15, 100)
@@ -528,7 +530,7 @@ class Shares:
         """The inner edges of columns of one kind: ε'-DP, and ε'."""
         library = Library(self.bin_count, range(0, 10) if kind == "whole" else range(-6, 10))
         spent = Fraction(0)
-        if _may_be_common(kind, len(tallies)):
+        if self.tries_common(kind, len(tallies)):
             common = library.draw_common(tallies, self.common_bins, entropy)
             [noise] = discrete_laplace(1 / self.regret, 1, entropy)
             spent += self.common_bins + self.regret
@@ -536,6 +538,11 @@ class Shares:
                 return [library.edges(common)] * len(tallies), spent
         spent += self.each_bins * len(tallies)
         return [library.draw(tally, self.each_bins, entropy) for tally in tallies], spent
+
+    def tries_common(self, kind: ColumnKind, columns: int) -> bool:
+        """Whether columns of a kind try one binning for all of them, because own ones are dear."""
+        dear = ENOUGH * columns > DEAR * self.epsilon * self.rows
+        return kind in ("numbers", "whole") and columns >= FEW_COLUMNS and dear
 
     @property
     def common_bins(self) -> Fraction:
@@ -588,7 +595,7 @@ class Shares:
             found.append(("kinds", joint + self.each_kind * self.unknown, bought))
         if self.numbers:
             kinds = Counter("numbers" if k == "either" else k for k in search.kinds.values())
-            tried = sum(_may_be_common(kind, count) for kind, count in kinds.items())
+            tried = sum(self.tries_common(kind, count) for kind, count in kinds.items())
             common = tried * (self.common_bins + self.regret)
             bought = f"{self.bin_count} bins for {_columns(self.numbers)}"
             found.append(("bins", common + self.each_bins * self.numbers, bought))
@@ -646,11 +653,6 @@ class SearchPlan:
             yield f"Values without a name share {BRANCHES} branches by a hash: {shown}."
             if not self.search.delta:
                 yield "Pass delta= to give frequent ones a branch and a name of their own."
-
-
-def _may_be_common(kind: ColumnKind, columns: int) -> bool:
-    """Whether columns of a kind try one binning for all of them first."""
-    return kind in ("numbers", "whole") and columns >= FEW_COLUMNS
 
 
 def _columns(count: int) -> str:
