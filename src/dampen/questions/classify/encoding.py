@@ -142,14 +142,19 @@ class Categories:
         ordered: whether they are cut in two.
         branches: values that are not listed share so many codes, after all others, by a hash of
             their text.
+        held: of the branches those with a code of their own, ascending; the others share one,
+            after them. None if each has its own.
 
     >>> Categories(["red", "blue"], branches=4).encode(["blue", "pink", "pink"]).tolist()
     [1, 4, 4]
+    >>> Categories(["red"], branches=4, held=(2,)).encode(["red", "pink", "grey"]).tolist()
+    [0, 1, 2]
     """
 
     values: Sequence[Hashable]
     ordered: bool = False
     branches: int = 0
+    held: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.values) <= MOST_VALUES:
@@ -163,10 +168,30 @@ class Categories:
             raise ParameterError("Expected different categories; some occur twice.")
         if not 0 <= self.branches <= MOST_VALUES - len(values):
             raise ParameterError(f"Expected at most {MOST_VALUES} categories and branches.")
+        if self.held is not None and not _is_ascending(self.held, self.branches):
+            raise ParameterError(f"Expected ascending branches from 0 to {self.branches - 1}.")
         object.__setattr__(self, "values", values)
 
     def __len__(self) -> int:
-        return len(self.values) + self.branches
+        return len(self.values) + len(self._other_names)
+
+    @cached_property
+    def _other_names(self) -> list[str]:
+        """Of the codes of values that are not listed."""
+        if self.held is None:
+            return [f"other {i + 1}/{self.branches}" for i in range(self.branches)]
+        return [*(f"other {i + 1}/{self.branches}" for i in self.held), "rest"]
+
+    @cached_property
+    def _place_of_branch(self) -> list[int]:
+        """The code of every branch."""
+        first = len(self.values)
+        if self.held is None:
+            return list(range(first, first + self.branches))
+        places = [first + len(self.held)] * self.branches
+        for place, branch in enumerate(self.held):
+            places[branch] = first + place
+        return places
 
     @property
     def holds_missing(self) -> bool:
@@ -189,15 +214,15 @@ class Categories:
         if len(unlisted):
             labels = as_labels([column])
             held = [labels[i] for i in unlisted]
-            branch = {label: _hash(label) % self.branches for label in set(held)}
+            places = self._place_of_branch
+            place = {label: places[branch_of(label, self.branches)] for label in set(held)}
             found = found.copy()
-            found[unlisted] = np.array([branch[label] for label in held]) + len(self.values)
+            found[unlisted] = np.array([place[label] for label in held])
         return found
 
     def describe(self, codes: Sequence[int]) -> str:
         """The categories, or the fewer that are left out."""
-        others = [f"other {i + 1}/{self.branches}" for i in range(self.branches)]
-        names = [*map(str, self.values), *others]
+        names = [*map(str, self.values), *self._other_names]
         if len(codes) <= max(1, len(self) // 2):
             return " or ".join(names[code] for code in codes)
         chosen = set(codes)
@@ -391,12 +416,18 @@ def _plain_arrow(chunk: Any) -> Any:
     return chunk.cast("float64") if kinds.is_boolean(chunk.type) else chunk
 
 
-def _hash(label: Hashable) -> int:
-    """A public number for a value; the same for 1, 1.0 and "1"."""
+def _is_ascending(held: tuple[int, ...], branches: int) -> bool:
+    return all(type(each) is int for each in held) and all(
+        a < b for a, b in itertools.pairwise((-1, *held, branches))
+    )
+
+
+def branch_of(label: Hashable, branches: int) -> int:
+    """The public branch of a value; the same for 1, 1.0 and "1"."""
     whole = isinstance(label, float) and label.is_integer()
     try:
         text = str(int(label) if whole else label)  # type: ignore[call-overload]
-        return zlib.crc32(text.encode("utf-8", "surrogatepass"))
+        return zlib.crc32(text.encode("utf-8", "surrogatepass")) % branches
     except Exception:  # whatever an object does
         return 0
 

@@ -660,7 +660,8 @@ def _domain_content(domain: Domain) -> dict[str, Any]:
         days = {"days": True} if domain.days else {}
         return {"edges": list(domain.edges), "missing": domain.missing, **days}
     branches = {"branches": domain.branches} if domain.branches else {}
-    return {"values": list(domain.values), "ordered": domain.ordered, **branches}
+    held = {} if domain.held is None else {"held": list(domain.held)}
+    return {"values": list(domain.values), "ordered": domain.ordered, **branches, **held}
 
 
 def _domain_of(content: Any) -> Domain:
@@ -671,7 +672,8 @@ def _domain_of(content: Any) -> Domain:
     branches = content.get("branches", 0)
     if type(branches) is not int:
         raise ValueError
-    return Categories(tuple(content["values"]), ordered=content["ordered"], branches=branches)
+    held = tuple(content["held"]) if "held" in content else None
+    return Categories(tuple(content["values"]), content["ordered"], branches, held)
 
 
 def _integers(values: Any, dimensions: int = 1) -> IntArray:

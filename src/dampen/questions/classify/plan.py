@@ -37,10 +37,10 @@ from dampen.schema.schema import FINEST_BINS
 __all__ = ["JOINT", "PURPOSES", "Spending", "TreeFacts", "TreePlan", "checked_depth", "tree_plan"]
 
 Purpose: TypeAlias = Literal[
-    "rows", "bins", "names", "table", "odds", "count", "split", "tree", "leaf"
+    "rows", "kinds", "bins", "names", "branches", "table", "odds", "count", "split", "tree", "leaf"
 ]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
-FINDING = PURPOSES[:3]
+FINDING = PURPOSES[:5]
 """What is spent on public facts that nobody stated, before the tree is grown."""
 FOR_ODDS = Fraction(1, 5)
 FOR_TABLES = Fraction(1, 5)
