@@ -227,8 +227,8 @@ def test_each_round_adds_the_noise_that_it_pays_for(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(rounds_module, "nested_laplace", nested)
     monkeypatch.setattr(rounds_module, "discrete_laplace", laplace)
-    graph = graph_of(nx.complete_graph(80))
-    for metric in ("core", "pagerank"):  # steps of the third have a test of their own
+    graph = graph_of(nx.disjoint_union(nx.complete_graph(80), nx.empty_graph(800)))
+    for metric in CENTRAL:
         two_rounds(graph, ROUNDS[metric], k=1, epsilon=Fraction(2), entropy=InsecureEntropy(0))
         question = ROUNDS[metric].asked(Leaders.of(graph.degrees, 1, 2 / 0.6))
         assert scales[-2:] == [2 / Fraction(6, 10), question.norm / Fraction(14, 10)]
