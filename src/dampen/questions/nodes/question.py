@@ -297,9 +297,9 @@ def top_k(
 
     The default finds most of the nodes of largest egocentric betweenness on the graphs of
     docs/lab-nodes.md.  It asks in two rounds, for noisy degrees first and then, among those that
-    they leave in question, for degrees less triangles; with a very large ε it ends at the nodes of
-    largest betweenness.  One or two nodes are asked for once, by the degree, if ε is small; the
-    release then says `ranked_by` degree.
+    they leave in question, for degrees less triangles.  From ε = log(10 n) on it ranks a noisy copy
+    of the graph, and ends at the nodes of largest betweenness.  One or two nodes are asked for
+    once, by the degree, if ε is small; the release then says `ranked_by` degree.
 
     Args:
         graph: a networkx or igraph graph, a sparse matrix, a list of pairs, a tuple (src, dst) of
@@ -324,11 +324,11 @@ def top_k(
             otherwise (see `dampen.problems.InfluentialNode`).
         metric: "betweenness" (egocentric), "degree", "indegree" (of directed edges), "triangles"
             (edges among the neighbours), "brokerage" (the degree less triangles, for a public
-            `max_degree`), "eigenvector", "core", "pagerank" (as far as neighbours
-            and their degrees tell them, see `dampen.questions.nodes.centralities`), or a
+            `max_degree`), "eigenvector", "core", "pagerank" (below ε = log(10 n) as far as
+            neighbours and their degrees tell them, see `dampen.questions.nodes.centralities`), or a
             `dampen.questions.nodes.metric.Metric`.
-        mechanism: a name such as "sld" (as in the paper), "two-rounds", or a `Mechanism`; None for
-            the best one.
+        mechanism: a name such as "sld" (as in the paper), "two-rounds", "noisy-graph", or a
+            `Mechanism`; None for the best one.
         delta: the sensitivity function of betweenness: "degree" or "codegree".
         public: "data" takes the nodes from the data, which ε does not cover: for data that is
             public itself.
