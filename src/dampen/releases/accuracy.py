@@ -282,18 +282,23 @@ def by_distance(
     return Accuracy(error, unit, sentence, usual=float(evenly))
 
 
-def too_few(what: str = "rows") -> Accuracy:
+def too_few(what: str = "rows", groups: tuple[int, int] | None = None) -> Accuracy:
     """The accuracy of a percentile that was not answered, because the rows are too few.
 
     Args:
         what: is too few, "rows" or "people".
+        groups: in how many of how many groups; None where there are no groups.
+
+    >>> print(too_few(groups=(2, 5)).sentence.partition(":")[0])
+    There are too few rows in 2 of 5 groups for an answer at this ε
     """
+    where = "" if groups is None else f" in {groups[0]} of {groups[1]} groups"
     return Accuracy(
         None,
         "ranks",
-        f"There are too few {what} for an answer at this ε: it could lie far outside the data. Use "
-        "a larger ε, ask for a percentile nearer to 50, or state lower= and upper=.",
-        chance=True,
+        f"There are too few {what}{where} for an answer at this ε: it could lie far outside the "
+        "data. Use a larger ε, ask for a percentile nearer to 50, or state lower= and upper=.",
+        chance=groups is None or groups[0] == groups[1],
     )
 
 
@@ -305,6 +310,7 @@ def by_tail(
     needed: Fraction | None,
     first: Fraction | None,
     noisy: bool = False,
+    by_group: bool = False,
 ) -> Accuracy:
     """The accuracy of a percentile of so few rows that the answer may lie far outside the data.
 
@@ -315,6 +321,7 @@ def by_tail(
         needed: the ε that would be enough; None if none is.
         first: the smallest percentile that this ε is enough for; None if none is.
         noisy: whether n is noisy.
+        by_group: whether groups have so many rows on average.
 
     >>> print(by_tail(300, p=Fraction(99), epsilon=Fraction(1), needed=Fraction(50, 3),
     ...     first=Fraction(168, 10)))
@@ -327,6 +334,8 @@ or ask for a percentile from 16.8 to 83.2.
         ways.append(f"ask for a percentile from {' to '.join(ends)}")
     instead = ", or ".join(ways) or "use a larger ε"
     rows = f"About {n:,} rows" if noisy else f"{n:,} rows"
+    if by_group:
+        rows = f"{rows} per group, the average,"
     sentence = (
         f"{rows} are too few for p = {decimal_text(p) if p else 0} at "
         f"ε = {decimal_text(epsilon)}: the answer may lie far outside the data. "

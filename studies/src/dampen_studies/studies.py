@@ -9,6 +9,7 @@ from dampen.errors import ParameterError, did_you_mean
 from dampen_studies.experiments import (
     accuracy_bounds,
     beta,
+    bins,
     centralities,
     correlation,
     examples,
@@ -85,7 +86,8 @@ BEYOND: tuple[Study, ...] = (
     raw_groups.STUDY,
     models.MODELS,
     models.CRITERIA_STUDY,
-    models.CHANCES_STUDY,
+    models.RIVALS_STUDY,
+    bins.STUDY,
     undeclared.STUDY,
 )
 """Those behind the defaults of the library."""

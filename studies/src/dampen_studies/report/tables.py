@@ -28,6 +28,7 @@ from dampen_studies.report.group_tables import (
     people_rows,
     people_value_rows,
     unbounded_number_rows,
+    unbounded_rows,
 )
 from dampen_studies.report.many_tables import many_rows
 from dampen_studies.report.palette import LOOKS
@@ -538,12 +539,17 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "people-values": ("people-values", lambda rows: markdown(*people_value_rows(rows))),
     "key-names": ("key-names", lambda rows: markdown(*key_rows(rows))),
     "names": ("names", lambda rows: markdown(*name_rows(rows))),
+    "unbounded": ("unbounded", lambda rows: markdown(*unbounded_rows(rows))),
     "unbounded-numbers": (
         "unbounded-numbers",
         lambda rows: markdown(*unbounded_number_rows(rows)),
     ),
     "models": ("models", lambda rows: markdown(*model_tables.models(rows))),
     "models-summary": ("models", lambda rows: markdown(*model_tables.models_summary(rows))),
+    "bins": ("bins", lambda rows: markdown(*model_tables.bins(rows))),
+    "which-model": ("bins", lambda rows: markdown(*model_tables.which_model(rows))),
+    "rivals": ("rivals", lambda rows: markdown(*model_tables.rivals(rows))),
+    "rival-losses": ("rivals", lambda rows: markdown(*model_tables.rival_losses(rows))),
     "criteria": ("criteria", lambda rows: markdown(*model_tables.criteria(rows))),
     "many": ("many", many),
 }
