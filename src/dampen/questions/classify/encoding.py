@@ -55,6 +55,8 @@ __all__ = [
 
 
 LEAKED_BINS = 10
+COARSEST = 10
+"""Bins of naive Bayes, where their number is left to it."""
 MOST_VALUES = 2**15
 EPOCH = datetime(1970, 1, 1)
 MICROSECONDS = 86_400e6
@@ -68,7 +70,8 @@ class Bins:
     """Public edges, ascending: bin i is edges[i] <= x < edges[i+1]; the end bins are open outwards.
 
     With `missing="own"` a missing number has a bin of its own, after all others.  With `days`,
-    edges are days since 1970-01-01, and cells are dates or spans of time.
+    edges are days since 1970-01-01, and cells are dates or spans of time.  With `free`, a model
+    chooses how many bins it has: these are the finest, and neighbours are joined.
 
     >>> Bins([0, 18, 65, 120]).encode(np.array([-3, 17.5, 18, 64, 200])).tolist()
     [0, 0, 1, 1, 2]
@@ -77,6 +80,7 @@ class Bins:
     edges: Sequence[float]
     missing: Missing | None = None
     days: bool = field(default=False, repr=False)
+    free: bool = field(default=False, repr=False)
     ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -102,6 +106,11 @@ class Bins:
     def holds_missing(self) -> bool:
         """Whether a missing value has a code of its own."""
         return self.missing is not None
+
+    def joined(self, count: int) -> "Bins":
+        """So many bins, which has to divide their number, each of as many neighbours."""
+        size = (len(self.edges) - 1) // count
+        return Bins(self.edges[::size], self.missing, days=self.days)
 
     def encode(self, column: Chunk, /) -> IntArray:
         """The bin of every number, -1 for one that is missing and may not be."""
@@ -224,13 +233,15 @@ class Categories:
 Domain: TypeAlias = Bins | Categories
 
 
-def bins(low: float, high: float, count: int, *, missing: Missing | None = None) -> Bins:
+def bins(
+    low: float, high: float, count: int | None = None, *, missing: Missing | None = None
+) -> Bins:
     """`count` bins of equal width between two public numbers.
 
     Args:
         low: the lower end of the first bin.
         high: the upper end of the last one.
-        count: how many.
+        count: how many; if left out, a tree has 10 to 160 by a public rule, and naive Bayes 10.
         missing: "own" gives missing values a bin of their own.
 
     Returns:
@@ -242,6 +253,9 @@ def bins(low: float, high: float, count: int, *, missing: Missing | None = None)
     >>> bins(0, 100, 4)
     Bins(edges=(0.0, 25.0, 50.0, 75.0, 100.0), missing=None)
     """
+    if count is None:
+        edges = np.linspace(*finite_range(low, high), facts.FINEST_BINS + 1).tolist()
+        return Bins(edges, missing, free=True)
     whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
     if not whole or not 1 <= count < MOST_VALUES:
         raise ParameterError(
@@ -260,7 +274,7 @@ def as_domain(given: Any, name: str) -> Domain | None:
         return given
     if isinstance(given, facts.Numbers):
         own: Missing | None = "own" if given.missing == "own" else None
-        return Bins(given.bin_edges, own) if given.bounded else None
+        return Bins(given.bin_edges, own, free=given.bins is None) if given.bounded else None
     if isinstance(given, facts.Categories):
         return Categories(given.labels) if given.labels else None
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
@@ -271,6 +285,29 @@ def as_domain(given: Any, name: str) -> Domain | None:
         f"Expected the domain of {name} to be bins, a list of categories or a number of codes, "
         f"got a {type(given).__name__}."
     )
+
+
+def fixed(domain: Domain, count: int) -> Domain:
+    """A domain with so many bins where their number is left to the model."""
+    return domain.joined(count) if isinstance(domain, Bins) and domain.free else domain
+
+
+def merged_codes(domain: Domain) -> IntArray:
+    """For every code, that of ten bins; the codes themselves where bins do not join to ten.
+
+    >>> merged_codes(bins(0, 1, 20, missing="own"))[[0, 1, 2, 19, 20]].tolist()
+    [0, 0, 1, 9, 10]
+    """
+    codes = np.arange(len(domain))
+    size = len(domain.edges) - 1 if isinstance(domain, Bins) else 0
+    return codes // (size // COARSEST) if size and size % COARSEST == 0 else codes
+
+
+def merged_values(domains: Sequence[Domain]) -> tuple[IntArray, IntArray]:
+    """Where the merged values of each attribute begin, and for every value the merged one."""
+    each = [merged_codes(domain) for domain in domains]
+    first = np.cumsum([0, *(codes[-1] + 1 for codes in each)], dtype=np.int64)
+    return first, np.concatenate([codes + begin for codes, begin in zip(each, first, strict=False)])
 
 
 def checked_classes(classes: Any) -> Categories:

@@ -102,6 +102,8 @@ from dampen.questions.classify.encoding import (
     checked_classes,
     class_array,
     first_codes,
+    merged_codes,
+    merged_values,
 )
 from dampen.questions.classify.plan import PURPOSES, Spending, TreeFacts, checked_depth
 from dampen.questions.classify.splits import check_max_rows
@@ -452,7 +454,10 @@ class TreeModel:
         if self.tables is None:
             return chances(self.tree.counts[leaf], float(self.facts.charges[-1].epsilon))
         weight = self._bayes_weight
-        return (1 - weight) * self.leaf_chances[leaf] + weight * self.tables.chances(codes)
+        merged = np.column_stack(
+            [merged_codes(d)[codes[:, a]] for a, d in enumerate(self.columns.domains)]
+        )
+        return (1 - weight) * self.leaf_chances[leaf] + weight * self.tables.chances(merged)
 
     @cached_property
     def leaf_chances(self) -> FloatArray:
@@ -581,14 +586,18 @@ def _tree_model(content: Any) -> TreeModel:
         return TreeModel(columns, facts, tree)
     if noisy is None or not facts.spent("odds"):
         raise ValueError
-    tables = _tables_of(content["tables"], columns, facts.spent("table"))
+    first, _ = merged_values(columns.domains)
+    tables = _tables_of(content["tables"], columns, first, facts.spent("table"))
     return TreeModel(columns, facts, tree, tables)
 
 
 def _tables_of(
-    content: Any, columns: Columns, epsilon: Fraction, noise: IntegerNoise = LAPLACE
+    content: Any,
+    columns: Columns,
+    first: IntArray,
+    epsilon: Fraction,
+    noise: IntegerNoise = LAPLACE,
 ) -> NoisyTables:
-    first = first_codes(columns.domains)
     counts = _integers(content, dimensions=2)
     if counts.shape != (first[-1], len(columns.classes)) or not epsilon:
         raise ValueError
@@ -599,7 +608,9 @@ def _bayes_model(content: Any) -> BayesModel:
     columns = _columns_of(content)
     epsilon = exact(_text(content["epsilon"]))
     noise = GAUSSIAN if content.get("noise") == GAUSSIAN else LAPLACE
-    return BayesModel(columns, epsilon, _tables_of(content["counts"], columns, epsilon, noise))
+    first = first_codes(columns.domains)
+    tables = _tables_of(content["counts"], columns, first, epsilon, noise)
+    return BayesModel(columns, epsilon, tables)
 
 
 def _facts_of(plan: Any) -> TreeFacts:

@@ -700,6 +700,10 @@ class RankDraw:
         odds = log(9) + log(self.candidates.total) - log(self.candidates.least)
         return float(2 * self.span / epsilon) * odds
 
+    def usual(self, epsilon: Fraction) -> float:
+        """The same where values are spread evenly (`dampen.releases.accuracy.even_distance`)."""
+        return float(2 * self.span / epsilon) * log(10)
+
 
 FIRST = date(1900, 1, 1)
 LAST = date(2099, 12, 31)
@@ -872,6 +876,9 @@ class WithinRange:
     def farthest(self, _: Fraction, /) -> None:
         """No bound is known before the range is."""
 
+    def usual(self, _: Fraction, /) -> None:
+        """Nor is a usual error."""
+
     def draw(self, column: Column, epsilon: Fraction, entropy: Entropy, /) -> list[int | None]:
         """One code per percentile, in their order; None for too few rows: ε-DP."""
         found = self.range_of(column, epsilon * FINDING, entropy)
@@ -953,6 +960,10 @@ class RunDraws(Protocol):
         """In 9 of 10 runs each is at most so many ranks worse than the best; None if unknown."""
         ...
 
+    def usual(self, epsilon: Fraction, /) -> float | None:
+        """The same where values are spread evenly."""
+        ...
+
     def draw(self, column: Column, epsilon: Fraction, entropy: Entropy, /) -> list[int | None]:
         """One code per percentile, in their order, none above that of a larger percentile.
 
@@ -993,6 +1004,10 @@ class EqualRunShares:
     def farthest(self, epsilon: Fraction, /) -> float:
         share = epsilon / len(self.points)
         return max(each.farthest(share) for each in self._draws())
+
+    def usual(self, epsilon: Fraction, /) -> float:
+        share = epsilon / len(self.points)
+        return max(each.usual(share) for each in self._draws())
 
     def draw(self, column: Column, epsilon: Fraction, entropy: Entropy, /) -> list[int | None]:
         share = epsilon / len(self.points)
@@ -1181,6 +1196,7 @@ class UnboundedMethod:
             subject=subject if self.by is None else f"{subject} of a group",
             target="the percentile" if len(self.points) == 1 else "its percentile",
             epsilon=epsilon,
+            usual=self.draws.usual(epsilon),
         )
 
     def _too_few(self, n: int, epsilon: Fraction, *, noisy: bool = False) -> Accuracy | None:

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Sequence
 from statistics import fmean, geometric_mean, median
 
+from dampen.questions.groups.problem import FEW
 from dampen_studies.experiments import names
+from dampen_studies.experiments.groups import few_left_out
 from dampen_studies.rows import values, where
 from dampen_studies.study import Rows, Value, number
 
@@ -48,7 +50,36 @@ def needed(row: dict[str, Value]) -> float:
     return float("inf") if isinstance(row["needed"], str) else number(row, "needed")
 
 
+def caution_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Ratios to caution 1: over all questions, those of every percentile, and without one table."""
+    header = ["rule", "questions", "at least 10 % less", "median", "geometric mean", "largest"]
+    usual = f"few {FEW}"
+    lines = [
+        *(
+            [str(rule).replace("few", "c ="), *_compared(where(rows, rule=rule))]
+            for rule in values(rows, "rule")[1:]
+        ),
+        *(
+            [f"c = {FEW}, p = {p:g}", *_compared(where(rows, rule=usual, p=p))]
+            for p in values(rows, "p")
+        ),
+    ]
+    chosen = few_left_out(rows)
+    held = [row for row in rows if row["rule"] == f"few {chosen[str(row['dataset'])]}"]
+    lines.append(["c chosen without the table", *_compared(held)])
+    return header, lines
+
+
+def _compared(rows: Rows) -> list[str]:
+    """How many questions there are and gain, and their ratios."""
+    found = [number(row, "ratio") for row in rows]
+    less = sum(each <= LESS for each in found)
+    middle = f"{median(found):.2f}"
+    return [f"{len(found)}", f"{less}", middle, f"{geometric_mean(found):.2f}", f"{max(found):.2f}"]
+
+
 ENOUGH = 0.9
+LESS = 0.9
 
 
 def people_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
