@@ -230,6 +230,20 @@ def by_neighbours(
     return Accuracy(float(lead), "neighbours", sentence)
 
 
+def by_edges(wrong: int, *, k: int) -> Accuracy:
+    """The accuracy of k nodes of a noisy copy of a graph, with so many wrong pairs at most.
+
+    >>> print(by_edges(0, k=5))
+    In at least 9 of 10 runs the answer is the true top 5.
+    >>> print(by_edges(12, k=1))
+    In at least 9 of 10 runs the answer is the true winner after at most 12 edges were added or
+    removed.
+    """
+    best = "winner" if k == 1 else f"top {k}"
+    copy = f" after at most {counted(wrong, 'edges')} were added or removed" if wrong else ""
+    return Accuracy(float(wrong), "edges", f"{RUNS} the answer is the true {best}{copy}.")
+
+
 def by_distance(
     error: float,
     unit: str,

@@ -30,9 +30,9 @@ times that.
 
 **One binning for several columns** of a kind.  Columns are often of one scale: marks, shares,
 points of a picture.  Where own binnings would cost much of ε, one is tried for all.  With u_j the
-utility for column j of m, a common binning b* is drawn by ū = Σ_j u_j / m at ε'.  Its *regret* is r = Σ_j (max_b u_j(b) - u_j(b*)) / m.  If ⌊r⌋ + Z, with Z
-discrete Laplace noise of scale 1/ε'', is at most a public part of n~, all m columns have b*;
-if not, each column draws its own.
+utility for column j of m, a common binning b* is drawn by ū = Σ_j u_j / m at ε'.  Its *regret* is
+r = Σ_j (max_b u_j(b) - u_j(b*)) / m.  If ⌊r⌋ + Z, with Z discrete Laplace noise of scale 1/ε'', is
+at most a public part of n~, all m columns have b*; if not, each column draws its own.
 
 **Theorem.**  The draw of b* is ε'-DP, the test is ε''-DP.  Proof.  A row more lowers every u_j(b)
 by 0 to 1, so that ū(b) falls by 0 to 1, and the proof above holds for ū.  Given b*, max_b u_j(b)
