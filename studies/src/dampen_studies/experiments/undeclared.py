@@ -23,7 +23,7 @@ from dampen_studies.rows import values
 from dampen_studies.study import Parameters, Row, Rows, Study, seed_of
 
 EPSILONS = ("0.1", "1")
-SEEDS = {"0.1": 5, "1": 3}
+SEEDS = {"0.1": 12, "1": 5}
 """Splits of a reported table; differences scatter more at small ε."""
 BINS = 10
 DELTA = "1e-6"
@@ -169,6 +169,6 @@ STUDY = Study(
     columns=("dataset", "part", "rows", "epsilon", "seed", "declared", "found"),
     cells=_cells,
     run=_run,
-    revision=3,
+    revision=2,
     minutes=20,
 )
