@@ -28,6 +28,7 @@ from dampen_studies.experiments import (
     percentiles,
     privatesql,
     raw_groups,
+    regression,
     roots,
     several_labels,
     shift,
@@ -85,6 +86,7 @@ BEYOND: tuple[Study, ...] = (
     models.MODELS,
     models.CRITERIA_STUDY,
     models.CHANCES_STUDY,
+    regression.STUDY,
     undeclared.STUDY,
 )
 """Those behind the defaults of the library."""

@@ -55,9 +55,9 @@ FOR_TABLES = Fraction(1, 5)
 for."""
 PLENTY = 2**14
 """From so many rows times ε on, half of these shares is enough."""
-STEPS = 16
+STEPS = 32
 """The classes of a number."""
-WINDOW = 4
+WINDOW = 6
 """Steps away from a label at which a row is worth nothing to it, and beyond which its distance from
 the label counts no more."""
 FOR_VALUES = Fraction(1, 5)

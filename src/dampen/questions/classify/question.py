@@ -299,7 +299,7 @@ class TreeMethod:
             return by_distance(
                 leaf_noise(plan),
                 "rows",
-                subject="the noisy number of rows of a leaf, of which its value is made,",
+                subject="the noisy number of rows of a leaf",
                 target="the true number",
                 epsilon=epsilon,
                 most=self.table.most(rows),
@@ -756,8 +756,8 @@ class RegressionQuestion:
         if self.public == "data":
             return None
         raise ParameterError(
-            f"Expected lower= and upper=, the public ends of {self.target!r}, such as lower=0, "
-            f"upper=100. If you do not know them, release dampen.percentile(..., p=[1, 99], "
+            "Expected lower= and upper=, the public ends of the target, such as lower=0, "
+            "upper=100. If you do not know them, release dampen.percentile(..., p=[1, 99], "
             "epsilon=...) first and pass what it finds."
         )
 
