@@ -737,7 +737,7 @@ class RegressionQuestion:
     title: ClassVar[str] = "Regression tree"
     data: ClassVar[Literal["table", "edges"]] = "table"
     examples: ClassVar[tuple[str, ...]] = (
-        "dampen regression-tree census.csv --target hours --schema census.toml --epsilon 1 "
+        "dampen regression-tree census.csv --target age --schema census.toml --epsilon 1 "
         "-o model.json",
         "dampen predict model.json new.csv",
     )
