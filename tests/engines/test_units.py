@@ -32,6 +32,7 @@ TABLE = pa.table(
 PROBLEM = BestGroup(groups=WARDS, lower=0, upper=30, step=1)
 WEIGHINGS = [
     Shares(840), Shares(840, cap=2), Shares(7), Shares(9, cap=3, distinct=True),
+    Shares(12, cap=1, distinct=True, shared_by=2),
     Shares(840, within_lines=True), Shares(10, cap=5, within_lines=True), Present(),
 ]  # fmt: skip
 HOLDERS = {

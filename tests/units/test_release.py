@@ -175,7 +175,7 @@ def test_a_public_rule_chooses_the_method():
     assert mechanism("top-groups", {"groups_per_unit": 3}, statistic="sum", **groups) == "pf"
     assert mechanism("most-frequent", {}, value="ward") == "pf"
     assert mechanism("most-frequent", {}, value="ward", k=2) == "pf"
-    assert mechanism("most-frequent", {}, value="ward", k=12) == "pf or joint"
+    assert mechanism("most-frequent", {}, value="ward", k=12) == "ranking"
     assert mechanism("most-frequent", {"groups_per_unit": 2}, value="ward", k=12) == "pf"
     assert mechanism("most-frequent", {"groups_per_unit": 1}, value="ward", k=3) == "joint"
     assert mechanism("most-frequent", {"groups_per_unit": 1}, value="ward", k=2) == "pf"
@@ -288,3 +288,14 @@ def test_a_ledger_without_names_of_units_opens():
     assert loaded(saved(old))["people"].unit == ""
     old["people"].unit = "patient"
     assert loaded(saved(old))["people"].unit == "patient"
+
+
+@pytest.mark.parametrize(("epsilon", "rows"), [("0.01", 2), ("0.3", 4), ("1", 8), ("2", 8)])
+def test_rows_of_a_person_that_count_in_full_in_percentiles(epsilon, rows):
+    """By ε alone, unless it is stated; other questions have 8."""
+    who = np.repeat(np.arange(40), 5)
+    asked = {"unit": who, "weigh": "rows", "lower": 0, "upper": 9, "step": 1, "epsilon": epsilon}
+    made = dampen.percentile(who % 10, p=50, **asked)
+    assert made.parameters["rows_per_unit"] == rows
+    stated = dampen.percentile(who % 10, p=50, rows_per_unit=3, **asked)
+    assert stated.parameters["rows_per_unit"] == 3

@@ -12,7 +12,7 @@ import dampen
 from dampen.core.mechanisms import PF, probabilities
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import Neighbours
-from dampen.questions.frequency import ONE_BY_ONE_FROM, distinct_selection, level_share
+from dampen.questions.frequency import ALL_IN_FULL_FROM, CHOICE, distinct_selection
 from dampen.questions.nodes.graphs import graph_of
 from goodness import assert_draws_follow, counts_of, draw_many
 
@@ -95,19 +95,20 @@ def test_many_names_come_from_one_draw_of_weights():
     target = rng.integers(0, 200, 9000) ** 2 // 200
     given = {"n": 200, "k": 20, "metric": "indegree", "unit": "source"}
     bits = InsecureEntropy(3, allow_release=True)
-    made = dampen.top_k((source, target), **given, epsilon="0.15", entropy=bits)
-    assert made.mechanism == "pf or joint"
-    assert (made.parameters["drawn"], made.parameters["groups_per_unit"]) == ("one draw", 1)
-    assert made.epsilon == Fraction(3, 20)
+    made = dampen.top_k((source, target), **given, epsilon="0.005", entropy=bits)
+    assert made.mechanism == "ranking"
+    assert made.parameters["groups_per_unit"] == 1
+    assert made.epsilon == Fraction(1, 200)
+    assert made.numbers is None
     assert len(set(made.answer)) == 20
     few = dampen.top_k((source, target), **given, epsilon=100, entropy=bits)
-    assert few.parameters["drawn"] == "one by one"
+    assert few.parameters["groups_per_unit"] == 20
 
 
-def chance_of_one_by_one(kth, epsilon, k=3, n=4, factor=1):
+def chance_of_all_in_full(kth, epsilon, k=3, n=4, factor=1):
     """P(the noisy level is high enough)."""
-    scale = float(level_share(k)) * epsilon * factor
-    least = math.ceil(ONE_BY_ONE_FROM * k * math.log(n) / epsilon - 1e-12) - kth
+    scale = float(CHOICE) * epsilon * factor
+    least = math.ceil(ALL_IN_FULL_FROM * k * math.log(n) / epsilon - 1e-12) - kth
     a = math.exp(-scale)
     return a**least / (1 + a) if least > 0 else 1 - a ** (1 - least) / (1 + a)
 
@@ -115,9 +116,9 @@ def chance_of_one_by_one(kth, epsilon, k=3, n=4, factor=1):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_which_way_is_taken_loses_its_share_alone(epsilon):
     """For every k-th count, which a person moves by 1 at most; a twin with less noise fails."""
-    share = epsilon * float(level_share(3))
+    share = epsilon * float(CHOICE)
     for factor, holds in ((1, True), (1.2, False)):
-        p = np.array([chance_of_one_by_one(t, epsilon, factor=factor) for t in range(400)])
+        p = np.array([chance_of_all_in_full(t, epsilon, factor=factor) for t in range(400)])
         steps = np.concatenate([np.diff(np.log(p[p > 0])), np.diff(np.log1p(-p[p < 1 - 1e-9]))])
         assert (np.abs(steps).max() <= share * (1 + 1e-6)) == holds
 
@@ -135,10 +136,10 @@ def test_ways_are_taken_as_enumerated():
     bits = InsecureEntropy(9, allow_release=True)
     epsilon = 0.4
     kth = int(np.sort(DEGREES)[-3])
-    ways = [asked(k=3, epsilon="0.4", entropy=bits).parameters["drawn"] for _ in range(1200)]
-    law = chance_of_one_by_one(kth, epsilon)
+    asks = [asked(k=3, epsilon="0.4", entropy=bits) for _ in range(1200)]
+    law = chance_of_all_in_full(kth, epsilon)
     assert 0.2 < law < 0.8
-    seen = ways.count("one by one")
+    seen = sum(made.parameters["groups_per_unit"] == 3 for made in asks)
     assert abs(seen - 1200 * law) < 6 * math.sqrt(1200 * law * (1 - law))
 
 

@@ -43,6 +43,7 @@ class Dialect:
         literal: the SQL of a text that equals such a label, with {x} for its bytes in hexadecimal.
         quotient: the SQL of a whole quotient of whole numbers {a} and {b}, rounded down.
         larger: the name of the function that gives the largest of its arguments.
+        smaller: of the one that gives the smallest.
     """
 
     text: frozenset[str]
@@ -53,6 +54,7 @@ class Dialect:
     literal: str = ""
     quotient: str = ""
     larger: str = "greatest"
+    smaller: str = "least"
 
 
 @dataclass(frozen=True)
@@ -311,7 +313,7 @@ class UnitQuery:
         )
 
     def windows(self, pairs: str) -> str:
-        """The rows of the person up to the cell, c, and in all, r."""
+        """The rows of the person up to the cell, c, and those that share the quantum, r."""
         weighing = self.people.weighing
         if isinstance(weighing, Present):
             return f"select cell, 1 as v from {pairs}"
@@ -319,10 +321,12 @@ class UnitQuery:
         if weighing.within_lines:
             person += f", {self._quotient('cell', str(self.people.width))}"
         up_to = f"{person} order by cell rows between unbounded preceding and current row"
+        own = f"cast(sum(n) over ({person}) as bigint)"
+        if weighing.shared_by is not None:
+            own = f"{self.dialect.smaller}({own}, {weighing.shared_by})"
         return (
             f"select cell, n, cast(sum(n) over ({up_to}) as bigint) as c, "
-            f"{self.dialect.larger}(cast(sum(n) over ({person}) as bigint), {weighing.cap}) as r "
-            f"from {pairs}"
+            f"{self.dialect.larger}({own}, {weighing.cap}) as r from {pairs}"
         )
 
     def weights(self, windows: str) -> str:

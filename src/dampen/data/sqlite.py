@@ -105,6 +105,7 @@ DIALECT = Dialect(
     literal="cast(x'{x}' as text)",
     quotient="{a} / {b}",
     larger="max",
+    smaller="min",
 )
 
 TERMS = SqlTerms(

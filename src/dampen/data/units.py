@@ -22,6 +22,11 @@ one row more in one cell; group privacy adds up the steps. ∎
 Without the floors, or with a count of rows in place of weights, one person moves the counts by more
 than Q: tests show that the loss then exceeds ε.
 
+Where nothing but a ranking of k cells is shown, at most k cells need share Q (`Shares.shared_by`):
+R = max(min(r, k), m) for cells in which a person counts once.  A person then moves the counts by at
+most Q in the 1-norm, or every count by at most Q/k; `dampen.questions.frequency.RankedWeights` has
+the theorem.
+
 What is estimated is the *average person* for m = 1: everybody's rows weigh the same in total.  With
 a larger m it is the rows, where those of heavy users are cut to the weight of m rows.
 
@@ -142,19 +147,23 @@ class Shares:
         distinct: whether a person counts once in a cell, however many rows they have there.
         within_lines: whether a person weighs Q in every line of cells; they then move the counts of
             each line by at most Q.
+        shared_by: the most cells that share Q, a divisor of it, for distinct ones; None for all.
     """
 
     quantum: int
     cap: int = 1
     distinct: bool = False
     within_lines: bool = False
+    shared_by: int | None = None
 
     def weights(self, pairs: Pairs, /) -> IntArray:
         rows = np.ones_like(pairs.rows) if self.distinct else pairs.rows
-        return _shared(pairs.owner, rows, self.quantum, self.cap)
+        return _shared(pairs.owner, rows, self.quantum, self.cap, self.shared_by)
 
 
-def _shared(owner: IntArray, rows: Any, quantum: int, cap: int) -> Any:
+def _shared(
+    owner: IntArray, rows: Any, quantum: int, cap: int, shared_by: int | None = None
+) -> Any:
     """⌊Q C_j / R⌋ - ⌊Q C_{j-1} / R⌋ for every pair: see the theorem above."""
     if len(rows) == 0:
         return rows
@@ -163,6 +172,8 @@ def _shared(owner: IntArray, rows: Any, quantum: int, cap: int) -> Any:
     running = np.cumsum(rows)
     before = np.repeat(running[first] - rows[first], size)
     own = np.repeat(np.add.reduceat(rows, first), size)
+    if shared_by is not None:
+        own = np.minimum(own, shared_by)
     up_to = quantum * (running - before) // np.maximum(own, cap)
     weights = np.diff(up_to, prepend=0)
     weights[first] = up_to[first]

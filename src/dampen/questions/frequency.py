@@ -18,7 +18,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import floor, log
+from math import floor, lcm, log
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal
 
@@ -36,7 +36,7 @@ from dampen.core.mechanisms import (
     select,
 )
 from dampen.core.noise import LAPLACE, pure_rho
-from dampen.core.sampling import Entropy, discrete_laplace
+from dampen.core.sampling import Entropy, discrete_laplace, geometric
 from dampen.core.scores import Global, Shifted
 from dampen.core.selection import IntArray, Neighbours, Selection, check_k
 from dampen.data.cells import ANY_GROUP, Grouping, Keyed, LabelKey
@@ -44,7 +44,7 @@ from dampen.data.columns import Lookup, as_labels
 from dampen.data.memory import MemoryTable, as_counts, is_counts
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Kind, Opened, is_opened, reading, require_labels
-from dampen.data.units import Present, UnitTable
+from dampen.data.units import LEAST_QUANTUM, Present, Shares, UnitTable
 from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError
 from dampen.questions.keys import (
@@ -68,6 +68,7 @@ from dampen.releases.numbers import (
     MarginLaw,
     ShiftLaw,
     check_scale,
+    largest,
     noise_cost,
     ranked,
     winner,
@@ -98,9 +99,11 @@ DRAWN_ONE_BY_ONE = 500
 COUNTED_IN_FULL = 400
 """In one noisy draw, the categories of a person that count in full, times k/ε."""
 MOST_IN_FULL = 1000
-ONE_BY_ONE_FROM = 0.8
-TWO_IN_FULL_FROM = 0.7
-"""The levels from which names are drawn one by one, and two categories count in full."""
+CHOICE = Fraction(1, 20)
+"""Of ε, for the noisy count that chooses how many categories of a person count in full."""
+TWO_IN_FULL_FROM = 7.0
+ALL_IN_FULL_FROM = 2.0
+"""Levels of `ChosenNames` from which two categories count in full, and all, for each of k names."""
 EXACT_JOINT = Mechanism("joint", Global(), LAPLACE)
 """On counts as they are: other scores would be cut at 2^28."""
 
@@ -297,14 +300,13 @@ class FrequencyQuestion:
     def unit_method(self, source: Any, schema: Schema, price: Price, /) -> "Method":
         """Distinct persons of every category; or the weights of persons, by a public rule.
 
-        Weights serve an answer for every group, and rows (`rows_per_unit` above 1).  Else k names
-        are drawn one by one at ε/k each, or all from one noisy draw of the weights.  The noise of
-        the first grows with k/ε, that of the second with the number m of categories of a person
-        that count in full; but the weights of persons with more categories are biased.  Of three
-        names or more a noisy count decides (`ChosenNames`).  For ρ, and where `groups_per_unit` is
-        stated, a public rule does: one draw is taken if k^1.5/ε is above 500, with m = 400 ε/k, at
-        least 1; and where a person is known to have one category (`groups_per_unit=1`): nobody's
-        weight is then shared.
+        Weights serve an answer for every group, and rows (`rows_per_unit` above 1).  Else the noise
+        of a ranking grows with the number m of categories of a person that count in full, but the
+        weights of persons with more are biased.  Of three names or more a noisy count says what m
+        is (`ChosenNames`).  For ρ, and where `groups_per_unit` is stated, a public rule does: k
+        names are drawn one by one at ε/k each if k^1.5/ε is at most 500, else all from one draw of
+        weights that shows them too, with m = 400 ε/k, at least 1.  Where a person is known to have
+        one category (`groups_per_unit=1`), nobody's weight is shared, and one draw it is.
         """
         if self.delta is not None:
             return self._unlisted_of_people(exact_delta(self.delta), schema, price)
@@ -324,9 +326,7 @@ class FrequencyQuestion:
         open_choice = self.mechanism is None and schema.groups_per_unit is None and price.pure
         if (self.k or 1) < SEVERAL or not open_choice:
             return one_by_one
-        rest = Price((1 - level_share(self.k or 1)) * price.asked())
-        draws = [self._one_draw(source, schema, rest, m) for m in (1, 2)]
-        return ChosenNames(one_by_one, *draws)
+        return ChosenNames(self, str(schema.people))
 
     def _one_draw(self, source: Any, schema: Schema, price: Price, in_full: int) -> OfUnits:
         """All names from one noisy draw of the weights of persons, in every group if asked for."""
@@ -559,16 +559,7 @@ class DistinctMethod:
         return ()
 
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
-        return self.drawn(self.counts(source), epsilon, entropy)
-
-    def counts(self, source: Any) -> IntArray:
-        """The distinct persons of every category; private."""
-        people = UnitTable(source, self.unit, Present())
-        return self._problem.opened_counts(people, self.question.value)[:-1]
-
-    def drawn(self, counts: IntArray, epsilon: Fraction, entropy: Entropy) -> Drawn:
-        """Names from the distinct persons of every category."""
-        selection = distinct_selection(counts)
+        selection = distinct_selection(_people_of(self.question, source, self.unit, Present()))
         k = self.question.k
         picked = select(selection, epsilon=epsilon, mechanism=self.mechanism, k=k, entropy=entropy)
         names = self._problem.candidates
@@ -582,79 +573,142 @@ class DistinctMethod:
 
 
 @dataclass(frozen=True)
-class ChosenNames:
-    """Names one by one, or all from one noisy draw of weights: as a noisy count says.
+class RankedWeights:
+    """The k categories with the largest noisy weights, of which nothing but the ranking is shown.
 
-    Let T be the k-th largest number of distinct persons of a category, n categories, and s the
-    share `level_share`.  The *level* is ε (T + Z) / (k ln n), for discrete Laplace noise Z of scale
-    1 / (s ε): about the k-th count by the noise of names drawn one by one.  From .8 on they are
-    drawn one by one; below, from one draw of weights, in which one category of a person counts in
-    full, or two from .7 on.
+    A person counts once in each of their r categories: by 1 if r is at most m, else by m / r, and
+    if r is above k by m / k.  Every weight gets discrete Laplace noise of scale m/ε; if m is k,
+    where everybody counts in full, that noise is one-sided: P(g) ~ exp(-g ε/k) for g = 0, 1, ...
+    Ties are broken at random.
+
+    **Theorem.**  The ranking is ε-DP for one person.  Proof.  A person has weights w_i, W at most,
+    and k W <= m or Σ w_i <= m.  Let S be a ranking of k categories.  If the person leaves, let the
+    noise of every i in S be higher by w_i: what is in S stays as it was, all others fall or stay,
+    and S is still the answer.  If the person comes, let the noise of every i in S be higher by
+    W - w_i: what is in S rises by W, all others by W at most.  Either way k W is the most by which
+    noise is raised in all, which lowers its probability by e^(k W ε / m) at most, one-sided or not.
+    Where Σ w_i <= m, move the noise of each of the person's categories by w_i instead, down if they
+    come and up if they leave, which leaves all as it was.  ∎
+
+    So k names cost no more than a draw of each at ε/k, and come from one.  The noisy weights
+    themselves would not be private: a person with many categories moves all of them.
+
+    Attributes:
+        question: what is asked.
+        unit: the column that names the person.
+        in_full: m, at most k.
+    """
+
+    question: FrequencyQuestion
+    unit: str
+    in_full: int
+
+    @property
+    def weighing(self) -> Shares:
+        """Weights in whole numbers: Q is m, of which m and k are divisors."""
+        k = self.question.k or 1
+        if self.in_full == k:
+            return Shares(k, k, distinct=True, shared_by=k)
+        both = lcm(self.in_full, k)
+        quantum = both * -(-LEAST_QUANTUM // both)
+        return Shares(quantum, self.in_full, distinct=True, shared_by=k)
+
+    def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        return self.drawn(
+            _people_of(self.question, source, self.unit, self.weighing), epsilon, entropy
+        )
+
+    def drawn(self, weights: IntArray, epsilon: Fraction, entropy: Entropy) -> Drawn:
+        """Names from the weights of all categories."""
+        question = self.question
+        assert question.problem is not None
+        k = question.k or 1
+        one_sided = self.in_full == k
+        draw = geometric if one_sided else discrete_laplace
+        noise = draw(self.weighing.quantum / epsilon, len(weights), entropy)
+        names = question.problem.candidates
+        places = largest(weights + noise, k, entropy)
+        shown = {"categories": len(names), "unit": self.unit, "counted": "people"}
+        return Drawn([names[i] for i in places], {**shown, "groups_per_unit": self.in_full})
+
+
+@dataclass(frozen=True)
+class ChosenNames:
+    """A ranking by noisy weights, in which as many categories count in full as a noisy count says.
+
+    Let T be the k-th largest number of distinct persons of a category, of n categories.  The
+    *level* is ε (T + Z) / ln n, for discrete Laplace noise Z of scale 20/ε: about how many
+    categories of a person can count in full before noise hides the k-th of them.  From 2 k on all
+    do.  Below, m of them do (`RankedWeights`): the largest power of two up to k/2 of which
+    7 (m/2)^(2/3) is at most the level, or 1.
 
     **Theorem.**  All of it is ε-DP.  Proof.  A person who comes moves every count of distinct
-    persons by 0 or 1, upwards, and so T.  The noisy T is s ε-DP, whatever is done with it costs
-    nothing, and each of the ways is (1 - s) ε-DP: adaptive composition.  ∎
+    persons by 0 or 1, upwards, and so T.  The noisy T is ε/20-DP, whatever is done with it costs
+    nothing, and each ranking is 19/20 ε-DP: adaptive composition.  ∎
 
-    `dampen-studies run names` compares the ways, and has each of its relations, left out, judge
+    `dampen-studies run names` compares the rankings, and has each of its relations, left out, judge
     the levels that the others choose.
 
     Attributes:
-        one_by_one: the first way.
-        one_in_full: one draw of the weights 1/r.
-        two_in_full: one draw in which two categories of a person count in full.
+        question: what is asked.
+        unit: the column that names the person.
     """
 
-    one_by_one: DistinctMethod
-    one_in_full: OfUnits
-    two_in_full: OfUnits
+    question: FrequencyQuestion
+    unit: str
 
     def cost(self, price: Price, /) -> Cost:
         epsilon = price.asked()
-        first, rest = self._prices(epsilon)
-        costs = [way.cost(rest) for way in self._ways]
-        dearest = pure_rho(first) + max(cost.rho for cost in costs)
-        return replace(costs[0], epsilon=epsilon, rho=dearest, mechanism=CHOSEN)
+        parts = CHOICE * epsilon, (1 - CHOICE) * epsilon
+        rho = sum(map(pure_rho, parts), Fraction(0))
+        return Cost(epsilon, rho, self.question.name, RANKING, Neighbours.ADD_REMOVE_UNIT)
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
-        """Of names that are drawn one by one: the others have less noise, if any is needed."""
-        return self.one_by_one.accuracy(self._prices(epsilon)[1].asked(), rows)
+        """Where all count in full: a lead that is above all noise decides for every ranking."""
+        one_by_one = DistinctMethod(self.question, PF, self.unit)
+        return one_by_one.accuracy((1 - CHOICE) * epsilon, rows)
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()
 
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
-        first, rest = self._prices(epsilon)
-        counts = self.one_by_one.counts(source)
-        k = self.one_by_one.question.k or 1
+        counts = _people_of(self.question, source, self.unit, Present())
+        k = self.question.k or 1
         kth = int(np.partition(counts, len(counts) - k)[len(counts) - k])
-        noisy = kth + int(discrete_laplace(1 / first, 1, entropy)[0])
-        level = float(epsilon) * noisy / (k * log(len(counts)))
-        left = rest.asked()
-        if level >= ONE_BY_ONE_FROM:
-            return self._told(self.one_by_one.drawn(counts, left, entropy), "one by one")
-        way = self.two_in_full if level >= TWO_IN_FULL_FROM else self.one_in_full
-        return self._told(way.draw(source, left, entropy), "one draw")
-
-    def _told(self, drawn: Drawn, way: str) -> Drawn:
-        return replace(drawn, shown={**drawn.shown, "unit": self.one_by_one.unit, "drawn": way})
-
-    def _prices(self, epsilon: Fraction) -> tuple[Fraction, Price]:
-        """ε of the noisy count, and the price of the names."""
-        first = level_share(self.one_by_one.question.k or 1) * epsilon
-        return first, Price(epsilon - first)
-
-    @property
-    def _ways(self) -> tuple[Method, ...]:
-        return self.one_by_one, self.one_in_full, self.two_in_full
+        noisy = kth + int(discrete_laplace(1 / (CHOICE * epsilon), 1, entropy)[0])
+        in_full = counted_in_full(float(epsilon) * noisy / log(len(counts)), k)
+        ranking = RankedWeights(self.question, self.unit, in_full)
+        rest = (1 - CHOICE) * epsilon
+        if in_full == k:
+            return ranking.drawn(counts, rest, entropy)
+        return ranking.draw(source, rest, entropy)
 
 
-CHOSEN = "pf or joint"
+RANKING = "ranking"
 """The mechanism of `ChosenNames`."""
 
 
-def level_share(k: int) -> Fraction:
-    """Of ε, for the k-th largest count: its noise must be small beside k/ε."""
-    return max(Fraction(3, 100), Fraction(1, 4 * k))
+def counted_in_full(level: float, k: int) -> int:
+    """How many categories of a person count in full.
+
+    >>> [counted_in_full(level, k=20) for level in (5, 7, 12, 30, 40)]
+    [1, 2, 4, 8, 20]
+    """
+    if level >= ALL_IN_FULL_FROM * k:
+        return k
+    in_full = 1
+    while 4 * in_full <= min(k, MOST_IN_FULL) and level >= TWO_IN_FULL_FROM * in_full ** (2 / 3):
+        in_full *= 2
+    return in_full
+
+
+def _people_of(
+    question: FrequencyQuestion, source: Any, unit: str, weighing: Shares | Present
+) -> IntArray:
+    """What persons add to every category; private."""
+    assert question.problem is not None
+    people = UnitTable(source, unit, weighing)
+    return question.problem.opened_counts(people, question.value)[:-1]
 
 
 def drawn_one_by_one(k: int, epsilon: Fraction) -> bool:

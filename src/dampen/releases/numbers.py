@@ -583,8 +583,13 @@ def ranked(
 ) -> Ranked:
     """The k largest noisy counts, and all of them: ε-DP, or ε²/2-zCDP with Gaussian noise."""
     noisy: IntArray = counts + drawn_noise(noise, 1 / epsilon, len(counts), entropy)
-    order = np.lexsort((random_order(len(counts), entropy), -noisy))
-    return Ranked(order[:k].tolist(), noisy)
+    return Ranked(largest(noisy, k, entropy), noisy)
+
+
+def largest(noisy: IntArray, k: int, entropy: Entropy) -> list[int]:
+    """Where the k largest are, the largest first; ties in a random order."""
+    order = np.lexsort((random_order(len(noisy), entropy), -noisy))
+    return [int(place) for place in order[:k]]
 
 
 def winner(counts: IntArray, epsilon: Fraction, entropy: Entropy) -> Winner:

@@ -19,7 +19,7 @@ from dampen.releases.accuracy import Accuracy, too_few
 from dampen.releases.cost import Cost, Price, grouped
 from dampen.releases.method import Drawn, Leak, Method, Rest, begun, first_cost
 from dampen.releases.question import Question
-from dampen.schema.schema import Schema, persons
+from dampen.schema.schema import USUAL_ROWS_PER_UNIT, Schema, persons
 
 __all__ = ["OfUnits", "Unitwise", "kept_rows", "persons", "unit_method", "weighed"]
 
@@ -37,6 +37,15 @@ class Unitwise(Protocol):
         Raises:
             ParameterError: if the question cannot be asked of persons.
         """
+        ...
+
+
+@runtime_checkable
+class CutsRows(Protocol):
+    """A question that says how many rows of a person count in full where nobody states it."""
+
+    def rows_in_full(self, price: Price, /) -> int:
+        """m, where the statistic of the rows is meant; by public facts alone."""
         ...
 
 
@@ -131,7 +140,8 @@ def unit_method(question: Question, source: Any, schema: Schema, price: Price) -
         )
     require_labels(source, schema.people)
     _check_columns(question, source, schema.people)
-    schema = schema.weighing(getattr(question, "weigh", None))
+    usual = question.rows_in_full(price) if isinstance(question, CutsRows) else USUAL_ROWS_PER_UNIT
+    schema = schema.weighing(getattr(question, "weigh", None), usual)
     if isinstance(question, Unitwise):
         return question.unit_method(source, schema, price)
     return kept_rows(question.method, source, schema, price, question.title)

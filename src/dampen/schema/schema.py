@@ -348,11 +348,12 @@ class Schema:
             return None if self.unit in RESERVED else self.unit
         return "source" if self.graph is None else self.graph.source or "source"
 
-    def weighing(self, weigh: str | None) -> "Schema":
+    def weighing(self, weigh: str | None, usual: int = USUAL_ROWS_PER_UNIT) -> "Schema":
         """The same facts for a question that says whose statistic is meant.
 
         Args:
             weigh: "people", "rows", or None for people unless `rows_per_unit` says otherwise.
+            usual: the rows of a person that count in full where nobody states it.
 
         Raises:
             ParameterError: if it is another word, or no column names the person.
@@ -365,7 +366,7 @@ class Schema:
             )
         if weigh is None or self.people is None:
             return self
-        stated = self.rows_per_unit if self.rows_per_unit > 1 else USUAL_ROWS_PER_UNIT
+        stated = self.rows_per_unit if self.rows_per_unit > 1 else usual
         return replace(self, rows_per_unit=1 if weigh == "people" else stated)
 
     def of_rows(self) -> "Schema":

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
 from functools import cached_property
+from math import floor, isqrt
 from operator import itemgetter
 from typing import Any, ClassVar, Literal, cast
 
@@ -59,7 +60,7 @@ from dampen.releases.question import (
 )
 from dampen.releases.release import Release
 from dampen.releases.units import OfUnits, persons, weighed
-from dampen.schema.schema import Schema
+from dampen.schema.schema import USUAL_ROWS_PER_UNIT, Schema
 
 __all__ = ["LISTS", "PercentileQuestion", "percentile"]
 
@@ -213,6 +214,10 @@ class PercentileQuestion:
             rows=rows,
             counts=unknown and self.by is None and None in (candidates.lower, candidates.upper),
         )
+
+    def rows_in_full(self, price: Price, /) -> int:
+        """⌊8 √ε⌋, at least 2 and at most 8: the noise of m rows has the scale m/ε."""
+        return min(USUAL_ROWS_PER_UNIT, max(2, isqrt(floor(64 * price.asked()))))
 
     def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
         """The method on the weights of persons, because ranks are sums of counts."""

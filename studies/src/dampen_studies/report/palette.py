@@ -113,8 +113,10 @@ LOOKS: dict[str, Look] = {
     "1 row": Look("1 row", "one row of every person", _BLACK),
     "2 rows": Look("2 rows", "two rows of every person at ε / 2", _BLACK, _DOTS),
     "5 rows": Look("5 rows", "five rows of every person at ε / 5", _BLACK, _SHORT),
-    "one in full": Look("one in full", "all names from one noisy draw of weights", _BLUE),
-    "two in full": Look("two in full", "the same, two targets count in full", _BLUE, _DOTS),
+    **{
+        f"{m} in full": Look(f"{m} in full", f"targets of a source in full: {m}", _BLUE)
+        for m in (1, 2, 4, 8, 16, 32, "all")
+    },
     "cut": Look("cut", "edges of a source cut to the best cap", _GREY),
     "opendp 1": Look("OpenDP, 1 row", "one row of every person", _BLACK),
     "opendp 4": Look("OpenDP, 4 rows", "four rows of every person", _BLACK, _SHORT),
