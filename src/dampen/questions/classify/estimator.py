@@ -701,7 +701,7 @@ class TreeRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
 
     >>> import dampen
     >>> X = {"job": ["none", "farm", "office"] * 2000}
-    >>> hours = [4, 44, 36] * 2000
+    >>> hours = [4, 41, 36] * 2000
     >>> model = dampen.TreeRegressor(
     ...     epsilon=1,
     ...     lower=0,

@@ -537,6 +537,11 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     ),
     "models": ("models", lambda rows: markdown(*model_tables.models(rows))),
     "models-summary": ("models", lambda rows: markdown(*model_tables.models_summary(rows))),
+    "regression": ("regression", lambda rows: markdown(*model_tables.regression(rows))),
+    "regression-summary": (
+        "regression",
+        lambda rows: markdown(*model_tables.regression_summary(rows)),
+    ),
     "criteria": ("criteria", lambda rows: markdown(*model_tables.criteria(rows))),
     "many": ("many", many),
 }
