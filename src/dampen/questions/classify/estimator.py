@@ -545,6 +545,7 @@ class PrivateClassifier(ClassifierMixin, PrivateModel):  # type: ignore[misc]
 
     holds: ClassVar[tuple[type[Any], ...]] = (TreeModel, BayesModel)
     called = "a tree or a naive Bayes"
+    classes_: NDArray[Any]
 
     def predict_proba(self, X: Any) -> FloatArray:
         """P(class | row).
