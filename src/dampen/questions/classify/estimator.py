@@ -59,7 +59,6 @@ from dampen.questions.classify.question import (
     TreeQuestion,
     predictions,
 )
-from dampen.questions.groups.statistics import Exact
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Price
 from dampen.releases.question import parameters
@@ -723,8 +722,8 @@ class TreeRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
         epsilon: Epsilon | None = None,
         *,
         rho: Epsilon | None = None,
-        lower: Exact | None = None,
-        upper: Exact | None = None,
+        lower: Epsilon | None = None,
+        upper: Epsilon | None = None,
         max_depth: int | None = None,
         domains: Mapping[str, Any] | Sequence[Any] | None = None,
         max_rows: int | None = None,

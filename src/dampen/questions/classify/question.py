@@ -88,7 +88,6 @@ from dampen.questions.classify.plan import (
     tree_plan,
 )
 from dampen.questions.classify.splits import check_max_rows
-from dampen.questions.groups.statistics import Exact, decimal
 from dampen.questions.keys import exact_delta
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_distance, by_lead, lead, likely_noise
 from dampen.releases.cost import Cost, Price, composed_cost
@@ -715,8 +714,8 @@ class RegressionQuestion:
     """Which regression tree predicts a number for every row?"""
 
     target: str = parameter("column", "Column of the numbers to predict.", holds="numbers")
-    lower: Exact | None = end_parameter("lower", "smaller")
-    upper: Exact | None = end_parameter("upper", "larger")
+    lower: Epsilon | None = end_parameter("lower", "smaller")
+    upper: Epsilon | None = end_parameter("upper", "larger")
     columns: Sequence[str] | None = parameter(
         "columns", "Columns to predict from; all that have a domain if left out.", default=None
     )
@@ -751,8 +750,7 @@ class RegressionQuestion:
             ParameterError: if an end is wrong, or missing where it may not be.
         """
         if self.lower is not None and self.upper is not None:
-            ends = decimal(self.lower, "lower"), decimal(self.upper, "upper")
-            return bins(*finite_range(*map(float, ends)), STEPS)
+            return bins(*finite_range(self.lower, self.upper), STEPS)
         if self.public == "data":
             return None
         raise ParameterError(
