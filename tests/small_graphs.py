@@ -12,8 +12,8 @@ import numpy as np
 
 from dampen.core.scores import Score
 from dampen.core.selection import FloatArray, IntArray, Selection
+from dampen.questions.nodes.betweenness import EgoSensitivity, q
 from dampen.questions.nodes.graphs import Graph, betweenness, codegrees, graph_of
-from dampen.questions.nodes.two_rounds import EgoSensitivity, q
 from dampen.testing.universe import Universe
 
 

@@ -32,7 +32,7 @@ from dampen.releases.cost import Budget
 from dampen.releases.question import Parameter, Question, first_missing, parameters, with_facts
 from dampen.releases.release import Release
 from dampen.schema import Categories, Column, Graph, Names, Numbers, Schema
-from dampen.schema.schema import DEFAULT_BINS, Rule
+from dampen.schema.schema import Rule
 
 if TYPE_CHECKING:
     from dampen.check import Check
@@ -48,7 +48,7 @@ def number(
     upper: float | date | None = None,
     *,
     step: float | None = None,
-    bins: int = DEFAULT_BINS,
+    bins: int | None = None,
     edges: Sequence[float] = (),
     missing: Rule | None = None,
     public: bool = False,
@@ -60,7 +60,7 @@ def number(
         lower: its lower end; smaller numbers count as this.  A date for a column of dates.
         upper: its upper end; larger numbers count as this.
         step: the distance of possible values, such as 1 for whole numbers.
-        bins: how many bins of equal width a model sorts the numbers into.
+        bins: how many bins of equal width a model sorts the numbers into; its own rule if left out.
         edges: the ends of bins one by one, ascending, in place of `bins`.
         missing: "drop" leaves out a row without a number; "own" gives a model one more bin.
         public: whether everyone's number is known and does not change.

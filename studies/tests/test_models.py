@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dampen_studies.datasets import packaged
-from dampen_studies.experiments import model_methods, models
+from dampen_studies.experiments import bins, model_methods, models
 from dampen_studies.report import model_tables
 
 
@@ -99,7 +99,43 @@ def test_scores_of_probabilities_are_those_of_scikit_learn():
 @pytest.mark.filterwarnings("ignore:scipy.optimize:DeprecationWarning")
 def test_logistic_regression_of_diffprivlib_learns():
     table = packaged.load("wine", 5)
-    model = model_methods.CHANCES["logistic"](table, "1e4", 178, 1)
+    model = model_methods.COMPARED["logistic"](table, "1e4", 178, 1)
     chances = model.fit(table.codes, table.classes).predict_proba(table.codes)
     np.testing.assert_allclose(chances.sum(axis=1), 1)
     assert models.mean_area(table.classes, chances) > 0.95
+
+
+def test_the_number_of_bins_of_a_coded_table_is_left_to_the_model():
+    table = packaged.load("digits", 160)
+    model = model_methods.FREE["dampen"](table, "1", 1000, 1)
+    model.fit(table.numbers()[:1000], table.classes[:1000])
+    assert {len(domain) for domain in model.domains_} <= {*range(1, 11), 41}
+    missing = table._replace(codes=table.codes.copy(), sizes=(161, *table.sizes[1:]))
+    missing.codes[3, 0] = 160
+    assert np.isnan(missing.numbers()).nonzero() == ([3], [0])
+
+
+def test_rules_are_scored_by_what_they_take_and_by_tables_left_out():
+    def cell(name, ten, many):
+        scores = dict.fromkeys(bins.COUNTS, ten) | {"160": many, "bayes": 0.9}
+        return bins.Cell(name, 1.0, 700, 2, 4, 9, scores)
+
+    cells = [cell("one", 0.5, 0.7), cell("two", 0.5, 0.6), cell("three", 0.8, 0.2)]
+    assert bins.chosen_bins(cells[:2]) == 3200  # 2 columns, 9 classes, 160 bins
+    assert bins.chosen_bins(cells) == 1000
+    left = bins.left_out(cells, lambda others, c: c.with_bins(bins.chosen_bins(others)))
+    assert left == [0.5, 0.5, 0.2]
+    assert cells[0].tree == 0.7
+    assert cells[0].bayes_by_rule
+    assert cells[0].by(bins.NEVER) == 0.7
+    assert bins.chosen_bayes(cells) == bins.BayesRule(8, 1, 4, 16)
+
+
+def test_a_class_that_a_model_did_not_see_has_no_chance():
+    class Model:
+        classes_ = (0, 2)
+
+        def predict_proba(self, codes):
+            return np.array([[0.25, 0.75], [np.nan, 1.0]])
+
+    assert models.chances_of(Model(), np.zeros((2, 1)), 3).tolist() == [[0.25, 0, 0.75], [0, 0, 1]]

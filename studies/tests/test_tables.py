@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from dampen.errors import ParameterError
 from dampen_studies import claims, record, studies
 from dampen_studies.cli import main
-from dampen_studies.experiments import model_methods, nodes, split, topk, trees
+from dampen_studies.experiments import bins, model_methods, nodes, split, topk, trees
 from dampen_studies.report import group_tables, headline, tables, writing
 from dampen_studies.runner import run
 
@@ -51,6 +51,11 @@ FULL = {
     "two-stages": rows("two-stages", dataset=["patent", "two-humps-1"], p=[50.0],
                        epsilon=[2.0, 5.0],
                        method=["dampened", "two stages", "form", "symmetric"], measure="error"),
+    "bins": rows("bins", dataset=["one", "two"], classes=[9.0], rows=[70.0], columns=[2.0],
+                 values=[4.0], epsilon=[0.1, 1.0], model=(*map(float, bins.COUNTS), "bayes"),
+                 measure="accuracy"),
+    "rivals": rows("rivals", dataset=["one", "two"], epsilon=[0.1, 1.0],
+                    method=list(model_methods.COMPARED), measure="accuracy"),
     "several-labels": rows("several-labels", dataset=["patent", "hepth"], p=[50.0],
                            epsilon=[2.0, 5.0], k=[1.0, 5.0],
                            method=["together", "one by one", "nearest"], measure="error"),

@@ -53,8 +53,10 @@ def test_the_model_is_that_of_the_public_rule_and_the_same_as_alone(classes, kin
 
 
 def test_the_rule_is_a_function_of_public_sizes():
-    assert prefers_bayes(Fraction(1), 60, [3, 3], 9)
-    assert not prefers_bayes(Fraction(1), 53, [3, 3], 9)  # fewer rows times ε than counts
+    assert prefers_bayes(Fraction(1), 16 * 54, [3, 3], 9)
+    assert not prefers_bayes(Fraction(1), 16 * 54 - 1, [3, 3], 9)  # few rows for every count
+    assert prefers_bayes(Fraction(1), 10**6, [6, 2], 9)
+    assert not prefers_bayes(Fraction(1), 10**6, [7, 2], 9)  # many values
     assert not prefers_bayes(Fraction(1), 10**6, [3] * 10, 9)  # more attributes than classes
     assert not prefers_bayes(Fraction(1), 10**6, [3, 3], 7)  # few classes
 

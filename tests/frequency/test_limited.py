@@ -11,7 +11,13 @@ import pytest
 import dampen
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.zcdp import rho_within
-from dampen.questions.keys import LimitedMethod, ends_above, names_are_limited
+from dampen.questions.keys import (
+    ROOT_QUANTUM,
+    LimitedMethod,
+    RootMethod,
+    ends_above,
+    names_are_limited,
+)
 from dampen.releases.cost import Price
 from dampen.schema import Schema
 from goodness import assert_draws_follow
@@ -169,3 +175,17 @@ def test_few_people_have_nothing_in_common():
     table = {"who": [1, 2, 3], "word": ["a", "b", "a"]}
     made = dampen.most_frequent(table, "word", unit="who", k=3, epsilon=1, delta="1e-9")
     assert made.answer == []  # a key is named with probability below 1e-8
+
+
+def test_fewer_names_need_a_smaller_lead():
+    """The numbers of docs/lab-frequency.md, at ε = 0.3 and δ = 10^-6."""
+    epsilon, delta = Fraction(3, 10), Fraction(1, 10**6)
+    leads = {k: method(k, 1000, delta).paid(Price(epsilon)).bonus(epsilon) for k in (1, 3, 10)}
+    assert leads == {1: 70, 3: 208, 10: 492}
+    roots = RootMethod("keys", ("v",), delta, None, "who", 50)
+    assert round(roots.threshold(epsilon) / ROOT_QUANTUM * 50**0.5) == 577
+    shown = [0.0]
+    while shown[-1] <= 0.5:
+        grown = np.exp(0.3) * shown[-1] + 1e-6
+        shown.append(min(grown, 1 - np.exp(-0.3) * (1 - shown[-1] - 1e-6)))
+    assert len(shown) - 1 == 41  # the largest probability that ε and δ allow for one key

@@ -39,14 +39,20 @@ def sets_by_enumeration(groups, parameters, epsilon, k):
     floor = parameters.get("min_rows", 1)
     caution = Fraction(parameters.get("caution", 1))
     offset = -ceil(caution / Fraction(epsilon) - Fraction(1, 2))  # no case is at a half
+    few, more = floor, 0
+    if "caution" not in parameters:
+        share = min((1 - p) / p, Fraction(1))
+        few = max(int(3 / (Fraction(epsilon) * share)), floor)
+        more = ceil(3 / Fraction(epsilon) - Fraction(1, 2))
+    reach = downwards if upside_down else upwards
     noise = np.arange(-FAR, FAR + 1)
     mass = np.exp(-float(epsilon) * np.abs(noise))
     mass /= mass.sum()
     keys = []
     for x in groups:
         reached = [
-            downwards(x, int(w), floor, p) if upside_down else upwards(x, int(w), floor, p)
-            for w in np.clip(noise + offset, -7, 7)
+            max(reach(x, min(w, 9), few, p), reach(x, min(w - more, 7), floor, p))
+            for w in np.maximum(noise + offset, -7).tolist()
         ]
         keys.append(np.array([float(value) for value in reached]))
     R = np.stack(np.meshgrid(*keys, indexing="ij"))
@@ -161,10 +167,12 @@ def test_small_groups_need_caution():
     """An empty group is one row away from the largest value."""
     options = {"groups": range(30), "lower": 0, "upper": 100, "step": 1}
     by, values = [0] * 500 + [1] * 500, [60] * 500 + [40] * 500
-    bold, careful, strict = (
-        BestGroup(**options, **more) for more in ({"caution": 0}, {"caution": 5}, {"min_rows": 20})
+    bold, careful, strict, usual = (
+        BestGroup(**options, **more)
+        for more in ({"caution": 0}, {"caution": 5}, {"min_rows": 20}, {})
     )
     assert bold.probabilities(values, by, epsilon="0.5")[0] < 0.01
+    assert usual.probabilities(values, by, epsilon="0.5")[0] > 0.7
     assert careful.probabilities(values, by, epsilon="0.5")[0] > 0.9
     assert strict.probabilities(values, by, epsilon="0.5")[0] > 0.99
 

@@ -45,7 +45,7 @@ def laplace(z, scale):
 
 
 def winning(rows, statistic, share=SHARE):
-    problem = BestGroup(groups=GROUPS, statistic=statistic, **GRID)
+    problem = BestGroup(groups=GROUPS, statistic=statistic, caution=1, **GRID)
     counts = problem.opened_counts(table(rows), "v", "g")
     return problem.contest(counts).probabilities((1 - share) * EPSILON), counts
 

@@ -5,7 +5,7 @@ With e^ε = q, a whole number, all probabilities are whole numbers over one deno
 By symmetry it is enough that group 1 changes, beside all pairs of groups 2 and 3.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,7 +16,14 @@ import group_balls as balls
 from dampen import testing
 from dampen.core.selection import Neighbours
 from dampen.problems import BestGroup
-from dampen.questions.groups.reach import Reach, Replacements, Rows, Steps, _levels
+from dampen.questions.groups.reach import (
+    Reach,
+    Replacements,
+    Rows,
+    Steps,
+    _levels,
+    winning_probabilities,
+)
 from dampen.questions.groups.statistics import Histograms, Mean, Quantile, Statistic, TrimmedMean
 
 GROUPS = list(balls.histograms(4, 4))
@@ -49,10 +56,18 @@ class World:
         return World(self.f[:, ::-1], self.whole)
 
 
-def world(statistic: Statistic, steps: Steps, floor: int, offset: int, q: int) -> World:
+def world(
+    statistic: Statistic,
+    steps: Steps,
+    floor: int,
+    offset: int,
+    q: int,
+    guard: tuple[int, int] | None = None,
+    kind: type[Reach] = Reach,
+) -> World:
     """The exact law of R(x, Z + offset) with P(Z = z) proportional to q^-|z|."""
     x = Histograms(np.array(GROUPS))
-    reach = Reach(x, statistic, steps, floor)
+    reach = kind(x, statistic, steps, floor, guard)
     first, last = reach.ends(np.arange(len(GROUPS)))
     far = int(max(last.max() - offset, offset - first.min())) + 1
     who, w, mass = [], [], []
@@ -121,6 +136,32 @@ def test_sets_of_groups_are_private(statistic, steps, near):
         assert_private(world(statistic, steps, floor, offset, q), near, q)
 
 
+class BySize(Reach):
+    """The broken twin: more caution for the groups that are small, by their exact sizes."""
+
+    def at(self, who, w):
+        enough, more = self.guard
+        return replace(self, guard=None)._among(
+            self.floor, who, w - np.where(self.x.sizes[who] < enough, more, 0)
+        )
+
+
+GUARDS = [(2, 1), (3, 1), (3, 2), (4, 1)]
+
+
+@pytest.mark.parametrize(("steps", "near"), RELATIONS, ids=["rows", "fixed-groups"])
+@pytest.mark.parametrize("statistic", STATISTICS[:6:2], ids=str)
+def test_more_caution_for_small_groups_is_private(statistic, steps, near):
+    for guard, floor, offset in [(g, N, z0) for g in GUARDS for N in (1, 2) for z0 in (0, -1)]:
+        assert_private(world(statistic, steps, floor, offset, 2, guard), near, 2)
+
+
+@pytest.mark.parametrize("guard", GUARDS)
+def test_caution_by_exact_sizes_is_not_private(guard):
+    mine, _ = first_of_three(world(STATISTICS[1], Rows(), 1, 0, 2, guard, BySize))
+    assert not is_private(mine, balls.row_neighbours, 2)
+
+
 @pytest.mark.parametrize("statistic", STATISTICS, ids=str)
 def test_sets_of_the_smallest_are_private(statistic):
     for floor, offset in [(N, z0) for N in (1, 2) for z0 in (0, -1)]:
@@ -180,6 +221,23 @@ def test_the_proof_kit_agrees(options, epsilon):
     half = testing.law_loss(law, universe, epsilon=Fraction(epsilon) / 2, name="reach")
     assert half.fails
     assert "output" in str(half)
+
+
+def test_the_proof_kit_rejects_caution_by_exact_sizes():
+    problem = BestGroup(groups=["a", "b"], lower=0, upper=2, step=1)
+    universe = testing.Universe.add_remove_row([(g, v) for g in "ab" for v in (0, 1, 2)], 4)
+    epsilon = Fraction(1)
+
+    def law(rows, kind=Reach):
+        counts = problem.counts([v for _, v in rows], [g for g, _ in rows])
+        reach = problem.contest(counts).guarded(epsilon)
+        assert reach.guard == (3, 3)
+        parts = (getattr(reach, field.name) for field in fields(reach))
+        return winning_probabilities(kind(*parts), epsilon, problem.offset(epsilon))
+
+    assert testing.law_loss(law, universe, epsilon=1, name="reach")
+    twin = testing.law_loss(lambda rows: law(rows, BySize), universe, epsilon=1, name="by size")
+    assert twin.fails
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,8 @@ from dampen.core.noise import GUMBEL, LAPLACE, Noise
 from dampen.core.sampling import InsecureEntropy, noisy_top
 from dampen.core.selection import FloatArray, IntArray
 from dampen.questions.nodes import betweenness as module
-from dampen.questions.nodes.betweenness import Betweenness, draw_nodes
+from dampen.questions.nodes.betweenness import Betweenness, draw_nodes, lazy_top
 from dampen.questions.nodes.graphs import Graph, betweenness, graph_of
-from dampen.questions.nodes.two_rounds import lazy_top
 
 GRAPHS = {
     "skewed": nx.powerlaw_cluster_graph(400, 4, 0.6, seed=6),

@@ -15,10 +15,9 @@ from dampen.core.scores import Dampened, Global, Score, Shifted
 from dampen.core.selection import FloatArray, IntArray, Neighbours, Selection
 from dampen.core.sensitivity import constant
 from dampen.errors import ParameterError
-from dampen.questions.nodes.betweenness import Betweenness
+from dampen.questions.nodes.betweenness import Betweenness, EgoSensitivity, q
 from dampen.questions.nodes.graphs import Graph
 from dampen.questions.nodes.metrics import InfluentialNode
-from dampen.questions.nodes.two_rounds import EgoSensitivity, q
 from dampen.testing import check_admissible, privacy_loss, verify
 from dampen.testing.universe import Universe
 from small_graphs import all_graphs

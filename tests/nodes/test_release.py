@@ -65,13 +65,13 @@ def test_every_mechanism_finds_obvious_hubs(mechanism: str) -> None:
 def test_the_default_asks_twice_where_that_pays_off_by_public_facts() -> None:
     """On 91 nodes; see `dampen.questions.nodes.two_rounds.worth_it`."""
     for k, epsilon, mechanism in (
-        (None, "1", "pf"), (2, "1", "pf"), (1, "5000", "two-rounds"), (3, "0.1", "two-rounds"),
-        (9, "0.1", "two-rounds"), (9, "5000", "two-rounds"), (3, "1e-12", "joint"),
+        (None, "1", "pf"), (2, "1", "pf"), (1, "5000", "noisy-graph"), (3, "0.1", "two-rounds"),
+        (9, "0.1", "two-rounds"), (9, "5000", "noisy-graph"), (3, "1e-12", "joint"),
     ):  # fmt: skip
         release = ask(k=k, epsilon=epsilon)
         assert release.mechanism == mechanism
         assert release.parameters["metric"] == "betweenness"
-        ranked_by = None if mechanism == "two-rounds" else "degree"
+        ranked_by = None if mechanism in ("two-rounds", "noisy-graph") else "degree"
         assert release.parameters.get("ranked_by") == ranked_by
     assert ask(k=3, epsilon="9", delta="codegree").mechanism == "ld-pf"
 

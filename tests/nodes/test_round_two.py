@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dampen.core.scores import Dampened
-from dampen.questions.nodes.graphs import betweenness, graph_of
-from dampen.questions.nodes.two_rounds import UNIT, CappedBetweenness, Oriented, Shortlist, slopes
+from dampen.questions.nodes.graphs import graph_of
+from dampen.questions.nodes.two_rounds import UNIT, Oriented, Shortlist, slopes
 from small_graphs import AllGraphs, all_graphs
 
 
@@ -109,66 +109,6 @@ def test_oriented_degrees_of_six_nodes() -> None:
 def test_counting_an_edge_at_both_ends_fails_the_check() -> None:
     world = all_graphs(4)
     assert world.norm(lambda graph: UNIT * graph.degrees) == 2 * UNIT
-
-
-def check_capped(n: int) -> None:
-    world = all_graphs(n)
-    for m in (1, 2, n):
-        for level, cut in [(5, None), (6, None), (9, None), (1, 1), (2, 3), (3, 1), (5, 4), (9, 9)]:
-            capped = CappedBetweenness(np.arange(m), level, cut)
-            d, u = world.d[:, :m], world.u[:, :m]
-            scores = capped.scores(u, d)
-            norm = np.abs(scores[world.left] - scores[world.right]).sum(axis=1).max()
-            assert norm <= float(capped.norm)
-
-
-@pytest.mark.parametrize("n", [4, 5])
-def test_capped_betweenness_keeps_its_norm(n: int) -> None:
-    check_capped(n)
-
-
-@pytest.mark.slow
-def test_capped_betweenness_keeps_its_norm_on_six_nodes() -> None:
-    check_capped(6)
-
-
-def test_large_egos_keep_the_norm_of_capped_betweenness_where_degrees_exceed_the_level() -> None:
-    rng = np.random.default_rng(5)
-    for _ in range(60):
-        graph = nx.gnp_random_graph(24, rng.uniform(0.3, 0.95), seed=int(rng.integers(1 << 30)))
-        a, b = (int(v) for v in rng.choice(24, 2, replace=False))
-        graph.remove_edges_from([(a, b)])
-        cut = int(rng.integers(1, 90)) if rng.random() < 0.5 else None
-        capped = CappedBetweenness(np.arange(24), int(rng.integers(5, 20)), cut)
-        before = capped_scores(capped, graph)
-        graph.add_edge(a, b)
-        assert np.abs(capped_scores(capped, graph) - before).sum() <= float(capped.norm)
-
-
-def test_a_cut_that_does_not_widen_with_the_degree_fails_the_check() -> None:
-    """The common neighbours of an edge, each with many others that the ends know."""
-    m, crowd = 12, 40
-    graph = nx.Graph()
-    for w in range(m):
-        graph.add_edges_from((w, v) for v in range(m, m + crowd + 2))
-    a, b = m, m + 1
-    graph.add_edges_from((a, v) for v in range(m + 2, m + 2 + crowd // 2))
-    graph.add_edges_from((b, v) for v in range(m + 2 + crowd // 2, m + 2 + crowd))
-    closed = nx.Graph([*graph.edges, (a, b)])
-    names = range(m + crowd + 2)
-    made = [graph_of(list(g.edges), names) for g in (graph, closed)]
-    before, after = (betweenness(each)[:m] for each in made)
-    capped = CappedBetweenness(np.arange(m), 5, 5000)
-    moved = np.abs(after - before) / 5000
-    assert moved.sum() > float(capped.norm) - 2
-    degrees = made[0].degrees[:m]
-    right = np.abs(capped.scores(after, degrees) - capped.scores(before, degrees))
-    assert right.sum() <= float(capped.norm) - 2
-
-
-def capped_scores(capped: CappedBetweenness, graph: nx.Graph) -> np.ndarray:
-    made = graph_of(graph)
-    return capped.scores(betweenness(made), made.degrees)
 
 
 @pytest.mark.slow

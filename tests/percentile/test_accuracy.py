@@ -1,5 +1,6 @@
 """What is said of a percentile before it is paid for."""
 
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -7,11 +8,16 @@ import pytest
 
 import dampen
 from dampen.core.mechanisms import named
+from dampen.core.sampling import InsecureEntropy
+from dampen.core.selection import Neighbours
 from dampen.data.memory import StreamTable
 from dampen.data.source import Field
 from dampen.epsilon import exact
 from dampen.errors import AccuracyWarning
 from dampen.paper.percentile_selection import NEAR, PercentileLabel
+from dampen.questions.percentile import joint_tight
+from dampen.questions.percentile.halving import NoisyTree, Ranks, target_ranks
+from dampen.questions.percentile.joint_tight import Paths
 from dampen.questions.percentile.methods import (
     Shares,
     TwoStages,
@@ -21,6 +27,7 @@ from dampen.questions.percentile.methods import (
 from dampen.questions.percentile.question import PercentileQuestion
 from dampen.questions.percentile.record import label_mechanism
 from dampen.questions.percentile.values import PercentileValue, PercentileValueOfRows
+from dampen.releases.accuracy import Accuracy
 from dampen.releases.answer import expect
 from dampen_studies.rivals.record_law import law
 from relations import RELATIONS, facts, percentile
@@ -170,3 +177,70 @@ def test_several_records_are_found_less_often_one_after_the_other():
         for k in (1, 3)
     )
     assert one < three
+
+
+def evenly(points, n):
+    """Ranks of n values, spread evenly over the points of a grid; not whole numbers of them."""
+    edges = np.arange(points + 1) * n / points
+    return edges[:-1], edges[1:]
+
+
+@pytest.mark.parametrize("mechanism", ["em", "pf"])
+@pytest.mark.parametrize("p", [50, 90])
+def test_the_usual_error_is_that_of_dense_values(p, mechanism):
+    """The exact law, of 20,004 values on 5,001 points."""
+    question = PercentileQuestion(value="v", p=p, upper=5000, step=1, mechanism=mechanism)
+    told = expect(question, {"v": []}, epsilon="0.02").accuracy
+    rows = PercentileValueOfRows(p=p, upper=5000, step=1)
+    edges = np.arange(5002) * 4
+    of = rows.selection_of_ranks(edges[:-1], edges[1:], int(edges[-1]))
+    law = dampen.probabilities(of, epsilon="0.02", mechanism=mechanism)
+    off = -of.utility / Fraction(p, 100).denominator
+    held = law[off <= told.usual].sum()
+    assert 0.9 <= held <= 0.94
+    assert told.usual < told.error / 2
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("m", [3, 9])
+def test_the_usual_error_of_several_is_that_of_dense_values(m, relation):
+    """The exact law of the joint draw: the paths that stay within it, among all paths."""
+    shares = tuple(Fraction(i, m + 1) for i in range(1, m + 1))
+    way = joint_tight.together(shares, Neighbours(relation), 4000)
+    epsilon = Fraction(1, 5)
+    n = 4000
+    targets = way.targets(
+        float(n), n if way.neighbours is Neighbours.REPLACE_ONE else None, epsilon
+    )
+    usual = way.usual(epsilon, n)
+
+    def weight(reach):
+        paths = Paths(np.stack(evenly(4000, n)), targets, reach)
+        return np.exp(paths.last_scores()[:-1]).sum()
+
+    assert 0.9 <= weight(usual) / weight(6 * usual) <= 0.94
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_usual_error_of_a_tree_is_near_the_real_one(relation):
+    """Forty draws with given bits."""
+    shares = tuple(Fraction(i, 100) for i in range(1, 100))
+    tree = NoisyTree(shares, Neighbours(relation), 1000)
+    edges = np.arange(1001) * 40
+    ranks = Ranks(edges[:-1], edges[1:])
+    targets = np.array(target_ranks(shares, 40_000))
+    errors = []
+    for seed in range(40):
+        at = np.array(tree.draw(ranks, Fraction(1, 4), InsecureEntropy(seed)))
+        off = np.maximum(edges[at] - targets, targets - edges[at + 1])
+        errors.append(float(np.maximum(off, 0).max()))
+    real = np.quantile(errors, 0.9, method="higher")
+    assert real / 1.5 <= tree.usual(Fraction(1, 4)) <= 2 * real
+
+
+def test_a_usual_error_is_kept_with_the_accuracy():
+    told = dampen.percentile([1, 2, 3], p=50, **VALUE).accuracy
+    assert "If the values are spread evenly, the bound is" in told.sentence
+    assert Accuracy.from_dict(told.to_dict()) == told
+    with pytest.raises(dampen.ParameterError, match="usual"):
+        Accuracy.from_dict(told.to_dict() | {"usual": "small"})

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from datetime import date
 from fractions import Fraction
 
 import numpy as np
@@ -157,6 +158,37 @@ def test_too_few_rows_are_reported_before_the_charge(p, epsilon, says):
             known.percentile("pay", p=p, epsilon=epsilon)
     assert [w.category for w in caught] == [AccuracyWarning]
     assert says in str(caught[0].message)
+
+
+def test_groups_that_are_too_small_on_average_are_reported_before_the_charge():
+    table = {"pay": PAY[:1200], "team": np.arange(1200) % 4}
+    known = dampen.dataset(table, rows=1200, columns={"team": [0, 1, 2, 3]})
+    with pytest.warns(AccuracyWarning, match="300 rows per group, the average, are too few for p"):
+        known.percentile("pay", p=99, by="team", epsilon=1)
+    planned = known.expect("percentile", value="pay", p=50, by="team", epsilon=2)
+    assert "ranks from the percentile" in planned.accuracy.sentence
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_groups_without_an_answer_are_counted(several):
+    """Ten rows have an answer with a probability below 10^-5, 3,000 none with one below 10^-8."""
+    table = {"pay": PAY[:3010], "team": ["large"] * 3000 + ["small"] * 10, "who": np.arange(3010)}
+    asked = {"p": [40, 50] if several else 50, "by": "team", "groups": ["large", "small"]}
+    made = dampen.percentile(table, "pay", epsilon=2, entropy=seeded(), **asked)
+    assert "too few rows in 1 of 2 groups" in made.accuracy.sentence
+    assert not made.accuracy.chance
+    assert made.answer["small"] == ([None, None] if several else None)
+    people = dampen.percentile(table, "pay", epsilon=2, unit="who", entropy=seeded(), **asked)
+    assert "too few people in 1 of 2 groups" in people.accuracy.sentence
+
+
+def test_a_list_of_dates_gets_the_hint_about_kinds():
+    """A number is the answer with a probability below 10^-6: there is none to count."""
+    made = dampen.percentile([date(2020, 1, 1)] * 300, p=50, epsilon=1, entropy=seeded())
+    assert made.answer is None
+    assert made.accuracy.sentence.endswith("If the column holds dates, pass kind='date'.")
+    typed = dampen.percentile(np.ones(3), p=50, epsilon=1, entropy=seeded())
+    assert "kind=" not in typed.accuracy.sentence
 
 
 def test_too_few_rows_have_no_answer():

@@ -52,7 +52,7 @@ def test_domains(schema: Schema) -> None:
     assert list(schema.fact("domains")) == names
     assert given_domains(schema.fact("domains"), names) == [
         Values(("Ash", "Birch", MISSING)),
-        bins(0, 90, 10, missing="own"),
+        bins(0, 90, missing="own"),
         Bins((0, 18, 65)),
         Values(("f", "m")),
     ]

@@ -94,7 +94,7 @@ def test_reach_of_weights(universe, k, options):
 
 @pytest.mark.parametrize("weighing", [Shares(4), Shares(4, cap=2), Shares(5, cap=5)], ids=repr)
 def test_reach_with_remainders_and_caps(weighing):
-    for options in ({"caution": 1}, {"min_rows": 1}, {"min_rows": 2 * weighing.quantum}):
+    for options in ({"caution": 1}, {"caution": None}, {"min_rows": 2 * weighing.quantum}):
         law = reach_law(weighing.quantum, 1, **options)
         assert loss("two persons", weighing, law) <= 1 + 1e-9
 

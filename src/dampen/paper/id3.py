@@ -179,7 +179,7 @@ class ID3Question:
         checked_choice("mechanism", self.mechanism, SELECTIONS)
         check_integer("max_depth", self.max_depth, 0)
         checked_depth(self.max_depth)
-        return ID3Method(self, supervision(self, source))
+        return ID3Method(self, supervision(self, source).for_bayes())
 
     def shown(self) -> Mapping[str, Any]:
         return {**shown_facts(self), "depth": self.max_depth}

@@ -48,6 +48,7 @@ __all__ = [
     "by_sides",
     "by_tail",
     "by_threshold",
+    "even_distance",
     "lead",
     "least_probability",
     "likely_noise",
@@ -77,24 +78,28 @@ class Accuracy:
         unit: what `error` counts, such as "rows" or "ranks".
         sentence: the same for people.
         chance: whether the answer is hardly better than a guess.
+        usual: a smaller error that values keep to which are spread evenly, where `error` depends on
+            the gaps of the data; None where there is no such number.
     """
 
     error: float | None
     unit: str
     sentence: str
     chance: bool = False
+    usual: float | None = None
 
     def __str__(self) -> str:
         return self.sentence
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        return {
+        told = {
             "error": self.error,
             "unit": self.unit,
             "sentence": self.sentence,
             "chance": self.chance,
         }
+        return told if self.usual is None else told | {"usual": self.usual}
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> "Accuracy":
@@ -106,7 +111,11 @@ class Accuracy:
         error = told["error"]
         if not (error is None or isinstance(error, int | float)):
             raise ParameterError("Expected the error of an accuracy to be a number or null.")
-        return cls(error, str(told["unit"]), str(told["sentence"]), told["chance"] is True)
+        usual = told.get("usual")
+        if not (usual is None or isinstance(usual, int | float)):
+            raise ParameterError("Expected the usual error of an accuracy to be a number or null.")
+        sentence = str(told["sentence"])
+        return cls(error, str(told["unit"]), sentence, told["chance"] is True, usual)
 
 
 UNKNOWN = Accuracy(
@@ -221,6 +230,20 @@ def by_neighbours(
     return Accuracy(float(lead), "neighbours", sentence)
 
 
+def by_edges(wrong: int, *, k: int) -> Accuracy:
+    """The accuracy of k nodes of a noisy copy of a graph, with so many wrong pairs at most.
+
+    >>> print(by_edges(0, k=5))
+    In at least 9 of 10 runs the answer is the true top 5.
+    >>> print(by_edges(12, k=1))
+    In at least 9 of 10 runs the answer is the true winner after at most 12 edges were added or
+    removed.
+    """
+    best = "winner" if k == 1 else f"top {k}"
+    copy = f" after at most {counted(wrong, 'edges')} were added or removed" if wrong else ""
+    return Accuracy(float(wrong), "edges", f"{RUNS} the answer is the true {best}{copy}.")
+
+
 def by_distance(
     error: float,
     unit: str,
@@ -231,6 +254,7 @@ def by_distance(
     most: float | None = None,
     than: str = "",
     aside: str = "",
+    usual: float | None = None,
 ) -> Accuracy:
     """The accuracy of a value that lies near its target.
 
@@ -243,10 +267,15 @@ def by_distance(
         most: the largest distance that is possible, where it is public.
         than: what the distance is in excess of, such as "the best point"; empty for the target.
         aside: what the distance does not count.
+        usual: the distance where values are spread evenly, if it is known.
 
     >>> print(by_distance(11.2, "ranks", subject="the value", target="the percentile",
     ...     epsilon=Fraction(1)))
     In at least 9 of 10 runs the value is at most 12 ranks from the percentile.
+    >>> print(by_distance(11.2, "ranks", subject="the value", target="the percentile",
+    ...     epsilon=Fraction(1), usual=2.3))
+    In at least 9 of 10 runs the value is at most 12 ranks from the percentile. If the values are
+    spread evenly, the bound is 3 ranks.
     """
     whole = rounded_up(error)
     if most is not None and error > NEAR * most:
@@ -260,21 +289,30 @@ def by_distance(
     but = f", not counting {aside}" if aside else ""
     sentence = f"{RUNS} {subject} is at most {whole:,} {unit} {away}{but}."
     error = float(whole) if most is None else min(float(whole), most)
-    return Accuracy(error, unit, sentence)
+    if usual is None or rounded_up(usual) >= error:
+        return Accuracy(error, unit, sentence)
+    evenly = rounded_up(usual)
+    sentence += f" If the values are spread evenly, the bound is {counted(evenly, unit)}."
+    return Accuracy(error, unit, sentence, usual=float(evenly))
 
 
-def too_few(what: str = "rows") -> Accuracy:
+def too_few(what: str = "rows", groups: tuple[int, int] | None = None) -> Accuracy:
     """The accuracy of a percentile that was not answered, because the rows are too few.
 
     Args:
         what: is too few, "rows" or "people".
+        groups: in how many of how many groups; None where there are no groups.
+
+    >>> print(too_few(groups=(2, 5)).sentence.partition(":")[0])
+    There are too few rows in 2 of 5 groups for an answer at this ε
     """
+    where = "" if groups is None else f" in {groups[0]} of {groups[1]} groups"
     return Accuracy(
         None,
         "ranks",
-        f"There are too few {what} for an answer at this ε: it could lie far outside the data. Use "
-        "a larger ε, ask for a percentile nearer to 50, or state lower= and upper=.",
-        chance=True,
+        f"There are too few {what}{where} for an answer at this ε: it could lie far outside the "
+        "data. Use a larger ε, ask for a percentile nearer to 50, or state lower= and upper=.",
+        chance=groups is None or groups[0] == groups[1],
     )
 
 
@@ -286,6 +324,7 @@ def by_tail(
     needed: Fraction | None,
     first: Fraction | None,
     noisy: bool = False,
+    by_group: bool = False,
 ) -> Accuracy:
     """The accuracy of a percentile of so few rows that the answer may lie far outside the data.
 
@@ -296,6 +335,7 @@ def by_tail(
         needed: the ε that would be enough; None if none is.
         first: the smallest percentile that this ε is enough for; None if none is.
         noisy: whether n is noisy.
+        by_group: whether groups have so many rows on average.
 
     >>> print(by_tail(300, p=Fraction(99), epsilon=Fraction(1), needed=Fraction(50, 3),
     ...     first=Fraction(168, 10)))
@@ -308,6 +348,8 @@ or ask for a percentile from 16.8 to 83.2.
         ways.append(f"ask for a percentile from {' to '.join(ends)}")
     instead = ", or ".join(ways) or "use a larger ε"
     rows = f"About {n:,} rows" if noisy else f"{n:,} rows"
+    if by_group:
+        rows = f"{rows} per group, the average,"
     sentence = (
         f"{rows} are too few for p = {decimal_text(p) if p else 0} at "
         f"ε = {decimal_text(epsilon)}: the answer may lie far outside the data. "
@@ -416,6 +458,7 @@ def by_rows(
     epsilon: Fraction,
     most: float | None = None,
     ordered: bool = False,
+    guard: tuple[int, int] | None = None,
 ) -> Accuracy:
     """The accuracy of an answer that is right but for candidates that a few rows decide between.
 
@@ -426,9 +469,13 @@ def by_rows(
         epsilon: of all of them.
         most: the largest number of rows that a candidate can have, where it is public.
         ordered: whether they are released best first.
+        guard: below how many rows, after so many are gone, a winner must lead by how many more.
 
     >>> print(by_rows(14, who=("group", "groups"), k=1, epsilon=Fraction(3, 10)))
     In at least 9 of 10 runs the answer is the true winner, or a group so close that 14 rows decide.
+    >>> print(by_rows(14, who=("group", "groups"), k=1, epsilon=Fraction(3, 10), guard=(20, 10)))
+    In at least 9 of 10 runs the answer is the true winner, or a group so close that 14 rows decide
+    (24 if the true winner has fewer than 34).
     >>> by_rows(14, who=("group", "groups"), k=1, epsilon=Fraction(3, 10), most=10).chance
     True
     """
@@ -449,7 +496,12 @@ def by_rows(
     near = f"a {one}" if k == 1 else several
     decide = "1 row decides" if whole == 1 else f"{whole:,} rows decide"
     close = f", or {near} so close that {decide}" if whole else ""
-    return Accuracy(float(whole), unit, f"{RUNS} the answer is {right}{close}.")
+    small = ""
+    if whole and guard is not None:
+        few, more = (rounded_up(rows + each) for each in guard)
+        winner = "the true winner" if k == 1 else "one of the true ones"
+        small = f" ({more:,} if {winner} has fewer than {few:,})"
+    return Accuracy(float(whole), unit, f"{RUNS} the answer is {right}{close}{small}.")
 
 
 def by_sides(rows: int, *, epsilon: Fraction, most: float | None = None) -> Accuracy:
@@ -558,6 +610,27 @@ def lead(
     if law is None or mechanism.shift is not None:
         return None
     return _lead_at_scale_1(law) / float(with_scores(tiny, mechanism).noise_scale(epsilon, k))
+
+
+def even_distance(tiny: Selection, mechanism: Mechanism, *, epsilon: Fraction) -> float | None:
+    """How far in scores the answer is from the best one, where scores fall evenly on both sides.
+
+    Let candidates be dense, and their scores -|r| at the distance r.  The exponential mechanism
+    with the scale λ has a density proportional to e^(-λ|r|), so that |r| exceeds ln(10) / λ with
+    probability 0.1.  Permute-and-flip comes to the same law as candidates become dense, and is
+    nearer to the best one where they are not.
+
+    Args:
+        tiny: any selection of the problem's kind.
+        mechanism: how it is drawn.
+        epsilon: of the answer.
+
+    Returns:
+        In units of the mechanism's scores; None where the score depends on a private shift.
+    """
+    if mechanism.shift is not None:
+        return None
+    return -math.log(1 - CONFIDENCE) / float(with_scores(tiny, mechanism).noise_scale(epsilon, 1))
 
 
 def least_probability(mechanism: Mechanism, *, m: int, k: int, g: float) -> float | None:

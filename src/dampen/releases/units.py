@@ -114,8 +114,19 @@ class OfUnits:
     def _of_persons(self, drawn: Drawn) -> Drawn:
         # The ε of one step, which a method may show, says nothing about a person.
         shown = {name: fact for name, fact in drawn.shown.items() if name not in OF_ONE_STEP}
-        accuracy = too_few("people") if drawn.answer is None and drawn.accuracy else None
+        accuracy = None if drawn.accuracy is None else _few_people(drawn, drawn.accuracy)
         return replace(drawn, shown={**shown, **self.facts}, accuracy=accuracy)
+
+
+def _few_people(drawn: Drawn, told: Accuracy) -> Accuracy | None:
+    """The accuracy where percentiles are missing; None where all are there."""
+    if drawn.answer is None:
+        return too_few("people")
+    if told.unit != "ranks" or not isinstance(drawn.answer, dict):
+        return None
+    answers = drawn.answer.values()
+    lacking = sum(None in each if isinstance(each, list) else each is None for each in answers)
+    return too_few("people", (lacking, len(answers))) if lacking else None
 
 
 def unit_method(question: Question, source: Any, schema: Schema, price: Price) -> Method:

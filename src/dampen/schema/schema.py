@@ -51,7 +51,8 @@ Rule: TypeAlias = Literal["drop", "own"]
 Word = NewType("Word", str)
 """A text; in TOML also a whole number, which is taken as its text."""
 
-DEFAULT_BINS = 10
+FINEST_BINS = 160
+"""Of equal width, where a model chooses how many it has."""
 MOST_BINS = 2**15 - 1
 LARGEST = sys.float_info.max
 
@@ -64,7 +65,7 @@ class Numbers:
         lower: the smallest number, if it is stated; with `edges` the first of them.
         upper: the largest number, if it is stated; with `edges` the last of them.
         step: the distance of the public grid of possible values, if there is one.
-        bins: how many bins of equal width a model sorts the numbers into.
+        bins: how many bins of equal width a model sorts the numbers into; its own rule if None.
         edges: the ends of bins one by one, ascending, in place of `bins`.
         missing: what happens to a row without a number.
         public: whether everyone's number is known and does not change.
@@ -74,7 +75,7 @@ class Numbers:
     lower: float = math.nan
     upper: float = math.nan
     step: float | None = None
-    bins: int = DEFAULT_BINS
+    bins: int | None = None
     edges: tuple[float, ...] = ()
     missing: Rule | None = None
     public: bool = False
@@ -92,7 +93,7 @@ class Numbers:
             raise ParameterError("Expected lower < upper, both finite.")
         if self.step is not None and not 0 < self.step <= LARGEST:
             raise ParameterError("Expected step to be a number above 0.")
-        if not 1 <= self.bins <= MOST_BINS:
+        if self.bins is not None and not 1 <= self.bins <= MOST_BINS:
             raise ParameterError(f"Expected bins to be a whole number from 1 to {MOST_BINS}.")
 
     def _read_dates(self) -> None:
@@ -138,13 +139,13 @@ class Numbers:
 
     @property
     def bin_edges(self) -> tuple[float, ...]:
-        """The ends of all bins, ascending."""
+        """The ends of all bins, ascending; of the finest ones where no number is stated."""
         if self.edges:
             return tuple(map(float, self.edges))
         import numpy as np
 
         ends: list[float] = np.linspace(
-            float(self.lower), float(self.upper), self.bins + 1
+            float(self.lower), float(self.upper), (self.bins or FINEST_BINS) + 1
         ).tolist()
         return tuple(ends)
 
@@ -156,7 +157,7 @@ class Numbers:
             for name, value in stated.items()
             if value is not None
         }
-        return {"kind": self.kind, **known, "bins": self.bins}
+        return {"kind": self.kind, **known, **({"bins": self.bins} if self.bins else {})}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dampen.errors import ParameterError, did_you_mean
 from dampen_studies.experiments import (
     accuracy_bounds,
     beta,
+    bins,
     centralities,
     correlation,
     examples,
@@ -74,6 +75,7 @@ BEYOND: tuple[Study, ...] = (
     found.KEYS,
     split.STUDY,
     groups.STUDY,
+    groups.CAUTION,
     numbers.ABOVE,
     numbers.NUMBERS,
     numbers.UNBOUNDED_NUMBERS,
@@ -85,7 +87,8 @@ BEYOND: tuple[Study, ...] = (
     raw_groups.STUDY,
     models.MODELS,
     models.CRITERIA_STUDY,
-    models.CHANCES_STUDY,
+    models.RIVALS_STUDY,
+    bins.STUDY,
     regression.STUDY,
     undeclared.STUDY,
 )

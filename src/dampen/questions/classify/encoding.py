@@ -55,6 +55,8 @@ __all__ = [
 
 
 LEAKED_BINS = 10
+COARSEST = 10
+"""Bins of naive Bayes, where their number is left to it."""
 MOST_VALUES = 2**15
 EPOCH = datetime(1970, 1, 1)
 MICROSECONDS = 86_400e6
@@ -68,7 +70,8 @@ class Bins:
     """Public edges, ascending: bin i is edges[i] <= x < edges[i+1]; the end bins are open outwards.
 
     With `missing="own"` a missing number has a bin of its own, after all others.  With `days`,
-    edges are days since 1970-01-01, and cells are dates or spans of time.
+    edges are days since 1970-01-01, and cells are dates or spans of time.  With `free`, a model
+    chooses how many bins it has: these are the finest, and neighbours are joined.
 
     >>> Bins([0, 18, 65, 120]).encode(np.array([-3, 17.5, 18, 64, 200])).tolist()
     [0, 0, 1, 1, 2]
@@ -77,6 +80,7 @@ class Bins:
     edges: Sequence[float]
     missing: Missing | None = None
     days: bool = field(default=False, repr=False)
+    free: bool = field(default=False, repr=False)
     ordered: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -102,6 +106,11 @@ class Bins:
     def holds_missing(self) -> bool:
         """Whether a missing value has a code of its own."""
         return self.missing is not None
+
+    def joined(self, count: int) -> "Bins":
+        """So many bins, which has to divide their number, each of as many neighbours."""
+        size = (len(self.edges) - 1) // count
+        return Bins(self.edges[::size], self.missing, days=self.days)
 
     def encode(self, column: Chunk, /) -> IntArray:
         """The bin of every number, -1 for one that is missing and may not be."""
@@ -133,14 +142,19 @@ class Categories:
         ordered: whether they are cut in two.
         branches: values that are not listed share so many codes, after all others, by a hash of
             their text.
+        held: of the branches those with a code of their own, ascending; the others share one,
+            after them. None if each has its own.
 
     >>> Categories(["red", "blue"], branches=4).encode(["blue", "pink", "pink"]).tolist()
     [1, 4, 4]
+    >>> Categories(["red"], branches=4, held=(2,)).encode(["red", "pink", "grey"]).tolist()
+    [0, 1, 2]
     """
 
     values: Sequence[Hashable]
     ordered: bool = False
     branches: int = 0
+    held: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= len(self.values) <= MOST_VALUES:
@@ -154,10 +168,30 @@ class Categories:
             raise ParameterError("Expected different categories; some occur twice.")
         if not 0 <= self.branches <= MOST_VALUES - len(values):
             raise ParameterError(f"Expected at most {MOST_VALUES} categories and branches.")
+        if self.held is not None and not _is_ascending(self.held, self.branches):
+            raise ParameterError(f"Expected ascending branches from 0 to {self.branches - 1}.")
         object.__setattr__(self, "values", values)
 
     def __len__(self) -> int:
-        return len(self.values) + self.branches
+        return len(self.values) + len(self._other_names)
+
+    @cached_property
+    def _other_names(self) -> list[str]:
+        """Of the codes of values that are not listed."""
+        if self.held is None:
+            return [f"other {i + 1}/{self.branches}" for i in range(self.branches)]
+        return [*(f"other {i + 1}/{self.branches}" for i in self.held), "rest"]
+
+    @cached_property
+    def _place_of_branch(self) -> list[int]:
+        """The code of every branch."""
+        first = len(self.values)
+        if self.held is None:
+            return list(range(first, first + self.branches))
+        places = [first + len(self.held)] * self.branches
+        for place, branch in enumerate(self.held):
+            places[branch] = first + place
+        return places
 
     @property
     def holds_missing(self) -> bool:
@@ -180,15 +214,15 @@ class Categories:
         if len(unlisted):
             labels = as_labels([column])
             held = [labels[i] for i in unlisted]
-            branch = {label: _hash(label) % self.branches for label in set(held)}
+            places = self._place_of_branch
+            place = {label: places[branch_of(label, self.branches)] for label in set(held)}
             found = found.copy()
-            found[unlisted] = np.array([branch[label] for label in held]) + len(self.values)
+            found[unlisted] = np.array([place[label] for label in held])
         return found
 
     def describe(self, codes: Sequence[int]) -> str:
         """The categories, or the fewer that are left out."""
-        others = [f"other {i + 1}/{self.branches}" for i in range(self.branches)]
-        names = [*map(str, self.values), *others]
+        names = [*map(str, self.values), *self._other_names]
         if len(codes) <= max(1, len(self) // 2):
             return " or ".join(names[code] for code in codes)
         chosen = set(codes)
@@ -201,13 +235,15 @@ Classes: TypeAlias = Sequence[Hashable] | Bins
 """What a model predicts: one of several classes, or a number between the ends of equal steps."""
 
 
-def bins(low: float, high: float, count: int, *, missing: Missing | None = None) -> Bins:
+def bins(
+    low: float, high: float, count: int | None = None, *, missing: Missing | None = None
+) -> Bins:
     """`count` bins of equal width between two public numbers.
 
     Args:
         low: the lower end of the first bin.
         high: the upper end of the last one.
-        count: how many.
+        count: how many; if left out, a tree has 10 to 160 by a public rule, and naive Bayes 10.
         missing: "own" gives missing values a bin of their own.
 
     Returns:
@@ -219,6 +255,9 @@ def bins(low: float, high: float, count: int, *, missing: Missing | None = None)
     >>> bins(0, 100, 4)
     Bins(edges=(0.0, 25.0, 50.0, 75.0, 100.0), missing=None)
     """
+    if count is None:
+        edges = np.linspace(*finite_range(low, high), facts.FINEST_BINS + 1).tolist()
+        return Bins(edges, missing, free=True)
     whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
     if not whole or not 1 <= count < MOST_VALUES:
         raise ParameterError(
@@ -237,7 +276,7 @@ def as_domain(given: Any, name: str) -> Domain | None:
         return given
     if isinstance(given, facts.Numbers):
         own: Missing | None = "own" if given.missing == "own" else None
-        return Bins(given.bin_edges, own) if given.bounded else None
+        return Bins(given.bin_edges, own, free=given.bins is None) if given.bounded else None
     if isinstance(given, facts.Categories):
         return Categories(given.labels) if given.labels else None
     if isinstance(given, int | np.integer) and not isinstance(given, bool):
@@ -248,6 +287,29 @@ def as_domain(given: Any, name: str) -> Domain | None:
         f"Expected the domain of {name} to be bins, a list of categories or a number of codes, "
         f"got a {type(given).__name__}."
     )
+
+
+def fixed(domain: Domain, count: int) -> Domain:
+    """A domain with so many bins where their number is left to the model."""
+    return domain.joined(count) if isinstance(domain, Bins) and domain.free else domain
+
+
+def merged_codes(domain: Domain) -> IntArray:
+    """For every code, that of ten bins; the codes themselves where bins do not join to ten.
+
+    >>> merged_codes(bins(0, 1, 20, missing="own"))[[0, 1, 2, 19, 20]].tolist()
+    [0, 0, 1, 9, 10]
+    """
+    codes = np.arange(len(domain))
+    size = len(domain.edges) - 1 if isinstance(domain, Bins) else 0
+    return codes // (size // COARSEST) if size and size % COARSEST == 0 else codes
+
+
+def merged_values(domains: Sequence[Domain]) -> tuple[IntArray, IntArray]:
+    """Where the merged values of each attribute begin, and for every value the merged one."""
+    each = [merged_codes(domain) for domain in domains]
+    first = np.cumsum([0, *(codes[-1] + 1 for codes in each)], dtype=np.int64)
+    return first, np.concatenate([codes + begin for codes, begin in zip(each, first, strict=False)])
 
 
 def checked_classes(classes: Any) -> Categories:
@@ -356,12 +418,18 @@ def _plain_arrow(chunk: Any) -> Any:
     return chunk.cast("float64") if kinds.is_boolean(chunk.type) else chunk
 
 
-def _hash(label: Hashable) -> int:
-    """A public number for a value; the same for 1, 1.0 and "1"."""
+def _is_ascending(held: tuple[int, ...], branches: int) -> bool:
+    return all(type(each) is int for each in held) and all(
+        a < b for a, b in itertools.pairwise((-1, *held, branches))
+    )
+
+
+def branch_of(label: Hashable, branches: int) -> int:
+    """The public branch of a value; the same for 1, 1.0 and "1"."""
     whole = isinstance(label, float) and label.is_integer()
     try:
         text = str(int(label) if whole else label)  # type: ignore[call-overload]
-        return zlib.crc32(text.encode("utf-8", "surrogatepass"))
+        return zlib.crc32(text.encode("utf-8", "surrogatepass")) % branches
     except Exception:  # whatever an object does
         return 0
 

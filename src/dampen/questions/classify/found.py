@@ -21,25 +21,41 @@ Rows that are spread over many bins make u large; rows without a number count no
 Σ_j a_σ(j) τ_j over all orders σ of the bins.  A row more raises each of these by 0 to a_1 = 1,
 hence their largest too.  So every exp(ε' u) shrinks by a factor from e^-ε' to 1, so does their sum,
 and a probability changes by a factor from e^-ε' to e^ε'. ∎  (The exponential mechanism for a
-one-sided utility of sensitivity 1: no factor 1/2.)  Where nobody says whether a column holds
-numbers or text, "text" is one more candidate, with u = -(rows with a number), and rows with a text
-lower every other candidate by 1; each u still moves by 0 to 1, downwards.
+one-sided utility of sensitivity 1: no factor 1/2.)
 
 *Why not quantiles.*  A binning is good enough as soon as it is not absurd.  Its utility then leads
 by some half of all rows, so n ε' of about 30 is enough for a column, whatever its range; a median
 alone, by rank, needs n ε' of about 100 to be within a tenth of the rows, and eight quantiles three
 times that.
 
+**One binning for several columns** of a kind.  Columns are often of one scale: marks, shares,
+points of a picture.  Where own binnings would cost much of ε, one is tried for all.  With u_j the
+utility for column j of m, a common binning b* is drawn by ū = Σ_j u_j / m at ε'.  Its *regret* is
+r = Σ_j (max_b u_j(b) - u_j(b*)) / m.  If ⌊r⌋ + Z, with Z discrete Laplace noise of scale 1/ε'', is
+at most a public part of n~, all m columns have b*; if not, each column draws its own.
+
+**Theorem.**  The draw of b* is ε'-DP, the test is ε''-DP.  Proof.  A row more lowers every u_j(b)
+by 0 to 1, so that ū(b) falls by 0 to 1, and the proof above holds for ū.  Given b*, max_b u_j(b)
+and u_j(b*) fall by 0 to 1 each, so that r moves by at most 1, and ⌊r⌋ too. ∎
+
+**Numbers or text,** where nobody says which: numbers if the rows with a number, minus the rows with
+a text, plus discrete Laplace noise of scale 1/ε', are above 0.  A row moves the difference by at
+most 1, so this is ε'-DP.  In the same way rows without any number in these columns are compared
+with all other rows first: if they are more, all of these columns are text, for the price of one.
+
 **Categories of a column of text.**  Values that are not known share `BRANCHES` branches by a public
 hash of their text.  A hash looks at each row alone, so this costs nothing and needs no δ; a value
 that nobody has seen goes to such a branch too.  With a δ, values of many rows get a branch and a
 name of their own: truncated noise and a threshold (`dampen.core.thresholds`), (ε', δ')-DP for each
-of m columns with δ' = δ/m.
+of m columns with δ' = δ/m.  Where names cost too much, or there is no δ, only the branches in use
+are found: those whose rows plus discrete Laplace noise of scale 1/ε' exceed 1/ε' or n~/16.  The
+others share one.  A row is in one branch, so this is ε'-DP for a column.
 """
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -53,7 +69,14 @@ from dampen.data.columns import as_labels, is_missing
 from dampen.data.source import Batch, Field, Kind
 from dampen.epsilon import decimal_text
 from dampen.errors import MISSING, RULES, ParameterError
-from dampen.questions.classify.encoding import MOST_VALUES, Bins, Categories, Domain, numbers_of
+from dampen.questions.classify.encoding import (
+    MOST_VALUES,
+    Bins,
+    Categories,
+    Domain,
+    branch_of,
+    numbers_of,
+)
 from dampen.questions.classify.plan import Spending
 from dampen.questions.classify.splits import MOST_ROWS
 
@@ -65,13 +88,30 @@ ColumnKind: TypeAlias = Literal["numbers", "whole", "days", "flags", "text", "ei
 FOR_ROWS = Fraction(1, 50)
 """The share of ε for the number of rows."""
 ENOUGH = 30
-"""n ε' for the bins of one column."""
-MOST_FOR_BINS = Fraction(50, 100)
+"""n ε' for a binning, of one column or of several."""
+MOST_FOR_BINS = Fraction(40, 100)
+"""All parts together are at most .9 of ε, so that something is left for the model."""
+FEW_COLUMNS = 4
+"""So many columns of a kind try a common binning; so many of no known kind are asked together."""
+MOST_FOR_COMMON = Fraction(8, 100)
+DEAR = Fraction(1, 8)
+"""Of ε: where own binnings cost less, a common one is not tried."""
+ENOUGH_FOR_REGRET = 10
+MOST_FOR_REGRET = Fraction(4, 100)
+MOST_REGRET = Fraction(15, 100)
+"""Of the rows: a common binning may cost so much, and more where own ones are too dear."""
+ENOUGH_FOR_KINDS = 8
+MOST_FOR_KINDS = Fraction(10, 100)
+MOST_FOR_ALL_KINDS = Fraction(3, 100)
 ENOUGH_FOR_NAMES = 300
 """n ε' for the names of one column; a threshold is then about n / 25."""
 MOST_FOR_NAMES = Fraction(10, 100)
 RAREST = 8
 """Names are left out where only values of more than n / 8 rows would get one."""
+ENOUGH_FOR_BRANCHES = 15
+MOST_FOR_BRANCHES = Fraction(10, 100)
+RAREST_IN_USE = 16
+"""A branch of n / 16 rows is one in use, and one of fewer rows that stand above the noise."""
 FEW_BINS = 10
 MANY_BINS = 20
 MANY = 2048
@@ -158,35 +198,42 @@ class Library:
     decades: range = range(-6, 10)
     starts: int = 4096
 
-    def draw(
-        self, tally: Tally, epsilon: Fraction, entropy: Entropy, *, either: bool = False
-    ) -> FloatArray | None:
-        """The inner edges of one binning, None for a column of text: ε-DP."""
-        utility, mass = self.runs(tally, either=either)
+    def draw(self, tally: Tally, epsilon: Fraction, entropy: Entropy) -> FloatArray:
+        """The inner edges of one binning: ε-DP."""
+        utility, mass = self.runs(tally)
         run = weighted_best(utility, mass, epsilon / WEIGHTS[0], entropy)
-        if either and run == len(mass) - 1:
-            return None
         return self.edges(self._candidate(tally, run, entropy))
 
-    def runs(self, tally: Tally, *, either: bool = False) -> tuple[FloatArray, IntArray]:
-        """4u and the weight of runs of candidates with equal rows; private."""
-        utility = []
-        mass = []
-        for _, low, high, fullest in self._scored(tally):
-            utility.append(-fullest)
-            mass.append(self._masses(low, high))
-        found = np.concatenate(utility) - WEIGHTS[0] * tally.texts
-        weights = np.concatenate(mass)
-        if either:
-            found = np.append(found, -WEIGHTS[0] * tally.n)
-            weights = np.append(weights, self.total // 4)
-        return found.astype(np.float64), weights
+    def draw_common(self, tallies: Sequence[Tally], epsilon: Fraction, entropy: Entropy) -> int:
+        """One binning for several columns, by its number: ε-DP."""
+        utility = np.zeros(len(self))
+        for tally in tallies:
+            utility += self.utilities(tally)
+        weights = np.diff(self._weights_upto)
+        return weighted_best(utility, weights, epsilon / (WEIGHTS[0] * len(tallies)), entropy)
 
-    @cached_property
-    def total(self) -> int:
-        """The weight of all binnings."""
-        every = np.arange(len(self))
-        return int(self.weights(every).sum())
+    def regret(self, tallies: Sequence[Tally], chosen: int) -> int:
+        """⌊r⌋ of the theorem about common binnings; private."""
+        found = map(self.utilities, tallies)
+        lost = sum(int(each.max() - each[chosen]) for each in found)
+        return lost // (WEIGHTS[0] * len(tallies))
+
+    def utilities(self, tally: Tally) -> IntArray:
+        """4u of every candidate; private."""
+        return np.concatenate(
+            [
+                np.repeat(-fullest[order], (high - low + 1)[order])
+                for _, low, high, fullest in self._scored(tally)
+                for order in [np.argsort(low)]
+            ]
+        )
+
+    def runs(self, tally: Tally) -> tuple[FloatArray, IntArray]:
+        """4u and the weight of runs of candidates with equal rows; private."""
+        scored = list(self._scored(tally))
+        utility = np.concatenate([-fullest for *_, fullest in scored])
+        mass = np.concatenate([self._masses(low, high) for _, low, high, _ in scored])
+        return utility.astype(np.float64), mass
 
     def __len__(self) -> int:
         return len(self._widths) * self._each
@@ -374,44 +421,69 @@ class Search:
 
     def tallied(self) -> "Tallies":
         """A place for what is counted of the rows."""
-        return Tallies(self.kinds, names=bool(self.needed_delta))
+        return Tallies(self.kinds)
 
     def find(self, tallies: "Tallies", epsilon: Fraction, entropy: Entropy) -> Found:
         """Finds all missing facts: (ε', δ)-DP, where ε' is the sum of its charges."""
         rows = self._rows(tallies, epsilon, entropy)
-        shares = Shares(self, epsilon, rows)
-        domains: dict[str, Domain] = {}
-        for name, kind in self.kinds.items():
-            domains[name] = self._domain(kind, tallies.columns.get(name), shares, entropy)
         charges = [Spending(0, "rows", epsilon * FOR_ROWS)] if self.needs_rows else []
-        if shares.numbers:
-            charges.append(Spending(0, "bins", epsilon * shares.bins))
-        texts = [name for name, domain in domains.items() if _is_open(domain)]
-        named = shares.names(len(texts))
+        shares = Shares(self, epsilon, rows)
+        kinds, cost = self._told(tallies, shares, entropy)
+        if cost:
+            charges.append(Spending(0, "kinds", cost))
+        known = replace(shares, search=replace(self, kinds=kinds))
+        domains: dict[str, Domain] = {
+            name: Categories((False, True, MISSING)) for name in kinds if kinds[name] == "flags"
+        }
+        for_bins = Fraction(0)
+        for kind in ("numbers", "whole", "days"):
+            names = [name for name in kinds if kinds[name] == kind]
+            if names:
+                columns = [tallies.columns[name] for name in names]
+                edges, cost = known.binnings(kind, columns, entropy)
+                domains |= {n: _bins(each, kind) for n, each in zip(names, edges, strict=True)}
+                for_bins += cost
+        if for_bins:
+            charges.append(Spending(0, "bins", for_bins))
+        texts = [name for name in kinds if kinds[name] == "text"]
+        named = known.names(len(texts))
         if named is not None:
             for name in texts:
                 domains[name] = _named(tallies.texts[name], named, rows, entropy)
             charges.append(Spending(0, "names", named.epsilon * len(texts)))
-        return Found(domains, rows, tuple(charges))
+        elif texts:
+            each = known.branches(len(texts))
+            for name in texts:
+                domains[name] = branches_in_use(tallies.texts[name], each, rows, entropy)
+            charges.append(Spending(0, "branches", each * len(texts)))
+        return Found({name: domains[name] for name in self.kinds}, rows, tuple(charges))
+
+    def _told(
+        self, tallies: "Tallies", shares: "Shares", entropy: Entropy
+    ) -> tuple[dict[str, ColumnKind], Fraction]:
+        """The kind of every column, numbers or text by most of its rows: ε'-DP, and ε'."""
+        unknown = [name for name, kind in self.kinds.items() if kind == "either"]
+        if not unknown:
+            return dict(self.kinds), Fraction(0)
+        cost = Fraction(0)
+        if len(unknown) >= FEW_COLUMNS:
+            cost += shares.one_kind
+            held = tallies.with_numbers
+            if are_more(tallies.without_numbers, held, shares.one_kind, entropy):
+                return {**self.kinds, **dict.fromkeys(unknown, "text")}, cost
+        each = shares.each_kind
+        told: dict[str, ColumnKind] = {}
+        for name in unknown:
+            tally = tallies.columns[name]
+            numbers = are_more(tally.n, tally.texts, each, entropy)
+            told[name] = "numbers" if numbers else "text"
+        return {**self.kinds, **told}, cost + each * len(unknown)
 
     def _rows(self, tallies: "Tallies", epsilon: Fraction, entropy: Entropy) -> int:
         if not self.needs_rows:
             return self.max_rows or 1
         [noise] = discrete_laplace(1 / (epsilon * FOR_ROWS), 1, entropy)
         return min(max(tallies.rows + int(noise), 1), MOST_ROWS)
-
-    def _domain(
-        self, kind: ColumnKind, tally: Tally | None, shares: "Shares", entropy: Entropy
-    ) -> Domain:
-        if kind == "flags":
-            return Categories((False, True, MISSING))
-        if kind == "text" or tally is None:
-            return Categories((MISSING,), branches=BRANCHES)
-        library = Library(shares.bin_count, range(0, 10) if kind == "whole" else range(-6, 10))
-        found = library.draw(tally, shares.each_bins, entropy, either=kind == "either")
-        if found is None:
-            return Categories((MISSING,), branches=BRANCHES)
-        return _bins(found, kind)
 
 
 @dataclass(frozen=True)
@@ -434,14 +506,68 @@ class Shares:
         return sum(kind not in ("flags", "text") for kind in self.search.kinds.values())
 
     @property
-    def bins(self) -> Fraction:
-        """The share of ε for all bins."""
-        return _share(ENOUGH * self.numbers, self.epsilon * self.rows, MOST_FOR_BINS)
+    def unknown(self) -> int:
+        """Columns that are numbers or text, nobody says which."""
+        return sum(kind == "either" for kind in self.search.kinds.values())
+
+    @property
+    def one_kind(self) -> Fraction:
+        """ε' for whether all of them are text."""
+        return self._part(ENOUGH_FOR_KINDS, 1, MOST_FOR_ALL_KINDS)
+
+    @property
+    def each_kind(self) -> Fraction:
+        """ε' for the kind of one column."""
+        return self._part(ENOUGH_FOR_KINDS, self.unknown, MOST_FOR_KINDS)
+
+    def branches(self, columns: int) -> Fraction:
+        """ε' for the branches in use in each of so many columns."""
+        return self._part(ENOUGH_FOR_BRANCHES, columns, MOST_FOR_BRANCHES)
+
+    def binnings(
+        self, kind: ColumnKind, tallies: Sequence[Tally], entropy: Entropy
+    ) -> tuple[list[FloatArray], Fraction]:
+        """The inner edges of columns of one kind: ε'-DP, and ε'."""
+        library = Library(self.bin_count, range(0, 10) if kind == "whole" else range(-6, 10))
+        spent = Fraction(0)
+        if self.tries_common(kind, len(tallies)):
+            common = library.draw_common(tallies, self.common_bins, entropy)
+            [noise] = discrete_laplace(1 / self.regret, 1, entropy)
+            spent += self.common_bins + self.regret
+            if library.regret(tallies, common) + int(noise) <= self.most_regret:
+                return [library.edges(common)] * len(tallies), spent
+        spent += self.each_bins * len(tallies)
+        return [library.draw(tally, self.each_bins, entropy) for tally in tallies], spent
+
+    def tries_common(self, kind: ColumnKind, columns: int) -> bool:
+        """Whether columns of a kind try one binning for all of them, because own ones are dear."""
+        dear = ENOUGH * columns > DEAR * self.epsilon * self.rows
+        return kind in ("numbers", "whole") and columns >= FEW_COLUMNS and dear
+
+    @property
+    def common_bins(self) -> Fraction:
+        """ε' of a binning for all columns of a kind."""
+        return self._part(ENOUGH, 1, MOST_FOR_COMMON)
+
+    @property
+    def regret(self) -> Fraction:
+        """ε' of the test whether it serves."""
+        return self._part(ENOUGH_FOR_REGRET, 1, MOST_FOR_REGRET)
+
+    @property
+    def most_regret(self) -> Fraction:
+        """In rows; the more, the less of what they need own binnings would have."""
+        lacking = ENOUGH * self.numbers / (self.epsilon * self.rows * MOST_FOR_BINS)
+        return MOST_REGRET * max(lacking, Fraction(1)) * self.rows
 
     @property
     def each_bins(self) -> Fraction:
-        """ε' of one column."""
-        return self.epsilon * self.bins / self.numbers
+        """ε' of the binning of one column."""
+        return self._part(ENOUGH, self.numbers, MOST_FOR_BINS)
+
+    def _part(self, wanted: int, columns: int, most: Fraction) -> Fraction:
+        """ε' of each of several columns that want so much n ε'."""
+        return self.epsilon * _share(wanted * columns, self.epsilon * self.rows, most) / columns
 
     @property
     def bin_count(self) -> int:
@@ -463,14 +589,24 @@ class Shares:
         if search.needs_rows:
             noise = float(3 / (self.epsilon * FOR_ROWS))
             found.append(("rows", self.epsilon * FOR_ROWS, f"their number, within {noise:,.0f}"))
+        if self.unknown:
+            joint = self.one_kind if self.unknown >= FEW_COLUMNS else 0
+            bought = f"whether {_columns(self.unknown)} holds numbers or text"
+            found.append(("kinds", joint + self.each_kind * self.unknown, bought))
         if self.numbers:
+            kinds = Counter("numbers" if k == "either" else k for k in search.kinds.values())
+            tried = sum(self.tries_common(kind, count) for kind, count in kinds.items())
+            common = tried * (self.common_bins + self.regret)
             bought = f"{self.bin_count} bins for {_columns(self.numbers)}"
-            found.append(("bins", self.epsilon * self.bins, bought))
+            found.append(("bins", common + self.each_bins * self.numbers, bought))
         texts = sum(kind in ("text", "either") for kind in search.kinds.values())
         named = self.names(texts)
         if named is not None:
             bought = f"names of values of {named.high} rows or more in {_columns(texts)}"
             found.append(("names", named.epsilon * texts, bought))
+        elif texts:
+            bought = f"the branches in use in {_columns(texts)}"
+            found.append(("branches", self.branches(texts) * texts, bought))
         return found
 
 
@@ -504,8 +640,10 @@ class SearchPlan:
             left = Fraction(1)
             for purpose, cost, bought in self.shares(rows).lines():
                 left -= cost / self.epsilon
-                yield f"  {purpose:<5}  {float(cost / self.epsilon):>6.1%} of epsilon: {bought}"
-            yield f"  model  {float(left):>6.1%} of epsilon"
+                yield f"  {purpose:<8}  {float(cost / self.epsilon):>6.1%} of epsilon: {bought}"
+            yield f"  model     {float(left):>6.1%} of epsilon"
+        if self.shares(1).numbers or self.shares(1).unknown:
+            yield "Kinds and bins may cost less: the model gets what is left."
         yield from self._notes()
 
     def _notes(self) -> Iterator[str]:
@@ -529,10 +667,11 @@ def _share(wanted: int, strength: Fraction, most: Fraction) -> Fraction:
 class Tallies:
     """The counts of the rows for a search; private."""
 
-    def __init__(self, kinds: Mapping[str, ColumnKind], *, names: bool) -> None:
+    def __init__(self, kinds: Mapping[str, ColumnKind]) -> None:
         self.kinds = kinds
-        self.names = names
         self.rows = 0
+        self.with_numbers = 0
+        self.without_numbers = 0
         self._parts: dict[str, list[Tally]] = {
             name: [] for name, kind in kinds.items() if kind not in ("flags", "text")
         }
@@ -543,22 +682,29 @@ class Tallies:
     def add(self, batch: Batch, rows: int) -> None:
         """Counts the rows of a batch, of which so many have a public class."""
         self.rows += rows
+        held = np.zeros(len(next(iter(batch.values()))), dtype=bool)
         for name, parts in self._parts.items():
             numbers = numbers_of(batch[name])
-            labels = as_labels([batch[name]]) if self.kinds[name] == "either" else []
-            texts = sum(
-                np.isnan(number) and not is_missing(label) and label != ""
-                for number, label in zip(numbers.tolist(), labels, strict=False)
-            )
-            parts.append(Tally.of(numbers, int(texts)))
-        if self.names:
-            for name, counter in self.texts.items():
-                counter.update(v for v in as_labels([batch[name]]) if not is_missing(v) and v != "")
+            texts = 0
+            if self.kinds[name] == "either":
+                absent = np.isnan(numbers)
+                held |= ~absent
+                labels = as_labels([batch[name]])
+                texts = sum(_is_text(labels[i]) for i in np.flatnonzero(absent))
+            parts.append(Tally.of(numbers, texts))
+        self.with_numbers += int(held.sum())
+        self.without_numbers += int((~held).sum())
+        for name, counter in self.texts.items():
+            counter.update(filter(_is_text, as_labels([batch[name]])))
 
-    @property
+    @cached_property
     def columns(self) -> dict[str, Tally]:
         """The tallies of the columns that are, or may be, numbers."""
         return {name: Tally.joined(parts) for name, parts in self._parts.items()}
+
+
+def _is_text(label: Hashable) -> bool:
+    return not is_missing(label) and label != ""
 
 
 def _named(
@@ -579,8 +725,22 @@ def _named(
     return Categories((*plain[: MOST_VALUES // 2], MISSING), branches=branches)
 
 
-def _is_open(domain: Domain) -> bool:
-    return isinstance(domain, Categories) and domain.branches > 0
+def are_more(some: int, others: int, epsilon: Fraction, entropy: Entropy) -> bool:
+    """Whether some rows are more than others, of which no row is one: ε-DP."""
+    [noise] = discrete_laplace(1 / epsilon, 1, entropy)
+    return some - others + int(noise) > 0
+
+
+def branches_in_use(
+    texts: Mapping[Hashable, int], epsilon: Fraction, rows: int, entropy: Entropy
+) -> Categories:
+    """The branches that many rows are in, each with a code of its own: ε-DP."""
+    counts = np.zeros(BRANCHES, dtype=np.int64)
+    for value, count in texts.items():
+        counts[branch_of(value, BRANCHES)] += count
+    noisy = counts + discrete_laplace(1 / epsilon, BRANCHES, entropy)
+    held = np.flatnonzero(noisy > math.floor(min(1 / epsilon, Fraction(rows, RAREST_IN_USE))))
+    return Categories((MISSING,), branches=BRANCHES, held=tuple(held.tolist()))
 
 
 def _bins(inner: FloatArray, kind: ColumnKind) -> Bins:

@@ -112,6 +112,8 @@ from dampen.questions.classify.encoding import (
     checked_classes,
     class_array,
     first_codes,
+    merged_codes,
+    merged_values,
 )
 from dampen.questions.classify.plan import PURPOSES, WINDOW, Spending, TreeFacts, checked_depth
 from dampen.questions.classify.splits import check_max_rows
@@ -492,7 +494,10 @@ class TreeModel:
         if self.tables is None:
             return chances(self.tree.counts[leaf], float(self.facts.charges[-1].epsilon))
         weight = self._bayes_weight
-        return (1 - weight) * self.leaf_chances[leaf] + weight * self.tables.chances(codes)
+        merged = np.column_stack(
+            [merged_codes(d)[codes[:, a]] for a, d in enumerate(self.columns.domains)]
+        )
+        return (1 - weight) * self.leaf_chances[leaf] + weight * self.tables.chances(merged)
 
     @cached_property
     def leaf_chances(self) -> FloatArray:
@@ -658,7 +663,8 @@ def _tree_model(content: Any) -> TreeModel:
         return TreeModel(columns, facts, tree)
     if tree.counts is None or not facts.spent("odds"):
         raise ValueError
-    tables = _tables_of(content["tables"], columns, facts.spent("table"))
+    first, _ = merged_values(columns.domains)
+    tables = _tables_of(content["tables"], columns, first, facts.spent("table"))
     return TreeModel(columns, facts, tree, tables)
 
 
@@ -682,9 +688,12 @@ def _tree_parts(content: Any) -> tuple[Columns, TreeFacts, Tree]:
 
 
 def _tables_of(
-    content: Any, columns: Columns, epsilon: Fraction, noise: IntegerNoise = LAPLACE
+    content: Any,
+    columns: Columns,
+    first: IntArray,
+    epsilon: Fraction,
+    noise: IntegerNoise = LAPLACE,
 ) -> NoisyTables:
-    first = first_codes(columns.domains)
     counts = _integers(content, dimensions=2)
     if counts.shape != (first[-1], len(columns.classes)) or not epsilon:
         raise ValueError
@@ -695,7 +704,9 @@ def _bayes_model(content: Any) -> BayesModel:
     columns = _columns_of(content)
     epsilon = exact(_text(content["epsilon"]))
     noise = GAUSSIAN if content.get("noise") == GAUSSIAN else LAPLACE
-    return BayesModel(columns, epsilon, _tables_of(content["counts"], columns, epsilon, noise))
+    first = first_codes(columns.domains)
+    tables = _tables_of(content["counts"], columns, first, epsilon, noise)
+    return BayesModel(columns, epsilon, tables)
 
 
 def _facts_of(plan: Any) -> TreeFacts:
@@ -745,7 +756,8 @@ def _domain_content(domain: Domain) -> dict[str, Any]:
         days = {"days": True} if domain.days else {}
         return {"edges": list(domain.edges), "missing": domain.missing, **days}
     branches = {"branches": domain.branches} if domain.branches else {}
-    return {"values": list(domain.values), "ordered": domain.ordered, **branches}
+    held = {} if domain.held is None else {"held": list(domain.held)}
+    return {"values": list(domain.values), "ordered": domain.ordered, **branches, **held}
 
 
 def _domain_of(content: Any) -> Domain:
@@ -756,7 +768,8 @@ def _domain_of(content: Any) -> Domain:
     branches = content.get("branches", 0)
     if type(branches) is not int:
         raise ValueError
-    return Categories(tuple(content["values"]), ordered=content["ordered"], branches=branches)
+    held = tuple(content["held"]) if "held" in content else None
+    return Categories(tuple(content["values"]), content["ordered"], branches, held)
 
 
 def _integers(values: Any, dimensions: int = 1) -> IntArray:

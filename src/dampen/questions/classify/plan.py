@@ -30,7 +30,7 @@ from dampen.core.mechanisms import named
 from dampen.core.noise import GUMBEL, pure_rho
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
-from dampen.questions.classify.encoding import Domain, candidates_of
+from dampen.questions.classify.encoding import COARSEST, Domain, candidates_of
 from dampen.questions.classify.splits import (
     MOST_ROWS,
     Criterion,
@@ -38,16 +38,28 @@ from dampen.questions.classify.splits import (
     check_max_rows,
     split_bound,
 )
+from dampen.schema.schema import FINEST_BINS
 
 __all__ = ["JOINT", "PURPOSES", "Spending", "TreeFacts", "TreePlan", "checked_depth", "tree_plan"]
 
 Purpose: TypeAlias = Literal[
-    "rows", "bins", "names", "table", "odds", "count", "split", "tree", "leaf", "value"
+    "rows",
+    "kinds",
+    "bins",
+    "names",
+    "branches",
+    "table",
+    "odds",
+    "count",
+    "split",
+    "tree",
+    "leaf",
+    "value",
 ]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
 BESIDE = ("table", "odds", "value")
 """What is spent on noisy counts beside the tree."""
-FINDING = PURPOSES[:3]
+FINDING = PURPOSES[:5]
 """What is spent on public facts that nobody stated, before the tree is grown."""
 FOR_ODDS = Fraction(1, 5)
 FOR_TABLES = Fraction(1, 5)
@@ -76,6 +88,9 @@ WIDTHS = {2: (144,), 3: (12, 12), 4: (8, 6, 3), 5: (4, 4, 3, 3), 6: (4, 3, 3, 2,
 MOST_COUNTS = 2**28
 MOST_TERMS = 2**26
 """Bounds on the work for a menu: counts of rows, and terms of the weights of splits."""
+BIN_COUNTS = (COARSEST, 20, 40, FINEST_BINS)
+MOST_SUMS = 51_200
+"""Columns times classes times bins of a tree, at most, where it chooses its bins."""
 MOST_CELLS = 2**25
 """Counts that are held at once."""
 
@@ -434,6 +449,22 @@ def sizes_of(domains: Sequence[Domain], classes: int) -> Sizes:
     """The public sizes of a table with these domains and classes."""
     candidates = len(candidates_of(domains))
     return Sizes(len(domains), sum(map(len, domains)), candidates, classes)
+
+
+def bin_count(columns: int, classes: int) -> int:
+    """How many bins of equal width a tree has where their number is left to it.
+
+    160, 40, 20 or 10: the most with which columns times classes times bins are at most `MOST_SUMS`.
+    A function of public facts alone.  Bins show what ten hide in skewed columns, and are cheap, as
+    noise grows with the logarithm of the number of splits; but the more sums every split takes, the
+    fewer splits a menu has.  `MOST_SUMS` is chosen by `dampen-studies run bins`, leaving one table
+    out at a time.
+
+    >>> [bin_count(columns, 2) for columns in (100, 500, 1000, 2000)]
+    [160, 40, 20, 10]
+    """
+    each = columns * classes
+    return max((n for n in BIN_COUNTS if n * each <= MOST_SUMS), default=COARSEST)
 
 
 def default_depth(epsilon: Fraction, max_rows: int, candidates: int, classes: int) -> int:

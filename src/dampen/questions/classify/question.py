@@ -2,15 +2,16 @@
 recommend.
 
 **Which of them** (`ClassifierQuestion`).  The choice looks at nothing private: ε, the bound n on
-the rows, m attributes with V values in all, K classes.  Naive Bayes is taken if K >= 8, K >= m and
-ε n >= V K.
+the rows, m attributes with V values in all, K classes.  Naive Bayes is taken if K >= 8, K >= m,
+V <= 4 m and ε n >= 16 V K; in all other cases a tree.
 
 *Why.*  A leaf of a tree has one class, so that K classes take log2 K levels of choices before each
 could have a leaf, and every level costs a share of ε.  To naive Bayes every attribute costs a share
-and classes cost nothing but rows: it releases V K counts with noise of m/ε rows each, which
-ε n >= V K makes worth having.  With many classes and few attributes it therefore pays less.  With
-fewer classes the question is whether attributes tell of the class one by one or together; that is
-not public, and a tree is safer.  `dampen-studies run models` compares them.
+and classes cost nothing but rows: it releases V K counts with noise of m/ε rows each.  But it sees
+attributes one by one, and its bins are coarse; a tree makes more of attributes with many values.
+With fewer classes the question is whether attributes tell of the class one by one or together; that
+is not public, and a tree is safer.  `dampen-studies run bins` compares rules, leaving one table out
+at a time.
 
 How classifiers are made: a tree that is grown in stages, or the noisy tables of naive Bayes.
 
@@ -55,6 +56,7 @@ from dampen.data.source import (
 from dampen.epsilon import Epsilon
 from dampen.errors import ParameterError
 from dampen.questions.classify.encoding import (
+    COARSEST,
     Bins,
     Classes,
     Domain,
@@ -63,7 +65,9 @@ from dampen.questions.classify.encoding import (
     checked_classes,
     encode_queries,
     first_codes,
+    fixed,
     given_domains,
+    merged_values,
     numbers_of,
 )
 from dampen.questions.classify.found import ColumnKind, Search, SearchPlan, kind_of
@@ -83,6 +87,7 @@ from dampen.questions.classify.plan import (
     JOINT,
     STEPS,
     TreePlan,
+    bin_count,
     given_stages,
     is_staged,
     tree_plan,
@@ -180,6 +185,19 @@ class Supervision:
     def public_domains(self) -> list[Domain]:
         """The domains of all columns, where all of them are stated."""
         return [domain for domain in self.domains.values() if domain is not None]
+
+    def for_bayes(self) -> "Supervision":
+        """With ten bins where their number is left to the model."""
+        return self._fixed(COARSEST)
+
+    def for_tree(self) -> "Supervision":
+        """With as many bins as suit a tree where their number is left to it."""
+        classes = 2 if self.classes is None else len(self.classes)
+        return self._fixed(bin_count(len(self.domains), classes))
+
+    def _fixed(self, count: int) -> "Supervision":
+        domains = {name: d and fixed(d, count) for name, d in self.domains.items()}
+        return replace(self, domains=domains)
 
     def cost(
         self,
@@ -329,9 +347,11 @@ class TreeMethod:
         )
         tables = None
         if plan.tables:
-            first = first_codes(domains)
-            counts = read.rows.tables([0], first)[0]  # of all rows, before they move
-            tables = noisy_tables(counts, first, plan.tables, entropy=entropy)
+            counts = read.rows.tables([0], first_codes(domains))[0]  # before rows move
+            first, joined = merged_values(domains)
+            merged = np.zeros((first[-1], counts.shape[1]), dtype=np.int64)
+            np.add.at(merged, joined, counts)
+            tables = noisy_tables(merged, first, plan.tables, entropy=entropy)
         tree = grown(plan, candidates_of(domains), read.rows, entropy=entropy)
         content = tree_content(
             read.domains, read.classes, plan.facts.after(found.charges), tree, tables,
@@ -539,6 +559,10 @@ LACKING = (
 )
 MANY = 8
 """From so many classes on, naive Bayes is considered."""
+FEW_VALUES = 4
+"""Values of an attribute up to which it is, on average."""
+ROWS_OF_A_COUNT = 16
+"""Rows times ε for every count of its tables, at least."""
 Domains: TypeAlias = Mapping[str, Any] | Sequence[Any] | None
 
 
@@ -664,7 +688,7 @@ class TreeQuestion:
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> TreeMethod:
         del schema
-        known = supervision(self, source)
+        known = supervision(self, source).for_tree()
         return TreeMethod.planned(
             self.name, known, price, max_depth=self.max_depth, stages=self.stages,
             probabilities=self.probabilities,
@@ -826,7 +850,8 @@ class BayesQuestion:
 
     def method(self, source: Opened, schema: Schema, price: Price, /) -> BayesMethod:
         del schema
-        return BayesMethod.of(self.name, supervision(self, source, counts_rows=False), price)
+        known = supervision(self, source, counts_rows=False).for_bayes()
+        return BayesMethod.of(self.name, known, price)
 
     def plan(self, price: Price, source: Opened | None = None) -> BayesPlan | SearchPlan:
         """What would be done; no row is read.  A source tells the columns without a domain.
@@ -888,8 +913,11 @@ class ClassifierQuestion:
         self, source: Opened, schema: Schema, price: Price, /
     ) -> TreeMethod | BayesMethod | EitherMethod:
         del schema
-        known = supervision(self, source)
-        tree = TreeMethod.planned(self.name, known, price, probabilities=self.probabilities)
+        stated = supervision(self, source)
+        known = stated.for_bayes()
+        tree = TreeMethod.planned(
+            self.name, stated.for_tree(), price, probabilities=self.probabilities
+        )
         bayes = BayesMethod.of(self.name, known, price)
         if not known.complete:
             return tree if known.leaky else EitherMethod(tree, bayes, prefers_bayes)
@@ -905,7 +933,7 @@ class ClassifierQuestion:
         if found is not None:
             return found
         tree = _tree_plan(self, price, probabilities=self.probabilities)
-        if self._prefers_bayes(_public_domains(self), price):
+        if self._prefers_bayes(_coarse_domains(self), price):
             return _bayes_plan(self, price)
         return tree
 
@@ -933,14 +961,16 @@ class ClassifierQuestion:
 
 
 def prefers_bayes(epsilon: Fraction, max_rows: int, sizes: Sequence[int], classes: int) -> bool:
-    """The public rule: many classes, no more attributes, and a row times ε for every count.
+    """The public rule: many classes, no more attributes, of few values, and many rows.
 
-    >>> prefers_bayes(Fraction(1), 14_000, [10] * 16, 26)
+    >>> prefers_bayes(Fraction(1), 2_800, [2] * 7, 10)
     True
-    >>> prefers_bayes(Fraction(1, 10), 14_000, [10] * 16, 26)
+    >>> prefers_bayes(Fraction(1), 14_000, [10] * 16, 26)
     False
     """
-    return classes >= max(MANY, len(sizes)) and epsilon * max_rows >= sum(sizes) * classes
+    counts = sum(sizes) * classes
+    few = classes >= max(MANY, len(sizes)) and sum(sizes) <= FEW_VALUES * len(sizes)
+    return few and epsilon * max_rows >= ROWS_OF_A_COUNT * counts
 
 
 def open_supervised(
@@ -1117,6 +1147,10 @@ def _public_domains(question: Asked) -> list[Domain]:
     return [domain for domain in given if domain is not None]
 
 
+def _coarse_domains(question: Asked) -> list[Domain]:
+    return [fixed(domain, COARSEST) for domain in _public_domains(question)]
+
+
 def _tree_plan(
     question: Asked,
     price: Price,
@@ -1129,9 +1163,10 @@ def _tree_plan(
     classes = _classes(question, leaky=True)
     if classes is None or question.max_rows is None:
         raise ParameterError(LACKING)
+    count = bin_count(len(domains), len(classes))
     plan = partial(
         tree_plan,
-        domains=domains,
+        domains=[fixed(domain, count) for domain in domains],
         classes=len(classes),
         max_rows=question.max_rows,
         max_depth=max_depth,
@@ -1144,7 +1179,7 @@ def _tree_plan(
 
 
 def _bayes_plan(question: Asked, price: Price) -> BayesPlan:
-    domains = _public_domains(question)
+    domains = _coarse_domains(question)
     if question.classes is None:
         raise ParameterError(LACKING)
     values = sum(map(len, domains))

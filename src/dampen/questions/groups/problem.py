@@ -46,6 +46,13 @@ times for one group, at ε/k.
 *down* to: with few rows that is not much, so that small groups must prove themselves.  z0 is public
 and costs no privacy.
 
+If no caution is stated, it is 1, and for medians and quantiles at an ε it is 1 + `MORE` where a
+group has fewer than N' = `FEW` / (ε q) rows: noise of FEW / ε rows can push such a group to any
+height.  That is the R' of `dampen.questions.groups.reach` with A = MORE / ε in place of R, for
+which the same lemma holds, and so the theorem; no part of ε is spent on the sizes of groups.  One
+small group then wins by noise with a probability of at most e^-4 / 2.  FEW was chosen on real
+tables (`dampen-studies run caution`).
+
 The sum needs no reach: see `dampen.questions.groups.statistics`.
 """
 
@@ -126,6 +133,10 @@ EXTREMES = {"max": 99, "maximum": 99, "min": 1, "minimum": 1}
 """What one row decides, and the quantile to ask for in its place."""
 
 LARGEST_FLOOR = 10**9
+FEW = 3
+"""A group that so many times 1/ε rows push anywhere is small."""
+MORE = 3
+"""How much more caution there is for small groups."""
 MOST_WEIGHT = 10**9
 SMALLEST_EPSILON = Fraction(1, 10**9)
 STEPS: dict[Neighbours, Steps] = {
@@ -150,7 +161,8 @@ class BestGroup:
         upper: public upper end of the values; larger ones count as this.
         step: public distance of the grid's points; it divides the range.  None for no grid.
         min_rows: public; a group with fewer rows ranks below all others.
-        caution: public; see above.  1 suits groups of different sizes, 0 groups of like sizes.
+        caution: public; see above.  None for 1, and more for groups that noise can push anywhere.
+            0 suits groups of like sizes.
         smallest: ask for the smallest statistic instead.  Groups with too few rows still rank last.
         neighbours: add or remove one row; or replace one value, where everyone's group, and so the
             number of rows of every group, is public.
@@ -163,7 +175,7 @@ class BestGroup:
     upper: Exact | None = None
     step: Exact | None = None
     min_rows: int = 1
-    caution: Exact = 1
+    caution: Exact | None = None
     smallest: bool = False
     neighbours: Neighbours = Neighbours.ADD_REMOVE_ROW
 
@@ -309,7 +321,7 @@ class BestGroup:
             assert isinstance(x, Histograms)
             sums = BySum.of(x, self.grid, self.neighbours, smallest=self.smallest)
             return replace(sums, selection="pf" if noise == LAPLACE else "em")
-        return ByReach(self._reach(x, self.compared), _exact_caution(self.caution), noise)
+        return ByReach(self._reach(x, self.compared), self.caution, noise)
 
     def min_max(self, counts: IntArray | AnyHistograms, quantum: int) -> ByMinMax:
         """Private weights in which everyone weighs `quantum` in every group they are in."""
@@ -326,6 +338,14 @@ class BestGroup:
         """z0, in rows: what caution takes off every group."""
         return _offset(_exact_caution(self.caution), epsilon)
 
+    def guard(self, epsilon: Fraction, noise: IntegerNoise = LAPLACE) -> tuple[int, int] | None:
+        """N' and A, in rows: which groups are small, and what more caution takes off them."""
+        compared = self.compared
+        if isinstance(compared, Sum):
+            return None
+        statistic = compared.mirrored() if self.smallest else compared
+        return _guard(self.caution, statistic, STEPS[self.neighbours], epsilon, noise)
+
     def exact_epsilon(self, epsilon: Epsilon) -> Fraction:
         """ε as a fraction; noise of a scale beyond 10^9 rows is refused."""
         value = exact(epsilon)
@@ -339,19 +359,19 @@ class ByReach:
     """The private reach of every group, ready to be drawn from."""
 
     reach: Reach
-    caution: Fraction
+    caution: Exact | None
     noise: IntegerNoise = LAPLACE
 
     def probabilities(self, epsilon: Fraction) -> FloatArray:
         """The probability that a group is the one that `winners` gives for k = 1; not private."""
-        return winning_probabilities(self.reach, epsilon, _offset(self.caution, epsilon))
+        return winning_probabilities(self.guarded(epsilon), epsilon, self._offset(epsilon))
 
     def winners(self, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
         """The set of the k best groups, ascending: ε-DP, or ε²/2-zCDP with Gaussian noise."""
         groups = len(self.reach.x.sizes)
         noise = drawn_noise(self.noise, 1 / epsilon, groups, entropy)
-        w = noise + _offset(self.caution, epsilon)
-        whole, high, low = self.reach.at(np.arange(groups), w).ordinals()
+        w = noise + self._offset(epsilon)
+        whole, high, low = self.guarded(epsilon).at(np.arange(groups), w).ordinals()
         order = np.lexsort((random_order(groups, entropy), low, high, whole))
         return sorted(order[groups - k :].tolist())
 
@@ -365,10 +385,17 @@ class ByReach:
             best.append(left.pop(place))
         return best
 
-    def _among(self, groups: list[int]) -> "ByReach":
+    def guarded(self, epsilon: Fraction) -> Reach:
+        """R, or R' where more caution is due for small groups."""
         reach = self.reach
-        x = reach.x.among(groups)
-        among = Reach(x, reach.statistic, reach.steps, reach.floor)
+        guard = _guard(self.caution, reach.statistic, reach.steps, epsilon, self.noise)
+        return replace(reach, guard=guard)
+
+    def _offset(self, epsilon: Fraction) -> int:
+        return _offset(_exact_caution(self.caution), epsilon)
+
+    def _among(self, groups: list[int]) -> "ByReach":
+        among = replace(self.reach, x=self.reach.x.among(groups))
         return ByReach(among, self.caution, self.noise)
 
 
@@ -445,8 +472,10 @@ def _check_min_rows(min_rows: int) -> None:
         raise ParameterError(f"Expected min_rows to be an integer >= 1, got min_rows={min_rows!r}.")
 
 
-def _exact_caution(caution: Exact) -> Fraction:
-    """A number >= 0: 0 or an exact positive one."""
+def _exact_caution(caution: Exact | None) -> Fraction:
+    """A number >= 0: 0 or an exact positive one; 1 if none is stated."""
+    if caution is None:
+        return Fraction(1)
     if caution in (0, "0"):
         return Fraction(0)
     try:
@@ -458,6 +487,20 @@ def _exact_caution(caution: Exact) -> Fraction:
 def _offset(caution: Fraction, epsilon: Fraction) -> int:
     """z0: -caution / ε, to the nearest integer."""
     return -floor(caution / epsilon + Fraction(1, 2))
+
+
+def _guard(
+    caution: Exact | None,
+    statistic: Statistic,
+    steps: Steps,
+    epsilon: Fraction,
+    noise: IntegerNoise,
+) -> tuple[int, int] | None:
+    """N' and A where no caution is stated; None for means, and for Gaussian noise."""
+    if caution is not None or noise == GAUSSIAN or not isinstance(statistic, Quantile):
+        return None
+    small = floor(FEW / (epsilon * steps.pushed_share(statistic.p)))
+    return small, -_offset(Fraction(MORE), epsilon)
 
 
 def _named(name: str) -> NamedStatistic:

@@ -114,11 +114,11 @@ class GroupsQuestion:
         label="The smallest instead",
     )
     min_rows: int = parameter("count", "Groups with fewer rows rank last.", default=1)
-    caution: Exact = parameter(
+    caution: Exact | None = parameter(
         "exact",
         "Penalty for small groups, so that a group with few rows does not win by noise. 0 disables "
-        "it.",
-        default=1,
+        "it; chosen from ε and the statistic if left out.",
+        default=None,
     )
     ordered: bool = parameter(
         "flag", "The k groups best first; each of them gets a share of ε.", default=False
@@ -368,6 +368,10 @@ class ReachMethod:
         b = max(W_g, 0), R(x_h, -a) <= R(x_h, W_h) and R(x_g, W_g) <= R(x_g, b), as R never falls
         in w.  So they are at most a + b apart; a is at most the A of `likely_push`, b its B. ∎
         Best first, each of k draws names the best of the groups that are left, or one so close.
+
+        With R' in place of R (a guard) the same holds for an h of at least N' + t rows: R' <= R,
+        and R'(x_h, -a) = R(x_h, -a) where n_h - a >= N'.  For a smaller one R'(x_h, W_h) is still
+        at least R(x_h, -a - A), so that t + A rows decide.  `error` is t.
         """
         question = self.question
         m = len(self.problem.candidates)
@@ -384,8 +388,15 @@ class ReachMethod:
             noise=self.noise,
             draws=self._draws,
         )
-        ordered = question.ordered
-        return by_rows(rows_apart, who=WHO, k=k, epsilon=epsilon, most=rows, ordered=ordered)
+        return by_rows(
+            rows_apart,
+            who=WHO,
+            k=k,
+            epsilon=epsilon,
+            most=rows,
+            ordered=question.ordered,
+            guard=self.problem.guard(share, self.noise),
+        )
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()
@@ -521,7 +532,7 @@ def top_groups(
     k: int | None = None,
     smallest: bool = False,
     min_rows: int = 1,
-    caution: Exact = 1,
+    caution: Exact | None = None,
     ordered: bool = False,
     measure: str | None = None,
     share: Exact | None = None,
@@ -566,7 +577,8 @@ def top_groups(
         caution: public; a penalty for small groups, so that a group with few rows does not win by
             noise.  0 disables it.  The statistic of a group is judged as if caution / ε rows had
             been chosen against it.  More helps where some groups are small or empty, less where the
-            best group is.
+            best group is.  If left out it is 1, and for medians and quantiles 4 for groups so
+            small that noise can push them anywhere, at no cost in privacy.
         ordered: the k groups best first.  It asks k times for one group, at ε/k, and the release
             says so (`epsilon_each`); for the sum the order comes at no cost.
         measure: "statistic" or "count": give the winner's own number too, for a share of ε.

@@ -16,6 +16,17 @@ remain, and -infinity if n+w < N.  Downwards it is -infinity if n+w < N, else th
 smallest statistic of x is the largest of x turned upside down.  Replacing values, R(x, w) = s(w
 out, w in). From w = n + N on and from w = -(n+1) on R does not change any more.
 
+**Small groups.**  A group of n rows can be pushed to any height by n q rows (`pushed_share`), so
+that few rows of noise make a small one win.  Let public numbers N' >= N and A be given, and let
+R_N' be the reach among groups of at least N' rows.  Then
+
+    R'(x, w) = max(R_N'(x, w), R(x, w - A))
+
+asks for A rows more of a group that has fewer than N' of them, and changes nothing where n + w is
+at least N' and w <= 0.  The lemma holds for R' too: it holds for both terms, with the same public
+numbers for x and y, and a maximum keeps the inequalities.  So small groups are treated with more
+caution at no cost, although it is private which ones they are.
+
 The law of the best group: who wins with which probability.
 
 Every group g has an independent integer W_g = z0 + Z_g with P(Z = z) proportional to a^|z|,
@@ -94,6 +105,10 @@ class Steps(Protocol):
         """What must be at least N for a statistic above -infinity: n + w, or n."""
         ...
 
+    def pushed_share(self, p: Fraction) -> Fraction:
+        """q: so many of its rows push the p-quantile of a group to any height."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Rows:
@@ -108,6 +123,10 @@ class Rows:
 
     def smallest_size(self, n: IntArray, w: IntArray) -> IntArray:
         return n + w
+
+    def pushed_share(self, p: Fraction) -> Fraction:
+        """The rows above p are outweighed by (1-p)/p times those below, or all are removed."""
+        return min((1 - p) / p, Fraction(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +144,9 @@ class Replacements:
         del w
         return n
 
+    def pushed_share(self, p: Fraction) -> Fraction:
+        return 1 - p
+
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reach:
@@ -135,30 +157,39 @@ class Reach:
         statistic: what is compared, in cells from 0.
         steps: what a step is.
         floor: N >= 1, the public number of rows below which a group has no statistic.
+        guard: N' and A, if small groups are to be treated with more caution.
     """
 
     x: AnyHistograms
     statistic: Statistic
     steps: Steps
     floor: int
+    guard: tuple[int, int] | None = None
 
     def at(self, who: IntArray, w: IntArray) -> Fractions:
-        """R(x_who, w), with -1 for -infinity; every statistic is at least 0."""
+        """R(x_who, w), with -1 for -infinity; every statistic is at least 0.  R' with a guard."""
         w = np.clip(w, *self.ends(who))
-        up = np.flatnonzero(w >= 0)
-        down = np.flatnonzero(w < 0)
-        parts = [self._highest(who[up], w[up]), self._lowest(who[down], -w[down])]
-        best = Fractions.joined(parts).taken(np.argsort(np.concatenate([up, down])))
-        known = self.steps.smallest_size(self.x.sizes[who], w) >= self.floor
-        return best.where(known, -1)
+        if self.guard is None:
+            return self._among(self.floor, who, w)
+        enough, more = self.guard
+        guarded = self._among(max(enough, self.floor), who, w)
+        return guarded.or_larger(self._among(self.floor, who, w - more))
 
     def ends(self, who: IntArray) -> tuple[IntArray, IntArray]:
         """The w beyond which R does not change."""
         n = self.x.sizes[who]
-        return -(n + 1), n + self.floor
+        enough, more = self.guard or (0, 0)
+        return -(n + 1), n + max(enough, self.floor + more)
 
-    def _highest(self, who: IntArray, z: IntArray) -> Fractions:
-        return self.steps.highest(self.statistic, self.x, who, z, self.floor)
+    def _among(self, floor: int, who: IntArray, w: IntArray) -> Fractions:
+        """R among groups of at least so many rows."""
+        up = np.flatnonzero(w >= 0)
+        down = np.flatnonzero(w < 0)
+        highest = self.steps.highest(self.statistic, self.x, who[up], w[up], floor)
+        parts = [highest, self._lowest(who[down], -w[down])]
+        best = Fractions.joined(parts).taken(np.argsort(np.concatenate([up, down])))
+        known = self.steps.smallest_size(self.x.sizes[who], w) >= floor
+        return best.where(known, -1)
 
     def _lowest(self, who: IntArray, z: IntArray) -> Fractions:
         mirrored = self.steps.highest(self.statistic.mirrored(), self.x.mirrored, who, z, 1)

@@ -179,6 +179,15 @@ class Fractions:
         chosen = (np.arange(len(leads)), leads.argmax(axis=1))
         return Fractions(self.whole[chosen], self.rest[chosen], self.of[chosen])
 
+    def or_larger(self, other: "Fractions") -> "Fractions":
+        """The larger one of every pair."""
+        pairs = zip(self._parts, other._parts, strict=True)
+        return Fractions(*(np.stack(pair, axis=1) for pair in pairs)).best()
+
+    @property
+    def _parts(self) -> tuple[IntArray, IntArray, IntArray]:
+        return self.whole, self.rest, self.of
+
     def where(self, condition: NDArray[np.bool_], otherwise: int) -> "Fractions":
         """Self where the condition holds, a whole number elsewhere."""
         whole = np.where(condition, self.whole, otherwise)

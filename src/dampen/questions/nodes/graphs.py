@@ -10,19 +10,39 @@ The edges of a simple graph, in rows.
 Every edge is held once, at the lower of its two ends: that is enough for degrees and for all that
 the default of `dampen.top_k` asks, and takes half the sorting.  Whole rows, with every edge at both
 ends, are made when they are asked for, and then stand in for the others.
+
+**A noisy copy of a graph** tells all of it where ε is large.  Every one of the N = n (n-1) / 2
+pairs of nodes is flipped, from an edge to none or the other way, independently, with the chance
+p = 1 - exp(-1/s), where s is an integer with 2 <= s <= e^ε (`odds`).
+
+**Theorem.**  The copy is ε-DP under adding or removing one edge, and so is all that is computed
+from it.  Proof.  One edge more or less changes one pair.  Whatever the copy says of that pair, the
+chance of it changes by the factor (1 - p) / p = 1 / (exp(1/s) - 1), or by one over that.  As
+exp(x) - 1 >= x, it is at most s <= e^ε; and it is at least 1, because exp(1/s) <= exp(1/2) < 2.  ∎
+
+The loss is above ε - 2/s, unless s is cut off at 2^40.
+
+The pairs that are flipped do not depend on the graph, and the distance from one to the next is
+geometric, so that drawing them takes O(N/s) numbers.  A Poisson number of mean 1/s is 0 with the
+chance exp(-1/s) = 1 - p.  So the number of flips is at most a Poisson number of mean N/s
+(`wrong_pairs`).  At s >= 10 n about one node in ten has a wrong neighbour; with another log n of
+ε the copy is the graph itself.
 """
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 from itertools import pairwise
+from math import ceil, exp, log
 from threading import Thread
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dampen.core.sampling import LARGEST_SCALE, Entropy, geometric
 from dampen.core.selection import FloatArray, IntArray
 from dampen.data.cells import Numbering, as_labels, is_label
 from dampen.data.edges import (
@@ -410,6 +430,95 @@ def bounded(graph: Graph, max_degree: int) -> Graph:
     codes, times = np.unique(codes, return_counts=True)
     lower, higher = np.divmod(codes[times == 2], n)
     return Graph(graph.nodes, rows_of(lower.astype(np.int32), higher.astype(np.int32), n))
+
+
+RARELY = 10
+"""How many times n the odds must be for a copy to be nearly the graph."""
+MOSTLY_NOISE = Fraction(1, 20)
+"""Of n: odds below which the copy is not made, for it would hold ten wrong pairs per node."""
+LARGE_MEAN = 500
+"""Of a Poisson number, from which on its tail is bounded instead of summed."""
+
+
+def odds(epsilon: Fraction) -> int:
+    """s: an integer that is at most e^ε, nearly always the largest, and at most 2^40."""
+    from flint import arb, ctx, fmpq
+
+    at_most = min(epsilon, Fraction(LARGEST_SCALE.bit_length()))
+    with ctx.workprec(128):
+        lowest = arb(fmpq(at_most.numerator, at_most.denominator)).exp().lower().floor()
+        whole = lowest.unique_fmpz()
+    assert whole is not None
+    return min(int(whole), LARGEST_SCALE)
+
+
+def copies_well(n: int, epsilon: Fraction) -> bool:
+    """Whether a noisy copy of a graph with n nodes is nearly the graph itself."""
+    return odds(epsilon) >= RARELY * n
+
+
+def check_odds(n: int, epsilon: Fraction) -> None:
+    """A noisy copy that is mostly noise would not fit into memory either.
+
+    Raises:
+        ParameterError: if ε is too small for n nodes.
+    """
+    least = max(MOSTLY_NOISE * n, Fraction(2))
+    if odds(epsilon) < least:
+        raise ParameterError(
+            f"Expected epsilon >= {ceil(10 * log(least)) / 10 + 0.1:.1f} for a noisy copy of a "
+            f"graph with {n} nodes. Raise epsilon, or leave mechanism out."
+        )
+
+
+def wrong_pairs(n: int, epsilon: Fraction, confidence: float) -> int:
+    """How many pairs of a noisy copy are wrong at most, with this probability or more.
+
+    Flips are at most a Poisson number of mean μ.  Its tail is summed, or for large μ bounded by
+    Bernstein's inequality: it exceeds μ + x with a chance of at most exp(-x² / (2μ + 2x/3)).
+    """
+    mean = n * (n - 1) / 2 / odds(epsilon)
+    rare = -log(1 - confidence)
+    if mean > LARGE_MEAN:
+        return ceil(mean + rare / 3 + (rare**2 / 9 + 2 * mean * rare) ** 0.5)
+    count = 0
+    chance = total = exp(-mean)
+    while total < confidence:
+        count += 1
+        chance *= mean / count
+        total += chance
+    return count
+
+
+def noisy_copy(graph: Graph, epsilon: Fraction, entropy: Entropy) -> Graph:
+    """The graph after random pairs were flipped: ε-DP under adding or removing one edge."""
+    n = len(graph.nodes)
+    begins, ends, to = graph.rows.half
+    lower = np.repeat(np.arange(n), ends - begins)
+    after = np.cumsum(ends - begins) - (ends - begins)
+    higher = to[np.arange(len(lower)) + (begins - after)[lower]]
+    flipped = flipped_pairs(n, odds(epsilon), entropy)
+    codes = np.setxor1d(lower * n + higher, flipped, assume_unique=True)
+    low, high = np.divmod(codes, n)
+    return Graph(graph.nodes, rows_of(low.astype(np.int32), high.astype(np.int32), n))
+
+
+def flipped_pairs(n: int, scale: int, entropy: Entropy) -> IntArray:
+    """Each pair i < j of n nodes, as i n + j, independently with the chance 1 - exp(-1 / scale).
+
+    Pairs are numbered by their distance on a circle of all nodes, which takes no roots.
+    """
+    pairs = n * (n - 1) // 2
+    batch = pairs // scale + 16
+    found = list[IntArray]()
+    last = -1
+    while last < pairs:
+        found.append(last + np.cumsum(geometric(Fraction(scale), batch, entropy) + 1))
+        last = int(found[-1][-1])
+    places = np.concatenate(found)
+    distance, one = np.divmod(places[places < pairs], n)
+    other = (one + distance + 1) % n
+    return np.minimum(one, other) * n + np.maximum(one, other)
 
 
 def load_degrees(opened: OpenedEdges, nodes: Sequence[Hashable]) -> "Degrees | Graph":

@@ -1,4 +1,4 @@
-"""How the most influential nodes are found: in one round, or in two.
+"""How the most influential nodes are found: in one round, in two, or in a noisy copy of the graph.
 
 What an answer about nodes will be worth, from public facts alone.
 
@@ -12,6 +12,9 @@ second question is about those at least.  Discrete noise of a scale is less than
 continuous noise of that scale (the floors of two exponential numbers, subtracted): two degrees more
 are enough.  So is 2B + 1, if all noises are at most B with probability 0.9: that is less where ε is
 large.
+
+**A noisy copy** of the graph has at most so many wrong pairs with probability 0.9
+(`dampen.questions.nodes.graphs.wrong_pairs`), and the answer is that of the copy.
 
 **The largest lead.**  Let k of n nodes have degrees of d <= D or more, of which at most k - 1 are
 among each other.  Then at least k (d - k + 1) edges go to the n - k others, of which one has at
@@ -38,14 +41,17 @@ from dampen.questions.nodes.graphs import (
     load_graph,
     load_in_degrees,
     made_up_graph,
+    noisy_copy,
+    wrong_pairs,
 )
-from dampen.questions.nodes.metric import TWO_ROUNDS, Degree, DrawnMetric
+from dampen.questions.nodes.metric import NOISY_GRAPH, TWO_ROUNDS, Degree, DrawnMetric
 from dampen.questions.nodes.metrics import InfluentialNode
-from dampen.questions.nodes.two_rounds import Shares, two_rounds
+from dampen.questions.nodes.two_rounds import Shares, refined, two_rounds
 from dampen.releases.accuracy import (
     CONFIDENCE,
     UNKNOWN,
     Accuracy,
+    by_edges,
     by_neighbours,
     lead,
     likely_noise,
@@ -231,6 +237,22 @@ class Wanted:
         some = range(self.count) if known is None else known
         return InfluentialNode(nodes=some, max_degree=self.max_degree, metric=metric)
 
+    def cost(self, price: Price, mechanism: str) -> Cost:
+        """That of any ε-DP release."""
+        return composed_cost(
+            Neighbours.ADD_REMOVE_EDGE,
+            price,
+            query=QUERY,
+            mechanism=mechanism,
+            leaks=self.leaked(),
+        )
+
+    def loaded(self, source: OpenedGraph) -> tuple[Graph, int]:
+        """The graph, and how many of its nodes to name."""
+        graph = source.loaded()
+        assert isinstance(graph, Graph)
+        return graph, check_k(self.count, len(graph.nodes))
+
     def drawn(self, problem: InfluentialNode, places: list[int], **shown: Any) -> Drawn:
         names = [problem.candidates[i] for i in places]
         facts = {"nodes": problem.n, "max_degree": problem.max_degree, **shown}
@@ -373,13 +395,7 @@ class TwoRounds:
     metric: Any
 
     def cost(self, price: Price, /) -> Cost:
-        return composed_cost(
-            Neighbours.ADD_REMOVE_EDGE,
-            price,
-            query=QUERY,
-            mechanism=TWO_ROUNDS,
-            leaks=self.wanted.leaked(),
-        )
+        return self.wanted.cost(price, TWO_ROUNDS)
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         del rows
@@ -400,14 +416,46 @@ class TwoRounds:
         self, source: OpenedGraph, epsilon: Fraction, entropy: Entropy, /
     ) -> tuple[InfluentialNode, list[int]]:
         """The problem, and the places of its k best nodes, best first."""
-        graph = source.loaded()
-        assert isinstance(graph, Graph)
-        problem = self.wanted.problem(self.metric, graph.nodes)
-        k = check_k(self.wanted.count, len(graph.nodes))
-        rounds = self.metric.rounds
-        D = problem.max_degree
-        best = two_rounds(graph, rounds, k=k, epsilon=epsilon, entropy=entropy, max_degree=D)
-        return problem, best
+        graph, k = self.wanted.loaded(source)
+        best = two_rounds(graph, self.metric.rounds, k=k, epsilon=epsilon, entropy=entropy)
+        return self.wanted.problem(self.metric, graph.nodes), best
+
+
+@dataclass(frozen=True)
+class NoisyGraph:
+    """The k best nodes of a noisy copy of the graph, equal ones in random order.
+
+    Attributes:
+        wanted: which nodes, and how many.
+        metric: what is asked for; it has values.
+    """
+
+    wanted: Wanted
+    metric: Any
+
+    def cost(self, price: Price, /) -> Cost:
+        return self.wanted.cost(price, NOISY_GRAPH)
+
+    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
+        del rows
+        if self.wanted.nodes is None:
+            return UNKNOWN
+        wrong = wrong_pairs(len(self.wanted.nodes), epsilon, CONFIDENCE)
+        return by_edges(wrong, k=self.wanted.count)
+
+    def leaks(self) -> tuple[Leak, ...]:
+        return self.wanted.leaks()
+
+    def draw(self, source: OpenedGraph, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
+        return self.wanted.drawn(*self.places(source, epsilon, entropy))
+
+    def places(
+        self, source: OpenedGraph, epsilon: Fraction, entropy: Entropy, /
+    ) -> tuple[InfluentialNode, list[int]]:
+        """The problem, and the places of its k best nodes, best first."""
+        graph, k = self.wanted.loaded(source)
+        values = self.metric.values(noisy_copy(graph, epsilon, entropy))
+        return self.wanted.problem(self.metric, graph.nodes), refined(values, k, entropy)
 
 
 @dataclass(frozen=True)

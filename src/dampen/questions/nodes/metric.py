@@ -3,6 +3,8 @@
 A metric is one file and one line in `dampen.questions.nodes.metrics.METRICS`.  It says its name, a
 few words of help, and what answers it by default.  It is found in one round, by a mechanism on its
 `selection`, or in two (`dampen.questions.nodes.two_rounds`), by its `rounds`; or in both ways.
+A metric with rounds has `values` as well: they are computed of a noisy copy of the graph
+(`dampen.questions.nodes.graphs.noisy_copy`) where ε is large enough for one.
 Choices, help, errors and the choice of the method follow from the list.
 
 The degree: integers, Δ = 1, one-sided, S = 2.
@@ -11,7 +13,7 @@ Noise on it is exponential of scale k/ε for permute-and-flip (one-sided), Lapla
 the joint release, which is the wider one for k <= 2.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
@@ -23,12 +25,13 @@ from dampen.core import sensitivity
 from dampen.core.mechanisms import Mechanism
 from dampen.core.sampling import Entropy
 from dampen.core.scores import Global, Score, Shifted
-from dampen.core.selection import IntArray, Selection
+from dampen.core.selection import FloatArray, IntArray, Selection
 from dampen.questions.nodes.graphs import Degrees, Graph
 from dampen.questions.nodes.two_rounds import Rounds
 
 TWO_ROUNDS = "two-rounds"
-"""Stands in the place of a mechanism."""
+NOISY_GRAPH = "noisy-graph"
+"""These stand in the place of a mechanism."""
 
 
 @runtime_checkable
@@ -107,6 +110,7 @@ class OnlyInRounds:
     name: str
     help: str
     rounds: Rounds
+    values: Callable[[Graph], FloatArray]
 
     def usual(self, n: int, k: int, epsilon: Fraction, /) -> Usual:
         del n, k, epsilon

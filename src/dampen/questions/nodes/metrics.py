@@ -84,8 +84,8 @@ def with_selection(metric: Any) -> Metric:
     )
 
 
-def in_rounds(metric: Any, delta: str = "degree") -> Any:
-    """A metric that two rounds find.
+def in_rounds(metric: Any, mechanism: str = TWO_ROUNDS, delta: str = "degree") -> Any:
+    """A metric that two rounds find, and a noisy copy of the graph.
 
     Raises:
         ParameterError: if they do not.
@@ -94,7 +94,7 @@ def in_rounds(metric: Any, delta: str = "degree") -> Any:
         return metric
     names = ", ".join(each.name for each in METRICS if each.rounds is not None)
     raise ParameterError(
-        f"Expected one of the metrics {names}, with delta='degree', for mechanism {TWO_ROUNDS!r}. "
+        f"Expected one of the metrics {names}, with delta='degree', for mechanism {mechanism!r}. "
         "Leave mechanism out to get the best one for yours."
     )
 

@@ -16,9 +16,17 @@ from dampen.data.edges import EdgeTable, open_edges
 from dampen.epsilon import Epsilon, decimal_text
 from dampen.errors import ParameterError
 from dampen.questions.frequency import FrequencyQuestion
-from dampen.questions.nodes.graphs import LARGEST_N, Graph, check_size, node_set
+from dampen.questions.nodes.graphs import (
+    LARGEST_N,
+    Graph,
+    check_odds,
+    check_size,
+    copies_well,
+    node_set,
+)
 from dampen.questions.nodes.methods import (
     DegreesMethod,
+    NoisyGraph,
     OfSources,
     OneRound,
     OpenedGraph,
@@ -26,7 +34,7 @@ from dampen.questions.nodes.methods import (
     Wanted,
     read_once,
 )
-from dampen.questions.nodes.metric import TWO_ROUNDS, InDegree, Metric, Usual
+from dampen.questions.nodes.metric import NOISY_GRAPH, TWO_ROUNDS, InDegree, Metric, Usual
 from dampen.questions.nodes.metrics import (
     DELTAS,
     METRICS,
@@ -69,7 +77,7 @@ class NodesQuestion:
         "word",
         "Mechanism; the best known one if left out.",
         default=None,
-        choices=(*(each.name for each in MECHANISMS), TWO_ROUNDS),
+        choices=(*(each.name for each in MECHANISMS), TWO_ROUNDS, NOISY_GRAPH),
     )
     delta: Delta = parameter(
         "word",
@@ -144,8 +152,8 @@ class NodesQuestion:
 
     def method(
         self, source: OpenedGraph, schema: Schema, price: Price, /
-    ) -> OneRound | TwoRounds | Measured:
-        """In one round or two, and the degrees of the winners if they are asked for."""
+    ) -> OneRound | TwoRounds | NoisyGraph | Measured:
+        """What names the nodes, and the degrees of the winners if they are asked for."""
         del schema
         if source.nodes is None and self.public != "data":
             raise ParameterError(
@@ -176,16 +184,20 @@ class NodesQuestion:
                 "metric='indegree'."
             )
 
-    def _naming(self, source: OpenedGraph, price: Price) -> OneRound | TwoRounds:
-        n = USUAL_N if source.nodes is None else len(source.nodes)
-        k = check_k(self.k, LARGEST_N if source.nodes is None else n)
+    def _naming(self, source: OpenedGraph, price: Price) -> OneRound | TwoRounds | NoisyGraph:
+        n = None if source.nodes is None else len(source.nodes)
+        k = check_k(self.k, n or LARGEST_N)
         wanted = Wanted(source.nodes, self.k, self.max_degree)
         asked = metric_of(self.metric, self.delta)
         chosen = self._chosen(asked, n, k, price)
         if chosen.mechanism == TWO_ROUNDS:
-            twice = TwoRounds(wanted, in_rounds(chosen.metric, self.delta))
+            twice = TwoRounds(wanted, in_rounds(chosen.metric, TWO_ROUNDS, self.delta))
             check_epsilon(twice.cost(price).epsilon)
             return twice
+        if chosen.mechanism == NOISY_GRAPH:
+            copied = NoisyGraph(wanted, in_rounds(chosen.metric, NOISY_GRAPH, self.delta))
+            check_odds(n or LARGEST_N, copied.cost(price).epsilon)
+            return copied
         ranked_by = with_selection(chosen.metric)
         stands_in = chosen.metric is not asked
         return OneRound(wanted, ranked_by, named(chosen.mechanism), stands_in)
@@ -219,20 +231,26 @@ class NodesQuestion:
     def resolved(self, price: Price, /) -> Mapping[str, Any]:
         """The mechanism, unless another metric stands in for the one that is asked for."""
         listed = None if self.nodes is None else len(self.nodes)
-        n = self.n or listed or USUAL_N
+        n = self.n or listed
         asked = metric_of(self.metric, self.delta)
-        chosen = self._chosen(asked, n, check_k(self.k, n), price)
+        chosen = self._chosen(asked, n, check_k(self.k, n or USUAL_N), price)
         if chosen.metric is not asked:
             return {}
         return {"mechanism": getattr(chosen.mechanism, "name", chosen.mechanism)}
 
-    def _chosen(self, metric: Any, n: int, k: int, price: Price) -> Usual:
-        """The metric and the mechanism: as asked, or as the metric has it."""
+    def _chosen(self, metric: Any, n: int | None, k: int, price: Price) -> Usual:
+        """The metric and the mechanism: as asked, or as the metric has it, or a noisy copy.
+
+        n is None where the number of nodes is not public.
+        """
         if self.mechanism is not None:
             return Usual(metric, self.mechanism)
         if not hasattr(metric, "usual"):
             return Usual(metric, "ld-pf" if price.pure else "ld")
-        usual: Usual = metric.usual(n, k, price.asked())
+        has_values = hasattr(metric, "values") and self.delta == "degree"
+        if has_values and copies_well(n or LARGEST_N, price.asked()):
+            return Usual(metric, NOISY_GRAPH)
+        usual: Usual = metric.usual(n or USUAL_N, k, price.asked())
         return usual if usual.mechanism != "pf" else replace(usual, mechanism=price.selection)
 
     def shown(self) -> Mapping[str, Any]:
@@ -279,9 +297,9 @@ def top_k(
 
     The default finds most of the nodes of largest egocentric betweenness on the graphs of
     docs/lab-nodes.md.  It asks in two rounds, for noisy degrees first and then, among those that
-    they leave in question, for degrees less triangles; with a very large ε it ends at the nodes of
-    largest betweenness.  One or two nodes are asked for once, by the degree, if ε is small; the
-    release then says `ranked_by` degree.
+    they leave in question, for degrees less triangles.  From ε = log(10 n) on it ranks a noisy copy
+    of the graph, and ends at the nodes of largest betweenness.  One or two nodes are asked for
+    once, by the degree, if ε is small; the release then says `ranked_by` degree.
 
     Args:
         graph: a networkx or igraph graph, a sparse matrix, a list of pairs, a tuple (src, dst) of
@@ -306,11 +324,11 @@ def top_k(
             otherwise (see `dampen.problems.InfluentialNode`).
         metric: "betweenness" (egocentric), "degree", "indegree" (of directed edges), "triangles"
             (edges among the neighbours), "brokerage" (the degree less triangles, for a public
-            `max_degree`), "eigenvector", "core", "pagerank" (as far as neighbours
-            and their degrees tell them, see `dampen.questions.nodes.centralities`), or a
+            `max_degree`), "eigenvector", "core", "pagerank" (below ε = log(10 n) as far as
+            neighbours and their degrees tell them, see `dampen.questions.nodes.centralities`), or a
             `dampen.questions.nodes.metric.Metric`.
-        mechanism: a name such as "sld" (as in the paper), "two-rounds", or a `Mechanism`; None for
-            the best one.
+        mechanism: a name such as "sld" (as in the paper), "two-rounds", "noisy-graph", or a
+            `Mechanism`; None for the best one.
         delta: the sensitivity function of betweenness: "degree" or "codegree".
         public: "data" takes the nodes from the data, which ε does not cover: for data that is
             public itself.

@@ -102,7 +102,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import ceil, exp, log, log1p
+from math import ceil, exp, log, log1p, sqrt
+from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
@@ -239,6 +240,9 @@ class Halving:
 
     def farthest(self, _: Fraction, __: int | None = None) -> None:
         """No bound is known."""
+
+    def usual(self, _: Fraction, __: int | None = None) -> None:
+        """Nor is a usual error."""
 
     def draw(self, ranks: Ranks, epsilon: Fraction, entropy: Entropy) -> list[int]:
         """One point of the grid per percentile, ascending: ε-DP."""
@@ -511,6 +515,19 @@ class NoisyTree:
         counts = self.neighbours is Neighbours.ADD_REMOVE_ROW
         beyond = self.beyond(epsilon)
         return list_error(self.shares, epsilon, beyond, counts=counts)
+
+    def usual(self, epsilon: Fraction, _: int | None = None) -> float | None:
+        """The same where values are spread evenly: as if noise were normal, and all edges apart.
+
+        B_k has the variance k (b-k) / b times that of the noise of a part, 2 (scale/2)², which is
+        b/6 of it for the average k; levels add up, and m independent normal numbers are all below z
+        standard deviations with probability 0.9.  The regression, and ends that share their noise,
+        make it somewhat less.
+        """
+        if not self._fits(epsilon):
+            return None
+        z = NormalDist().inv_cdf((1 + CONFIDENCE ** (1 / len(self.shares))) / 2)
+        return z * float(self.scale(epsilon)) / 2 * sqrt(self.parts * self.levels / 3)
 
     def beyond(self, epsilon: Fraction) -> Callable[[float], float]:
         """What Σ_l max_k |B_k| exceeds, on some path of the tree, with at most a probability.

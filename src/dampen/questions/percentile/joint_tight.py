@@ -78,7 +78,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate, pairwise
-from math import floor, inf, lgamma, log, nextafter
+from math import floor, inf, lgamma, log, nextafter, sqrt
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -103,6 +103,8 @@ FLOOR = 60
 RANGE = 700
 FEW = 9
 CROWDED = 0.22
+BRIDGE = 1.2239
+"""Kolmogorov's 90 % point: the largest of a Brownian bridge of length and variance 1."""
 MOST_RECORDS = 1 << 33
 UNIT = Fraction(1, 1 << 19)
 """Moving targets are multiples of it, and exact in a float up to MOST_RECORDS."""
@@ -345,6 +347,24 @@ class Taut:
             return (self.log_tuples + log(1 / missed) + 1e-3) / (2 * self.alpha(rest))
 
         drawn = list_error(self.shares, rest, beyond, counts=self.counts)
+        public = size is not None and self.neighbours is Neighbours.REPLACE_ONE
+        return drawn if of_tree is None or public else max(drawn, of_tree)
+
+    def usual(self, epsilon: Fraction, size: int | None = None) -> float | None:
+        """The same where values are spread evenly.
+
+        Let every rank have as many points, densely.  Then e_1, ..., e_J is a walk of J + 1 steps
+        from 0 to 0 with densities proportional to e^(-α|step|), of variance 2 / α².  The largest
+        of a Brownian bridge of that variance is below `BRIDGE` sqrt(2 (J+1)) / α with probability
+        0.9; a walk is looked at between its steps only, which is 1 / α less, or more than that.
+        """
+        if not self.fits(epsilon):
+            return self.otherwise.usual(epsilon)
+        rest = epsilon - self.rounding(epsilon)
+        of_tree = self.otherwise.usual(rest)
+        if of_tree is not None and self._by_tree(size, rest):
+            return of_tree
+        drawn = (BRIDGE * sqrt(2 * (len(self.shares) + 1)) - 1) / self.alpha(rest)
         public = size is not None and self.neighbours is Neighbours.REPLACE_ONE
         return drawn if of_tree is None or public else max(drawn, of_tree)
 

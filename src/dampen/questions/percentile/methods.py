@@ -9,6 +9,12 @@ drawn with a probability of at most 0.1, for the best one beats all of them with
 
 **Several values together.**  The bound of `Taut.farthest`, for all of them at once.
 
+**Usual values.**  These bounds are nearly attained, on data with gaps: many possible answers lie
+between two records, all as good.  Public facts do not tell.  So a second number is stated, the one
+for values that are spread evenly and densely, where every rank has as many possible answers: see
+`dampen.releases.accuracy.even_distance` and `Taut.usual`.  `dampen-studies run accuracy-bounds`
+compares both with what happens.
+
 **What is possible.**  Of n values no point is more than max(k, n + 1 - k) ranks from the rank k.
 
 **Records in two stages.**  Whatever the interval is, the utility of a record is 0 or 1, so that no
@@ -131,7 +137,7 @@ are on neighbouring steps of the falling side, where tails fall by e^ε from ste
 P1 = e^ε P0; below, 1 - P1 = e^-ε (1 - P0) in the same way.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -159,6 +165,7 @@ from dampen.releases.accuracy import (
     Accuracy,
     by_distance,
     by_likeliest,
+    even_distance,
     lead,
     least_probability,
 )
@@ -581,6 +588,10 @@ class Draws(Protocol):
         """
         ...
 
+    def usual(self, epsilon: Fraction, size: int | None, /) -> float | None:
+        """The same where values are spread evenly; None if unknown."""
+        ...
+
     def draw(self, ranks: Ranks, n: int, epsilon: Fraction, entropy: Entropy, /) -> list[int]:
         """One point per percentile, in their order, none above that of a larger percentile."""
         ...
@@ -611,13 +622,18 @@ class EqualShares:
     def farthest(self, epsilon: Fraction, _: int | None, /) -> float | None:
         share = epsilon / len(self.points)
         m = len(self.grid.points)
-        farthest = 0.0
-        for p, tiny in zip(self.points, self._of_nothing(), strict=True):
-            needed = lead(tiny, self.mechanism, m=m, k=1, epsilon=share)
-            if needed is None:
-                return None
-            farthest = max(farthest, needed / self._one_rank(p))
-        return farthest
+        return self._largest(lambda tiny: lead(tiny, self.mechanism, m=m, k=1, epsilon=share))
+
+    def usual(self, epsilon: Fraction, _: int | None, /) -> float | None:
+        share = epsilon / len(self.points)
+        return self._largest(lambda tiny: even_distance(tiny, self.mechanism, epsilon=share))
+
+    def _largest(self, in_scores: Callable[[Selection], float | None]) -> float | None:
+        """The largest number of all percentiles, in ranks."""
+        found = [in_scores(tiny) for tiny in self._of_nothing()]
+        pairs = zip(self.points, found, strict=True)
+        ranks = [each / self._one_rank(p) for p, each in pairs if each is not None]
+        return max(ranks) if len(ranks) == len(found) else None
 
     def draw(self, ranks: Ranks, n: int, epsilon: Fraction, entropy: Entropy, /) -> list[int]:
         share = epsilon / len(self.points)
@@ -680,6 +696,9 @@ class Together:
     def farthest(self, epsilon: Fraction, size: int | None, /) -> float | None:
         return self.way.farthest(epsilon, size)
 
+    def usual(self, epsilon: Fraction, size: int | None, /) -> float | None:
+        return self.way.usual(epsilon, size)
+
     def draw(self, ranks: Ranks, n: int, epsilon: Fraction, entropy: Entropy, /) -> list[int]:
         del n
         drawn = self.way.draw(ranks, epsilon, entropy)
@@ -694,6 +713,7 @@ def value_accuracy(
     epsilon: Fraction,
     most: float | None,
     together: bool = False,
+    usual: float | None = None,
 ) -> Accuracy:
     """The accuracy of values that are at most so many ranks off, or of an unknown distance."""
     if ranks is None:
@@ -707,6 +727,7 @@ def value_accuracy(
         aside="values between two points of the grid" if together else "",
         epsilon=epsilon,
         most=most,
+        usual=usual,
     )
 
 

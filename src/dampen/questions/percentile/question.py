@@ -349,10 +349,15 @@ class ValuesMethod:
         points = self.question.points
         most = None if n is None else most_ranks(points, n, public=self.public)
         is_size = self.public and self.question.by is None
-        ranks = self.draws.farthest(epsilon, n if is_size else None)
-        together = isinstance(self.draws, Together)
-        subject = self._subject()
-        return value_accuracy(ranks, subject, epsilon=epsilon, most=most, together=together)
+        size = n if is_size else None
+        return value_accuracy(
+            self.draws.farthest(epsilon, size),
+            self._subject(),
+            epsilon=epsilon,
+            most=most,
+            together=isinstance(self.draws, Together),
+            usual=self.draws.usual(epsilon, size),
+        )
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()

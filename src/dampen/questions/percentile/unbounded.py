@@ -700,6 +700,10 @@ class RankDraw:
         odds = log(9) + log(self.candidates.total) - log(self.candidates.least)
         return float(2 * self.span / epsilon) * odds
 
+    def usual(self, epsilon: Fraction) -> float:
+        """The same where values are spread evenly (`dampen.releases.accuracy.even_distance`)."""
+        return float(2 * self.span / epsilon) * log(10)
+
 
 FIRST = date(1900, 1, 1)
 LAST = date(2099, 12, 31)
@@ -872,6 +876,9 @@ class WithinRange:
     def farthest(self, _: Fraction, /) -> None:
         """No bound is known before the range is."""
 
+    def usual(self, _: Fraction, /) -> None:
+        """Nor is a usual error."""
+
     def draw(self, column: Column, epsilon: Fraction, entropy: Entropy, /) -> list[int | None]:
         """One code per percentile, in their order; None for too few rows: ε-DP."""
         found = self.range_of(column, epsilon * FINDING, entropy)
@@ -953,6 +960,10 @@ class RunDraws(Protocol):
         """In 9 of 10 runs each is at most so many ranks worse than the best; None if unknown."""
         ...
 
+    def usual(self, epsilon: Fraction, /) -> float | None:
+        """The same where values are spread evenly."""
+        ...
+
     def draw(self, column: Column, epsilon: Fraction, entropy: Entropy, /) -> list[int | None]:
         """One code per percentile, in their order, none above that of a larger percentile.
 
@@ -993,6 +1004,10 @@ class EqualRunShares:
     def farthest(self, epsilon: Fraction, /) -> float:
         share = epsilon / len(self.points)
         return max(each.farthest(share) for each in self._draws())
+
+    def usual(self, epsilon: Fraction, /) -> float:
+        share = epsilon / len(self.points)
+        return max(each.usual(share) for each in self._draws())
 
     def draw(self, column: Column, epsilon: Fraction, entropy: Entropy, /) -> list[int | None]:
         share = epsilon / len(self.points)
@@ -1107,9 +1122,13 @@ class UnboundedMethod:
         columns, n = read_columns(source, self.column, self.candidates, lookup)
         answers = [self._values(column, epsilon, entropy) for column in columns]
         if lookup is not None:
-            return Drawn(dict(zip(lookup.groups, answers, strict=True)))
+            lacking = sum(map(self._lacks, answers))
+            few = too_few(groups=(lacking, len(answers)))
+            told = self._of_numbers(few, source) if lacking else None
+            return Drawn(dict(zip(lookup.groups, answers, strict=True)), accuracy=told)
         if self.neighbours is not Neighbours.REPLACE_ONE:
-            return Drawn(answers[0], accuracy=too_few() if self._lacks(answers[0]) else None)
+            told = self._of_numbers(too_few(), source) if self._lacks(answers[0]) else None
+            return Drawn(answers[0], accuracy=told)
         return Drawn(answers[0], {"n": n}, self.accuracy(epsilon, n))
 
     def begin(self, source: Opened, epsilon: Fraction, entropy: Entropy, /) -> Drawn | Rest:
@@ -1120,15 +1139,27 @@ class UnboundedMethod:
         n = max(column.n + noise, 0)
         shown = {"epsilon_for_rows": decimal_text(part * epsilon)}
         needed = Fraction(ENOUGH) / (COUNTING * part * epsilon)
+        few = self._of_numbers(self._few(n, epsilon), source)
         if n < needed * STOP:
             nothing = [None] * len(self.points) if self.several else None
-            return Drawn(nothing, shown, self._few(n, epsilon))
+            return Drawn(nothing, shown, few)
 
         def rest(bits: Entropy) -> Drawn:
             found = self._values(column, (1 - part) * epsilon, bits)
-            return Drawn(found, shown, self._few(n, epsilon) if self._lacks(found) else None)
+            return Drawn(found, shown, few if self._lacks(found) else None)
 
         return rest
+
+    def _of_numbers(self, few: Accuracy, source: Opened) -> Accuracy:
+        """The accuracy of a missing answer; whether cells of no known type are numbers is private.
+
+        So the hint is the same for every column of no known type.
+        """
+        untyped = any(f.name == self.column and f.holds is None for f in source.fields)
+        if not untyped or not isinstance(self.candidates, Decimals):
+            return few
+        hint = "Only numbers count here. If the column holds dates, pass kind='date'."
+        return replace(few, sentence=f"{few.sentence} {hint}")
 
     def _lacks(self, found: Any) -> bool:
         return found is None or (self.several and None in found)
@@ -1165,10 +1196,16 @@ class UnboundedMethod:
             subject=subject if self.by is None else f"{subject} of a group",
             target="the percentile" if len(self.points) == 1 else "its percentile",
             epsilon=epsilon,
+            usual=self.draws.usual(epsilon),
         )
 
     def _too_few(self, n: int, epsilon: Fraction, *, noisy: bool = False) -> Accuracy | None:
-        """What the rule about tails says of n rows, if they are too few."""
+        """What the rule about tails says of n rows, if they are too few.
+
+        Of several groups the smallest has at most as many rows as there are on average.
+        """
+        if self.grouping is not None:
+            n //= len(self.grouping.groups)
         parts = self.draws.tail_parts
         share = epsilon / parts
         hardest = min(self._shares, key=lambda q: min(q, 1 - q))
@@ -1184,6 +1221,7 @@ class UnboundedMethod:
             needed=bound * span / tail if tail else None,
             first=_first_share(share * n, self.neighbours),
             noisy=noisy,
+            by_group=self.grouping is not None,
         )
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from dampen.core.sampling import InsecureEntropy
+from dampen.questions import classify
 from dampen.questions.classify.encoding import candidates_of
 from dampen_studies.datasets.catalogue import DatasetError
 from dampen_studies.datasets.packaged import Packaged
@@ -49,9 +50,7 @@ def _public(table: Packaged, rows: int, seed: int) -> dict[str, Any]:
 
 
 def _tree(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
-    from dampen.questions.classify import TreeClassifier
-
-    return TreeClassifier(epsilon=epsilon, **_public(table, rows, seed))
+    return classify.TreeClassifier(epsilon=epsilon, **_public(table, rows, seed))
 
 
 def _levels(**options: Any) -> Maker:
@@ -62,9 +61,7 @@ def _levels(**options: Any) -> Maker:
 
 
 def _default(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
-    from dampen.questions.classify import Classifier
-
-    return Classifier(epsilon, **_public(table, rows, seed))
+    return classify.Classifier(epsilon, **_public(table, rows, seed))
 
 
 def _former(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
@@ -72,9 +69,7 @@ def _former(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
 
 
 def _bayes(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
-    from dampen.questions.classify import NaiveBayesClassifier
-
-    return NaiveBayesClassifier(epsilon=epsilon, **_public(table, rows, seed))
+    return classify.NaiveBayesClassifier(epsilon=epsilon, **_public(table, rows, seed))
 
 
 def _peer(name: str, **options: Any) -> Maker:
@@ -191,17 +186,26 @@ def _ebm(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
     )
 
 
-def _with_probabilities(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
-    from dampen.questions.classify import Classifier
+def _free(name: str, **options: Any) -> Maker:
+    """A model of ours that chooses the number of bins itself."""
 
-    return Classifier(epsilon, probabilities=True, **_public(table, rows, seed))
+    def make(table: Packaged, epsilon: str, rows: int, seed: int) -> Any:
+        public = _public(table, rows, seed) | {"domains": table.free_domains()}
+        return getattr(classify, name)(epsilon=epsilon, **options, **public)
+
+    return make
 
 
-CHANCES: dict[str, Maker] = {
-    "dampen": _default,
-    "probabilities": _with_probabilities,
-    "bayes": _bayes,
+FREE: dict[str, Maker] = {
+    "dampen": _free("Classifier"),
+    "probabilities": _free("Classifier", probabilities=True),
+    "bayes": _free("NaiveBayesClassifier"),
+}
+RIVALS: dict[str, Maker] = {
     "dp-ebm": _ebm,
     "logistic": _logistic,
+    "gaussian": PEERS["gaussian"],
+    "dpl-forest": PEERS["dpl-forest"],
 }
-"""Whose probabilities are compared."""
+COMPARED = FREE | RIVALS
+"""Whose accuracy and probabilities are compared."""

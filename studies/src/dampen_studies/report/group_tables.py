@@ -1,9 +1,11 @@
 """What ε it takes to find the best group, in a table."""
 
 from collections.abc import Iterator, Sequence
-from statistics import geometric_mean, median
+from statistics import fmean, geometric_mean, median
 
+from dampen.questions.groups.problem import FEW
 from dampen_studies.experiments import names
+from dampen_studies.experiments.groups import few_left_out
 from dampen_studies.rows import values, where
 from dampen_studies.study import Rows, Value, number
 
@@ -48,7 +50,36 @@ def needed(row: dict[str, Value]) -> float:
     return float("inf") if isinstance(row["needed"], str) else number(row, "needed")
 
 
+def caution_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Ratios to caution 1: over all questions, those of every percentile, and without one table."""
+    header = ["rule", "questions", "at least 10 % less", "median", "geometric mean", "largest"]
+    usual = f"few {FEW}"
+    lines = [
+        *(
+            [str(rule).replace("few", "c ="), *_compared(where(rows, rule=rule))]
+            for rule in values(rows, "rule")[1:]
+        ),
+        *(
+            [f"c = {FEW}, p = {p:g}", *_compared(where(rows, rule=usual, p=p))]
+            for p in values(rows, "p")
+        ),
+    ]
+    chosen = few_left_out(rows)
+    held = [row for row in rows if row["rule"] == f"few {chosen[str(row['dataset'])]}"]
+    lines.append(["c chosen without the table", *_compared(held)])
+    return header, lines
+
+
+def _compared(rows: Rows) -> list[str]:
+    """How many questions there are and gain, and their ratios."""
+    found = [number(row, "ratio") for row in rows]
+    less = sum(each <= LESS for each in found)
+    middle = f"{median(found):.2f}"
+    return [f"{len(found)}", f"{less}", middle, f"{geometric_mean(found):.2f}", f"{max(found):.2f}"]
+
+
 ENOUGH = 0.9
+LESS = 0.9
 
 
 def people_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
@@ -115,6 +146,44 @@ def name_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
     gaps["levels chosen without the relation"] = [gap for _, gap in names.left_out(rows)]
     lines += [[f"{what}: {_short(gap)}", "", *("" for _ in epsilons)] for what, gap in gaps.items()]
     return ["relation", "k", *(f"ε = {epsilon:g}" for epsilon in epsilons)], lines
+
+
+RELATION_NAMES = {"replace-one": "replace one value", "add-remove-row": "add or remove a row"}
+STRONG = 100
+"""n ε min(q, 1 - q) from which percentiles without bounds are compared."""
+
+
+def unbounded_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """The mean rank error of percentiles, and in how many cells linear points are better."""
+    strong = [row for row in rows if number(row, "strength") >= STRONG]
+    lines = []
+    for relation, name in RELATION_NAMES.items():
+        for n in values(strong, "n"):
+            for epsilon in values(strong, "epsilon"):
+                here = where(strong, neighbours=relation, n=n, epsilon=epsilon)
+                if here:
+                    ways = ("error", "linear", "shifted")
+                    means = [f"{fmean(number(row, way) for row in here):.1f}" for way in ways]
+                    lines.append([name, f"{n:,.0f}", f"{epsilon:g}", *means])
+    losses = [_lost(strong, way) for way in ("linear", "shifted")]
+    lines.append(
+        [f"cells of {len(strong)} with a smaller error than without bounds", "", "", "", *losses]
+    )
+    head = [
+        "relation",
+        "n",
+        "ε",
+        "without bounds",
+        "500 linear points",
+        "mean over 20 shifts of them",
+    ]
+    return head, lines
+
+
+def _lost(rows: Rows, way: str) -> str:
+    gaps = [number(row, "error") - number(row, way) for row in rows]
+    lost = [gap for gap in gaps if gap > 0]
+    return f"{len(lost)}, by {median(lost):.1f} in the median, at most {max(lost):.1f}"
 
 
 def unbounded_number_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:

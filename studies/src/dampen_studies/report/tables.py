@@ -21,12 +21,14 @@ from dampen_studies.experiments.long_lists import left_out
 from dampen_studies.report import model_tables, node_tables, results, stage_tables
 from dampen_studies.report.figures import geometric_mean, ratios
 from dampen_studies.report.group_tables import (
+    caution_rows,
     group_rows,
     key_rows,
     name_rows,
     people_rows,
     people_value_rows,
     unbounded_number_rows,
+    unbounded_rows,
 )
 from dampen_studies.report.many_tables import many_rows
 from dampen_studies.report.palette import LOOKS
@@ -450,14 +452,19 @@ def _falls(before: dict[str, Value], after: dict[str, Value]) -> bool:
 
 def accuracy_bounds(rows: Rows) -> Block:
     """What is stated, how often it holds, how tight it is."""
-    header = ["question", "data", "ε", "stated", "holds in", "a third holds in", "real", "ratio"]
+    known = ["question", "data", "ε", "stated", "holds in", "a third holds in", "real", "ratio"]
+    header = [*known, "evenly spread", "holds in", "ratio"]
     shown = []
     for row in rows:
         stated, real = (f"{number(row, name):,.4g}" for name in ("stated", "real"))
         shares = [_share(number(row, name)) for name in ("held", "third")]
         ratio = str(row["ratio"]) + (", depends on gaps" if row["gaps"] else "")
         known = [str(row["question"]), str(row["data"]), f"{number(row, 'epsilon'):g}"]
-        shown.append([*known, f"{stated} {row['unit']}", *shares, real, ratio])
+        usual = ["", "", ""]
+        if row["usual"] != "":
+            held = _share(number(row, "usual_held"))
+            usual = [f"{number(row, 'usual'):,.4g}", held, str(row["usual_ratio"])]
+        shown.append([*known, f"{stated} {row['unit']}", *shares, real, ratio, *usual])
     return markdown(header, shown)
 
 
@@ -527,16 +534,22 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "reductions": ("percentiles", reductions),
     "peers": ("peers", peers),
     "groups": ("groups", groups),
+    "caution": ("caution", lambda rows: markdown(*caution_rows(rows))),
     "people": ("people", lambda rows: markdown(*people_rows(rows))),
     "people-values": ("people-values", lambda rows: markdown(*people_value_rows(rows))),
     "key-names": ("key-names", lambda rows: markdown(*key_rows(rows))),
     "names": ("names", lambda rows: markdown(*name_rows(rows))),
+    "unbounded": ("unbounded", lambda rows: markdown(*unbounded_rows(rows))),
     "unbounded-numbers": (
         "unbounded-numbers",
         lambda rows: markdown(*unbounded_number_rows(rows)),
     ),
     "models": ("models", lambda rows: markdown(*model_tables.models(rows))),
     "models-summary": ("models", lambda rows: markdown(*model_tables.models_summary(rows))),
+    "bins": ("bins", lambda rows: markdown(*model_tables.bins(rows))),
+    "which-model": ("bins", lambda rows: markdown(*model_tables.which_model(rows))),
+    "rivals": ("rivals", lambda rows: markdown(*model_tables.rivals(rows))),
+    "rival-losses": ("rivals", lambda rows: markdown(*model_tables.rival_losses(rows))),
     "regression": ("regression", lambda rows: markdown(*model_tables.regression(rows))),
     "regression-summary": (
         "regression",
