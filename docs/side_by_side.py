@@ -30,6 +30,7 @@ ASKED: dict[str, tuple[str, dict[str, Any]]] = {
     "mean": ("stays", {"value": "days", "by": "hospital", "epsilon": "0.5"}),
     "top-k": ("follows", {"k": 3, "epsilon": "1"}),
     "tree": ("census", {"target": "income", "epsilon": "1"}),
+    "regression-tree": ("census", {"target": "age", "epsilon": "1"}),
     "naive-bayes": ("census", {"target": "income", "epsilon": "1"}),
     "classifier": ("census", {"target": "income", "epsilon": "1"}),
 }  # fmt: skip

@@ -28,6 +28,13 @@ def models() -> Dataset:
     return dampen.dataset(TABLE, columns={"x": dampen.categories([0, 1])})
 
 
+def numbers() -> Dataset:
+    return dampen.dataset(
+        {"x": TABLE["x"], "z": TEN},
+        columns={"x": dampen.categories([0, 1]), "z": dampen.number(0, 9)},
+    )
+
+
 ASKED = {
     "most-frequent": lambda: dampen.most_frequent(VOTES, categories=["tea", "coffee"], epsilon=1),
     "keys": lambda: dampen.keys(VOTES, epsilon=1, delta="1e-6"),
@@ -41,6 +48,9 @@ ASKED = {
     "mean": lambda: dampen.mean(TEN, **NUMBERS, epsilon=1),
     "top-k": lambda: dampen.top_k(EDGES, n=10, k=1, epsilon=9),
     "tree": lambda: models().tree(**MODEL),
+    "regression-tree": lambda: numbers().regression_tree(
+        target="z", lower=0, upper=9, max_rows=200, epsilon=1
+    ),
     "naive-bayes": lambda: models().naive_bayes(**MODEL),
     "classifier": lambda: models().classifier(**MODEL),
 }

@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[1]
 EXPORTED = [
     "BudgetError", "Classifier", "DampenError", "DataError", "InsecureEntropy", "Ledger", "MISSING",
     "Mechanism", "NaiveBayesClassifier", "Neighbours", "Noise", "OTHER", "ParameterError",
-    "PrivacyLeakWarning", "Problem", "Release", "Selection", "TreeClassifier", "Universe",
-    "accuracy", "bins", "categories", "connect", "count", "data", "dataset",
+    "PrivacyLeakWarning", "Problem", "Release", "Selection", "TreeClassifier", "TreeRegressor",
+    "Universe", "accuracy", "bins", "categories", "connect", "count", "data", "dataset",
     "egocentric_betweenness", "errors", "groups_above", "histogram", "keys", "mean", "mechanisms",
     "most_frequent", "names", "noise", "number", "paper", "percentile", "percentile_record",
     "probabilities", "problems", "release", "sampling", "select", "sensitivity", "show_versions",

@@ -27,7 +27,13 @@ if TYPE_CHECKING:
         PrivacyLeakWarning,
     )
     from dampen.ledger import Ledger
-    from dampen.questions.classify import Classifier, NaiveBayesClassifier, TreeClassifier, bins
+    from dampen.questions.classify import (
+        Classifier,
+        NaiveBayesClassifier,
+        TreeClassifier,
+        TreeRegressor,
+        bins,
+    )
     from dampen.questions.counts import count, histogram
     from dampen.questions.frequency import most_frequent
     from dampen.questions.groups import groups_above, top_groups
@@ -64,6 +70,7 @@ _HOME = {
     "Release": "dampen.releases.release",
     "Selection": "dampen.core.selection",
     "TreeClassifier": "dampen.questions.classify",
+    "TreeRegressor": "dampen.questions.classify",
     "Universe": "dampen.testing",
     "bins": "dampen.questions.classify",
     "categories": "dampen.datasets",
@@ -125,6 +132,7 @@ __all__ = [
     "Release",
     "Selection",
     "TreeClassifier",
+    "TreeRegressor",
     "Universe",
     "accuracy",
     "bins",

@@ -35,6 +35,7 @@ FOR_PYTHON_ALONE: dict[str, set[str]] = {
     "mean": set(),
     "top-k": {"public"},
     "tree": {"stages", "domains", "public"},
+    "regression-tree": {"domains", "public"},
     "naive-bayes": {"domains", "public"},
     "classifier": {"domains", "public"},
 }

@@ -29,7 +29,12 @@ from contracts.backends import BACKENDS
 from dampen.errors import DataError
 from dampen.paper.id3 import ID3Question
 from dampen.paper.percentile_selection import percentile_selection
-from dampen.questions.classify.question import BayesQuestion, ClassifierQuestion, TreeQuestion
+from dampen.questions.classify.question import (
+    BayesQuestion,
+    ClassifierQuestion,
+    RegressionQuestion,
+    TreeQuestion,
+)
 from dampen.questions.frequency import FrequencyQuestion
 from dampen.questions.groups.problem import STATISTICS
 from dampen.questions.groups.question import GroupsQuestion
@@ -71,6 +76,9 @@ ROW_LESS: dict[str, Any] = {
     "percentiles of rows": PercentileQuestion(value="x", p=[25, 50, 75], **NUMBERS),
     "tree": TreeQuestion(**MODEL),
     "tree by levels": TreeQuestion(**MODEL, max_depth=1),
+    "regression tree": RegressionQuestion(
+        target="x", lower=0, upper=9, domains={"g": ["a", "b"]}, max_rows=20
+    ),
     "naive Bayes": BayesQuestion(**MODEL),
     "classifier": ClassifierQuestion(**MODEL),
     "ID3": ID3Question(**MODEL, max_depth=1),
@@ -239,7 +247,7 @@ def test_text_that_reads_as_a_number_is_one(held: str, text: str) -> None:
         assert told(question, given) == told(question, columns(meant)), name
 
 
-MODELS = ("tree", "tree by levels", "naive Bayes", "classifier", "ID3")
+MODELS = ("tree", "tree by levels", "regression tree", "naive Bayes", "classifier", "ID3")
 
 
 def test_rows_of_estimators() -> None:

@@ -20,7 +20,7 @@ PROTOCOLS = (Noise, Score, Entropy, Metric)
 """What they say of a method holds for all that have it."""
 RELEASING = (
     "percentile", "top_k", "top_groups", "most_frequent", "release", "tune", "select",
-    "TreeClassifier", "NaiveBayesClassifier",
+    "TreeClassifier", "TreeRegressor", "NaiveBayesClassifier",
 )  # fmt: skip
 
 

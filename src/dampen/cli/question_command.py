@@ -458,22 +458,22 @@ HEADING = "prediction"
 @table_option
 @json_option
 def predict(model_file: Path, file: str, header: bool, table: str | None, as_json: bool) -> None:
-    """Predicts the class of every row of FILE with the model in MODEL, as CSV.
+    """Predicts the class or number of every row of FILE with the model in MODEL, as CSV.
 
     Costs nothing: the model is released already, and the rows stay with you. MODEL is what `dampen
-    tree -o`, `dampen naive-bayes -o`, `dampen classifier -o` or `dampen budget answer` wrote.
+    tree -o`, `dampen regression-tree -o`, `dampen naive-bayes -o`, `dampen classifier -o` or
+    `dampen budget answer` wrote.
     """
     from dampen.data.open import open_table
-    from dampen.questions.classify.question import predicted_places
+    from dampen.questions.classify.question import predictions
 
     model = _model(model_file)
     with looking_at(file):
-        places = predicted_places(model, open_table(file, header=header, table=table))
-    classes = model.columns.classes[places].tolist()
+        found = predictions(model, open_table(file, header=header, table=table)).tolist()
     if as_json:
-        print_json(classes)
+        print_json(found)
     else:
-        write("\n".join([HEADING, *map(_csv_cell, classes)]))
+        write("\n".join([HEADING, *map(_csv_cell, found)]))
 
 
 def _model(path: Path) -> "Model":
@@ -483,8 +483,8 @@ def _model(path: Path) -> "Model":
     with suppress(ParameterError):
         return model_of(read_release(text).answer)
     raise ParameterError(
-        f"Expected a model written by `dampen tree -o`, `dampen naive-bayes -o` or `dampen "
-        f"classifier -o`, not {path}."
+        f"Expected a model written by `dampen tree -o`, `dampen regression-tree -o`, `dampen "
+        f"naive-bayes -o` or `dampen classifier -o`, not {path}."
     )
 
 

@@ -423,7 +423,7 @@ def _python_number(text: str | None) -> float:
     return float(bare) if IS_FLOAT.fullmatch(bare) else np.nan
 
 
-def finite_range(lower: float, upper: float) -> tuple[float, float]:
+def finite_range(lower: Any, upper: Any) -> tuple[float, float]:
     """The public range [lower, upper] as floats.
 
     Raises:

@@ -54,6 +54,10 @@ QUESTIONS: Mapping[str, Listed] = {
     "tree": Listed(
         "classify.question.TreeQuestion", "Which decision tree predicts the class of a row?"
     ),
+    "regression-tree": Listed(
+        "classify.question.RegressionQuestion",
+        "Which regression tree predicts a number for every row?",
+    ),
     "naive-bayes": Listed(
         "classify.question.BayesQuestion", "Which naive Bayes predicts the class of a row?"
     ),

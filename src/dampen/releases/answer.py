@@ -473,6 +473,15 @@ class Scored(Protocol):
         ...
 
 
+@runtime_checkable
+class Measured(Protocol):
+    """A question whose answers predict numbers, and are tried on the data."""
+
+    def mean_distance(self, answer: Any, source: Any, /) -> float:
+        """How far an answer is from the numbers of the rows, on average."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
     """Several answers to one question about public data.
@@ -530,6 +539,8 @@ def rehearse(
     answers = _answers(question, source, price, draws, schema)
     if isinstance(question, Scored):
         return Rehearsal(answers, [question.wrong_share(each, source) for each in answers], False)
+    if isinstance(question, Measured):
+        return Rehearsal(answers, [question.mean_distance(each, source) for each in answers], True)
     best = _parts(_answers(question, source, EXACTLY, 1, schema)[0])
     numeric = question.shape() in ("value", "points", "number")
     error = _distance if numeric else _wrong_share

@@ -29,6 +29,7 @@ from dampen_studies.experiments import (
     percentiles,
     privatesql,
     raw_groups,
+    regression,
     roots,
     several_labels,
     shift,
@@ -88,6 +89,7 @@ BEYOND: tuple[Study, ...] = (
     models.CRITERIA_STUDY,
     models.RIVALS_STUDY,
     bins.STUDY,
+    regression.STUDY,
     undeclared.STUDY,
 )
 """Those behind the defaults of the library."""

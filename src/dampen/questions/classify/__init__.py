@@ -1,5 +1,5 @@
-"""Private classifiers as scikit-learn estimators: trees (application 3 of the paper, and beyond
-it), naive Bayes, and the one of both that public facts recommend.
+"""Private models as scikit-learn estimators: trees (application 3 of the paper, and beyond it) for
+classes and for numbers, naive Bayes, and the classifier that public facts recommend.
 """
 
 from importlib import import_module
@@ -12,12 +12,21 @@ if TYPE_CHECKING:
         Classifier,
         NaiveBayesClassifier,
         TreeClassifier,
+        TreeRegressor,
     )
 
-__all__ = ["Bins", "Categories", "Classifier", "NaiveBayesClassifier", "TreeClassifier", "bins"]
+__all__ = [
+    "Bins",
+    "Categories",
+    "Classifier",
+    "NaiveBayesClassifier",
+    "TreeClassifier",
+    "TreeRegressor",
+    "bins",
+]
 
 # scikit-learn takes a second to import; domains, questions and problems do without it.
-_ESTIMATORS = ("Classifier", "NaiveBayesClassifier", "TreeClassifier")
+_ESTIMATORS = ("Classifier", "NaiveBayesClassifier", "TreeClassifier", "TreeRegressor")
 
 
 def __getattr__(name: str) -> Any:

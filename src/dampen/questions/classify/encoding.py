@@ -231,6 +231,8 @@ class Categories:
 
 
 Domain: TypeAlias = Bins | Categories
+Classes: TypeAlias = Sequence[Hashable] | Bins
+"""What a model predicts: one of several classes, or a number between the ends of equal steps."""
 
 
 def bins(

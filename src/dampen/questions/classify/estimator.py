@@ -1,4 +1,4 @@
-"""Private classifiers as scikit-learn estimators.
+"""Private classifiers, and a regressor, as scikit-learn estimators.
 
 One shell does what all of them do: `fit` asks a question through `dampen.releases.answer` and takes
 over the model that was released; `from_json` takes over one that was released before.  Nothing else
@@ -45,6 +45,7 @@ from dampen.questions.classify.model import (
     BayesPlan,
     Model,
     NoisyTables,
+    RegressionModel,
     Tree,
     TreeModel,
     model_of,
@@ -54,8 +55,9 @@ from dampen.questions.classify.plan import TreeFacts, TreePlan
 from dampen.questions.classify.question import (
     BayesQuestion,
     ClassifierQuestion,
+    RegressionQuestion,
     TreeQuestion,
-    predicted_places,
+    predictions,
 )
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Price
@@ -70,8 +72,10 @@ __all__ = [
     "Classifier",
     "NaiveBayesClassifier",
     "PrivateClassifier",
+    "PrivateModel",
     "Supervised",
     "TreeClassifier",
+    "TreeRegressor",
     "query_columns",
 ]
 
@@ -127,7 +131,7 @@ class Supervised:
         if isinstance(table, StreamTable):
             raise ParameterError(
                 "Expected X in memory, got a table that is read in a stream. Use fit_table, which "
-                "takes the classes as one of its columns."
+                "takes the target as one of its columns."
             )
         if table is None:
             width = _width(X, domains, leaky=leaky)
@@ -151,7 +155,7 @@ class Supervised:
         beside = {TARGET: y} if self.unit is None else {TARGET: y, PERSON: self.unit}
         if len({*map(len, beside.values()), *map(len, columns.values())}) > 1:
             # scikit-learn's own message would tell how many rows there are.
-            raise DataError("Expected as many classes in y as rows in X.")
+            raise DataError("Expected as many values in y as rows in X.")
         yield from MemoryTable({**columns, **beside}).batches(wanted)
 
     def counts(self, wanted: Mapping[str, Kind], cell_of: CellOf, size: int, /) -> IntArray:
@@ -206,8 +210,8 @@ def _check_y(y: Any) -> None:
     """A column, or what scikit-learn also takes for one: an array or a frame with one column."""
     if y is None:
         raise ParameterError(
-            "Expected y, one class per row: this estimator requires y to be passed, but the "
-            "target y is None."
+            "Expected y, one class or number per row: this estimator requires y to be passed, but "
+            "the target y is None."
         )
     frame = open_memory(y)
     one_column = frame is not None and len(frame.fields) == 1
@@ -319,7 +323,7 @@ def _array(X: Any) -> Any:
 
 
 try:
-    from sklearn.base import BaseEstimator, ClassifierMixin, clone
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
     from sklearn.utils.validation import check_is_fitted
 except ImportError:
     raise ImportError(
@@ -327,25 +331,26 @@ except ImportError:
         "it dampen.dataset(...).tree(...) and `dampen tree` release the same models."
     ) from None
 
-E = TypeVar("E", bound="PrivateClassifier")
+E = TypeVar("E", bound="PrivateModel")
+C = TypeVar("C", bound="PrivateClassifier")
 OF_TABLE = ("target", "columns", "where")
 """What of a question is stated with the table."""
 
 
-class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier that is made by asking a question; its parameters are those of the question.
+class PrivateModel(BaseEstimator):  # type: ignore[misc]
+    """A model that is made by asking a question; its parameters are those of the question.
 
     Attributes:
         release_: the model as it was released, with the public facts about it.
         model_: what predicts.
-        classes_, domains_, n_features_in_, feature_names_in_: as in scikit-learn, or as given.
+        domains_, n_features_in_, feature_names_in_: as in scikit-learn, or as given.
     """
 
     asks: ClassVar[Any]
     """The class of the question."""
-    holds: ClassVar[tuple[type[Any], ...]] = (TreeModel, BayesModel)
+    holds: ClassVar[tuple[type[Any], ...]]
     """The kinds of models that it can hold."""
-    called: ClassVar[str] = "a tree or a naive Bayes"
+    called: ClassVar[str]
 
     def fit(
         self: E, X: Any, y: Any, *, unit: Any = None, rows_per_unit: int = 1, **refused: Any
@@ -379,7 +384,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Args:
             data: the table.
-            target: the name of its column of classes.
+            target: the name of its column of classes, or of numbers.
             columns: the columns to predict from; those that `domains` names if left out, or all
                 others where it names none.
             where: a condition on every row; other rows are left out.
@@ -399,37 +404,18 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._ask(question, data, schema=facts, header=header, table=table)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The class of every row; X is whatever `fit` takes.
+        """The class, or the number, of every row; X is whatever `fit` takes.
 
         A number beyond the outer bin edges counts as inside the end bin, a category that is not
         in its domain as the last one of it.
         """
-        model = self._model
-        found: NDArray[Any] = model.columns.classes[model.predicted(self._codes(X))]
-        return found
+        return self._model.answers(self._codes(X))
 
     def predict_table(
         self, data: Any, *, header: bool = False, table: str | None = None
     ) -> NDArray[Any]:
-        """The class of every row of a table, which has columns of the names in the model."""
-        model = self._model
-        opened = open_table(data, header=header, table=table)
-        found: NDArray[Any] = model.columns.classes[predicted_places(model, opened)]
-        return found
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """P(class | row).
-
-        Of a tree, zeros and a one: its leaves release a class and no more.  With
-        `probabilities=True`, those of its noisy leaves mixed with those of naive Bayes; `predict`
-        is then the likeliest class.
-
-        Of naive Bayes, (n_c Π_a P(v_a | c)) to the power 1/√m, for m attributes: without the power,
-        naive Bayes counts what attributes say together several times over and noise as well, and is
-        far too sure.  The power is public and leaves the order of classes, and so `predict`, as it
-        is.  Where attributes are independent given the class it makes probabilities too cautious.
-        """
-        return self._model.chances(self._codes(X))
+        """What `predict` tells, of a table that has columns of the names in the model."""
+        return predictions(self._model, open_table(data, header=header, table=table))
 
     def plan(self, X: Any = None) -> TreePlan | BayesPlan | SearchPlan:
         """What a fit would do, before it is paid for; print it.  No row is read.
@@ -505,7 +491,6 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError(f"Expected the JSON of {self.called}, as to_json() writes it.")
         self.release_ = release
         self.model_: Model = model
-        self.classes_ = model.columns.classes
         self.domains_ = list(model.columns.domains)
         self.n_features_in_ = len(self.domains_)
         if model.columns.features is not None:
@@ -534,7 +519,7 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return {"text/plain": repr(self), "text/html": self._repr_html_inner()}
 
     def __sklearn_tags__(self) -> Any:
-        """The tags of a classifier with random fits that takes categories."""
+        """The tags of a model with random fits that takes categories."""
         tags = super().__sklearn_tags__()
         tags.non_deterministic = True
         tags.input_tags.categorical = True
@@ -548,6 +533,39 @@ class PrivateClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             for name, value in self.get_params(deep=False).items()
         }
         return type(self)(**given)
+
+
+class PrivateClassifier(ClassifierMixin, PrivateModel):  # type: ignore[misc]
+    """A private model that predicts classes.
+
+    Attributes:
+        classes_: the public classes.
+    """
+
+    holds: ClassVar[tuple[type[Any], ...]] = (TreeModel, BayesModel)
+    called = "a tree or a naive Bayes"
+    classes_: NDArray[Any]
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """P(class | row).
+
+        Of a tree, zeros and a one: its leaves release a class and no more.  With
+        `probabilities=True`, those of its noisy leaves mixed with those of naive Bayes; `predict`
+        is then the likeliest class.
+
+        Of naive Bayes, (n_c Π_a P(v_a | c)) to the power 1/√m, for m attributes: without the power,
+        naive Bayes counts what attributes say together several times over and noise as well, and is
+        far too sure.  The power is public and leaves the order of classes, and so `predict`, as it
+        is.  Where attributes are independent given the class it makes probabilities too cautious.
+        """
+        model = self._model
+        assert not isinstance(model, RegressionModel)
+        return model.chances(self._codes(X))
+
+    def _take(self: C, release: Release) -> C:
+        taken = super()._take(release)
+        taken.classes_ = taken.model_.columns.classes
+        return taken
 
 
 class TreeClassifier(PrivateClassifier):
@@ -619,6 +637,107 @@ class TreeClassifier(PrivateClassifier):
         self.probabilities = probabilities
         self.domains = domains
         self.classes = classes
+        self.max_rows = max_rows
+        self.delta = delta
+        self.public = public
+        self.budget = budget
+        self.entropy = entropy
+
+    @property
+    def tree_(self) -> Tree:
+        """The released tree."""
+        return _tree_of(self).tree
+
+    @property
+    def plan_(self) -> TreeFacts:
+        """The public facts of the fit, its budget among them."""
+        return _tree_of(self).facts
+
+    def get_depth(self) -> int:
+        """The levels of splits of the released tree, which may be fewer than planned."""
+        return self.tree_.depth
+
+    def get_n_leaves(self) -> int:
+        """The leaves of the released tree."""
+        return len(self.tree_.leaves)
+
+
+class TreeRegressor(RegressorMixin, PrivateModel):  # type: ignore[misc]
+    """A regression tree that is ε-differentially private for adding or removing one row.
+
+    Guarantee: `fit` releases one tree and spends ε in all, exactly, and δ where categories get
+    names.  `domains` and `max_rows` that are left out are found privately, with a part of ε.
+    Every `fit` is a release of its own, also that of a clone inside cross-validation or a grid
+    search, and is charged to `budget`.  Scores on private test data are not private.
+
+    It is grown as `TreeClassifier` is, on equal steps between the public ends of the target; a
+    fifth of ε buys noisy sums of the leaves, from which their means are made.  Numbers beyond the
+    ends count as the ends.  The closer the ends, the smaller noise and steps are.
+
+    Args:
+        epsilon: the privacy parameter of one fit; required, unless ρ is given.
+        rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
+        lower: the public lower end of the target; required.
+        upper: its public upper end; required.
+        max_depth: levels of splits, each selected by itself; None chooses stages from ε and the
+            public sizes (see `plan`).
+        domains: per column the public `dampen.bins(...)`, a list of categories or a number of
+            integer codes; by column name, or in column order.  Those of other columns are found
+            privately.
+        max_rows: a public upper bound on the number of rows, which are counted privately else.
+        delta: the probability with which ε may fail, such as "1e-6"; frequent categories that
+            nobody listed then have names in the model.  Not needed, and not charged, where no
+            column can hold text.
+        public: "data" takes what is not stated from the data, with a `PrivacyLeakWarning`.
+        budget: an account to charge ε to, before the data is looked at.
+        entropy: of random bits; the operating system's by default.  An `InsecureEntropy` starts
+            anew at every fit, so that equal fits give equal trees.
+
+    Attributes:
+        tree_: the released tree.
+        plan_: the public facts of the fit, its budget among them.
+        model_, release_: what predicts, and what was released.
+        domains_, n_features_in_, feature_names_in_: as in scikit-learn, or as given.
+
+    >>> import dampen
+    >>> X = {"job": ["none", "farm", "office"] * 2000}
+    >>> hours = [4, 41, 36] * 2000
+    >>> model = dampen.TreeRegressor(
+    ...     epsilon=1,
+    ...     lower=0,
+    ...     upper=64,
+    ...     domains={"job": ["none", "farm", "office"]},
+    ...     max_rows=10_000,
+    ... )
+    >>> model.fit(X, hours).predict({"job": ["farm"]}).round(-1).tolist()
+    [40.0]
+    """
+
+    asks = RegressionQuestion
+    holds = (RegressionModel,)
+    called = "a regression tree"
+
+    def __init__(
+        self,
+        epsilon: Epsilon | None = None,
+        *,
+        rho: Epsilon | None = None,
+        lower: Epsilon | None = None,
+        upper: Epsilon | None = None,
+        max_depth: int | None = None,
+        domains: Mapping[str, Any] | Sequence[Any] | None = None,
+        max_rows: int | None = None,
+        delta: Epsilon | None = None,
+        public: Literal["data"] | None = None,
+        budget: Budget | None = None,
+        entropy: Entropy | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.rho = rho
+        self.lower = lower
+        self.upper = upper
+        self.max_depth = max_depth
+        self.domains = domains
         self.max_rows = max_rows
         self.delta = delta
         self.public = public
@@ -812,7 +931,7 @@ def refuse(options: Mapping[str, Any]) -> None:
         raise ParameterError(f"Expected only X and y, got {name}=.")
 
 
-def _tree_of(classifier: PrivateClassifier) -> TreeModel:
-    model = classifier._model
-    assert isinstance(model, TreeModel)
+def _tree_of(estimator: PrivateModel) -> TreeModel | RegressionModel:
+    model = estimator._model
+    assert not isinstance(model, BayesModel)
     return model

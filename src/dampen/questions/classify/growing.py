@@ -26,6 +26,10 @@ labelled tree classifies rightly.  A row more raises it by 0 or 1, whatever T an
 weight grows by a factor from 1 to e^e, so does their sum, and a probability changes by a factor
 from e^-e to e^e.  (The exponential mechanism for a one-sided utility of sensitivity 1.)
 
+*Of numbers* (a window w > 1): the classes are steps, and τ_lc is replaced by s_lc / w, where
+s_lc = Σ_k τ_lk (w - |k-c|)⁺.  A row more raises Σ_l s_{l c_l} / w by 0 to 1, whatever T and c are,
+so that the same proof holds.  s is a whole number: all below is done with s and e / w.
+
 There are astronomically many labelled trees, but the law factorises.
 
 **How it is drawn.**  The prior is that of a branching process: a node is a leaf with probability
@@ -85,18 +89,22 @@ from dampen.data.source import Batch, Kind, Opened, reading
 from dampen.errors import DataError
 from dampen.kernels import trees as kernel
 from dampen.questions.classify.encoding import (
+    Bins,
     BoolArray,
     Candidates,
     Categories,
+    Classes,
     Domain,
+    bins,
     encode_batch,
     first_codes,
     leaked_domain,
+    numbers_of,
 )
 from dampen.questions.classify.found import Found, Search
 from dampen.questions.classify.model import Tree, collapsed
-from dampen.questions.classify.plan import TreePlan
-from dampen.questions.classify.splits import Criterion, split_selection
+from dampen.questions.classify.plan import STEPS, TreePlan
+from dampen.questions.classify.splits import Criterion, scored, split_selection
 from dampen.releases.numbers import LAPLACE, with_noise
 
 __all__ = [
@@ -200,15 +208,21 @@ def draw_menu(
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """ln m and ln Z from counts, at e = `epsilon`."""
+    """ln m and ln Z from counts, at e = `epsilon` for a whole window."""
 
     candidates: Candidates
     epsilon: float
+    window: int = 1
+
+    @property
+    def step(self) -> float:
+        """e for one step of the window."""
+        return self.epsilon / self.window
 
     @cached_property
     def powers(self) -> FloatArray:
-        most = min(MOST_POWERS, int(746 / self.epsilon) + 1)
-        return np.exp(-self.epsilon * np.arange(most))
+        most = min(MOST_POWERS, int(746 / self.step) + 1)
+        return np.exp(-self.step * np.arange(most))
 
     @cached_property
     def log_prior(self) -> FloatArray:
@@ -230,18 +244,18 @@ class Weights:
 
     def leaves(self, counts: IntArray) -> FloatArray:
         """ln m from counts (..., class)."""
-        rows = counts.reshape(-1, counts.shape[-1])
-        found: FloatArray = kernel.log_means(rows, self.epsilon, self.powers)
+        rows = scored(counts, self.window).reshape(-1, counts.shape[-1])
+        found: FloatArray = kernel.log_means(rows, self.step, self.powers)
         return found.reshape(counts.shape[:-1])
 
     def ends(self, tables: IntArray) -> tuple[FloatArray, IntArray]:
         """ln Z before the last level, and class counts, from counts (..., value, class)."""
         counts = tables[..., : self.candidates.first[1], :].sum(axis=-2)
-        given = tables.reshape(-1, *tables.shape[-2:])
-        classes = counts.reshape(-1, counts.shape[-1])
+        given = scored(tables, self.window).reshape(-1, *tables.shape[-2:])
+        classes = scored(counts, self.window).reshape(-1, counts.shape[-1])
         prior = np.exp(self.log_prior)
         found: FloatArray = kernel.end_weights(
-            given, classes, self.splits, prior, self.epsilon, self.powers
+            given, classes, self.splits, prior, self.step, self.powers
         )
         return found.reshape(tables.shape[:-2]), counts
 
@@ -249,8 +263,9 @@ class Weights:
         """ln of the terms of Z on the last level: no split, and every candidate."""
         first = self.candidates.first
         stay = self.leaves(table[: first[1]].sum(axis=0)[None])
+        scores = scored(table, self.window)[None]
         splits = kernel.split_weights(
-            table[None], self.splits, self.log_prior[1:], self.epsilon, self.powers
+            scores, self.splits, self.log_prior[1:], self.step, self.powers
         )
         return np.concatenate([self.log_prior[:1] + stay, splits])
 
@@ -373,11 +388,11 @@ class Coding:
 
     domains: Mapping[str, Domain]
     target: str
-    classes: Sequence[Hashable]
+    classes: Classes
 
     @cached_property
-    def labels(self) -> Categories:
-        return Categories(tuple(self.classes))
+    def labels(self) -> Domain:
+        return domain_of(self.classes)
 
     @property
     def wanted(self) -> dict[str, Kind]:
@@ -547,7 +562,7 @@ class ReadRows(NamedTuple):
 
     rows: LevelRows
     domains: dict[str, Domain]
-    classes: Sequence[Hashable]
+    classes: Classes
     found: Found
 
 
@@ -559,11 +574,13 @@ class Statement:
         domains: of every column to predict from, None where it is not stated.
         target: the column of classes.
         classes: None only where they are taken from the data.
+        numbers: whether classes that are taken from it are steps of a number.
     """
 
     domains: Mapping[str, Domain | None]
     target: str
-    classes: Sequence[Hashable] | None
+    classes: Classes | None
+    numbers: bool = False
 
     @property
     def wanted(self) -> dict[str, Kind]:
@@ -571,7 +588,7 @@ class Statement:
         kinds: dict[str, Kind] = {
             name: "any" if domain is None else domain.kind for name, domain in self.domains.items()
         }
-        classes = "any" if self.classes is None else Categories(tuple(self.classes)).kind
+        classes = "any" if self.classes is None else domain_of(self.classes).kind
         return kinds | {self.target: classes}
 
 
@@ -587,7 +604,7 @@ def read_rows(
     held: list[Batch] = []
     looks = search.needs_rows or bool(search.kinds)
     if looks:
-        labels = Categories(tuple(stated.classes))
+        labels = domain_of(stated.classes)
         with reading(table.batches(stated.wanted | search.wanted)) as stream:
             for batch in stream:
                 tallies.add(batch, int((labels.encode(batch[stated.target]) >= 0).sum()))
@@ -604,7 +621,8 @@ def read_rows(
 def leaked_rows(table: Opened, stated: Statement, max_rows: int | None) -> ReadRows:
     """Reads and codes the rows; what is not stated is taken from them, which was warned of."""
     leaked = list(table.batches(stated.wanted))
-    classes = stated.classes or _leaked_classes(leaked, stated.target)
+    taken = leaked_steps if stated.numbers else _leaked_classes
+    classes = stated.classes or taken(leaked, stated.target)
     domains = {
         name: domain or leaked_domain([batch[name] for batch in leaked])
         for name, domain in stated.domains.items()
@@ -621,6 +639,20 @@ def _held(batches: Iterable[Batch], coding: Coding) -> Rows:
         codes.append(found)
         class_codes.append(classes)
     return Rows(np.concatenate(codes), np.concatenate(class_codes), len(coding.classes))
+
+
+def domain_of(classes: Classes) -> Domain:
+    """Equal steps of a number as they are, a list of classes as categories."""
+    return classes if isinstance(classes, Bins) else Categories(tuple(classes))
+
+
+def leaked_steps(batches: Sequence[Batch], target: str) -> Bins:
+    """The steps between the least and the largest number of a column."""
+    numbers = np.concatenate([np.empty(0), *(numbers_of(batch[target]) for batch in batches)])
+    if not len(numbers) or not np.isfinite(numbers).all():
+        raise DataError("Expected numbers in y; some are missing (NaN) or infinite (inf).")
+    low = float(numbers.min())
+    return bins(low, max(float(numbers.max()), low + max(1e-9, abs(low) / 2**20)), STEPS)
 
 
 def _leaked_classes(batches: Sequence[Batch], target: str) -> Sequence[Hashable]:
@@ -681,7 +713,8 @@ class Selections:
         mechanism: how it is selected.
         labelling: how the class of a leaf is.
         one_sided: False makes `em` and `pf` pay the factor 2 that they need not.
-        odds: ε of noisy counts of the leaves besides; 0 buys none.
+        odds: ε of noisy counts, or sums, of the leaves besides; 0 buys none.
+        window: more than 1 where the classes are steps of a number.
     """
 
     epsilon: Fraction
@@ -692,6 +725,7 @@ class Selections:
     labelling: Mechanism = PF
     one_sided: bool = True
     odds: Fraction = Fraction(0)
+    window: int = 1
 
     @property
     def depth(self) -> int:
@@ -712,7 +746,9 @@ class Selections:
 
     def choose(self, level: int, table: IntArray, starts: IntArray, entropy: Entropy, /) -> int:
         criterion = self.criteria[level]
-        node = split_selection(table, starts, self.max_rows, criterion, one_sided=self.one_sided)
+        node = split_selection(
+            table, starts, self.max_rows, criterion, one_sided=self.one_sided, window=self.window
+        )
         epsilon = self.split_epsilon(level)
         picked = select(node, epsilon=epsilon, mechanism=self.mechanism, entropy=entropy)
         assert isinstance(picked, int)
@@ -722,20 +758,43 @@ class Selections:
         self, level: int, counts: IntArray, entropy: Entropy, /
     ) -> tuple[IntArray, IntArray | None]:
         epsilon = self.leaf_epsilon(level)
-        found = [most_frequent(leaf, epsilon, entropy, self.labelling) for leaf in counts]
-        return np.array(found, dtype=np.int64), noisy_counts(counts, self.odds, entropy)
+        found = [
+            most_frequent(leaf, epsilon, entropy, self.labelling, self.window) for leaf in counts
+        ]
+        label = np.array(found, dtype=np.int64)
+        return label, noisy_leaves(counts, label, self.odds, self.window, entropy)
 
 
-def noisy_counts(counts: IntArray, epsilon: Fraction, entropy: Entropy) -> IntArray | None:
-    """Counts (leaf, class) with discrete Laplace noise: ε-DP, as a row is in one of them."""
-    return with_noise(counts, LAPLACE, 1 / epsilon, entropy) if epsilon else None
+def noisy_leaves(
+    counts: IntArray, label: IntArray, epsilon: Fraction, window: int, entropy: Entropy
+) -> IntArray | None:
+    """Noisy counts (leaf, class), or of numbers the two noisy sums of every leaf; None for ε = 0.
+
+    **Theorem.**  Counts with discrete Laplace noise of scale 1/ε are ε-DP, as a row is in one of
+    them.  Of numbers, let d be the steps of a row from the label of its leaf, which is public by
+    now, moved into -w .. w.  The sums of w + d and of w - d with noise of scale 2w/ε are ε-DP.
+    Proof: a row changes the two sums of one leaf, by w + d and w - d, which are at least 0 and
+    add up to 2w. ∎  (As those of a mean, `dampen.questions.means`.)
+    """
+    if not epsilon:
+        return None
+    if window == 1:
+        return with_noise(counts, LAPLACE, 1 / epsilon, entropy)
+    away = np.clip(np.arange(counts.shape[1]) - label[:, None], -window, window)
+    sums = [(counts * (window + away)).sum(axis=1), (counts * (window - away)).sum(axis=1)]
+    return with_noise(np.stack(sums, axis=1), LAPLACE, 2 * window / epsilon, entropy)
 
 
 def most_frequent(
-    counts: IntArray, epsilon: Fraction, entropy: Entropy, mechanism: Mechanism = PF
+    counts: IntArray,
+    epsilon: Fraction,
+    entropy: Entropy,
+    mechanism: Mechanism = PF,
+    window: int = 1,
 ) -> int:
-    """A class by a mechanism on its count: sensitivity 1, one-sided, exact."""
-    leaf = Selection(counts, sensitivity.constant(1), one_sided=True, exact=True)
+    """A class by a mechanism on its count, or its score: one-sided, exact, of sensitivity w."""
+    scores = scored(counts, window)
+    leaf = Selection(scores, sensitivity.constant(window), one_sided=True, exact=True)
     picked = select(leaf, epsilon=epsilon, mechanism=mechanism, entropy=entropy)
     assert isinstance(picked, int)
     return picked
@@ -759,6 +818,7 @@ def level_rule(plan: TreePlan) -> Selections:
         drawn_by,
         labelling=drawn_by,
         odds=plan.odds,
+        window=plan.window,
     )
 
 
@@ -783,7 +843,7 @@ def grow_in_stages(
     rule = level_rule(plan)
     for level in range(len(plan.stages) - 1):
         _grow_level(rule, level, growth, rows, entropy)
-    weights = Weights(candidates, plan.joint_epsilon)
+    weights = Weights(candidates, plan.joint_epsilon, plan.window)
     ends = _grow_together(plan, weights, growth, rows, entropy)
     _grow_last_level(weights, growth, ends, rows, entropy)
     return _labelled(growth.tree(), weights, rows, plan.odds, entropy)
@@ -849,7 +909,7 @@ class _Levels:
         self.label += label.tolist()
         self.level += [level] * len(totals)
         if noisy is not None:
-            counts = np.zeros_like(totals)
+            counts = np.zeros((len(totals), noisy.shape[1]), dtype=np.int64)
             counts[leaf] = noisy
             self.counts.append(counts)
 
@@ -978,17 +1038,18 @@ def _labelled(
 ) -> Tree:
     """The tree with classes at its leaves, by the exponential mechanism on their counts.
 
-    Noisy counts of the leaves besides, where ε `odds` pays for them.
+    Noisy counts, or sums, of the leaves besides, where ε `odds` pays for them.
     """
     # Every row has one value of the first attribute.
     counts = _tables(tree, rows, weights.candidates.first[:2]).sum(axis=1)
-    epsilon = Fraction(weights.epsilon)
+    epsilon = Fraction(weights.epsilon) / weights.window
     label = tree.label.copy()
-    label[tree.leaves] = [_draw(c, epsilon, entropy) for c in counts.astype(np.float64)]
-    noisy = noisy_counts(counts, odds, entropy)
+    scores = scored(counts, weights.window).astype(np.float64)
+    label[tree.leaves] = [_draw(leaf, epsilon, entropy) for leaf in scores]
+    noisy = noisy_leaves(counts, label[tree.leaves], odds, weights.window, entropy)
     if noisy is None:
         return replace(tree, label=label)
-    every = np.zeros((len(label), counts.shape[1]), dtype=np.int64)
+    every = np.zeros((len(label), noisy.shape[1]), dtype=np.int64)
     every[tree.leaves] = noisy
     return replace(tree, label=label, counts=every)
 

@@ -36,6 +36,15 @@ is taken from 2^14 rows times ε on.  The weight lies between the two fixed ones
 is not fitted, nor is 2^14.
 `dampen-studies run chances` compares with others.
 
+**Values of a tree of numbers**: of every leaf there are two noisy sums A and B, of w + d and w - d,
+where d are the steps of a row from the label of its leaf, moved into -w .. w (`growing` has the
+proof).  So (A + B) / 2w estimates the rows of the leaf with variance 4/ε_v², and
+(A - B) / 2 the sum of d with variance 4w²/ε_v².  Of a node above, both are the sums over its l
+leaves.  With n rows and the mean step y, a node has the value v' + (y - v') / (1 + 1/n + l r²) with
+r = 2w / (ε_v s n), where v' is the value of the node above it, and of the root the middle: the best
+mixture where rows deviate from their leaf, and leaves from their parent, by s = K/12 steps.  A leaf
+of few rows has nearly the value of the node above it.
+
 Naive Bayes: every attribute's histogram by class, released once with exact discrete noise.
 
 Add/remove one row.  There are m attributes with public domains; τ_avc counts the rows with value v
@@ -98,6 +107,7 @@ from dampen.printing import html_table, printable
 from dampen.questions.classify.encoding import (
     Bins,
     Categories,
+    Classes,
     Domain,
     checked_classes,
     class_array,
@@ -105,7 +115,7 @@ from dampen.questions.classify.encoding import (
     merged_codes,
     merged_values,
 )
-from dampen.questions.classify.plan import PURPOSES, Spending, TreeFacts, checked_depth
+from dampen.questions.classify.plan import PURPOSES, WINDOW, Spending, TreeFacts, checked_depth
 from dampen.questions.classify.splits import check_max_rows
 from dampen.releases.cost import quadratic
 from dampen.releases.numbers import GAUSSIAN, LAPLACE, IntegerNoise, with_noise
@@ -117,6 +127,7 @@ __all__ = [
     "Columns",
     "Model",
     "NoisyTables",
+    "RegressionModel",
     "Tree",
     "TreeModel",
     "bayes_content",
@@ -128,6 +139,7 @@ __all__ = [
     "html",
     "leading",
     "leaf_chances",
+    "leaf_values",
     "model_of",
     "noise_scale",
     "noisy_tables",
@@ -283,6 +295,28 @@ def leading(chances: FloatArray, first: int) -> FloatArray:
     return found / (1 + LEAST_LEAD)
 
 
+def leaf_values(tree: Tree, sums: IntArray, epsilon: float, steps: int) -> FloatArray:
+    """The value of every node in steps, from the noisy sums of the leaves at ε `epsilon`."""
+    above = np.full(len(tree.attribute), -1)
+    leaf = tree.label >= 0
+    rows = sums.sum(axis=1) / (2 * WINDOW)
+    total = np.where(leaf, tree.label * rows + (sums[:, 0] - sums[:, 1]) / 2, 0.0)
+    leaves = leaf.astype(np.float64)
+    for node in reversed(range(len(above))):  # children come after their parents
+        for child in np.unique(tree.children(node)):
+            above[child] = node
+            for each in (rows, total, leaves):
+                each[node] += each[child]
+    found = np.empty(len(above))
+    noise = 2 * WINDOW / (epsilon * steps / 12)
+    for node in range(len(above)):
+        n = max(float(rows[node]), 1.0)
+        before = found[above[node]] if node else (steps - 1) / 2
+        own = min(max(float(total[node]) / n, 0.0), steps - 1.0)
+        found[node] = before + (own - before) / (1 + 1 / n + leaves[node] * (noise / n) ** 2)
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class NoisyTables:
     """The released tables.  Nothing here is private.
@@ -396,6 +430,7 @@ def deviation(scale: Fraction, noise: IntegerNoise = LAPLACE) -> float:
 
 
 TREE = "tree 6"
+REGRESSION = "regression-tree 1"
 BAYES = "naive-bayes 2"
 MOST_CHARACTERS = 1 << 28
 MOST_LINES = 64
@@ -439,6 +474,11 @@ class TreeModel:
     tree: Tree
     tables: NoisyTables | None = None
 
+    def answers(self, codes: Any) -> NDArray[Any]:
+        """The class of every row."""
+        found: NDArray[Any] = self.columns.classes[self.predicted(codes)]
+        return found
+
     def predicted(self, codes: Any) -> IntArray:
         """The class of every row, by its place: the likeliest one where there are probabilities."""
         if self.tables is not None:
@@ -478,12 +518,46 @@ class TreeModel:
 
 
 @dataclass(frozen=True, eq=False)
+class RegressionModel:
+    """A released tree that predicts numbers.
+
+    Attributes:
+        columns: the public columns; the classes are the middles of the steps of the target.
+        facts: how the tree was made.
+        tree: what was released; the counts are the two noisy sums of every leaf.
+    """
+
+    columns: Columns
+    facts: TreeFacts
+    tree: Tree
+
+    def answers(self, codes: Any) -> FloatArray:
+        """The number of every row."""
+        found: FloatArray = self.values[self.tree.apply(codes)]
+        return found
+
+    @cached_property
+    def values(self) -> FloatArray:
+        """The number of every node."""
+        assert self.tree.counts is not None
+        middles = self.columns.classes
+        epsilon = float(self.facts.spent("value"))
+        steps = leaf_values(self.tree, self.tree.counts, epsilon, len(middles))
+        return np.interp(steps, np.arange(len(middles)), middles)
+
+
+@dataclass(frozen=True, eq=False)
 class BayesModel:
     """A released naive Bayes that predicts."""
 
     columns: Columns
     epsilon: Fraction
     tables: NoisyTables
+
+    def answers(self, codes: Any) -> NDArray[Any]:
+        """The likeliest class of every row."""
+        found: NDArray[Any] = self.columns.classes[self.predicted(codes)]
+        return found
 
     def predicted(self, codes: Any) -> IntArray:
         """The likeliest class of every row, by its place."""
@@ -495,21 +569,28 @@ class BayesModel:
         return self.tables.chances(codes)
 
 
-Model: TypeAlias = TreeModel | BayesModel
+Classifying: TypeAlias = TreeModel | BayesModel
+AnyTree: TypeAlias = TreeModel | RegressionModel
+Model: TypeAlias = TreeModel | BayesModel | RegressionModel
 
 
 def tree_content(
     domains: Mapping[str, Domain],
-    classes: Sequence[Hashable],
+    classes: Classes,
     facts: TreeFacts,
     tree: Tree,
     tables: NoisyTables | None = None,
     *,
     named: bool,
 ) -> dict[str, Any]:
-    """A tree in plain Python, with exact parts of ε."""
+    """A tree of classes or of numbers in plain Python, with exact parts of ε."""
+    if isinstance(classes, Bins):
+        classes = np.convolve(classes.edges, [0.5, 0.5], mode="valid").tolist()
+        kind = REGRESSION
+    else:
+        kind = TREE
     return {
-        "format": TREE,
+        "format": kind,
         **_columns_content(domains, classes, named=named),
         "plan": {
             "epsilon": str(facts.epsilon),
@@ -562,6 +643,8 @@ def model_of(content: Any) -> Model:
     try:
         if content["format"] == TREE:
             return _tree_model(content)
+        if content["format"] == REGRESSION:
+            return _regression_model(content)
         if content["format"] == BAYES:
             return _bayes_model(content)
     except ParameterError:
@@ -569,26 +652,39 @@ def model_of(content: Any) -> Model:
     except (ValueError, TypeError, KeyError, IndexError, OverflowError, AttributeError):
         raise_alone(ParameterError("Expected a whole tree or naive Bayes; something is damaged."))
     raise ParameterError(
-        f"Expected a model of the format {TREE!r} or {BAYES!r}, got another format."
+        f"Expected a model of the format {TREE!r}, {REGRESSION!r} or {BAYES!r}, got another format."
     )
 
 
 def _tree_model(content: Any) -> TreeModel:
-    columns = _columns_of(content)
-    facts = _facts_of(content["plan"])
-    arrays = {name: _integers(content["tree"][name]) for name in _TREE_ARRAYS}
-    counts = content["counts"]
-    noisy = None if counts is None else _integers(counts, dimensions=2)
-    tree = Tree(**arrays, counts=noisy)
-    _check_nodes(tree, len(columns.classes), facts.depth)
-    _check_routes(tree, [len(domain) for domain in columns.domains])
+    columns, facts, tree = _tree_parts(content)
+    _check_nodes(tree, len(columns.classes), len(columns.classes), facts.depth)
     if "tables" not in content:
         return TreeModel(columns, facts, tree)
-    if noisy is None or not facts.spent("odds"):
+    if tree.counts is None or not facts.spent("odds"):
         raise ValueError
     first, _ = merged_values(columns.domains)
     tables = _tables_of(content["tables"], columns, first, facts.spent("table"))
     return TreeModel(columns, facts, tree, tables)
+
+
+def _regression_model(content: Any) -> RegressionModel:
+    columns, facts, tree = _tree_parts(content)
+    _check_nodes(tree, len(columns.classes), 2, facts.depth)
+    middles = columns.classes
+    fits = middles.dtype.kind == "f" and np.isfinite(middles).all() and (np.diff(middles) > 0).all()
+    if not fits or tree.counts is None or not facts.spent("value"):
+        raise ValueError
+    return RegressionModel(columns, facts, tree)
+
+
+def _tree_parts(content: Any) -> tuple[Columns, TreeFacts, Tree]:
+    columns = _columns_of(content)
+    arrays = {name: _integers(content["tree"][name]) for name in _TREE_ARRAYS}
+    counts = content["counts"]
+    tree = Tree(**arrays, counts=None if counts is None else _integers(counts, dimensions=2))
+    _check_routes(tree, [len(domain) for domain in columns.domains])
+    return columns, _facts_of(content["plan"]), tree
 
 
 def _tables_of(
@@ -693,7 +789,8 @@ def _text(value: Any) -> str:
     return value
 
 
-def _check_nodes(tree: Tree, classes: int, depth: int) -> None:
+def _check_nodes(tree: Tree, classes: int, counts: int, depth: int) -> None:
+    """Labels are classes, levels are within the depth, and a node has so many counts, if any."""
     nodes = len(tree.attribute)
     leaf = tree.attribute < 0
     sizes = {nodes, len(tree.route_start), len(tree.label), len(tree.level)}
@@ -703,7 +800,7 @@ def _check_nodes(tree: Tree, classes: int, depth: int) -> None:
         and sizes == {nodes}
         and bool(((label >= 0) & (label < classes)).all())
         and bool(((tree.level >= 0) & (tree.level <= depth)).all())
-        and (tree.counts is None or tree.counts.shape == (nodes, classes))
+        and (tree.counts is None or tree.counts.shape == (nodes, counts))
     )
     if not fits:
         raise ValueError
@@ -748,9 +845,9 @@ CONDITION_LETTERS = 14
 
 def report(model: Model, release: Release) -> str:
     """What was released and what it cost, as text."""
-    if isinstance(model, TreeModel):
-        return "\n".join(map(printable, _tree_report(model, release)))
-    return "\n".join(map(printable, _bayes_report(model, release)))
+    if isinstance(model, BayesModel):
+        return "\n".join(map(printable, _bayes_report(model, release)))
+    return "\n".join(map(printable, _tree_report(model, release)))
 
 
 def html(model: Model, release: Release) -> str:
@@ -767,12 +864,12 @@ def _warnings(release: Release) -> Iterator[str]:
         yield f"NOT COVERED BY EPSILON: {', '.join(release.leaks)}"
 
 
-def _tree_report(model: TreeModel, release: Release) -> Iterator[str]:
+def _tree_report(model: AnyTree, release: Release) -> Iterator[str]:
     """A heading, the budget, the tree."""
     facts = model.facts
     yield (
-        f"Private decision tree: epsilon {decimal_text(facts.epsilon)} for adding or removing one "
-        f"row, at most {facts.max_rows} rows"
+        f"{_title(model)}: epsilon {decimal_text(facts.epsilon)} for adding or removing one row, "
+        f"at most {facts.max_rows} rows"
     )
     yield f"mechanism {facts.mechanism}, {facts.size}"
     yield from _warnings(release)
@@ -791,7 +888,12 @@ def _budget_lines(facts: TreeFacts) -> Iterator[str]:
     yield f"  total            {decimal_text(facts.epsilon):>8}"
 
 
-def _tree_lines(model: TreeModel) -> Iterator[str]:
+def _title(model: AnyTree) -> str:
+    kind = "regression" if isinstance(model, RegressionModel) else "decision"
+    return f"Private {kind} tree"
+
+
+def _tree_lines(model: AnyTree) -> Iterator[str]:
     """Depth first; one line per branch."""
     tree = model.tree
     if tree.attribute[0] < 0:
@@ -806,7 +908,7 @@ def _tree_lines(model: TreeModel) -> Iterator[str]:
             stack.append((node, child, text, depth + 1))
 
 
-def _branches(model: TreeModel, tree: Tree, node: int) -> Iterator[tuple[int, str]]:
+def _branches(model: AnyTree, tree: Tree, node: int) -> Iterator[tuple[int, str]]:
     """The children of a node, each with the values that lead to it."""
     a = int(tree.attribute[node])
     if a < 0:
@@ -818,18 +920,20 @@ def _branches(model: TreeModel, tree: Tree, node: int) -> Iterator[tuple[int, st
         yield child, model.columns.domains[a].describe(codes.tolist())
 
 
-def _node_text(model: TreeModel, tree: Tree, node: int) -> str:
-    """The class of a leaf, or the name of the attribute that a node asks for."""
+def _node_text(model: AnyTree, tree: Tree, node: int) -> str:
+    """The class or number of a leaf, or the name of the attribute that a node asks for."""
     a = int(tree.attribute[node])
+    if a < 0 and isinstance(model, RegressionModel):
+        return f"{model.values[node]:.4g}"
     if a < 0:
         return str(model.columns.classes[tree.label[node]])
     return _name(model.columns, a)
 
 
-def _leaf_text(model: TreeModel, node: int) -> str:
+def _leaf_text(model: AnyTree, node: int) -> str:
     """The class of a leaf, and its share of the rows there where probabilities were asked for."""
     name = _node_text(model, model.tree, node)
-    if model.tables is None:
+    if isinstance(model, RegressionModel) or model.tables is None:
         return name
     return f"{name} ({model.leaf_chances[node, model.tree.label[node]]:.0%})"
 
@@ -838,23 +942,26 @@ def _name(columns: Columns, attribute: int) -> str:
     return f"x{attribute}" if columns.features is None else columns.features[attribute]
 
 
-def _tree_html(model: TreeModel, release: Release) -> str:
-    """What a tree is, its warnings, and its picture."""
-    tree = collapsed(replace(model.tree, counts=None))
+def _tree_html(model: AnyTree, release: Release) -> str:
+    """What a tree is, its warnings, and its picture; leaves of numbers have one colour."""
+    if isinstance(model, RegressionModel):
+        tree = replace(model.tree, label=np.minimum(model.tree.label, 0))
+        legend = ""
+    else:
+        tree = collapsed(replace(model.tree, counts=None))
+        legend = f"<div>{_legend(list(map(str, model.columns.classes)))}</div>"
     if len(tree.leaves) > MOST_LEAVES:
         return f"<pre>{escape(report(model, release))}</pre>"
-    head = _html_lines([_tree_heading(model.facts, tree), *_warnings(release)])
-    return (
-        f'{head}<div style="overflow-x:auto">{_svg(model, tree)}</div>'
-        f"<div>{_legend(list(map(str, model.columns.classes)))}</div>"
-    )
+    head = _html_lines([_tree_heading(model, tree), *_warnings(release)])
+    return f'{head}<div style="overflow-x:auto">{_svg(model, tree)}</div>{legend}'
 
 
-def _tree_heading(facts: TreeFacts, tree: Tree) -> str:
+def _tree_heading(model: AnyTree, tree: Tree) -> str:
+    facts = model.facts
     leaves = len(tree.leaves)
     fewer = f" of {facts.depth} that were paid for" if tree.depth < facts.depth else ""
     return (
-        f"Private decision tree, ε = {decimal_text(facts.epsilon)} for adding or removing one row: "
+        f"{_title(model)}, ε = {decimal_text(facts.epsilon)} for adding or removing one row: "
         f"{leaves} {'leaf' if leaves == 1 else 'leaves'}, depth {tree.depth}{fewer}"
     )
 
@@ -888,7 +995,7 @@ def _legend(classes: Sequence[str]) -> str:
     return " &nbsp; ".join(shown)
 
 
-def _svg(model: TreeModel, tree: Tree) -> str:
+def _svg(model: AnyTree, tree: Tree) -> str:
     leaf = _positions(tree)
     x = [(BOX_WIDE + GAP) * int(level) + 1.0 for level in tree.level]
     y = [PITCH * (place + 0.5) for place in leaf]

@@ -11,6 +11,12 @@ stage, and one stage costs what its dearest node costs (parallel composition).  
 (leaf, class) of the finished tree, and the noisy tables of naive Bayes.  Leaves hold disjoint rows,
 so a row is in one of the former counts, which are ε_c-DP with discrete Laplace noise of scale
 1/ε_c; the tables are ε_t-DP (`dampen.questions.classify.model`).  The tree has the rest.
+
+**A tree of numbers** (`numbers=True`) is the same tree: its classes are `STEPS` equal steps between
+the public ends of the target, and a label is worth something to rows within `WINDOW` steps of it
+(`dampen.questions.classify.splits` and `growing` have the proofs).  A fifth of ε buys noisy sums of
+the leaves, from which their values are made (`dampen.questions.classify.model`).  The page
+docs/lab-trees.md tells how these were chosen, and what lost.
 """
 
 import math
@@ -37,9 +43,22 @@ from dampen.schema.schema import FINEST_BINS
 __all__ = ["JOINT", "PURPOSES", "Spending", "TreeFacts", "TreePlan", "checked_depth", "tree_plan"]
 
 Purpose: TypeAlias = Literal[
-    "rows", "kinds", "bins", "names", "branches", "table", "odds", "count", "split", "tree", "leaf"
+    "rows",
+    "kinds",
+    "bins",
+    "names",
+    "branches",
+    "table",
+    "odds",
+    "count",
+    "split",
+    "tree",
+    "leaf",
+    "value",
 ]
 PURPOSES: tuple[Purpose, ...] = get_args(Purpose)
+BESIDE = ("table", "odds", "value")
+"""What is spent on noisy counts beside the tree."""
 FINDING = PURPOSES[:5]
 """What is spent on public facts that nobody stated, before the tree is grown."""
 FOR_ODDS = Fraction(1, 5)
@@ -48,6 +67,15 @@ FOR_TABLES = Fraction(1, 5)
 for."""
 PLENTY = 2**14
 """From so many rows times ε on, half of these shares is enough."""
+STEPS = 32
+"""The classes of a number."""
+WINDOW = 6
+"""Steps away from a label at which a row is worth nothing to it, and beyond which its distance from
+the label counts no more."""
+FOR_VALUES = Fraction(1, 5)
+"""The share of ε for noisy sums of the leaves of a tree of numbers."""
+STAGES_LIKE = 2
+"""A tree of numbers has the stages of one of so many classes."""
 JOINT = "joint-subtrees"
 """The release of several levels and the classes at once, as releases and ledgers name it."""
 DEEPEST = 16
@@ -137,8 +165,9 @@ class TreePlan:
         attributes: those with at least two values.
         selection: the mechanism of a split of its own, and of the class of a leaf: `pf`, or for ρ
             `em`.
-        odds: ε of noisy counts of the leaves.
+        odds: ε of noisy counts of the leaves, or of their noisy sums for numbers.
         tables: ε of naive Bayes beside the tree.
+        window: more than 1 where the classes are steps of a number; see `splits`.
     """
 
     epsilon: Fraction
@@ -152,6 +181,7 @@ class TreePlan:
     selection: str = "pf"
     odds: Fraction = Fraction(0)
     tables: Fraction = Fraction(0)
+    window: int = 1
 
     def __post_init__(self) -> None:
         if self.staged:  # refused before anything is paid, or not at all
@@ -205,7 +235,12 @@ class TreePlan:
 
     def _criterion(self, level: int) -> Criterion:
         last = not self.staged and level == self.depth - 1
-        return "max" if last else "tsallis"
+        return "max" if last or self.numbers else "tsallis"
+
+    @property
+    def numbers(self) -> bool:
+        """Whether the classes are steps of a number."""
+        return self.window > 1
 
     @property
     def label_epsilon(self) -> Fraction:
@@ -215,6 +250,8 @@ class TreePlan:
     @property
     def joint_epsilon(self) -> float:
         """e of the release of several levels and classes: its share, less what rounding may cost.
+
+        Of a window, e is for all of its steps together.
 
         Raises:
             ParameterError: if rounding costs too much of it.
@@ -236,7 +273,8 @@ class TreePlan:
             for level, share in enumerate(self.shares)
         )
         facts = TreeFacts(self.epsilon, self.max_rows, self.depth, self.mechanism, charges)
-        bought: list[tuple[Purpose, Fraction]] = [("table", self.tables), ("odds", self.odds)]
+        of_leaves: Purpose = "value" if self.numbers else "odds"
+        bought: list[tuple[Purpose, Fraction]] = [("table", self.tables), (of_leaves, self.odds)]
         return facts.after(tuple(Spending(0, what, cost) for what, cost in bought if cost))
 
     def _purpose(self, level: int) -> Purpose:
@@ -255,6 +293,7 @@ def tree_plan(
     stages: Sequence[int] | None = None,
     selection: str = "pf",
     probabilities: bool = False,
+    numbers: bool = False,
 ) -> TreePlan:
     """Every public decision, from public sizes; ε is that of the whole fit.
 
@@ -265,10 +304,11 @@ def tree_plan(
     sizes = sizes_of(domains, classes)
     given = given_stages(max_depth, stages)
     part = Fraction(1, 2 if epsilon * max_rows >= PLENTY else 1) if probabilities else 0
-    odds = epsilon * FOR_ODDS * part
+    odds = epsilon * (FOR_VALUES if numbers else FOR_ODDS * part)
     tables = epsilon * FOR_TABLES * part
     left = epsilon - odds - tables
-    chosen = default_stages(left, max_rows, sizes) if given is None else given
+    like = STAGES_LIKE if numbers else None
+    chosen = default_stages(left, max_rows, sizes, like) if given is None else given
     return TreePlan(
         epsilon=left,
         max_rows=int(max_rows),
@@ -281,6 +321,7 @@ def tree_plan(
         selection=selection,
         odds=odds,
         tables=tables,
+        window=WINDOW if numbers else 1,
     )
 
 
@@ -302,15 +343,16 @@ def _plan_lines(plan: TreePlan) -> Iterator[str]:
     facts = plan.facts
     yield (
         f"A binary tree of {facts.size} for epsilon {decimal_text(facts.epsilon)}: "
-        f"at most {plan.max_rows} rows, {plan.candidates} candidate splits, {plan.classes} classes"
+        f"at most {plan.max_rows} rows, {plan.candidates} candidate splits, {plan.classes} "
+        f"{'steps' if plan.numbers else 'classes'}"
     )
     rows = float(plan.max_rows)
     for charge in facts.charges:
         share = decimal_text(charge.epsilon / facts.epsilon)
         noise = f"noise about {_rows_of_noise(plan, charge):,.0f} rows"
         of = f"nodes of up to {rows:,.0f} on average"
-        if charge.purpose in ("odds", "table"):
-            of = "in every count of " + ("a leaf" if charge.purpose == "odds" else "naive Bayes")
+        if charge.purpose in BESIDE:
+            of = "in every count of " + ("naive Bayes" if charge.purpose == "table" else "a leaf")
         yield (
             f"  {facts.stage_name} {charge.level:>2}  {charge.purpose:<5}  {share:>7} of epsilon: "
             f"{noise}, {of}"
@@ -322,13 +364,13 @@ def _plan_lines(plan: TreePlan) -> Iterator[str]:
 def _rows_of_noise(plan: TreePlan, charge: Spending) -> float:
     """The largest of all candidates' noise, in units of the utility: about Δ ln(candidates) / ε."""
     epsilon = float(charge.epsilon)
-    if charge.purpose in ("odds", "table"):
+    if charge.purpose in BESIDE:
         return (plan.attributes if charge.purpose == "table" else 1) / epsilon
     if charge.purpose == "leaf":
         return math.log(1 + plan.classes) / epsilon
     if charge.purpose == "tree":
         return math.log(1 + max(plan.candidates, plan.classes)) / epsilon
-    bound = split_bound(plan.criteria[charge.level], plan.max_rows)
+    bound = split_bound(plan.criteria[charge.level], plan.max_rows)  # in rows, not in steps
     return bound * math.log(1 + plan.candidates) / epsilon
 
 
@@ -443,7 +485,9 @@ def default_depth(epsilon: Fraction, max_rows: int, candidates: int, classes: in
     return min(max(1, round(levels)), DEEPEST)
 
 
-def default_stages(epsilon: Fraction, max_rows: int, sizes: Sizes) -> tuple[int, ...]:
+def default_stages(
+    epsilon: Fraction, max_rows: int, sizes: Sizes, like: int | None = None
+) -> tuple[int, ...]:
     """Stages from public sizes alone: the more choices ε allows, the more levels come first.
 
     One release that decides several levels finds more than choices level by level, as far as its
@@ -451,11 +495,12 @@ def default_stages(epsilon: Fraction, max_rows: int, sizes: Sizes) -> tuple[int,
     1.1 log2(ε n) + .3 log2(K/2) - 10 of them: the constants have the largest mean accuracy over the
     tables of `dampen-studies run models`, on other splits of their rows (leaving one table out at a
     time, the rule loses .006 to the best number of levels of every cell).  Without such levels, the
-    fewer rows and classes there are, the fewer levels are worth their noise.
+    fewer rows and classes there are, the fewer levels are worth their noise.  K is `like` where the
+    classes are steps of a number.
     """
     rows = float(min(epsilon, Fraction(10**9))) * max_rows
     signal = math.log2(max(rows, 1.0))
-    doublings = math.log2(sizes.classes / 2)
+    doublings = math.log2((like or sizes.classes) / 2)
     single = min(max(0, round(1.1 * signal + 0.3 * doublings - 10)), MOST_SINGLE)
     several = 3 if single > 1 else 4
     if not single:

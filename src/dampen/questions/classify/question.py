@@ -22,6 +22,9 @@ that leads every other one by some number of rows *in its leaf* is named with a 
 whatever the splits are.  Where not even all rows together make such a lead, every leaf is close to
 chance.
 
+**A tree of numbers** (`RegressionQuestion`) is grown as one of classes, which are equal steps
+between the public ends of the target; see `dampen.questions.classify.plan`.
+
 What a released model predicts for the rows of a table, and how often that is wrong.
 """
 
@@ -32,13 +35,14 @@ from functools import partial
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dampen.core.mechanisms import named
 from dampen.core.noise import pure_rho
 from dampen.core.sampling import LARGEST_SCALE, Entropy
-from dampen.core.selection import IntArray, Neighbours, Selection
+from dampen.core.selection import Neighbours, Selection
 from dampen.core.sensitivity import constant
-from dampen.data.columns import Lookup
+from dampen.data.columns import Lookup, finite_range
 from dampen.data.open import open_table
 from dampen.data.source import (
     Batch,
@@ -54,7 +58,9 @@ from dampen.errors import ParameterError
 from dampen.questions.classify.encoding import (
     COARSEST,
     Bins,
+    Classes,
     Domain,
+    bins,
     candidates_of,
     checked_classes,
     encode_queries,
@@ -62,6 +68,7 @@ from dampen.questions.classify.encoding import (
     fixed,
     given_domains,
     merged_values,
+    numbers_of,
 )
 from dampen.questions.classify.found import ColumnKind, Search, SearchPlan, kind_of
 from dampen.questions.classify.growing import ReadRows, Statement, grown, leaked_rows, read_rows
@@ -78,6 +85,7 @@ from dampen.questions.classify.model import (
 from dampen.questions.classify.plan import (
     FOR_TABLES,
     JOINT,
+    STEPS,
     TreePlan,
     bin_count,
     given_stages,
@@ -101,13 +109,15 @@ __all__ = [
     "BayesQuestion",
     "ClassifierQuestion",
     "EitherMethod",
+    "RegressionQuestion",
     "Supervision",
     "TreeMethod",
     "TreeQuestion",
     "has_names",
     "leaf_lead",
+    "mean_distance",
     "open_supervised",
-    "predicted_places",
+    "predictions",
     "prefers_bayes",
     "shown_facts",
     "supervision",
@@ -130,13 +140,15 @@ class Supervision:
         classes: None only where they are taken from the data.
         search: what is to be found privately.
         leaky: whether what is not stated is taken from the data, with a warning.
+        numbers: whether the classes are steps of a number.
     """
 
     target: str
     domains: Mapping[str, Domain | None]
-    classes: Sequence[Hashable] | None
+    classes: Classes | None
     search: Search
     leaky: bool = False
+    numbers: bool = False
 
     @property
     def max_rows(self) -> int | None:
@@ -162,7 +174,9 @@ class Supervision:
             for name, domain in self.domains.items()
             if domain is None
         ]
-        if self.classes is None:
+        if self.classes is None and self.numbers:
+            leaks.append(Leak("lower", "The range of the target", "Pass lower= and upper=."))
+        elif self.classes is None:
             leaks.append(Leak("classes", "The list of classes", "Pass classes=[...]."))
         if self.search.needs_rows and self.search.counts_rows:
             leaks.append(Leak("max_rows", "The number of rows", "Leave out public='data'."))
@@ -216,7 +230,7 @@ class Supervision:
 
     def read(self, source: Opened, epsilon: Fraction, entropy: Entropy) -> ReadRows:
         """The private rows; spends what `ReadRows.found` says."""
-        stated = Statement(self.domains, self.target, self.classes)
+        stated = Statement(self.domains, self.target, self.classes, self.numbers)
         if self.leaky:
             return leaked_rows(source, stated, self.max_rows)
         return read_rows(source, stated, self.search, epsilon, entropy)
@@ -298,6 +312,15 @@ class TreeMethod:
         return UNKNOWN if self.plan is None else self._accuracy(self.plan, epsilon, rows)
 
     def _accuracy(self, plan: TreePlan, epsilon: Fraction, rows: int | None) -> Accuracy:
+        if plan.numbers:
+            return by_distance(
+                leaf_noise(plan),
+                "rows",
+                subject="the noisy number of rows of a leaf",
+                target="the true number",
+                epsilon=epsilon,
+                most=self.table.most(rows),
+            )
         return by_lead(
             leaf_lead(plan),
             "rows",
@@ -355,6 +378,7 @@ class TreeMethod:
             stages=self.stages,
             selection=self.selection,
             probabilities=self.probabilities,
+            numbers=self.table.numbers,
         )
 
 
@@ -416,6 +440,7 @@ class BayesMethod:
         counts = read.rows.tables([0], first)[0]
         tables = noisy_tables(counts, first, left, entropy=entropy, noise=self.noise)
         named = has_names(source)
+        assert not isinstance(read.classes, Bins)
         content = bayes_content(read.domains, read.classes, left, tables, named=named)
         return Drawn(content, {"attributes": len(read.domains)})
 
@@ -459,20 +484,29 @@ def leaf_lead(plan: TreePlan) -> float:
     return needed
 
 
+def leaf_noise(plan: TreePlan) -> float:
+    """How far the noisy number of rows of a leaf is from the true one, in 9 of 10 runs.
+
+    Two sums with noise at ε_v / 2w each, added up and divided by 2w.
+    """
+    each = likely_noise(plan.odds / (2 * plan.window), 2)
+    return each / plan.window
+
+
 def has_names(source: Opened) -> bool:
     """Whether the columns have names of their own; those of an array have not."""
     return bool(getattr(source, "named", True))
 
 
-def predicted_places(model: Model, opened: Opened) -> IntArray:
-    """The class of every row of a table, by its place among the classes.
+def predictions(model: Model, opened: Opened) -> NDArray[Any]:
+    """The class or the number of every row of a table.
 
     Raises:
         ParameterError: if the table lacks a column of the model.
     """
     require(opened, *model.columns.by_name)
-    found = [places for places, _ in _by_batch(model, opened, {})]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+    found = [answers for answers, _ in _by_batch(model, opened, {})]
+    return np.concatenate([model.columns.classes[:0], *found])
 
 
 def wrong_share(answer: Any, opened: Opened, target: str) -> float:
@@ -485,26 +519,43 @@ def wrong_share(answer: Any, opened: Opened, target: str) -> float:
     require(opened, target, *model.columns.by_name)
     classes = Lookup(model.columns.classes.tolist())
     wrong = [
-        places != classes.positions(batch[target])
-        for places, batch in _by_batch(model, opened, {target: classes.kind})
+        classes.positions(answers) != classes.positions(batch[target])
+        for answers, batch in _by_batch(model, opened, {target: classes.kind})
     ]
     return float(np.mean(np.concatenate([np.zeros(0, dtype=bool), *wrong])))
 
 
+def mean_distance(answer: Any, opened: Opened, target: str) -> float:
+    """How far a released model is from the numbers of a table, on average; not private.
+
+    Raises:
+        ParameterError: if the table lacks a column, or the answer is no model.
+    """
+    model = model_of(answer)
+    require_numbers(opened, target)
+    require(opened, *model.columns.by_name)
+    away = [
+        np.abs(answers - numbers_of(batch[target]))
+        for answers, batch in _by_batch(model, opened, {target: "numbers"})
+    ]
+    return float(np.nanmean(np.concatenate([np.zeros(0), *away])))
+
+
 def _by_batch(
     model: Model, opened: Opened, more: dict[str, Kind]
-) -> Iterator[tuple[IntArray, Batch]]:
+) -> Iterator[tuple[NDArray[Any], Batch]]:
     domains = model.columns.by_name
     wanted = {name: domain.kind for name, domain in domains.items()} | more
     with reading(opened.batches(wanted)) as stream:
         for batch in stream:
             codes = encode_queries([batch[name] for name in domains], domains)
-            yield model.predicted(codes), batch
+            yield model.answers(codes), batch
 
 
 LACKING = (
-    "Expected classes=, and domains= and max_rows= too for a plan without a table. Pass the table, "
-    "plan(X), for what is to be found: only its columns and their types are looked at."
+    "Expected classes= (or lower= and upper=), and domains= and max_rows= too for a plan without a "
+    "table. Pass the table, plan(X), for what is to be found: only its columns and their types are "
+    "looked at."
 )
 MANY = 8
 """From so many classes on, naive Bayes is considered."""
@@ -516,7 +567,7 @@ Domains: TypeAlias = Mapping[str, Any] | Sequence[Any] | None
 
 
 class Asked(Protocol):
-    """What every question for a classifier states."""
+    """What every question for a model states."""
 
     @property
     def target(self) -> str: ...
@@ -525,7 +576,7 @@ class Asked(Protocol):
     @property
     def domains(self) -> Domains: ...
     @property
-    def classes(self) -> Sequence[Hashable] | None: ...
+    def classes(self) -> Classes | None: ...
     @property
     def max_rows(self) -> int | None: ...
     @property
@@ -670,6 +721,102 @@ class TreeQuestion:
     def wrong_share(self, answer: Any, source: Opened, /) -> float:
         """The share of the rows that a model gets wrong; for public data."""
         return wrong_share(answer, source, self.target)
+
+
+def end_parameter(name: str, beyond: str) -> Any:
+    """The field `lower` or `upper` of a question for numbers."""
+    return parameter(
+        "exact",
+        f"Public {name} end of the target; {beyond} numbers count as this.",
+        default=None,
+        fact=Fact(name, of="target"),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegressionQuestion:
+    """Which regression tree predicts a number for every row?"""
+
+    target: str = parameter("column", "Column of the numbers to predict.", holds="numbers")
+    lower: Epsilon | None = end_parameter("lower", "smaller")
+    upper: Epsilon | None = end_parameter("upper", "larger")
+    columns: Sequence[str] | None = parameter(
+        "columns", "Columns to predict from; all that have a domain if left out.", default=None
+    )
+    max_depth: int | None = parameter(
+        "count",
+        "Levels of splits, each selected by itself; chosen from ε and the public sizes if left "
+        "out.",
+        default=None,
+        label="Depth",
+        least=0,
+    )
+    domains: Domains = domains_parameter()
+    max_rows: int | None = max_rows_parameter()
+    delta: Epsilon | None = delta_parameter()
+    public: Literal["data"] | None = public_parameter()
+    where: str | None = where_parameter()
+    name: ClassVar[str] = "regression-tree"
+    title: ClassVar[str] = "Regression tree"
+    data: ClassVar[Literal["table", "edges"]] = "table"
+    examples: ClassVar[tuple[str, ...]] = (
+        "dampen regression-tree census.csv --target age --schema census.toml --epsilon 1 "
+        "-o model.json",
+        "dampen predict model.json new.csv",
+    )
+    estimator: ClassVar[str] = "TreeRegressor"
+
+    @property
+    def classes(self) -> Bins | None:
+        """The equal steps of the target; None where its ends are taken from the data.
+
+        Raises:
+            ParameterError: if an end is wrong, or missing where it may not be.
+        """
+        if self.lower is not None and self.upper is not None:
+            return bins(*finite_range(self.lower, self.upper), STEPS)
+        if self.public == "data":
+            return None
+        raise ParameterError(
+            "Expected lower= and upper=, the public ends of the target, such as lower=0, "
+            "upper=100. If you do not know them, release dampen.percentile(..., p=[1, 99], "
+            "epsilon=...) first and pass what it finds."
+        )
+
+    def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
+        return open_supervised(self, data, header=header, table=table, numbers=True)
+
+    def method(self, source: Opened, schema: Schema, price: Price, /) -> TreeMethod:
+        del schema
+        known = supervision(self, source, numbers=True)
+        return TreeMethod.planned(self.name, known, price, max_depth=self.max_depth)
+
+    def plan(self, price: Price, source: Opened | None = None) -> TreePlan | SearchPlan:
+        """What would be done; no row is read.  A source tells the columns without a domain.
+
+        Raises:
+            ParameterError: if a public parameter is wrong or missing.
+        """
+        found = _search_plan(self, price, source)
+        return found or _tree_plan(self, price, max_depth=self.max_depth)
+
+    def unit_method(self, source: Opened, schema: Schema, price: Price, /) -> OfUnits:
+        return of_persons(self, source, schema, price)
+
+    def shown(self) -> Mapping[str, Any]:
+        ends = {"lower": self.lower, "upper": self.upper}
+        stated = {name: str(end) for name, end in ends.items() if end is not None}
+        return stated if self.max_rows is None else stated | {"max_rows": int(self.max_rows)}
+
+    def text(self) -> str:
+        return f"for {self.target}"
+
+    def shape(self) -> Shape:
+        return "model"
+
+    def mean_distance(self, answer: Any, source: Opened, /) -> float:
+        """How far a model is from the true numbers on average; for public data."""
+        return mean_distance(answer, source, self.target)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -826,24 +973,29 @@ def prefers_bayes(epsilon: Fraction, max_rows: int, sizes: Sequence[int], classe
     return few and epsilon * max_rows >= ROWS_OF_A_COUNT * counts
 
 
-def open_supervised(question: Asked, data: Any, *, header: bool, table: str | None) -> Opened:
-    """Opens a table with a column of classes and checks its columns; reads no row.
+def open_supervised(
+    question: Asked, data: Any, *, header: bool, table: str | None, numbers: bool = False
+) -> Opened:
+    """Opens a table with a column of classes, or of numbers, and checks its columns; reads no row.
 
     Raises:
         ParameterError: if a public parameter is wrong.
     """
     opened = open_table(data, header=header, table=table, where=question.where)
-    supervision(question, opened)
+    supervision(question, opened, numbers=numbers)
     return opened
 
 
-def supervision(question: Asked, source: Opened, *, counts_rows: bool = True) -> Supervision:
+def supervision(
+    question: Asked, source: Opened, *, counts_rows: bool = True, numbers: bool = False
+) -> Supervision:
     """The public facts of a table, as a question states them, and the facts to be found.
 
     Args:
         question: what is asked.
         source: the opened table.
         counts_rows: whether the model needs the number of rows.
+        numbers: whether the target is one of numbers.
 
     Raises:
         ParameterError: if something of it is wrong, or does not fit the table.
@@ -858,7 +1010,8 @@ def supervision(question: Asked, source: Opened, *, counts_rows: bool = True) ->
     given = given_domains(_relevant(question.domains, columns, source), columns)
     domains = dict(zip(columns, given, strict=True))
     numeric = [name for name in columns if isinstance(domains[name], Bins)]
-    require_numbers(source, *[name for name in numeric if not _has_days(domains[name])])
+    numeric = [name for name in numeric if not _has_days(domains[name])]
+    require_numbers(source, *numeric, *[question.target] * numbers)
     fields = {field.name: field for field in source.fields}
     kinds = {
         name: _kind(question.domains, name, kind_of(fields[name]))
@@ -868,7 +1021,7 @@ def supervision(question: Asked, source: Opened, *, counts_rows: bool = True) ->
     leaky = question.public == "data"
     classes = _classes(question, leaky=leaky)
     search = Search(kinds, question.max_rows, delta, counts_rows)
-    return Supervision(question.target, domains, classes, search, leaky)
+    return Supervision(question.target, domains, classes, search, leaky, numbers)
 
 
 def _kind(domains: Domains, name: str, declared: ColumnKind) -> ColumnKind:
@@ -879,14 +1032,17 @@ def _kind(domains: Domains, name: str, declared: ColumnKind) -> ColumnKind:
     return "numbers" if isinstance(stated, facts.Numbers) else "text"
 
 
-def _classes(question: Asked, *, leaky: bool) -> Sequence[Hashable] | None:
+def _classes(question: Asked, *, leaky: bool) -> Classes | None:
     """The public classes.
 
     Raises:
         ParameterError: if they are not stated, or wrong.
     """
-    if question.classes is not None:
-        return checked_classes(question.classes).values
+    stated = question.classes
+    if isinstance(stated, Bins):
+        return stated
+    if stated is not None:
+        return checked_classes(stated).values
     if not leaky:
         raise ParameterError(
             "Expected classes, the public list of at least two classes, such as "
@@ -1004,19 +1160,20 @@ def _tree_plan(
     probabilities: bool = False,
 ) -> TreePlan:
     domains = _public_domains(question)
-    if question.classes is None or question.max_rows is None:
+    classes = _classes(question, leaky=True)
+    if classes is None or question.max_rows is None:
         raise ParameterError(LACKING)
-    classes = len(checked_classes(question.classes))
-    count = bin_count(len(domains), classes)
+    count = bin_count(len(domains), len(classes))
     plan = partial(
         tree_plan,
         domains=[fixed(domain, count) for domain in domains],
-        classes=classes,
+        classes=len(classes),
         max_rows=question.max_rows,
         max_depth=max_depth,
         stages=stages,
         selection=price.selection,
         probabilities=probabilities,
+        numbers=isinstance(classes, Bins),
     )
     return plan(price.asked(lambda e: plan(e).rho))
 

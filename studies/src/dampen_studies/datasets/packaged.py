@@ -128,7 +128,7 @@ def from_r(package: str, item: str, target: str, *left_out: str) -> tuple[Any, A
     return table.drop(columns=others), table[target].astype(str)
 
 
-def _home(file: str, target: str | int, *left_out: str) -> tuple[Any, Any]:
+def from_home(file: str, target: str | int, *left_out: str) -> tuple[Any, Any]:
     import pandas as pd
 
     path = home() / "tables" / file
@@ -159,11 +159,11 @@ TABLES: dict[str, Callable[[], tuple[Any, Any]]] = {
     **{name: partial(_keel, name) for name in _KEEL},
     **{name: partial(_sklearn, name) for name in BUNDLED},
     "adult": partial(
-        _home, "adult_nomissing.csv.gz", "income", "fnlwgt", "education", "split"
+        from_home, "adult_nomissing.csv.gz", "income", "fnlwgt", "education", "split"
     ),
-    "nltcs": partial(_home, "nltcs.csv.gz", 13),
-    "acs": partial(_home, "acs.csv.gz", 10),
-    "nursery": partial(_home, "bonus/nursery.csv.gz", "final evaluation"),
+    "nltcs": partial(from_home, "nltcs.csv.gz", 13),
+    "acs": partial(from_home, "acs.csv.gz", 10),
+    "nursery": partial(from_home, "bonus/nursery.csv.gz", "final evaluation"),
     "diamonds": partial(from_r, "ggplot2", "diamonds", "cut"),
     "rodents": partial(
         from_r, "ratdat", "complete", "species_id", "record_id", "species", "genus", "taxa",

@@ -1,9 +1,11 @@
-"""The published tables of the studies `models`, `criteria`, `bins` and `rivals`."""
+"""The published tables of the studies `models`, `criteria`, `bins`, `rivals` and
+`regression`.
+"""
 
 import math
 from collections.abc import Sequence
 from operator import itemgetter
-from statistics import fmean, stdev
+from statistics import fmean, median, stdev
 
 from dampen.questions.classify.question import MANY
 from dampen_studies.experiments import bins as bin_rules
@@ -109,6 +111,62 @@ def criteria(rows: Rows) -> tuple[list[str], list[list[str]]]:
         ]
         lines.append([_SPLIT_LABELS[method], *at, f"{sum(wins)} of {len(cells)}"])
     return ["split selected by", *(f"ε = {e:g}" for e in epsilons), "best or level"], lines
+
+
+def regression(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Per table and ε the root of squares and the distance of every method, the better rivals."""
+    squares, distances = (_errors(rows, column) for column in ("rmse", "mae"))
+    epsilons = [e for e in values(rows, "epsilon") if e != math.inf]
+    lines = []
+    for name in values(rows, "dataset"):
+        for epsilon in epsilons:
+            cells = [
+                f"{_least(squares, name, epsilon, methods)} / "
+                f"{_least(distances, name, epsilon, methods)}"
+                for methods in _REGRESSORS.values()
+            ]
+            lines.append([str(name) if epsilon == epsilons[0] else "", f"{epsilon:g}", *cells])
+    return ["table", "ε", *_REGRESSORS], lines
+
+
+def regression_summary(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """Per ε: on how many tables the tree has the smaller error, and the median ratio to a rival."""
+    epsilons = [e for e in values(rows, "epsilon") if e != math.inf]
+    names = values(rows, "dataset")
+    lines = []
+    for epsilon in epsilons:
+        cells = [f"{epsilon:g}"]
+        for rivals in (BEST, "linear regression", "DP-EBM"):
+            for column in ("rmse", "mae"):
+                error = _errors(rows, column)
+                methods = _REGRESSORS.get(rivals, _ALL_OTHERS)
+                ratios = [
+                    error[n, epsilon, OURS] / min(error[n, epsilon, m] for m in methods)
+                    for n in names
+                ]
+                wins = sum(ratio <= 1 for ratio in ratios)
+                cells.append(f"{median(ratios):.2f} ({wins} of {len(names)})")
+        lines.append(cells)
+    header = [
+        f"{what}, {unit}"
+        for what in (BEST, "linear regression", "DP-EBM")
+        for unit in ("squares", "distance")
+    ]
+    return ["ε", *header], lines
+
+
+def _errors(rows: Rows, column: str) -> Means:
+    """The mean error of every (table, ε, method) over the seeds."""
+    found: Scores = {}
+    for row in rows:
+        key = row["dataset"], row["epsilon"], row["method"]
+        found.setdefault(key, []).append(number(row, column))
+    return {key: fmean(errors) for key, errors in found.items()}
+
+
+def _least(error: Means, name: Value, epsilon: Value, methods: Sequence[str]) -> str:
+    at = math.inf if methods == ("open",) else epsilon
+    return f"{min(error[name, at, method] for method in methods):.2f}"
 
 
 def bins(rows: Rows) -> tuple[list[str], list[list[str]]]:
@@ -246,6 +304,15 @@ def _score(value: float) -> str:
     return f"{value:.3f}".removeprefix("0")
 
 
+BEST = "best of all"
+_REGRESSORS: dict[str, tuple[str, ...]] = {
+    "tree": (OURS,),
+    "private mean": ("mean",),
+    "linear regression": ("linear", "linear-numbers"),
+    "DP-EBM": ("dp-ebm", "dp-ebm-slow"),
+    "tree without privacy": ("open",),
+}
+_ALL_OTHERS = ("mean", "linear", "linear-numbers", "dp-ebm", "dp-ebm-slow")
 _LABELS = {
     OURS: "default",
     FORMER: "0.1",

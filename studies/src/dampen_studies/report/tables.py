@@ -550,6 +550,11 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "which-model": ("bins", lambda rows: markdown(*model_tables.which_model(rows))),
     "rivals": ("rivals", lambda rows: markdown(*model_tables.rivals(rows))),
     "rival-losses": ("rivals", lambda rows: markdown(*model_tables.rival_losses(rows))),
+    "regression": ("regression", lambda rows: markdown(*model_tables.regression(rows))),
+    "regression-summary": (
+        "regression",
+        lambda rows: markdown(*model_tables.regression_summary(rows)),
+    ),
     "criteria": ("criteria", lambda rows: markdown(*model_tables.criteria(rows))),
     "many": ("many", many),
 }
