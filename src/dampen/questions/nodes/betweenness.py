@@ -270,6 +270,7 @@ class Betweenness:
         return Degree().usual(n, k, epsilon)
 
     def values(self, graph: Graph, /) -> FloatArray:
+        """The egocentric betweenness of every node; private."""
         return betweenness(graph)
 
     @property
