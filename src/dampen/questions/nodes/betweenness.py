@@ -270,6 +270,7 @@ class Betweenness:
         return Degree().usual(n, k, epsilon)
 
     def values(self, graph: Graph, /) -> FloatArray:
+        """EBC of every node."""
         return betweenness(graph)
 
     @property

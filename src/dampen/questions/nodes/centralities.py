@@ -145,6 +145,7 @@ class Triangles:
         return Usual(self, TWO_ROUNDS)
 
     def values(self, graph: Graph, /) -> IntArray:
+        """T of every node."""
         return triangles(graph)
 
     def selection(self, graph: Graph, max_degree: int, /) -> Selection:
@@ -552,6 +553,7 @@ class Core:
         return Usual(self, TWO_ROUNDS)
 
     def values(self, graph: Graph, /) -> IntArray:
+        """The core number of every node."""
         return core_numbers(graph)
 
     def selection(self, graph: Graph, max_degree: int, /) -> Selection:
