@@ -8,7 +8,7 @@ from asking import EPSILON, GUMBEL, Ask, armed_table, cost, several
 from dampen import Release
 from dampen.core.noise import pure_rho
 from dampen.paper.id3 import GlobalDiffPID3
-from dampen.questions.classify.plan import FOR_ODDS, FOR_TABLES, split_shares
+from dampen.questions.classify.plan import FOR_ODDS, FOR_TABLES, FOR_VALUES, split_shares
 from leaks import NUMBER, WORD
 
 
@@ -32,6 +32,15 @@ def _bayes(data: Any, **options: Any) -> Release:
 
 def _bayes_table(data: Any, columns: Any = None, **options: Any) -> Release:
     model = dampen.NaiveBayesClassifier(**options)
+    return model.fit_table(data, target="c", columns=columns).release_
+
+
+def _regressed(data: Any, **options: Any) -> Release:
+    return dampen.TreeRegressor(**options).fit(*data).release_
+
+
+def _regressed_table(data: Any, columns: Any = None, **options: Any) -> Release:
+    model = dampen.TreeRegressor(**options)
     return model.fit_table(data, target="c", columns=columns).release_
 
 
@@ -90,7 +99,49 @@ BAD_TABLES = (
     {name: column * 4 for name, column in TABLE.items()},
 )
 
+NUMBERS = {**TABLE, "c": [2.0, 7.5, 3.0]}
+BAD_NUMBERS = (
+    *({**each, "c": NUMBERS["c"]} for each in BAD_TABLES[:4]),
+    {**NUMBERS, "c": [2.0, 7.5, WORD]},
+    {**NUMBERS, "c": [2.0, None, NUMBER]},
+    {name: column * 4 for name, column in NUMBERS.items()},
+)
+PUBLIC_NUMBERS = {
+    **{name: PUBLIC_TREE[name] for name in ("domains", "max_rows")},
+    "lower": 0,
+    "upper": 10,
+}
+WRONG_NUMBERS = (
+    *(each for each in WRONG_MODEL if "classes" not in each),
+    *several({"max_depth": [-1, 99, 1.5], "lower": ["x", 10, None, float("nan")]}),
+)
+VALUED = pure_rho(EPSILON * FOR_VALUES) + (EPSILON * (1 - FOR_VALUES)) ** 2 / 8
+
 MODELS = [
+    Ask(
+        "TreeRegressor.fit",
+        _regressed,
+        split(NUMBERS),
+        lambda hook: split(armed_table(NUMBERS, hook)),
+        PUBLIC_NUMBERS,
+        cost("regression-tree", STAGED, "add-remove-row", VALUED),
+        WRONG_NUMBERS,
+        tuple(map(split, BAD_NUMBERS)),
+        {"domains": {"x": ["p", "q"]}, "max_rows": None, "public": "data"},
+        ("domains", "max_rows"),
+    ),
+    Ask(
+        "TreeRegressor.fit_table",
+        _regressed_table,
+        NUMBERS,
+        lambda hook: armed_table(NUMBERS, hook),
+        PUBLIC_NUMBERS,
+        cost("regression-tree", STAGED, "add-remove-row", VALUED),
+        WRONG_NUMBERS + WRONG_TABLE,
+        BAD_NUMBERS,
+        {"max_rows": None, "public": "data"},
+        ("max_rows",),
+    ),
     Ask(
         "TreeClassifier.fit",
         _fitted,
