@@ -169,6 +169,6 @@ STUDY = Study(
     columns=("dataset", "part", "rows", "epsilon", "seed", "declared", "found"),
     cells=_cells,
     run=_run,
-    revision=2,
+    revision=3,
     minutes=20,
 )
