@@ -51,6 +51,7 @@ def test_facts_and_settings(tmp_path: Path) -> None:
         "total",
         "mean",
         "tree",
+        "regression-tree",
         "naive-bayes",
         "classifier",
     )

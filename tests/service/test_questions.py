@@ -248,8 +248,7 @@ def test_expect_is_free(running) -> None:
         assert told["epsilon"] == body["epsilon"]
         assert told["recorded"] is False
         released = running.ask(path, who, **body).json()
-        accuracy = {key: told[key] for key in ("error", "unit", "sentence", "chance")}
-        assert accuracy == released["accuracy"]
+        assert released["accuracy"].items() <= told.items()
         assert running.ask(f"{path}/expect", who, **body).json()["recorded"] is True
     asked = Counter(path.partition("/")[0] for path in ASKS)
     assert {name: len(running.ledger.history(name)) for name in running.ledger} == asked

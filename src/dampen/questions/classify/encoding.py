@@ -147,7 +147,7 @@ class Categories:
 
     >>> Categories(["red", "blue"], branches=4).encode(["blue", "pink", "pink"]).tolist()
     [1, 4, 4]
-    >>> Categories(["red"], branches=4, held=(2,)).encode(["red", "pink", "grey"]).tolist()
+    >>> Categories(["red"], branches=4, held=(2,)).encode(["red", "pink", "green"]).tolist()
     [0, 1, 2]
     """
 

@@ -760,8 +760,8 @@ class RegressionQuestion:
     title: ClassVar[str] = "Regression tree"
     data: ClassVar[Literal["table", "edges"]] = "table"
     examples: ClassVar[tuple[str, ...]] = (
-        "dampen regression-tree census.csv --target age --schema census.toml --epsilon 1 "
-        "-o model.json",
+        "dampen regression-tree census.csv --target age --columns workclass "
+        "--schema census.toml --epsilon 1 -o model.json",
         "dampen predict model.json new.csv",
     )
     estimator: ClassVar[str] = "TreeRegressor"
