@@ -132,7 +132,7 @@ def test_draws_follow_the_law(decimals, neighbours):
     values = [1.25, 3.0, 3.0, 0.2, 7.5, 8.0, -4.0]
     column = column_of(draw, values)
     entropy = SystemEntropy()
-    drawn = draw_many(lambda: draw.draw(column, Fraction(2), entropy), 20_000)
+    drawn = draw_many(lambda: draw.draw(column, Fraction(2), entropy), 5_000)
     codes = [code for code, _ in candidates_of(decimals)]
     right, wrong = (brute_force(draw, values, e) for e in (Fraction(2), Fraction(26, 10)))
     assert_draws_follow(counts_of(drawn, codes), right, wrong)

@@ -352,7 +352,7 @@ def test_stopping_with_less_noise_is_not_private():
 
 def test_stopping_follows_its_law():
     entropy = seeded(11)
-    drawn = [dampen.percentile(PAY[:50], p=50, epsilon=1, entropy=entropy) for _ in range(2000)]
+    drawn = [dampen.percentile(PAY[:50], p=50, epsilon=1, entropy=entropy) for _ in range(800)]
     counts = np.bincount([made.epsilon < 1 for made in drawn], minlength=2)
     assert p_value(counts, law_of_stopping(25)(range(50))) > FALSE_ALARM
     assert p_value(counts, law_of_stopping(12.5)(range(50))) < FALSE_ALARM
