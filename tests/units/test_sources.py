@@ -12,7 +12,13 @@ import dampen
 from dampen.core.mechanisms import PF, probabilities
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import Neighbours
-from dampen.questions.frequency import ALL_IN_FULL_FROM, CHOICE, distinct_selection
+from dampen.questions.frequency import (
+    ALL_IN_FULL_FROM,
+    CHOICE,
+    ChosenNames,
+    FrequencyQuestion,
+    distinct_selection,
+)
 from dampen.questions.nodes.graphs import graph_of
 from goodness import assert_draws_follow, counts_of, draw_many
 
@@ -178,3 +184,14 @@ def test_in_degrees_where_edges_are_protected():
     made = dampen.top_k((SOURCE, TARGET + 12), n=16, k=2, metric="indegree", epsilon=50)
     assert made.neighbours is Neighbours.ADD_REMOVE_EDGE
     assert sorted(DEGREES[np.array(made.answer) - 12]) == sorted(DEGREES)[-2:]
+
+
+@pytest.mark.parametrize(("n", "k"), [(4, 3), (200, 3), (200, 20), (5000, 50)])
+def test_the_stated_accuracy_holds_whatever_counts_in_full(n, k):
+    """With T above the stated number, all count in full and no noise is larger in 9 runs of 10."""
+    question = FrequencyQuestion(value="target", categories=range(n), k=k)
+    stated = ChosenNames(question, "source").accuracy(Fraction(1, 2), None).error
+    kth = math.ceil(stated)
+    not_all = 1 - chance_of_all_in_full(kth, 0.5, k=k, n=n)
+    too_noisy = n * math.exp(-stated * 0.5 * float(1 - CHOICE) / k)
+    assert not_all + too_noisy <= 0.1

@@ -664,9 +664,19 @@ class ChosenNames:
         return Cost(epsilon, rho, self.question.name, RANKING, Neighbours.ADD_REMOVE_UNIT)
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
-        """Where all count in full: a lead that is above all noise decides for every ranking."""
-        one_by_one = DistinctMethod(self.question, PF, self.unit)
-        return one_by_one.accuracy((1 - CHOICE) * epsilon, rows)
+        """That of draws one by one, which have more noise; or all of T where weights are shared.
+
+        Shares may rank a category of T persons below one of nobody.  All count in full, though, if
+        T is above 2 k ln(n) / ε by 40/ε, unless Z is below -40/ε: with probability e^-2 / 2.
+        """
+        assert self.question.problem is not None
+        n = len(self.question.problem.categories)
+        k = self.question.k or 1
+        tiny = distinct_selection(np.zeros(3, dtype=np.int64))
+        needed = lead(tiny, PF, m=n, k=k, epsilon=(1 - CHOICE) * epsilon)
+        assert needed is not None
+        shared = (ALL_IN_FULL_FROM * k * log(n) + 2 / float(CHOICE)) / float(epsilon)
+        return by_lead(max(needed, shared), "people", who=WHO, k=k, epsilon=epsilon, most=rows)
 
     def leaks(self) -> tuple[Leak, ...]:
         return ()
