@@ -179,9 +179,7 @@ def sample(numbers: FloatArray, n: int) -> FloatArray:
     return numbers[np.argsort(words)[:n]]
 
 
-def without_bounds(
-    numbers: FloatArray, p: int, epsilon: Fraction, neighbours: Neighbours
-) -> float:
+def without_bounds(numbers: FloatArray, p: int, epsilon: Fraction, neighbours: Neighbours) -> float:
     """The expected rank error of the default for ε."""
     candidates = Decimals().for_flips(epsilon * len(numbers))
     return _error(numbers, RankDraw(p, candidates, neighbours, PF), epsilon)
