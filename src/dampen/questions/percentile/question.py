@@ -282,8 +282,9 @@ class PercentileQuestion:
     @property
     def _step(self) -> float:
         """The step of the grid: days where the ends are dates, seconds for durations."""
-        step: float = as_step(self.step, self.lower, self.upper)
-        return float(step) if isinstance(step, Fraction) else step
+        step = as_step(self.step, self.lower, self.upper)
+        days: float = float(step) if isinstance(step, Fraction) else step
+        return days
 
     @cached_property
     def grid(self) -> ValueGrid:
