@@ -153,6 +153,10 @@ STRONG = 100
 """n ε min(q, 1 - q) from which percentiles without bounds are compared."""
 
 
+DRAWN = ("drawn", "held out")
+"""Kinds of columns that were drawn at random."""
+
+
 def unbounded_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
     """The mean rank error of percentiles, and in how many cells linear points are better."""
     strong = [row for row in rows if number(row, "strength") >= STRONG]
@@ -162,18 +166,23 @@ def unbounded_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
             for epsilon in values(strong, "epsilon"):
                 here = where(strong, neighbours=relation, n=n, epsilon=epsilon)
                 if here:
-                    ways = ("error", "linear", "shifted")
+                    ways = ("error", "exponential", "linear", "shifted")
                     means = [f"{fmean(number(row, way) for row in here):.1f}" for way in ways]
                     lines.append([name, f"{n:,.0f}", f"{epsilon:g}", *means])
-    losses = [_lost(strong, way) for way in ("linear", "shifted")]
-    lines.append(
-        [f"cells of {len(strong)} with a smaller error than without bounds", "", "", "", *losses]
-    )
+    sets = {
+        "30 chosen columns": [row for row in strong if row["kind"] not in DRAWN],
+        **{f"30 columns, {kind}": where(strong, kind=kind) for kind in DRAWN},
+    }
+    for kind, here in sets.items():
+        label = f"smaller error in cells of {len(here)}, {kind}"
+        losses = [_lost(here, way) for way in ("exponential", "linear", "shifted")]
+        lines.append([label, "", "", "", *losses])
     head = [
         "relation",
         "n",
         "ε",
         "without bounds",
+        "for ρ",
         "500 linear points",
         "mean over 20 shifts of them",
     ]
