@@ -71,8 +71,8 @@ OF_ROWS = Fraction(1)
 SIZES = (3, 10)
 DELTA = Fraction(1, 10**6)
 EPSILONS = ("0.1", "0.2", "0.3", "0.5", "1", "2")
-RUNS = 40
-FEW_RUNS = 10
+RUNS = 160
+FEW_RUNS = 40
 RIVALS = ("weights", "limited", "known keys")
 WORD = re.compile(r"[a-z]{3,}")
 
