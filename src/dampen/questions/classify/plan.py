@@ -216,11 +216,13 @@ class TreePlan:
         one-sided utility, within its rounding: ε-bounded range, the sum of all weights being the
         same for all outcomes.  Level by level, a leaf that no split is left for gets the rest of ε
         at once; that takes as many splits as there are attributes, and the dearest leaf is the
-        first such one.
+        first such one.  Every attribute has a table for its part of ε, and those with one value
+        have one too, so that there are at least as many.
         """
         spent = [self.epsilon * share for share in self.shares]
         single = named(self.selection).noise.rho
-        besides = pure_rho(self.odds) + pure_rho(self.tables)
+        tables = max(self.attributes, 1)
+        besides = pure_rho(self.odds) + tables * pure_rho(self.tables / tables)
         if self.staged:
             return sum(map(single, spent[:-1]), GUMBEL.rho(spent[-1]) + besides)
         level = min(self.attributes, self.depth)

@@ -6,7 +6,7 @@ from statistics import fmean, geometric_mean, median
 
 from dampen.questions.groups.problem import FEW
 from dampen_studies.experiments import key_names, names
-from dampen_studies.experiments.groups import few_left_out
+from dampen_studies.experiments.caution import DEVELOPMENT, FIRST, MOST, RULES, few_left_out
 from dampen_studies.rows import values, where
 from dampen_studies.study import Rows, Value, number
 
@@ -51,34 +51,42 @@ def needed(row: dict[str, Value]) -> float:
     return float("inf") if isinstance(row["needed"], str) else number(row, "needed")
 
 
-def caution_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
-    """Ratios to caution 1: over all questions, those of every percentile, and without one table."""
-    header = ["rule", "questions", "at least 10 % less", "median", "geometric mean", "largest"]
-    usual = f"few {FEW}"
-    lines = [
-        *(
-            [str(rule).replace("few", "c ="), *_compared(where(rows, rule=rule))]
-            for rule in values(rows, "rule")[1:]
-        ),
-        *(
-            [f"c = {FEW}, p = {p:g}", *_compared(where(rows, rule=usual, p=p))]
-            for p in values(rows, "p")
-        ),
+def caution_rows(rows: Rows, tables: str) -> tuple[list[str], list[list[str]]]:
+    """Ratios to caution 1 on a collection of tables: of every rule, and of parts of it."""
+    here = where(rows, tables=tables)
+    named = {str(rule).replace("few", "c ="): where(here, rule=rule) for rule in RULES}
+    del named[FIRST]
+    usual = where(here, rule=f"few {FEW}")
+    named |= {f"c = {FEW}, p = {p:g}": where(usual, p=p) for p in values(here, "p")}
+    if tables == DEVELOPMENT:
+        chosen = few_left_out(here)
+        named["c chosen without the table"] = [
+            row for row in here if row["rule"] == f"few {chosen[str(row['dataset'])]}"
+        ]
+    all_alike = where(here, rule="caution 3")
+    middle = {"above": [row for row in all_alike if number(row, "best_above") > HALF]}
+    middle["below"] = [row for row in all_alike if number(row, "best_above") < HALF]
+    named |= {f"caution 3, best group {how} the median size": of for how, of in middle.items()}
+    lines = [[name, *_compared(found)] for name, found in named.items()]
+    least = [
+        min(where(here, dataset=name, p=p), key=lambda row: number(row, "ratio"))
+        for name, p in dict.fromkeys((row["dataset"], row["p"]) for row in here)
     ]
-    chosen = few_left_out(rows)
-    held = [row for row in rows if row["rule"] == f"few {chosen[str(row['dataset'])]}"]
-    lines.append(["c chosen without the table", *_compared(held)])
+    lines.append(["the best of all rules for every question", *_compared(least)])
+    header = ["rule", "questions", "10 % less", "10 % more", "median", "geometric mean", "largest"]
     return header, lines
 
 
 def _compared(rows: Rows) -> list[str]:
-    """How many questions there are and gain, and their ratios."""
+    """How many questions there are, gain and lose, and their ratios."""
     found = [number(row, "ratio") for row in rows]
     less = sum(each <= LESS for each in found)
-    middle = f"{median(found):.2f}"
-    return [f"{len(found)}", f"{less}", middle, f"{geometric_mean(found):.2f}", f"{max(found):.2f}"]
+    more = sum(each > MOST for each in found)
+    counts = [f"{len(found)}", f"{less}", f"{more}"]
+    return [*counts, *(f"{of(found):.2f}" for of in (median, geometric_mean, max))]
 
 
+HALF = 0.5
 ENOUGH = 0.9
 LESS = 0.9
 
