@@ -18,8 +18,6 @@ class DefaultNodes:
     """What `dampen.top_k` does where no mechanism is named."""
 
     graph: Graph
-    max_degree: int | None = None
-    name: str = "default"
     metric: str = "betweenness"
 
     def draw(self, *, epsilon: Epsilon, k: int, entropy: Entropy) -> list[int]:
@@ -30,4 +28,4 @@ class DefaultNodes:
         return method.places(opened, exact(epsilon), entropy)[1]
 
     def _question(self, k: int) -> NodesQuestion:
-        return NodesQuestion(k=k, metric=self.metric, max_degree=self.max_degree)
+        return NodesQuestion(k=k, metric=self.metric)
