@@ -130,7 +130,7 @@ def test_draws_follow_the_law(k, limit):
     counts = dict(Counter(key for person in x for key in person))
     entropy = InsecureEntropy(7)
     domain = Domain.of(counts, limit)
-    drawn = Counter(tuple(of.names(domain, Fraction(2), entropy)) for _ in range(20_000))
+    drawn = Counter(tuple(of.names(domain, Fraction(2), entropy)) for _ in range(10_000))
     right, wrong = (law(x, of, e) for e in (Fraction(2), Fraction(3)))
     answers = sorted(right)
     assert set(drawn) <= set(answers)

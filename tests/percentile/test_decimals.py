@@ -2,6 +2,7 @@
 
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import numpy as np
@@ -19,16 +20,15 @@ def digits_of(number, exponent):
     return j
 
 
-def listed(decimals):
-    """Every candidate with its prior weight, by definition; a decade's largest weight is 1."""
-    low, high = decimals.exponents
-    peak = decimals.peak
-    shares = (SHARES if peak is None else FLIP_SHARES[8 - peak :])[: decimals.digits]
-    years = int(YEARS * sum(shares)) if decimals.digits > 4 else 0
+@cache
+def unbounded(digits, low, high, peak):
+    """Every decimal with its prior weight, by definition; a decade's largest weight is 1."""
+    shares = (SHARES if peak is None else FLIP_SHARES[8 - peak :])[:digits]
+    years = int(YEARS * sum(shares)) if digits > 4 else 0
     weights = {Fraction(0): Fraction(1)}
     for e in range(low, high + 1):
-        unit = Fraction(10) ** (e - decimals.digits + 1)
-        numbers = [m * unit for m in range(10 ** (decimals.digits - 1), 10**decimals.digits)]
+        unit = Fraction(10) ** (e - digits + 1)
+        numbers = [m * unit for m in range(10 ** (digits - 1), 10**digits)]
         away = max(-e, e - 4, 0)
         by_digits = [digits_of(number, e) for number in numbers]
         as_many = Counter(by_digits)
@@ -37,11 +37,17 @@ def listed(decimals):
             if years and 1900 <= number <= 2099 and number.denominator == 1:
                 weight += Fraction(years, sum(shares) * 200)
             weights |= {number: weight, -number: weight}
+    return dict(sorted(weights.items()))
+
+
+def listed(decimals):
+    """The candidates within bounds and on the grid of steps."""
+    weights = unbounded(decimals.digits, *decimals.exponents, decimals.peak)
     bounds = [None if b is None else Fraction(str(b)) for b in (decimals.lower, decimals.upper)]
     step = None if decimals.step is None else Fraction(str(decimals.step))
     return {
-        number: weights[number]
-        for number in sorted(weights)
+        number: weight
+        for number, weight in weights.items()
         if (bounds[0] is None or bounds[0] <= number)
         and (bounds[1] is None or number <= bounds[1])
         and (step is None or (number / step).denominator == 1)

@@ -569,7 +569,6 @@ class BayesModel:
         return self.tables.chances(codes)
 
 
-Classifying: TypeAlias = TreeModel | BayesModel
 AnyTree: TypeAlias = TreeModel | RegressionModel
 Model: TypeAlias = TreeModel | BayesModel | RegressionModel
 
