@@ -18,6 +18,7 @@ from dampen.questions.classify.encoding import Categories, candidates_of, first_
 from dampen.questions.classify.growing import Coding, Rows, StreamedRows, Weights
 from dampen.questions.classify.model import NoisyTables, Score, noisy_tables
 from dampen.questions.classify.plan import (
+    FOR_SCORE,
     FOR_TABLES,
     SCORE_BINS,
     TreePlan,
@@ -243,7 +244,7 @@ def test_a_public_rule_tells_where_the_score_pays():
     enough = {"classes": 2, "max_rows": 300}
     plan = tree_plan(Fraction(1), domains, **enough)
     assert plan.scored
-    assert plan.tables == FOR_TABLES
+    assert plan.tables == FOR_SCORE
     assert plan.candidates == 6 + SCORE_BINS - 1
     assert "whose score is one more column" in str(plan)
     assert plan.rho < tree_plan(Fraction(1), domains, **enough, max_depth=1).rho

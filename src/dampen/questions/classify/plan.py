@@ -85,6 +85,8 @@ FOR_TABLES = Fraction(1, 5)
 for."""
 PLENTY = 2**14
 """From so many rows times ε on, half of these shares is enough."""
+FOR_SCORE = Fraction(3, 10)
+"""The share of ε for the tables of a score, where no probabilities are asked for."""
 SCORE_BINS = FINEST_BINS
 """Of the score of naive Bayes."""
 ROWS_OF_A_SCORE = 8
@@ -333,7 +335,7 @@ def tree_plan(
 
     def drafted(scored: bool) -> TreePlan:
         sizes = sizes_of(domains, classes, scored=scored)
-        tables = epsilon * FOR_TABLES * (part or scored)
+        tables = epsilon * (FOR_TABLES * part or FOR_SCORE * scored)
         left = epsilon - odds - tables
         like = STAGES_LIKE if numbers else None
         chosen = default_stages(left, max_rows, sizes, like) if given is None else given
