@@ -426,7 +426,8 @@ class Coding:
         classes = self.labels.encode(batch[self.target])
         if codes.min(initial=0) < 0 or classes.min(initial=0) < 0:
             whole = (codes >= 0).all(axis=1) & (classes >= 0)
-            codes, classes = codes[whole], classes[whole]
+            codes = codes[whole]
+            classes = classes[whole]
         return codes if self.score is None else self.score.appended(codes), classes
 
 

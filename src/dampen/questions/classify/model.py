@@ -412,9 +412,9 @@ class Score:
         low = float((means - away).min())
         high = max(float((means + away).max()), low + LEAST_SPAN)
         inner = np.linspace(low, high, SCORE_BINS + 1)[1:-1]
-        first, (_, joined) = first_codes(domains), merged_values(domains)
+        _, joined = merged_values(domains)
         weights = np.rint(odds * SCORE_STEPS).astype(np.int64)[joined]
-        return cls(first, weights, np.rint(inner * SCORE_STEPS).astype(np.int64))
+        return cls(first_codes(domains), weights, np.rint(inner * SCORE_STEPS).astype(np.int64))
 
     @cached_property
     def domain(self) -> Bins:

@@ -195,6 +195,7 @@ class TreePlan:
         tables: ε of naive Bayes beside the tree.
         window: more than 1 where the classes are steps of a number; see `splits`.
         scored: whether the score of naive Bayes is one more attribute.
+        columns: how many tables naive Bayes has.
     """
 
     epsilon: Fraction
@@ -210,6 +211,7 @@ class TreePlan:
     tables: Fraction = Fraction(0)
     window: int = 1
     scored: bool = False
+    columns: int = 1
 
     def __post_init__(self) -> None:
         if self.staged:  # refused before anything is paid, or not at all
@@ -242,13 +244,13 @@ class TreePlan:
 
         Nodes of a stage hold disjoint rows.  A joint release is an exponential mechanism for a
         one-sided utility, within its rounding: ε-bounded range, the sum of all weights being the
-        same for all outcomes.  Level by level, a leaf that no split is left for gets the rest of ε
-        at once; that takes as many splits as there are attributes, and the dearest leaf is the
-        first such one.
+        same for all outcomes.  Every table of naive Bayes costs its own.  Level by level, a leaf
+        that no split is left for gets the rest of ε at once; that takes as many splits as there are
+        attributes, and the dearest leaf is the first such one.
         """
         spent = [self.epsilon * share for share in self.shares]
         single = named(self.selection).noise.rho
-        besides = pure_rho(self.odds) + pure_rho(self.tables)
+        besides = pure_rho(self.odds) + self.columns * pure_rho(self.tables / self.columns)
         if self.staged:
             return sum(map(single, spent[:-1]), GUMBEL.rho(spent[-1]) + besides)
         level = min(self.attributes, self.depth)
@@ -353,6 +355,7 @@ def tree_plan(
             tables=tables,
             window=WINDOW if numbers else 1,
             scored=scored,
+            columns=len(domains),
         )
 
     if not numbers and score_pays(epsilon, domains, classes, max_rows):
@@ -419,7 +422,7 @@ def _rows_of_noise(plan: TreePlan, charge: Spending) -> float:
     """The largest of all candidates' noise, in units of the utility: about Δ ln(candidates) / ε."""
     epsilon = float(charge.epsilon)
     if charge.purpose in BESIDE:
-        return (plan.attributes if charge.purpose == "table" else 1) / epsilon
+        return (plan.columns if charge.purpose == "table" else 1) / epsilon
     if charge.purpose == "leaf":
         return math.log(1 + plan.classes) / epsilon
     if charge.purpose == "tree":
