@@ -60,9 +60,14 @@ def html_facts(facts: Mapping[str, Any]) -> str:
 def text_of(value: Any) -> str:
     """A value, or several with commas, as one printable line."""
     if isinstance(value, dict):
-        value = [f"{name}: {each}" for name, each in value.items()]
+        value = [f"{name}: {_pair(each)}" for name, each in value.items()]
     text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
     return printable(text)
+
+
+def _pair(value: Any) -> str:
+    """A tuple without the names of the types in it, such as those of dates."""
+    return f"({', '.join(map(str, value))})" if isinstance(value, tuple) else str(value)
 
 
 def _html(value: Any) -> str:

@@ -3,6 +3,7 @@
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from itertools import product
+from math import ceil, floor
 
 import duckdb
 import numpy as np
@@ -18,6 +19,7 @@ from dampen.core.selection import Neighbours
 from dampen.data.columns import as_bound, as_measured, in_own_type
 from dampen.errors import ParameterError
 from dampen.questions.percentile.unbounded import DAYS, Column, Moments, RankDraw, Runs
+from dampen.releases.numbers import ShiftLaw, TypedLaw, likely
 from dampen.schema.grammar import format_schema, parse_schema
 from dampen.testing import Universe
 from dampen.testing.checks import law_loss
@@ -93,10 +95,62 @@ def test_durations_and_truth_values():
     lengths = pd.Series(pd.to_timedelta(rng.gamma(2, 3000, N).round(), "s"))
     assert abs(median(lengths) - lengths.median()) < timedelta(minutes=10)
     assert median(rng.random(N) < 0.8) is True
-    mean = dampen.mean(lengths, lower=0, upper=timedelta(hours=10), epsilon=5).answer
-    assert mean == pytest.approx(lengths.mean().total_seconds(), rel=0.05)
-    with pytest.raises(ParameterError, match="is not numeric"):
+
+
+def test_means_and_totals_have_the_type_of_the_column():
+    lengths = pd.Series(pd.to_timedelta(rng.gamma(2, 3000, N).round(), "s"))
+    ends = {"lower": 0, "upper": timedelta(hours=10)}
+    mean = dampen.mean(lengths, **ends, epsilon=5)
+    low, high = mean.interval()
+    assert low < mean.answer < high
+    assert low < lengths.mean() < high
+    total = dampen.total(lengths, **ends, epsilon=5)
+    assert abs(total.answer - lengths.sum()) < timedelta(hours=100)
+    assert "seconds" in total.accuracy.sentence
+    assert "timedelta" not in str(total)
+    day = dampen.mean(FRAME, "moment", epsilon=5)
+    assert abs(day.answer - FRAME.moment.mean()) < NEAR
+    assert all(isinstance(end, datetime) for end in day.interval())
+    by_ward = dampen.mean(FRAME, "moment", by="ward", groups=["A", "B"], epsilon=5)
+    assert {type(each) for each in by_ward.answer.values()} == {datetime}
+    assert dampen.Release.from_json(by_ward.to_json()).interval() == by_ward.interval()
+    with pytest.raises(ParameterError, match="which have no total"):
+        dampen.total(FRAME, "moment", epsilon=1)
+    with pytest.raises(ParameterError, match="as dates"):
         dampen.mean(FRAME, "moment", lower=0, upper=10, epsilon=1)
+
+
+def test_intervals_of_days_are_rounded_outwards():
+    noise = TypedLaw(ShiftLaw(Fraction(1), Fraction(1, 4)), "date")
+    low, high = noise.interval(10.5, Fraction(1, 20))
+    steps = likely(Fraction(1), Fraction(1, 20)) / 4
+    assert (low - date(1970, 1, 1)).days == floor(10.5 - steps)
+    assert (high - date(1970, 1, 1)).days == ceil(10.5 + steps)
+
+
+def test_columns_without_a_type_hold_what_is_said_of_them(tmp_path):
+    """Dates in Python's lists and in text files, in every question about numbers."""
+    late = [
+        day + timedelta(days=900 * (ward == "B")) for day, ward in zip(DATES, WARDS, strict=True)
+    ]
+    table = {"day": late, "ward": WARDS}
+    by = {"by": "ward", "groups": ["A", "B"], "epsilon": 5}
+    assert dampen.top_groups(table, "day", kind="date", **by).answer == "B"
+    assert dampen.groups_above(table, "day", threshold="2019-06-01", **by).answer == ["B"]
+    assert type(dampen.mean(table, "day", kind="date", epsilon=5).answer) is date
+    assert type(dampen.mean(table, "day", lower="1990-01-01", epsilon=5).answer) is date
+    half = dampen.histogram(table, "day", bins=["1990-01-01", "2019-06-01", "2040-01-01"], **by)
+    assert list(half.answer["A"]) == ["1990-01-01 to 2019-06-01", "2019-06-01 to 2040-01-01"]
+    assert half.answer["B"]["2019-06-01 to 2040-01-01"] > N / 4
+    ends = {"lower": "2010-01-01", "upper": "2030-01-01"}
+    measured = dampen.top_groups(table, "day", measure="statistic", **ends, **by)
+    assert {type(each) for each in measured.numbers.values()} == {date}
+    path = tmp_path / "late.csv"
+    pd.DataFrame(table).to_csv(path, index=False)
+    assert dampen.top_groups(path, "day", kind="date", **by).answer == "B"
+    for asked in (dampen.mean, dampen.total):
+        with pytest.raises(ParameterError, match="Did you mean 'date'"):
+            asked(table, "day", kind="dates", epsilon=1)
 
 
 def test_groups_are_compared_by_dates():

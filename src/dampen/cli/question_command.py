@@ -241,8 +241,14 @@ def _leaves(answer: Any, names: tuple[str, ...] = ()) -> list[tuple[tuple[str, .
 
 
 def _ends_text(ends: tuple[Any, Any]) -> str:
-    low, high = (f"{end:,}" if isinstance(end, int) else f"{end:,.6g}" for end in ends)
+    low, high = map(_end_text, ends)
     return f"{low} to {high} (95 %)"
+
+
+def _end_text(end: Any) -> str:
+    if isinstance(end, float):
+        return f"{end:,.6g}"
+    return f"{end:,}" if isinstance(end, int) else str(end)
 
 
 def _measured_text(release: "Release") -> str:

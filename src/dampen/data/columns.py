@@ -44,7 +44,7 @@ from dampen.data.source import (
     has_arrow,
     reading,
 )
-from dampen.errors import MISSING, OTHER, RULES, ParameterError
+from dampen.errors import MISSING, OTHER, RULES, ParameterError, did_you_mean
 
 __all__ = [
     "DAY",
@@ -56,13 +56,16 @@ __all__ = [
     "as_names",
     "as_number",
     "as_numbers",
+    "as_step",
     "clipped",
     "finite_range",
     "in_own_type",
     "is_key",
     "is_missing",
     "joined_numbers",
+    "measure_named",
     "measure_of",
+    "measure_of_bounds",
     "measured",
     "missing_in",
     "parsed_numbers",
@@ -108,9 +111,22 @@ def measure_of(
     None for plain numbers.  The values themselves do not tell: what type one row has is private.
 
     Raises:
-        ParameterError: if `kind` is not that of the declared type.
+        ParameterError: if `kind` is unknown, or not that of the declared type.
     """
+    if kind is not None and kind not in KINDS:
+        raise ParameterError(
+            f"Expected kind to be one of {', '.join(KINDS)}, got {kind!r}."
+            f"{did_you_mean(str(kind), KINDS)}"
+        )
+    if isinstance(opened, MeasuredTable) and opened.column == column:
+        return opened.measure
     declared = _of_type(opened, column, bounds)
+    plain = [each for each in bounds if each is not None and as_bound(each) is each]
+    if plain and declared in ("date", "time"):
+        raise ParameterError(
+            f"Column {column!r} holds dates. State its ends and thresholds as dates, such as "
+            "'2019-01-31'."
+        )
     if kind is None:
         return declared
     if declared not in (None, KINDS[kind]) or _holds_numbers(opened, column):
@@ -121,9 +137,7 @@ def measure_of(
 
 
 def _holds_numbers(opened: Opened, column: str) -> bool:
-    """Whether a column is declared as numbers, and not only read as such."""
-    if isinstance(opened, MeasuredTable) and opened.column == column:
-        opened = opened.opened
+    """Whether a column is declared as numbers."""
     return any(each.name == column and each.holds == "numbers" for each in opened.fields)
 
 
@@ -136,7 +150,7 @@ def _of_type(opened: Opened, column: str, bounds: Sequence[Any]) -> Measure | No
         declared = next(found, None)
         if declared is not None or field.holds == "numbers":
             return declared
-    return _of_bounds(bounds)
+    return measure_of_bounds(bounds)
 
 
 def measured(
@@ -176,6 +190,30 @@ def as_bound(bound: Any) -> Any:
     if isinstance(bound, date):
         return _plain(_days(bound))
     return bound
+
+
+def measure_named(name: Any) -> Measure:
+    """The measure of that name.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    measures: Mapping[str, Measure] = {measure: measure for measure in KINDS.values()}
+    if name not in measures:
+        raise ValueError
+    return measures[name]
+
+
+def as_step(step: Any, *ends: Any) -> Any:
+    """A distance of points: in days where one of the ends is a date, in seconds for durations.
+
+    >>> as_step(timedelta(days=7), date(2019, 1, 1)), as_step(timedelta(hours=1), timedelta(0))
+    (Fraction(7, 1), 3600)
+    """
+    number = as_bound(step)
+    if isinstance(step, timedelta) and measure_of_bounds(ends) in ("date", "time"):
+        return Fraction(str(number)) / DAY
+    return number
 
 
 def in_own_type(number: float, measure: Measure) -> Any:
@@ -346,7 +384,7 @@ def _plain(number: Fraction) -> int | float:
     return number.numerator if number.denominator == 1 else float(number)
 
 
-def _of_bounds(bounds: Sequence[Any]) -> Measure | None:
+def measure_of_bounds(bounds: Sequence[Any]) -> Measure | None:
     """The measure by bounds: dates, if all of them are whole days, else times; or durations."""
     known = [each for each in bounds if each is not None]
     if any(isinstance(each, timedelta | np.timedelta64) for each in known):
@@ -355,7 +393,7 @@ def _of_bounds(bounds: Sequence[Any]) -> Measure | None:
     if not dates:
         return None
     if len(dates) < len(known):
-        raise ParameterError("Expected lower and upper to be both dates, or both numbers.")
+        raise ParameterError("Expected all of lower, upper and threshold to be dates, or none.")
     return "date" if all(isinstance(as_bound(each), int) for each in dates) else "time"
 
 

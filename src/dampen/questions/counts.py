@@ -40,7 +40,15 @@ from dampen.data.cells import (
     Keyed,
     LabelKey,
 )
-from dampen.data.columns import Lookup, finite_range
+from dampen.data.columns import (
+    Lookup,
+    Measure,
+    as_bound,
+    finite_range,
+    in_own_type,
+    measure_of_bounds,
+    measured,
+)
 from dampen.data.memory import is_column
 from dampen.data.open import is_engine, open_columns, open_table
 from dampen.data.source import Kind, Opened, columns_of, require_labels, require_numbers
@@ -209,7 +217,7 @@ class HistogramQuestion:
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
         where, value = self.where, self.value
         opened = open_table(data, header=header, table=table, where=where, value=value)
-        self.cells.check_column(opened, self.value)
+        opened = self.cells.opened(opened, self.value)
         if self.grouping is not None:
             self.grouping.check_column(opened, str(self.by), self.value)
         return opened
@@ -246,14 +254,14 @@ class HistogramQuestion:
         Raises:
             ParameterError: unless there are categories, or lower and upper, or a list of edges.
         """
-        listed = self.bins is not None and not isinstance(self.bins, int)
         bounds = self.lower is not None and self.upper is not None
         if self.categories is not None and self.bins is None:
             return Categories(MostFrequent(self.categories))
-        if self.categories is None and listed:
-            return Bins(_edges(self.bins))
+        if self.categories is None and not isinstance(self.bins, int | None):
+            return Bins(_edges(self.bins), tuple(self.bins))
         if self.categories is None and bounds:
-            return Bins(_equal_edges(self.lower, self.upper, self.bins))
+            edges = _equal_edges(as_bound(self.lower), as_bound(self.upper), self.bins)
+            return Bins(edges, (self.lower, self.upper))
         raise ParameterError(
             "Expected categories=, the public list of them, or for numbers lower= and upper=, "
             "their public ends, with bins=. If nobody can list the categories, ask "
@@ -288,8 +296,8 @@ class Cells(Protocol):
     @property
     def names(self) -> Sequence[Hashable]: ...
 
-    def check_column(self, opened: Opened, column: str, /) -> None:
-        """Checks that the column can hold such values."""
+    def opened(self, opened: Opened, column: str, /) -> Opened:
+        """Checks that the column can hold such values; dates are read as days."""
         ...
 
     def wanted(self, column: str, /) -> dict[str, Kind]: ...
@@ -307,8 +315,9 @@ class Categories:
     def names(self) -> Sequence[Hashable]:
         return self.problem.categories
 
-    def check_column(self, opened: Opened, column: str, /) -> None:
+    def opened(self, opened: Opened, column: str, /) -> Opened:
         require_labels(opened, column)
+        return opened
 
     def wanted(self, column: str, /) -> dict[str, Kind]:
         return {column: Lookup(self.names).kind}
@@ -324,17 +333,26 @@ class Categories:
 
 @dataclass(frozen=True)
 class Bins:
-    """Cell i from edge i up to, but not with, edge i+1; the last one with its end."""
+    """Cell i from edge i up to, but not with, edge i+1; the last one with its end.
+
+    Attributes:
+        edges: ascending numbers; days of dates, seconds of durations.
+        stated: the ends or edges as they were stated; dates tell what the column holds.
+    """
 
     edges: tuple[Fraction, ...]
+    stated: Sequence[Any] = ()
 
     @cached_property
     def names(self) -> Sequence[Hashable]:
-        ends = [_edge_text(edge) for edge in self.edges]
+        measure = measure_of_bounds(self.stated)
+        ends = [_edge_text(edge, measure) for edge in self.edges]
         return [f"{low} to {high}" for low, high in pairwise(ends)]
 
-    def check_column(self, opened: Opened, column: str, /) -> None:
+    def opened(self, opened: Opened, column: str, /) -> Opened:
+        opened = measured(opened, column, self.stated)
         require_numbers(opened, column)
+        return opened
 
     def wanted(self, column: str, /) -> dict[str, Kind]:
         return {column: "numbers"}
@@ -539,8 +557,12 @@ def _first_cells(values: FloatArray) -> IntArray:
     return np.zeros(len(values), dtype=np.int64)
 
 
-def _edge_text(edge: Fraction) -> str:
-    """The decimal where it ends, else ten digits of it."""
+def _edge_text(edge: Fraction, measure: Measure | None) -> str:
+    """The decimal where it ends, else ten digits of it; a date, or a duration."""
+    if measure == "duration":
+        return str(in_own_type(float(edge), measure))
+    if measure is not None:
+        return str(in_own_type(float(edge), "date" if edge.denominator == 1 else "time"))
     text = decimal_text(edge)
     return f"{float(edge):.10g}" if "/" in text else text
 
@@ -560,7 +582,7 @@ def _edges(given: Any) -> tuple[Fraction, ...]:
     if isinstance(given, str | bytes | Mapping):
         raise ParameterError(f"{wanted}, got a {type(given).__name__}.")
     try:
-        edges = tuple(Fraction(str(edge)) for edge in given)
+        edges = tuple(Fraction(str(as_bound(edge))) for edge in given)
     except (TypeError, ValueError, ZeroDivisionError, OverflowError):
         raise ParameterError(f"{wanted} that are numbers.") from None
     if len(edges) < 2 or any(a >= b for a, b in pairwise(edges)):

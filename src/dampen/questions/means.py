@@ -81,7 +81,7 @@ from dampen.core.noise import GUMBEL, pure_rho
 from dampen.core.sampling import Entropy, discrete_laplace, weighted_best
 from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.data.cells import Grouping, GroupLookup, Keyed, ValuesOf
-from dampen.data.columns import as_bound, as_numbers, measure_of, measured
+from dampen.data.columns import Measure, as_bound, as_numbers, as_step, measure_of, measured
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import AddsCells, Batch, Kind, Opened, reading, require_numbers
 from dampen.data.units import Amounts, UnitTable, quantum_of
@@ -94,7 +94,7 @@ from dampen.questions.percentile.unbounded import Column, Decimals, RankDraw
 from dampen.releases.accuracy import CONFIDENCE, Accuracy, by_noise, likely_noise, rounded_up
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost
-from dampen.releases.method import Drawn, Finding, Leak, Method, Rest
+from dampen.releases.method import Drawn, Finding, InOwnType, Leak, Method, Rest
 from dampen.releases.numbers import (
     LAPLACE,
     IntegerNoise,
@@ -112,6 +112,7 @@ from dampen.releases.question import (
     by_parameter,
     delta_parameter,
     groups_parameter,
+    kind_parameter,
     lower_parameter,
     parameter,
     upper_parameter,
@@ -175,7 +176,8 @@ def finding_range(asked: "Ranged", *, around_zero: bool) -> Finding | None:
     """
     if asked.lower is not None and asked.upper is not None:
         return None
-    known: dict[str, Exact | None] = {"lower": asked.lower, "upper": asked.upper}
+    known: dict[str, Exact | None]
+    known = {"lower": as_bound(asked.lower), "upper": as_bound(asked.upper)}
     if around_zero:
         zeros = {name: 0 for name, end in known.items() if end is not None and float(end) == 0}
         known = {"lower": None, "upper": None, **zeros}
@@ -185,7 +187,7 @@ def finding_range(asked: "Ranged", *, around_zero: bool) -> Finding | None:
     def filled(found: tuple[Fraction, Fraction]) -> Any:
         listed: Any = asked
         low, high = found
-        step = _fitting_step(high - low, asked.step)
+        step = _fitting_step(high - low, as_step(asked.step, asked.lower, asked.upper))
         cells = -((low - high) // step)
         if question.upper is not None:
             low = high - cells * step
@@ -517,6 +519,7 @@ class TotalQuestion:
         default=None,
         fact=Fact("step", of="value"),
     )
+    kind: str | None = kind_parameter()
     by: str | None = by_parameter("number")
     groups: Sequence[Hashable] | None = groups_parameter()
     delta: Epsilon | None = delta_parameter()
@@ -534,18 +537,18 @@ class TotalQuestion:
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
         where, value = self.where, self.value
         opened = open_table(data, header=header, table=table, where=where, value=value)
-        return self.column.opened(opened)
+        opened = self.column.opened(opened)
+        if self.column.measure(opened) in ("date", "time"):
+            raise ParameterError(
+                f"Column {self.value!r} holds dates, which have no total. Ask for their mean, with "
+                "dampen.mean."
+            )
+        return opened
 
-    def method(
-        self, source: Any, schema: Schema, price: Price, /
-    ) -> "TotalMethod | PublicSizeMethod":
-        del source
+    def method(self, source: Any, schema: Schema, price: Price, /) -> Method:
         noise = noise_for(price)
-        return (
-            PublicSizeMethod(self, noise)
-            if of_public_size(self, schema)
-            else TotalMethod(self, noise)
-        )
+        way = PublicSizeMethod if of_public_size(self, schema) else TotalMethod
+        return self.column.typed(way(self, noise), source)
 
     def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
         """The rows of a person count up to m times the largest value; or their own mean does."""
@@ -554,7 +557,8 @@ class TotalQuestion:
         most = schema.rows_per_unit
         method = TotalMethod(self, noise_for(price))
         cut = shares(schema, method.amounts(most))
-        return OfUnits(method, most, most, cut, {"rows_per_unit": most}, people=False)
+        of_units = OfUnits(method, most, most, cut, {"rows_per_unit": most}, people=False)
+        return self.column.typed(of_units, source)
 
     def shown(self) -> Mapping[str, Any]:
         return self.column.shown()
@@ -590,6 +594,7 @@ class MeanQuestion:
         default=None,
         fact=Fact("step", of="value"),
     )
+    kind: str | None = kind_parameter()
     by: str | None = by_parameter("number")
     groups: Sequence[Hashable] | None = groups_parameter()
     delta: Epsilon | None = delta_parameter()
@@ -609,16 +614,10 @@ class MeanQuestion:
         opened = open_table(data, header=header, table=table, where=where, value=value)
         return self.column.opened(opened)
 
-    def method(
-        self, source: Any, schema: Schema, price: Price, /
-    ) -> "MeanMethod | PublicSizeMethod":
-        del source
+    def method(self, source: Any, schema: Schema, price: Price, /) -> Method:
         noise = noise_for(price)
-        return (
-            PublicSizeMethod(self, noise)
-            if of_public_size(self, schema)
-            else MeanMethod(self, noise)
-        )
+        way = PublicSizeMethod if of_public_size(self, schema) else MeanMethod
+        return self.column.typed(way(self, noise), source)
 
     def unit_method(self, source: Any, schema: Schema, price: Price, /) -> Method:
         """The method on the weights of persons."""
@@ -654,12 +653,16 @@ class Numbers:
         grid: its public grid.
         by: the column of groups.
         grouping: the public groups, if there are any.
+        ends: the range as it was stated; dates tell what a column without a type holds.
+        kind: the same, stated.
     """
 
     value: str
     grid: Grid
     by: str | None
     grouping: Grouping | None
+    ends: tuple[Any, Any]
+    kind: str | None
 
     @classmethod
     def of(cls, asked: TotalQuestion | MeanQuestion) -> "Numbers":
@@ -668,18 +671,28 @@ class Numbers:
         Raises:
             ParameterError: if one is wrong.
         """
-        lower, upper, step = map(as_bound, (asked.lower, asked.upper, asked.step))
+        ends = asked.lower, asked.upper
+        lower, upper = map(as_bound, ends)
+        step = as_step(asked.step, *ends)
         if lower is None or upper is None:  # a place holder for a range that is to be found
             lower, upper, step = 0, 1, None
         if step is None:
             step = usual_step(lower, upper, USUAL_CELLS, firsts=(1,))
         grid = Grid.between(lower, upper, step)
-        return cls(asked.value, grid, asked.by, grouping_of(asked, 1))
+        return cls(asked.value, grid, asked.by, grouping_of(asked, 1), ends, asked.kind)
+
+    def measure(self, opened: Opened) -> Measure | None:
+        """What the numbers stand for, if not for numbers."""
+        return measure_of(opened, self.value, self.ends, self.kind)
+
+    def typed(self, method: Method, opened: Opened) -> Method:
+        """A method whose answers are dates and durations, if the column holds such."""
+        measure = self.measure(opened)
+        return method if measure in (None, "truth") else InOwnType(method, measure)
 
     def opened(self, opened: Opened) -> Opened:
-        """Checks the columns of opened data; durations are seconds, truth values 0 and 1."""
-        if measure_of(opened, self.value) in ("duration", "truth"):
-            opened = measured(opened, self.value)
+        """Checks the columns of opened data; dates are read as days, durations as seconds."""
+        opened = measured(opened, self.value, self.ends, self.kind)
         require_numbers(opened, self.value)
         if self.grouping is not None:
             self.grouping.check_column(opened, str(self.by), self.value)
@@ -737,13 +750,14 @@ class Numbers:
     ) -> Method:
         """A method on the weights of persons, from the law of the noise and the steps of a row."""
         cap = schema.rows_per_unit
-        return weighed(
+        of_units = weighed(
             lambda _, __, step: method_of(noise_for(step), quantum_of(cap) // cap),
             source,
             schema,
             price,
             width=0 if self.grouping is None else self.grid.top + 2,
         )
+        return self.typed(of_units, source)
 
     def amounts(self, source: UnitTable) -> tuple[IntArray, IntArray, IntArray]:
         """Groups and cells with what persons add to them; private.
@@ -1047,6 +1061,7 @@ def total(
     lower: Exact | None = None,
     upper: Exact | None = None,
     step: Exact | None = None,
+    kind: str | None = None,
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
     delta: Epsilon | None = None,
@@ -1080,6 +1095,8 @@ def total(
         upper: public upper end of the values, if you know it; larger ones count as this.
         step: public distance of the grid to which values are rounded.  If left out, a power of ten
             that is at most one hundred-thousandth of the range.
+        kind: what a column without a declared type holds, if not numbers: "date", "time",
+            "duration" or "bool", as for a Python list or a text file.
         by: the column of groups, or its name; a list of names for several, such as
             ["ward", "year"]: groups are then tuples.
         groups: the public list of groups.
@@ -1100,7 +1117,7 @@ def total(
         entropy: of random bits; the operating system's by default.
 
     Returns:
-        A `Release`: the answer is a number, or a dict by group.
+        A `Release`: the answer is a number, a timedelta for durations, or a dict of them by group.
 
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
@@ -1119,6 +1136,7 @@ def total(
         lower=lower,
         upper=upper,
         step=step,
+        kind=kind,
         by=names.get("by"),
         groups=groups,
         delta=delta,
@@ -1143,6 +1161,7 @@ def mean(
     lower: Exact | None = None,
     upper: Exact | None = None,
     step: Exact | None = None,
+    kind: str | None = None,
     by: Any = None,
     groups: Sequence[Hashable] | None = None,
     delta: Epsilon | None = None,
@@ -1178,6 +1197,8 @@ def mean(
         upper: public upper end of the values, if you know it; larger ones count as this.
         step: public distance of the grid to which values are rounded.  If left out, a power of ten
             that is at most one hundred-thousandth of the range.
+        kind: what a column without a declared type holds, if not numbers: "date", "time",
+            "duration" or "bool", as for a Python list or a text file.
         by: the column of groups, or its name; a list of names for several, such as
             ["ward", "year"]: groups are then tuples.
         groups: the public list of groups.
@@ -1198,7 +1219,8 @@ def mean(
         entropy: of random bits; the operating system's by default.
 
     Returns:
-        A `Release`: the answer is a number in the range, or a dict by group.
+        A `Release`: the answer is a number in the range, a date or a timedelta as the column has
+        them, or a dict of them by group.
 
     Raises:
         ParameterError: if a public parameter is wrong; nothing was charged.
@@ -1217,6 +1239,7 @@ def mean(
         lower=lower,
         upper=upper,
         step=step,
+        kind=kind,
         by=names.get("by"),
         groups=groups,
         delta=delta,

@@ -46,9 +46,9 @@ from dampen.core.selection import Neighbours
 from dampen.data.columns import Measure, in_own_type
 from dampen.epsilon import decimal_text, exact
 from dampen.errors import ParameterError
-from dampen.releases.accuracy import Accuracy
+from dampen.releases.accuracy import Accuracy, in_unit
 from dampen.releases.cost import Cost, Price, grouped
-from dampen.releases.numbers import Law
+from dampen.releases.numbers import BracketLaw, Law, TypedLaw
 from dampen.releases.question import Question
 
 if TYPE_CHECKING:
@@ -196,6 +196,8 @@ class Replacing:
 class InOwnType:
     """A method whose answers are numbers of a column of dates, times, durations or truth values.
 
+    Answers and intervals are of the type of the column; `Drawn.numbers` stay days and seconds.
+
     Attributes:
         method: which draws numbers.
         measure: what they stand for.
@@ -208,7 +210,8 @@ class InOwnType:
         return self.method.cost(price)
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
-        return self.method.accuracy(epsilon, rows)
+        told = self.method.accuracy(epsilon, rows)
+        return in_unit(told, "seconds") if self.measure == "duration" else told
 
     def leaks(self) -> tuple[Leak, ...]:
         return self.method.leaks()
@@ -223,7 +226,10 @@ class InOwnType:
         return begun(self.method, source, epsilon, entropy, self._in_type)
 
     def _in_type(self, drawn: Drawn) -> Drawn:
-        return replace(drawn, answer=self._typed(drawn.answer))
+        typed = replace(drawn, answer=self._typed(drawn.answer))
+        if isinstance(drawn.law, BracketLaw):
+            return replace(typed, numbers=self._typed(drawn.numbers))
+        return replace(typed, law=None if drawn.law is None else TypedLaw(drawn.law, self.measure))
 
     def _typed(self, answer: Any) -> Any:
         if isinstance(answer, dict):

@@ -71,6 +71,7 @@ from dampen.core.sampling import (
     random_order,
 )
 from dampen.core.selection import FloatArray, IntArray, Neighbours
+from dampen.data.columns import Measure, as_bound, in_own_type, measure_named
 from dampen.epsilon import check_length, decimal_text, exact
 from dampen.errors import ParameterError
 from dampen.printing import printable, text_of
@@ -90,6 +91,7 @@ __all__ = [
     "RatioLaw",
     "ShiftLaw",
     "ThresholdLaw",
+    "TypedLaw",
     "Winner",
     "at_most",
     "check_scale",
@@ -400,12 +402,43 @@ def _within(e: float, bound: int, first: int, last: int) -> float:
     return math.exp(-e * near) * -math.expm1(-e * (far - near + 1)) / whole
 
 
+@dataclass(frozen=True, slots=True)
+class TypedLaw:
+    """A law of numbers that stand for dates, times or durations: intervals have their type.
+
+    The numbers of the release stay days since 1970-01-01, and seconds.
+
+    Attributes:
+        law: of the numbers.
+        measure: what they stand for.
+    """
+
+    law: Law
+    measure: Measure
+
+    def is_number(self, number: Any, /) -> bool:
+        return self.law.is_number(number)
+
+    def interval(self, number: Any, tail: Fraction, /) -> tuple[Any, Any]:
+        """Days are rounded outwards."""
+        low, high = self.law.interval(number, tail)
+        if self.measure == "date":
+            high = math.ceil(high)
+        return in_own_type(low, self.measure), in_own_type(high, self.measure)
+
+    def to_dict(self) -> dict[str, Any]:
+        return {**self.law.to_dict(), "measure": self.measure}
+
+
 def law_from(told: Mapping[str, Any]) -> Law:
     """The law that `to_dict` wrote.
 
     Raises:
         ValueError: if there is none of that name.
     """
+    if "measure" in told:
+        plain = {name: each for name, each in told.items() if name != "measure"}
+        return TypedLaw(law_from(plain), measure_named(told["measure"]))
     if told["law"] in (LAPLACE, GAUSSIAN):
         least = None if told["least"] is None else int(told["least"])
         return ShiftLaw(_number(told["scale"]), _number(told["unit"]), least, told["law"])
@@ -661,8 +694,10 @@ class Bar:
 
 
 def bars(release: "Release") -> list[Bar]:
-    """The numbers of a release; none if it has none."""
+    """The numbers of a release; none if it has none, or dates, which have no height."""
     if release.law is None or release.numbers is None:
+        return []
+    if isinstance(release.law, TypedLaw) and release.law.measure != "duration":
         return []
     return _bars(release, release.numbers, release.interval(), release.answer, ())
 
@@ -672,9 +707,10 @@ def _bars(
 ) -> list[Bar]:
     assert release.law is not None
     if release.law.is_number(numbers):
-        told = shown if _is_number(shown) else numbers
-        height = told["value"] if isinstance(told, Mapping) else told
-        return [Bar(names, float(height), float(ends[0]), float(ends[1]))]
+        low, high = (float(as_bound(end)) for end in ends)
+        told = as_bound(shown) if _is_number(as_bound(shown)) else numbers
+        height = told.get("value", (low + high) / 2) if isinstance(told, Mapping) else told
+        return [Bar(names, float(as_bound(height)), low, high)]
     found: list[Bar] = []
     for name, number in numbers.items():
         inside = shown.get(name) if isinstance(shown, Mapping) else None

@@ -21,6 +21,7 @@ from typing import (
 )
 
 from dampen.core.selection import Neighbours
+from dampen.data.columns import KINDS
 from dampen.data.source import named_columns
 from dampen.errors import ParameterError, did_you_mean
 from dampen.releases.cost import Price
@@ -42,6 +43,7 @@ __all__ = [
     "delta_parameter",
     "first_missing",
     "groups_parameter",
+    "kind_parameter",
     "lower_parameter",
     "parameter",
     "parameters",
@@ -226,6 +228,17 @@ def public_parameter(what: str) -> Any:
 def lower_parameter(*, optional: bool = False) -> Any:
     """The field `lower` of a question that needs, or may have, a public range of `value`."""
     return _end_parameter("lower", "smaller", optional)
+
+
+def kind_parameter() -> Any:
+    """The field `kind` of a question about a column that may hold dates or durations."""
+    return parameter(
+        "word",
+        "What a column without a declared type holds, if not numbers: date, time, duration or "
+        "bool.",
+        default=None,
+        choices=tuple(KINDS),
+    )
 
 
 def upper_parameter(*, optional: bool = False) -> Any:

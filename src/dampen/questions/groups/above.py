@@ -74,6 +74,7 @@ from dampen.releases.question import (
     Shape,
     delta_parameter,
     groups_parameter,
+    kind_parameter,
     lower_parameter,
     parameter,
     upper_parameter,
@@ -122,6 +123,7 @@ class AboveQuestion:
     lower: Exact | None = lower_parameter(optional=True)
     upper: Exact | None = upper_parameter(optional=True)
     step: Exact | None = group_step()
+    kind: str | None = kind_parameter()
     min_rows: int = parameter("count", "Groups with fewer rows are never above.", default=1)
     strict: bool = parameter(
         "flag", "The statistic must exceed the threshold, not just reach it.", default=False
@@ -139,7 +141,7 @@ class AboveQuestion:
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
         where, value = self.where, self.value
         opened = open_table(data, header=header, table=table, where=where, value=value)
-        opened = measured(opened, self.value, (self.lower, self.upper))
+        opened = measured(opened, self.value, (self.lower, self.upper, self.threshold), self.kind)
         require_numbers(opened, self.value)
         self.finding  # noqa: B018  # groups that are neither listed nor found are refused here
         self.problem.grouping.check_column(opened, self.by, self.value)
@@ -305,6 +307,7 @@ def groups_above(
     lower: Exact | None = None,
     upper: Exact | None = None,
     step: Exact | None = None,
+    kind: str | None = None,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     min_rows: int = 1,
@@ -342,6 +345,8 @@ def groups_above(
             need none; means and sums need both ends.
         upper: public upper end of the values; larger ones count as this.
         step: public distance of the grid to which values are rounded; it divides the range.
+        kind: what a column without a declared type holds, if not numbers: "date", "time",
+            "duration" or "bool", as for a Python list or a text file.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         min_rows: public; groups with fewer rows are never above.
@@ -387,6 +392,7 @@ def groups_above(
         lower=lower,
         upper=upper,
         step=step,
+        kind=kind,
         min_rows=min_rows,
         strict=strict,
         where=where,

@@ -58,7 +58,6 @@ The sum needs no reach: see `dampen.questions.groups.statistics`.
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields, replace
-from datetime import timedelta
 from fractions import Fraction
 from functools import cached_property
 from math import floor
@@ -70,7 +69,7 @@ import numpy as np
 from dampen.core.sampling import Entropy, random_order
 from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.data.cells import Grouping, Keyed, ValuesOf
-from dampen.data.columns import DAY, as_bound
+from dampen.data.columns import as_bound, as_step
 from dampen.data.memory import MemoryTable
 from dampen.data.source import Opened
 from dampen.data.units import quantum_of
@@ -440,9 +439,8 @@ def step_of(lower: Any, upper: Any, step: Any) -> Exact | None:
         return None
     if step is None:
         return usual_step(low, high)
-    dates = isinstance(step, timedelta) and not isinstance(upper, timedelta)
-    distance: Exact = as_bound(step)
-    return Fraction(str(distance)) / DAY if dates else distance
+    distance: Exact = as_step(step, lower, upper)
+    return distance
 
 
 def histograms_of(counts: IntArray | AnyHistograms) -> AnyHistograms:

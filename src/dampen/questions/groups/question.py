@@ -15,7 +15,7 @@ from dampen.core.noise import pure_rho
 from dampen.core.sampling import Entropy
 from dampen.core.selection import Neighbours, check_k
 from dampen.data.cells import ANY_GROUP
-from dampen.data.columns import as_bound, measured
+from dampen.data.columns import as_bound, measure_of, measured
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
 from dampen.data.units import Shares, UnitTable, quantum_of
@@ -42,13 +42,22 @@ from dampen.questions.keys import finding_groups
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, by_rows, likely_push, of_all
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost, quadratic, selection_cost
-from dampen.releases.method import Drawn, Finding, Leak, Measured, Method, checked_share
+from dampen.releases.method import (
+    Drawn,
+    Finding,
+    InOwnType,
+    Leak,
+    Measured,
+    Method,
+    checked_share,
+)
 from dampen.releases.numbers import GAUSSIAN, LAPLACE, IntegerNoise, noise_for
 from dampen.releases.question import (
     Shape,
     checked_choice,
     delta_parameter,
     groups_parameter,
+    kind_parameter,
     lower_parameter,
     parameter,
     upper_parameter,
@@ -104,6 +113,7 @@ class GroupsQuestion:
     lower: Exact | None = lower_parameter(optional=True)
     upper: Exact | None = upper_parameter(optional=True)
     step: Exact | None = group_step()
+    kind: str | None = kind_parameter()
     k: int | None = parameter(
         "count", "How many groups; one if left out.", default=None, label="How many", short="k"
     )
@@ -148,7 +158,7 @@ class GroupsQuestion:
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
         where, value = self.where, self.value
         opened = open_table(data, header=header, table=table, where=where, value=value)
-        opened = measured(opened, self.value, (self.lower, self.upper))
+        opened = measured(opened, self.value, (self.lower, self.upper), self.kind)
         require_numbers(opened, self.value)
         self.finding  # noqa: B018  # groups that are neither listed nor found are refused here
         self.problem.grouping.check_column(opened, self.by, self.value)
@@ -156,7 +166,6 @@ class GroupsQuestion:
 
     def method(self, source: Any, schema: Schema, price: Price, /) -> Method:
         """Under replacement too where everyone's group is public and fixed: one group changes."""
-        del source
         check_k(self.k, len(self.problem.candidates))
         fixed = self.where is None and self.measure is None and schema.is_fixed(self.by)
         problem = replace(
@@ -165,7 +174,7 @@ class GroupsQuestion:
         noise = noise_for(price)
         way = SumMethod if problem.by_sum else ReachMethod
         method: Method = way(self, problem, noise)
-        return self._measured(method, self._number_of)
+        return self._measured(method, lambda groups: self._number_of(groups, source))
 
     def _measured(
         self, method: Method, number_of: Callable[[Sequence[Hashable]], Method]
@@ -178,12 +187,17 @@ class GroupsQuestion:
         expected = [*self.problem.candidates][: self.size]
         return Measured(method, number_of, checked_share(self.share), expected)
 
-    def _number_of(self, groups: Sequence[Hashable]) -> Method:
+    def _number_of(self, groups: Sequence[Hashable], source: Any) -> Method:
         """The method that measures groups which are public by now, in rows."""
         measuring = self._measuring(groups)
         if isinstance(measuring, QuantileMethod):
-            return measuring
-        return measuring.method(None, Schema(), Price(Fraction(1)))
+            return self._typed(measuring, source)
+        return measuring.method(source, Schema(), Price(Fraction(1)))
+
+    def _typed(self, measuring: QuantileMethod, source: Any) -> Method:
+        """A quantile in the type of the column."""
+        measure = measure_of(source, self.value, (self.lower, self.upper), self.kind)
+        return measuring if measure is None else InOwnType(measuring, measure)
 
     def _number_of_people(self, groups: Sequence[Hashable], source: Any, schema: Schema) -> Method:
         """The same of persons, who share their weight among these groups alone."""
@@ -192,7 +206,8 @@ class GroupsQuestion:
         if not isinstance(measuring, QuantileMethod):
             return measuring.unit_method(source, schema, price)
         width = self.problem.grid.top + 2
-        return weighed(lambda *_: measuring, source, schema, price, width=width)
+        typed = self._typed(measuring, source)
+        return weighed(lambda *_: typed, source, schema, price, width=width)
 
     def _measuring(
         self, groups: Sequence[Hashable]
@@ -218,7 +233,7 @@ class GroupsQuestion:
             return QuantileMethod(self.value, self.by, groups, self.problem.grid, compared.p)
         given: dict[str, Any] = {
             "value": self.value, "lower": self.lower, "upper": self.upper, "step": self.step,
-            "by": self.by, "groups": groups,
+            "kind": self.kind, "by": self.by, "groups": groups,
         }  # fmt: skip
         if isinstance(compared, Mean):
             return MeanQuestion(**given)
@@ -527,6 +542,7 @@ def top_groups(
     lower: Exact | None = None,
     upper: Exact | None = None,
     step: Exact | None = None,
+    kind: str | None = None,
     epsilon: Epsilon | None = None,
     rho: Epsilon | None = None,
     k: int | None = None,
@@ -568,6 +584,8 @@ def top_groups(
         upper: public upper end of the values; larger ones count as this.
         step: public distance of the grid to which values are rounded; it divides the range.  If
             left out, the range is cut into at least 1,000 equal steps.
+        kind: what a column without a declared type holds, if not numbers: "date", "time",
+            "duration" or "bool", as for a Python list or a text file.
         epsilon: the privacy parameter, exact: pass "0.1" or Fraction(1, 10).
         rho: in place of ε, the privacy parameter of zCDP, for budgets with a δ.
         k: how many groups; None for one that is not in a list.  The answer for k is a *set*, in the
@@ -626,6 +644,7 @@ def top_groups(
         lower=lower,
         upper=upper,
         step=step,
+        kind=kind,
         k=k,
         smallest=smallest,
         min_rows=min_rows,

@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from fractions import Fraction
 from functools import cached_property
 from math import floor, isqrt
@@ -13,7 +12,7 @@ from dampen.core.mechanisms import EM, MECHANISMS, Mechanism, named
 from dampen.core.sampling import Entropy
 from dampen.core.selection import IntArray, Neighbours
 from dampen.data.cells import ANY_GROUP, LARGEST_TABLE, Grouping, Keyed
-from dampen.data.columns import DAY, KINDS, Bound, Measure, as_bound, measure_of, measured
+from dampen.data.columns import Bound, Measure, as_bound, as_step, measure_of, measured
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
 from dampen.epsilon import Epsilon, decimal_text
@@ -51,9 +50,9 @@ from dampen.releases.question import (
     Fact,
     Shape,
     by_parameter,
-    checked_choice,
     delta_parameter,
     groups_parameter,
+    kind_parameter,
     parameter,
     weigh_parameter,
     where_parameter,
@@ -102,13 +101,7 @@ class PercentileQuestion:
         default=None,
         fact=Fact("step", of="value", optional=True),
     )
-    kind: str | None = parameter(
-        "word",
-        "What a column without a declared type holds, if not numbers: date, time, duration or "
-        "bool.",
-        default=None,
-        choices=tuple(KINDS),
-    )
+    kind: str | None = kind_parameter()
     by: str | None = by_parameter()
     groups: Sequence[Hashable] | None = groups_parameter()
     delta: Epsilon | None = delta_parameter()
@@ -135,8 +128,6 @@ class PercentileQuestion:
     )
 
     def __post_init__(self) -> None:
-        if self.kind is not None:
-            checked_choice("kind", self.kind, tuple(KINDS))
         warn_of_shares(self.points)
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
@@ -291,9 +282,9 @@ class PercentileQuestion:
     @property
     def _step(self) -> float:
         """The step of the grid: days where the ends are dates, seconds for durations."""
-        dates = isinstance(self.step, timedelta) and not isinstance(self.upper, timedelta)
-        step = as_bound(self.step)
-        return step / DAY if dates else step
+        step = as_step(self.step, self.lower, self.upper)
+        days: float = float(step) if isinstance(step, Fraction) else step
+        return days
 
     @cached_property
     def grid(self) -> ValueGrid:
