@@ -10,6 +10,7 @@ import numpy as np
 import dampen
 from dampen import InsecureEntropy, Release
 from dampen.core.noise import pure_rho
+from dampen.epsilon import short_text
 from dampen.releases.cost import Cost
 
 EPSILON = Fraction(3, 5)
@@ -85,6 +86,11 @@ ALWAYS_WRONG: tuple[Mapping[str, Any], ...] = (
 
 def cost(query: str, mechanism: str, neighbours: str, rho: Fraction = PURE) -> Cost:
     return Cost(EPSILON, rho, query, mechanism, dampen.Neighbours(neighbours))
+
+
+def shown(rho: Fraction) -> Fraction:
+    """As a release and its charge have it."""
+    return Fraction(short_text(rho, up=True).lstrip("<"))
 
 
 def several(changes: Mapping[str, list[Any]]) -> tuple[Mapping[str, Any], ...]:

@@ -8,23 +8,18 @@ from fractions import Fraction
 from typing import Any
 
 import dampen
-from asking import EPSILON, GUMBEL, Armed, Ask, armed_table, cost, several
+from asking import EPSILON, GUMBEL, Armed, Ask, armed_table, cost, several, shown
 from asks_models import MODELS
 from dampen import Release
 from dampen.core.mechanisms import JOINT
+from dampen.core.noise import laplace_rho
 from dampen.core.selection import Neighbours
-from dampen.epsilon import short_text
 from dampen.questions.frequency import MostFrequent
 from dampen.questions.percentile.joint_tight import together
 from dampen.questions.percentile.question import PercentileQuestion
 from dampen.releases.answer import answer
 from dampen.schema import Schema
 from leaks import NUMBER, WORD
-
-
-def shown(rho: Fraction) -> Fraction:
-    """As a release and its charge have it."""
-    return Fraction(short_text(rho, up=True).lstrip("<"))
 
 
 def _of_loader(data: Any, **options: Any) -> Release:
@@ -158,7 +153,7 @@ ASKS = [
         NUMBERS,
         lambda hook: Armed(NUMBERS, hook),
         {"lower": 0, "upper": 10, "step": 1},
-        cost("total", "discrete-laplace", "add-remove-row"),
+        cost("total", "discrete-laplace", "add-remove-row", shown(laplace_rho(EPSILON, 10))),
         several({"lower": [10, "x"], "upper": [0, float("inf")], "step": [3, 0]}),
         ([1, 2, WORD],),
     ),
@@ -168,7 +163,7 @@ ASKS = [
         GROUPED,
         lambda hook: armed_table(GROUPED, hook),
         {"groups": ["a", "b"], "lower": 0, "upper": 10, "step": 1},
-        cost("mean", "discrete-laplace", "add-remove-row"),
+        cost("mean", "discrete-laplace", "add-remove-row", shown(laplace_rho(EPSILON, 10))),
         several({"groups": [[], ["a", "a"], None], "step": [3], "lower": [11]}),
         ({"v": [1, 2, WORD], "g": LETTERS},),
     ),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import dampen
-from asking import EPSILON, GUMBEL, Ask, armed_table, cost, several
+from asking import EPSILON, GUMBEL, Ask, armed_table, cost, several, shown
 from dampen import Release
 from dampen.core.noise import pure_rho
 from dampen.paper.id3 import GlobalDiffPID3
@@ -76,11 +76,12 @@ WRONG_ID3 = WRONG_MODEL + several(
     {"mechanism": ["no such", "joint", None], "max_depth": [-1, 99, 1.5, None]}
 )
 PUBLIC_DEFAULT = {name: PUBLIC_TREE[name] for name in ("domains", "classes", "max_rows")}
+OF_ID3 = shown(3 * pure_rho(EPSILON / 4) + GUMBEL / 16)
 LEVELS = sum(pure_rho(EPSILON * share) for share in split_shares((1,)))
 FIRST, LAST = (EPSILON * share for share in split_shares((1, 2)))
 STAGES = pure_rho(FIRST) + LAST**2 / 8
 LEFT = EPSILON * (1 - FOR_ODDS - FOR_TABLES)
-CHANCES = pure_rho(EPSILON * FOR_ODDS) + pure_rho(EPSILON * FOR_TABLES) + LEFT**2 / 8
+CHANCES = pure_rho(EPSILON * FOR_ODDS) + 2 * pure_rho(EPSILON * FOR_TABLES / 2) + LEFT**2 / 8
 STAGED = "joint-subtrees"
 """At ε = 0.6 and nine rows, the default decides all levels and the classes at once."""
 
@@ -204,7 +205,7 @@ MODELS = [
         split(TABLE),
         lambda hook: split(armed_table(TABLE, hook)),
         {**PUBLIC_TREE, "max_rows": 400},
-        cost("id3", "em + noisy-counts", "add-remove-row"),
+        cost("id3", "em + noisy-counts", "add-remove-row", OF_ID3),
         WRONG_ID3,
         tuple(map(split, BAD_TABLES[:-1])),
         {"domains": {"x": ["p", "q"]}, "max_rows": None, "classes": None, "public": "data"},

@@ -5,6 +5,7 @@ different table of weights is computed once.  Small quanta, with and without rem
 corner: floors, caps, groups that a person shares.
 """
 
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, combinations_with_replacement, permutations, product
@@ -21,12 +22,13 @@ from dampen.core.sensitivity import constant
 from dampen.data.units import Pairs, Present, Shares
 from dampen.questions.frequency import MostFrequent, distinct_selection
 from dampen.questions.groups.problem import ByReach
-from dampen.questions.groups.reach import _levels, _support, largest_wins
+from dampen.questions.groups.reach import MIN_MAX_FOR_RHO, _levels, _support, largest_wins
 from dampen.questions.percentile.halving import Ranks
 from dampen.questions.percentile.joint_tight import FLOOR, intervals, together
 from dampen.questions.percentile.values import PercentileValueOfRows, ValueGrid
 from dampen.testing import Universe
 from dampen.testing.checks import outputs
+from renyi import least_rho_of
 
 EPSILON = Fraction(1)
 STATISTICS = [
@@ -143,6 +145,31 @@ def test_min_max(options):
 def test_min_max_of_three_persons(k):
     weighing = Shares(2, within_lines=True)
     assert loss("three persons", weighing, min_max_law(2, k, caution=0)) <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("options", [STATISTICS[i] for i in (0, 1, 2, 4)], ids=str)
+def test_min_max_by_gumbel_noise_costs_an_eighth_of_epsilon_squared(options):
+    """A twin at four times the ε is found: two persons lose a quarter of the price."""
+
+    def gumbel(epsilon):
+        return lambda contest: replace(contest, mechanism=MIN_MAX_FOR_RHO).probabilities(
+            range(3), epsilon
+        )
+
+    weighing = Shares(2, within_lines=True)
+    rho = float(MIN_MAX_FOR_RHO.rho(EPSILON))
+    assert rho == 1 / 8
+    lost = least_rho_of_law(weighing, min_max_law(2, 1, gumbel(EPSILON), **options))
+    assert 0.2 * rho < lost <= rho
+    assert least_rho_of_law(weighing, min_max_law(2, 1, gumbel(4 * EPSILON), **options)) > rho
+
+
+def least_rho_of_law(weighing, law):
+    """The largest D_α / α of a law of the weights, over all neighbours with two persons."""
+    counts = worlds.weights("two persons", weighing)
+    different, of = np.unique(counts.reshape(len(counts), -1), axis=0, return_inverse=True)
+    logs = np.log([law(each.reshape(3, 2)) for each in different])[of]
+    return least_rho_of(logs, worlds.UNIVERSES["two persons"])
 
 
 def test_min_max_is_not_one_sided():

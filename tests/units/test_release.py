@@ -173,6 +173,8 @@ def test_a_public_rule_chooses_the_method():
     assert mechanism("top-groups", {}, **groups) == "reach"
     assert mechanism("top-groups", {"groups_per_unit": 2}, **groups) == "reach"
     assert mechanism("top-groups", {"groups_per_unit": 3}, **groups) == "min-max"
+    by_rho = {"epsilon": None, "rho": "0.1", **groups}
+    assert mechanism("top-groups", {"groups_per_unit": 3}, **by_rho) == "min-max-em"
     assert mechanism("top-groups", {"groups_per_unit": 3}, statistic="sum", **groups) == "pf"
     assert mechanism("most-frequent", {}, value="ward") == "pf"
     assert mechanism("most-frequent", {}, value="ward", k=2) == "pf"

@@ -47,6 +47,21 @@ limit of D_α for α -> 1, the Kullback-Leibler divergence.  A smaller move is a
 grows.  Entries of a vector that move by d_i cost Σ h(ε d_i / S); h is convex with h(0) = 0, so
 h(ε d / S) <= (d/M) h(ε M/S) for d <= M, and Σ d_i <= S. ∎
 
+**Theorem 3** (`laplace_rho` with steps).  Integer noise with P(z) proportional to e^(-b |z|) on
+integers that move by at most m = ε/b in the 1-norm is ρ-zCDP with
+ρ = h_m(ε) = ε - (1 - e^-ε) b / sinh(b), which is tight.  h_1 is theorem 1, and h_m falls to h.
+*Proof.*  One integer that moves by m first.  Let a = e^-b and t = 2α-1.  The sum of P^α Q^(1-α) is
+F(t) e^(-ε/2) (1-a) / (1+a), where F(t) = 2 cosh(ε t/2) / (1-a) + sinh((m-1) b t/2) / sinh(b t/2)
+has the outcomes beyond both centres in its first term and those between them in its second.  With
+t = 2iφ/b, F sin(φ) (1-a) = sin((m+1) φ) - a sin((m-1) φ).  At φ = (2j-1) π / (2 (m+1)),
+j = 1..m+1, the first sine is 1 and -1 by turns and a sin((m-1) φ) is smaller, so that F, which is
+a polynomial of degree m in cos φ, has a zero between any two of them: all its m zeros.  So all
+zeros of F, a function of s = t² of order 1/2, are real and below 0 in s, ln F is concave for s > 0
+as in theorem 2, and D_α <= α D_1.  D_1, the Kullback-Leibler divergence, is
+b (E|Z - m| - E|Z|) = b (m - 2a (1 - a^m) / (1 - a²)) = h_m(ε).  Several integers that move by d_i
+cost Σ of b d_i - (1 - e^(-b d_i)) b / sinh(b), which is convex in d_i and 0 at 0, so that one that
+moves by m costs most. ∎
+
 A noise of your own is one more object with these attributes.  Its bounds and its law are promises;
 `tests/core/test_noise.py` shows how to check them.
 
@@ -66,7 +81,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.core.selection import FloatArray
+from dampen.core.selection import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from flint import arb
@@ -79,6 +94,7 @@ __all__ = [
     "Exponential",
     "Gumbel",
     "Laplace",
+    "LargestOf",
     "Noise",
     "Words",
     "gauss",
@@ -109,13 +125,22 @@ def pure_rho(epsilon: Fraction) -> Fraction:
 
 
 @lru_cache(maxsize=4096)
-def laplace_rho(epsilon: Fraction) -> Fraction:
-    """ε + e^-ε - 1, or a little above it: the zCDP cost of continuous Laplace noise (theorem 2).
+def laplace_rho(epsilon: Fraction, steps: int | None = None) -> Fraction:
+    """The zCDP cost of Laplace noise, or a little above it (theorems 2 and 3).
 
-    >>> float(laplace_rho(Fraction(1)))
-    0.367879441171443
+    Args:
+        epsilon: of the noise: 1 / its scale, in moves.
+        steps: of discrete noise, by how many whole numbers a move is; None for continuous noise.
+
+    >>> [float(laplace_rho(Fraction(1), steps)) for steps in (1, 10, None)]
+    [0.46211715726001, 0.368931..., 0.367879441171443]
     """
-    return min(_rounded_up(lambda e: e + (-e).expm1(), epsilon), epsilon**2 / 2)
+
+    def cost(e: "arb") -> "arb":
+        less = -(-e).expm1()
+        return e - less if steps is None else e - less * (e / steps) / (e / steps).sinh()
+
+    return min(_rounded_up(cost, epsilon), epsilon**2 / 2)
 
 
 def _rounded_up(function: "Callable[[arb], arb]", epsilon: Fraction) -> Fraction:
@@ -136,23 +161,24 @@ def _rounded_up(function: "Callable[[arb], arb]", epsilon: Fraction) -> Fraction
     return unit * ceil(value / unit)
 
 
-def permute_and_flip(a: FloatArray) -> FloatArray:
+def permute_and_flip(a: FloatArray, copies: FloatArray | None = None) -> FloatArray:
     """P[r wins] for exponential noise: w_r times the integral over [0, 1] of Π_{s≠r} (1 - w_s y).
 
     With w = exp(a), y = exp(-v) at the winning value v.  The integrand is a polynomial in y, is
     below exp(-W y) with W = Σ w, and so is integrated to rounding error by Gauss nodes up to
-    y = 45 / W.
+    y = 45 / W.  If there are several copies of each, P[one of r's copies wins].
     """
     w = np.exp(a)
-    nodes, weights = gauss(0.0, min(1.0, NEGLIGIBLE / w.sum()), 96)
+    many = np.ones(len(w)) if copies is None else copies
+    nodes, weights = gauss(0.0, min(1.0, NEGLIGIBLE / float(many @ w)), 96)
     total = np.zeros(len(w))
     together = max(1, MOST_TOGETHER // len(w))
     for start in range(0, len(nodes), together):
         part = slice(start, start + together)
         lost = nodes[part, None] * w
-        rest = weights[part] * np.exp(np.log1p(-lost).sum(axis=1))
+        rest = weights[part] * np.exp(np.log1p(-lost) @ many)
         total += rest @ (1 / (1 - lost))
-    p = w * total
+    p = many * w * total
     return p / p.sum()
 
 
@@ -206,6 +232,28 @@ class Bounded(Protocol):
     def ball(self, word: int, bits: int, /) -> "arb":
         """A certified enclosure at the working precision; not finite while U may be 0 or 1."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class LargestOf:
+    """The largest of so many exponential numbers: -log(1 - U^(1/count)); see `best_of_copies`."""
+
+    count: IntArray | int
+
+    def upper(self, words: Words, bits: int, /) -> FloatArray:
+        """At least the value, up to 2^-36; may be infinite."""
+        return self._bound(words, bits, 1.0)
+
+    def lower(self, words: Words, bits: int, /) -> FloatArray:
+        """At most the value, up to 2^-36."""
+        return self._bound(words, bits, 0.0)
+
+    def ball(self, word: int, bits: int, /) -> "arb":
+        return -(-(_uniform(word, bits).log() / int(self.count)).expm1()).log()
+
+    def _bound(self, words: Words, bits: int, end: float) -> FloatArray:
+        """Each step is off by at most 2^-44 of itself, and the value is below 2^7."""
+        return np.asarray(-np.log(-np.expm1(np.log((words + end) * 2.0**-bits) / self.count)))
 
 
 class Noise(Bounded, Protocol):

@@ -16,7 +16,7 @@ the attribute is selected:
 disjoint rows, and which rows a node holds follows from splits that were released before.  So a row
 takes part in one node per level, which spends ε' on its count and ε' on its split or its leaf; d+1
 levels spend ε.  One count changes by 1, so its noise has scale 1/ε'; of the counts of the classes
-in a leaf one changes by 1.
+in a leaf one changes by 1.  In zCDP a fit costs the sum of these queries' own prices.
 
 Three things that are printed otherwise make the trees private and sensible: Δ uses the public bound
 `max_rows`, not the rows of the node; bins are public; a branch ends where N / (t |C|) is below
@@ -37,6 +37,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from dampen.core.mechanisms import MECHANISMS, named, select
+from dampen.core.noise import pure_rho
 from dampen.core.sampling import Entropy, discrete_laplace
 from dampen.core.selection import FloatArray, IntArray
 from dampen.data.source import Opened
@@ -204,7 +205,15 @@ class ID3Method:
         return f"{self.question.mechanism} + noisy-counts"
 
     def cost(self, price: Price, /) -> Cost:
-        return self.table.cost(price, self.question.name, self.mechanism)
+        return self.table.cost(price, self.question.name, self.mechanism, self._rho)
+
+    def _rho(self, epsilon: Fraction) -> Fraction:
+        """A row is in a count of every level, in a split of all but the last, and in a leaf."""
+        each = self._query_epsilon(epsilon)
+        chosen = self.question.mechanism
+        split = pure_rho(each) if chosen == SULQ else named(chosen).rho(each)
+        depth = self.question.max_depth
+        return (depth + 2) * pure_rho(each) + depth * split
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         """Noisy counts keep a lead that is more than twice what any of them is likely to be off."""

@@ -832,7 +832,7 @@ class TotalMethod:
     steps: int = 1
 
     def cost(self, price: Price, /) -> Cost:
-        cost = noise_cost(price, self.question.name, self.noise)
+        cost = noise_cost(price, self.question.name, self.noise, self.largest)
         check_scale(self.scale(cost.epsilon))
         return cost
 
@@ -904,7 +904,8 @@ class MeanMethod:
     steps: int = 1
 
     def cost(self, price: Price, /) -> Cost:
-        cost = noise_cost(price, self.question.name, self.noise)
+        top = self.question.column.grid.top
+        cost = noise_cost(price, self.question.name, self.noise, top)
         check_scale(self.scale(cost.epsilon))
         return cost
 
@@ -996,7 +997,8 @@ class PublicSizeMethod:
     noise: IntegerNoise = LAPLACE
 
     def cost(self, price: Price, /) -> Cost:
-        cost = noise_cost(price, self.question.name, self.noise)
+        top = self.question.column.grid.top
+        cost = noise_cost(price, self.question.name, self.noise, top)
         check_scale(self.scale(cost.epsilon))
         return replace(cost, neighbours=Neighbours.REPLACE_ONE)
 

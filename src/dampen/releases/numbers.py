@@ -54,14 +54,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from html import escape
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 
-from dampen.core.noise import pure_rho
+from dampen.core.noise import laplace_rho
 from dampen.core.sampling import (
     LARGEST_SCALE,
     Entropy,
@@ -648,10 +648,13 @@ def noise_for(price: Price) -> IntegerNoise:
     return LAPLACE if price.pure else GAUSSIAN
 
 
-def noise_cost(price: Price, query: str, noise: IntegerNoise) -> Cost:
-    """The cost of integer noise of scale Δ/ε: ε, or with Gaussian noise ρ = ε²/2 alone."""
+def noise_cost(price: Price, query: str, noise: IntegerNoise, moved: int = 1) -> Cost:
+    """The cost of integer noise of scale Δ/ε: ε, or with Gaussian noise ρ = ε²/2 alone.
+
+    `moved` is Δ: what a row moves the integers by, in the 1-norm.
+    """
     pure = noise == LAPLACE
-    rho = pure_rho if pure else quadratic(Fraction(1, 2))
+    rho = partial(laplace_rho, steps=moved) if pure else quadratic(Fraction(1, 2))
     return composed_cost(
         Neighbours.ADD_REMOVE_ROW, price, query=query, mechanism=noise, rho=rho, pure=pure
     )

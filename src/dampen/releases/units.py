@@ -94,14 +94,7 @@ class OfUnits:
     def first_cost(self, cost: Cost, /) -> Cost | None:
         step = replace(cost, epsilon=cost.epsilon / self.steps, rho=cost.rho / self.steps**2)
         first = first_cost(self.method, step)
-        if first is None:
-            return None
-        return replace(
-            first,
-            epsilon=self.steps * first.epsilon,
-            rho=self.steps**2 * first.rho,
-            neighbours=Neighbours.ADD_REMOVE_UNIT,
-        )
+        return None if first is None else grouped(first, self.steps, Neighbours.ADD_REMOVE_UNIT)
 
     def begin(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn | Rest:
         view = self.view(source, entropy)

@@ -29,7 +29,7 @@ from dampen.questions.groups.problem import (
     row_weight,
     step_of,
 )
-from dampen.questions.groups.reach import MIN_MAX
+from dampen.questions.groups.reach import MIN_MAX, MIN_MAX_FOR_RHO
 from dampen.questions.groups.statistics import (
     Exact,
     Mean,
@@ -261,7 +261,9 @@ class GroupsQuestion:
         scaled = self if self.problem.by_sum else self._of_weights(row)
         if many and isinstance(self.problem.compared, Quantile | Mean):
             check_k(self.k, len(self.problem.candidates))
-            return MinMaxMethod(scaled, str(schema.people), Shares(quantum, cap, within_lines=True))
+            weighing = Shares(quantum, cap, within_lines=True)
+            mechanism = MIN_MAX if price.pure else MIN_MAX_FOR_RHO
+            return MinMaxMethod(scaled, str(schema.people), weighing, mechanism)
         width = self.problem.grid.top + 2 if self.problem.has_grid else 0
         return weighed(scaled.method, source, schema, price, width=width)
 
@@ -438,18 +440,20 @@ class MinMaxMethod:
         question: what is asked, of weights.
         unit: the column that names the person.
         weighing: of persons, within each group.
+        mechanism: that draws, for ε or for ρ.
     """
 
     question: GroupsQuestion
     unit: str
     weighing: Shares
+    mechanism: Mechanism
 
     def cost(self, price: Price, /) -> Cost:
         return selection_cost(
             Neighbours.ADD_REMOVE_UNIT,
             price,
             query=self.question.name,
-            mechanism=MIN_MAX,
+            mechanism=self.mechanism,
             k=self.question.size,
         )
 
@@ -469,7 +473,7 @@ class MinMaxMethod:
         width = problem.grid.top + 2 if problem.has_grid else 0
         weights = UnitTable(source, self.unit, self.weighing, width)
         looked = problem.look(weights, question.value, question.by)
-        contest = problem.min_max(looked, self.weighing.quantum)
+        contest = replace(problem.min_max(looked, self.weighing.quantum), mechanism=self.mechanism)
         best = contest.ranking(question.size, epsilon, entropy)
         names = [problem.candidates[i] for i in (best if question.ordered else sorted(best))]
         answered = names[0] if question.k is None else names

@@ -60,7 +60,8 @@ values of all groups is the maximum over all numbers.
 
 **Theorem.**  A person moves every s_g by at most Q, however many groups they are in.  So
 permute-and-flip with the exponent ε s / (2 Q) is ε-DP for one person, and k answers that are drawn
-one after the other at ε/k each are too.  Proof.  By the lemma of reach, once for each of at most Q
+one after the other at ε/k each are too.  With Gumbel noise each draw has an (ε/k)-bounded range:
+k of them are ε²/(8k)-zCDP.  Proof.  By the lemma of reach, once for each of at most Q
 steps, R(x, z-Q) <= R(y, z) <= R(x, z+Q) for a group with and without the person, so a_g(v) moves by
 at most Q.  A minimum or maximum of numbers that move by at most Q, over public sets, moves by at
 most Q. ∎  It is not one-sided: without the factor 2 the loss is up to 2 ε (tests show it).
@@ -83,13 +84,13 @@ from numpy.typing import NDArray
 
 from dampen.core import sensitivity
 from dampen.core.mechanisms import Mechanism, probabilities, select
-from dampen.core.noise import EXPONENTIAL
+from dampen.core.noise import EXPONENTIAL, GUMBEL
 from dampen.core.sampling import Entropy
 from dampen.core.scores import Global
 from dampen.core.selection import FloatArray, IntArray, Selection
 from dampen.questions.groups.statistics import AnyHistograms, Fractions, Quantile, Statistic
 
-__all__ = ["MIN_MAX", "ByMinMax"]
+__all__ = ["MIN_MAX", "MIN_MAX_FOR_RHO", "ByMinMax"]
 
 
 class Steps(Protocol):
@@ -298,6 +299,8 @@ def _others(factors: FloatArray) -> FloatArray:
 
 
 MIN_MAX = Mechanism("min-max", Global(), EXPONENTIAL)
+MIN_MAX_FOR_RHO = Mechanism("min-max-em", Global(), GUMBEL)
+"""At one ρ it has twice the ε."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -308,25 +311,29 @@ class ByMinMax:
         reach: of the weights.
         quantum: Q.
         caution: see above.
+        mechanism: that draws.
     """
 
     reach: Reach
     quantum: int
     caution: Fraction
+    mechanism: Mechanism = MIN_MAX
 
     def ranking(self, k: int, epsilon: Fraction, entropy: Entropy) -> list[int]:
         """The k best groups, best first, one at a time at ε/k each: ε-DP for one person."""
+        share = epsilon / k
         left = list(range(len(self.reach.x.sizes)))
         best = []
         for _ in range(k):
-            selection = self.selection(left, epsilon / k)
-            place = select(selection, epsilon=epsilon / k, mechanism=MIN_MAX, entropy=entropy)
+            selection = self.selection(left, share)
+            place = select(selection, epsilon=share, mechanism=self.mechanism, entropy=entropy)
             best.append(left.pop(place))
         return best
 
     def probabilities(self, groups: Sequence[int], epsilon: Fraction) -> FloatArray:
         """The probability of every group to be the best of some; not private."""
-        return probabilities(self.selection(groups, epsilon), epsilon=epsilon, mechanism=MIN_MAX)
+        selection = self.selection(groups, epsilon)
+        return probabilities(selection, epsilon=epsilon, mechanism=self.mechanism)
 
     def selection(self, groups: Sequence[int], epsilon: Fraction) -> Selection:
         """The scores of some groups among themselves."""

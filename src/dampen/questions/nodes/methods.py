@@ -30,6 +30,7 @@ from typing import Any
 import numpy as np
 
 from dampen.core.mechanisms import JOINT, Mechanism, check_joint, select
+from dampen.core.noise import pure_rho
 from dampen.core.sampling import Entropy, discrete_laplace
 from dampen.core.selection import IntArray, Neighbours, check_k
 from dampen.data.edges import EdgeTable, OpenedEdges
@@ -469,8 +470,13 @@ class DegreesMethod:
     names: Sequence[Hashable]
 
     def cost(self, price: Price, /) -> Cost:
+        moved = self._moved
         cost = composed_cost(
-            Neighbours.ADD_REMOVE_EDGE, price, query="measure", mechanism="discrete-laplace"
+            Neighbours.ADD_REMOVE_EDGE,
+            price,
+            query="measure",
+            mechanism="discrete-laplace",
+            rho=lambda e: moved * pure_rho(e / moved),
         )
         check_scale(self.scale(cost.epsilon))
         return cost
@@ -494,5 +500,9 @@ class DegreesMethod:
         return Drawn(numbers, numbers=numbers, law=ShiftLaw(scale, least=0))
 
     def scale(self, epsilon: Fraction) -> Fraction:
+        return self._moved / epsilon
+
+    @property
+    def _moved(self) -> int:
         """An edge changes one of one degree by 1, or two of several."""
-        return min(len(self.names), 2) / epsilon
+        return min(len(self.names), 2)

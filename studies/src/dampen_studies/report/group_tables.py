@@ -1,11 +1,12 @@
 """What ε it takes to find the best group, in a table."""
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from statistics import fmean, geometric_mean, median
 
 from dampen.questions.groups.problem import FEW
-from dampen_studies.experiments import names
-from dampen_studies.experiments.groups import few_left_out
+from dampen_studies.experiments import key_names, names
+from dampen_studies.experiments.caution import DEVELOPMENT, FIRST, MOST, RULES, few_left_out
 from dampen_studies.rows import values, where
 from dampen_studies.study import Rows, Value, number
 
@@ -50,34 +51,42 @@ def needed(row: dict[str, Value]) -> float:
     return float("inf") if isinstance(row["needed"], str) else number(row, "needed")
 
 
-def caution_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
-    """Ratios to caution 1: over all questions, those of every percentile, and without one table."""
-    header = ["rule", "questions", "at least 10 % less", "median", "geometric mean", "largest"]
-    usual = f"few {FEW}"
-    lines = [
-        *(
-            [str(rule).replace("few", "c ="), *_compared(where(rows, rule=rule))]
-            for rule in values(rows, "rule")[1:]
-        ),
-        *(
-            [f"c = {FEW}, p = {p:g}", *_compared(where(rows, rule=usual, p=p))]
-            for p in values(rows, "p")
-        ),
+def caution_rows(rows: Rows, tables: str) -> tuple[list[str], list[list[str]]]:
+    """Ratios to caution 1 on a collection of tables: of every rule, and of parts of it."""
+    here = where(rows, tables=tables)
+    named = {str(rule).replace("few", "c ="): where(here, rule=rule) for rule in RULES}
+    del named[FIRST]
+    usual = where(here, rule=f"few {FEW}")
+    named |= {f"c = {FEW}, p = {p:g}": where(usual, p=p) for p in values(here, "p")}
+    if tables == DEVELOPMENT:
+        chosen = few_left_out(here)
+        named["c chosen without the table"] = [
+            row for row in here if row["rule"] == f"few {chosen[str(row['dataset'])]}"
+        ]
+    all_alike = where(here, rule="caution 3")
+    middle = {"above": [row for row in all_alike if number(row, "best_above") > HALF]}
+    middle["below"] = [row for row in all_alike if number(row, "best_above") < HALF]
+    named |= {f"caution 3, best group {how} the median size": of for how, of in middle.items()}
+    lines = [[name, *_compared(found)] for name, found in named.items()]
+    least = [
+        min(where(here, dataset=name, p=p), key=lambda row: number(row, "ratio"))
+        for name, p in dict.fromkeys((row["dataset"], row["p"]) for row in here)
     ]
-    chosen = few_left_out(rows)
-    held = [row for row in rows if row["rule"] == f"few {chosen[str(row['dataset'])]}"]
-    lines.append(["c chosen without the table", *_compared(held)])
+    lines.append(["the best of all rules for every question", *_compared(least)])
+    header = ["rule", "questions", "10 % less", "10 % more", "median", "geometric mean", "largest"]
     return header, lines
 
 
 def _compared(rows: Rows) -> list[str]:
-    """How many questions there are and gain, and their ratios."""
+    """How many questions there are, gain and lose, and their ratios."""
     found = [number(row, "ratio") for row in rows]
     less = sum(each <= LESS for each in found)
-    middle = f"{median(found):.2f}"
-    return [f"{len(found)}", f"{less}", middle, f"{geometric_mean(found):.2f}", f"{max(found):.2f}"]
+    more = sum(each > MOST for each in found)
+    counts = [f"{len(found)}", f"{less}", f"{more}"]
+    return [*counts, *(f"{of(found):.2f}" for of in (median, geometric_mean, max))]
 
 
+HALF = 0.5
 ENOUGH = 0.9
 LESS = 0.9
 
@@ -153,6 +162,10 @@ STRONG = 100
 """n ε min(q, 1 - q) from which percentiles without bounds are compared."""
 
 
+DRAWN = ("drawn", "held out")
+"""Kinds of columns that were drawn at random."""
+
+
 def unbounded_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
     """The mean rank error of percentiles, and in how many cells linear points are better."""
     strong = [row for row in rows if number(row, "strength") >= STRONG]
@@ -162,18 +175,23 @@ def unbounded_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
             for epsilon in values(strong, "epsilon"):
                 here = where(strong, neighbours=relation, n=n, epsilon=epsilon)
                 if here:
-                    ways = ("error", "linear", "shifted")
+                    ways = ("error", "exponential", "linear", "shifted")
                     means = [f"{fmean(number(row, way) for row in here):.1f}" for way in ways]
                     lines.append([name, f"{n:,.0f}", f"{epsilon:g}", *means])
-    losses = [_lost(strong, way) for way in ("linear", "shifted")]
-    lines.append(
-        [f"cells of {len(strong)} with a smaller error than without bounds", "", "", "", *losses]
-    )
+    sets = {
+        "30 chosen columns": [row for row in strong if row["kind"] not in DRAWN],
+        **{f"30 columns, {kind}": where(strong, kind=kind) for kind in DRAWN},
+    }
+    for kind, here in sets.items():
+        label = f"smaller error in cells of {len(here)}, {kind}"
+        losses = [_lost(here, way) for way in ("exponential", "linear", "shifted")]
+        lines.append([label, "", "", "", *losses])
     head = [
         "relation",
         "n",
         "ε",
         "without bounds",
+        "for ρ",
         "500 linear points",
         "mean over 20 shifts of them",
     ]
@@ -226,14 +244,14 @@ def _epsilon(value: float) -> str:
     return "never" if value == float("inf") else f"{value:.2g}"
 
 
-KEY_WAYS = ("rule", "limited", "either", "weights", "known keys")
+KEY_WAYS = ("rule", "limited", "cut", "either", "weights", "known keys")
 
 
 def key_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
     """The share of the true top 10 of keys that nobody listed, at ε = 1, and OpenDP's."""
-    here = where(rows, epsilon=1.0)
+    here = where(rows, epsilon=1.0, k=key_names.K)
     found = []
-    for name in values(here, "dataset"):
+    for name in key_names.TABLES:
         line = [str(name)]
         for relation, ways in (("person", KEY_WAYS), ("row", ("keys", "opendp"))):
             for way in ways:
@@ -242,3 +260,37 @@ def key_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
         found.append(line)
     head = ["persons, keys", *KEY_WAYS, "rows: dampen", "rows: OpenDP"]
     return head, found
+
+
+def key_rule_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """The rule of naming keys of persons beside the best way, at every ε."""
+    epsilons = [float(each) for each in values(rows, "epsilon")]
+    lines = []
+    for name, k in product(key_names.TABLES, key_names.SIZES):
+        here = where(rows, dataset=name, k=k, relation="person")
+        lines.append([name, str(k), *(_rule_and_best(where(here, epsilon=e)) for e in epsilons)])
+    for title, tables in (("these", key_names.TABLES), ("others", key_names.CHOSEN)):
+        for k in key_names.SIZES:
+            here = [row for row in where(rows, k=k, way="rule") if row["dataset"] in tables]
+            shares = [_near_the_best(where(here, epsilon=e), rows) for e in epsilons]
+            lines.append([f"0.9 of the best: {title}", str(k), *shares])
+    return ["persons, keys", "k", *(f"ε = {epsilon:g}" for epsilon in epsilons)], lines
+
+
+def _rule_and_best(ways: Rows) -> str:
+    [rule] = where(ways, way="rule")
+    return f"{number(rule, 'right'):.2f} / {_best(ways):.2f}"
+
+
+def _best(ways: Rows) -> float:
+    return max(number(row, "right") for row in ways if row["way"] in key_names.RIVALS)
+
+
+def _near_the_best(rules: Rows, rows: Rows) -> str:
+    """How many of the columns where the best way names a tenth at least."""
+    near = [
+        number(rule, "of_best") >= 0.9
+        for rule in rules
+        if _best(where(rows, **{each: rule[each] for each in ("dataset", "k", "epsilon")})) >= 0.1
+    ]
+    return f"{sum(near)} of {len(near)}"

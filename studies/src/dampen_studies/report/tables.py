@@ -17,6 +17,7 @@ from dampen_studies.claims.influence import table_1
 from dampen_studies.claims.percentiles import largest_reduction
 from dampen_studies.datasets.names import printed
 from dampen_studies.experiments import split
+from dampen_studies.experiments.caution import DEVELOPMENT, FURTHER
 from dampen_studies.experiments.long_lists import left_out
 from dampen_studies.report import model_tables, node_tables, results, stage_tables
 from dampen_studies.report.figures import geometric_mean, ratios
@@ -24,6 +25,7 @@ from dampen_studies.report.group_tables import (
     caution_rows,
     group_rows,
     key_rows,
+    key_rule_rows,
     name_rows,
     people_rows,
     people_value_rows,
@@ -534,10 +536,12 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "reductions": ("percentiles", reductions),
     "peers": ("peers", peers),
     "groups": ("groups", groups),
-    "caution": ("caution", lambda rows: markdown(*caution_rows(rows))),
+    "caution": ("caution", lambda rows: markdown(*caution_rows(rows, DEVELOPMENT))),
+    "caution-further": ("caution", lambda rows: markdown(*caution_rows(rows, FURTHER))),
     "people": ("people", lambda rows: markdown(*people_rows(rows))),
     "people-values": ("people-values", lambda rows: markdown(*people_value_rows(rows))),
     "key-names": ("key-names", lambda rows: markdown(*key_rows(rows))),
+    "key-rule": ("key-names", lambda rows: markdown(*key_rule_rows(rows))),
     "names": ("names", lambda rows: markdown(*name_rows(rows))),
     "unbounded": ("unbounded", lambda rows: markdown(*unbounded_rows(rows))),
     "unbounded-numbers": (

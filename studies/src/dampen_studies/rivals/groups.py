@@ -43,7 +43,7 @@ from dampen.core.selection import FloatArray, IntArray
 from dampen.epsilon import Epsilon, exact
 from dampen.questions.groups.problem import BestGroup, ByReach
 from dampen.questions.groups.reach import Reach, largest_wins
-from dampen.questions.groups.statistics import BySum, Histograms, Mean, Quantile
+from dampen.questions.groups.statistics import AnyHistograms, BySum, Histograms, Mean, Quantile
 
 __all__ = ["GroupMethod", "epsilon_for_best", "group_methods", "quantile_laws", "true_statistics"]
 
@@ -93,7 +93,7 @@ def group_methods(problem: BestGroup, counts: IntArray) -> list[GroupMethod]:
     return methods
 
 
-def true_statistics(problem: BestGroup, counts: IntArray) -> FloatArray:
+def true_statistics(problem: BestGroup, counts: IntArray | AnyHistograms) -> FloatArray:
     """What a method should find the largest of; -1 for a group without enough rows.
 
     The sum, or the statistic in cells; for `smallest` counted from the other end.

@@ -1,0 +1,161 @@
+"""No release is charged less ρ than it loses, nor more than the tight price that is proved.
+
+What every release charges at ε = 0.6 is in `asks`; here are the laws behind prices that are below
+ε tanh(ε/2), which any ε-DP release may be charged.
+"""
+
+import warnings
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from flint import arb, ctx, fmpq
+
+import dampen
+from asking import EPSILON, PURE
+from asks import ASKS
+from dampen.core.noise import GUMBEL, laplace_rho, pure_rho
+from dampen.paper.id3 import ShiftedLocalDiffPID3
+from dampen.questions.nodes.methods import DegreesMethod
+from dampen.releases.cost import Price
+from renyi import least_rho
+
+EPSILONS = [Fraction(e) for e in ("1e-6", "0.1", "1", "5", "40")]
+ORDERS = [1 + Fraction(10) ** i for i in (-12, -6, -3, -1)]
+ORDERS += [Fraction(a) for a in (2, 3, 5, 10, 30, 100, 10**4)]
+
+
+def exactly(value):
+    return arb(fmpq(Fraction(value).numerator, Fraction(value).denominator))
+
+
+def moment(epsilon, steps, alpha):
+    """(α - 1) D_α of discrete Laplace noise and of what is so many steps from it, as a ball.
+
+    The sum over all outcomes: beyond both centres, and between them.
+    """
+    e, t = exactly(epsilon), 2 * exactly(alpha) - 1
+    b = e / steps
+    outside = 2 * (e * t / 2).cosh() / (1 - (-b).exp())
+    inside = ((steps - 1) * b * t / 2).sinh() / (b * t / 2).sinh()
+    return ((outside + inside) * (-e / 2).exp() * (b / 2).tanh()).log()
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 10, 1000])
+@pytest.mark.parametrize("epsilon", EPSILONS, ids=str)
+def test_integer_noise_costs_what_theorem_3_says(epsilon, steps):
+    """In balls, for eleven orders; a price that is a millionth lower is found for α -> 1."""
+    price = laplace_rho(epsilon, steps)
+    assert laplace_rho(epsilon) <= price <= pure_rho(epsilon)
+    with ctx.workprec(500):
+        for alpha in ORDERS:
+            scale = exactly(alpha * (alpha - 1))
+            assert moment(epsilon, steps, alpha) <= exactly(price) * scale
+        nearly_one = ORDERS[0]
+        twin = price * (1 - Fraction(1, 10**6)) * nearly_one * (nearly_one - 1)
+        assert moment(epsilon, steps, nearly_one) > exactly(twin)
+
+
+def test_one_step_is_any_pure_release_and_many_are_continuous_noise():
+    for epsilon in EPSILONS:
+        assert laplace_rho(epsilon, 1) == pure_rho(epsilon)
+        assert laplace_rho(epsilon, 10**9) <= laplace_rho(epsilon) * (1 + Fraction(1, 10**9))
+
+
+Z = np.arange(-600, 601)
+
+
+def lost_by(scale, moved):
+    """What discrete Laplace noise of a scale loses if a whole number moves."""
+    laws = [-np.abs(Z - d) / float(scale) for d in (0, moved)]
+    return least_rho(*(law - np.logaddexp.reduce(law) for law in laws))
+
+
+def test_the_sum_of_all_outcomes_is_the_closed_form():
+    for steps, epsilon in product((1, 3, 10), (0.5, 2.0)):
+        price = float(laplace_rho(Fraction(str(epsilon)), steps))
+        assert 0.999 * price < lost_by(steps / epsilon, steps) <= price * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("steps", [1, 4, 10])
+def test_a_mean_loses_at_most_its_charge_for_every_value(steps):
+    """Two sums move by c and m - c; all on one side is the worst.  Continuous noise costs less."""
+    made = dampen.mean([1, 2], lower=0, upper=steps, step=1, epsilon=1)
+    lost = [lost_by(steps, c) + lost_by(steps, steps - c) for c in range(steps + 1)]
+    assert 0.999 * float(made.rho) < max(lost) <= float(made.rho) * (1 + 1e-9)
+    assert max(lost) > float(laplace_rho(Fraction(1)))
+
+
+@pytest.mark.parametrize(("lower", "upper", "largest"), [(0, 3, 3), (-5, 2, 5), (10, 20, 2)])
+def test_a_total_loses_at_most_its_charge(lower, upper, largest):
+    """In units: tens where lower and step are multiples of ten."""
+    step = 10 if lower == 10 else 1
+    made = dampen.total([1, 2], lower=lower, upper=upper, step=step, epsilon=1)
+    assert 0.999 * float(made.rho) < lost_by(largest, largest) <= float(made.rho) * (1 + 1e-9)
+
+
+def test_degrees_of_several_nodes_share_an_edge():
+    """One degree that moves by 1, or two with twice the noise; a twin with half the price fails."""
+    for names, scale in ((["a"], 1), (["a", "b", "c"], 2)):
+        price = float(DegreesMethod(names).cost(Price(Fraction(1))).rho)
+        lost = scale * lost_by(scale, 1)
+        assert 0.999 * price < lost <= price * (1 + 1e-9)
+        assert lost > price / 2
+
+
+def test_noise_of_a_continuous_price_on_whole_numbers_is_a_twin_that_fails():
+    assert lost_by(1, 1) > float(laplace_rho(Fraction(1)))
+
+
+PURE_BY_NATURE = {
+    "pf": "permute-and-flip between two candidates of equal counts is randomised response",
+    "reach": "a half-line of discrete Laplace noise that moves by 1 is randomised response",
+    "discrete-laplace": "a count moves by 1",
+    "joint": "a count moves by 1",
+    "threshold": "a count moves by 1",
+    "ld-pf-range": "permute-and-flip",
+    "two-rounds": "the refinement of the first round has no lower proved price",
+}
+"""Why a release is charged what any ε-DP one is."""
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("ask", ASKS, ids=lambda ask: ask.name)
+def test_what_is_charged_as_any_pure_release_has_a_reason(ask):
+    """A new release either has its own price, or says here why it has none."""
+    made = ask()
+    assert made.rho <= PURE
+    assert (made.rho == PURE) <= (made.mechanism in PURE_BY_NATURE)
+
+
+def test_a_half_line_of_noise_is_randomised_response():
+    """P(Z >= 0) against P(Z >= 1): reach, and which groups exceed a threshold."""
+    e = float(EPSILON)
+    yes = 1 / (1 + np.exp(-e))
+    lost = least_rho(np.log([yes, 1 - yes]), np.log([1 - yes, yes]))
+    assert 0.999 * float(PURE) < lost <= float(PURE) * (1 + 1e-9)
+
+
+def test_a_fit_of_the_paper_is_charged_the_sum_of_its_queries():
+    table = ([["p"], ["q"]] * 20, ["no", "yes"] * 20)
+    given = {"domains": [["p", "q"]], "classes": ["no", "yes"], "max_rows": 100}
+    e = Fraction(1, 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = ShiftedLocalDiffPID3(epsilon=1, max_depth=2, **given).fit(*table)
+    sums = 4 * pure_rho(e) + 2 * GUMBEL.rho(e)
+    assert float(sums) == pytest.approx(float(made.release_.rho), rel=1e-9)
+    assert sums < pure_rho(Fraction(1)) / 4
+
+
+@pytest.mark.parametrize("epsilon", [1, 50, 400])
+def test_a_first_look_at_persons_is_charged_at_most_what_any_pure_release_is(epsilon):
+    """Group privacy multiplies ρ by the square of the steps, which many steps exceed ε by."""
+    stays = {"days": [1.0, 2.0] * 200, "patient": [*range(50)] * 8}
+    people = dampen.dataset(stays, unit="patient", rows_per_unit=8)
+    asked = {"value": "days", "p": [10, 50], "weigh": "rows", "epsilon": epsilon}
+    plan = people.expect("percentile", **asked)
+    first = plan.first_cost
+    assert first.rho <= pure_rho(first.epsilon)
+    assert first.rho + plan.rest_cost.rho == plan.cost.rho <= pure_rho(plan.cost.epsilon)
