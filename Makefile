@@ -11,6 +11,9 @@ INSTALL := $(shell command -v uv >/dev/null 2>&1 && echo "uv pip install --quiet
 LOCKED := $(shell command -v uv >/dev/null 2>&1 && echo "--constraint packaging/locks/test.txt")
 CREATE := $(shell command -v uv >/dev/null 2>&1 && echo "uv venv --quiet --allow-existing --python $(PYTHON) .venv" || echo "$(PYTHON) -m venv .venv")
 
+# Compiled modules are kept: the tests start hundreds of processes, which would compile them again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run serve check test lint types imports pytest test-slow test-report test-page docs notebooks dist paper paper-full studies clean
 
 run: .venv/.run

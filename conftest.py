@@ -5,12 +5,12 @@ seed of its own, so that what passed once passes again.  Slow tests, and all tes
 `--system-entropy`, draw as a release does, and so do processes that a test starts.
 """
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,15 +35,14 @@ collect_ignore = POSIX * (sys.platform == "win32") + LINUX * (sys.platform != "l
 
 
 @pytest.fixture(autouse=True)
-def beside_the_files(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """For pages only: each in a directory of its own."""
+def beside_the_files(request: pytest.FixtureRequest) -> None:
+    """For pages only: each in a directory of its own, which other tests need not be given."""
     if request.node.path.suffix == ".md":
         from dampen.cli.demo import write_files
 
-        write_files(tmp_path)
-        monkeypatch.chdir(tmp_path)
+        place = request.getfixturevalue("tmp_path")
+        write_files(place)
+        request.getfixturevalue("monkeypatch").chdir(place)
 
 
 class SeededSystem:
@@ -76,6 +75,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--system-entropy", action="store_true", help="Other bits and examples in every run."
     )
+
+
+def pytest_collection_finish() -> None:
+    """What collecting made lives as long as the run: the collector need not walk it again."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # libraries report at exit what was not collected
 
 
 @pytest.hookimpl(wrapper=True)

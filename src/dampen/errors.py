@@ -29,7 +29,6 @@ __all__ = [
     "did_you_mean",
     "raise_alone",
     "warn_caller",
-    "warn_leak",
 ]
 
 
@@ -86,22 +85,6 @@ def warn_caller(text: str, category: type[Warning]) -> None:
 
 def _is_ours(module: object) -> bool:
     return str(module).startswith("dampen.")
-
-
-def warn_leak(parameter: str, remedy: str, *, stacklevel: int = 3) -> None:
-    """Warns that `parameter` was taken from the data, and says what to pass instead.
-
-    Args:
-        parameter: its name.
-        remedy: a sentence.
-        stacklevel: as in `warnings.warn`.
-    """
-    warnings.warn(
-        f"{parameter} was taken from the private data, so the release is not covered by epsilon "
-        f"alone. {remedy}",
-        PrivacyLeakWarning,
-        stacklevel=stacklevel,
-    )
 
 
 def raise_alone(error: Exception) -> NoReturn:

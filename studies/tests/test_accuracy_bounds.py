@@ -21,10 +21,13 @@ def test_the_table_is_of_this_study() -> None:
 
 
 def test_statements_hold_and_are_tight_unless_gaps_decide() -> None:
-    """Shares of 200 runs are within three standard errors, 0.064, of what they estimate."""
+    """Where they do, columns of gaps show that no smaller number holds for all data.
+
+    Shares of 200 runs are within three standard errors, 0.064, of what they estimate.
+    """
     for row in rows():
         assert float(row["held"]) >= 0.9 - 0.064
-        if not row["gaps"]:
+        if not row["gaps"] or row["data"] in ("one gap", "gaps"):
             assert float(row["ratio"]) <= 3
             assert float(row["third"]) < 0.9
 
@@ -33,6 +36,6 @@ def test_usual_errors_of_percentiles_are_near_the_real_ones() -> None:
     """Where records tie the real error is less, which no public fact tells."""
     usual = [row for row in rows() if row["usual"]]
     assert {row["question"] for row in usual} == {row["question"] for row in rows() if row["gaps"]}
-    errors = [row for row in usual if row["usual_ratio"] != "no error" and row["data"] != "one gap"]
+    errors = [row for row in usual if row["usual_ratio"] != "no error" and "gap" not in row["data"]]
     near = [1 / 3 <= float(row["usual_ratio"]) <= 3 for row in errors]
     assert sum(near) >= 0.9 * len(near)

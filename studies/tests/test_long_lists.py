@@ -1,7 +1,9 @@
 """The committed table of long lists: of the study as it is, and what it is cited for."""
 
 import csv
+import math
 from pathlib import Path
+from statistics import geometric_mean
 
 from dampen.questions.percentile.joint_tight import CROWDED
 from dampen_studies.experiments.long_lists import (
@@ -34,18 +36,21 @@ def test_the_table_is_of_this_study() -> None:
     assert {a for a in asked if "joint" not in a} <= {key(row) for row in found}
 
 
-def test_the_tree_is_never_worse_than_halving() -> None:
-    """By more than chance: in 60 lists of 99 and 90 longer ones, at most 3 % more."""
-    error: dict[tuple[str, ...], float] = {
-        (r["dataset"], r["percentiles"], r["neighbours"], r["epsilon"], r["method"]): float(
-            r["error"]
-        )
+def test_the_tree_is_no_worse_than_halving() -> None:
+    """In 60 lists of 99 and 90 longer ones: by more than chance nowhere, and less in the mean."""
+    found = {
+        (r["dataset"], r["percentiles"], r["neighbours"], r["epsilon"], r["method"]): r
         for r in rows()
     }
-    for (*cell, method), halving in error.items():
+    ratios = list[float]()
+    for (*cell, method), halving in found.items():
         if method == "halving":
-            ours = "tree" if cell[1] == "99" else "dampen"
-            assert error[(*cell, ours)] <= 1.03 * halving
+            ours = found[(*cell, "tree" if cell[1] == "99" else "dampen")]
+            chance = math.hypot(float(ours["spread"]), float(halving["spread"]))
+            assert float(ours["error"]) <= 1.03 * float(halving["error"]) + 2 * chance
+            ratios.append(float(ours["error"]) / float(halving["error"]))
+    assert len(ratios) == 150
+    assert geometric_mean(ratios) < 0.8
 
 
 RULED = TABLE.with_name("list-rule.csv")

@@ -38,8 +38,9 @@ def test_two_levels_at_once_find_what_one_level_cannot_see():
     plan = together.plan()
     assert sum(plan.shares) == 1
     assert together.plan_ == plan.facts
-    assert [c.epsilon for c in plan.facts.charges] == list(plan.shares)
-    assert [c.purpose for c in plan.facts.charges] == ["split", "tree"]
+    spent = [plan.tables, *(plan.epsilon * share for share in plan.shares)]
+    assert [c.epsilon for c in plan.facts.charges] == spent
+    assert [c.purpose for c in plan.facts.charges] == ["table", "split", "tree"]
     assert "1 levels, then up to 2 levels at once" in str(together.plan())
     assert np.mean(model(1, stages=(3,)).fit(X, y).predict(X) == y) > 0.85
 

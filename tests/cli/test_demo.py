@@ -18,7 +18,14 @@ def printed(dampen, monkeypatch: pytest.MonkeyPatch) -> str:
     return done.out
 
 
-def test_demo_asks_about_patients_and_compares(printed: str, place: Path) -> None:
+def test_demo(printed: str, place: Path, shell) -> None:
+    """One test, since the demo takes seconds."""
+    it_asks_about_patients_and_compares(printed, place)
+    its_calls_work_in_python(printed)
+    its_commands_work_in_a_shell(printed, shell)
+
+
+def it_asks_about_patients_and_compares(printed: str, place: Path) -> None:
     assert (place / "dampen-demo/stays.csv").exists()
     for words in ("longest median stay", "influential", "quartiles", "exponential mechanism"):
         assert words in printed
@@ -26,7 +33,7 @@ def test_demo_asks_about_patients_and_compares(printed: str, place: Path) -> Non
     assert printed.count("  answer    ") == printed.count("  truth     ") == 4
 
 
-def test_calls_that_the_demo_prints_work_in_python(printed: str) -> None:
+def its_calls_work_in_python(printed: str) -> None:
     """H2 is the first answer but for a probability of 2e-11, computed from the law of reach."""
     names: dict[str, Any] = {}
     calls = doctest.DocTestParser().get_examples(textwrap.dedent(printed))
@@ -38,7 +45,7 @@ def test_calls_that_the_demo_prints_work_in_python(printed: str) -> None:
     assert list(answers[2]) == ["H1", "H2", "H3"]
 
 
-def test_commands_that_the_demo_prints_work_in_a_shell(printed: str, shell) -> None:
+def its_commands_work_in_a_shell(printed: str, shell) -> None:
     commands = printed.partition("test):\n")[2]
     assert commands.count("dampen ") == 4
     tried = shell(f"set -e\n{commands}")

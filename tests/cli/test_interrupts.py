@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -178,7 +179,8 @@ def interrupt_often(ledger: Ledger, asked: list[str], tries: int, longest: float
             text=True,
             env=os.environ | {"PYTHONFAULTHANDLER": "1"},
         )
-        time.sleep(moment)
+        with suppress(subprocess.TimeoutExpired):
+            child.wait(moment)
         child.send_signal(signal.SIGINT)
         out, err = child.communicate()
         new = ledger.history("g")[charged:]

@@ -11,10 +11,10 @@ import pytest
 import dampen
 from dampen.core.sampling import InsecureEntropy
 from dampen.core.zcdp import rho_within
-from dampen.questions.keys import (
-    ROOT_QUANTUM,
+from dampen.questions.keys import ROOT_QUANTUM, RootMethod
+from dampen.questions.limited_domain import (
+    Domain,
     LimitedMethod,
-    RootMethod,
     ends_above,
     names_are_limited,
 )
@@ -102,12 +102,12 @@ def test_draws_that_each_take_all_of_epsilon_are_not_private():
 
 def test_many_draws_have_a_larger_epsilon_each_than_its_share():
     price = Price("1")
-    few, many = (method(k, 1000, "1e-6").paid(price) for k in (5, 10))
+    few, many = (method(k, 3000, "1e-6").paid(price) for k in (5, 10))
     assert few.converted == 0
     assert float(many.each(Fraction(1))) == pytest.approx(0.1355, abs=1e-4)
     assert many.cost(price).epsilon == 1
     assert many.cost(price).rho >= 10 * many.each(Fraction(1)) ** 2 / 8
-    assert method(10, 1000, "1e-6").paid(Price(None, "0.01")).converted == 0
+    assert method(10, 3000, "1e-6").paid(Price(None, "0.01")).converted == 0
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,8 @@ def test_draws_follow_the_law(k, limit):
     x = [("a", "b"), ("a",), ("a", "c"), ("b",), ("a", "b")]
     counts = dict(Counter(key for person in x for key in person))
     entropy = InsecureEntropy(7)
-    drawn = Counter(tuple(of.names(counts, Fraction(2), entropy)) for _ in range(20_000))
+    domain = Domain.of(counts, limit)
+    drawn = Counter(tuple(of.names(domain, Fraction(2), entropy)) for _ in range(10_000))
     right, wrong = (law(x, of, e) for e in (Fraction(2), Fraction(3)))
     answers = sorted(right)
     assert set(drawn) <= set(answers)
@@ -141,14 +142,14 @@ def test_draws_follow_the_law(k, limit):
 @pytest.mark.parametrize("delta", ["0.5", "1e-6", "1e-12"])
 @pytest.mark.parametrize("epsilon", ["0.001", "0.1", "3"])
 def test_the_gap_is_the_least_one(delta, epsilon):
-    gap = ends_above(1000, Fraction(delta), Fraction(epsilon))
+    gap = ends_above(3000, Fraction(delta), Fraction(epsilon))
     e = float(Fraction(epsilon))
-    assert 1000 / (1 + np.exp(e * gap)) <= float(Fraction(delta)) * (1 + 1e-9)
-    assert 1000 / (1 + np.exp(e * (gap - 2))) > float(Fraction(delta))
+    assert 3000 / (1 + np.exp(e * gap)) <= float(Fraction(delta)) * (1 + 1e-9)
+    assert 3000 / (1 + np.exp(e * (gap - 2))) > float(Fraction(delta))
 
 
 def test_the_rule_is_public():
-    ten = method(10, 1000, "1e-6")
+    ten = method(10, 3000, "1e-6")
     few, many = Fraction(1), Fraction(1, 10)
     assert names_are_limited(ten, Schema(unit="who"), few)
     assert not names_are_limited(ten, Schema(unit="who"), many)
@@ -164,9 +165,8 @@ def test_persons_with_many_keys_name_what_most_people_have():
     rows += [(i, word) for i in range(1000, 3000) for word in words]
     table = {"who": [i for i, _ in rows], "word": [word for _, word in rows]}
     made = dampen.most_frequent(table, "word", unit="who", k=10, epsilon=1, delta="1e-6")
-    assert made.mechanism == "limited-domain"
+    assert made.mechanism == "chosen-domain"
     assert (made.delta, made.neighbours) == (Fraction(1, 10**6), "add-remove-unit")
-    assert made.rho == rho_within(Fraction(1), Fraction(1, 2 * 10**6))
     assert sorted(made.answer) == words
     assert "people" in made.accuracy.sentence
 
@@ -180,8 +180,8 @@ def test_few_people_have_nothing_in_common():
 def test_fewer_names_need_a_smaller_lead():
     """The numbers of docs/lab-frequency.md, at ε = 0.3 and δ = 10^-6."""
     epsilon, delta = Fraction(3, 10), Fraction(1, 10**6)
-    leads = {k: method(k, 1000, delta).paid(Price(epsilon)).bonus(epsilon) for k in (1, 3, 10)}
-    assert leads == {1: 70, 3: 208, 10: 492}
+    leads = {k: method(k, 3000, delta).paid(Price(epsilon)).bonus(epsilon) for k in (1, 3, 10)}
+    assert leads == {1: 73, 3: 219, 10: 517}
     roots = RootMethod("keys", ("v",), delta, None, "who", 50)
     assert round(roots.threshold(epsilon) / ROOT_QUANTUM * 50**0.5) == 577
     shown = [0.0]

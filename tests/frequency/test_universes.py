@@ -69,7 +69,7 @@ def test_draws_follow_the_law():
     method = UniverseMethod("q", "v", SIX, None)
     entropy = InsecureEntropy(1)
     counts = dict(Counter(ROWS))
-    drawn = draw_many(lambda: method.one(counts, [], Fraction(1, 2), entropy), 20_000)
+    drawn = draw_many(lambda: method.one(counts, [], Fraction(1, 2), entropy), 6_000)
     right, wrong = (law(list(ROWS), e) for e in (0.5, 0.65))
     assert_draws_follow(counts_of(drawn, range(6)), right, wrong)
 
@@ -84,7 +84,7 @@ def test_two_answers_follow_the_law_of_pairs():
         p = law([1, 1, 1, 2], epsilon / 2, 4)
         return [p[a] * p[b] / (1 - p[a]) for a, b in pairs]
 
-    drawn = draw_many(lambda: tuple(method.draw(counts, Fraction(2), entropy).answer), 20_000)
+    drawn = draw_many(lambda: tuple(method.draw(counts, Fraction(2), entropy).answer), 3_000)
     assert_draws_follow(counts_of(drawn, pairs), pair_law(2), pair_law(2.6))
 
 

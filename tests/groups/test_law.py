@@ -134,7 +134,7 @@ def test_sums_draw_one_by_permute_and_flip_and_several_at_once():
     values, by = [4, 4, 2, 4, 0], ["a", "a", "a", "b", "c"]
     contest = problem.contest(problem.counts(values, by))
     draws = draw_many(
-        lambda: contest.winners(1, Fraction(1), InsecureEntropy(next(SEEDS)))[0], 4_000
+        lambda: contest.winners(1, Fraction(1), InsecureEntropy(next(SEEDS)))[0], 1_500
     )
     right, wrong = (problem.probabilities(values, by, epsilon=e) for e in ("1", "1.6"))
     assert_draws_follow(counts_of(draws, range(3)), right, wrong)

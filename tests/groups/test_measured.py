@@ -256,7 +256,7 @@ def test_draws_follow_the_law_of_the_draws_by_rank():
     counts = np.array([3, 1, 2])
     off = METHOD.rows_off(counts, -2)
     entropy = InsecureEntropy(3)
-    drawn = [METHOD._drawn(off, EPSILON, entropy) for _ in range(8000)]
+    drawn = [METHOD._drawn(off, EPSILON, entropy) for _ in range(4000)]
     right, wrong = (permute_and_flip(-off / 2 * e) for e in (1.0, 1.3))
     assert_draws_follow(counts_of(drawn, range(4)), right, wrong)
 

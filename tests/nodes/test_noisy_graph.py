@@ -99,7 +99,7 @@ def test_copies_are_drawn_by_their_law() -> None:
     edges = ([0, 1], [1, 2])
     graph = graph_of(edges, range(3))
     entropy = InsecureEntropy(11)
-    drawn = [pairs_of(noisy_copy(graph, Fraction(1), entropy)) for _ in range(6000)]
+    drawn = [pairs_of(noisy_copy(graph, Fraction(1), entropy)) for _ in range(2000)]
     pairs = list(combinations(range(3), 2))
     copies = [frozenset(c) for m in range(4) for c in combinations(pairs, m)]
     right, wrong = (law_of(3, -expm1(-1 / s))(edges) for s in (2, 3))

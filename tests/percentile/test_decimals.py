@@ -2,13 +2,14 @@
 
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 from itertools import product
 
 import numpy as np
 import pytest
 
 from dampen.errors import ParameterError
-from dampen.questions.percentile.unbounded import SHARES, YEARS, Decimals
+from dampen.questions.percentile.unbounded import FLIP_SHARES, SHARES, YEARS, Decimals
 
 
 def digits_of(number, exponent):
@@ -19,15 +20,15 @@ def digits_of(number, exponent):
     return j
 
 
-def listed(decimals):
-    """Every candidate with its prior weight, by definition; a decade's largest weight is 1."""
-    low, high = decimals.exponents
-    shares = SHARES[: decimals.digits]
-    years = YEARS if decimals.digits > 4 else 0
+@cache
+def unbounded(digits, low, high, peak):
+    """Every decimal with its prior weight, by definition; a decade's largest weight is 1."""
+    shares = (SHARES if peak is None else FLIP_SHARES[8 - peak :])[:digits]
+    years = int(YEARS * sum(shares)) if digits > 4 else 0
     weights = {Fraction(0): Fraction(1)}
     for e in range(low, high + 1):
-        unit = Fraction(10) ** (e - decimals.digits + 1)
-        numbers = [m * unit for m in range(10 ** (decimals.digits - 1), 10**decimals.digits)]
+        unit = Fraction(10) ** (e - digits + 1)
+        numbers = [m * unit for m in range(10 ** (digits - 1), 10**digits)]
         away = max(-e, e - 4, 0)
         by_digits = [digits_of(number, e) for number in numbers]
         as_many = Counter(by_digits)
@@ -36,11 +37,17 @@ def listed(decimals):
             if years and 1900 <= number <= 2099 and number.denominator == 1:
                 weight += Fraction(years, sum(shares) * 200)
             weights |= {number: weight, -number: weight}
+    return dict(sorted(weights.items()))
+
+
+def listed(decimals):
+    """The candidates within bounds and on the grid of steps."""
+    weights = unbounded(decimals.digits, *decimals.exponents, decimals.peak)
     bounds = [None if b is None else Fraction(str(b)) for b in (decimals.lower, decimals.upper)]
     step = None if decimals.step is None else Fraction(str(decimals.step))
     return {
-        number: weights[number]
-        for number in sorted(weights)
+        number: weight
+        for number, weight in weights.items()
         if (bounds[0] is None or bounds[0] <= number)
         and (bounds[1] is None or number <= bounds[1])
         and (step is None or (number / step).denominator == 1)
@@ -75,12 +82,31 @@ WITH_YEARS = [
         (None, None, 7),
         (-1990, 3, "0.7"),
     )
+] + [
+    Decimals(digits=5, exponents=(3, 3), peak=3),
+    Decimals(digits=3, exponents=(-1, 1), step="0.25", peak=5),
 ]
 
 
 def proportional(weights, masses):
     unit = next(iter(masses.values())) / next(iter(weights.values()))
     return {number: weight * unit for number, weight in weights.items()} == masses
+
+
+def assert_kinds_are(masses, decimals):
+    """In a block all candidates of a kind weigh alike, and their weights add up to the masses."""
+    low, high = decimals.ends
+    codes = np.arange(low, high + 1)
+    block = np.searchsorted(decimals.blocks, codes, side="right") - 1
+    each = np.diff(decimals.kinds(codes), axis=0, prepend=0)
+    begins = np.append(True, np.diff(block) > 0)
+    each[begins] = decimals.kinds(codes)[begins]
+    if decimals.blocks[block[0]] < low:  # the block was cut off
+        each[0] -= decimals.kinds(codes[:1] - 1)[0]
+    assert each.min() >= 0
+    assert each.max() == 1
+    found = (each * decimals.weights[block]).sum(axis=1)
+    assert found[found > 0].tolist() == list(masses.values())
 
 
 @pytest.mark.parametrize("decimals", SMALL + WITH_YEARS, ids=repr)
@@ -90,6 +116,7 @@ def test_masses_are_the_prior_weights_of_the_candidates(decimals):
     assert list(found) == list(expected)
     assert proportional(expected, found)
     assert decimals.total == sum(found.values())
+    assert_kinds_are(found, decimals)
     assert decimals.least <= min(found.values())
 
 

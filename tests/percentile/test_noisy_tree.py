@@ -8,6 +8,7 @@ import pytest
 
 import dampen
 from dampen.core.noise import pure_rho
+from dampen.core.sampling import InsecureEntropy
 from dampen.core.selection import Neighbours
 from dampen.paper.percentile_selection import rank
 from dampen.questions.percentile.halving import (
@@ -264,6 +265,23 @@ def test_a_descent_keeps_the_order():
             noisy = generator.integers(-9, 9, (len(nodes), 4))
             found = found.further(noisy, np.full(len(nodes), 4))
         assert (np.diff(found.node) >= 0).all()
+
+
+def test_the_stated_ranks_are_within_three_times_those_that_are_needed():
+    """99 percentiles of values that are spread evenly: noise alone is nearly as bad as stated."""
+    points = 4096
+    tree = NoisyTree(tuple(Fraction(i, 100) for i in range(1, 100)), REPLACE, points)
+    at_most = np.arange(50, 50 * (points + 1), 50)
+    entropy = InsecureEntropy(7)
+    epsilon = Fraction(1, 10)
+    targets = np.array(target_ranks(tree.shares, int(at_most[-1])))
+
+    def error():
+        answers = np.array(tree.draw(Ranks(at_most - 50, at_most), epsilon, entropy))
+        return np.maximum(at_most[answers] - 50 - targets, targets - at_most[answers]).max()
+
+    needed = np.quantile([error() for _ in range(40)], 0.9)
+    assert needed < tree.farthest(epsilon) < 3 * needed
 
 
 def test_the_cost_in_zcdp():

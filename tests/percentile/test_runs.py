@@ -208,7 +208,7 @@ def test_weighted_best_follows_its_law(bits):
     weights = np.array([1, 2, 10, 10**12, 3])
     entropy = InsecureEntropy(5)
     drawn = draw_many(
-        lambda: weighted_best(values, weights, Fraction(1, 2), entropy, bits=bits), 12_000
+        lambda: weighted_best(values, weights, Fraction(1, 2), entropy, bits=bits), 3_000
     )
     right, wrong = (weights * np.exp(values * c) for c in (0.5, 0.65))
     assert_draws_follow(counts_of(drawn, range(5)), right / right.sum(), wrong / wrong.sum())

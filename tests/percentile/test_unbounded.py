@@ -36,13 +36,23 @@ def rank_of(values, answer):
 def test_nothing_but_the_column_is_needed():
     made = dampen.percentile(PAY, p=50, epsilon=1)
     assert abs(rank_of(PAY, made.answer) - 10_000) < 150  # false alarms: below 1e-25
-    assert made.mechanism == "em"
-    assert made.rho == pure_rho(Fraction(4, 100)) + Fraction(96, 100) ** 2 / 8
+    assert made.mechanism == "pf"
+    spent = pure_rho(Fraction(4, 100)) + pure_rho(Fraction(96, 100))
+    assert spent <= made.rho < spent * Fraction(1001, 1000)
     assert made.neighbours == "add-remove-row"
     assert made.parameters == {"p": 50, "epsilon_for_rows": "0.04"}
     stated = dampen.dataset({"pay": PAY}, rows=20_000).percentile("pay", p=50, epsilon=1)
-    assert stated.rho == Fraction(1, 8)
+    assert pure_rho(Fraction(1)) <= stated.rho < Fraction(47, 100)
     assert stated.parameters == {"p": 50}
+
+
+def test_for_rho_the_exponential_mechanism_answers():
+    data = dampen.dataset({"pay": PAY}, rows=20_000)
+    made = data.percentile("pay", p=50, rho="0.02")
+    assert made.mechanism == "em"
+    assert made.rho == Fraction(2, 100)
+    assert made.epsilon == Fraction(4, 10)
+    assert abs(rank_of(PAY, made.answer) - 10_000) < 350
 
 
 def test_a_public_number_of_rows_is_shown():
@@ -90,11 +100,12 @@ def test_whole_numbers_come_back_whole():
 def test_few_percentiles_split_epsilon_and_many_are_drawn_together():
     few = dampen.percentile(PAY, p=[75, 25], epsilon=2)
     many = dampen.percentile(PAY, p=[90, 10, 50, 30, 70], epsilon=2)
-    assert (few.mechanism, many.mechanism) == ("em", "joint-in-range")
+    assert (few.mechanism, many.mechanism) == ("pf", "joint-in-range")
     assert few.answer == sorted(few.answer, reverse=True)
     assert [many.answer[i] for i in (1, 3, 2, 4, 0)] == sorted(many.answer)
     part = Fraction(25, 100) / (25 * Fraction(75, 100) * 2)
-    assert few.rho == pure_rho(2 * part) + (2 - 2 * part) ** 2 / 16
+    spent = pure_rho(2 * part) + 2 * pure_rho(1 - part)
+    assert spent <= few.rho < spent * Fraction(1001, 1000)
 
 
 def test_every_group_has_its_value():
@@ -232,7 +243,7 @@ def test_where_the_rule_lets_an_answer_pass_it_lies_near_the_data(p):
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"mechanism": "pf"}, "Only mechanism='em'"),
+        ({"mechanism": "ld"}, "Only mechanism='pf' and mechanism='em'"),
         ({"p": "33.33333"}, "four decimals"),
         ({"lower": 5, "upper": 4}, "lower < upper"),
         ({"step": 0}, "step > 0"),
@@ -263,7 +274,7 @@ def test_rows_are_counted_first_and_the_rest_is_charged_after():
     made = dampen.percentile(PAY, p=50, epsilon=1, budget=budget)
     first, rest = budget.costs
     assert (first.epsilon, rest.epsilon) == (Fraction(4, 100), Fraction(96, 100))
-    assert (first.mechanism, rest.mechanism) == ("count", "em")
+    assert (first.mechanism, rest.mechanism) == ("count", "pf")
     assert (made.epsilon, made.rho) == (1, first.rho + rest.rho)
     assert made.charge == "2"
 
@@ -313,7 +324,7 @@ def test_people_and_dates_are_counted_first_too():
     table = {"day": np.datetime64("2020-01-01") + np.arange(900) // 3, "who": np.arange(900) // 2}
     made = dampen.percentile(table, "day", p=50, unit="who", epsilon=2, budget=budget)
     assert sum(cost.epsilon for cost in budget.costs) == made.epsilon == 2
-    assert [cost.mechanism for cost in budget.costs] == ["count", "em"]
+    assert [cost.mechanism for cost in budget.costs] == ["count", "pf"]
     few = {name: column[:4] for name, column in table.items()}
     lonely = dampen.percentile(few, "day", p=99, unit="who", epsilon=1, entropy=seeded(1))
     assert lonely.answer is None

@@ -392,7 +392,7 @@ def test_a_question_that_counts_rows_first_is_charged_twice(serving) -> None:
     answer = running.ask("stays/percentile", who, **asked).json()
     first, rest = running.ledger.history("stays")
     assert first.epsilon + rest.epsilon == 2
-    assert (first.mechanism, rest.mechanism) == ("count", "em")
+    assert (first.mechanism, rest.mechanism) == ("count", "pf")
     assert (answer["charge"], answer["epsilon"]) == (rest.id, "2")
     again = running.ask("stays/percentile", who, **asked).json()
     assert (again["reused"], again["answer"]) == (True, answer["answer"])

@@ -161,9 +161,9 @@ def test_amounts_are_cut_as_defined():
 
 
 STAYS = {
-    "unit": [f"P{i % 40}" for i in range(160)],
-    "group": [list("abc")[i * i % 3] for i in range(160)],
-    "value": [float(i % 4 - 1) for i in range(160)],
+    "unit": np.array([f"P{i % 40}" for i in range(160)]),
+    "group": np.array([list("abc")[i * i % 3] for i in range(160)]),
+    "value": np.array([float(i % 4 - 1) for i in range(160)]),
 }
 COLUMNS = {"group": list("abc"), "value": dampen.number(-1, 2, step=1)}
 

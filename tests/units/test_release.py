@@ -22,8 +22,8 @@ from goodness import assert_draws_follow, counts_of, draw_many
 rng = np.random.default_rng(3)
 PEOPLE = rng.integers(0, 20, 60)
 STAYS = {
-    "patient": [f"P{i}" for i in PEOPLE],
-    "ward": rng.choice(["A", "B", "C"], 60).tolist(),
+    "patient": np.array([f"P{i}" for i in PEOPLE]),
+    "ward": rng.choice(["A", "B", "C"], 60),
     "days": rng.integers(0, 6, 60).astype(float),
 }
 FACTS = {"ward": ["A", "B", "C"], "days": dampen.number(0, 5, step=1)}

@@ -52,7 +52,7 @@ def law(degrees, epsilon, k=1):
 @pytest.mark.parametrize("k", [1, 2])
 def test_nodes_are_drawn_as_enumerated(k):
     bits = InsecureEntropy(7, allow_release=True)
-    found = draw_many(lambda: tuple(asked(k=k, epsilon="0.5", entropy=bits).answer), 2500)
+    found = draw_many(lambda: tuple(asked(k=k, epsilon="0.5", entropy=bits).answer), 800)
     outcomes = [(node,) for node in range(4)] if k == 1 else list(permutations(range(4), 2))
     assert_draws_follow(counts_of(found, outcomes), law(DEGREES, "0.5", k), law(DEGREES, "0.05", k))
 

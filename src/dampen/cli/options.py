@@ -32,18 +32,15 @@ if TYPE_CHECKING:
 __all__ = [
     "budget_options",
     "check_output",
-    "column_option",
     "epsilon_option",
     "expect_option",
     "file_argument",
-    "group_options",
     "header_option",
     "json_option",
     "known_budgets",
     "known_columns",
     "known_relations",
     "ledger_option",
-    "listing",
     "looking_at",
     "option_name",
     "options_of",
@@ -83,19 +80,6 @@ def read_text(path: str | Path, what: str) -> str:
     if len(content) > MOST_BYTES:
         raise ParameterError(f"Expected {what} of at most {MOST_BYTES} bytes, not {path}.")
     return text
-
-
-def listing(what: str, text: str | None, file: Path | None) -> list[str]:
-    """A public list, from `--what A,B,...` or from `--what-file`, one per line.
-
-    Raises:
-        ParameterError: unless exactly one of the two was given.
-    """
-    if (text is None) == (file is None):
-        raise ParameterError(f"Expected either --{what} or --{what}-file.")
-    if text is not None:
-        return [word.strip() for word in text.split(",")]
-    return read_text(str(file), f"one of the {what} per line").splitlines()
 
 
 def check_output(output: Path | None, *inputs: str | Path | None) -> None:
@@ -172,29 +156,6 @@ def epsilon_option(command: F) -> F:
         help="Privacy parameter, an exact number; smaller is more private.",
     )
     return add_epsilon(add_rho(command))
-
-
-def group_options(*, required: bool) -> Callable[[F], F]:
-    """Adds --by, --groups and --groups-file; the command gets `by` and the list `groups`."""
-
-    def add(command: F) -> F:
-        @column_option("--by", required=required, help="The column of groups.")
-        @click.option("--groups", metavar="A,B,...", help="The public list of groups.")
-        @click.option(
-            "--groups-file",
-            type=click.Path(path_type=Path),
-            metavar="FILE",
-            help="Read the groups from this file, one per line.",
-        )
-        @functools.wraps(command)
-        def with_groups(*, groups: str | None, groups_file: Path | None, **options: Any) -> Any:
-            given = (groups, groups_file) != (None, None)
-            listed = listing("groups", groups, groups_file) if required or given else None
-            return command(groups=listed, **options)
-
-        return with_groups  # type: ignore[return-value]
-
-    return add
 
 
 def budget_options(command: F) -> F:
@@ -324,13 +285,6 @@ def output_option(help: str) -> Callable[[F], F]:
 def file_argument(command: F) -> F:
     """Adds the FILE that a command reads; - is standard input."""
     return click.argument("file", type=click.Path())(command)
-
-
-def column_option(name: str, *, help: str, required: bool = False) -> Callable[[F], F]:
-    """Adds an option that names a column of FILE."""
-    return click.option(
-        name, required=required, metavar="COLUMN", shell_complete=known_columns, help=help
-    )
 
 
 def known_budgets(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:

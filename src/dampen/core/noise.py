@@ -81,7 +81,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.core.selection import FloatArray
+from dampen.core.selection import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from flint import arb
@@ -94,6 +94,7 @@ __all__ = [
     "Exponential",
     "Gumbel",
     "Laplace",
+    "LargestOf",
     "Noise",
     "Words",
     "gauss",
@@ -160,23 +161,24 @@ def _rounded_up(function: "Callable[[arb], arb]", epsilon: Fraction) -> Fraction
     return unit * ceil(value / unit)
 
 
-def permute_and_flip(a: FloatArray) -> FloatArray:
+def permute_and_flip(a: FloatArray, copies: FloatArray | None = None) -> FloatArray:
     """P[r wins] for exponential noise: w_r times the integral over [0, 1] of Π_{s≠r} (1 - w_s y).
 
     With w = exp(a), y = exp(-v) at the winning value v.  The integrand is a polynomial in y, is
     below exp(-W y) with W = Σ w, and so is integrated to rounding error by Gauss nodes up to
-    y = 45 / W.
+    y = 45 / W.  If there are several copies of each, P[one of r's copies wins].
     """
     w = np.exp(a)
-    nodes, weights = gauss(0.0, min(1.0, NEGLIGIBLE / w.sum()), 96)
+    many = np.ones(len(w)) if copies is None else copies
+    nodes, weights = gauss(0.0, min(1.0, NEGLIGIBLE / float(many @ w)), 96)
     total = np.zeros(len(w))
     together = max(1, MOST_TOGETHER // len(w))
     for start in range(0, len(nodes), together):
         part = slice(start, start + together)
         lost = nodes[part, None] * w
-        rest = weights[part] * np.exp(np.log1p(-lost).sum(axis=1))
+        rest = weights[part] * np.exp(np.log1p(-lost) @ many)
         total += rest @ (1 / (1 - lost))
-    p = w * total
+    p = many * w * total
     return p / p.sum()
 
 
@@ -230,6 +232,28 @@ class Bounded(Protocol):
     def ball(self, word: int, bits: int, /) -> "arb":
         """A certified enclosure at the working precision; not finite while U may be 0 or 1."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class LargestOf:
+    """The largest of so many exponential numbers: -log(1 - U^(1/count)); see `best_of_copies`."""
+
+    count: IntArray | int
+
+    def upper(self, words: Words, bits: int, /) -> FloatArray:
+        """At least the value, up to 2^-36; may be infinite."""
+        return self._bound(words, bits, 1.0)
+
+    def lower(self, words: Words, bits: int, /) -> FloatArray:
+        """At most the value, up to 2^-36."""
+        return self._bound(words, bits, 0.0)
+
+    def ball(self, word: int, bits: int, /) -> "arb":
+        return -(-(_uniform(word, bits).log() / int(self.count)).expm1()).log()
+
+    def _bound(self, words: Words, bits: int, end: float) -> FloatArray:
+        """Each step is off by at most 2^-44 of itself, and the value is below 2^7."""
+        return np.asarray(-np.log(-np.expm1(np.log((words + end) * 2.0**-bits) / self.count)))
 
 
 class Noise(Bounded, Protocol):

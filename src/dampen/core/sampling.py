@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dampen.core.noise import EXPONENTIAL, GUMBEL, Bounded, Words
+from dampen.core.noise import EXPONENTIAL, GUMBEL, Bounded, LargestOf, Words
 from dampen.core.selection import FloatArray, IntArray
 from dampen.errors import ParameterError
 
@@ -42,6 +42,7 @@ __all__ = [
     "Entropy",
     "InsecureEntropy",
     "SystemEntropy",
+    "best_of_copies",
     "contenders",
     "discrete_gaussian",
     "discrete_laplace",
@@ -71,6 +72,8 @@ SLACK = 2.0**-40
 RELATIVE_SLACK = 2.0**-49
 WEIGHT_SLACK = 2.0**-37
 """Covers the rounding of the log of a weight below 2^63 in the first pass."""
+COPIES_SLACK = 2.0**-35
+"""Covers that of the largest of at most 2^63 exponential numbers as well, which is below 2^7."""
 LOWEST = -1e300
 LARGEST_FLOAT = float(np.finfo(np.float64).max)
 LARGEST_SCALE = 2**40
@@ -204,6 +207,50 @@ def weighted_best(
     block = contenders(values, scale, GUMBEL, 1, entropy, bits=bits, weights=weights)
     [best] = settle([block], scale, GUMBEL, 1, entropy)
     return best
+
+
+def best_of_copies(
+    values: FloatArray,
+    weights: IntArray,
+    copies: IntArray,
+    scale: Fraction,
+    entropy: Entropy,
+    *,
+    bits: int = FIRST_PASS_BITS,
+) -> int:
+    """One index, drawn exactly as permute-and-flip draws one of the copies of all indices.
+
+    Every copy has the score `scale * value + log(weight)` and an exponential number of its own on
+    top.  The largest of N such numbers has the distribution function (1 - e^-x)^N, that of
+    -log(1 - U^(1/N)) for a uniform U, so that one U stands for all copies of an index.
+
+    Args:
+        values: finite floats, taken as the exact numbers they are.
+        weights: whole numbers from 1 to 2^63 - 1.
+        copies: whole numbers from 1 to 2^63 - 1.
+        scale: an exact positive number.
+        entropy: where the bits come from.
+        bits: as in `noisy_top`.
+    """
+    race = _Race(scale, LargestOf(copies), bits, float(values.max()))
+    drawn = np.frombuffer(entropy.read(4 * len(values)), dtype=np.uint32)
+    words = drawn >> np.uint32(32 - bits)
+    upper = race.upper(values, words, weights) + COPIES_SLACK
+    lower = race.lower(values, words, weights) - COPIES_SLACK
+    pool = np.flatnonzero(upper >= lower.max())
+    origin = Fraction(float(values[pool[0]])) * scale
+    each = [LargestOf(int(copies[i])) for i in pool]
+    runners = [
+        _Runner.of(
+            Fraction(float(values[i])) * scale - origin, int(words[i]), bits, own, int(weights[i])
+        )
+        for i, own in zip(pool, each, strict=True)
+    ]
+    while overlapping := _overlapping(runners):
+        for i in overlapping:
+            more = int.from_bytes(entropy.read(REFINEMENT_BITS // 8), "little")
+            runners[i] = runners[i].extended(more, each[i])
+    return int(pool[_ranked(runners)[0]])
 
 
 def uniform_below(bound: int, entropy: Entropy) -> int:

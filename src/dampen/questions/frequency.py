@@ -49,12 +49,16 @@ from dampen.epsilon import Epsilon
 from dampen.errors import DataError, ParameterError
 from dampen.questions.keys import (
     KeysMethod,
-    LimitedMethod,
     PublicUniverse,
     UniverseMethod,
     by_weights,
     exact_delta,
     finding_groups,
+)
+from dampen.questions.limited_domain import (
+    ChosenMethod,
+    CutMethod,
+    LimitedMethod,
     names_are_limited,
 )
 from dampen.releases.accuracy import UNKNOWN, Accuracy, by_lead, lead, likely_noise
@@ -287,15 +291,19 @@ class FrequencyQuestion:
         return KeysMethod(self.name, (self.value,), delta, self.k or 1, wanted)
 
     def _unlisted_of_people(self, delta: Fraction, schema: Schema, price: Price) -> "Method":
+        """Of three names or more noisy looks choose the way (`ChosenMethod`), else public facts."""
         method = self._unlisted(delta)
+        weights = by_weights(method, schema, price)
+        if schema.rows_per_unit > 1 or schema.groups_per_unit == 1:
+            return weights
         k = self.k or 1
         wanted: Literal["name", "ranking"] = "name" if self.k is None else "ranking"
-        unit = str(schema.people)
-        limited = LimitedMethod(self.name, method.columns, delta, k, unit, wanted).paid(price)
-        epsilon = limited.cost(price).epsilon
-        if schema.rows_per_unit == 1 and names_are_limited(limited, schema, epsilon):
-            return limited
-        return by_weights(method, schema, price)
+        asked = (self.name, method.columns, delta, k, str(schema.people), wanted)
+        limited = LimitedMethod(*asked)
+        if k >= SEVERAL and price.pure:
+            return ChosenMethod(limited, CutMethod(*asked), weights, schema.groups_per_unit)
+        paid = limited.paid(price)
+        return paid if names_are_limited(paid, schema, paid.cost(price).epsilon) else weights
 
     def unit_method(self, source: Any, schema: Schema, price: Price, /) -> "Method":
         """Distinct persons of every category; or the weights of persons, by a public rule.

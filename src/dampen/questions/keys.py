@@ -47,8 +47,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import accumulate, takewhile
-from math import ceil, isfinite, isqrt, log
+from itertools import accumulate
+from math import ceil, isfinite, isqrt
 from statistics import NormalDist
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -56,12 +56,11 @@ import numpy as np
 
 from dampen.core import sensitivity
 from dampen.core.mechanisms import EM
-from dampen.core.noise import GUMBEL, pure_rho
+from dampen.core.noise import pure_rho
 from dampen.core.sampling import (
     Entropy,
     discrete_gaussian,
     discrete_laplace,
-    noisy_top,
     uniform_below,
     uniform_words,
     weighted_best,
@@ -82,7 +81,7 @@ from dampen.data.source import (
     reading,
     require_labels,
 )
-from dampen.data.units import Pairs, Present, Shares, quantum_of, weights_by_key
+from dampen.data.units import Pairs, Shares, quantum_of, weights_by_key
 from dampen.epsilon import Epsilon, exact
 from dampen.errors import ParameterError
 from dampen.releases.accuracy import Accuracy, by_lead, by_threshold, lead, rounded_up
@@ -101,7 +100,6 @@ __all__ = [
     "EitherShares",
     "KeysMethod",
     "KeysQuestion",
-    "LimitedMethod",
     "PublicUniverse",
     "RootMethod",
     "RootShares",
@@ -112,7 +110,6 @@ __all__ = [
     "finding_groups",
     "given_counts",
     "keys",
-    "names_are_limited",
     "tally",
     "universe",
 ]
@@ -576,158 +573,6 @@ def roots_find_more(mass: KeysMethod, roots: RootMethod, epsilon: Fraction) -> b
     of_mass = Fraction(mass.threshold(epsilon).high, mass.people.unit_weight)
     one = isqrt(ROOT_QUANTUM**2 // roots.cap)
     return Fraction(roots.threshold(epsilon), one) < of_mass
-
-
-LIMIT = 1000
-"""k̄: so many keys can be named, those that most people have."""
-DIGITS_OF_ROOT = 10**15
-
-
-@dataclass(frozen=True)
-class LimitedMethod:
-    """The k keys that most people have, where a person may have any number of keys.
-
-    After Durfee and Rogers (2019).  c_i is the number of people who have the key i.  The *domain* D
-    is the k̄ keys with the largest counts, equal ones in their public order; where fewer keys occur,
-    keys that nobody has, of count 0, fill it up.  c* is the largest count outside of it, 0 if there
-    is none.  One more candidate, "end", has the count c* + 1 + B.  The k best of ε₀ c_i + Gumbel
-    noise are drawn among D and "end".  Keys are published, best first, until "end" comes or a key
-    that nobody has.
-
-    **Theorem.**  (k ε₀, δ₂)-DP for one person more or less, with δ₂ = k̄ / (1 + e^(ε₀ B)); and
-    (ε, δ₁ + δ₂)-DP, if k ε₀²/8-zCDP is (ε, δ₁)-DP.
-    Proof.  x' is x with one person more, so that every count grows by 0 or 1.  Let E be the keys of
-    D(x) that are not in D(x'), and E' those of D(x') that are not in D(x); |E| = |E'|, and they can
-    be paired.  For e in E and e' in E', c_e >= c_e' and c'_e' >= c'_e, so that
-    c_e <= c'_e <= c'_e' <= c_e' + 1 <= c_e + 1.
-    (1) Hence c_e <= c_e' + 1 <= c* + 1 and c'_e' <= c_e + 1 <= c'_e + 1 <= c'* + 1.  So on either
-    side a key of E, or of E', comes before "end" with probability at most 1 / (1 + e^(ε₀ B)), the
-    law of a difference of two Gumbel numbers, and any of them with probability at most δ₂.
-    (2) Give the two keys of a pair one name.  Then x and x' draw from the same names, and from x to
-    x' the count of each, "end" among them, moves by 0 to 1.  So each weight e^(ε₀ c), and each sum
-    of weights, grows by a factor from 1 to e^ε₀: every draw is an exponential mechanism of range
-    ε₀, and the k draws are kε₀-DP, and kε₀²/8-zCDP, hence (ε, δ₁)-DP.
-    (3) What is published is a function of the draws up to "end", the same one on both sides unless
-    a pair is among them.  With S₁ the answers of S that hold no key of E or E', P(S) <= δ₂ + P(S₁)
-    <= δ₂ + δ₁ + e^ε P'(S₁) <= δ₁ + δ₂ + e^ε P'(S).  ∎
-    In zCDP the k draws cost k ε₀²/8, and δ₂.  Which ε₀ is larger, ε/k or the root of 8ρ/k with half
-    of δ for δ₁, is public: from k = 6 on it is the root, at ε = 1 and δ = 1e-6.
-
-    Attributes:
-        query: what is asked, for the ledger.
-        columns: of the values; a key has one value of each.
-        delta: the exact δ.
-        k: how many at most.
-        unit: the column that names the person.
-        wanted: "ranking" for a list, "name" for the first or None.
-        limit: k̄.
-        converted: δ₁; 0 where ε₀ is ε/k, or ρ is paid.
-    """
-
-    query: str
-    columns: tuple[str, ...]
-    delta: Fraction
-    k: int
-    unit: str
-    wanted: Literal["ranking", "name"]
-    limit: int = LIMIT
-    converted: Fraction = Fraction(0)
-
-    def paid(self, price: Price) -> "LimitedMethod":
-        """The same with the larger ε₀, where ε is paid."""
-        if price.epsilon is None or price.rho is not None:
-            return self
-        epsilon = exact(price.epsilon)
-        rooted = replace(self, converted=self.delta / 2)
-        return rooted if rooted.each(epsilon) > self.each(epsilon) else self
-
-    def cost(self, price: Price, /) -> Cost:
-        people = Neighbours.ADD_REMOVE_UNIT
-        cost = selection_cost(people, price, query=self.query, mechanism=EM, k=self.k)
-        if self.converted:
-            rho = rho_within(cost.epsilon, self.converted)
-            cost = replace(cost, rho=rho)
-        return replace(cost, mechanism="limited-domain", delta=self.delta)
-
-    def each(self, epsilon: Fraction) -> Fraction:
-        """ε₀."""
-        if not self.converted:
-            return epsilon / self.k
-        square = 8 * rho_within(epsilon, self.converted) / self.k
-        return Fraction(isqrt(int(square * DIGITS_OF_ROOT**2)), DIGITS_OF_ROOT)
-
-    def bonus(self, epsilon: Fraction) -> int:
-        """B, rounded up: the true δ is never above the stated one."""
-        return ends_above(self.limit, self.delta - self.converted, self.each(epsilon))
-
-    def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
-        del rows
-        tiny = Selection([0.0], sensitivity.constant(1), one_sided=True, exact=True)
-        in_all = self.k * self.each(epsilon)
-        needed = lead(tiny, EM, m=self.limit + 1, k=self.k, epsilon=in_all)
-        assert needed is not None, "the scores have a lead at every ε"
-        who = ("value", "values")
-        told = by_lead(needed, "people", who=who, k=self.k, epsilon=epsilon, most=None)
-        above = self.bonus(epsilon) + rounded_up(needed)
-        sentence = (
-            f"{told.sentence} A value is named if at least {above:,} people more have it than any "
-            f"value beyond the {self.limit:,} most frequent ones."
-        )
-        return replace(told, sentence=sentence)
-
-    def leaks(self) -> tuple[Leak, ...]:
-        return ()
-
-    def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
-        found = weights_by_key(source, self.unit, self.columns, Present())
-        named = self.names(found, epsilon, entropy)
-        answer: Any = named if self.wanted == "ranking" else next(iter(named), None)
-        return Drawn(answer, {"unit": self.unit})
-
-    def names(
-        self, found: Mapping[Hashable, int], epsilon: Fraction, entropy: Entropy
-    ) -> list[Hashable]:
-        """The keys that are published: (ε, δ)-DP.
-
-        Args:
-            found: how many people have each key; private.
-            epsilon: of all of it.
-            entropy: of random bits.
-        """
-        ranked = sorted(found.items(), key=lambda pair: (-pair[1], *public_order(pair[0])))
-        domain = ranked[: self.limit]
-        outside = ranked[self.limit][1] if len(ranked) > self.limit else 0
-        scores = np.zeros(self.limit + 1)
-        scores[: len(domain)] = [count for _, count in domain]
-        scores[-1] = outside + 1 + self.bonus(epsilon)
-        best = noisy_top(scores, self.each(epsilon), GUMBEL, min(self.k, len(scores)), entropy)
-        before_end = takewhile(lambda place: place < len(domain), best)
-        return [domain[place][0] for place in before_end]
-
-
-def ends_above(limit: int, delta: Fraction, epsilon: Fraction) -> int:
-    """The least whole number B with limit / (1 + e^(εB)) <= δ, or one more."""
-    needed = log(limit) - log(delta.numerator) + log(delta.denominator)
-    # The logarithms of Python are off by less than 2^-40 of themselves.
-    return max(ceil(Fraction(needed * (1 + 2.0**-30)) / epsilon), 1)
-
-
-def names_are_limited(limited: LimitedMethod, schema: Schema, epsilon: Fraction) -> bool:
-    """Whether keys of persons are named by `LimitedMethod`, not by their weights: a public rule.
-
-    The weights of persons with many keys rank keys by weight, not by the number of persons; but the
-    domain needs B people.  So it is used where persons may have several keys and k/ε is at most 20,
-    or the rows are known to be at least 200 B (`dampen-studies run key-names`).
-    """
-    if schema.groups_per_unit == 1:
-        return False
-    if limited.k <= FEW_NAMES * epsilon:
-        return True
-    return schema.rows is not None and schema.rows >= MANY_ROWS * limited.bonus(epsilon)
-
-
-FEW_NAMES = 20
-MANY_ROWS = 200
 
 
 class ByGroup(Protocol):

@@ -50,7 +50,16 @@ from dampen.service.catalogue import NotFound
 from dampen.service.configuration import load_configuration
 from dampen.service.curator import add_curators
 from dampen.service.middleware import Middleware, Rate, Refusal, Scope, error_body, log_line
-from dampen.service.questions import Body, Login, Sql, bodies, body_of, declarations, mistake
+from dampen.service.questions import (
+    Body,
+    Login,
+    Sql,
+    bodies,
+    body_of,
+    declarations,
+    json_schema,
+    mistake,
+)
 from dampen.service.tokens import Role, Token, random_text
 from dampen.service.workflow import Failed, Workflow
 
@@ -275,7 +284,7 @@ def _add_routes(
     app: FastAPI, path: str, shape: type[Body], handlers: Mapping[str, Callable[..., Any]]
 ) -> None:
     """A question at its path, and what to expect of it below."""
-    described = {"application/json": {"schema": shape.model_json_schema()}}
+    described = {"application/json": {"schema": json_schema(shape)}}
     for end, (name, handler) in zip(("", "/expect"), handlers.items(), strict=True):
         app.router.add_api_route(
             path + end, handler, methods=["POST"], tags=["questions"], operation_id=name,

@@ -579,6 +579,12 @@ def bodies() -> dict[str, type[Body]]:
 
 
 @lru_cache
+def json_schema(shape: type[Body]) -> dict[str, Any]:
+    """The JSON schema of a body, as the description of the interface shows it."""
+    return shape.model_json_schema()
+
+
+@lru_cache
 def _body(name: str) -> type[Body]:
     declared = question_type(name)
     fields: dict[str, Any] = {each.name: _field(each) for each in asked_parameters(name)}

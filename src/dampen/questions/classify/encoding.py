@@ -518,6 +518,7 @@ class Candidates:
     """The public splits.  Codes low .. high-1 of an attribute go left, the others right.
 
     With one branch per value (`multiway`) a candidate is an attribute, and low, high are unused.
+    Splits of the attribute `late`, if there is one, are for the release that ends a tree.
     """
 
     branching: Branching
@@ -525,6 +526,7 @@ class Candidates:
     attribute: IntArray
     low: IntArray
     high: IntArray
+    late: int = -1
 
     def __len__(self) -> int:
         return len(self.attribute)
@@ -565,11 +567,17 @@ class Candidates:
         return [left, [code for code in range(size) if not low <= code < high]]
 
 
-def candidates_of(domains: Sequence[Domain], branching: Branching = "binary") -> Candidates:
-    """All splits: ordered values are cut in two; of unordered ones each is set apart in turn."""
-    first = first_codes(domains)
+def candidates_of(
+    domains: Sequence[Domain], branching: Branching = "binary", late: Domain | None = None
+) -> Candidates:
+    """All splits: ordered values are cut in two; of unordered ones each is set apart in turn.
+
+    A `late` domain is that of one more attribute, after all others.
+    """
+    every = [*domains] if late is None else [*domains, late]
+    first = first_codes(every)
     found: list[tuple[int, int, int]] = []
-    for a, domain in enumerate(domains):
+    for a, domain in enumerate(every):
         size = len(domain)
         begin = int(first[a])
         if branching == "multiway":
@@ -581,4 +589,5 @@ def candidates_of(domains: Sequence[Domain], branching: Branching = "binary") ->
                 (a, begin + code, begin + code + 1) for code in range(size if size > 2 else 0)
             ]
     columns = np.array(found, dtype=np.int64).reshape(-1, 3).T
-    return Candidates(branching, first, columns[0], columns[1], columns[2])
+    last = -1 if late is None else len(domains)
+    return Candidates(branching, first, columns[0], columns[1], columns[2], last)

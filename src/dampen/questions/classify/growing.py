@@ -34,8 +34,9 @@ There are astronomically many labelled trees, but the law factorises.
 
 **How it is drawn.**  The prior is that of a branching process: a node is a leaf with probability
 1/10; else its split is one of those that the menu has for it, each as likely, and on the last level
-any split, each attribute as likely and each split of it.  Let Z of a node be the sum of the weights
-of all labelled trees below it,
+any split, each attribute as likely and each split of it; but the score of naive Bayes
+(`dampen.questions.classify.plan`) is as likely as all other attributes together.  Let Z of a node
+be the sum of the weights of all labelled trees below it,
 
     Z = (1/10) m(τ) + (9/10) Σ_s π(s) Z(inside s) Z(outside s),     m(τ) = (1/K) Σ_c exp(e τ_c),
 
@@ -102,7 +103,7 @@ from dampen.questions.classify.encoding import (
     numbers_of,
 )
 from dampen.questions.classify.found import Found, Search
-from dampen.questions.classify.model import Tree, collapsed
+from dampen.questions.classify.model import Score, Tree, collapsed
 from dampen.questions.classify.plan import STEPS, TreePlan
 from dampen.questions.classify.splits import Criterion, scored, split_selection
 from dampen.releases.numbers import LAPLACE, with_noise
@@ -232,7 +233,9 @@ class Weights:
         )
         if not len(able):
             return np.zeros(1)
-        return np.log([LEAF, *(1 - LEAF) / (len(able) * counts[where])])
+        late = able == self.candidates.late
+        shares = np.where(late, max(1, len(able) - 1), 1.0)  # as likely as all others together
+        return np.log([LEAF, *(1 - LEAF) * (shares / shares.sum() / counts)[where]])
 
     @cached_property
     def splits(self) -> IntArray:
@@ -322,6 +325,10 @@ class LevelRows(Protocol):
         """Every row to its child in the next level, which has so many nodes."""
         ...
 
+    def with_score(self, score: Score, /) -> "LevelRows":
+        """The same rows, before any of them moved, with one more attribute after all others."""
+        ...
+
     def ends(self, tree: Tree, menu: Menu, trees: range, first: IntArray, /) -> IntArray:
         """Counts (leaf, tree of the menu, its end, value, class), for some trees of the menu.
 
@@ -366,6 +373,10 @@ class Rows:
         kernel.move_rows(self.codes, self.node, attribute, route_start, routes)
         self.order, self.begins = kernel.group_rows(self.node, nodes)
 
+    def with_score(self, score: Score) -> "Rows":
+        """The same rows, before any of them moved, with one more attribute after all others."""
+        return Rows(score.appended(self.codes), self.classes, self.n_classes)
+
     def ends(self, tree: Tree, menu: Menu, trees: range, first: IntArray) -> IntArray:
         """Counts (leaf, tree, end, value, class), in one pass over the rows for each tree."""
         shape = len(tree.leaves), len(trees), menu.ends, int(first[-1]), self.n_classes
@@ -389,6 +400,7 @@ class Coding:
     domains: Mapping[str, Domain]
     target: str
     classes: Classes
+    score: Score | None = None
 
     @cached_property
     def labels(self) -> Domain:
@@ -402,7 +414,8 @@ class Coding:
     @property
     def first(self) -> IntArray:
         """Where the values of each attribute begin when all are written below each other."""
-        return first_codes(list(self.domains.values()))
+        late = [] if self.score is None else [self.score.domain]
+        return first_codes([*self.domains.values(), *late])
 
     def coded(self, batch: Batch) -> tuple[IntArray, IntArray]:
         """The codes of rows, one column per attribute, and their classes.
@@ -411,10 +424,11 @@ class Coding:
         """
         codes = encode_batch(batch, self.domains)
         classes = self.labels.encode(batch[self.target])
-        if codes.min(initial=0) >= 0 and classes.min(initial=0) >= 0:
-            return codes, classes
-        whole = (codes >= 0).all(axis=1) & (classes >= 0)
-        return codes[whole], classes[whole]
+        if codes.min(initial=0) < 0 or classes.min(initial=0) < 0:
+            whole = (codes >= 0).all(axis=1) & (classes >= 0)
+            codes = codes[whole]
+            classes = classes[whole]
+        return codes if self.score is None else self.score.appended(codes), classes
 
 
 class Routes(NamedTuple):
@@ -519,6 +533,12 @@ class StreamedRows:
         self._path += (Routes(attribute, route_start, routes),)
         self._totals = totals
         self._held = {}
+
+    def with_score(self, score: Score) -> "StreamedRows":
+        """The same rows, before any of them moved, with one more attribute; takes one pass."""
+        scored = StreamedRows(self._table, replace(self._coding, score=score))
+        _check_same(scored.class_counts(), self._totals)
+        return scored
 
     def ends(self, tree: Tree, menu: Menu, trees: range, first: IntArray) -> IntArray:
         """Counts (leaf, tree of the menu, its end, value, class), in one pass over all rows.
@@ -977,7 +997,8 @@ def _grow_level(
     tree = growth.tree()
     tables = candidates.tables(_tables(tree, rows, candidates.first))
     for leaf, table in zip(tree.leaves.tolist(), tables, strict=True):
-        possible = np.flatnonzero(candidates.possible(growth.allowed[leaf]))
+        early = candidates.attribute != candidates.late
+        possible = np.flatnonzero(candidates.possible(growth.allowed[leaf]) & early)
         if len(possible):
             sides = table[possible].reshape(-1, table.shape[-1])
             chosen = rule.choose(level, sides, np.arange(0, len(sides) + 1, 2), entropy)

@@ -115,7 +115,14 @@ from dampen.questions.classify.encoding import (
     merged_codes,
     merged_values,
 )
-from dampen.questions.classify.plan import PURPOSES, WINDOW, Spending, TreeFacts, checked_depth
+from dampen.questions.classify.plan import (
+    PURPOSES,
+    SCORE_BINS,
+    WINDOW,
+    Spending,
+    TreeFacts,
+    checked_depth,
+)
 from dampen.questions.classify.splits import check_max_rows
 from dampen.releases.cost import quadratic
 from dampen.releases.numbers import GAUSSIAN, LAPLACE, IntegerNoise, with_noise
@@ -128,6 +135,7 @@ __all__ = [
     "Model",
     "NoisyTables",
     "RegressionModel",
+    "Score",
     "Tree",
     "TreeModel",
     "bayes_content",
@@ -151,6 +159,9 @@ __all__ = [
 
 PSEUDO_COUNT = 0.5
 LEAST_LEAD = 0.001
+SCORE_STEPS = 2**20
+LEAST_SPAN = 1 / 16
+"""Of the score of naive Bayes: steps of 1, and from its first bin to its last one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,6 +382,55 @@ class NoisyTables:
         return float(self.scale) / (math.sqrt(2) if self.noise == GAUSSIAN else 1)
 
 
+@dataclass(frozen=True, eq=False)
+class Score:
+    """One more attribute of a row: the log-odds of two classes by naive Bayes, cut into bins.
+
+    A sum of whole numbers, one for each value, so that it is the same wherever and with whatever
+    other rows it is computed.
+
+    Attributes:
+        first: where the values of each attribute begin when all are written below each other.
+        weights: of every value, in steps of 1 / `SCORE_STEPS`.
+        cuts: between the bins, ascending.
+    """
+
+    first: IntArray
+    weights: IntArray
+    cuts: IntArray
+
+    @classmethod
+    def of(cls, tables: NoisyTables, domains: Sequence[Domain]) -> "Score":
+        """The score by released tables, between three deviations from its mean in each class."""
+        logs = tables.log_likelihoods
+        odds = logs[:, 1] - logs[:, 0]
+        parts = np.exp(logs) * odds[:, None]
+        means = parts.sum(axis=0)
+        of_attributes = np.add.reduceat(parts, tables.first[:-1], axis=0)
+        variance = (parts * odds[:, None]).sum(axis=0) - (of_attributes**2).sum(axis=0)
+        away = 3 * np.sqrt(np.maximum(variance, 0))
+        low = float((means - away).min())
+        high = max(float((means + away).max()), low + LEAST_SPAN)
+        inner = np.linspace(low, high, SCORE_BINS + 1)[1:-1]
+        _, joined = merged_values(domains)
+        weights = np.rint(odds * SCORE_STEPS).astype(np.int64)[joined]
+        return cls(first_codes(domains), weights, np.rint(inner * SCORE_STEPS).astype(np.int64))
+
+    @cached_property
+    def domain(self) -> Bins:
+        """The bins, in log-odds."""
+        edges = (self.cuts / SCORE_STEPS).tolist()
+        return Bins([2 * edges[0] - edges[1], *edges, 2 * edges[-1] - edges[-2]])
+
+    def appended(self, codes: Any) -> IntArray:
+        """Codes with those of the score after all others."""
+        score = np.zeros(len(codes), dtype=np.int64)
+        for a, begin in enumerate(self.first[:-1]):
+            score += self.weights[begin:][codes[:, a]]
+        bins = np.searchsorted(self.cuts, score, side="right")
+        return np.column_stack([codes, bins.astype(np.int16)])
+
+
 @dataclass(frozen=True)
 class BayesPlan:
     """What a fit would do: public sizes, and the noise that follows from them."""
@@ -429,7 +489,9 @@ def deviation(scale: Fraction, noise: IntegerNoise = LAPLACE) -> float:
     return math.sqrt(2 * a) / (1 - a)
 
 
-TREE = "tree 6"
+TREE = "tree 7"
+OLDER_TREE = "tree 6"
+"""Without scores."""
 REGRESSION = "regression-tree 1"
 BAYES = "naive-bayes 2"
 MOST_CHARACTERS = 1 << 28
@@ -466,13 +528,15 @@ class TreeModel:
         columns: the public columns.
         facts: how the tree was made.
         tree: what was released.
-        tables: of the naive Bayes beside it, where probabilities were asked for.
+        tables: of the naive Bayes beside it, where they were bought.
+        score: by them, where it is one more attribute of the tree.
     """
 
     columns: Columns
     facts: TreeFacts
     tree: Tree
     tables: NoisyTables | None = None
+    score: Score | None = None
 
     def answers(self, codes: Any) -> NDArray[Any]:
         """The class of every row."""
@@ -481,14 +545,17 @@ class TreeModel:
 
     def predicted(self, codes: Any) -> IntArray:
         """The class of every row, by its place: the likeliest one where there are probabilities."""
-        if self.tables is not None:
+        if self.tables is not None and self.tree.counts is not None:
             return np.asarray(self.chances(codes).argmax(axis=1))
-        found: IntArray = self.tree.label[self.tree.apply(codes)]
+        found: IntArray = self.tree.label[self._leaves(codes)]
         return found
+
+    def _leaves(self, codes: Any) -> IntArray:
+        return self.tree.apply(codes if self.score is None else self.score.appended(codes))
 
     def chances(self, codes: Any) -> FloatArray:
         """P(class | row) from noisy counts where they are bought; else zeros and a one."""
-        leaf = self.tree.apply(codes)
+        leaf = self._leaves(codes)
         if self.tree.counts is None:
             return np.eye(len(self.columns.classes))[self.tree.label[leaf]]
         if self.tables is None:
@@ -569,7 +636,6 @@ class BayesModel:
         return self.tables.chances(codes)
 
 
-Classifying: TypeAlias = TreeModel | BayesModel
 AnyTree: TypeAlias = TreeModel | RegressionModel
 Model: TypeAlias = TreeModel | BayesModel | RegressionModel
 
@@ -582,6 +648,7 @@ def tree_content(
     tables: NoisyTables | None = None,
     *,
     named: bool,
+    scored: bool = False,
 ) -> dict[str, Any]:
     """A tree of classes or of numbers in plain Python, with exact parts of ε."""
     if isinstance(classes, Bins):
@@ -602,6 +669,7 @@ def tree_content(
         "tree": {name: getattr(tree, name).tolist() for name in _TREE_ARRAYS},
         "counts": None if tree.counts is None else tree.counts.tolist(),
         **({} if tables is None else {"tables": tables.counts.tolist()}),
+        **({"score": True} if scored else {}),
     }
 
 
@@ -641,7 +709,7 @@ def model_of(content: Any) -> Model:
         ParameterError: if it is not what a release of a model could hold.
     """
     try:
-        if content["format"] == TREE:
+        if content["format"] in (TREE, OLDER_TREE):
             return _tree_model(content)
         if content["format"] == REGRESSION:
             return _regression_model(content)
@@ -657,15 +725,18 @@ def model_of(content: Any) -> Model:
 
 
 def _tree_model(content: Any) -> TreeModel:
-    columns, facts, tree = _tree_parts(content)
+    scored = content.get("score", False) is True
+    columns, facts, tree = _tree_parts(content, late=[SCORE_BINS] if scored else [])
     _check_nodes(tree, len(columns.classes), len(columns.classes), facts.depth)
-    if "tables" not in content:
+    if "tables" not in content and not scored:
         return TreeModel(columns, facts, tree)
-    if tree.counts is None or not facts.spent("odds"):
+    sure = tree.counts is not None and bool(facts.spent("odds"))
+    if not (sure or (scored and tree.counts is None)) or (scored and len(columns.classes) != 2):
         raise ValueError
     first, _ = merged_values(columns.domains)
     tables = _tables_of(content["tables"], columns, first, facts.spent("table"))
-    return TreeModel(columns, facts, tree, tables)
+    score = Score.of(tables, columns.domains) if scored else None
+    return TreeModel(columns, facts, tree, tables, score)
 
 
 def _regression_model(content: Any) -> RegressionModel:
@@ -678,12 +749,12 @@ def _regression_model(content: Any) -> RegressionModel:
     return RegressionModel(columns, facts, tree)
 
 
-def _tree_parts(content: Any) -> tuple[Columns, TreeFacts, Tree]:
+def _tree_parts(content: Any, late: Sequence[int] = ()) -> tuple[Columns, TreeFacts, Tree]:
     columns = _columns_of(content)
     arrays = {name: _integers(content["tree"][name]) for name in _TREE_ARRAYS}
     counts = content["counts"]
     tree = Tree(**arrays, counts=None if counts is None else _integers(counts, dimensions=2))
-    _check_routes(tree, [len(domain) for domain in columns.domains])
+    _check_routes(tree, [*map(len, columns.domains), *late])
     return columns, _facts_of(content["plan"]), tree
 
 
@@ -917,7 +988,7 @@ def _branches(model: AnyTree, tree: Tree, node: int) -> Iterator[tuple[int, str]
     by_child = np.argsort(route, kind="stable")
     children, begins = np.unique(route[by_child], return_index=True)
     for child, codes in zip(children.tolist(), np.split(by_child, begins[1:]), strict=True):
-        yield child, model.columns.domains[a].describe(codes.tolist())
+        yield child, _domain_at(model, a).describe(codes.tolist())
 
 
 def _node_text(model: AnyTree, tree: Tree, node: int) -> str:
@@ -927,13 +998,21 @@ def _node_text(model: AnyTree, tree: Tree, node: int) -> str:
         return f"{model.values[node]:.4g}"
     if a < 0:
         return str(model.columns.classes[tree.label[node]])
+    if a == len(model.columns.domains):
+        return f"score for {model.columns.classes[1]}"
     return _name(model.columns, a)
+
+
+def _domain_at(model: AnyTree, attribute: int) -> Domain:
+    if isinstance(model, TreeModel) and model.score is not None:
+        return (*model.columns.domains, model.score.domain)[attribute]
+    return model.columns.domains[attribute]
 
 
 def _leaf_text(model: AnyTree, node: int) -> str:
     """The class of a leaf, and its share of the rows there where probabilities were asked for."""
     name = _node_text(model, model.tree, node)
-    if isinstance(model, RegressionModel) or model.tables is None:
+    if isinstance(model, RegressionModel) or model.tables is None or model.tree.counts is None:
         return name
     return f"{name} ({model.leaf_chances[node, model.tree.label[node]]:.0%})"
 

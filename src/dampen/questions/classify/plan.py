@@ -12,6 +12,19 @@ stage, and one stage costs what its dearest node costs (parallel composition).  
 so a row is in one of the former counts, which are ε_c-DP with discrete Laplace noise of scale
 1/ε_c; the tables are ε_t-DP (`dampen.questions.classify.model`).  The tree has the rest.
 
+**The score of naive Bayes** (`TreePlan.scored`) is one more attribute of every row, where there are
+two classes and enough rows: the log-odds of the classes by noisy tables, a whole number, cut into
+`SCORE_BINS` bins (`dampen.questions.classify.model.Score`).  Where evidence adds up over many
+columns, one split by it says more than many by columns.  *Theorem.*  The release of tables and
+tree is ε-DP.  Proof: the tables are ε_t-DP, and released first.  Given them, the score is a fixed
+function of one row, so that it is an attribute like all others: a row more is a row more of the
+table with the score, of which the tree is (ε - ε_t)-DP.  Adaptive composition adds up. ∎  The score
+by the exact counts would not do: a row more would move the scores of all others.  Where
+probabilities are asked for, the same tables serve both.
+
+It is not taken on the levels that are selected one by one.  There it would win as soon as it is
+informative, on all nodes, and hide columns that tell of the class together.
+
 **A tree of numbers** (`numbers=True`) is the same tree: its classes are `STEPS` equal steps between
 the public ends of the target, and a label is worth something to rows within `WINDOW` steps of it
 (`dampen.questions.classify.splits` and `growing` have the proofs).  A fifth of ε buys noisy sums of
@@ -30,7 +43,12 @@ from dampen.core.mechanisms import named
 from dampen.core.noise import GUMBEL, pure_rho
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
-from dampen.questions.classify.encoding import COARSEST, Domain, candidates_of
+from dampen.questions.classify.encoding import (
+    COARSEST,
+    Domain,
+    candidates_of,
+    merged_values,
+)
 from dampen.questions.classify.splits import (
     MOST_ROWS,
     Criterion,
@@ -67,6 +85,14 @@ FOR_TABLES = Fraction(1, 5)
 for."""
 PLENTY = 2**14
 """From so many rows times ε on, half of these shares is enough."""
+FOR_SCORE = Fraction(3, 10)
+"""The share of ε for the tables of a score, where no probabilities are asked for."""
+SCORE_BINS = FINEST_BINS
+"""Of the score of naive Bayes."""
+ROWS_OF_A_SCORE = 8
+"""Rows times ε for every count of its tables, at least, where the score is an attribute."""
+COLUMNS_OF_A_SCORE = 4
+"""At least; a tree has room for all of fewer."""
 STEPS = 32
 """The classes of a number."""
 WINDOW = 6
@@ -155,7 +181,7 @@ class TreePlan:
     """The public decisions of one fit.
 
     Attributes:
-        epsilon: of all stages, without what probabilities cost.
+        epsilon: of all stages, without what tables and probabilities cost.
         max_rows: a public bound on the number of rows.
         stages: the levels that each stage decides, 1 but for the last.
         shares: of ε, for each stage and, unless the last one includes them, for the leaves.
@@ -168,6 +194,8 @@ class TreePlan:
         odds: ε of noisy counts of the leaves, or of their noisy sums for numbers.
         tables: ε of naive Bayes beside the tree.
         window: more than 1 where the classes are steps of a number; see `splits`.
+        scored: whether the score of naive Bayes is one more attribute.
+        columns: how many tables naive Bayes has.
     """
 
     epsilon: Fraction
@@ -182,6 +210,8 @@ class TreePlan:
     odds: Fraction = Fraction(0)
     tables: Fraction = Fraction(0)
     window: int = 1
+    scored: bool = False
+    columns: int = 1
 
     def __post_init__(self) -> None:
         if self.staged:  # refused before anything is paid, or not at all
@@ -214,15 +244,13 @@ class TreePlan:
 
         Nodes of a stage hold disjoint rows.  A joint release is an exponential mechanism for a
         one-sided utility, within its rounding: ε-bounded range, the sum of all weights being the
-        same for all outcomes.  Level by level, a leaf that no split is left for gets the rest of ε
-        at once; that takes as many splits as there are attributes, and the dearest leaf is the
-        first such one.  Every attribute has a table for its part of ε, and those with one value
-        have one too, so that there are at least as many.
+        same for all outcomes.  Every table of naive Bayes costs its own.  Level by level, a leaf
+        that no split is left for gets the rest of ε at once; that takes as many splits as there are
+        attributes, and the dearest leaf is the first such one.
         """
         spent = [self.epsilon * share for share in self.shares]
         single = named(self.selection).noise.rho
-        tables = max(self.attributes, 1)
-        besides = pure_rho(self.odds) + tables * pure_rho(self.tables / tables)
+        besides = pure_rho(self.odds) + self.columns * pure_rho(self.tables / self.columns)
         if self.staged:
             return sum(map(single, spent[:-1]), GUMBEL.rho(spent[-1]) + besides)
         level = min(self.attributes, self.depth)
@@ -303,28 +331,53 @@ def tree_plan(
         ParameterError: if they do not fit together.
     """
     check_max_rows(max_rows)
-    sizes = sizes_of(domains, classes)
     given = given_stages(max_depth, stages)
     part = Fraction(1, 2 if epsilon * max_rows >= PLENTY else 1) if probabilities else 0
     odds = epsilon * (FOR_VALUES if numbers else FOR_ODDS * part)
-    tables = epsilon * FOR_TABLES * part
-    left = epsilon - odds - tables
-    like = STAGES_LIKE if numbers else None
-    chosen = default_stages(left, max_rows, sizes, like) if given is None else given
-    return TreePlan(
-        epsilon=left,
-        max_rows=int(max_rows),
-        stages=chosen,
-        shares=split_shares(chosen),
-        candidates=sizes.candidates,
-        classes=classes,
-        widths=default_widths(chosen, int(max_rows), sizes),
-        attributes=sum(len(domain) > 1 for domain in domains),
-        selection=selection,
-        odds=odds,
-        tables=tables,
-        window=WINDOW if numbers else 1,
-    )
+
+    def drafted(scored: bool) -> TreePlan:
+        sizes = sizes_of(domains, classes, scored=scored)
+        tables = epsilon * (FOR_TABLES * part or FOR_SCORE * scored)
+        left = epsilon - odds - tables
+        like = STAGES_LIKE if numbers else None
+        chosen = default_stages(left, max_rows, sizes, like) if given is None else given
+        return TreePlan(
+            epsilon=left,
+            max_rows=int(max_rows),
+            stages=chosen,
+            shares=split_shares(chosen),
+            candidates=sizes.candidates,
+            classes=classes,
+            widths=default_widths(chosen, int(max_rows), sizes),
+            attributes=sum(len(domain) > 1 for domain in domains),
+            selection=selection,
+            odds=odds,
+            tables=tables,
+            window=WINDOW if numbers else 1,
+            scored=scored,
+            columns=len(domains),
+        )
+
+    if not numbers and score_pays(epsilon, domains, classes, max_rows):
+        plan = drafted(scored=True)
+        if plan.staged:  # level by level there is no release that ends the tree
+            return plan
+    return drafted(scored=False)
+
+
+def score_pays(epsilon: Fraction, domains: Sequence[Domain], classes: int, max_rows: int) -> bool:
+    """Whether the score of naive Bayes is one more attribute, by public facts alone.
+
+    Two classes, a few columns, and enough rows times ε for every count of its tables; else their
+    noise would drown the score, and their share of ε would be lost.
+
+    >>> domain = Categories("ab")
+    >>> [score_pays(Fraction(1), [domain] * 5, 2, rows) for rows in (159, 160)]
+    [False, True]
+    """
+    first, _ = merged_values(domains)
+    enough = ROWS_OF_A_SCORE * int(first[-1]) * classes
+    return classes == 2 and len(domains) >= COLUMNS_OF_A_SCORE and epsilon * max_rows >= enough
 
 
 def given_stages(max_depth: int | None, stages: Sequence[int] | None) -> tuple[int, ...] | None:
@@ -355,6 +408,8 @@ def _plan_lines(plan: TreePlan) -> Iterator[str]:
         of = f"nodes of up to {rows:,.0f} on average"
         if charge.purpose in BESIDE:
             of = "in every count of " + ("naive Bayes" if charge.purpose == "table" else "a leaf")
+            if charge.purpose == "table" and plan.scored:
+                of += ", whose score is one more column"
         yield (
             f"  {facts.stage_name} {charge.level:>2}  {charge.purpose:<5}  {share:>7} of epsilon: "
             f"{noise}, {of}"
@@ -367,7 +422,7 @@ def _rows_of_noise(plan: TreePlan, charge: Spending) -> float:
     """The largest of all candidates' noise, in units of the utility: about Δ ln(candidates) / ε."""
     epsilon = float(charge.epsilon)
     if charge.purpose in BESIDE:
-        return (plan.attributes if charge.purpose == "table" else 1) / epsilon
+        return (plan.columns if charge.purpose == "table" else 1) / epsilon
     if charge.purpose == "leaf":
         return math.log(1 + plan.classes) / epsilon
     if charge.purpose == "tree":
@@ -447,10 +502,18 @@ class Sizes(NamedTuple):
     classes: int
 
 
-def sizes_of(domains: Sequence[Domain], classes: int) -> Sizes:
-    """The public sizes of a table with these domains and classes."""
+def sizes_of(domains: Sequence[Domain], classes: int, *, scored: bool = False) -> Sizes:
+    """The public sizes of a table with these domains and classes, and perhaps a score."""
     candidates = len(candidates_of(domains))
-    return Sizes(len(domains), sum(map(len, domains)), candidates, classes)
+    sizes = Sizes(len(domains), sum(map(len, domains)), candidates, classes)
+    if not scored:
+        return sizes
+    return Sizes(
+        sizes.attributes + 1,
+        sizes.values + SCORE_BINS,
+        sizes.candidates + SCORE_BINS - 1,
+        classes,
+    )
 
 
 def bin_count(columns: int, classes: int) -> int:

@@ -71,10 +71,20 @@ from dampen.questions.classify.encoding import (
     numbers_of,
 )
 from dampen.questions.classify.found import ColumnKind, Search, SearchPlan, kind_of
-from dampen.questions.classify.growing import ReadRows, Statement, grown, leaked_rows, read_rows
+from dampen.questions.classify.growing import (
+    LevelRows,
+    ReadRows,
+    Statement,
+    grown,
+    leaked_rows,
+    read_rows,
+)
 from dampen.questions.classify.model import (
     BayesPlan,
     Model,
+    NoisyTables,
+    Score,
+    Tree,
     bayes_content,
     bayes_rho,
     model_of,
@@ -121,6 +131,7 @@ __all__ = [
     "prefers_bayes",
     "shown_facts",
     "supervision",
+    "tables_and_tree",
     "wrong_share",
 ]
 
@@ -345,17 +356,10 @@ class TreeMethod:
         plan = self.plan or self._plan(
             epsilon - found.epsilon, domains, len(read.classes), found.rows
         )
-        tables = None
-        if plan.tables:
-            counts = read.rows.tables([0], first_codes(domains))[0]  # before rows move
-            first, joined = merged_values(domains)
-            merged = np.zeros((first[-1], counts.shape[1]), dtype=np.int64)
-            np.add.at(merged, joined, counts)
-            tables = noisy_tables(merged, first, plan.tables, entropy=entropy)
-        tree = grown(plan, candidates_of(domains), read.rows, entropy=entropy)
+        tables, tree = tables_and_tree(plan, domains, read.rows, entropy)
         content = tree_content(
             read.domains, read.classes, plan.facts.after(found.charges), tree, tables,
-            named=has_names(source),
+            named=has_names(source), scored=plan.scored,
         )  # fmt: skip
         told = None if self.plan else self._accuracy(plan, epsilon, None)
         return Drawn(content, {"depth": plan.depth}, told)
@@ -474,6 +478,24 @@ class EitherMethod:
         if self.prefers_bayes(epsilon, read.found.rows, sizes, len(read.classes)):
             return self.bayes.counted(source, read, epsilon, entropy)
         return self.tree.grown(source, read, epsilon, entropy)
+
+
+def tables_and_tree(
+    plan: TreePlan, domains: Sequence[Domain], rows: LevelRows, entropy: Entropy
+) -> tuple[NoisyTables | None, Tree]:
+    """What a plan buys: noisy tables first, then a tree, which may ask for the score by them."""
+    if not plan.tables:
+        return None, grown(plan, candidates_of(domains), rows, entropy=entropy)
+    counts = rows.tables([0], first_codes(domains))[0]
+    first, joined = merged_values(domains)
+    merged = np.zeros((first[-1], counts.shape[1]), dtype=np.int64)
+    np.add.at(merged, joined, counts)
+    tables = noisy_tables(merged, first, plan.tables, entropy=entropy)
+    if not plan.scored:
+        return tables, grown(plan, candidates_of(domains), rows, entropy=entropy)
+    score = Score.of(tables, domains)
+    candidates = candidates_of(domains, late=score.domain)
+    return tables, grown(plan, candidates, rows.with_score(score), entropy=entropy)
 
 
 def leaf_lead(plan: TreePlan) -> float:

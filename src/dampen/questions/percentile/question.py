@@ -8,7 +8,7 @@ from math import floor, isqrt
 from operator import itemgetter
 from typing import Any, ClassVar, Literal, cast
 
-from dampen.core.mechanisms import EM, MECHANISMS, Mechanism, named
+from dampen.core.mechanisms import EM, MECHANISMS, PF, Mechanism, named
 from dampen.core.sampling import Entropy
 from dampen.core.selection import IntArray, Neighbours
 from dampen.data.cells import ANY_GROUP, LARGEST_TABLE, Grouping, Keyed
@@ -156,7 +156,7 @@ class PercentileQuestion:
         if self.has_grid:
             return self._on_grid(relation, rows, price)
         unknown = schema.rows is None and schema.relation is not Neighbours.REPLACE_ONE
-        return self._unbounded(relation, rows, self._candidates(measure), unknown=unknown)
+        return self._unbounded(relation, rows, self._candidates(measure), price, unknown=unknown)
 
     def _candidates(self, measure: Measure | None) -> Candidates:
         """The possible answers, where they are not points of a grid."""
@@ -185,12 +185,19 @@ class PercentileQuestion:
         return ValuesMethod(self, draws, relation is Neighbours.REPLACE_ONE, rows)
 
     def _unbounded(
-        self, relation: Neighbours, rows: int | None, candidates: Candidates, *, unknown: bool
+        self,
+        relation: Neighbours,
+        rows: int | None,
+        candidates: Candidates,
+        price: Price,
+        *,
+        unknown: bool,
     ) -> UnboundedMethod:
-        if self.mechanism is not None and named(self.mechanism) is not EM:
+        mechanism = named(self.mechanism or price.selection)
+        if mechanism not in (EM, PF):
             raise ParameterError(
-                "Only mechanism='em' answers without a grid. Leave mechanism= out, or state the "
-                "possible answers with upper= and step=."
+                "Only mechanism='pf' and mechanism='em' answer without a grid. Leave mechanism= "
+                "out, or state the possible answers with upper= and step=."
             )
         return UnboundedMethod(
             query=self.name,
@@ -198,7 +205,7 @@ class PercentileQuestion:
             by=self.by,
             grouping=self.grouping,
             candidates=candidates,
-            draws=several_draws(self.points, candidates, relation),
+            draws=several_draws(self.points, candidates, relation, mechanism),
             points=self.points,
             several=self.several,
             neighbours=relation,
@@ -241,8 +248,7 @@ class PercentileQuestion:
     def resolved(self, price: Price, /) -> Mapping[str, Any]:
         if self.several:
             return {"p": list(self.points)}
-        default = price.selection if self.has_grid else "em"
-        return {"mechanism": for_one_selection(self.mechanism or default).name}
+        return {"mechanism": for_one_selection(self.mechanism or price.selection).name}
 
     @property
     def finding(self) -> Finding | None:
@@ -493,8 +499,8 @@ def percentile(
         groups: the public list of groups.
         delta: in place of groups, the probability with which ε may fail, such as "1e-6": a share of
             ε then finds the groups that enough rows have.
-        mechanism: on a grid "pf" by default; a name given with a list of p asks for equal shares
-            of ε.  Without a grid "em" is the only one.
+        mechanism: "pf" by default, "em" where `rho` is given; on a grid a name given with a list
+            of p asks for equal shares of ε.  Without a grid these two are the only ones.
         where: a condition on every row, such as "age >= 65 and ward == 'A'"; other rows are left
             out (see `dampen.data.expressions`).
         weigh: where `unit` names the person: "people" for the statistic of the average person, the

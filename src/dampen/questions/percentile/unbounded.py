@@ -39,7 +39,7 @@ everything from 10^-9 to 10^15 with nine significant digits.  `lower` and `upper
 a `step` leaves its multiples.
 
 **Prior.**  A decade (the numbers with one exponent and sign) shares its weight among its numbers of
-exactly 1, 2, ..., 9 digits, each time about three quarters of the share before (`SHARES`), and all
+exactly 1, 2, ..., 9 digits (`SHARES`, `FLIP_SHARES`), and all
 numbers of as many digits weigh the same, so that round numbers weigh more.  Decades weigh 1 for
 exponents from 0 to 4, and half as much for every exponent farther away; 0 weighs as much as one of
 the heaviest.  The whole numbers from 1900 to 2099 share `YEARS` on top: many columns hold years,
@@ -79,6 +79,29 @@ Proof.  A neighbour changes the numerator by a factor of at most e^(ε/2), and e
 below it, hence the sum; w is the same for both. ∎
 It has ε-bounded range as well, and so costs ε²/8 in zCDP.
 
+**Permute-and-flip** is the default where ε is the price; where ρ is, the exponential mechanism is.
+Let every candidate of weight w be a *copy* with the score ε u(x, g) / 2S + log w, and a number from
+1900 to 2099 two copies, one as a year.  Add an exponential number to each; the answer is the
+candidate of the largest.
+
+**Theorem.**  It is ε-DP, with S as above; ε tanh(ε/2) is what it costs in zCDP.
+Proof.  Scores of neighbours differ by at most ε/2, for log w is public and does not move.  Adding
+exponential noise of scale 1 to scores that move by at most ε/2 and naming the largest is
+permute-and-flip, which is ε-DP (McKenna and Sheldon 2020; Ding et al. 2021).  Which candidate a
+copy belongs to is post-processing. ∎
+
+**By copies.**  In a run, candidates of one decade and of as many digits have one score: N copies of
+it.  The largest of N exponential numbers is -log(1 - U^(1/N)) for one uniform number U, refined
+with the logarithm of w where runs are near (`dampen.core.sampling.best_of_copies`).  All copies of
+the winner are as likely, so one of them is drawn uniformly.  So d distinct values take some 20 d
+numbers, however many candidates there are.
+
+**Weights.**  The exponential mechanism adds the weights of all candidates of a run, while
+permute-and-flip compares single copies.  So numbers of three digits have the largest share here
+(`FLIP_SHARES`), and those of ⌊log10 n ε⌋ digits where n ε is public, or noisy, and above 10^4: the
+more records, the finer is what separates them.  The weights were chosen on 60 columns and tried on
+30 others (`dampen-studies run unbounded`).
+
 **By runs.**  u is constant on the candidates between two neighbouring values, and on the candidate
 at a value.  So d distinct values make at most 2d + 1 runs.  A run is drawn with probability
 proportional to its mass, the sum of its weights, times exp(ε u / 2S); then a candidate in it by
@@ -88,7 +111,8 @@ The work grows with the records, not with the candidates.
 
 **Accuracy.**  A record's own number is a candidate (or, with a step, lies between two).  The best
 candidate weighs at least w_min, all of them W together.  Candidates that are worse by more than
-r ranks are drawn with a probability of at most 0.1 if W exp(-ε r / 2S) <= w_min / 9.
+r ranks are drawn with a probability of at most 0.1 if W exp(-ε r / 2S) <= w_min / 9: by
+permute-and-flip too, for P(a) <= e^(a - b) P(b) holds for the copies of scores a <= b.
 
 **Too few rows.**  Ranks hide absurd answers: beyond the largest record every number has the same
 rank.  Where an end of the range is open, one more candidate, "too few rows", has the weight W of
@@ -100,7 +124,8 @@ with t = 1 - q, or q, where only the upper, or lower, end is open.  A record mor
 that is replaced by at most t, and t <= S: the theorem holds with it as well.  All numbers beyond
 the records at an open end have a utility of at most -n t and weigh at most W, so that the answer is
 one of them with a probability of at most e^-14 < 10^-6, whatever the data is: "too few rows" is
-e^14 times as likely.  It is negligible where n t ε / 2S exceeds log(W / w_min) + 14 by some more.
+e^14 times as likely, as one copy among copies too.  It is negligible where n t ε / 2S exceeds
+log(W / w_min) + 14 by some more.
 
 The possible answers about dates and times where nobody stated a range.
 
@@ -127,9 +152,15 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dampen.core.mechanisms import EM
-from dampen.core.noise import GUMBEL, pure_rho
-from dampen.core.sampling import Entropy, discrete_laplace, uniform_below, weighted_best
+from dampen.core.mechanisms import EM, PF, Mechanism
+from dampen.core.noise import GUMBEL, permute_and_flip, pure_rho
+from dampen.core.sampling import (
+    Entropy,
+    best_of_copies,
+    discrete_laplace,
+    uniform_below,
+    weighted_best,
+)
 from dampen.core.selection import FloatArray, IntArray, Neighbours
 from dampen.data.cells import Grouping, GroupLookup, ValuesOf
 from dampen.data.columns import DAY
@@ -164,11 +195,15 @@ HEAVIEST = range(5)
 """Exponents of the decades of weight 1."""
 
 SHARES = (32, 24, 18, 13, 10, 8, 6, 4, 3)
-"""Of a decade, for its numbers of exactly 1, 2, ... digits; chosen among twenty on the 30 columns
-of `dampen-studies run unbounded`."""
+"""Of a decade, for its numbers of exactly 1, 2, ... digits, for the exponential mechanism; chosen
+among twenty on 30 columns of `dampen-studies run unbounded`."""
+FLIP_SHARES = (4, 6, 9, 14, 22, 34, 52, 80, 24, 10, 4, 2, 1, 1)
+"""The same for permute-and-flip: the largest one is that of numbers of `Decimals.peak` digits."""
+LEAST_PEAK = 3
+MOST_PEAK = 8
 
-YEARS = 8
-"""Share of the whole numbers from 1900 to 2099, in the units of `SHARES`."""
+YEARS = Fraction(7, 100)
+"""Share of the whole numbers from 1900 to 2099, of all of a decade's."""
 FIRST_YEAR = 1900
 LAST_YEAR = 2099
 THOUSANDS = 3
@@ -185,6 +220,7 @@ class Decimals:
         step: answers are multiples of it, if there is one.
         digits: significant digits of a candidate, nine outside tests.
         exponents: the smallest and the largest one.
+        peak: if given, numbers of so many digits have the largest share of their decade.
 
     Raises:
         ParameterError: unless lower <= upper are numbers, step > 0, and some candidate is left.
@@ -195,6 +231,7 @@ class Decimals:
     step: float | None = None
     digits: int = 9
     exponents: tuple[int, int] = (-9, 14)
+    peak: int | None = None
 
     def __post_init__(self) -> None:
         if self._low is not None and self._high is not None and self._low >= self._high:
@@ -245,6 +282,63 @@ class Decimals:
     def code_at(self, mass: int) -> int:
         """The first code up to which candidates weigh more than `mass`; 0 <= mass < total."""
         return _code_at(self, mass)
+
+    def for_flips(self, strength: Fraction | None) -> "Decimals":
+        """The same with the prior for permute-and-flip, where n ε is public.
+
+        The finer the answer can be, the more digits it should have: ⌊log10 n ε⌋ of them.
+        """
+        digits = LEAST_PEAK if strength is None else len(str(int(strength))) - 1
+        return replace(self, peak=min(max(digits, LEAST_PEAK), MOST_PEAK))
+
+    @cached_property
+    def blocks(self) -> IntArray:
+        """The first codes of the decades and of 0, ascending: weights change there."""
+        decades = np.arange(len(self._decade)) * self._radix
+        negative = -(decades[::-1] + self._radix - 1)
+        return np.concatenate([negative, [0], np.maximum(decades, 1)])
+
+    @cached_property
+    def weights(self) -> IntArray:
+        """What a candidate of every kind weighs, by block.
+
+        Kinds are the numbers of exactly 1, 2, ... digits, and the years, which weigh on top.
+        """
+        kinds = np.append(self._by_digits[:-1], self._of_year)
+        decades = self._decade[:, None] * kinds
+        zero = np.zeros_like(kinds)
+        zero[0] = self._zero
+        return np.concatenate([decades[::-1], [zero], decades])
+
+    def kinds(self, codes: IntArray) -> IntArray:
+        """How many candidates of every kind lie in the block of each code, up to the code."""
+        at, m = np.divmod(np.abs(codes), self._radix)
+        inside = np.minimum(at, len(self._decade) - 1)
+        found = self._kinds_up_to(inside, np.where(codes < 0, m - 1, m))
+        negative = np.flatnonzero(codes < 0)
+        found[negative] = self._all_kinds[inside[negative]] - found[negative]
+        found[codes == 0] = np.eye(1, found.shape[1], dtype=np.int64)
+        return found
+
+    @cached_property
+    def _all_kinds(self) -> IntArray:
+        """How many candidates of every kind a decade has."""
+        decades = np.arange(len(self._decade))
+        return self._kinds_up_to(decades, np.full(len(decades), self._radix - 1))
+
+    def _kinds_up_to(self, at: IntArray, m: IntArray) -> IntArray:
+        """Of the decade at that place, up to m."""
+        kinds = np.zeros((len(m), self.digits + 1), dtype=np.int64)
+        fewer = np.zeros_like(m)
+        for j in range(self.digits):
+            period = self._periods[at, j]
+            upto = np.maximum(m // period - (self._first - 1) // period, 0)
+            kinds[:, j] = upto - fewer
+            fewer = upto
+        if self._of_year:
+            in_thousands = at == THOUSANDS - self.exponents[0]
+            kinds[in_thousands, -1] = self._years(m[in_thousands])
+        return kinds
 
     def listed(self, low: int, high: int, most: int) -> IntArray:
         """The candidates from one code to another with few digits, ascending, and both ends.
@@ -329,8 +423,14 @@ class Decimals:
         """What a number of exactly j digits weighs, for j = 1, 2, ..., and 0 for one more."""
         if self.digits == 1:
             return [1, 0]
-        more = [10 ** (self.digits - j) * SHARES[j - 1] for j in range(2, self.digits + 1)]
-        return [9 * 10 ** (self.digits - 2) * SHARES[0], *more, 0]
+        shares = self._shares
+        more = [10 ** (self.digits - j) * shares[j - 1] for j in range(2, self.digits + 1)]
+        return [9 * 10 ** (self.digits - 2) * shares[0], *more, 0]
+
+    @property
+    def _shares(self) -> tuple[int, ...]:
+        """Of a decade, for its numbers of exactly 1, 2, ... digits."""
+        return SHARES if self.peak is None else FLIP_SHARES[MOST_PEAK - self.peak :]
 
     @cached_property
     def _of_year(self) -> int:
@@ -338,7 +438,8 @@ class Decimals:
         low, high = self.exponents
         if self.digits < THOUSANDS + 2 or not low <= THOUSANDS <= high:
             return 0
-        return YEARS * 81 * 10 ** (self.digits - 2) // (LAST_YEAR - FIRST_YEAR + 1)
+        share = int(YEARS * sum(self._shares[: self.digits]))
+        return share * 81 * 10 ** (self.digits - 2) // (LAST_YEAR - FIRST_YEAR + 1)
 
     def _years(self, m: IntArray) -> IntArray:
         """How many of these numbers are candidates up to m, in their decade."""
@@ -502,6 +603,8 @@ def _code_at(candidates: "Decimals | Moments", mass: int) -> int:
     return low + bisect_right(range(low, high), mass, key=weight)
 
 
+PIECE = 1 << 16
+"""Runs whose kinds are counted at a time."""
 ODDS = 14
 """Logarithm of the odds of "too few rows" against all numbers beyond the records."""
 
@@ -517,6 +620,11 @@ class Candidates(Protocol):
     @property
     def upper(self) -> float | None:
         """The largest possible answer, if it is bounded."""
+        ...
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The smallest code and the largest one."""
         ...
 
     @property
@@ -547,6 +655,24 @@ class Candidates(Protocol):
 
     def listed(self, low: int, high: int, most: int, /) -> IntArray:
         """Few candidates from one code to another, ascending, and both ends."""
+        ...
+
+    def for_flips(self, strength: Fraction | None, /) -> "Candidates":
+        """The same with the prior for permute-and-flip, where n ε is public."""
+        ...
+
+    @property
+    def blocks(self) -> IntArray:
+        """The first codes of blocks, ascending; in a block all candidates of a kind weigh alike."""
+        ...
+
+    @property
+    def weights(self) -> IntArray:
+        """What a candidate of every kind weighs, by block."""
+        ...
+
+    def kinds(self, codes: IntArray, /) -> IntArray:
+        """How many candidates of every kind lie in the block of each code, up to the code."""
         ...
 
 
@@ -608,15 +734,107 @@ class Runs:
         held = upto > start
         return cls(start[held], (upto - start)[held], less[held], at_most[held])
 
+    def best(self, u: FloatArray, scale: Fraction, none: int | None, entropy: Entropy) -> int:
+        """The run that the exponential mechanism draws; `none` is the weight of one more."""
+        mass = self.mass if none is None else np.append(self.mass, none)
+        return weighted_best(u, mass, scale, entropy)
+
+    def code(self, run: int, candidates: Candidates, entropy: Entropy) -> int:
+        """A candidate of the run, by weight."""
+        place = uniform_below(int(self.mass[run]), entropy)
+        return candidates.code_at(int(self.start[run]) + place)
+
+    def exponents(self, scaled: FloatArray) -> tuple[FloatArray, None]:
+        """Those of each run, from its scaled utility."""
+        return scaled + np.log(self.mass), None
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Copies:
+    """The candidates of one kind in one run and one block, of equal utility and weight; private.
+
+    Attributes:
+        first: the codes they begin at.
+        last: the codes they end at.
+        kind: of the candidates.
+        weight: of one of them.
+        count: how many there are.
+        less: L of each.
+        at_most: R of each.
+    """
+
+    first: IntArray
+    last: IntArray
+    kind: IntArray
+    weight: IntArray
+    count: IntArray
+    less: IntArray
+    at_most: IntArray
+
+    @classmethod
+    def of(cls, column: Column, candidates: Candidates) -> "Copies":
+        """Ascending, in pieces that fit into memory."""
+        low, high = candidates.ends
+        cuts = np.r_[low, column.codes, column.codes + 1, candidates.blocks]
+        cuts = np.sort(cuts[(low <= cuts) & (cuts <= high)], kind="stable")
+        first = cuts[np.diff(cuts, prepend=low - 1) > 0]
+        last = np.append(first[1:] - 1, high)
+        ranks = np.concatenate([[0], np.cumsum(column.counts)])
+        less = ranks[np.searchsorted(column.codes, first, side="left")]
+        at_most = ranks[np.searchsorted(column.codes, first, side="right")]
+        found = []
+        for start in range(0, len(first), PIECE):
+            piece = slice(start, start + PIECE)
+            count, weight = _by_kind(first[piece], last[piece], candidates)
+            run, kind = np.nonzero(count * weight)
+            each = (first, last, less, at_most)
+            begin, end, below, upto = (of_run[piece][run] for of_run in each)
+            found.append((begin, end, kind, weight[run, kind], count[run, kind], below, upto))
+        return cls(*map(np.concatenate, zip(*found, strict=True)))
+
+    def best(self, u: FloatArray, scale: Fraction, none: int | None, entropy: Entropy) -> int:
+        """Whose copies permute-and-flip draws; `none` is the weight of one more."""
+        weight = self.weight if none is None else np.append(self.weight, none)
+        count = self.count if none is None else np.append(self.count, 1)
+        return best_of_copies(u, weight, count, scale, entropy)
+
+    def code(self, i: int, candidates: Candidates, entropy: Entropy) -> int:
+        """One of them, uniformly."""
+        place = uniform_below(int(self.count[i]), entropy)
+        first = self.first[i : i + 1]
+        codes = range(int(first[0]), int(self.last[i]))
+
+        def upto(code: int) -> int:
+            count, _ = _by_kind(first, np.array([code]), candidates)
+            return int(count[0, self.kind[i]])
+
+        return codes.start + bisect_right(codes, place, key=upto)
+
+    def exponents(self, scaled: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Those of each copy, from its scaled utility, and how many copies there are."""
+        return scaled + np.log(self.weight), self.count.astype(np.float64)
+
+
+def _by_kind(first: IntArray, last: IntArray, candidates: Candidates) -> tuple[IntArray, IntArray]:
+    """How many candidates of every kind lie between codes of one block, and what each weighs.
+
+    The codes follow each other: all but one begin where the one before ends.
+    """
+    block = np.searchsorted(candidates.blocks, first, side="right") - 1
+    upto = candidates.kinds(np.append(first[0] - 1, last))
+    before = np.where((candidates.blocks[block] == first)[:, None], 0, upto[:-1])
+    return upto[1:] - before, candidates.weights[block]
+
 
 @dataclass(frozen=True)
 class RankDraw:
-    """One percentile by the exponential mechanism on ranks; public parameters alone.
+    """One percentile by a mechanism on ranks; public parameters alone.
 
     Attributes:
         p: which percentile, 0 to 100, with at most four decimals.
         candidates: the possible answers and their weights.
         neighbours: replace one record, or add or remove one.
+        mechanism: the exponential mechanism, or permute-and-flip.
 
     Raises:
         ParameterError: if p has more decimals.
@@ -625,6 +843,7 @@ class RankDraw:
     p: Percent
     candidates: Candidates
     neighbours: Neighbours
+    mechanism: Mechanism = EM
 
     def __post_init__(self) -> None:
         if self.share.denominator > FINEST:
@@ -644,24 +863,22 @@ class RankDraw:
 
     def draw(self, column: Column, epsilon: Fraction, entropy: Entropy) -> int:
         """The code of a candidate: ε-DP."""
-        runs = Runs.of(column, self.candidates)
-        u = self.utility(runs, column.n)
-        run = weighted_best(u, runs.mass, self.scale(epsilon), entropy)
-        place = uniform_below(int(runs.mass[run]), entropy)
-        return self.candidates.code_at(int(runs.start[run]) + place)
+        parts = self.parts(column)
+        i = parts.best(self.utility(parts, column.n), self.scale(epsilon), None, entropy)
+        return parts.code(i, self.candidates, entropy)
 
     def draw_or_none(self, column: Column, epsilon: Fraction, entropy: Entropy) -> int | None:
         """The code of a candidate, or None for too few rows: ε-DP."""
         if self.open_tail is None:
             return self.draw(column, epsilon, entropy)
-        runs = Runs.of(column, self.candidates)
-        u = np.append(self.utility(runs, column.n), self.none_utility(column.n, epsilon))
-        mass = np.append(runs.mass, self.candidates.total)
-        run = weighted_best(u, mass, self.scale(epsilon), entropy)
-        if run == len(runs.mass):
-            return None
-        place = uniform_below(int(runs.mass[run]), entropy)
-        return self.candidates.code_at(int(runs.start[run]) + place)
+        parts = self.parts(column)
+        u = np.append(self.utility(parts, column.n), self.none_utility(column.n, epsilon))
+        i = parts.best(u, self.scale(epsilon), self.candidates.total, entropy)
+        return None if i == len(u) - 1 else parts.code(i, self.candidates, entropy)
+
+    def parts(self, column: Column) -> Runs | Copies:
+        """What one noisy value stands for: a run, or the copies of one kind in it."""
+        return (Copies if self.mechanism == PF else Runs).of(column, self.candidates)
 
     @property
     def open_tail(self) -> Fraction | None:
@@ -678,8 +895,8 @@ class RankDraw:
         assert self.open_tail is not None
         return float(ceil(ODDS / self.scale(epsilon)) - self.open_tail * self.share.denominator * n)
 
-    def utility(self, runs: Runs, n: int) -> FloatArray:
-        """u of every run, times the denominator of q: whole numbers, exact as floats."""
+    def utility(self, runs: Runs | Copies, n: int) -> FloatArray:
+        """u of every part, times the denominator of q: whole numbers, exact as floats."""
         P = self.share.numerator
         Q = self.share.denominator
         away = np.maximum(Q * runs.less - P * n, P * n - Q * runs.at_most)
@@ -689,10 +906,13 @@ class RankDraw:
         """What `utility` is multiplied by in the exponent."""
         return epsilon / (2 * self.span * self.share.denominator)
 
-    def law(self, runs: Runs, n: int, epsilon: Fraction) -> FloatArray:
-        """The probability of every run, to about 1e-12; not private."""
-        exponent = self.utility(runs, n) * float(self.scale(epsilon)) + np.log(runs.mass)
-        weight = np.exp(exponent - exponent.max())
+    def law(self, parts: Runs | Copies, n: int, epsilon: Fraction) -> FloatArray:
+        """The probability of every part, to about 1e-12; not private."""
+        exponent, copies = parts.exponents(self.utility(parts, n) * float(self.scale(epsilon)))
+        exponent -= exponent.max()
+        if copies is not None:
+            return permute_and_flip(exponent, copies)
+        weight = np.exp(exponent)
         return np.asarray(weight / weight.sum())
 
     def farthest(self, epsilon: Fraction) -> float:
@@ -758,6 +978,32 @@ class Moments:
         """The first code up to which candidates weigh more than `mass`; 0 <= mass < total."""
         return _code_at(self, mass)
 
+    def for_flips(self, _: Fraction | None) -> "Moments":
+        """The prior is the same for both mechanisms."""
+        return self
+
+    @cached_property
+    def blocks(self) -> IntArray:
+        """The first codes of the half centuries, where weights change."""
+        return np.flatnonzero(np.diff(self._era, prepend=0)) * (DAY if self.seconds else 1)
+
+    @cached_property
+    def weights(self) -> IntArray:
+        """What a candidate of every kind weighs, by block: kinds of days times kinds of seconds."""
+        days, seconds = (np.unique(each) for each in (self._plain_day, self._second))
+        first = np.flatnonzero(np.diff(self._era, prepend=0))
+        return self._era[first, None] * np.outer(days, seconds).ravel()
+
+    def kinds(self, codes: IntArray) -> IntArray:
+        """How many candidates of every kind lie in the block of each code, up to the code."""
+        day, second = np.divmod(codes, DAY if self.seconds else 1)
+        start = self.blocks[np.searchsorted(self.blocks, codes, side="right") - 1]
+        (days, of_day), (seconds, _) = self._tables
+        whole = days[day] - days[start // (DAY if self.seconds else 1)]
+        found = whole[:, :, None] * seconds[-1]
+        found = found + of_day[day][:, :, None] * seconds[second + 1][:, None, :]
+        return found.reshape(len(codes), -1)
+
     def listed(self, low: int, high: int, most: int) -> IntArray:
         """Candidates from one code to another at even distances, at most about `most` of them."""
         steps = (1, 60, 3600, DAY) if self.seconds else (1,)
@@ -785,14 +1031,40 @@ class Moments:
         return max(low, 0), min(high, last)
 
     @cached_property
-    def _day(self) -> IntArray:
-        """The weight of every day: shares of a year are 1/3 each, in units of 1/(12 366)."""
+    def _plain_day(self) -> IntArray:
+        """What every day weighs in its year: shares are 1/3 each, in units of 1/(12 366)."""
         days = [date.fromordinal(FIRST.toordinal() + i) for i in range(DAYS)]
         plain = np.full(DAYS, 12)
         plain[[each.day == 1 for each in days]] += 366
         plain[[each.day == each.month == 1 for each in days]] += 12 * 366
-        era = np.array([2 ** max(0, 3 - abs((each.year - 1975) // 50)) for each in days])
-        return plain * era
+        return plain
+
+    @cached_property
+    def _era(self) -> IntArray:
+        """What the half century of every day multiplies its weight by."""
+        years = (FIRST.year + i for i in range(LAST.year - FIRST.year + 1))
+        return np.concatenate(
+            [
+                np.full(date(y, 12, 31).timetuple().tm_yday, 2 ** max(0, 3 - abs((y - 1975) // 50)))
+                for y in years
+            ]
+        )
+
+    @cached_property
+    def _day(self) -> IntArray:
+        """The weight of every day."""
+        return self._plain_day * self._era
+
+    @cached_property
+    def _tables(self) -> list[tuple[IntArray, IntArray]]:
+        """Of days, and of seconds: how many of every kind come before each, and its own kind."""
+        own = [
+            (weight[:, None] == np.unique(weight)).astype(np.int64)
+            for weight in (self._plain_day, self._second)
+        ]
+        none = [np.zeros((1, each.shape[1]), dtype=np.int64) for each in own]
+        pairs = zip(none, own, strict=True)
+        return [(np.concatenate([zero, each.cumsum(axis=0)]), each) for zero, each in pairs]
 
     @cached_property
     def _second(self) -> IntArray:
@@ -862,6 +1134,9 @@ class WithinRange:
         Half of the share that finds the range, for half of the tail.
         """
         return 4 / FINDING
+
+    def of_rows(self, _n: int | None, _epsilon: Fraction, /) -> "WithinRange":
+        return self
 
     def cost(self, price: Price, query: str, /) -> Cost:
         """Two draws of the exponential mechanism for the range; the rest is (1 - FINDING) ε-DP."""
@@ -952,6 +1227,10 @@ class RunDraws(Protocol):
         """A percentile in its tail is found as if it had ε divided by this."""
         ...
 
+    def of_rows(self, n: int | None, epsilon: Fraction, /) -> "RunDraws":
+        """The same for n public rows; None if nobody knows them."""
+        ...
+
     def cost(self, price: Price, query: str, /) -> Cost:
         """What all of them cost together."""
         ...
@@ -982,6 +1261,7 @@ class EqualRunShares:
         points: the percentiles as they were asked for.
         candidates: the possible answers.
         neighbours: what ε speaks of.
+        mechanism: the exponential mechanism, or permute-and-flip.
 
     Raises:
         ParameterError: if a percentile has more than four decimals.
@@ -990,16 +1270,24 @@ class EqualRunShares:
     points: tuple[Percent, ...]
     candidates: Candidates
     neighbours: Neighbours
+    mechanism: Mechanism
 
     def __post_init__(self) -> None:
         self._draws()
+
+    def of_rows(self, n: int | None, epsilon: Fraction, /) -> "EqualRunShares":
+        if self.mechanism != PF:
+            return self
+        strength = None if n is None else epsilon * n / len(self.points)
+        return replace(self, candidates=self.candidates.for_flips(strength))
 
     @property
     def tail_parts(self) -> Fraction:
         return Fraction(len(self.points))
 
     def cost(self, price: Price, query: str, /) -> Cost:
-        return selection_cost(self.neighbours, price, query=query, mechanism=EM, k=len(self.points))
+        k = len(self.points)
+        return selection_cost(self.neighbours, price, query=query, mechanism=self.mechanism, k=k)
 
     def farthest(self, epsilon: Fraction, /) -> float:
         share = epsilon / len(self.points)
@@ -1021,11 +1309,14 @@ class EqualRunShares:
         return codes
 
     def _draws(self) -> list[RankDraw]:
-        return [RankDraw(p, self.candidates, self.neighbours) for p in self.points]
+        return [RankDraw(p, self.candidates, self.neighbours, self.mechanism) for p in self.points]
 
 
 def several_draws(
-    points: tuple[Percent, ...], candidates: Candidates, neighbours: Neighbours
+    points: tuple[Percent, ...],
+    candidates: Candidates,
+    neighbours: Neighbours,
+    mechanism: Mechanism,
 ) -> RunDraws:
     """How so many percentiles are drawn: a public rule.
 
@@ -1038,9 +1329,9 @@ def several_draws(
                 f"p = {draw.p} needs a public end: beyond the data every number has the same rank. "
                 "State lower= and upper=, or ask for a percentile such as 1 or 99."
             )
-    different = len({as_fraction(p) for p in points})
-    way = EqualRunShares if different <= SPLIT else WithinRange
-    return way(points, candidates, neighbours)
+    if len({as_fraction(p) for p in points}) > SPLIT:
+        return WithinRange(points, candidates, neighbours)
+    return EqualRunShares(points, candidates, neighbours, mechanism)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1120,7 +1411,7 @@ class UnboundedMethod:
             return begun if isinstance(begun, Drawn) else begun(entropy)
         lookup = None if self.grouping is None else self.grouping.lookup(source, str(self.by))
         columns, n = read_columns(source, self.column, self.candidates, lookup)
-        answers = [self._values(column, epsilon, entropy) for column in columns]
+        answers = [self._values(column, epsilon, entropy, self._rows_each) for column in columns]
         if lookup is not None:
             lacking = sum(map(self._lacks, answers))
             few = too_few(groups=(lacking, len(answers)))
@@ -1145,7 +1436,7 @@ class UnboundedMethod:
             return Drawn(nothing, shown, few)
 
         def rest(bits: Entropy) -> Drawn:
-            found = self._values(column, (1 - part) * epsilon, bits)
+            found = self._values(column, (1 - part) * epsilon, bits, n)
             return Drawn(found, shown, few if self._lacks(found) else None)
 
         return rest
@@ -1175,14 +1466,22 @@ class UnboundedMethod:
     def _span(self, tail: Fraction) -> Fraction:
         return Fraction(1) if self.neighbours is Neighbours.REPLACE_ONE else 1 - tail
 
-    def _values(self, column: Column, epsilon: Fraction, entropy: Entropy) -> Any:
-        codes = self.draws.draw(column, epsilon, entropy)
+    @property
+    def _rows_each(self) -> int | None:
+        """How many rows a column has, or a group on average, where that is public."""
+        if self.rows is None or self.grouping is None:
+            return self.rows
+        return self.rows // len(self.grouping.groups)
+
+    def _values(self, column: Column, epsilon: Fraction, entropy: Entropy, rows: int | None) -> Any:
+        codes = self.draws.of_rows(rows, epsilon).draw(column, epsilon, entropy)
         values = [None if code is None else self.candidates.value(code) for code in codes]
         return values if self.several else values[0]
 
     def _distance(self, epsilon: Fraction, n: int | None) -> Accuracy:
         """How many ranks off, whatever the data is."""
-        ranks = self.draws.farthest(epsilon)
+        draws = self.draws.of_rows(self._rows_each, epsilon)
+        ranks = draws.farthest(epsilon)
         public = self.neighbours is Neighbours.REPLACE_ONE
         most = None if n is None else most_ranks(self.points, n, public=public)
         if ranks is None:
@@ -1196,7 +1495,7 @@ class UnboundedMethod:
             subject=subject if self.by is None else f"{subject} of a group",
             target="the percentile" if len(self.points) == 1 else "its percentile",
             epsilon=epsilon,
-            usual=self.draws.usual(epsilon),
+            usual=draws.usual(epsilon),
         )
 
     def _too_few(self, n: int, epsilon: Fraction, *, noisy: bool = False) -> Accuracy | None:

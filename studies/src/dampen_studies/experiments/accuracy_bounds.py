@@ -17,6 +17,7 @@ that keep to it, and `usual_ratio` its ratio to `real`.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -110,16 +111,26 @@ class Draws:
 
 GAP = "one gap"
 """A column of two values, with all possible answers between them."""
+GAPS = "gaps"
+"""A column of as many gaps as percentiles, each so many ranks from its percentile."""
+TO_GAP = {1: 8.5, 9: 90, 99: 428}
+"""How many ranks, times ε, by the number of percentiles: so near that a wrong answer is drawn now
+and then."""
+TO_OPEN_GAP = 33
+"""The same where the gap has nearly all decimals."""
 
 
-def _ranks(name: str, epsilon: str) -> Ranks:
-    """Those of the gap are so near to the median that the wrong answer is drawn now and then."""
-    if name != GAP:
+def _ranks(name: str, percentiles: int, epsilon: str) -> Ranks:
+    """Those of a column; every percentile of the gaps is `TO_GAP` / ε ranks below one."""
+    if name not in (GAP, GAPS):
         return ranks_of(name)
-    near = int(8.5 / float(epsilon))
+    near = int(TO_GAP[percentiles] / float(epsilon))
+    each = 6 * near
     counts = np.zeros(4096, dtype=np.int64)
-    counts[0] = 500 + near
-    counts[-1] = 500 - near
+    at = np.linspace(0, len(counts) - 1, percentiles + 1).astype(np.int64)
+    counts[at] = each
+    counts[at[0]] += near
+    counts[at[-1]] -= near
     at_most = np.cumsum(counts)
     return Ranks(at_most - counts, at_most)
 
@@ -130,7 +141,7 @@ def _records(ranks: Ranks) -> tuple[FloatArray, int]:
 
 
 def _percentiles(name: str, p: Sequence[int], epsilon: str, draws: Draws) -> Tried:
-    ranks = _ranks(name, epsilon)
+    ranks = _ranks(name, len(p), epsilon)
     x, bins = _records(ranks)
     shares = [Fraction(each, 100) for each in p]
     data = dampen.dataset({"v": x}, columns={"v": dampen.number(0, bins - 1, step=1)})
@@ -148,7 +159,7 @@ def _percentiles(name: str, p: Sequence[int], epsilon: str, draws: Draws) -> Tri
 
 
 def _unbounded(name: str, epsilon: str, draws: Draws) -> Tried:
-    x, _ = _records(ranks_of(name))
+    x = _numbers(name, epsilon)
     k = rank(50, len(x))
 
     def error(made: Release) -> float:
@@ -159,6 +170,18 @@ def _unbounded(name: str, epsilon: str, draws: Draws) -> Tried:
         return dampen.percentile(x, p=50, epsilon=epsilon, entropy=bits)
 
     return draws.errors(ask, error, gaps=True)
+
+
+def _numbers(name: str, epsilon: str) -> FloatArray:
+    """Of a column without a grid."""
+    if name == GAP:
+        near = int(TO_OPEN_GAP / float(epsilon))
+        ends = (-123456789e6, 123456789e6)
+        return np.repeat(ends, (10 * near + near, 10 * near - near))
+    if name in LAWS:
+        quantiles = (np.arange(5_000) + 0.5) / 5_000
+        return LAWS[name](quantiles)
+    return _records(ranks_of(name))[0]
 
 
 def _frequent(k: int, epsilon: str, draws: Draws) -> Tried:
@@ -282,6 +305,11 @@ def _nodes(epsilon: str, draws: Draws) -> Tried:
     return draws.leads(ask, lambda made: set(made.answer) == set(range(k)))
 
 
+LAWS: dict[str, Callable[[FloatArray], FloatArray]] = {
+    "exponential, 5000": lambda q: -37.3 * np.log1p(-q),
+    "logistic, 5000": lambda q: 171.3 + 5.1 * np.log(q / (1 - q)),
+}
+"""Columns without ties, by their quantiles."""
 PERCENTS = (
     ("a percentile", (50,)),
     ("a percentile", (95,)),
@@ -289,7 +317,10 @@ PERCENTS = (
     ("99 percentiles", tuple(range(1, 100))),
 )
 OTHERS: dict[tuple[str, str], Callable[[str, Draws], Tried]] = {
-    ("a percentile, no grid", "lognormal-4096"): lambda e, d: _unbounded("lognormal-4096", e, d),
+    **{
+        ("a percentile, no grid", name): partial(_unbounded, name)
+        for name in (GAP, "lognormal-4096", *LAWS)
+    },
     ("most frequent", "12 categories"): lambda e, d: _frequent(1, e, d),
     ("most frequent, 3", "12 categories"): lambda e, d: _frequent(3, e, d),
     ("best group, median", "4 groups"): lambda e, d: _groups("median", 4, 1, e, d),
@@ -311,6 +342,7 @@ def _cells(quick: bool) -> Sequence[Parameters]:
     asked = [(*each, e, RUNS) for each, e in product(OTHERS, epsilons)]
     columns = COLUMNS[-1:] if quick else COLUMNS
     asked += [("percentile 50", GAP, e, RUNS) for e in epsilons]
+    asked += [(f"{m} percentiles", GAPS, e, FEWER) for m, e in product((9, 99), epsilons)]
     for (question, p), name, e in product(PERCENTS, columns, epsilons):
         label = question if len(p) > 1 else f"percentile {p[0]}"
         asked.append((label, name, e, FEWER if len(p) > 1 else RUNS))
@@ -377,5 +409,6 @@ STUDY = Study(
     ),
     cells=_cells,
     run=_run,
+    revision=2,
     minutes=4,
 )

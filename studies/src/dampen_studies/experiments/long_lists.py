@@ -192,7 +192,7 @@ STUDY = Study(
     figure="beyond the paper",
     about="The rank error of 99 to 999 percentiles for one ε: by the chosen way, by a tree of "
     "noisy counts, by the joint draw, by halving.",
-    finding="A tree of noisy counts has less error than halving on every long list, and than the "
+    finding="A tree of noisy counts has less error than halving on long lists, and than the "
     "joint draw where few records lie between two percentiles.",
     caption=_caption,
     columns=(

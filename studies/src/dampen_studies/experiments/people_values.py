@@ -32,7 +32,6 @@ from dampen_studies.study import Parameters, Row, Rows, Study
 EPSILONS = ("0.1", "1")
 POINTS = (50, 90)
 KEPT = (1, 4, 16)
-TARGETS = ("people", "rows")
 RUNS = 20
 ASKED = {f"{each.item} {each.unit} {each.value}": each for each in TABLES}
 """Every column once."""

@@ -1,10 +1,11 @@
 """What ε it takes to find the best group, in a table."""
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from statistics import fmean, geometric_mean, median
 
 from dampen.questions.groups.problem import FEW
-from dampen_studies.experiments import names
+from dampen_studies.experiments import key_names, names
 from dampen_studies.experiments.caution import DEVELOPMENT, FIRST, MOST, RULES, few_left_out
 from dampen_studies.rows import values, where
 from dampen_studies.study import Rows, Value, number
@@ -161,6 +162,10 @@ STRONG = 100
 """n ε min(q, 1 - q) from which percentiles without bounds are compared."""
 
 
+DRAWN = ("drawn", "held out")
+"""Kinds of columns that were drawn at random."""
+
+
 def unbounded_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
     """The mean rank error of percentiles, and in how many cells linear points are better."""
     strong = [row for row in rows if number(row, "strength") >= STRONG]
@@ -170,18 +175,23 @@ def unbounded_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
             for epsilon in values(strong, "epsilon"):
                 here = where(strong, neighbours=relation, n=n, epsilon=epsilon)
                 if here:
-                    ways = ("error", "linear", "shifted")
+                    ways = ("error", "exponential", "linear", "shifted")
                     means = [f"{fmean(number(row, way) for row in here):.1f}" for way in ways]
                     lines.append([name, f"{n:,.0f}", f"{epsilon:g}", *means])
-    losses = [_lost(strong, way) for way in ("linear", "shifted")]
-    lines.append(
-        [f"cells of {len(strong)} with a smaller error than without bounds", "", "", "", *losses]
-    )
+    sets = {
+        "30 chosen columns": [row for row in strong if row["kind"] not in DRAWN],
+        **{f"30 columns, {kind}": where(strong, kind=kind) for kind in DRAWN},
+    }
+    for kind, here in sets.items():
+        label = f"smaller error in cells of {len(here)}, {kind}"
+        losses = [_lost(here, way) for way in ("exponential", "linear", "shifted")]
+        lines.append([label, "", "", "", *losses])
     head = [
         "relation",
         "n",
         "ε",
         "without bounds",
+        "for ρ",
         "500 linear points",
         "mean over 20 shifts of them",
     ]
@@ -234,14 +244,14 @@ def _epsilon(value: float) -> str:
     return "never" if value == float("inf") else f"{value:.2g}"
 
 
-KEY_WAYS = ("rule", "limited", "either", "weights", "known keys")
+KEY_WAYS = ("rule", "limited", "cut", "either", "weights", "known keys")
 
 
 def key_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
     """The share of the true top 10 of keys that nobody listed, at ε = 1, and OpenDP's."""
-    here = where(rows, epsilon=1.0)
+    here = where(rows, epsilon=1.0, k=key_names.K)
     found = []
-    for name in values(here, "dataset"):
+    for name in key_names.TABLES:
         line = [str(name)]
         for relation, ways in (("person", KEY_WAYS), ("row", ("keys", "opendp"))):
             for way in ways:
@@ -250,3 +260,37 @@ def key_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
         found.append(line)
     head = ["persons, keys", *KEY_WAYS, "rows: dampen", "rows: OpenDP"]
     return head, found
+
+
+def key_rule_rows(rows: Rows) -> tuple[list[str], list[list[str]]]:
+    """The rule of naming keys of persons beside the best way, at every ε."""
+    epsilons = [float(each) for each in values(rows, "epsilon")]
+    lines = []
+    for name, k in product(key_names.TABLES, key_names.SIZES):
+        here = where(rows, dataset=name, k=k, relation="person")
+        lines.append([name, str(k), *(_rule_and_best(where(here, epsilon=e)) for e in epsilons)])
+    for title, tables in (("these", key_names.TABLES), ("others", key_names.CHOSEN)):
+        for k in key_names.SIZES:
+            here = [row for row in where(rows, k=k, way="rule") if row["dataset"] in tables]
+            shares = [_near_the_best(where(here, epsilon=e), rows) for e in epsilons]
+            lines.append([f"0.9 of the best: {title}", str(k), *shares])
+    return ["persons, keys", "k", *(f"ε = {epsilon:g}" for epsilon in epsilons)], lines
+
+
+def _rule_and_best(ways: Rows) -> str:
+    [rule] = where(ways, way="rule")
+    return f"{number(rule, 'right'):.2f} / {_best(ways):.2f}"
+
+
+def _best(ways: Rows) -> float:
+    return max(number(row, "right") for row in ways if row["way"] in key_names.RIVALS)
+
+
+def _near_the_best(rules: Rows, rows: Rows) -> str:
+    """How many of the columns where the best way names a tenth at least."""
+    near = [
+        number(rule, "of_best") >= 0.9
+        for rule in rules
+        if _best(where(rows, **{each: rule[each] for each in ("dataset", "k", "epsilon")})) >= 0.1
+    ]
+    return f"{sum(near)} of {len(near)}"

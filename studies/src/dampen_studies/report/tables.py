@@ -25,6 +25,7 @@ from dampen_studies.report.group_tables import (
     caution_rows,
     group_rows,
     key_rows,
+    key_rule_rows,
     name_rows,
     people_rows,
     people_value_rows,
@@ -540,6 +541,7 @@ MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "people": ("people", lambda rows: markdown(*people_rows(rows))),
     "people-values": ("people-values", lambda rows: markdown(*people_value_rows(rows))),
     "key-names": ("key-names", lambda rows: markdown(*key_rows(rows))),
+    "key-rule": ("key-names", lambda rows: markdown(*key_rule_rows(rows))),
     "names": ("names", lambda rows: markdown(*name_rows(rows))),
     "unbounded": ("unbounded", lambda rows: markdown(*unbounded_rows(rows))),
     "unbounded-numbers": (
