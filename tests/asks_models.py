@@ -80,7 +80,7 @@ LEVELS = sum(pure_rho(EPSILON * share) for share in split_shares((1,)))
 FIRST, LAST = (EPSILON * share for share in split_shares((1, 2)))
 STAGES = pure_rho(FIRST) + LAST**2 / 8
 LEFT = EPSILON * (1 - FOR_ODDS - FOR_TABLES)
-CHANCES = pure_rho(EPSILON * FOR_ODDS) + pure_rho(EPSILON * FOR_TABLES) + LEFT**2 / 8
+CHANCES = pure_rho(EPSILON * FOR_ODDS) + 2 * pure_rho(EPSILON * FOR_TABLES / 2) + LEFT**2 / 8
 STAGED = "joint-subtrees"
 """At ε = 0.6 and nine rows, the default decides all levels and the classes at once."""
 
