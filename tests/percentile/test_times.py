@@ -128,7 +128,7 @@ def test_intervals_of_days_are_rounded_outwards():
     assert (high - date(1970, 1, 1)).days == ceil(10.5 + steps)
 
 
-def test_columns_without_a_type_hold_the_declared_kind(tmp_path):
+def test_kind_says_what_an_undeclared_column_holds(tmp_path):
     """Dates in Python's lists and in text files, in every question about numbers."""
     late = [
         day + timedelta(days=900 * (ward == "B")) for day, ward in zip(DATES, WARDS, strict=True)
