@@ -16,6 +16,7 @@ EPSILONS = ("0.03", "0.1", "0.4", "1", "3")
 @pytest.mark.parametrize("p", caution.PERCENTS)
 @pytest.mark.parametrize("rule", ["caution 1", "caution 0", "caution 3", f"few {FEW}"])
 def test_the_law_is_that_of_the_default_and_of_every_stated_caution(rule, p):
+    """To 1e-5: a median by N' rows may be half a rank from that by one row, which is left out."""
     assert MORE == 3, "the study has 4 for small groups"
     problem, values, by = _asked(caution.QUICK, "quantile", p)
     contest = problem.contest(problem.counts(values, by))
@@ -26,7 +27,7 @@ def test_the_law_is_that_of_the_default_and_of_every_stated_caution(rule, p):
     assert rows == len(values)
     for epsilon in EPSILONS:
         expected = contest.probabilities(Fraction(epsilon))[table.best].sum()
-        assert caution.RULES[rule](table, float(epsilon)) == pytest.approx(expected, abs=1e-7)
+        assert caution.RULES[rule](table, float(epsilon)) == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_sum_over_small_groups_moves_by_at_most_its_noise_allows():
@@ -37,7 +38,7 @@ def test_the_sum_over_small_groups_moves_by_at_most_its_noise_allows():
     assert moved.max() == pytest.approx(-np.expm1(-epsilon * share))
 
 
-def test_what_is_needed_is_the_end_of_the_right_answers():
+def test_needed_epsilon_is_where_right_answers_end():
     _, table = caution._table(caution.QUICK, 50)
     rule = caution.RULES["caution 1"]
     needed = caution.needed_epsilon(table, rule)
@@ -47,7 +48,7 @@ def test_what_is_needed_is_the_end_of_the_right_answers():
 def test_a_choice_of_c_lets_no_question_lose():
     rows = [
         {"dataset": "t", "rule": f"few {few}", "ratio": ratio}
-        for few, ratio in zip(caution.TRIED, (1.0, 0.9, 0.7, 0.5, 0.4), strict=True)
+        for few, ratio in zip(caution.TRIED, (0.9, 0.7, 0.5, 0.4), strict=True)
     ]
     assert caution.chosen_few(rows) == 5
     rows.append({"dataset": "u", "rule": "few 5", "ratio": 1.2})

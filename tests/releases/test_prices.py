@@ -122,7 +122,7 @@ PURE_BY_NATURE = {
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("ask", ASKS, ids=lambda ask: ask.name)
-def test_what_is_charged_as_any_pure_release_has_a_reason(ask):
+def test_charges_of_any_pure_release_have_a_reason(ask):
     """A new release either has its own price, or says here why it has none."""
     made = ask()
     assert made.rho <= PURE

@@ -75,7 +75,9 @@ class Levels:
     def of(cls, reach: Reach, statistics: FloatArray) -> "Levels":
         """The levels of a table."""
         assert isinstance(reach.statistic, Quantile)
-        assert reach.statistic.p >= 0.5, "below, the rows that must remain change R itself"
+        assert reach.statistic.p >= 0.5, (
+            "below, the rows that must remain change R itself more than by half a rank"
+        )
         everyone = np.arange(len(reach.x.sizes))
         low, high = reach.ends(everyone)
         who = np.repeat(everyone, high - low + 1)
