@@ -295,14 +295,16 @@ def fixed(domain: Domain, count: int) -> Domain:
 
 
 def merged_codes(domain: Domain) -> IntArray:
-    """For every code, that of ten bins; the codes themselves where bins do not join to ten.
+    """For every code, that of ten bins; the codes themselves where there are no more.
 
     >>> merged_codes(bins(0, 1, 20, missing="own"))[[0, 1, 2, 19, 20]].tolist()
     [0, 0, 1, 9, 10]
+    >>> merged_codes(bins(0, 1, 13)).tolist()
+    [0, 0, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9]
     """
     codes = np.arange(len(domain))
     size = len(domain.edges) - 1 if isinstance(domain, Bins) else 0
-    return codes // (size // COARSEST) if size and size % COARSEST == 0 else codes
+    return codes * COARSEST // size if size > COARSEST else codes
 
 
 def merged_values(domains: Sequence[Domain]) -> tuple[IntArray, IntArray]:
