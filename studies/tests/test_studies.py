@@ -274,7 +274,7 @@ def test_top_k_on_enron_is_of_the_right_order():
 
     False alarms: the difference of a mean of 16 runs and theirs has a deviation below .075, so .2
     is beyond two and a half of them; with a fixed seed the outcome does not change from run to
-    run.  An order of magnitude in ε moves every mean by more than .4, which is found.
+    run.  Half of ε moves the mean of `sld` by .3, which is found.
     """
     ebc, ready = graph_methods.prepared("enron")
     entropy = InsecureEntropy(7)
