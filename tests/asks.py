@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import Any
 
 import dampen
-from asking import EPSILON, GUMBEL, Armed, Ask, armed_table, cost, several, shown
+from asking import EPSILON, Armed, Ask, armed_table, cost, several, shown
 from asks_models import MODELS
 from dampen import Release
 from dampen.core.mechanisms import JOINT
-from dampen.core.noise import laplace_rho
+from dampen.core.noise import laplace_rho, pure_rho
 from dampen.core.selection import Neighbours
 from dampen.questions.frequency import MostFrequent
 from dampen.questions.percentile.joint_tight import together
@@ -202,14 +202,14 @@ ASKS = [
         NUMBERS,
         lambda hook: Armed(NUMBERS, hook),
         {"p": 50},
-        cost("percentile", "em", "add-remove-row", GUMBEL),
+        cost("percentile", "pf", "add-remove-row"),
         several(
             {
                 "p": [-1, [], "33.33333"],
                 "step": [0, "x"],
                 "upper": ["x", float("nan")],
                 "lower": [1e20],
-                "mechanism": ["pf", "no such"],
+                "mechanism": ["ld", "no such"],
             }
         ),
         ([1, 2, WORD],),
@@ -220,7 +220,7 @@ ASKS = [
         GROUPED,
         lambda hook: armed_table(GROUPED, hook),
         {"p": [10, 50], "groups": ["a", "b"]},
-        cost("percentile", "em", "add-remove-row", GUMBEL / 2),
+        cost("percentile", "pf", "add-remove-row", 2 * pure_rho(EPSILON / 2)),
         several({"groups": [[], ["a", "a"], None], "step": [0]}),
         ({"v": [1, 2, WORD], "g": LETTERS},),
     ),

@@ -140,7 +140,7 @@ WRONG_WORDS = [
     (replaced(PERCENTILE, "-p", "101"), "from 0 to 100"),
     (replaced(RECORD, "-p", "50,90"), "from 0 to 100"),
     ([*RECORD, "--mechanism", "joint"], "'joint'"),
-    ([*PERCENTILE[:-2], "--mechanism", "pf"], "Only --mechanism em answers without a grid"),
+    ([*PERCENTILE[:-2], "--mechanism", "ld"], "answer without a grid"),
     (replaced(PERCENTILE, "-p", "x"), "from 0 to 100"),
     (replaced(PERCENTILE, "--upper", "x"), "upper"),
     (replaced(PERCENTILE, "--upper", "-5"), "lower < upper"),

@@ -371,6 +371,7 @@ def score_pays(epsilon: Fraction, domains: Sequence[Domain], classes: int, max_r
     Two classes, a few columns, and enough rows times ε for every count of its tables; else their
     noise would drown the score, and their share of ε would be lost.
 
+    >>> from dampen.questions.classify.encoding import Categories
     >>> domain = Categories("ab")
     >>> [score_pays(Fraction(1), [domain] * 5, 2, rows) for rows in (159, 160)]
     [False, True]
