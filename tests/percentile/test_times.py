@@ -149,6 +149,10 @@ def test_kind_says_what_an_undeclared_column_holds(tmp_path):
     pd.DataFrame(table).to_csv(path, index=False)
     assert dampen.top_groups(path, "day", kind="date", **by).answer == "B"
     for asked in (dampen.mean, dampen.total):
+        lacking = asked(table, "day", epsilon=1)
+        assert (lacking.answer, "kind='date'" in lacking.accuracy.sentence) == (None, True)
+        typed = asked(pd.DataFrame({"day": [1.5, 2.5]}), "day", epsilon=1)
+        assert (typed.answer, "kind=" in typed.accuracy.sentence) == (None, False)
         with pytest.raises(ParameterError, match="Did you mean 'date'"):
             asked(table, "day", kind="dates", epsilon=1)
 

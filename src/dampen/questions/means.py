@@ -91,7 +91,14 @@ from dampen.questions.counts import all_rows, grouping_of
 from dampen.questions.groups.statistics import Exact, Grid, decimal, usual_step
 from dampen.questions.keys import finding_groups
 from dampen.questions.percentile.unbounded import Column, Decimals, RankDraw
-from dampen.releases.accuracy import CONFIDENCE, Accuracy, by_noise, likely_noise, rounded_up
+from dampen.releases.accuracy import (
+    CONFIDENCE,
+    Accuracy,
+    by_noise,
+    likely_noise,
+    of_numbers,
+    rounded_up,
+)
 from dampen.releases.answer import answer
 from dampen.releases.cost import Budget, Cost, Price, composed_cost
 from dampen.releases.method import Drawn, Finding, InOwnType, Leak, Method, Rest
@@ -203,7 +210,6 @@ def finding_range(asked: "Ranged", *, around_zero: bool) -> Finding | None:
         example,
         lambda found: None if found is None else filled(found),
         None if asked.groups is None else dict.fromkeys(asked.groups),
-        TOO_FEW,
     )
 
 
@@ -357,7 +363,7 @@ class RangeMethod:
         counts = self.counts(*values, origin).sum(axis=0)
         place = size_place(counts, self._shares[0] * epsilon, entropy)
         if place is None:
-            return Drawn(None, accuracy=TOO_FEW)
+            return Drawn(None, accuracy=of_numbers(TOO_FEW, source, self.question.value))
         return lambda bits: self._found(*values, place, epsilon, bits)
 
     def _found(

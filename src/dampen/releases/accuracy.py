@@ -31,6 +31,7 @@ import numpy as np
 from dampen.core.mechanisms import Mechanism, with_scores
 from dampen.core.noise import Exponential, Gumbel, Laplace, gauss
 from dampen.core.selection import FloatArray, Selection
+from dampen.data.source import Opened
 from dampen.epsilon import decimal_text
 from dampen.errors import ParameterError
 from dampen.releases.numbers import LAPLACE, IntegerNoise, at_most, likely
@@ -49,12 +50,14 @@ __all__ = [
     "by_tail",
     "by_threshold",
     "even_distance",
+    "in_unit",
     "lead",
     "least_probability",
     "likely_noise",
     "likely_push",
     "likely_side",
     "of_all",
+    "of_numbers",
     "rounded_up",
     "too_few",
 ]
@@ -314,6 +317,17 @@ def too_few(what: str = "rows", groups: tuple[int, int] | None = None) -> Accura
         "data. Use a larger ε, ask for a percentile nearer to 50, or state lower= and upper=.",
         chance=groups is None or groups[0] == groups[1],
     )
+
+
+def of_numbers(told: Accuracy, source: Opened, column: str) -> Accuracy:
+    """The accuracy of a missing answer; whether cells of no known type are numbers is private.
+
+    So the hint is the same for every column of no known type.
+    """
+    if all(field.name != column or field.holds is not None for field in source.fields):
+        return told
+    hint = "Only numbers count here. If the column holds dates, pass kind='date'."
+    return replace(told, sentence=f"{told.sentence} {hint}")
 
 
 def by_tail(

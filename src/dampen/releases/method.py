@@ -271,7 +271,6 @@ class Finding:
         example: an answer, for checks before the charge.
         filled: the question with what was found; None where nothing was.
         nothing: the answer where nothing was found.
-        lacking: why nothing was found, if the answer alone does not say it.
     """
 
     what: str
@@ -280,7 +279,6 @@ class Finding:
     example: Any
     filled: Callable[[Any], Question | None]
     nothing: Any = None
-    lacking: Accuracy | None = None
 
     def prices(self, price: Price) -> tuple[Price, Price]:
         """Of both steps.
@@ -350,26 +348,26 @@ class InTwoSteps:
         first = self.first
         share = first_cost(first.method, first.cost)
         if share is None:
-            answer = first.method.draw(source, first.cost.epsilon, entropy).answer
-            if self.finding.filled(answer) is None:
-                return self._nothing(first.cost.epsilon)
-            return lambda bits: self._filled(source, answer, bits)
+            drawn = first.method.draw(source, first.cost.epsilon, entropy)
+            if self.finding.filled(drawn.answer) is None:
+                return self._nothing(first.cost.epsilon, drawn)
+            return lambda bits: self._filled(source, drawn, bits)
         assert isinstance(first.method, Stepwise)
         found = first.method.begin(source, first.cost.epsilon, entropy)
         if isinstance(found, Drawn):
-            return self._nothing(share.epsilon)
-        return lambda bits: self._filled(source, found(bits).answer, bits)
+            return self._nothing(share.epsilon, found)
+        return lambda bits: self._filled(source, found(bits), bits)
 
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         del epsilon
-        found = self.first.method.draw(source, self.first.cost.epsilon, entropy).answer
+        found = self.first.method.draw(source, self.first.cost.epsilon, entropy)
         return self._filled(source, found, entropy)
 
-    def _filled(self, source: Any, found: Any, entropy: Entropy) -> Drawn:
+    def _filled(self, source: Any, found: Drawn, entropy: Entropy) -> Drawn:
         """The second step, with what was found."""
-        question = self.finding.filled(found)
+        question = self.finding.filled(found.answer)
         if question is None:
-            return self._nothing(self.first.cost.epsilon)
+            return self._nothing(self.first.cost.epsilon, found)
         second = self.plan(question)
         drawn = second.method.draw(source, second.cost.epsilon, entropy)
         told = drawn.accuracy or second.accuracy
@@ -377,9 +375,9 @@ class InTwoSteps:
         shown = {**second.question.shown(), **drawn.shown, **self._spent(self.first.cost.epsilon)}
         return replace(drawn, shown=shown, accuracy=accuracy)
 
-    def _nothing(self, epsilon: Fraction) -> Drawn:
+    def _nothing(self, epsilon: Fraction, found: Drawn) -> Drawn:
         shown = {self.finding.what: 0, **self._spent(epsilon)}
-        return Drawn(self.finding.nothing, shown, self.finding.lacking)
+        return Drawn(self.finding.nothing, shown, found.accuracy)
 
     def _spent(self, epsilon: Fraction) -> dict[str, str]:
         return {f"epsilon_for_{self.finding.what}": decimal_text(epsilon)}

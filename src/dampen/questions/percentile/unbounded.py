@@ -172,7 +172,7 @@ from dampen.questions.percentile.halving import Ranks
 from dampen.questions.percentile.joint_tight import FEW, Taut, Way, together
 from dampen.questions.percentile.methods import most_ranks
 from dampen.questions.percentile.values import FINEST
-from dampen.releases.accuracy import UNKNOWN, Accuracy, by_distance, by_tail, too_few
+from dampen.releases.accuracy import UNKNOWN, Accuracy, by_distance, by_tail, of_numbers, too_few
 from dampen.releases.cost import Cost, Price, composed_cost, selection_cost
 from dampen.releases.method import Drawn, Leak, Rest
 
@@ -1415,10 +1415,10 @@ class UnboundedMethod:
         if lookup is not None:
             lacking = sum(map(self._lacks, answers))
             few = too_few(groups=(lacking, len(answers)))
-            told = self._of_numbers(few, source) if lacking else None
+            told = of_numbers(few, source, self.column) if lacking else None
             return Drawn(dict(zip(lookup.groups, answers, strict=True)), accuracy=told)
         if self.neighbours is not Neighbours.REPLACE_ONE:
-            told = self._of_numbers(too_few(), source) if self._lacks(answers[0]) else None
+            told = of_numbers(too_few(), source, self.column) if self._lacks(answers[0]) else None
             return Drawn(answers[0], accuracy=told)
         return Drawn(answers[0], {"n": n}, self.accuracy(epsilon, n))
 
@@ -1430,7 +1430,7 @@ class UnboundedMethod:
         n = max(column.n + noise, 0)
         shown = {"epsilon_for_rows": decimal_text(part * epsilon)}
         needed = Fraction(ENOUGH) / (COUNTING * part * epsilon)
-        few = self._of_numbers(self._few(n, epsilon), source)
+        few = of_numbers(self._few(n, epsilon), source, self.column)
         if n < needed * STOP:
             nothing = [None] * len(self.points) if self.several else None
             return Drawn(nothing, shown, few)
@@ -1440,17 +1440,6 @@ class UnboundedMethod:
             return Drawn(found, shown, few if self._lacks(found) else None)
 
         return rest
-
-    def _of_numbers(self, few: Accuracy, source: Opened) -> Accuracy:
-        """The accuracy of a missing answer; whether cells of no known type are numbers is private.
-
-        So the hint is the same for every column of no known type.
-        """
-        untyped = any(f.name == self.column and f.holds is None for f in source.fields)
-        if not untyped or not isinstance(self.candidates, Decimals):
-            return few
-        hint = "Only numbers count here. If the column holds dates, pass kind='date'."
-        return replace(few, sentence=f"{few.sentence} {hint}")
 
     def _lacks(self, found: Any) -> bool:
         return found is None or (self.several and None in found)
