@@ -215,8 +215,7 @@ class HistogramQuestion:
     )
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        where, value = self.where, self.value
-        opened = open_table(data, header=header, table=table, where=where, value=value)
+        opened = open_table(data, header=header, table=table, where=self.where, value=self.value)
         opened = self.cells.opened(opened, self.value)
         if self.grouping is not None:
             self.grouping.check_column(opened, str(self.by), self.value)

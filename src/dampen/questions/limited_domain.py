@@ -381,7 +381,8 @@ class ChosenMethod:
         """
         rest = epsilon - FOR_LEAD * epsilon
         lead = domain.lead(self.cut.k) + _noise(FOR_LEAD * epsilon, entropy)
-        limited, cut = self._limited(rest), self._cut(rest)
+        limited = self._limited(rest)
+        cut = self._cut(rest)
         if lead >= limited.bonus(rest):
             names = limited.names(domain, rest, entropy)
             return _answered(names, limited.wanted, limited.unit, limited.accuracy(rest, None))

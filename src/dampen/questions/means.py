@@ -541,8 +541,7 @@ class TotalQuestion:
     )
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        where, value = self.where, self.value
-        opened = open_table(data, header=header, table=table, where=where, value=value)
+        opened = open_table(data, header=header, table=table, where=self.where, value=self.value)
         opened = self.column.opened(opened)
         if self.column.measure(opened) in ("date", "time"):
             raise ParameterError(
@@ -616,8 +615,7 @@ class MeanQuestion:
     )
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        where, value = self.where, self.value
-        opened = open_table(data, header=header, table=table, where=where, value=value)
+        opened = open_table(data, header=header, table=table, where=self.where, value=self.value)
         return self.column.opened(opened)
 
     def method(self, source: Any, schema: Schema, price: Price, /) -> Method:

@@ -156,8 +156,7 @@ class GroupsQuestion:
     )
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        where, value = self.where, self.value
-        opened = open_table(data, header=header, table=table, where=where, value=value)
+        opened = open_table(data, header=header, table=table, where=self.where, value=self.value)
         opened = measured(opened, self.value, (self.lower, self.upper), self.kind)
         require_numbers(opened, self.value)
         self.finding  # noqa: B018  # groups that are neither listed nor found are refused here

@@ -131,8 +131,7 @@ class PercentileQuestion:
         warn_of_shares(self.points)
 
     def open(self, data: Any, /, *, header: bool = False, table: str | None = None) -> Opened:
-        where, value = self.where, self.value
-        opened = open_table(data, header=header, table=table, where=where, value=value)
+        opened = open_table(data, header=header, table=table, where=self.where, value=self.value)
         opened = measured(opened, self.value, (self.lower, self.upper), self.kind)
         require_numbers(opened, self.value)
         if self.grouping is not None:
