@@ -25,10 +25,6 @@ NAMES = {
 @pytest.mark.filterwarnings("ignore::dampen.errors.PrivacyLeakWarning")
 @parametrize_with_checks(
     [DiffPID3(100_000, max_depth=3, public="data", entropy=InsecureEntropy(5, True))],
-    expected_failed_checks=lambda _: {
-        "check_classifier_data_not_an_array": "what only turns into an array when it is asked to "
-        "would be looked at before the charge, so it is refused",
-    },
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

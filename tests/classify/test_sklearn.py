@@ -25,10 +25,6 @@ SEEDED = InsecureEntropy(5, allow_release=True)
         TreeClassifier(epsilon=10_000, public="data", entropy=SEEDED),
         TreeClassifier(epsilon=10_000, max_depth=5, public="data", entropy=SEEDED),
     ],
-    expected_failed_checks=lambda _: {
-        "check_classifier_data_not_an_array": "what only turns into an array when it is asked to "
-        "would be looked at before the charge, so it is refused",
-    },
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
