@@ -31,7 +31,7 @@ from goodness import FALSE_ALARM, assert_draws_follow, p_value
 
 def method(k, limit, delta, converted="0", of=CutMethod):
     delta, converted = Fraction(delta), Fraction(converted)
-    return of("keys", ("v",), delta, k, "who", "ranking", limit, converted)
+    return of(delta, k, limit, converted)
 
 
 def law(counts, of, epsilon):
@@ -184,11 +184,12 @@ def test_most_persons_decide():
 
 
 def chosen(price, **facts):
-    asked = ("keys", ("v",), Fraction(1, 10**6), 3, "who", "ranking")
+    delta = Fraction(1, 10**6)
+    limited = LimitedMethod("keys", ("v",), delta, 3, "who", "ranking")
     schema = Schema(unit="who", **facts)
     question = FrequencyQuestion(value="v", k=3, delta="1e-6")
     weights = by_weights(question.method(None, schema, price), schema, price)
-    return ChosenMethod(LimitedMethod(*asked), CutMethod(*asked), weights, schema.groups_per_unit)
+    return ChosenMethod(limited, CutMethod(delta, 3), weights, schema.groups_per_unit)
 
 
 def test_all_that_is_drawn_is_paid_for():

@@ -120,6 +120,16 @@ def test_means_and_totals_have_the_type_of_the_column():
         dampen.mean(FRAME, "moment", lower=0, upper=10, epsilon=1)
 
 
+@pytest.mark.parametrize(("measure", "finest"), [("time", 86_400), ("duration", 10**6)])
+def test_intervals_of_times_are_rounded_outwards(measure, finest):
+    """The ends lie within 1/3 of the finest step, on either side."""
+    noise = ShiftLaw(Fraction(1), Fraction(1, 3 * finest))
+    low, high = noise.interval(Fraction(9), Fraction(1, 20))
+    typed = TypedLaw(noise, measure).interval(Fraction(9), Fraction(1, 20))
+    ends = [round(Fraction(str(as_bound(end))) * finest) for end in typed]
+    assert ends == [floor(Fraction(low) * finest), ceil(Fraction(high) * finest)]
+
+
 def test_intervals_of_days_are_rounded_outwards():
     noise = TypedLaw(ShiftLaw(Fraction(1), Fraction(1, 4)), "date")
     low, high = noise.interval(10.5, Fraction(1, 20))

@@ -101,6 +101,18 @@ def test_a_release_without_groups_is_empty():
     assert dampen.groups_above(few, "days", by="ward", threshold=1, **RANGE, **PRICE).answer == []
 
 
+def test_where_no_group_is_found_the_accuracy_speaks_of_groups():
+    """With either way of sharing the weights of persons, which a noisy look chooses."""
+    few = {name: column[:12] for name, column in STAYS.items()}
+    for _ in range(8):
+        made = dampen.top_groups(
+            few, "days", by="ward", unit="patient", epsilon="0.5", delta="1e-6"
+        )
+        assert made.answer is None
+        assert "a group with" in made.accuracy.sentence
+        assert made.accuracy.sentence.endswith(" people or more is found.")
+
+
 def test_zcdp_adds_up():
     made = dampen.mean(STAYS, "days", by="ward", rho="0.5", delta="1e-6", **RANGE)
     assert 0.499 < made.rho <= Fraction(1, 2)

@@ -63,7 +63,6 @@ __all__ = [
     "is_key",
     "is_missing",
     "joined_numbers",
-    "measure_named",
     "measure_of",
     "measure_of_bounds",
     "measured",
@@ -192,18 +191,6 @@ def as_bound(bound: Any) -> Any:
     return bound
 
 
-def measure_named(name: Any) -> Measure:
-    """The measure of that name.
-
-    Raises:
-        ValueError: if there is none.
-    """
-    measures: Mapping[str, Measure] = {measure: measure for measure in KINDS.values()}
-    if name not in measures:
-        raise ValueError
-    return measures[name]
-
-
 def as_step(step: Any, *ends: Any) -> Any:
     """A distance of points: in days where one of the ends is a date, in seconds for durations.
 
@@ -216,7 +203,7 @@ def as_step(step: Any, *ends: Any) -> Any:
     return number
 
 
-def in_own_type(number: float, measure: Measure) -> Any:
+def in_own_type(number: float | Fraction, measure: Measure) -> Any:
     """A number of a column as a date, a datetime, a timedelta or a truth value."""
     if measure == "truth":
         return bool(number >= 0.5)

@@ -298,10 +298,10 @@ class FrequencyQuestion:
             return weights
         k = self.k or 1
         wanted: Literal["name", "ranking"] = "name" if self.k is None else "ranking"
-        asked = (self.name, method.columns, delta, k, str(schema.people), wanted)
-        limited = LimitedMethod(*asked)
+        unit = str(schema.people)
+        limited = LimitedMethod(self.name, method.columns, delta, k, unit, wanted)
         if k >= SEVERAL and price.pure:
-            return ChosenMethod(limited, CutMethod(*asked), weights, schema.groups_per_unit)
+            return ChosenMethod(limited, CutMethod(delta, k), weights, schema.groups_per_unit)
         paid = limited.paid(price)
         return paid if names_are_limited(paid, schema, paid.cost(price).epsilon) else weights
 

@@ -213,22 +213,14 @@ class CutMethod:
     A share of 7/20 of ε, or of ρ, is for J.  Which way to pay makes ε₀ larger is public.
 
     Attributes:
-        query: what is asked, for the ledger.
-        columns: of the values; a key has one value of each.
         delta: the exact δ.
         k: how many at most.
-        unit: the column that names the person.
-        wanted: "ranking" for a list, "name" for the first or None.
         limit: k̄.
         converted: δ₁; 0 where ε is k ε₀ + ε₁.
     """
 
-    query: str
-    columns: tuple[str, ...]
     delta: Fraction
     k: int
-    unit: str
-    wanted: Wanted
     limit: int = LIMIT
     converted: Fraction = Fraction(0)
 
@@ -365,7 +357,7 @@ class ChosenMethod:
 
     def draw(self, source: Any, epsilon: Fraction, entropy: Entropy, /) -> Drawn:
         persons = KeysOfPersons()
-        found = weights_by_key(source, self.cut.unit, self.cut.columns, persons)
+        found = weights_by_key(source, self.limited.unit, self.limited.columns, persons)
         domain = Domain.of(found, self.cut.limit)
         named = self.named(domain, persons.more, epsilon, entropy)
         return self._of_weights(source, epsilon, entropy) if named is None else named
@@ -392,7 +384,7 @@ class ChosenMethod:
             rest = self.left(epsilon)
             cut = self._cut(rest)
         names = cut.names(domain, rest, entropy)
-        return _answered(names, cut.wanted, cut.unit, cut.accuracy(rest))
+        return _answered(names, limited.wanted, limited.unit, cut.accuracy(rest))
 
     def left(self, epsilon: Fraction) -> Fraction:
         """What both looks leave of ε."""

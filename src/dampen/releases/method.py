@@ -333,7 +333,7 @@ class InTwoSteps:
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         """What is found; how good the answer is depends on it."""
         del epsilon, rows
-        return replace(self.first.accuracy, sentence=self._sentence)
+        return self._of_first(self.first.accuracy)
 
     def leaks(self) -> tuple[Leak, ...]:
         return (*self.first.method.leaks(), *self.second.method.leaks())
@@ -371,21 +371,24 @@ class InTwoSteps:
         second = self.plan(question)
         drawn = second.method.draw(source, second.cost.epsilon, entropy)
         told = drawn.accuracy or second.accuracy
-        accuracy = replace(told, sentence=f"{self._sentence} {told.sentence}")
+        first = self._of_first(self.first.accuracy)
+        accuracy = replace(told, sentence=f"{first.sentence} {told.sentence}")
         shown = {**second.question.shown(), **drawn.shown, **self._spent(self.first.cost.epsilon)}
         return replace(drawn, shown=shown, accuracy=accuracy)
 
     def _nothing(self, epsilon: Fraction, found: Drawn) -> Drawn:
         shown = {self.finding.what: 0, **self._spent(epsilon)}
-        return Drawn(self.finding.nothing, shown, found.accuracy)
+        told = None if found.accuracy is None else self._of_first(found.accuracy)
+        return Drawn(self.finding.nothing, shown, told)
 
     def _spent(self, epsilon: Fraction) -> dict[str, str]:
         return {f"epsilon_for_{self.finding.what}": decimal_text(epsilon)}
 
-    @property
-    def _sentence(self) -> str:
-        found = self.first.accuracy.sentence.partition(" Released counts")[0]
-        return found.replace(" a value with", " a group with").replace("released", "found")
+    def _of_first(self, told: Accuracy) -> Accuracy:
+        """The accuracy of the first step, in the words of the question."""
+        found = told.sentence.partition(" Released counts")[0]
+        found = found.replace(" a value with", " a group with").replace("released", "found")
+        return replace(told, sentence=found)
 
 
 USUAL_SHARE = Fraction(1, 4)

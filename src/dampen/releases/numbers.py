@@ -71,7 +71,7 @@ from dampen.core.sampling import (
     random_order,
 )
 from dampen.core.selection import FloatArray, IntArray, Neighbours
-from dampen.data.columns import Measure, as_bound, in_own_type, measure_named
+from dampen.data.columns import DAY, Measure, as_bound, in_own_type
 from dampen.epsilon import check_length, decimal_text, exact
 from dampen.errors import ParameterError
 from dampen.printing import printable, text_of
@@ -121,6 +121,12 @@ IntegerNoise: TypeAlias = Literal["discrete-laplace", "discrete-gaussian"]
 """Integers Z with P(z) proportional to exp(-|z| / scale), or to exp(-z² / (2 scale²))."""
 LAPLACE: IntegerNoise = "discrete-laplace"
 GAUSSIAN: IntegerNoise = "discrete-gaussian"
+FINEST: Mapping[Measure, Fraction] = {
+    "date": Fraction(1),
+    "time": Fraction(1, DAY),
+    "duration": Fraction(1, 10**6),
+}
+"""What values of these types are rounded to: whole days, seconds, and microseconds."""
 MOST_ADDED = 2000
 """Up to this scale the probabilities of Gaussian noise are added up."""
 
@@ -420,11 +426,14 @@ class TypedLaw:
         return self.law.is_number(number)
 
     def interval(self, number: Any, tail: Fraction, /) -> tuple[Any, Any]:
-        """Days are rounded outwards."""
+        """Rounded outwards, so that the confidence is kept."""
         low, high = self.law.interval(number, tail)
-        if self.measure == "date":
-            high = math.ceil(high)
-        return in_own_type(low, self.measure), in_own_type(high, self.measure)
+        finest = FINEST[self.measure]
+        outwards = (
+            math.floor(Fraction(low) / finest) * finest,
+            math.ceil(Fraction(high) / finest) * finest,
+        )
+        return in_own_type(outwards[0], self.measure), in_own_type(outwards[1], self.measure)
 
     def to_dict(self) -> dict[str, Any]:
         return {**self.law.to_dict(), "measure": self.measure}
@@ -438,7 +447,8 @@ def law_from(told: Mapping[str, Any]) -> Law:
     """
     if "measure" in told:
         plain = {name: each for name, each in told.items() if name != "measure"}
-        return TypedLaw(law_from(plain), measure_named(told["measure"]))
+        [measure] = [each for each in FINEST if each == told["measure"]]
+        return TypedLaw(law_from(plain), measure)
     if told["law"] in (LAPLACE, GAUSSIAN):
         least = None if told["least"] is None else int(told["least"])
         return ShiftLaw(_number(told["scale"]), _number(told["unit"]), least, told["law"])

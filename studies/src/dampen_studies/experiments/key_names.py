@@ -255,7 +255,7 @@ def _of_persons(
     of_weight = _held(weights)
     mass = KeysMethod("keys", ("v",), DELTA, None, "counts", Sharing("who", 1, distinct=True))
     ending = LimitedMethod("keys", ("v",), DELTA, k, "who", "ranking")
-    cutting = CutMethod("keys", ("v",), DELTA, k, "who", "ranking")
+    cutting = CutMethod(DELTA, k)
     limited, cut = ending.paid(Price(epsilon)), cutting.paid(epsilon)
     domain = Domain.of(_held(persons), cut.limit)
 
