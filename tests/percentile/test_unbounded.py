@@ -207,7 +207,7 @@ def test_too_few_rows_have_no_answer():
     made = dampen.percentile(PAY[:10], p=99, epsilon=1)
     assert made.answer is None
     assert made.accuracy.chance
-    assert "rows are too few for p = 99" in made.accuracy.sentence
+    assert "rows (up to 7,425 off) are too few for p = 99" in made.accuracy.sentence
     assert json.loads(made.to_json())["answer"] is None
     several = dampen.percentile(PAY, p=[50, "99.9"], epsilon="0.5")
     assert several.answer[0] is not None

@@ -337,7 +337,7 @@ def by_tail(
     epsilon: Fraction,
     needed: Fraction | None,
     first: Fraction | None,
-    noisy: bool = False,
+    noise: int = 0,
     by_group: bool = False,
 ) -> Accuracy:
     """The accuracy of a percentile of so few rows that the answer may lie far outside the data.
@@ -348,20 +348,23 @@ def by_tail(
         epsilon: of the release.
         needed: the ε that would be enough; None if none is.
         first: the smallest percentile that this ε is enough for; None if none is.
-        noisy: whether n is noisy.
+        noise: how far n may be off, in 19 of 20 runs; 0 if it is public.
         by_group: whether groups have so many rows on average.
 
     >>> print(by_tail(300, p=Fraction(99), epsilon=Fraction(1), needed=Fraction(50, 3),
     ...     first=Fraction(168, 10)))
     300 rows are too few for p = 99 at ε = 1: the answer may lie far outside the data. Use ε ≥ 17, \
 or ask for a percentile from 16.8 to 83.2.
+    >>> print(by_tail(0, p=Fraction(99), epsilon=Fraction(1), needed=None, first=None, noise=7425))
+    About 0 rows (up to 7,425 off) are too few for p = 99 at ε = 1: the answer may lie far outside \
+the data. Use a larger ε, or ask for a percentile nearer to 50.
     """
     ways = [] if needed is None else [f"use ε ≥ {_two_digits(float(needed))}"]
     if first is not None:
         ends = (decimal_text(end) for end in (first, 100 - first))
         ways.append(f"ask for a percentile from {' to '.join(ends)}")
-    instead = ", or ".join(ways) or "use a larger ε"
-    rows = f"About {n:,} rows" if noisy else f"{n:,} rows"
+    instead = ", or ".join(ways) or "use a larger ε, or ask for a percentile nearer to 50"
+    rows = f"About {n:,} rows (up to {noise:,} off)" if noise else f"{n:,} rows"
     if by_group:
         rows = f"{rows} per group, the average,"
     sentence = (

@@ -1446,7 +1446,8 @@ class UnboundedMethod:
 
     def _few(self, n: int, epsilon: Fraction) -> Accuracy:
         """The accuracy for a noisy number of rows where a percentile was not answered."""
-        return self._too_few(n, epsilon, noisy=True) or too_few()
+        noise = ceil(3 / (self.counting * epsilon))
+        return self._too_few(n, epsilon, noise=noise) or too_few()
 
     @property
     def _shares(self) -> list[Fraction]:
@@ -1487,10 +1488,11 @@ class UnboundedMethod:
             usual=draws.usual(epsilon),
         )
 
-    def _too_few(self, n: int, epsilon: Fraction, *, noisy: bool = False) -> Accuracy | None:
+    def _too_few(self, n: int, epsilon: Fraction, *, noise: int = 0) -> Accuracy | None:
         """What the rule about tails says of n rows, if they are too few.
 
-        Of several groups the smallest has at most as many rows as there are on average.
+        Of several groups the smallest has at most as many rows as there are on average.  A noisy
+        number of 0 tells neither an ε nor a percentile that is enough.
         """
         if self.grouping is not None:
             n //= len(self.grouping.groups)
@@ -1502,13 +1504,14 @@ class UnboundedMethod:
         if n * share * tail > ENOUGH * span:
             return None
         bound = Fraction(ENOUGH) * parts / max(n, 1)
+        known = n > 0 or not noise
         return by_tail(
             n,
             p=hardest * 100,
             epsilon=epsilon,
-            needed=bound * span / tail if tail else None,
-            first=_first_share(share * n, self.neighbours),
-            noisy=noisy,
+            needed=bound * span / tail if tail and known else None,
+            first=_first_share(share * n, self.neighbours) if known else None,
+            noise=noise,
             by_group=self.grouping is not None,
         )
 
