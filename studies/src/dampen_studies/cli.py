@@ -52,9 +52,9 @@ def main() -> None:
 @RESULTS
 def list_studies(results: Path) -> None:
     """Lists every study, and how far its quick and its full run are."""
-    for name, group in studies.SETS.items():
+    for name in ("paper", "beyond"):
         click.echo(f"{name}:")
-        for study in group:
+        for study in studies.SETS[name]:
             click.echo(f"  {study.name}: {study.title} ({study.figure})")
             for quick in (True, False):
                 state = runner.state(study, _folder(results, quick), quick=quick)
@@ -72,8 +72,8 @@ def list_studies(results: Path) -> None:
 )
 @RESULTS
 def run(names: Sequence[str], quick: bool, workers: int, skip_missing: bool, results: Path) -> None:
-    """Computes studies: some by name, `paper`, `beyond` it, or all.  Stop it at any time: it
-    resumes.
+    """Computes studies: some by name, `paper`, `beyond` it, `losses`, or all.  Stop it at any time:
+    it resumes.
 
     NAME may be a Python file that defines STUDY, and CLAIMS, which are then judged.
     """
@@ -106,6 +106,22 @@ def report(output: Path, quick: bool, results: Path) -> None:
     if committed:
         click.echo(f"  {committed} of them by the committed full run")
     click.echo(f"{output}")
+
+
+@main.command()
+@RECORD
+@RESULTS
+def losses(kept: Path, results: Path) -> None:
+    """Shows what was aimed at beside what full runs measured, or the record where there is none."""
+    from dampen_studies.report import losses as lines
+
+    folder = _folder(results, quick=False)
+    found = dict(record.tables(kept))
+    for study in studies.LOSSES:
+        if runner.state(study, folder, quick=False).complete:
+            found[study.name] = journal.read_csv(journal.csv_path(folder, study))
+    for line in lines.LOSSES:
+        click.echo(f"{line.question}\n  aim: {line.aim}\n  now: {line.measured(found[line.study])}")
 
 
 @main.command()

@@ -96,7 +96,20 @@ BEYOND: tuple[Study, ...] = (
 """Those behind the defaults of the library."""
 
 ALL: tuple[Study, ...] = (*PAPER, *BEYOND)
-SETS = {"paper": PAPER, "beyond": BEYOND}
+LOSSES: tuple[Study, ...] = (
+    long_lists.RULE,
+    accuracy_bounds.STUDY,
+    unbounded.STUDY,
+    caution.STUDY,
+    centralities.GROWING,
+    key_names.STUDY,
+    bins.STUDY,
+    undeclared.STUDY,
+    models.RIVALS_STUDY,
+    regression.STUDY,
+)
+"""Those that measure what was aimed at and may not be reached."""
+SETS = {"paper": PAPER, "beyond": BEYOND, "losses": LOSSES}
 """Several studies by one name."""
 
 

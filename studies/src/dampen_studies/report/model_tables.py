@@ -250,17 +250,22 @@ def _shares(found: dict[str, Means], rivals: Sequence[str], epsilon: Value | Non
         if epsilon in (e, None)
     ]
     shares = []
-    for score, ours in SCORES.items():
-        mean = found[score]
-        sign = -1 if score == "log_loss" else 1
-        margins = [
-            sign * (mean[n, e, ours] - best) for n, e, best in _bests(mean, cells, rivals, sign)
-        ]
-        shares.append(f"{sum(margin >= 0 for margin in margins) / len(cells):.0%}")
+    for score in SCORES:
+        ahead = margins(found[score], score, cells, rivals)
+        shares.append(f"{sum(margin >= 0 for margin in ahead) / len(cells):.0%}")
     mean = found["accuracy"]
     own = fmean(mean[n, e, OURS] for n, e in cells)
     theirs = fmean(best for *_, best in _bests(mean, cells, rivals, 1))
     return [str(len(cells)), *shares, f"{_score(own)} {_score(theirs)}"]
+
+
+def margins(
+    mean: Means, score: str, cells: Sequence[tuple[Value, Value]], rivals: Sequence[str]
+) -> list[float]:
+    """By how much ours is better than the best of some rivals, cell by cell."""
+    sign = -1 if score == "log_loss" else 1
+    ours = SCORES[score]
+    return [sign * (mean[n, e, ours] - best) for n, e, best in _bests(mean, cells, rivals, sign)]
 
 
 def _bests(

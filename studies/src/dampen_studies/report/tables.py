@@ -19,7 +19,7 @@ from dampen_studies.datasets.names import printed
 from dampen_studies.experiments import split
 from dampen_studies.experiments.caution import DEVELOPMENT, FURTHER
 from dampen_studies.experiments.long_lists import left_out
-from dampen_studies.report import model_tables, node_tables, results, stage_tables
+from dampen_studies.report import losses, model_tables, node_tables, results, stage_tables
 from dampen_studies.report.figures import geometric_mean, ratios
 from dampen_studies.report.group_tables import (
     caution_rows,
@@ -147,14 +147,15 @@ def made(name: str, tables: Tables, findings: Sequence[Finding]) -> Block:
         return claims(findings)
     if name == "runs":
         return runs()
-    if name == "results":
-        missing = [study for study in results.STUDIES if study not in tables]
+    if name in WHOLE:
+        needed, of_all = WHOLE[name]
+        missing = [study for study in needed if study not in tables]
         if missing:
-            raise NotRun("The table of results", missing)
-        return markdown(*results.results(tables))
+            raise NotRun(f"The table {name!r}", missing)
+        return markdown(*of_all(tables))
     if name not in MAKERS:
         raise ParameterError(
-            f"Expected a table, one of {', '.join(WHOLE)}, {', '.join(MAKERS)}, got {name!r}."
+            f"Expected a table, one of {', '.join((*ALONE, *WHOLE, *MAKERS))}, got {name!r}."
         )
     study, make = MAKERS[name]
     if study not in tables:
@@ -439,17 +440,10 @@ def growing(rows: Rows) -> Block:
         means = [fmean(number(row, "found") for row in where(here, epsilon=e)) for e in steps]
         graphs = dict.fromkeys(str(row["graph"]) for row in here)
         each = [where(here, graph=graph) for graph in graphs]
-        falls = sum(_falls(a, b) for one in each for a, b in pairwise(one))
+        fallen = sum(losses.falls(a, b) for one in each for a, b in pairwise(one))
         pairs = sum(len(one) - 1 for one in each)
-        shown.append([measure, *(_share(mean) for mean in means), f"{falls} of {pairs}"])
+        shown.append([measure, *(_share(mean) for mean in means), f"{fallen} of {pairs}"])
     return markdown(header, shown)
-
-
-def _falls(before: dict[str, Value], after: dict[str, Value]) -> bool:
-    """By more than 0.02, and by more than two standard errors."""
-    fall = number(before, "found") - number(after, "found")
-    error = (number(before, "spread") ** 2 + number(after, "spread") ** 2) ** 0.5
-    return fall > max(0.02, 2 * error)
 
 
 def accuracy_bounds(rows: Rows) -> Block:
@@ -510,8 +504,13 @@ def _escaped(cell: str) -> str:
     return cell.replace("|", "\\|")
 
 
-WHOLE = ("claims", "results", "runs")
-"""Tables from several studies."""
+ALONE = ("claims", "runs")
+"""Tables from findings, and from the record as a whole."""
+WHOLE: dict[str, tuple[Sequence[str], Callable[[Tables], tuple[list[str], list[list[str]]]]]] = {
+    "results": (results.STUDIES, results.results),
+    "losses": (losses.STUDIES, losses.losses),
+}
+"""Tables from several studies: which, and how they are made."""
 MAKERS: dict[str, tuple[str, Callable[[Rows], Block]]] = {
     "table-1": ("privatesql", private_sql),
     "topk": ("topk", top_k),
