@@ -1,6 +1,8 @@
-"""Dates, times, durations and truth values: drawn as numbers, answered as themselves."""
+"""Dates, times, durations, truth values, decimals: drawn as numbers, answered as themselves."""
 
+import json
 from datetime import date, datetime, timedelta
+from decimal import Decimal
 from fractions import Fraction
 from itertools import product
 from math import ceil, floor
@@ -311,3 +313,19 @@ def test_the_command_line_takes_a_kind(tmp_path, capsys):
     asked = ["percentile", str(tmp_path / "days.csv"), "--value", "day", "-p", "50"]
     assert run([*asked, "--kind", "date", "--epsilon", "1"]) == 0
     assert "2020-0" in capsys.readouterr().out
+
+
+def test_decimals_stay_decimals():
+    """The type of an Arrow column is public; the step is a decimal itself."""
+    cents = pa.array([Decimal(n % 500) / 100 for n in range(3000)], type=pa.decimal128(9, 2))
+    table = pa.table({"paid": cents, "shop": ["a", "b", "c"] * 1000})
+    made = dampen.percentile(table, "paid", p=50, epsilon=2, lower=0, upper=5, step="0.01")
+    assert isinstance(made.answer, Decimal)
+    assert made.answer == made.answer.quantize(Decimal("0.01"))
+    assert json.loads(made.to_json())["answer"] == float(made.answer)
+    free = dampen.percentile(table, "paid", by="shop", groups=["a", "b"], p=[25, 75], epsilon=2)
+    assert {type(each) for pair in free.answer.values() for each in pair} == {Decimal}
+    known = {"groups": ["a", "b"], "lower": 0, "upper": 5}
+    best = dampen.top_groups(table, "paid", by="shop", measure="statistic", epsilon=2, **known)
+    assert {type(each) for each in best.numbers.values()} == {Decimal}
+    assert isinstance(dampen.mean(table, "paid", epsilon=2).answer, float)

@@ -69,11 +69,12 @@ __all__ = [
     "missing_in",
     "parsed_numbers",
     "public_order",
+    "shown_as",
     "typed",
 ]
 
-Measure: TypeAlias = Literal["date", "time", "duration", "truth"]
-"""What a number of such a column stands for."""
+Measure: TypeAlias = Literal["date", "time", "duration", "truth", "decimal"]
+"""What a number of such a column stands for; a decimal is read as a number and shown as it is."""
 
 Bound: TypeAlias = str | float | date | timedelta
 """A public end of the values of a column, or their distance."""
@@ -133,6 +134,19 @@ def measure_of(
             f"Expected kind= of a column without a declared type; leave it out for {column!r}."
         )
     return KINDS[kind]
+
+
+def shown_as(opened: Opened, column: str, measure: Measure | None) -> Measure | None:
+    """The type of an answer that is a value of the column: decimals stay decimals.
+
+    Args:
+        opened: the table; no row is read.
+        column: its name.
+        measure: what the numbers of the column stand for.
+    """
+    declared = next((each.type for each in opened.fields if each.name == column), None) or ""
+    exact = declared.lower().startswith(("decimal", "numeric"))
+    return "decimal" if measure is None and exact else measure
 
 
 def _holds_numbers(opened: Opened, column: str) -> bool:
@@ -204,7 +218,9 @@ def as_step(step: Any, *ends: Any) -> Any:
 
 
 def in_own_type(number: float | Fraction, measure: Measure) -> Any:
-    """A number of a column as a date, a datetime, a timedelta or a truth value."""
+    """A number of a column as a date, a datetime, a timedelta, a truth value or a decimal."""
+    if measure == "decimal":
+        return Decimal(str(number))
     if measure == "truth":
         return bool(number >= 0.5)
     if measure == "duration":

@@ -194,7 +194,7 @@ class Replacing:
 
 @dataclass(frozen=True, slots=True)
 class InOwnType:
-    """A method whose answers are numbers of a column of dates, times, durations or truth values.
+    """A method whose answers are numbers of a column of dates, durations, truth values or decimals.
 
     Answers and intervals are of the type of the column; `Drawn.numbers` stay days and seconds.
 

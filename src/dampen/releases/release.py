@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -276,4 +277,6 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, Fraction):
         return decimal_text(value)
+    if isinstance(value, Decimal):
+        return int(value) if value == int(value) else float(value)
     return str(value)

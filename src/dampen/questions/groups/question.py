@@ -15,7 +15,7 @@ from dampen.core.noise import pure_rho
 from dampen.core.sampling import Entropy
 from dampen.core.selection import Neighbours, check_k
 from dampen.data.cells import ANY_GROUP
-from dampen.data.columns import as_bound, measure_of, measured
+from dampen.data.columns import as_bound, measure_of, measured, shown_as
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
 from dampen.data.units import Shares, UnitTable, quantum_of
@@ -196,7 +196,8 @@ class GroupsQuestion:
     def _typed(self, measuring: QuantileMethod, source: Any) -> Method:
         """A quantile in the type of the column."""
         measure = measure_of(source, self.value, (self.lower, self.upper), self.kind)
-        return measuring if measure is None else InOwnType(measuring, measure)
+        shown = shown_as(source, self.value, measure)
+        return measuring if shown is None else InOwnType(measuring, shown)
 
     def _number_of_people(self, groups: Sequence[Hashable], source: Any, schema: Schema) -> Method:
         """The same of persons, who share their weight among these groups alone."""

@@ -12,7 +12,7 @@ from dampen.core.mechanisms import EM, MECHANISMS, PF, Mechanism, named
 from dampen.core.sampling import Entropy
 from dampen.core.selection import IntArray, Neighbours
 from dampen.data.cells import ANY_GROUP, LARGEST_TABLE, Grouping, Keyed
-from dampen.data.columns import Bound, Measure, as_bound, as_step, measure_of, measured
+from dampen.data.columns import Bound, Measure, as_bound, as_step, measure_of, measured, shown_as
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import Opened, require_numbers
 from dampen.epsilon import Epsilon, decimal_text
@@ -142,7 +142,8 @@ class PercentileQuestion:
         """The method on the grid if there is one, else among all decimals; dates among all days."""
         measure = measure_of(source, self.value, (self.lower, self.upper), self.kind)
         method = self._of_numbers(source, schema, measure, price)
-        return method if measure is None else InOwnType(method, measure)
+        shown = shown_as(source, self.value, measure)
+        return method if shown is None else InOwnType(method, shown)
 
     def _of_numbers(
         self, source: Opened, schema: Schema, measure: Measure | None, price: Price
