@@ -112,7 +112,7 @@ def test_menus_are_smaller_where_rows_are_many():
 
 def test_rounding_is_paid_for_or_refused():
     e = rounded_epsilon(Fraction(1, 100), 5, 1000)
-    reserve = 4 * 32 * Fraction(1, 2**48) * (Fraction(2**31, 100) + 1064)
+    reserve = 4 * Fraction(1, 2**48) * (5 * Fraction(2**31, 100) + 32 * 1064)
     assert Fraction(1, 100) * Fraction(99, 100) < Fraction(e) <= Fraction(1, 100) - reserve
     assert rounded_epsilon(Fraction(1, 10**9), 5, 1000) is None
     with pytest.raises(ParameterError, match="max_depth"):

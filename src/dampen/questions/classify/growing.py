@@ -44,14 +44,30 @@ and Z = m(τ) below the last level.  A split (or none) is drawn from the root on
 Z; given the splits above it, every leaf gets class c with probability proportional to exp(e τ_c).
 The product of these probabilities telescopes to P(T, c).
 
+*Splits that are taken back* (`TreePlan.scored`).  Where a score is one more attribute, the release
+also decides which of the splits that were selected one by one stay.  U is the tree that they make,
+and T may be any tree that is left of U after some nodes become ends, with small trees of the menu
+below the leaves of U that are left, and a single split or none at the nodes that became ends.  From
+the root on, a node inside U becomes an end with prior probability `STOP`, and has then the prior of
+the last level; with the rest it keeps its split:
+
+    Z = STOP Z_last + (1 - STOP) Z(left) Z(right),
+
+Z at a leaf of U being that of its menu.  U was released before, so that all these labelled trees
+are public, and the theorem above is about any public prior over trees: T and c cost e, once, for
+all rows.  So evidence for one cut of the score at the root is weighed against that for all levels.
+
 *Rounding.*  Terms of Z are floats, taken as exact numbers when one is drawn
-(`dampen.core.sampling.noisy_top`).  Let every ln of a term be within η of what it stands for: ln of
-a prior, plus ln of the exact sums of the terms that are drawn from below.  Then ln of a product of
-at most 2^h probabilities is off by 2^h η, ln of the sum of all weights is too, on either of two
-neighbours: the loss is at most e + 4 · 2^h η.  `TreePlan.joint_epsilon` makes e so much smaller
-than the ε that is paid.  For S splits and N rows, |ln Z| <= e N + ln(10 S) + 3, as a leaf alone has
-a tenth of the weight.  A sum of K or S exponentials, its logarithm and three additions are right to
-2^-52 (e N + ln(10 S) + K + 9) in absolute terms, and η = 2^-48 (e N + S + K + 64) is far more.
+(`dampen.core.sampling.noisy_top`).  At a node of n rows let every ln of a term be within
+η_n = 2^-48 (e n + S + K + 64) of what it stands for, for S splits: ln of a prior, plus ln of the
+exact sums of the terms that are drawn from below.  The nodes of one level have at most N rows
+together, and there are less than 2^h nodes on h levels.  So ln of the product of all probabilities
+is off by at most η = 2^-48 (h e N + 2^h (S + K + 64)), ln of the sum of all weights is too, on
+either of two neighbours: the loss is at most e + 4 η; h counts the levels of U where they may be
+taken back.  `TreePlan.joint_epsilon` makes e so much smaller than the ε that is paid.  At a node of
+n rows |ln Z| <= e n + ln(20 S) + 3, as a leaf alone has a twentieth of the weight or more.  A sum
+of K or S exponentials, its logarithm and three additions are right to
+2^-52 (e n + ln(20 S) + K + 9) in absolute terms, and η_n is far more.
 
 **The menu** is drawn without looking at the data, so it costs nothing; how it is drawn is a matter
 of accuracy alone.  A node of level l has widths[l] splits drawn at random, and each of their two
@@ -66,6 +82,7 @@ a tree of depth d takes d passes; the class counts of a level are sums of the co
 is held is the counts of one level, 8 bytes each.
 
 A tree that is grown in stages asks for the same at the ends of small trees, some at a time.
+Where splits are taken back, rows are followed from the root once more.
 
 Several passes see one table only if it does not change between them.  The counts of a node are
 compared with those that its parent promised; a table that changed is an error.
@@ -135,6 +152,8 @@ ATTEMPTS = 3
 """How often a split is drawn that could tell rows apart."""
 LEAF = 0.1
 """The prior probability that a node is a leaf."""
+STOP = 0.5
+"""The prior probability that a split is taken back, where those above it are not."""
 MOST_POWERS = 2**16
 
 
@@ -294,6 +313,7 @@ class Choices:
             self.stay.insert(0, stay)
             self.splits.insert(0, splits)
             below = _log_sums(np.concatenate([stay[:, :, None], splits], axis=2))
+        self.sums: FloatArray = below.reshape(leaves)  # ln Z of every leaf
 
     def at(self, leaf: int, level: int, choice: int, place: int) -> FloatArray:
         """No split, then every split of the menu: ln of the terms of one node."""
@@ -306,6 +326,43 @@ def _log_sums(terms: FloatArray) -> FloatArray:
     largest = terms.max(axis=2, keepdims=True)
     total: FloatArray = np.log(np.exp(terms - largest).sum(axis=2)) + largest[:, :, 0]
     return total
+
+
+class TakenBack:
+    """ln of the terms of Z for all nodes of a tree whose splits may be taken back."""
+
+    def __init__(self, tree: Tree, weights: Weights, tables: IntArray, sums: FloatArray) -> None:
+        """From counts (leaf, value, class) and ln Z of the leaves."""
+        nodes = len(tree.attribute)
+        held = np.zeros((nodes, *tables.shape[1:]), dtype=np.int64)
+        held[tree.leaves] = tables
+        found = np.zeros(nodes)
+        found[tree.leaves] = sums
+        self.tree = tree
+        self.terms = np.zeros((nodes, 2))
+        for node in reversed(range(nodes)):  # children come after their parents
+            children = np.unique(tree.children(node))
+            if len(children):
+                held[node] = held[children].sum(axis=0)
+                end = _log_sums(weights.last_level(held[node])[None, None])[0, 0]
+                self.terms[node] = end, found[children].sum()
+                self.terms[node] += np.log([STOP, 1 - STOP])
+                found[node] = _log_sums(self.terms[node][None, None])[0, 0]
+
+    def drawn(self, entropy: Entropy) -> list[int]:
+        """The nodes that become ends, from the root on."""
+        ends = []
+        waiting = [0]
+        while waiting:
+            node = waiting.pop()
+            children = np.unique(self.tree.children(node)).tolist()
+            if not children:
+                continue
+            if _draw(self.terms[node], Fraction(1), entropy):
+                waiting += reversed(children)
+            else:
+                ends.append(node)
+        return ends
 
 
 class LevelRows(Protocol):
@@ -330,10 +387,7 @@ class LevelRows(Protocol):
         ...
 
     def ends(self, tree: Tree, menu: Menu, trees: range, first: IntArray, /) -> IntArray:
-        """Counts (leaf, tree of the menu, its end, value, class), for some trees of the menu.
-
-        A tree that is asked for after another is that one, or grew from it.
-        """
+        """Counts (leaf, tree of the menu, its end, value, class), for some trees of the menu."""
         ...
 
 
@@ -386,11 +440,23 @@ class Rows:
             values = (self.codes[:, :width] + first[:-1]) * self.n_classes
             self.cells = (values + self.classes[:, None]).astype(np.int32)
         if self.slots is None or self.slots[0] is not tree:  # the same for all parts of a menu
+            if self.slots is None or not _grew(tree, self.slots[0]):
+                self.leaf = np.zeros_like(self.leaf)
             self.leaf = tree.apply(self.codes, self.leaf)
             self.slots = tree, tree.slots[self.leaf]
         counted = self.slots[1], *menu.arrays, trees.start, width, tables
         kernel.count_ends(self.codes, self.cells, *counted)
         return tables
+
+
+def _grew(tree: Tree, before: Tree) -> bool:
+    """Whether a tree has all splits of another one, with the same numbers of nodes."""
+    inner = np.flatnonzero(before.attribute >= 0)
+    return len(tree.attribute) >= len(before.attribute) and all(
+        tree.attribute[node] == before.attribute[node]
+        and np.array_equal(tree.children(node), before.children(node))
+        for node in inner.tolist()
+    )
 
 
 @dataclass(frozen=True)
@@ -1008,12 +1074,17 @@ def _grow_level(
 def _grow_together(
     plan: TreePlan, weights: Weights, growth: "_Nodes", rows: LevelRows, entropy: Entropy
 ) -> list[int]:
-    """In every leaf a small tree from the menu; those of its leaves that the last level follows."""
+    """In every leaf a small tree from the menu; those of its leaves that the last level follows.
+
+    With a score, splits of the tree may be taken back first; the last level follows these too.
+    """
     tree = growth.tree()
     leaves = tree.leaves.tolist()
     allowed = [growth.allowed[leaf] for leaf in leaves]
     menu = draw_menu(weights.candidates, plan.widths, allowed, entropy)
     choices = _choices(plan, menu, weights, tree, rows)
+    back = _taken_back(tree, weights, choices, rows, entropy) if plan.scored else []
+    number = growth.cut(back)
 
     def descend(leaf: int, slot: int, level: int, choice: int, place: int) -> Iterator[int]:
         if level == len(menu.widths):
@@ -1025,7 +1096,19 @@ def _grow_together(
             for side, child in growth.split(leaf, *menu.split(slot, level, chosen, place)):
                 yield from descend(child, slot, level + 1, chosen, 2 * place + side)
 
-    return [end for slot, leaf in enumerate(leaves) for end in descend(leaf, slot, 0, 0, 0)]
+    left = [(slot, number[leaf]) for slot, leaf in enumerate(leaves) if leaf in number]
+    ends = [end for slot, leaf in left for end in descend(leaf, slot, 0, 0, 0)]
+    return [*ends, *(number[node] for node in back)]
+
+
+def _taken_back(
+    tree: Tree, weights: Weights, choices: Choices, rows: LevelRows, entropy: Entropy
+) -> list[int]:
+    """The nodes that become ends; a tree without splits has none."""
+    if len(tree.attribute) == 1:
+        return []
+    tables = _tables(tree, rows, weights.candidates.first)
+    return TakenBack(tree, weights, tables, choices.sums).drawn(entropy)
 
 
 def _choices(plan: TreePlan, menu: Menu, weights: Weights, tree: Tree, rows: LevelRows) -> Choices:
@@ -1117,6 +1200,21 @@ class _Nodes:
         self.attribute[leaf] = attribute
         self.routes[leaf] = [children[0] if yes else children[1] for yes in inside]
         return list(enumerate(children))
+
+    def cut(self, ends: Sequence[int]) -> dict[int, int]:
+        """Takes back all splits at and below some nodes; the new number of every node left."""
+        left = [0]
+        for node in left:  # grows on the way
+            if node in ends:
+                self.attribute[node] = -1
+                self.routes[node] = []
+            left += sorted(set(self.routes[node]))
+        number = {node: place for place, node in enumerate(sorted(left))}
+        self.attribute = [self.attribute[node] for node in number]
+        self.level = [self.level[node] for node in number]
+        self.routes = [[number[child] for child in self.routes[node]] for node in number]
+        self.allowed = [self.allowed[node] for node in number]
+        return number
 
     def _add(self, parent: int, allowed: BoolArray) -> int:
         self.attribute.append(-1)

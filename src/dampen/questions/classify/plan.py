@@ -23,7 +23,11 @@ by the exact counts would not do: a row more would move the scores of all others
 probabilities are asked for, the same tables serve both.
 
 It is not taken on the levels that are selected one by one.  There it would win as soon as it is
-informative, on all nodes, and hide columns that tell of the class together.
+informative, on all nodes, and hide columns that tell of the class together.  Instead the release
+that ends the tree may take back those levels, in part or all of them, for one cut of the score
+(`dampen.questions.classify.growing`).  Their number is one less, and e of that release at most
+`MOST_E`: with more, a tree follows chance in leaves of few rows.  What it leaves of its share goes
+to the tables.
 
 **A tree of numbers** (`numbers=True`) is the same tree: its classes are `STEPS` equal steps between
 the public ends of the target, and a label is worth something to rows within `WINDOW` steps of it
@@ -92,7 +96,10 @@ SCORE_BINS = FINEST_BINS
 ROWS_OF_A_SCORE = 8
 """Rows times ε for every count of its tables, at least, where the score is an attribute."""
 COLUMNS_OF_A_SCORE = 4
-"""At least; a tree has room for all of fewer."""
+"""Of fewer, a tree has room for all, and `ROWS_OF_FEW_COLUMNS` take the place of these rows."""
+ROWS_OF_FEW_COLUMNS = 512
+MOST_E = 1
+"""e of the release that ends a tree with a score, at most."""
 STEPS = 32
 """The classes of a number."""
 WINDOW = 6
@@ -287,7 +294,8 @@ class TreePlan:
             ParameterError: if rounding costs too much of it.
         """
         size = self.candidates + self.classes
-        found = rounded_epsilon(self.label_epsilon, self.stages[-1], size)
+        levels = self.depth if self.scored else self.stages[-1]  # with those it may take back
+        found = rounded_epsilon(self.label_epsilon, levels, size)
         if found is None:
             raise ParameterError(
                 "Expected epsilon of at least about 1e-6 for stages of several levels. Pass "
@@ -340,19 +348,23 @@ def tree_plan(
         tables = epsilon * (FOR_TABLES * part or FOR_SCORE * scored)
         left = epsilon - odds - tables
         like = STAGES_LIKE if numbers else None
-        chosen = default_stages(left, max_rows, sizes, like) if given is None else given
+        chosen = given
+        if chosen is None:
+            chosen = default_stages(left, max_rows, sizes, like=like, scored=scored)
+        shares = split_shares(chosen)
+        spared = spared_epsilon(left * shares[-1], epsilon) if scored else Fraction(0)
         return TreePlan(
-            epsilon=left,
+            epsilon=left - spared,
             max_rows=int(max_rows),
             stages=chosen,
-            shares=split_shares(chosen),
+            shares=without_end(shares, spared / left),
             candidates=sizes.candidates,
             classes=classes,
             widths=default_widths(chosen, int(max_rows), sizes),
             attributes=sum(len(domain) > 1 for domain in domains),
             selection=selection,
             odds=odds,
-            tables=tables,
+            tables=tables + spared,
             window=WINDOW if numbers else 1,
             scored=scored,
             columns=len(domains),
@@ -368,17 +380,20 @@ def tree_plan(
 def score_pays(epsilon: Fraction, domains: Sequence[Domain], classes: int, max_rows: int) -> bool:
     """Whether the score of naive Bayes is one more attribute, by public facts alone.
 
-    Two classes, a few columns, and enough rows times ε for every count of its tables; else their
-    noise would drown the score, and their share of ε would be lost.
+    Two classes, and enough rows times ε for every count of its tables; else their noise would drown
+    the score, and their share of ε would be lost.  Of few columns the score tells little more than
+    a tree does, but with it levels may be taken back, which is worth most where rows are plenty.
 
     >>> from dampen.questions.classify.encoding import Categories
     >>> domain = Categories("ab")
     >>> [score_pays(Fraction(1), [domain] * 5, 2, rows) for rows in (159, 160)]
     [False, True]
+    >>> [score_pays(Fraction(1), [domain] * 3, 2, rows) for rows in (6143, 6144)]
+    [False, True]
     """
     first, _ = merged_values(domains)
-    enough = ROWS_OF_A_SCORE * int(first[-1]) * classes
-    return classes == 2 and len(domains) >= COLUMNS_OF_A_SCORE and epsilon * max_rows >= enough
+    each = ROWS_OF_A_SCORE if len(domains) >= COLUMNS_OF_A_SCORE else ROWS_OF_FEW_COLUMNS
+    return classes == 2 and epsilon * max_rows >= each * int(first[-1]) * classes
 
 
 def given_stages(max_depth: int | None, stages: Sequence[int] | None) -> tuple[int, ...] | None:
@@ -470,8 +485,8 @@ def rounded_epsilon(epsilon: Fraction, levels: int, size: int) -> float | None:
 
     `size` is that of the sums: splits and classes.  None if rounding costs more than 1 % of ε.
     """
-    eta = Fraction(1, 2**48) * (epsilon * MOST_ROWS + size + 64)
-    reserve = 4 * 2**levels * eta
+    rows = levels * epsilon * MOST_ROWS
+    reserve = 4 * Fraction(1, 2**48) * (rows + 2**levels * (size + 64))
     if 100 * reserve > epsilon:
         return None
     return math.nextafter(float(epsilon - reserve), 0.0)
@@ -492,6 +507,25 @@ def split_shares(stages: Sequence[int]) -> tuple[Fraction, ...]:
     weights = [Fraction(13, 10) ** stage for stage in range(count)]
     splits = [Fraction(round(1000 * weight / sum(weights)), 1000) for weight in weights[:-1]]
     return (*splits, 1 - sum(splits, Fraction(0)))
+
+
+def spared_epsilon(last: Fraction, epsilon: Fraction) -> Fraction:
+    """What is above `MOST_E` of the share of a last stage, in whole thousandths of ε.
+
+    >>> spared_epsilon(Fraction(3, 2), Fraction(10)), spared_epsilon(Fraction(1, 2), Fraction(10))
+    (Fraction(1, 2), Fraction(0, 1))
+    """
+    return max(0, math.floor(1000 * (last - MOST_E) / epsilon)) * epsilon / 1000
+
+
+def without_end(shares: Sequence[Fraction], spared: Fraction) -> tuple[Fraction, ...]:
+    """Shares of what is left where the last one gives up a part of the whole.
+
+    >>> [str(share) for share in without_end([Fraction(2, 5), Fraction(3, 5)], Fraction(1, 5))]
+    ['1/2', '1/2']
+    """
+    *others, last = shares
+    return tuple(share / (1 - spared) for share in (*others, last - spared))
 
 
 class Sizes(NamedTuple):
@@ -552,7 +586,12 @@ def default_depth(epsilon: Fraction, max_rows: int, candidates: int, classes: in
 
 
 def default_stages(
-    epsilon: Fraction, max_rows: int, sizes: Sizes, like: int | None = None
+    epsilon: Fraction,
+    max_rows: int,
+    sizes: Sizes,
+    *,
+    like: int | None = None,
+    scored: bool = False,
 ) -> tuple[int, ...]:
     """Stages from public sizes alone: the more choices ε allows, the more levels come first.
 
@@ -562,18 +601,19 @@ def default_stages(
     tables of `dampen-studies run models`, on other splits of their rows (leaving one table out at a
     time, the rule loses .006 to the best number of levels of every cell).  Without such levels, the
     fewer rows and classes there are, the fewer levels are worth their noise.  K is `like` where the
-    classes are steps of a number.
+    classes are steps of a number.  With a score, one level less comes first.
     """
     rows = float(min(epsilon, Fraction(10**9))) * max_rows
     signal = math.log2(max(rows, 1.0))
     doublings = math.log2((like or sizes.classes) / 2)
-    single = min(max(0, round(1.1 * signal + 0.3 * doublings - 10)), MOST_SINGLE)
+    less = 11 if scored else 10
+    single = min(max(0, round(1.1 * signal + 0.3 * doublings - less)), MOST_SINGLE)
     several = 3 if single > 1 else 4
     if not single:
         several = min(max(2, round(signal / 2 + 0.75 * doublings - 0.25)), 5)
     stages = *(1,) * single, several
     cells = (sizes.values * sizes.classes) << (sum(stages) - 1)
-    bearable = rounded_epsilon(epsilon / 5, several, sizes.candidates + sizes.classes)
+    bearable = rounded_epsilon(epsilon / 5, sum(stages), sizes.candidates + sizes.classes)
     if cells > MOST_CELLS or bearable is None:
         return (1,) * default_depth(epsilon, max_rows, sizes.candidates, sizes.classes)
     return stages
