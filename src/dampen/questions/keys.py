@@ -618,7 +618,7 @@ def finding_groups(asked: ByGroup, *, nothing: Any, cells: int = 1) -> Finding |
         return replace(listed, groups=list(found)[:most], delta=None) if found else None
 
     question = KeysQuestion(value=by, delta=delta)
-    return Finding("groups", question, SHARE, dict.fromkeys(ANY_GROUP, 0), filled, nothing)
+    return Finding("groups", question, SHARE, [dict.fromkeys(ANY_GROUP, 0)], filled, nothing)
 
 
 def exact_delta(delta: Epsilon) -> Fraction:
