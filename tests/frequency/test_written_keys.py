@@ -84,8 +84,15 @@ def test_equal_labels_are_one_key_and_stay_equal():
 @pytest.mark.parametrize("unit", [False, True])
 @pytest.mark.parametrize(
     "cell",
-    [10**5000, -(10**5000), Decimal("1e999999"), Decimal("sNaN"), Fraction(10**5000)],
-    ids=["int", "negative", "decimal", "signalling", "fraction"],
+    [
+        10**5000,
+        -(10**5000),
+        Decimal("1e999999"),
+        Decimal("sNaN"),
+        Fraction(10**5000),
+        Fraction(1, 10**5000),
+    ],
+    ids=["int", "negative", "decimal", "signalling", "fraction", "small"],
 )
 def test_a_key_that_python_cannot_write_is_missing(cell, unit):
     """Of one row or of all: such a question failed, and told that somebody has such a number."""
@@ -111,3 +118,12 @@ def test_the_largest_floats_warn_of_nothing():
             for ask in (dampen.mean, dampen.percentile):
                 options = {"p": 50} if ask is dampen.percentile else {}
                 assert ask([1.0, 2.0] * 500 + [value], epsilon=3, **options).answer is not None
+
+
+@pytest.mark.parametrize("cell", [np.complex64(1), 1 + 0j, np.array([1.0]), np.array([1, 2])])
+def test_a_condition_warns_of_no_cell(cell):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = {"key": [1.0, 2.0] * 100 + [cell]}
+        for where in ("key >= 2", "key == 2", "key + 1 > 2", "key != 'a'"):
+            assert dampen.count(table, where=where, epsilon=9).answer > 50

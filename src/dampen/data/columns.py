@@ -578,7 +578,9 @@ def _exact_key(number: Any) -> Hashable:
     near = float(number)
     if near == number:
         return near
-    return _without_zeros(number) if isinstance(number, Decimal) else number
+    if isinstance(number, Decimal):
+        return _without_zeros(number)
+    return number if number.denominator < LARGEST_KEY else None
 
 
 def _without_zeros(number: Decimal) -> Decimal:
