@@ -220,15 +220,27 @@ def as_step(step: Any, *ends: Any) -> Any:
     return number
 
 
+MOST_SECONDS = timedelta.max.days * DAY
+CALENDAR = (
+    (datetime.min - EPOCH).days * DAY,
+    (datetime.max - EPOCH).days * DAY + DAY - 1,
+)
+"""The seconds from 1970 on that Python has dates for."""
+
+
 def in_own_type(number: float | Fraction, measure: Measure) -> Any:
-    """A number of a column as a date, a datetime, a timedelta, a truth value or a decimal."""
+    """A number of a column as a date, a datetime, a timedelta, a truth value or a decimal.
+
+    Noise may lead beyond all dates and durations of Python: then it is the last one.
+    """
     if measure == "decimal":
         return Decimal(str(number))
     if measure == "truth":
         return bool(number >= 0.5)
     if measure == "duration":
-        return timedelta(seconds=float(number))
-    exact = EPOCH + timedelta(seconds=round(Fraction(number) * DAY))
+        return timedelta(seconds=float(min(max(number, -MOST_SECONDS), MOST_SECONDS)))
+    first, last = CALENDAR
+    exact = EPOCH + timedelta(seconds=min(max(round(Fraction(number) * DAY), first), last))
     return exact.date() if measure == "date" else exact
 
 
