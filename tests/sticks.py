@@ -18,20 +18,19 @@ def sticks(p: Numbers, q: Numbers, points: Numbers) -> Numbers:
     return np.array([np.maximum(p - math.exp(each) * q, 0).sum() for each in points])
 
 
-def law(loss: Loss) -> dict[float, float]:
+def law(loss: Loss) -> dict[Fraction, float]:
     """How likely every loss of one part is, by theorem 1."""
-    b = float(loss.epsilon) / loss.steps
-    weights = module._one(Fraction(loss.epsilon) / loss.steps, loss.steps, 200)
-    return {(2 * j - loss.steps) * b: w / 2**200 for j, w in enumerate(weights)}
+    unit = loss.epsilon / loss.steps
+    weights = module._one(unit, loss.steps, 200)
+    return {(2 * j - loss.steps) * unit: w / 2**200 for j, w in enumerate(weights)}
 
 
 def summed(losses: list[Loss]) -> tuple[Numbers, Numbers]:
     """The losses of the sum, and how likely they are: one part after the other."""
-    found = {0.0: 1.0}
+    found = {Fraction(0): 1.0}
     for each in losses:
         for _ in range(each.times):
             before, found = found, {}
             for (one, p), (other, q) in itertools.product(before.items(), law(each).items()):
-                place = round(one + other, 9)
-                found[place] = found.get(place, 0.0) + p * q
-    return np.array(list(found)), np.array(list(found.values()))
+                found[one + other] = found.get(one + other, 0.0) + p * q
+    return np.array([float(each) for each in found]), np.array(list(found.values()))
