@@ -320,6 +320,6 @@ def test_other_texts_are_refused(text: str) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"epsilon": Fraction(0)}, {"steps": -1}, {"times": 0}])
-def test_what_is_no_loss_is_refused(wrong: dict[str, Fraction]) -> None:
+def test_numbers_out_of_range_are_refused(wrong: dict[str, Fraction]) -> None:
     with pytest.raises(ParameterError):
         Loss(**({"epsilon": Fraction(1)} | wrong))  # type: ignore[arg-type]
