@@ -242,6 +242,12 @@ def test_a_name_and_its_number_state_both():
     assert_dominated(Cost(Fraction(1, 2), cost.rho, "", "", cost.neighbours), [noisy(2, [1])])
 
 
+def test_names_by_gaussian_noise_state_nothing():
+    given = {"value": "v", "by": "g", "groups": TWO, "measure": "count", "rho": "0.5"}
+    [cost] = charged(dampen.top_groups, data=ROWS, **given)
+    assert (cost.pure, cost.losses) == (False, ())
+
+
 def test_a_joint_release_of_degrees_states_continuous_noise():
     """Over all graphs of four nodes; a twin that is charged for half of ε is found."""
     every = all_graphs(4)

@@ -433,7 +433,8 @@ class Measured:
         """ε in all.  In zCDP ρ₁ + ρ₂."""
         epsilon = price.asked(self._rho)
         named, measured = self._costs(epsilon)
-        losses = () if named.delta else named.parts + measured.parts
+        pure = all(each.pure and not each.delta for each in (named, measured))
+        losses = named.parts + measured.parts if pure else ()
         return replace(named, epsilon=epsilon, rho=named.rho + measured.rho, losses=losses)
 
     def _rho(self, epsilon: Fraction) -> Fraction:
