@@ -105,7 +105,7 @@ class Service:
         return self._post(f"{_path(dataset, question)}/expect", options)
 
     def sql(self, statement: str, **options: Any) -> Release:
-        """The answer to one SELECT statement; epsilon, rho, budget and reuse as in `ask`.
+        """The answer to one SELECT statement; epsilon, rho, delta, budget and reuse as in `ask`.
 
         Raises:
             ParameterError: if no private question answers the statement; nothing was charged.

@@ -303,6 +303,7 @@ class Dataset:
         *,
         epsilon: Epsilon | None = None,
         rho: Epsilon | None = None,
+        delta: Epsilon | None = None,
         budget: Budget | None = None,
         entropy: Entropy | None = None,
     ) -> Release:
@@ -312,6 +313,8 @@ class Dataset:
             statement: `SELECT ... FROM name ...`; the name after FROM is not looked at here.
             epsilon: the privacy parameter, unless OPTIONS(epsilon=...) states it.
             rho: in place of ε, that of zCDP.
+            delta: finds groups or categories that the data set does not list; also
+                OPTIONS(delta=...).
             budget: where to charge ε in place of the data set's own budget.
             entropy: of random bits; the operating system's by default.
 
@@ -319,20 +322,24 @@ class Dataset:
             ParameterError: if the statement asks what no private question answers; nothing was
                 charged.
         """
-        asked = self.statement(statement)
+        asked = self.statement(statement, delta)
         paying: dict[str, Any] = {"rho": rho, "budget": budget, "entropy": entropy}
         offered = asked.offered(epsilon, rho)
         return self.ask(asked.question, epsilon=offered, **paying, **asked.stated)
 
-    def statement(self, text: str) -> "Statement":
+    def statement(self, text: str, delta: Epsilon | None = None) -> "Statement":
         """What a statement asks of this data set, its columns by their declared names.
+
+        Args:
+            text: the statement.
+            delta: as in `sql`.
 
         Raises:
             ParameterError: if no private question answers it.
         """
         from dampen.sql import parse
 
-        return parse(text).about(self.schema)
+        return parse(text).about(self.schema, delta)
 
     def check(self) -> "Check":
         """Exact counts for the curator, before any charge: **not private**, not for publication."""

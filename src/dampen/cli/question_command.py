@@ -505,6 +505,11 @@ EXAMPLE = "SELECT hospital FROM stays GROUP BY hospital ORDER BY MEDIAN(days) DE
 @click.command(epilog=examples(f'dampen sql "{EXAMPLE}" --epsilon 0.3'))
 @click.argument("statement")
 @epsilon_option
+@click.option(
+    "--delta",
+    metavar="D",
+    help="Probability that epsilon fails, such as 1e-6, to find groups that nobody lists.",
+)
 @expect_option
 @paying_options
 @verbose_option
@@ -514,6 +519,7 @@ def sql(
     statement: str,
     epsilon: str | None,
     rho: str | None,
+    delta: str | None,
     expect: bool,
     verbose: bool,
     as_json: bool,
@@ -531,7 +537,7 @@ def sql(
     receipt = click.get_current_context().ensure_object(Receipt)
     place, table = receipt.open(parse(statement).dataset, **paying)
     stays = Dataset(place, receipt.schema or Schema(), receipt.budget, table=table)
-    asked = stays.statement(statement)
+    asked = stays.statement(statement, delta)
     question = stays.question(asked.question, **asked.stated)
     price: dict[str, Any] = {"epsilon": asked.offered(epsilon, rho), "rho": rho}
     shown: dict[str, Any] = {"as_json": as_json, "verbose": verbose}

@@ -216,7 +216,24 @@ TOKEN = re.compile(
 )
 WORDS = ("and", "or", "not", "in", "is", "missing", "true", "false")
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
-INSTEAD = {"=": "==", "&": "and", "&&": "and", "|": "or", "||": "or", "!": "not", "~": "not"}
+NO_CELL = "For missing cells write: ward is missing."
+INSTEAD = {
+    "=": "Write ==.",
+    "&": "Write and.",
+    "&&": "Write and.",
+    "|": "Write or.",
+    "||": "Write or.",
+    "!": "Write not.",
+    "~": "Write not.",
+    ".": "Methods of columns are not known here. " + NO_CELL,
+    "none": NO_CELL,
+    "null": NO_CELL,
+    "between": "Write: 60 <= age <= 70.",
+    "like": "Write a list of values: ward in ['A', 'B'].",
+}
+"""What to write in place of what other languages have."""
+BARE_DATE = re.compile(r"\d{4}-\d\d-\d\d(?!\d)", re.ASCII)
+"""Would be read as two subtractions."""
 
 
 def parse_condition(text: str, name: str = "where") -> "Expression":
@@ -271,8 +288,14 @@ class _Parser:
     def whole(self) -> Node:
         node = self._condition()
         if self.next.kind != "end":
-            self.refuse("and, or, or the end", self.next)
+            self._refuse_rest()
         return node
+
+    def _refuse_rest(self) -> NoReturn:
+        after_name = self.tokens[self.at - 1].kind == "name"
+        if after_name and self.next.text.lower() not in INSTEAD:
+            self.refuse("and, or, or the end, or backticks around a name with blanks,", self.next)
+        self.refuse("and, or, or the end", self.next)
 
     @property
     def next(self) -> Token:
@@ -301,6 +324,8 @@ class _Parser:
     def _split(self) -> Iterator[Token]:
         place = 0
         while place < len(self.text):
+            if dated := BARE_DATE.match(self.text, place):
+                self.refuse("a date in quotes", Token("symbol", dated[0], place))
             found = TOKEN.match(self.text, place)
             if found is None:
                 wrong = re.match(r"&&|\|\||.", self.text[place:], re.DOTALL)
@@ -455,7 +480,7 @@ class _Parser:
         if token.kind == "name" and token.text.lower() in ("true", "false"):
             self.at += 1
             return Number(int(token.text.lower() == "true"), token)
-        if token.kind == "name" and token.text.lower() not in WORDS:
+        if token.kind == "name" and token.text.lower() not in (*WORDS, "none", "null"):
             self.at += 1
             return Column(token.text, token)
         return self.refuse("a column, a number or a text", token)
@@ -471,10 +496,10 @@ class _Parser:
 
 def _refuse(name: str, text: str, expected: str, token: Token) -> NoReturn:
     shown = "the end" if token.kind == "end" else repr(token.text)
-    instead = f" Write {INSTEAD[token.text]}." if token.text in INSTEAD else ""
+    instead = INSTEAD.get(token.text.lower())
     raise ParameterError(
         f"Expected {expected} in {name}={text!r}, got {shown} at character {token.place + 1}."
-        f"{instead}"
+        + ("" if instead is None else f" {instead}")
     )
 
 
@@ -595,7 +620,7 @@ class Expression:
             ParameterError: if a column does not exist, or cannot be what the expression takes it
                 for.
         """
-        require(opened, *self.kinds)
+        self._require_columns(opened)
         declared = {field.name: field for field in opened.fields if field.name in self.kinds}
         kinds = {
             column: self._kind(column, kind, declared[column])
@@ -650,13 +675,27 @@ class Expression:
             )
         return kind
 
+    def _require_columns(self, opened: Opened) -> None:
+        try:
+            require(opened, *self.kinds)
+        except ParameterError as error:
+            known = {field.name for field in opened.fields}
+            right = [each for _, each, _ in _pairs(self.node) if isinstance(each, Column)]
+            bare = [each.name for each in right if each.name not in known]
+            if not bare:
+                raise
+            raise ParameterError(f"{error} If it is a text, write {bare[0]!r}.") from None
+
     def _check_dates(self, kinds: Mapping[str, As | None]) -> None:
-        """Refuses texts that are compared with dates but are not dates."""
-        for left, right, _ in _pairs(self.node):
+        """Refuses what is compared with dates but is no date."""
+        for left, right, token in _pairs(self.node):
             for one, other in ((left, right), (right, left)):
                 dated = _kind(one, kinds) == "dates"
                 if dated and isinstance(other, Text) and np.isnan(_day(other.value)):
                     self._refuse("a date, such as '2024-12-31',", other.token)
+                number = isinstance(other, Number) and token.text not in ARITHMETIC
+                if dated and isinstance(one, Column) and number:
+                    self._refuse("a date in quotes, such as '2024-12-31',", other.token)
 
     def _refuse(self, expected: str, token: Token) -> NoReturn:
         _refuse(self.name, self.text, expected, token)

@@ -455,6 +455,7 @@ class Sql(Body):
     """One SELECT statement about one data set, which is one private question."""
 
     statement: Annotated[str, StringConstraints(min_length=1, max_length=10_000)]
+    delta: Number | None = Field(None, description="Finds groups that the data set does not list.")
 
 
 class Login(_Body):
