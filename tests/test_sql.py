@@ -119,7 +119,10 @@ def test_not_stands_at_no_comparison(where, meant):
             "SELECT hospital, sex FROM stays GROUP BY ALL ORDER BY COUNT(*) DESC LIMIT 1",
             "one column in GROUP BY",
         ),
-        (f"SELECT hospital, MEDIAN(days) {GROUPED} ORDER BY 2 DESC LIMIT 1", "group alone"),
+        (
+            f"SELECT hospital, MEDIAN(days) {GROUPED} ORDER BY 2 DESC LIMIT 1",
+            "SELECT hospital, the group alone",
+        ),
         (f"SELECT hospital {GROUPED} ORDER BY MEDIAN(days)", "ORDER BY with LIMIT"),
         (f"SELECT hospital {GROUPED} ORDER BY MEDIAN(days) LIMIT 1 OFFSET 1", "OFFSET"),
         (f"SELECT hospital {GROUPED} HAVING MEDIAN(days) < 6", "HAVING with > or >="),
@@ -165,7 +168,7 @@ def test_delta_finds_groups_that_nobody_lists(grouped):
     assert beside.delta == inside.delta == Fraction(1, 10**6)
     with pytest.raises(dampen.ParameterError, match="delta once"):
         stays.sql(f"{statement} OPTIONS(epsilon=2, delta=0.000001)", delta="1e-6")
-    with pytest.raises(dampen.ParameterError, match="expected|groups=.*delta="):
+    with pytest.raises(dampen.ParameterError, match=r"groups=.*delta="):
         stays.sql(statement, epsilon=2)
 
 
@@ -174,7 +177,7 @@ def test_delta_is_left_alone_where_groups_are_listed(stays):
 
 
 def test_distinct_counts_those_whom_epsilon_protects(stays):
-    with pytest.raises(dampen.ParameterError, match="DISTINCT counts the persons .* one row"):
+    with pytest.raises(dampen.ParameterError, match=r"DISTINCT counts the persons .* one row"):
         stays.sql("SELECT COUNT(DISTINCT sex) FROM stays", epsilon=1)
 
 

@@ -26,8 +26,8 @@ from urllib.parse import quote, urlsplit
 from urllib.request import HTTPRedirectHandler, OpenerDirector, ProxyHandler, Request, build_opener
 
 from dampen.epsilon import Epsilon
-from dampen.errors import BudgetError, DampenError, DataError, ParameterError, did_you_mean
-from dampen.questions import QUESTIONS, question_type
+from dampen.errors import BudgetError, DampenError, DataError, ParameterError
+from dampen.questions import QUESTIONS, question_type, which_question
 from dampen.releases.question import Parameter, parameters
 from dampen.releases.release import Release
 
@@ -118,7 +118,7 @@ class Service:
         question = name.replace("_", "-")
         if question not in QUESTIONS:
             raise AttributeError(
-                f"A service has no question {name!r}.{did_you_mean(question, QUESTIONS)}"
+                f"A service has no question {name!r}.{which_question(question, QUESTIONS)}"
             )
         return _method(self, question)
 

@@ -283,9 +283,7 @@ class _Clauses:
         aggregate, compared, threshold = self.having
         self._require(compared in (">=", ">"), "HAVING with > or >=, such as MEDIAN(days) >= 6")
         self._require(bool(self.keys), "GROUP BY before HAVING")
-        self._require(
-            aggregate.name not in COUNTED, "HAVING with a median, mean or percentile"
-        )
+        self._require(aggregate.name not in COUNTED, "HAVING with a median, mean or percentile")
         self._require(not self.aggregates, "SELECT with the group alone beside HAVING")
         self._require(
             self.order is None and self.limit is None, "HAVING without ORDER BY and LIMIT"
@@ -307,8 +305,8 @@ class _Clauses:
             return "most-frequent", {"value": self._by(), **k}
         self._require(
             not self.aggregates,
-            f"SELECT with the group alone, SELECT {', '.join(self.keys)}: which groups are first is "
-            "one question, and their numbers are another",
+            f"SELECT {', '.join(self.keys)}, the group alone: which groups are first is one "
+            "question, and their numbers are another",
         )
         smallest = {} if descending else {"smallest": True}
         stated = {"value": aggregate.value, "by": self._by()}
@@ -463,22 +461,29 @@ def _limit(select: "exp.Select") -> int | None:
 def _aggregate(node: "exp.Expression") -> _Aggregate:
     from sqlglot import exp
 
-    if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
-        return _Aggregate("count")
-    if isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct):
-        [*counted] = node.this.expressions
-        if len(counted) == 1:
-            return _Aggregate("people", _column(counted[0]))
-    if isinstance(node, exp.Sum):
-        return _Aggregate("sum", _column(node.this))
-    if isinstance(node, exp.Avg):
-        return _Aggregate("mean", _column(node.this))
+    if isinstance(node, exp.Count):
+        return _count(node)
+    if isinstance(node, exp.Sum | exp.Avg):
+        return _Aggregate("sum" if isinstance(node, exp.Sum) else "mean", _column(node.this))
     if isinstance(node, exp.Median):
         return _Aggregate("percentile", _column(node.this), "50")
     if isinstance(node, exp.WithinGroup):
         return _within_group(node)
     if isinstance(node, exp.PercentileCont | exp.PercentileDisc) and node.args.get("expression"):
         return _Aggregate("percentile", _column(node.this), _percent(node.expression))
+    raise ParameterError(f"{_shown(node)} cannot be asked privately here. {NEAREST}")
+
+
+def _count(node: "exp.Count") -> _Aggregate:
+    """COUNT(*), or COUNT(DISTINCT person)."""
+    from sqlglot import exp
+
+    if isinstance(node.this, exp.Star):
+        return _Aggregate("count")
+    if isinstance(node.this, exp.Distinct):
+        [*counted] = node.this.expressions
+        if len(counted) == 1 and isinstance(counted[0], exp.Column):
+            return _Aggregate("people", _column(counted[0]))
     raise ParameterError(f"{_shown(node)} cannot be asked privately here. {NEAREST}")
 
 

@@ -18,7 +18,16 @@ holds dates, in ISO 8601.  Every cell is read alone, and what is none of these i
 """
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
@@ -44,7 +53,7 @@ from dampen.data.source import (
     has_arrow,
     reading,
 )
-from dampen.errors import MISSING, OTHER, RULES, ParameterError, did_you_mean
+from dampen.errors import MISSING, OTHER, RULES, ParameterError, a_thing, did_you_mean
 
 __all__ = [
     "DAY",
@@ -68,6 +77,7 @@ __all__ = [
     "measured",
     "missing_in",
     "parsed_numbers",
+    "public_labels",
     "public_order",
     "shown_as",
     "typed",
@@ -353,8 +363,13 @@ def _duration_of(cell: Any) -> float:
 
 
 def _truth_of(cell: Any) -> float:
+    if isinstance(cell, str):
+        return TRUTHS.get(cell.strip().lower(), np.nan)
     return float(cell) if isinstance(cell, bool | np.bool_) else np.nan
 
+
+TRUTHS: Mapping[str, float] = {"true": 1.0, "false": 0.0}
+"""How files of text write truth values, in any case."""
 
 _READERS: Mapping[Measure, Callable[[Any], float]] = {
     "date": _day_of,
@@ -507,6 +522,41 @@ def is_missing(value: Any) -> bool:
     return type(value).__name__ == "NAType" or not _is_hashable(value)
 
 
+def public_labels(labels: Any, what: str) -> tuple[Hashable, ...]:
+    """A public list of groups or categories in its order, numpy's scalars as plain ones.
+
+    Args:
+        labels: the list.
+        what: it lists, for errors: "groups", "categories".
+
+    Raises:
+        ParameterError: if it is no list, is empty, names one twice, or holds a missing value.
+    """
+    if isinstance(labels, str | bytes | Set | Mapping) or not isinstance(labels, Collection):
+        raise ParameterError(
+            f"Expected {what}= to be a list, such as ['A', 'B'], got {a_thing(labels)}."
+        )
+    listed = tuple(labels.tolist() if hasattr(labels, "tolist") else labels)
+    if not listed:
+        raise ParameterError(f"Expected a list of {what}, got an empty one.")
+    try:
+        different = len(set(listed))
+    except TypeError:
+        raise ParameterError(f"Expected {what} such as text or whole numbers.") from None
+    if different < len(listed):
+        raise ParameterError(f"Expected different {what}; some occur twice.")
+    if not {*map(type, listed)} <= {str, int, bool} and any(map(_has_missing, listed)):
+        raise ParameterError(
+            f"Expected {what} without None and NaN. To count rows without a value, list "
+            "dampen.MISSING."
+        )
+    return listed
+
+
+def _has_missing(label: Any) -> bool:
+    return any(map(is_missing, label if isinstance(label, tuple) else (label,)))
+
+
 def is_key(value: Any) -> bool:
     """Whether a value, or a tuple of several, can be released as one that rows have."""
     if isinstance(value, tuple):
@@ -555,6 +605,7 @@ class Lookup:
     """The position of values among public labels, -1 for a cell that has none.
 
     Values match by equality, as in a dict: 1 and 1.0 are the same category, 1 and "1" are not.
+    Where all labels are truth values, the texts "True" and "true" of a file match them too.
     `MISSING` and `OTHER` among the labels take the cells that are missing, and those that are not
     listed; see the module.
     """
@@ -601,7 +652,11 @@ class Lookup:
 
     @cached_property
     def _position(self) -> dict[Hashable, int]:
-        return {category: i for i, category in enumerate(self.categories)}
+        places: dict[Hashable, int] = {label: i for i, label in enumerate(self.categories)}
+        if self.types == {bool}:
+            written = [(str(truth), places[truth]) for truth in self.listed]
+            places |= {spelt: i for text, i in written for spelt in _spellings(text)}
+        return places
 
     @cached_property
     def _value_set(self) -> Any:
@@ -672,6 +727,11 @@ class Lookup:
 
 
 _EMPTY = Lookup([""])
+
+
+def _spellings(truth: str) -> tuple[str, str, str]:
+    """How files of text write a truth value."""
+    return truth, truth.lower(), truth.upper()
 
 
 def _is_exact_number(value: Any) -> bool:

@@ -75,7 +75,7 @@ from dampen.data.source import (
     reading,
     require,
 )
-from dampen.errors import ParameterError
+from dampen.errors import ParameterError, a_thing
 
 __all__ = [
     "Column",
@@ -506,7 +506,7 @@ def _refuse(name: str, text: str, expected: str, token: Token) -> NoReturn:
 def _checked_text(text: Any, name: str) -> str:
     if not isinstance(text, str):
         raise ParameterError(
-            f'Expected {name}= to be a text, such as "age >= 65", got a {type(text).__name__}.'
+            f'Expected {name}= to be a text, such as "age >= 65", got {a_thing(text)}.'
         )
     if not text.strip():
         raise ParameterError(f'Expected a condition in {name}=, such as "age >= 65", got none.')

@@ -344,8 +344,8 @@ class RangeMethod:
             )
             return Accuracy(float(needed), "rows", sentence, chance=True)
         sentence = (
-            f"The range of the values is found with a share of ε, from {needed:,} rows on; values "
-            "outside it count as its nearer end, also in the interval."
+            f"A share of ε finds the range of the values, which needs {needed:,} rows or more. "
+            "Values outside it count as its nearer end, also in the interval."
         )
         return Accuracy(float(needed), "rows", sentence)
 

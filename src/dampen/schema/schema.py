@@ -98,13 +98,21 @@ class Numbers:
 
     def _read_dates(self) -> None:
         """Ends that are dates, as days since 1970-01-01."""
-        if not any(isinstance(each, date) for each in (self.lower, self.upper)):
+        if all(isinstance(each, int | float) for each in (self.lower, self.upper)):
             return
-        from dampen.data.columns import as_bound
+        from dampen.data.columns import as_bound, measure_of_bounds
 
-        object.__setattr__(self, "dates", True)
         for name in ("lower", "upper"):
-            object.__setattr__(self, name, as_bound(getattr(self, name)))
+            stated = getattr(self, name)
+            try:
+                object.__setattr__(self, name, float(as_bound(stated)))
+            except (TypeError, ValueError, OverflowError):
+                raise ParameterError(
+                    f"Expected {name} to be a number or a date such as '2024-12-31', got "
+                    f"{stated!r}."
+                ) from None
+            if measure_of_bounds([stated]) in ("date", "time"):
+                object.__setattr__(self, "dates", True)
 
     def end(self, name: Literal["lower", "upper"]) -> Any:
         """An end as questions take it: a number, a date, or None if it is not stated.
@@ -522,6 +530,12 @@ def _categories(schema: Schema, name: str) -> Categories:
     column = schema.column(name)
     if isinstance(column, Categories):
         return column
+    if isinstance(column, Names):
+        raise ParameterError(
+            f"Column {name!r} is stated to hold the names of rows, dampen.names(), of which there "
+            "is no list. To count its values, list them, or leave it out of columns= and pass "
+            "delta=."
+        )
     raise ParameterError(
         f"Column {name!r} has no public list of values. "
         f"{_choice(schema, Categories, 'a column with listed values')}"
