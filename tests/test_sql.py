@@ -165,7 +165,8 @@ def test_delta_finds_groups_that_nobody_lists(grouped):
     beside = stays.sql(statement, epsilon=2, delta="1e-6")
     inside = stays.sql(f"{statement} OPTIONS(epsilon=2, delta=0.000001)")
     assert set(beside.answer) == set(inside.answer) == {"A", "B"}
-    assert beside.delta == inside.delta == Fraction(1, 10**6)
+    shorter = stays.sql(f"{statement} OPTIONS(epsilon=.5, delta=1e-6)")
+    assert beside.delta == inside.delta == shorter.delta == Fraction(1, 10**6)
     with pytest.raises(dampen.ParameterError, match="delta once"):
         stays.sql(f"{statement} OPTIONS(epsilon=2, delta=0.000001)", delta="1e-6")
     with pytest.raises(dampen.ParameterError, match=r"groups=.*delta="):

@@ -219,7 +219,11 @@ def _method(service: Service, question: str) -> Callable[..., Release]:
         try:
             bound = signature.bind(*given, **options)
         except TypeError as error:
-            raise ParameterError(f"{ask.__name__}: {error}. Expected {signature}.") from None
+            names = ", ".join(signature.parameters)
+            raise ParameterError(
+                f"{ask.__name__}: {error}. It takes {names}. Ranges and other facts are stated by "
+                "the curator."
+            ) from None
         named = bound.arguments
         return service.ask(named.pop("dataset"), question, **named)
 

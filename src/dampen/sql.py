@@ -18,6 +18,7 @@ Whatever else stands in a statement is refused before anything is charged, by a 
 the clause.  Of several groups LIMIT k gives the set of the k best, in their public order.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -687,6 +688,7 @@ def _closing(words: Sequence[str], start: int) -> int:
     raise ParameterError("Expected OPTIONS(epsilon=...), names and numbers alone.")
 
 
+NUMBER = re.compile(r"[0-9]*\.?[0-9]+(?:[eE]-?[0-9]+)?")
 KNOWN = ("epsilon", "delta", "privacy_unit_column")
 
 
@@ -700,7 +702,8 @@ def _options(tokens: Sequence[Any]) -> dict[str, str]:
             parts[-1].append(token.text)
     found: dict[str, str] = {}
     for part in parts:
-        if len(part) != 3 or part[1] != "=":
+        value = "".join(part[2:])
+        if part[1:2] != ["="] or not (len(part) == 3 or NUMBER.fullmatch(value)):
             raise ParameterError("Expected OPTIONS(epsilon=0.5): names, equal signs and values.")
         name = part[0].lower()
         if name not in KNOWN:
@@ -708,5 +711,5 @@ def _options(tokens: Sequence[Any]) -> dict[str, str]:
                 f"OPTIONS has no {name!r} here; it takes {', '.join(KNOWN)}."
                 f"{did_you_mean(name, KNOWN)}"
             )
-        found[name] = part[2]
+        found[name] = value
     return found

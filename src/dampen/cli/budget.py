@@ -7,6 +7,7 @@ import click
 
 from dampen.cli.options import (
     check_output,
+    config_option,
     json_option,
     known_budgets,
     known_relations,
@@ -105,6 +106,7 @@ def budget() -> None:
 @click.option("--trial", is_flag=True, help="Mark the budget as a trial.")
 @_who
 @ledger_option
+@config_option
 def create(
     *,
     name: str,
@@ -118,6 +120,7 @@ def create(
     trial: bool,
     who: str,
     ledger: str | None,
+    config: str | None,
 ) -> None:
     """Opens a budget of EPSILON for one neighbour relation.
 
@@ -126,7 +129,7 @@ def create(
     graph, own:NAME what a problem of your own says. If dampen.toml lists this budget, its data set
     decides, and its ledger is taken.
     """
-    registered = payable_by(name)
+    registered = payable_by(name, config)
     if neighbours is None:
         if registered is None:
             raise ParameterError(
@@ -154,10 +157,11 @@ def create(
 @budget.command(epilog=examples("dampen budget show payroll", "dampen budget show --json"))
 @click.argument("name", required=False, shell_complete=known_budgets)
 @ledger_option
+@config_option
 @json_option
-def show(name: str | None, ledger: str | None, as_json: bool) -> None:
+def show(name: str | None, ledger: str | None, config: str | None, as_json: bool) -> None:
     """Shows one budget with its charges, or all budgets."""
-    registered = None if name is None else payable_by(name)
+    registered = None if name is None else payable_by(name, config)
     book = open_ledger(ledger or (None if registered is None else registered.ledger))
     if name is None:
         _show_all(book, as_json)

@@ -53,7 +53,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.columns import Lookup, as_numbers, is_missing, public_labels
+from dampen.data.columns import Lookup, as_numbers, is_arrow, is_missing, public_labels
 from dampen.data.memory import MemoryTable, StreamTable
 from dampen.data.source import (
     Batch,
@@ -774,7 +774,7 @@ def _whole_number(label: Any) -> int | None:
 def _array(chunk: Any) -> Labels:
     if isinstance(chunk, np.ndarray):
         return chunk
-    if not hasattr(chunk, "to_pylist"):
+    if not is_arrow(chunk):
         return _objects(chunk)
     import pyarrow.types as kinds
 

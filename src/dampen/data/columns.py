@@ -69,6 +69,7 @@ __all__ = [
     "clipped",
     "finite_range",
     "in_own_type",
+    "is_arrow",
     "is_key",
     "is_missing",
     "joined_numbers",
@@ -304,7 +305,7 @@ class MeasuredCells:
 
 def as_measured(chunk: Any, measure: Measure) -> FloatArray:
     """A chunk as floats, NaN for a cell that is missing or of another kind."""
-    if hasattr(chunk, "to_pylist"):
+    if is_arrow(chunk):
         chunk = _of_arrow(chunk)
     if isinstance(chunk, np.ndarray) and chunk.dtype.kind in "Mmb":
         return _of_numpy(chunk, measure)
@@ -428,7 +429,7 @@ def as_numbers(chunk: Chunk) -> FloatArray:
 
     Whole numbers above 2^53 become the nearest float.  Python's objects may be texts of numbers.
     """
-    return _arrow_numbers(chunk) if _is_arrow(chunk) else _numpy_numbers(chunk)
+    return _arrow_numbers(chunk) if is_arrow(chunk) else _numpy_numbers(chunk)
 
 
 def joined_numbers(chunks: Sequence[Chunk]) -> FloatArray:
@@ -450,7 +451,7 @@ def parsed_numbers(texts: Any) -> FloatArray:
 
     The grammar is that of Arrow's reader of CSV, whose numbers come as floats.
     """
-    if not _is_arrow(texts):
+    if not is_arrow(texts):
         return _python_numbers(texts)
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -572,7 +573,7 @@ def public_order(key: Hashable) -> tuple[str, str]:
 
 def missing_in(chunk: Chunk) -> NDArray[np.bool_]:
     """Which records are missing, or cannot be compared with labels."""
-    if _is_arrow(chunk):
+    if is_arrow(chunk):
         plain: Any = chunk.dictionary_decode() if hasattr(chunk, "dictionary") else chunk  # type: ignore[union-attr]
         nulls: NDArray[np.bool_] = plain.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
         return nulls
@@ -584,7 +585,7 @@ def missing_in(chunk: Chunk) -> NDArray[np.bool_]:
 
 def typed(column: Any, kind: Kind) -> Any:
     """A column of an engine as the wanted kind; other kinds than text are as declared."""
-    if not _is_arrow(column):
+    if not is_arrow(column):
         return column if kind != "text" else [None if v is None else str(v) for v in column]
     import pyarrow as pa
 
@@ -644,7 +645,7 @@ class Lookup:
 
     def _found(self, chunk: Chunk) -> IntArray:
         """The position of every value that is listed, else -1."""
-        if _is_arrow(chunk):
+        if is_arrow(chunk):
             return self._arrow_positions(chunk)
         if isinstance(chunk, np.ndarray) and chunk.dtype.kind != "O":
             return self._numpy_positions(chunk)
@@ -743,7 +744,8 @@ def _is_exact_number(value: Any) -> bool:
     )
 
 
-def _is_arrow(chunk: Any) -> bool:
+def is_arrow(chunk: Any) -> bool:
+    """Whether a chunk is an Arrow array."""
     return hasattr(chunk, "to_pylist")
 
 
@@ -765,7 +767,7 @@ def _objects(chunk: Chunk) -> list[Any]:
         # numpy turns times with nanoseconds into bare numbers; Arrow does not.
         as_arrow = _as_arrow(chunk)
         chunk = _moments(chunk) if as_arrow is None else as_arrow
-    if not _is_arrow(chunk):
+    if not is_arrow(chunk):
         return chunk.tolist() if isinstance(chunk, np.ndarray) else list(chunk)
     try:
         objects: list[Any] = chunk.to_pylist()  # type: ignore[union-attr]

@@ -63,7 +63,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dampen.core.selection import FloatArray, IntArray
-from dampen.data.columns import as_number
+from dampen.data.columns import as_number, as_numbers, is_arrow
 from dampen.data.source import (
     Batch,
     CellOf,
@@ -774,7 +774,7 @@ class _Cells:
     def _text_comparison(self, node: Comparison) -> Bools:
         left = self._text(node.left)
         right = self._text(node.right)
-        if not (_is_arrow(left) or _is_arrow(right)):
+        if not (is_arrow(left) or is_arrow(right)):
             return self._python_comparison(node.symbol, left, right)
         import pyarrow as pa
         import pyarrow.compute as pc
@@ -803,7 +803,7 @@ class _Cells:
         return self._whole(np.isin(self.number(node.what), np.array(listed)))
 
     def _text_member(self, cells: Any, texts: list[str]) -> Bools:
-        if not _is_arrow(cells):
+        if not is_arrow(cells):
             known = frozenset(texts)
             return np.fromiter(map(known.__contains__, cells), dtype=np.bool_, count=self.size)
         import pyarrow as pa
@@ -818,7 +818,7 @@ class _Cells:
             number = ~np.isnan(self.number(column))
         if self._is_text(column) or self._is_either(column):
             cells = self._text(column)
-            if _is_arrow(cells):
+            if is_arrow(cells):
                 import pyarrow.compute as pc
 
                 text = _true(pc.not_equal(cells, ""))
@@ -847,7 +847,7 @@ def as_floats(chunk: Chunk) -> FloatArray:
     Booleans are 1 and 0, dates days since 1970.  Text is read as a number where a column has no
     declared type: in a file, and among Python's objects.
     """
-    if hasattr(chunk, "to_pylist"):
+    if is_arrow(chunk):
         return _arrow_floats(chunk)
     array = chunk if isinstance(chunk, np.ndarray) else None
     if array is not None and array.dtype.kind in "iufb":
@@ -859,7 +859,7 @@ def as_floats(chunk: Chunk) -> FloatArray:
 
 def as_texts(chunk: Chunk) -> Any:
     """A chunk as text, of Arrow or in a list; None where a cell is missing or not text."""
-    if not _is_arrow(chunk):
+    if not is_arrow(chunk):
         return [_encodable(cell) if isinstance(cell, str) else None for cell in chunk]
     import pyarrow as pa
 
@@ -870,10 +870,6 @@ def as_texts(chunk: Chunk) -> Any:
     if kinds.is_large_string(array.type) or kinds.is_string_view(array.type):
         return array.cast(pa.string()) if array.nbytes < 2**31 else array
     return array if kinds.is_string(array.type) else pa.nulls(len(array), pa.string())
-
-
-def _is_arrow(held: Any) -> bool:
-    return hasattr(held, "to_pylist")
 
 
 def _arrow_floats(chunk: Any) -> FloatArray:
@@ -890,16 +886,7 @@ def _arrow_floats(chunk: Any) -> FloatArray:
         return _arrow_floats(span.cast(pa.int64())) / DAY
     if kinds.is_string(chunk.type) or kinds.is_large_string(chunk.type):
         return np.array([_parsed(each) for each in chunk.to_pylist()], dtype=np.float64)
-    if kinds.is_boolean(chunk.type):
-        chunk = chunk.cast(pa.int8())
-    elif not (
-        kinds.is_integer(chunk.type)
-        or kinds.is_floating(chunk.type)
-        or kinds.is_decimal(chunk.type)
-    ):
-        return np.full(len(chunk), np.nan)
-    numbers: FloatArray = chunk.cast("float64", safe=False).to_numpy(zero_copy_only=False)
-    return numbers
+    return as_numbers(chunk.cast(pa.int8()) if kinds.is_boolean(chunk.type) else chunk)
 
 
 def _days_of(array: NDArray[Any]) -> FloatArray:
@@ -953,7 +940,7 @@ def _encodable(text: str) -> str:
 
 def _true(found: Any) -> Bools:
     """Arrow's truth, null as false."""
-    if not hasattr(found, "to_pylist"):
+    if not is_arrow(found):
         return np.asarray(bool(found.as_py()))
     made: Bools = found.fill_null(False).to_numpy(zero_copy_only=False)
     return made
@@ -1117,7 +1104,7 @@ def _kept_rows(batch: Batch, wanted: Mapping[str, Kind], condition: Expression) 
 def _taken(chunk: Any, keeps: Bools) -> Any:
     if isinstance(chunk, np.ndarray):
         return chunk[keeps]
-    if hasattr(chunk, "to_pylist"):
+    if is_arrow(chunk):
         import pyarrow as pa
 
         return chunk.filter(pa.array(keeps))

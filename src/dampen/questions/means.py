@@ -523,7 +523,7 @@ class TotalQuestion:
         "exact",
         "Public distance of the grid to which values are rounded; a fine one if left out.",
         default=None,
-        fact=Fact("step", of="value"),
+        fact=Fact("step", of="value", optional=True),
     )
     kind: str | None = kind_parameter()
     by: str | None = by_parameter("number")
@@ -597,7 +597,7 @@ class MeanQuestion:
         "exact",
         "Public distance of the grid to which values are rounded; a fine one if left out.",
         default=None,
-        fact=Fact("step", of="value"),
+        fact=Fact("step", of="value", optional=True),
     )
     kind: str | None = kind_parameter()
     by: str | None = by_parameter("number")
