@@ -116,7 +116,7 @@ def _replaced(word: str, references: dict[str, str]) -> str:
         return start + references[core]
     bare = core.rstrip(AFTER)
     end = core[len(bare) :]
-    name, number = NUMBER.fullmatch(bare).groups() if NUMBER.fullmatch(bare) else ("", "")
-    if name in references:
-        return f"{start}{references[name]} {number}{end}"
+    quoted = NUMBER.fullmatch(bare)
+    if quoted is not None and quoted[1] in references:
+        return f"{start}{references[quoted[1]]} {quoted[2]}{end}"
     return start + references[bare] + end if bare in references else word

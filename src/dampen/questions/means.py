@@ -128,7 +128,7 @@ from dampen.releases.question import (
 )
 from dampen.releases.release import Release
 from dampen.releases.units import OfUnits, persons, shares, weighed
-from dampen.schema.schema import Schema
+from dampen.schema.schema import FIRST_DAY, Schema
 
 __all__ = [
     "MeanQuestion",
@@ -184,7 +184,8 @@ def finding_range(asked: "Ranged", *, around_zero: bool) -> Finding | None:
     if asked.lower is not None and asked.upper is not None:
         return None
     known: dict[str, Exact | None]
-    known = {"lower": as_bound(asked.lower), "upper": as_bound(asked.upper)}
+    lower = None if asked.lower == FIRST_DAY else as_bound(asked.lower)
+    known = {"lower": lower, "upper": as_bound(asked.upper)}
     if around_zero:
         zeros = {name: 0 for name, end in known.items() if end is not None and float(end) == 0}
         known = {"lower": None, "upper": None, **zeros}

@@ -55,6 +55,8 @@ FINEST_BINS = 160
 """Of equal width, where a model chooses how many it has."""
 MOST_BINS = 2**15 - 1
 LARGEST = sys.float_info.max
+FIRST_DAY = date(1900, 1, 1)
+"""The lower end of dates where nobody states one: it says that a column holds dates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +127,7 @@ class Numbers:
         from dampen.data.columns import in_own_type
 
         if math.isnan(number):
-            return date(1900, 1, 1) if name == "lower" else None
+            return FIRST_DAY if name == "lower" else None
         return in_own_type(number, "date" if number == int(number) else "time")
 
     @property
