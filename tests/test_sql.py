@@ -153,7 +153,7 @@ def test_the_answer_is_the_one_of_the_question(stays):
 
 
 @pytest.mark.parametrize("grouped", ["COUNT(*)", "COUNT(DISTINCT patient)", "AVG(days)"])
-def test_delta_finds_groups_that_nobody_lists(grouped):
+def test_delta_finds_groups_without_a_list(grouped):
     rows = {
         "patient": [str(i) for i in range(3000)],
         "ward": ["A", "B", "B"] * 1000,

@@ -110,7 +110,14 @@ def raise_alone(error: Exception) -> NoReturn:
 
 
 def a_thing(given: object) -> str:
-    """What kind of object was given, for errors: "a list", "an int", "nothing" for None."""
+    """What kind of object was given, for errors.
+
+    Args:
+        given: any object; nothing but its type is looked at.
+
+    Returns:
+        Such as "a list" or "an int"; "nothing" for None.
+    """
     if given is None:
         return "nothing"
     kind = type(given).__name__

@@ -160,7 +160,7 @@ def release_facts(release: "Release", receipt: Receipt, *, verbose: bool) -> dic
 
 
 def _in_options(accuracy: "Accuracy") -> str:
-    """What is told of the accuracy, with the options of the command in place of parameters."""
+    """The sentence on accuracy with the options of the command in place of parameters."""
     return in_options(accuracy.sentence, click.get_current_context().command)
 
 
