@@ -230,3 +230,10 @@ def test_the_curators_file_decides_the_relation(tmp_path: Path) -> None:
     made = dampen.dataset("stays", config=file).percentile("days", p=50, step=1, epsilon=5)
     assert str(made.neighbours) == "replace-one"
     assert made.parameters["n"] == 240
+
+
+def test_what_to_expect_reads_well_at_a_prompt() -> None:
+    expected = stays().expect("keys", value="hospital", delta="1e-6", epsilon=1)
+    told = "In at least 9 of 10 runs a value with 16 rows or more is released."
+    assert repr(expected).startswith(f"Planned(epsilon=1, delta=0.000001, accuracy='{told}")
+    assert str(expected).startswith(f"cost: epsilon 1\naccuracy: {told}")

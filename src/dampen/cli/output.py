@@ -16,6 +16,7 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 from unicodedata import combining, east_asian_width
@@ -309,7 +310,8 @@ class Receipt:
         except DampenError:
             return {}
         parts = [cost] if price else [*self.before, cost]
-        charged = sum(steps_between(each.neighbours, own) * each.epsilon for each in parts)
+        steps = [steps_between(each.neighbours, own) for each in parts]
+        charged = sum((n * each.epsilon for n, each in zip(steps, parts, strict=True)), Fraction(0))
         pure = all(each.pure for each in parts)
         return {
             "budget": {
