@@ -14,6 +14,7 @@ import pytest
 import dampen
 from dampen import BudgetError, InsecureEntropy, Ledger, ParameterError, TreeClassifier
 from dampen.data.source import Field
+from dampen.questions.classify import found
 from dampen.questions.classify.encoding import Bins, Branches
 from dampen.questions.classify.found import (
     ABSENT,
@@ -359,13 +360,13 @@ def test_a_hash_keeps_frequent_values_apart():
 
 
 def test_text_and_numbers_are_distinguished():
-    """Columns of text, of numbers with some text, and a mixed one, at n ε' = 8 or more."""
+    """Columns of text, of numbers with some text, and a mixed one, in one block or in several."""
     columns = {
         "a": ["x", "y"] * 300,
         "b": [str(i) for i in range(590)] + ["?"] * 10,
         "c": ["1", "2", "many"] * 200,
     }
-    for names in ("abc", "aaaa", "bbbb"):
+    for names in ("abc", "aaaa", "bbbb", "a" * 12, "abc" * 5):
         search = Search(
             {f"{i}{name}": "either" for i, name in enumerate(names)},
             600,
@@ -373,11 +374,52 @@ def test_text_and_numbers_are_distinguished():
             counts_rows=True,
         )
         tallies = search.tallied()
-        tallies.add({column: columns[column[1]] for column in search.kinds}, 600)
+        tallies.add({column: columns[column[-1]] for column in search.kinds}, 600)
         found = search.find(tallies, Fraction(2), InsecureEntropy(1))
         text = {name: isinstance(domain, Branches) for name, domain in found.domains.items()}
-        assert text == {column: column[1] == "a" for column in search.kinds}
+        assert text == {column: column[-1] == "a" for column in search.kinds}
         assert found.charges[0].purpose == "kinds"
+
+
+def found_of(X, epsilon=1):
+    """The charges and domains of a tree of two classes with nothing else declared."""
+    y = np.where(np.arange(len(X)) % 2, "yes", "no")
+    entropy = InsecureEntropy(3, allow_release=True)
+    tree = TreeClassifier(epsilon, classes=CLASSES, entropy=entropy).fit(X, y)
+    return {line.purpose: line.epsilon for line in tree.plan_.charges}, tree.domains_
+
+
+def test_many_columns_of_one_scale_share_a_binning():
+    """Twenty columns pay for one; with two of another scale each pays, and has bins that fit."""
+    columns = {f"x{i}": np.random.default_rng(i).normal(size=6000) for i in range(20)}
+    charges, domains = found_of(pd.DataFrame(columns))
+    assert len(set(domains)) == 1
+    assert charges["bins"] < Fraction(1, 50)
+    far = {f"x{i}": 1e5 + 10 * columns[f"x{i}"] for i in range(2)}
+    charges, domains = found_of(pd.DataFrame(columns | far))
+    assert charges["bins"] > Fraction(1, 11)
+    for i in range(20):
+        values = (columns | far)[f"x{i}"]
+        assert np.bincount(domains[i].encode(values)).max() < 4000
+
+
+def test_many_columns_of_text_share_a_hash():
+    """Twenty columns of the same four values pay for one hash, which keeps these apart."""
+    rng = np.random.default_rng(5)
+    words = np.array(["north", "east", "south", "west"], dtype=object)
+    columns = {f"x{i}": words[rng.integers(0, 4, 6000)] for i in range(20)}
+    charges, domains = found_of(pd.DataFrame(columns))
+    assert len(set(domains)) == 1
+    assert len(set(domains[0].encode(words).tolist())) == 4
+    assert charges["branches"] < Fraction(1, 50)
+
+
+def test_the_parts_are_never_more_than_most_of_epsilon():
+    kinds = dict.fromkeys("abcdefghij", "either") | dict.fromkeys("ABCDEFGHIJ", "whole")
+    search = Search(kinds | dict.fromkeys("klmnopqrs", "text"), None, Fraction(0), counts_rows=True)
+    for rows in (1, 100, 10_000, 10**6):
+        shares = found.Shares(search, Fraction(1, 10), rows)
+        assert sum(cost for _, cost, _ in shares.lines()) <= Fraction(95, 1000)
 
 
 @pytest.mark.parametrize(

@@ -131,11 +131,12 @@ MANY_COLUMNS = 8
 CHEAP = Fraction(3, 100)
 LIKELY = 9
 """Where the common one does not serve all, its weight in own draws is a tenth of all weight."""
-ENOUGH_FOR_REGRET = 10
+ENOUGH_FOR_REGRET = 20
+"""Noise is then a twentieth of the rows, and what is allowed at least twice that."""
 MOST_FOR_REGRET = Fraction(2, 100)
 MOST_REGRET = Fraction(25, 100)
 """Of the rows: a common binning may cost a column so much, and more where own ones are too dear."""
-MOST_REGRET_OF_A_HASH = Fraction(5, 100)
+MOST_REGRET_OF_A_HASH = Fraction(10, 100)
 BLOCK = 10
 """So many columns are asked at once whether they hold numbers or text."""
 ENOUGH_FOR_KINDS = 12
