@@ -15,7 +15,7 @@ import dampen
 from dampen import BudgetError, InsecureEntropy, Ledger, ParameterError, TreeClassifier
 from dampen.data.source import Field
 from dampen.questions.classify import found
-from dampen.questions.classify.encoding import Bins, Branches
+from dampen.questions.classify.encoding import Bins, Branches, Categories
 from dampen.questions.classify.found import (
     ABSENT,
     BRANCHES,
@@ -286,7 +286,10 @@ def test_the_kinds_of_a_block_lose_at_most_epsilon_and_follow_their_law():
 FEW = Hashes(sizes=(2, 3), salts=4)
 
 
-def hash_utilities(hashes, texts, weights=SCALE):
+HASH_SCALE = np.array([4, 1, 1]) / 4
+
+
+def hash_utilities(hashes, texts, weights=HASH_SCALE):
     """u of every hash, straight from the docstring."""
     found = []
     for candidate in range(len(hashes)):
@@ -296,7 +299,7 @@ def hash_utilities(hashes, texts, weights=SCALE):
     return np.array(found)
 
 
-def hash_law(hashes, texts, epsilon, weights=SCALE):
+def hash_law(hashes, texts, epsilon, weights=HASH_SCALE):
     terms = hashes.prior * np.exp(epsilon * hash_utilities(hashes, texts, weights))
     return terms / terms.sum()
 
@@ -578,7 +581,7 @@ def test_no_rows_and_files_of_text(make, tmp_path):
     model.fit_table(tmp_path / "t.csv", target="y", header=True)
     assert np.mean(model.predict_table(tmp_path / "t.csv", header=True) == y) > 0.85
     assert isinstance(model.domains_[0], Bins)
-    assert isinstance(model.domains_[2], Branches)
+    assert isinstance(model.domains_[2], Categories)
 
 
 def test_persons_keep_working():

@@ -174,6 +174,8 @@ PARTS = 10_000
 LEAST_EPSILON = Fraction(1, 10_000)
 WEIGHTS = (4, 2, 2, 1, 1)
 """4 a."""
+HASH_WEIGHTS = (4, 1, 1)
+"""4 a for hashes."""
 DIGITS = 2.0**17
 """Numbers are rounded to so many parts of a power of two before bins are chosen for them."""
 SIZES = (1, 2, 5)
@@ -462,8 +464,8 @@ class Hashes:
             for place, size in enumerate(self.sizes):
                 branch = (words % np.uint64(size)).astype(np.int64) + np.arange(self.salts) * most
                 np.add.at(total[place].reshape(-1), branch.reshape(-1), counts)
-        fullest = np.sort(total.reshape(-1, most), axis=1)[:, ::-1][:, : len(WEIGHTS)]
-        return np.asarray(-(fullest @ np.array(WEIGHTS[: fullest.shape[1]])))
+        fullest = np.sort(total.reshape(-1, most), axis=1)[:, ::-1][:, : len(HASH_WEIGHTS)]
+        return np.asarray(-(fullest @ np.array(HASH_WEIGHTS[: fullest.shape[1]])))
 
     def branches(self, candidate: int) -> Branches:
         """The domain of a hash, by its number."""
