@@ -417,6 +417,15 @@ def test_many_columns_of_text_share_a_hash():
     assert charges["branches"] < Fraction(1, 50)
 
 
+def test_columns_of_text_share_a_hash_untested_where_own_ones_are_too_dear():
+    """Of 8 columns of other values, at n ε = 600."""
+    rng = np.random.default_rng(6)
+    columns = {f"x{i}": rng.choice([f"{i} {j}" for j in range(3)], 6000) for i in range(8)}
+    charges, domains = found_of(pd.DataFrame(columns).astype(object), Fraction(1, 10))
+    assert len(set(domains)) == 1
+    assert charges["branches"] <= Fraction(1, 100)
+
+
 def test_the_parts_are_never_more_than_most_of_epsilon():
     kinds = dict.fromkeys("abcdefghij", "either") | dict.fromkeys("ABCDEFGHIJ", "whole")
     search = Search(kinds | dict.fromkeys("klmnopqrs", "text"), None, Fraction(0), counts_rows=True)

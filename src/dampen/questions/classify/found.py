@@ -63,8 +63,9 @@ each row alone.  Which hash, is drawn as a binning is: a library has hashes into
 branches, 256 for each B, with a weight of 1 / B^2: a branch without rows makes splits harder to
 find.  τ_(1) >= τ_(2) >= ... are the rows in the
 branches, so that a hash which puts two frequent values into one branch has a small u.  All theorems
-about binnings hold as they are, for a row is in one branch of a column: one hash is tried for
-several columns too.  With a δ, values of many rows get a branch and a name of their own where that
+about binnings hold as they are, with a = (4, 1, 1) / 4, for a row is in one branch of a column: one
+hash is tried for several columns too, and taken without a test where own ones would cost more than
+they may.  With a δ, values of many rows get a branch and a name of their own where that
 is cheap: truncated noise and a threshold (`dampen.core.thresholds`), (ε', δ')-DP for each of m
 columns with δ' = δ/m.  Then other values, of the same hash, share up to `BRANCHES` branches.
 """
@@ -696,6 +697,11 @@ class Shares:
         allowed = self._allowed(MOST_REGRET_OF_A_HASH, wanted, MOST_FOR_BRANCHES)
         each = self.branches(len(columns))
         tries = self._tries(len(columns), wanted)
+        # Own hashes of little ε would often put frequent values into one branch.
+        if tries and wanted > MOST_FOR_BRANCHES * self.epsilon * self.rows:
+            tried = self.common + self.test
+            common = draw_common(hashes, columns, tried, entropy)
+            return [hashes.branches(common)] * len(columns), tried
         drawn, spent = self._drawn(hashes, columns, each, allowed if tries else None, entropy)
         return [hashes.branches(i) for i in drawn], spent
 
