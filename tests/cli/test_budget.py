@@ -56,7 +56,7 @@ def test_an_answer_paid_by_rho(dampen) -> None:
     assert json.loads(paid.out)["epsilon"] == "0.2"
     assert json.loads(dampen("budget", "show", "b", "--json").out)["charges"][0]["rho"] == "0.005"
     assert "composed" in json.loads(dampen("budget", "show", "b", "--json").out)
-    assert "if all prices were fixed beforehand" in dampen("budget", "show", "b").out
+    assert "if all prices and noise were fixed beforehand" in dampen("budget", "show", "b").out
     both = dampen(*COUNT, "--rho", "0.005", "--epsilon", "1")
     assert both.code == 2
     assert "Expected --epsilon or --rho, one of them" in both.err

@@ -24,6 +24,7 @@ from dampen.cli.output import (
     print_table,
     write,
 )
+from dampen.core.losses import text_of_losses
 from dampen.core.selection import Neighbours
 from dampen.epsilon import decimal_text, short_text
 from dampen.errors import ParameterError
@@ -384,7 +385,8 @@ def _show_one(account: Account, as_json: bool) -> None:
     facts = _facts(account.balance)
     if "delta" in facts and charges:
         found = short_text(composed(account.balance, charges), up=True)
-        facts["composed"] = found if as_json else f"{found} if all prices were fixed beforehand"
+        told = f"{found} if all prices and noise were fixed beforehand"
+        facts["composed"] = found if as_json else told
     if as_json:
         facts |= {"witness": account.ledger.witness}
         print_json(facts | {"charges": [_charge(each) for each in charges]})
@@ -441,5 +443,6 @@ def _charge(charge: Charge) -> dict[str, Any]:
         "delta": decimal_text(charge.delta) if charge.delta else "",
         "neighbours": str(charge.neighbours),
         "leaks": list(charge.leaks),
+        "losses": text_of_losses(charge.losses),
         "time": charge.time.isoformat(),
     }

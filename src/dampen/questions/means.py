@@ -344,7 +344,7 @@ class RangeMethod:
     def first_cost(self, cost: Cost, /) -> Cost:
         """Of the size, after which the rest is not charged if there are too few rows."""
         epsilon = self._shares[0] * cost.epsilon
-        return replace(cost, epsilon=epsilon, rho=GUMBEL.rho(epsilon))
+        return replace(cost, epsilon=epsilon, rho=GUMBEL.rho(epsilon), losses=())
 
     def accuracy(self, epsilon: Fraction, rows: int | None, /) -> Accuracy:
         whole = epsilon / sum(self.question.shares, Fraction(0))

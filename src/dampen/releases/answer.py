@@ -253,6 +253,7 @@ class Planned:
             epsilon=self.cost.epsilon - first.epsilon,
             rho=self.cost.rho - first.rho,
             delta=self.cost.delta - first.delta,
+            losses=(),
         )
 
     def begin(self, paid: "Paid") -> Release | Rest:

@@ -98,6 +98,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from dampen.core.losses import Loss
 from dampen.core.noise import pure_rho
 from dampen.core.sampling import Entropy
 from dampen.core.selection import FloatArray, IntArray
@@ -140,6 +141,7 @@ __all__ = [
     "Tree",
     "TreeModel",
     "bayes_content",
+    "bayes_losses",
     "bayes_rho",
     "chances",
     "collapsed",
@@ -473,6 +475,11 @@ def bayes_rho(attributes: int, noise: IntegerNoise = LAPLACE) -> Callable[[Fract
     if noise == GAUSSIAN:
         return quadratic(Fraction(1, 2))
     return lambda epsilon: attributes * pure_rho(epsilon / attributes)
+
+
+def bayes_losses(attributes: int) -> Callable[[Fraction], tuple[Loss, ...]]:
+    """What Laplace noise on all tables loses, as a function of ε: each table its own part."""
+    return lambda epsilon: (Loss(epsilon / attributes, times=attributes),) if attributes > 1 else ()
 
 
 def noise_scale(attributes: int, epsilon: Fraction, noise: IntegerNoise = LAPLACE) -> Fraction:
