@@ -107,6 +107,7 @@ from dampen.errors import ParameterError, raise_alone
 from dampen.printing import html_table, printable
 from dampen.questions.classify.encoding import (
     Bins,
+    Branches,
     Categories,
     Classes,
     Domain,
@@ -833,21 +834,25 @@ def _domain_content(domain: Domain) -> dict[str, Any]:
     if isinstance(domain, Bins):
         days = {"days": True} if domain.days else {}
         return {"edges": list(domain.edges), "missing": domain.missing, **days}
+    if isinstance(domain, Branches):
+        return {"branches": domain.count, "salt": domain.salt}
     branches = {"branches": domain.branches} if domain.branches else {}
-    held = {} if domain.held is None else {"held": list(domain.held)}
-    return {"values": list(domain.values), "ordered": domain.ordered, **branches, **held}
+    return {"values": list(domain.values), "ordered": domain.ordered, **branches}
 
 
 def _domain_of(content: Any) -> Domain:
     if "edges" in content:
         return Bins(content["edges"], content["missing"], days=content.get("days", False) is True)
-    if not isinstance(content["values"], list) or not isinstance(content["ordered"], bool):
-        raise ValueError
     branches = content.get("branches", 0)
     if type(branches) is not int:
         raise ValueError
-    held = tuple(content["held"]) if "held" in content else None
-    return Categories(tuple(content["values"]), content["ordered"], branches, held)
+    if "salt" in content:
+        if type(content["salt"]) is not int:
+            raise ValueError
+        return Branches(branches, content["salt"])
+    if not isinstance(content["values"], list) or not isinstance(content["ordered"], bool):
+        raise ValueError
+    return Categories(tuple(content["values"]), content["ordered"], branches)
 
 
 def _integers(values: Any, dimensions: int = 1) -> IntArray:
