@@ -27,14 +27,11 @@ are its counts (at least 0) and those of the node above it, weighted as 1 + 2/ε
 noise; at a leaf, its class has 1/e rows more, and chances that would put another class before it
 are made equal to its own (the nearest ones that put it first): at small ε the class, which was
 drawn with the tree, is known far better than the counts.  Of these and the chances of naive Bayes
-the model is a mixture, with the weight r / (3 (r + 1)) for naive Bayes, r = ε_t n / (V K): the
-noisy number n of rows over the counts of its tables, times ε_t.  A fifth of ε each for leaves and
-tables had the least mean log-loss of eight pairs of shares in a prototype (18 tables, ε = .1, 1 and
-10, one split each, a quarter of naive Bayes); leaving one table out, the same pair is chosen 17
-times.  At ε = 10 a tenth each costs the tree less and has nearly the same probabilities, so that it
-is taken from 2^14 rows times ε on.  The weight lies between the two fixed ones that were tried; it
-is not fitted, nor is 2^14.
-`dampen-studies run chances` compares with others.
+the model is a mixture, with the weight r / (2 (r + 1)) for naive Bayes, r = ε_t n / (V K): the
+noisy number n of rows over the counts of its tables, times ε_t.  The chances of naive Bayes are
+those below to the power 3/(2√m) in place of 1/√m: its order of the rows then counts for more beside
+the few levels of the leaves, and the log-loss is smaller.  How shares, weight and power were chosen
+is on the page docs/lab-trees.md.
 
 **Values of a tree of numbers**: of every leaf there are two noisy sums A and B, of w + d and w - d,
 where d are the steps of a row from the label of its leaf, moved into -w .. w (`growing` has the
@@ -93,7 +90,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from html import escape
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -306,6 +303,18 @@ def leading(chances: FloatArray, first: int) -> FloatArray:
     return found / (1 + LEAST_LEAD)
 
 
+def tempered(log_scores: FloatArray, power: float) -> FloatArray:
+    """Chances in proportion to powers of scores, row by row.
+
+    >>> tempered(np.log([[1.0, 9.0]]), 0.5).tolist()
+    [[0.25, 0.75]]
+    """
+    powers = power * (log_scores - log_scores.max(axis=1, keepdims=True))
+    odds = np.exp(powers)
+    found: FloatArray = odds / odds.sum(axis=1, keepdims=True)
+    return found
+
+
 def leaf_values(tree: Tree, sums: IntArray, epsilon: float, steps: int) -> FloatArray:
     """The value of every node in steps, from the noisy sums of the leaves at ε `epsilon`."""
     above = np.full(len(tree.attribute), -1)
@@ -489,9 +498,9 @@ def deviation(scale: Fraction, noise: IntegerNoise = LAPLACE) -> float:
     return math.sqrt(2 * a) / (1 - a)
 
 
-TREE = "tree 7"
-OLDER_TREE = "tree 6"
-"""Without scores."""
+TREE = "tree 8"
+OLDER_TREES = ("tree 6", "tree 7")
+"""With less of naive Bayes in their chances; the former without scores."""
 REGRESSION = "regression-tree 1"
 BAYES = "naive-bayes 2"
 MOST_CHARACTERS = 1 << 28
@@ -520,6 +529,22 @@ class Columns:
         return dict(zip(names, self.domains, strict=True))
 
 
+class Mixture(NamedTuple):
+    """How much naive Bayes has of the chances of a tree.
+
+    Attributes:
+        most: its weight where every count of its tables has very many rows times ε.
+        power: that its odds are taken to, in units of 1/√m for m columns.
+    """
+
+    most: float
+    power: float
+
+
+MIXTURE = Mixture(most=1 / 2, power=3 / 2)
+OLDER_MIXTURE = Mixture(most=1 / 3, power=1.0)
+
+
 @dataclass(frozen=True, eq=False)
 class TreeModel:
     """A released tree that predicts.
@@ -530,6 +555,7 @@ class TreeModel:
         tree: what was released.
         tables: of the naive Bayes beside it, where they were bought.
         score: by them, where it is one more attribute of the tree.
+        mixture: of leaves and tables, where probabilities were asked for.
     """
 
     columns: Columns
@@ -537,6 +563,7 @@ class TreeModel:
     tree: Tree
     tables: NoisyTables | None = None
     score: Score | None = None
+    mixture: Mixture = MIXTURE
 
     def answers(self, codes: Any) -> NDArray[Any]:
         """The class of every row."""
@@ -564,7 +591,9 @@ class TreeModel:
         merged = np.column_stack(
             [merged_codes(d)[codes[:, a]] for a, d in enumerate(self.columns.domains)]
         )
-        return (1 - weight) * self.leaf_chances[leaf] + weight * self.tables.chances(merged)
+        power = self.mixture.power / math.sqrt(merged.shape[1])
+        by_tables = tempered(self.tables.log_scores(merged), power)
+        return (1 - weight) * self.leaf_chances[leaf] + weight * by_tables
 
     @cached_property
     def leaf_chances(self) -> FloatArray:
@@ -581,7 +610,7 @@ class TreeModel:
         assert self.tree.counts is not None
         rows = max(int(self.tree.counts.sum()), 0)
         each = float(self.facts.spent("table")) * rows / self.tables.counts.size
-        return each / (3 * (each + 1))
+        return self.mixture.most * each / (each + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -709,7 +738,7 @@ def model_of(content: Any) -> Model:
         ParameterError: if it is not what a release of a model could hold.
     """
     try:
-        if content["format"] in (TREE, OLDER_TREE):
+        if content["format"] in (TREE, *OLDER_TREES):
             return _tree_model(content)
         if content["format"] == REGRESSION:
             return _regression_model(content)
@@ -736,7 +765,8 @@ def _tree_model(content: Any) -> TreeModel:
     first, _ = merged_values(columns.domains)
     tables = _tables_of(content["tables"], columns, first, facts.spent("table"))
     score = Score.of(tables, columns.domains) if scored else None
-    return TreeModel(columns, facts, tree, tables, score)
+    mixture = MIXTURE if content["format"] == TREE else OLDER_MIXTURE
+    return TreeModel(columns, facts, tree, tables, score, mixture)
 
 
 def _regression_model(content: Any) -> RegressionModel:
