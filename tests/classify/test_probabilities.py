@@ -25,6 +25,7 @@ from dampen.questions.classify.encoding import Categories, candidates_of
 from dampen.questions.classify.growing import Rows, grown, level_rule
 from dampen.questions.classify.model import chances, expected_counts, leading
 from dampen.questions.classify.plan import (
+    CLEAR_TABLES,
     FEW_TABLES,
     FOR_ODDS,
     PLENTY,
@@ -248,7 +249,7 @@ def test_models_that_were_written_with_less_of_naive_bayes_predict_as_they_did()
         odds = np.exp(scores)
         return (1 - weight) * leaves + weight * odds / odds.sum(axis=1, keepdims=True)
 
-    np.testing.assert_allclose(model.predict_proba(X), mixed(1 / 2, 3 / 2))
+    np.testing.assert_allclose(model.predict_proba(X), mixed(2 / 5, 2))
     for older in ('"tree 7"', '"tree 6"'):
         again = TreeClassifier.from_json(model.to_json().replace('"tree 8"', older))
         np.testing.assert_allclose(again.predict_proba(X), mixed(1 / 3, 1))
@@ -265,5 +266,7 @@ def test_the_share_of_naive_bayes_follows_from_public_facts():
     assert share(9, 2) == (FEW_TABLES, False)  # 2 + 3 values, two classes
     assert share(10, 2) == (RANKING_TABLES, False)  # a tree needs no score of two columns
     assert share(20, 2, DOMAINS * 2) == (RANKING_TABLES, True)
+    assert share(1999, 2, DOMAINS * 2) == (RANKING_TABLES, True)
+    assert share(2000, 2, DOMAINS * 2) == (CLEAR_TABLES, True)
     assert share(PLENTY - 1, 3) == (FEW_TABLES, False)
     assert share(PLENTY, 3) == (PLENTY_TABLES, False)

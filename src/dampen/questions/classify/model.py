@@ -27,9 +27,9 @@ are its counts (at least 0) and those of the node above it, weighted as 1 + 2/ε
 noise; at a leaf, its class has 1/e rows more, and chances that would put another class before it
 are made equal to its own (the nearest ones that put it first): at small ε the class, which was
 drawn with the tree, is known far better than the counts.  Of these and the chances of naive Bayes
-the model is a mixture, with the weight r / (2 (r + 1)) for naive Bayes, r = ε_t n / (V K): the
+the model is a mixture, with the weight 2r / (5 (r + 1)) for naive Bayes, r = ε_t n / (V K): the
 noisy number n of rows over the counts of its tables, times ε_t.  The chances of naive Bayes are
-those below to the power 3/(2√m) in place of 1/√m: its order of the rows then counts for more beside
+those below to the power 2/√m in place of 1/√m: its order of the rows then counts for more beside
 the few levels of the leaves, and the log-loss is smaller.  How shares, weight and power were chosen
 is on the page docs/lab-trees.md.
 
@@ -541,7 +541,7 @@ class Mixture(NamedTuple):
     power: float
 
 
-MIXTURE = Mixture(most=1 / 2, power=3 / 2)
+MIXTURE = Mixture(most=2 / 5, power=2.0)
 OLDER_MIXTURE = Mixture(most=1 / 3, power=1.0)
 
 

@@ -86,10 +86,13 @@ FOR_ODDS = Fraction(3, 20)
 """The share of ε for noisy counts of leaves, where probabilities are asked for."""
 FEW_TABLES = Fraction(1, 10)
 PLENTY_TABLES = Fraction(1, 5)
-RANKING_TABLES = Fraction(3, 5)
-"""Shares for naive Bayes beside them: the last one of two classes, if `ROWS_BESIDE`."""
 PLENTY = 2**14
-"""Rows times ε from which on the second one is taken."""
+"""Shares for naive Bayes beside them; from so many rows times ε on the second one."""
+RANKING_TABLES = Fraction(3, 5)
+CLEAR_TABLES = Fraction(2, 5)
+CLEAR = 100
+"""Shares where the classes are two and every count of the tables has `ROWS_BESIDE`; from so many
+rows times ε for each on the second one."""
 FOR_SCORE = Fraction(3, 10)
 """The share of ε for the tables of a score, where no probabilities are asked for."""
 SCORE_BINS = FINEST_BINS
@@ -382,13 +385,16 @@ def tables_share(
     """The share of ε for naive Bayes where probabilities are asked for, by public facts alone.
 
     Of two classes most of ε, where every count of its tables has one row times ε: there it orders
-    rows better than the leaves of a tree do, and its score is an attribute of the tree.
+    rows better than the leaves of a tree do, and its score is an attribute of the tree.  From a
+    hundred on noise is no matter in the tables, but in the tree.
 
     >>> from dampen.questions.classify.encoding import Categories
     >>> domains = [Categories("ab")] * 5
     >>> [str(tables_share(Fraction(1), domains, classes, 20)) for classes in (2, 3)]
     ['3/5', '1/10']
     """
+    if classes == 2 and has_rows(epsilon, domains, classes, max_rows, CLEAR):
+        return CLEAR_TABLES
     if classes == 2 and has_rows(epsilon, domains, classes, max_rows, ROWS_BESIDE):
         return RANKING_TABLES
     return PLENTY_TABLES if epsilon * max_rows >= PLENTY else FEW_TABLES
