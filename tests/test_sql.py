@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 import dampen
-from dampen.errors import DampenError
+from dampen.errors import DampenError, ParameterError
 from dampen.sql import parse
 
 pytest.importorskip("sqlglot")
@@ -213,3 +213,20 @@ def test_where_keeps_the_rows_that_sql_keeps(where):
     asked = dampen.dataset(frame, columns={"sex": ["f", "m"], "days": dampen.number(0, 9)})
     counted = asked.sql(f"SELECT COUNT(*) FROM frame WHERE {where}", epsilon=1000)
     assert counted.answer == kept
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        f"SELECT hospital {GROUPED} ORDER BY COUNT(*) DESC LIMIT 50 PERCENT",
+        f"SELECT hospital {GROUPED} ORDER BY COUNT(*) DESC LIMIT 50%",
+        f"SELECT hospital {GROUPED} ORDER BY COUNT(*) DESC LIMIT 2 BY hospital",
+        "SELECT SUM(days) FROM stays AS s(days, hospital, sex)",
+        "SELECT COUNT(*) FROM stays WHERE days BETWEEN SYMMETRIC 5 AND 1",
+        'SELECT COUNT(*) FROM stays WHERE "days` == 1 or `days" = 1',
+    ],
+)
+def test_words_that_change_what_is_asked_are_refused(statement):
+    """They were left out: the answer was about other rows, groups or columns."""
+    with pytest.raises(ParameterError):
+        parse(statement)

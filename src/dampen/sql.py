@@ -313,6 +313,9 @@ def _dataset(select: "exp.Select") -> str:
         raise ParameterError("Expected FROM with the name of one data set.")
     if any(value for key, value in table.args.items() if key not in ("this", "alias")):
         raise ParameterError("Expected FROM with the plain name of one data set.")
+    alias = table.args.get("alias")
+    if alias is not None and alias.args.get("columns"):
+        raise ParameterError("FROM with other names of columns cannot be asked privately here.")
     return str(table.name)
 
 
@@ -410,6 +413,8 @@ def _limit(select: "exp.Select") -> int | None:
     count = limit.args.get("expression")
     if not isinstance(limit, exp.Limit) or not isinstance(count, exp.Literal) or count.is_string:
         raise ParameterError("Expected LIMIT with a whole number.")
+    if any(value for name, value in limit.args.items() if name != "expression"):
+        raise ParameterError("Expected LIMIT with a whole number and nothing else.")
     if not count.this.isdecimal() or len(count.this) > 9 or int(count.this) < 1:
         raise ParameterError("Expected LIMIT with a whole number of at least 1.")
     return int(count.this)
@@ -521,7 +526,7 @@ def _special(node: Any, *, negated: bool) -> str:
     from sqlglot import exp
 
     of = _amount(node.this) if isinstance(node, exp.Between | exp.In | exp.Is) else ""
-    if isinstance(node, exp.Between):
+    if isinstance(node, exp.Between) and not node.args.get("symmetric"):
         low, high = _amount(node.args["low"]), _amount(node.args["high"])
         outside = f"({of} < {low} or {of} > {high})"
         return outside if negated else f"({of} >= {low} and {of} <= {high})"
@@ -570,6 +575,8 @@ def _quoted(text: str) -> str:
 
 
 def _name(column: str) -> str:
+    if "`" in column:
+        raise ParameterError("WHERE cannot hold a column whose name has a backtick.")
     return column if column.isidentifier() else f"`{column}`"
 
 

@@ -329,3 +329,30 @@ def test_decimals_stay_decimals():
     best = dampen.top_groups(table, "paid", by="shop", measure="statistic", epsilon=2, **known)
     assert {type(each) for each in best.numbers.values()} == {Decimal}
     assert isinstance(dampen.mean(table, "paid", epsilon=2).answer, float)
+
+
+def test_no_noise_leads_beyond_the_dates_and_durations_of_python():
+    """Such answers and intervals failed after the charge."""
+    years = {"lower": timedelta(0), "upper": timedelta(days=10**6)}
+    made = dampen.total([timedelta(days=500_000)] * 3_000, epsilon=1, **years)
+    assert made.answer == timedelta(days=timedelta.max.days)
+    few = dampen.dataset({"day": [date(2020, 1, 1)] * 3}, units_public=True)
+    centuries = {"lower": date(1900, 1, 1), "upper": date(2100, 1, 1)}
+    for _ in range(5):
+        made = few.mean("day", kind="date", epsilon="0.001", **centuries)
+        assert centuries["lower"] <= made.answer <= centuries["upper"]
+        assert date.min <= made.interval()[0] <= made.interval()[1] <= date.max
+        assert made.to_json()
+    longest = dampen.percentile([timedelta.max] * 3_000, p=50, kind="duration", epsilon=3)
+    assert longest.answer <= timedelta.max
+
+
+@pytest.mark.parametrize("number", [10**30, -(10**30), 1e300, -1e300])
+@pytest.mark.parametrize("measure", ["date", "time", "duration"])
+def test_every_number_has_a_date_or_a_duration(number, measure):
+    ends = {
+        "date": (date.min, date.max),
+        "time": (datetime.min, datetime.max.replace(microsecond=0)),
+        "duration": (timedelta(days=-timedelta.max.days), timedelta(days=timedelta.max.days)),
+    }
+    assert in_own_type(number, measure) == ends[measure][number > 0]

@@ -159,3 +159,29 @@ def test_a_first_look_at_persons_is_charged_at_most_what_any_pure_release_is(eps
     first = plan.first_cost
     assert first.rho <= pure_rho(first.epsilon)
     assert first.rho + plan.rest_cost.rho == plan.cost.rho <= pure_rho(plan.cost.epsilon)
+
+
+@pytest.mark.parametrize("name", ["total", "mean"])
+def test_a_range_that_is_found_never_costs_more_than_was_charged(name):
+    """Fewer steps of the grid cost more: a column of two steps where thousands were possible."""
+    ask = getattr(dampen, name)
+    made = ask({"v": [0.0, 0.001] * 30_000}, "v", step="0.001", epsilon=8)
+    found = Fraction(made.parameters["epsilon_for_range"])
+    low, high = (Fraction(made.parameters[end]) for end in ("lower", "upper"))
+    assert high - low <= Fraction("0.01")
+    listed = ask([1], lower=low, upper=high, step="0.001", epsilon=8 - found)
+    assert made.rho >= listed.rho + _of_range(found, centred=name == "mean")
+
+
+def _of_range(epsilon, *, centred):
+    """ρ of the size, the centre and the radius: shares of 2, 1 and 3, or of 2 and 3."""
+    part = epsilon / (6 if centred else 5)
+    centre = GUMBEL.rho(part) if centred else 0
+    return GUMBEL.rho(2 * part) + centre + pure_rho(3 * part)
+
+
+def test_a_step_of_many_digits_is_the_unit_of_a_total():
+    """What the noise is a multiple of does not depend on the ends that were found."""
+    values = {"v": [0.0, 1.3, 2.7] * 30_000}
+    made = dampen.total(values, "v", step="0.123456789012345678", epsilon=3)
+    assert made.answer == pytest.approx(sum(values["v"]), rel=0.1)

@@ -11,6 +11,7 @@ from service_running import Running
 import dampen.service.questions
 from dampen import BudgetError, DataError, ParameterError
 from dampen.ledger import verify
+from dampen.releases.release import Release
 from dampen.service.configuration import load_configuration
 from dampen.service.middleware import Pace
 from dampen.service.tokens import Role, Token
@@ -63,6 +64,23 @@ def test_a_failure_in_a_group_is_of_one_question(workflow: Workflow) -> None:
     reused, again = workflow.charge([good, asked(workflow, 1, reuse=False)])
     assert reused == replace(answer, reused=True)
     assert isinstance(again, Charged)
+
+
+def test_an_answer_that_cannot_be_written_is_of_one_question(
+    workflow: Workflow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    charged = workflow.charge([asked(workflow, 1), asked(workflow, 2)])
+    written = Release.to_json
+
+    def unwritten(release: Release) -> str:
+        if release.epsilon == 2:
+            raise OverflowError("An answer that JSON cannot hold.")
+        return written(release)
+
+    monkeypatch.setattr(Release, "to_json", unwritten)
+    drawn, failed = workflow.draw([each for each in charged if isinstance(each, Charged)])
+    assert isinstance(drawn, Drawn)
+    assert isinstance(failed, OverflowError)
 
 
 def test_a_question_is_planned_once_and_its_answer_drawn_from_that_plan(

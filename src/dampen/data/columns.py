@@ -7,7 +7,9 @@ each record alone, so that neighbouring databases stay neighbours, and quote not
 truth values, dates, objects, whole numbers beyond all floats.  As a label, None, NaN, an empty text
 that is not listed, and an object that cannot be compared are missing; any other value that is not
 listed is *unlisted*.  Both have no position, unless the list of labels itself says more: `MISSING`
-among the labels is the position of missing cells, `OTHER` that of unlisted ones.
+among the labels is the position of missing cells, `OTHER` that of unlisted ones.  As a key that
+nobody listed, a cell is written as every other one that equals it (`as_keys`), and a number of more
+than 3,000 digits is missing.
 
 Dates, times, durations and truth values as numbers, so that questions about numbers hold them.
 
@@ -26,7 +28,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from itertools import repeat
-from numbers import Real
+from numbers import Number, Real
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -52,6 +54,7 @@ __all__ = [
     "Lookup",
     "Measure",
     "as_bound",
+    "as_keys",
     "as_labels",
     "as_names",
     "as_number",
@@ -217,15 +220,27 @@ def as_step(step: Any, *ends: Any) -> Any:
     return number
 
 
+MOST_SECONDS = timedelta.max.days * DAY
+CALENDAR = (
+    (datetime.min - EPOCH).days * DAY,
+    (datetime.max - EPOCH).days * DAY + DAY - 1,
+)
+"""The seconds from 1970 on that Python has dates for."""
+
+
 def in_own_type(number: float | Fraction, measure: Measure) -> Any:
-    """A number of a column as a date, a datetime, a timedelta, a truth value or a decimal."""
+    """A number of a column as a date, a datetime, a timedelta, a truth value or a decimal.
+
+    Noise may lead beyond all dates and durations of Python: then it is the last one.
+    """
     if measure == "decimal":
         return Decimal(str(number))
     if measure == "truth":
         return bool(number >= 0.5)
     if measure == "duration":
-        return timedelta(seconds=float(number))
-    exact = EPOCH + timedelta(seconds=round(Fraction(number) * DAY))
+        return timedelta(seconds=float(min(max(number, -MOST_SECONDS), MOST_SECONDS)))
+    first, last = CALENDAR
+    exact = EPOCH + timedelta(seconds=min(max(round(Fraction(number) * DAY), first), last))
     return exact.date() if measure == "date" else exact
 
 
@@ -517,7 +532,80 @@ def is_key(value: Any) -> bool:
 def public_order(key: Hashable) -> tuple[str, str]:
     """What keys are sorted by: of two of them it does not depend on any other."""
     kinds = key if isinstance(key, tuple) else (key,)
-    return str(key), " ".join(type(each).__name__ for each in kinds)
+    try:
+        text = str(key)
+    except Exception:  # whatever an object does
+        text = ""
+    return text, " ".join(type(each).__name__ for each in kinds)
+
+
+LARGEST_KEY = 10**3000
+"""Python writes whole numbers of up to 4,300 digits."""
+
+
+def as_keys(labels: Iterable[Hashable], *, declared: bool = False) -> list[Hashable]:
+    """Labels as they are published, of equal ones the same.
+
+    1, 1.0 and True are one key, and so are 0.0 and -0.0: were it written as in the first of its
+    rows, it would tell what one row holds.  Whole numbers are written as such, truth values among
+    them, other numbers as floats where they are equal to one, and times of any zone in UTC.
+
+    Args:
+        labels: from `as_labels`.
+        declared: whether the column declares their type, which they keep.
+    """
+    if declared:
+        return [0.0 if each == 0 and isinstance(each, float) else each for each in labels]
+    return [each if type(each) is str else _as_key(each) for each in labels]
+
+
+def _as_key(label: Any) -> Hashable:
+    """One label; None for one that is missing or too long to be written."""
+    try:
+        if isinstance(label, tuple):
+            return tuple(map(_as_key, label))
+        if isinstance(label, str):
+            return str.__str__(label)
+        if isinstance(label, datetime):
+            return _in_utc(label)
+        return _number_key(label) if isinstance(label, Number | np.number | np.bool_) else label
+    except Exception:  # whatever an object does
+        return None
+
+
+def _number_key(label: Any) -> Hashable:
+    number = label.item() if isinstance(label, np.generic) else label
+    if isinstance(number, complex):
+        return number if number.imag else _number_key(number.real)
+    if isinstance(number, float):
+        return int(number) if number.is_integer() else float(number)
+    if isinstance(number, Decimal) and not number.is_finite():
+        return float(number)
+    return None if abs(number) >= LARGEST_KEY else _exact_key(number)
+
+
+def _exact_key(number: Any) -> Hashable:
+    if number == int(number):
+        return int(number)
+    near = float(number)
+    if near == number:
+        return near
+    if isinstance(number, Decimal):
+        return _without_zeros(number)
+    return number if number.denominator < LARGEST_KEY else None
+
+
+def _without_zeros(number: Decimal) -> Decimal:
+    """Without zeros at the end; `Decimal.normalize` would round it as well."""
+    sign, digits, exponent = number.as_tuple()
+    kept = len("".join(map(str, digits)).rstrip("0"))
+    return Decimal((sign, digits[:kept], int(exponent) + len(digits) - kept))
+
+
+def _in_utc(moment: datetime) -> datetime:
+    fine = getattr(moment, "nanosecond", 0)
+    plain = moment if fine or type(moment) is datetime else moment.to_pydatetime()  # type: ignore[attr-defined]
+    return plain if plain.tzinfo is None else plain.astimezone(UTC)
 
 
 def missing_in(chunk: Chunk) -> NDArray[np.bool_]:

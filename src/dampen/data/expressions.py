@@ -874,11 +874,12 @@ def _float(cell: Any) -> float:
     """A Python cell as a float; other types are missing."""
     if isinstance(cell, str):
         return as_number(cell)
-    if isinstance(cell, bytes):
+    # Of the last two numpy makes floats too, and warns of it.
+    if isinstance(cell, bytes | np.complexfloating | np.ndarray):
         return np.nan
     try:
         return _days(cell) if isinstance(cell, date) else float(cell)
-    except (TypeError, ValueError, OverflowError):
+    except Exception:  # too large, or whatever an object does
         return np.nan
 
 

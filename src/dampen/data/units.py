@@ -55,7 +55,7 @@ from numpy.typing import NDArray
 from dampen.core.sampling import Entropy, uniform_words
 from dampen.core.selection import IntArray
 from dampen.data.cells import ValueCounts, ValuesOf
-from dampen.data.columns import as_labels, is_key, missing_in, public_order
+from dampen.data.columns import as_keys, as_labels, is_key, missing_in, public_order
 from dampen.data.source import (
     Batch,
     CellOf,
@@ -534,7 +534,8 @@ def weights_by_key(
             ids.add(taken(batch[unit], kept))
             for name, column in zip(names, columns, strict=True):
                 column.add(taken(batch[name], kept))
-    keys, place = _numbered_keys(columns)
+    holds = {each.name: each.holds for each in opened.fields}
+    keys, place = _numbered_keys(columns, [holds.get(name) is not None for name in names])
     known = place >= 0
     pairs = _paired(ids.codes(MOST_KEYS // max(len(keys), 1))[known], place[known], len(keys), 0)
     total = np.zeros(len(keys), dtype=np.int64)
@@ -542,14 +543,19 @@ def weights_by_key(
     return {key: weight for key, weight in zip(keys, total.tolist(), strict=True) if weight}
 
 
-def _numbered_keys(columns: "Sequence[_Ids]") -> tuple[list[Hashable], IntArray]:
+def _numbered_keys(
+    columns: "Sequence[_Ids]", declared: Sequence[bool]
+) -> tuple[list[Hashable], IntArray]:
     """The different keys of all rows in their public order, and the place of every row's key."""
     coded = columns[0].codes()
     for column in columns[1:]:
         more = column.codes()
         coded = np.unique(coded, return_inverse=True)[1] * (more.max(initial=0) + 1) + more
     _, first, inverse = np.unique(coded, return_index=True, return_inverse=True)
-    labels = [column.labels(first) for column in columns]
+    labels = [
+        as_keys(column.labels(first), declared=known)
+        for column, known in zip(columns, declared, strict=True)
+    ]
     found = labels[0] if len(labels) == 1 else list(zip(*labels, strict=True))
     order = sorted(
         (i for i in range(len(found)) if is_key(found[i])), key=lambda i: public_order(found[i])

@@ -69,7 +69,7 @@ from dampen.core.selection import IntArray, Neighbours, Selection
 from dampen.core.thresholds import Threshold
 from dampen.core.zcdp import rho_within
 from dampen.data.cells import ANY_GROUP, LARGEST_TABLE
-from dampen.data.columns import as_labels, is_key, public_order
+from dampen.data.columns import as_keys, as_labels, is_key, public_order
 from dampen.data.open import open_columns, open_table
 from dampen.data.source import (
     Chunk,
@@ -618,7 +618,7 @@ def finding_groups(asked: ByGroup, *, nothing: Any, cells: int = 1) -> Finding |
         return replace(listed, groups=list(found)[:most], delta=None) if found else None
 
     question = KeysQuestion(value=by, delta=delta)
-    return Finding("groups", question, SHARE, dict.fromkeys(ANY_GROUP, 0), filled, nothing)
+    return Finding("groups", question, SHARE, [dict.fromkeys(ANY_GROUP, 0)], filled, nothing)
 
 
 def exact_delta(delta: Epsilon) -> Fraction:
@@ -659,19 +659,21 @@ def key_counts(opened: Opened, *names: str) -> tuple[IntArray, Labels]:
     """
     found: Counter[Hashable] = Counter()
     columnar: list[Any] = []
+    holds = {each.name: each.holds for each in opened.fields}
+    declared = [holds.get(name) is not None for name in names]
     with reading(opened.batches(dict.fromkeys(names, "any"))) as stream:
         for batch in stream:
             arrays = [_as_arrow(batch[name]) for name in names]
             if any(array is None for array in arrays):
-                found.update(_keys_of([batch[name] for name in names]))
+                found.update(_keys_of([batch[name] for name in names], declared))
             else:
                 columnar.append(_counted(arrays))
     tables = [_with_keys(table) for table in _merged(columnar)]
     if len(tables) == 1 and not found:
         [table] = tables
-        return table[ROWS].to_numpy(), lambda places: _labels(table.take(places))
+        return table[ROWS].to_numpy(), lambda places: _labels(table.take(places), declared)
     for table in tables:
-        for key, count in zip(_labels(table), table[ROWS].to_pylist(), strict=True):
+        for key, count in zip(_labels(table, declared), table[ROWS].to_pylist(), strict=True):
             if is_key(key):
                 found[key] += count
     return _of_mapping(found)
@@ -683,9 +685,12 @@ def _of_mapping(found: Mapping[Hashable, int]) -> tuple[IntArray, Labels]:
     return counts, lambda places: [keys[i] for i in places.tolist()]
 
 
-def _labels(table: Any) -> list[Hashable]:
+def _labels(table: Any, declared: Sequence[bool]) -> list[Hashable]:
     """The keys of a table, tuples where they are of several columns."""
-    columns = [table[name].to_pylist() for name in table.column_names[:-1]]
+    columns = [
+        as_keys(table[name].to_pylist(), declared=known)
+        for name, known in zip(table.column_names[:-1], declared, strict=True)
+    ]
     return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
 
@@ -710,7 +715,7 @@ def given_counts(counts: Mapping[Hashable, Any]) -> dict[Hashable, int]:
     whole = (int, np.integer)
     return {
         key: int(count)
-        for key, count in counts.items()
+        for key, count in zip(as_keys(counts), counts.values(), strict=True)
         if isinstance(count, whole) and 0 < count < MOST_ROWS and is_key(key)
     }
 
@@ -752,9 +757,12 @@ def _merged(parts: list[Any]) -> list[Any]:
     return parts
 
 
-def _keys_of(chunks: Sequence[Chunk]) -> list[Hashable]:
+def _keys_of(chunks: Sequence[Chunk], declared: Sequence[bool]) -> list[Hashable]:
     """The keys of Python objects that a dict can hold."""
-    columns = [as_labels([chunk]) for chunk in chunks]
+    columns = [
+        as_keys(as_labels([chunk]), declared=known)
+        for chunk, known in zip(chunks, declared, strict=True)
+    ]
     keys = columns[0] if len(columns) == 1 else zip(*columns, strict=True)
     return [key for key in keys if is_key(key)]
 

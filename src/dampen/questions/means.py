@@ -190,11 +190,14 @@ def finding_range(asked: "Ranged", *, around_zero: bool) -> Finding | None:
         known = {"lower": None, "upper": None, **zeros}
     grouping = None if asked.groups is None else Grouping(asked.groups)
     question = RangeQuestion(asked.value, asked.by, grouping, around_zero=around_zero, **known)
+    stated = as_step(asked.step, asked.lower, asked.upper)
 
     def filled(found: tuple[Fraction, Fraction]) -> Any:
         listed: Any = asked
         low, high = found
-        step = _fitting_step(high - low, as_step(asked.step, asked.lower, asked.upper))
+        step = _fitting_step(high - low, stated)
+        if around_zero:  # the unit of a total divides both ends
+            low = low // step * step
         cells = -((low - high) // step)
         if question.upper is not None:
             low = high - cells * step
@@ -202,15 +205,25 @@ def finding_range(asked: "Ranged", *, around_zero: bool) -> Finding | None:
 
     end = question.known_end
     known_upper = Fraction(0) if question.upper is None else decimal(question.upper, "upper")
-    example = question.ends(known_upper if end is None else end, Fraction(1))
+    examples = [
+        question.ends(known_upper if end is None else end, radius) for radius in _radii_of(stated)
+    ]
     return Finding(
         "range",
         question,
         sum(question.shares, Fraction(0)),
-        example,
+        examples,
         lambda found: None if found is None else filled(found),
         None if asked.groups is None else dict.fromkeys(asked.groups),
     )
+
+
+def _radii_of(stated: Exact | None) -> tuple[Fraction, ...]:
+    """Radii of ranges with the fewest steps, which cost the most, and with the most steps."""
+    if stated is None:
+        return (Fraction(1),)
+    step = decimal(stated, "step")
+    return step / 2, step * CELLS
 
 
 def _fitting_step(span: Fraction, stated: Exact | None) -> Fraction:

@@ -316,12 +316,12 @@ def planned_in_two_steps(
 ) -> Planned:
     """The plan of a question that finds something first."""
     for_finding, for_answer = finding.prices(price)
-    example = finding.filled(finding.example)
-    assert example is not None
+    examples = [finding.filled(each) for each in finding.examples]
+    plans = [planned(each, source, for_answer, schema) for each in examples if each is not None]
     method = InTwoSteps(
         finding,
         planned(finding.question, source, for_finding, schema),
-        planned(example, source, for_answer, schema),
+        max(plans, key=lambda plan: plan.cost.rho),
         lambda filled: planned(filled, source, for_answer, schema),
     )
     return _of_method(question, source, method, price, schema or Schema())

@@ -11,7 +11,9 @@ they had been stated, with ε₂-DP.  Both together are (ε₁ + ε₂, δ)-DP, 
 (ρ₁ + ρ₂)-zCDP: adaptive composition, in which the second step may depend on what the first one
 released in any way.  ∎
 
-All public parameters are checked before the charge, with an example of what is not known yet.
+All public parameters are checked before the charge, with examples of what is not known yet.  What
+is charged for the second step is its price with the dearest of them: no answer of the first step
+may ask for a larger ρ.
 
 `measure=`: the winner's own number beside its name, for a share of ε.
 
@@ -268,7 +270,8 @@ class Finding:
         what: is found, "groups" or "range".
         question: whose answer has it.
         share: of ε.
-        example: an answer, for checks before the charge.
+        examples: answers, for checks before the charge; with one of them the second step costs at
+            least as much as with any other answer.
         filled: the question with what was found; None where nothing was.
         nothing: the answer where nothing was found.
     """
@@ -276,7 +279,7 @@ class Finding:
     what: str
     question: Question
     share: Fraction
-    example: Any
+    examples: Sequence[Any]
     filled: Callable[[Any], Question | None]
     nothing: Any = None
 
@@ -311,7 +314,7 @@ class InTwoSteps:
     Attributes:
         finding: the first step.
         first: its plan.
-        second: the plan of the second one, with an example of what is not known yet.
+        second: the plan of the second one, with the dearest example of what is not known yet.
         plan: of a question with what was found, at the price of the second step.
     """
 

@@ -269,6 +269,10 @@ def _key_text(name: Any) -> str:
     return str(name)
 
 
+LARGEST_DECIMAL = 10**18
+"""Larger ones, which may have any number of digits, are text in JSON."""
+
+
 def _plain(value: Any) -> Any:
     """JSON for numpy numbers and exact numbers; text for any other label."""
     if isinstance(value, np.generic):
@@ -277,6 +281,6 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, Fraction):
         return decimal_text(value)
-    if isinstance(value, Decimal):
+    if isinstance(value, Decimal) and value.is_finite() and abs(value) < LARGEST_DECIMAL:
         return int(value) if value == int(value) else float(value)
     return str(value)

@@ -552,6 +552,7 @@ class Workflow:
                 release = begun
             else:
                 release = plan.release(paid)
+            text = _with_members(release.to_json(), question=asked.shown())
         except DampenError as error:
             incident = self.tokens.report(
                 charged.prepared.caller.analyst, asked.served.name,
@@ -561,7 +562,6 @@ class Workflow:
             return Failed(incident, charged.charge)
         except Exception as error:  # of dampen itself, and of this question alone
             return error
-        text = _with_members(release.to_json(), question=asked.shown())
         return Drawn(charged.prepared, charged.charge, text)
 
     def keep(self, group: Sequence[Drawn]) -> list[Answer]:

@@ -18,7 +18,14 @@ from dampen.errors import ParameterError
 from dampen.questions.nodes.betweenness import Betweenness
 from dampen.questions.nodes.centralities import EIGENVECTOR, PAGERANK, Brokerage, Core, Triangles
 from dampen.questions.nodes.graphs import LARGEST_N, Degrees, Graph, bounded, graph_of, node_set
-from dampen.questions.nodes.metric import TWO_ROUNDS, Degree, InDegree, Metric, NamedMetric
+from dampen.questions.nodes.metric import (
+    NOISY_GRAPH,
+    TWO_ROUNDS,
+    Degree,
+    InDegree,
+    Metric,
+    NamedMetric,
+)
 from dampen.releases.question import checked_choice
 
 Delta = Literal["degree", "codegree"]
@@ -79,8 +86,8 @@ def with_selection(metric: Any) -> Metric:
     if isinstance(metric, Metric):
         return metric
     raise ParameterError(
-        f"Expected no mechanism, or {TWO_ROUNDS!r}, for metric {name_of(metric)!r}: no useful "
-        "sensitivity function of it is known."
+        f"Expected no mechanism, {TWO_ROUNDS!r} or {NOISY_GRAPH!r} for metric {name_of(metric)!r}: "
+        "no useful sensitivity function of it is known."
     )
 
 

@@ -265,7 +265,7 @@ class Decimals:
         m = np.where(over, self._first, m)
         code = at * self._radix + m
         # What is below the first decade is 0, or the first candidate if that is nearer.
-        code = np.where(size < powers[0], np.where(2 * size >= powers[0], self._first, 0), code)
+        code = np.where(size < powers[0], np.where(size >= powers[0] / 2, self._first, 0), code)
         code = np.minimum(code, self._last)
         return np.clip(np.where(numbers < 0, -code, code), *self.ends)
 
